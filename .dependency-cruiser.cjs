@@ -98,6 +98,11 @@ module.exports = {
       from: { path: "^simulators/" },
       to: { path: ["^simulators/", src(`domain/(${NOUNS})\\.ts$`), src("config/(profile|port)"), "node_modules/"] },
     },
+    // It plays gateways by the agent's own sending, cursor and wire.
+    {
+      from: { path: "^simulators/fleet/" },
+      to: { path: [...whole("domain", "contract", "delivery"), ...door("store")] },
+    },
     { from: { path: "^simulators/" }, to: { dependencyTypes: ["core"] } },
     // It runs the gateway itself, whole, under virtual time.
     { from: { path: "^simulators/virtual/" }, to: { path: "^src/" } },

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { loadProfile, SHIPPED_PROFILES } from "../src/config/profile.ts";
 import { plcCommand } from "./plc/cli.ts";
 import { replayCommand } from "./plc/replay/cli.ts";
+import { fleetCommand } from "./fleet/cli.ts";
 import { serviceCommand } from "./service/cli.ts";
 import { siteCommand } from "./site/cli.ts";
 
@@ -13,6 +14,7 @@ Usage: booth-sim COMMAND [options]
   plc       a booth behind a Modbus TCP and an OPC UA server
   replay    a session that "booth-gateway record" wrote, played as a PLC
   service   the Booth Monitoring Service: HTTP, MQTT, SQLite
+  fleet     virtual gateways by the thousand, at a service
 
 booth-sim COMMAND --help tells a command's options.
 `;
@@ -49,6 +51,8 @@ async function run([name, ...rest]: readonly string[], signal: AbortSignal): Pro
       return replayCommand(rest, { out, err, signal });
     case "service":
       return serviceCommand(rest, { out, err, signal, ...(process.stderr.isTTY ? { show: bar } : {}) });
+    case "fleet":
+      return fleetCommand(rest, { out, err, signal });
     case "--help":
     case "-h":
     case "help":

@@ -24,6 +24,7 @@ function read({ tz, working_hours }: Hours): { tz: string; working_hours: Workin
 export function keepHours(db: Db, facilityId: string, to: { tz: string; working_hours: string; now: number }): void {
   const now = row<Hours>(db, "SELECT tz, working_hours FROM facilities WHERE id = ?", facilityId);
   if (now === undefined || (now.tz === to.tz && now.working_hours === to.working_hours)) return;
-  const sql = "INSERT OR IGNORE INTO facility_hours_before (facility_id, until, tz, working_hours) VALUES (?, ?, ?, ?)";
+  const sql =
+    "INSERT INTO facility_hours_before (facility_id, until, tz, working_hours) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
   run(db, sql, facilityId, to.now, now.tz, now.working_hours);
 }

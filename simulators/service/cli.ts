@@ -1,8 +1,11 @@
 import { parseArgs } from "node:util";
 import { readClockFile, scaledClock } from "../clock.ts";
 import { seedFullDemo } from "./demo/bar.ts";
+import { isPostgres } from "./storage/open.ts";
+import { type Role, type RoleOptions, ROLES, type RunningRole, startRole } from "./roles.ts";
 import { seedSite } from "./seed.ts";
 import { type RunningService, startService } from "./start.ts";
+import { startFigures } from "./storage/postgres/figures.ts";
 
 export interface CommandIo {
   readonly out: (line: string) => void;
@@ -17,7 +20,7 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
 
   --port N         HTTP port (default 8080; 0 = any free one)
   --mqtt-port N    MQTT port (default 1883; 0 = any)
-  --broker URL     use this MQTT broker in place of the embedded one; its password stands in $BROKER_PASSWORD
+  --broker URL     use this MQTT broker in place of the embedded one; its password stands in $BROKER_PASSWORD. May be said again
   --admin-port N   port for tests: oracle and faults (default: none)
   --data DIR       folder of the database (default ./data/service)
   --api-key KEY    first key, scope provision (with --serial)
@@ -26,13 +29,25 @@ const HELP = `booth-sim service: the reference Booth Monitoring Service, on loop
   --seed demo      50 booths with 90 days of history, made in well under a minute; with --serial, that booth beside them
   --plain          offer only what the interface document states: no acks, no generation
   --plain=strict   and refuse all it may: a second POST of a booth (409), fields that nobody observed (422)
+  --store URL      keep everything in this PostgreSQL database (postgres://...) in place of the folder's SQLite
+  --role R         all (default): everything in this process; http, ingest, figures: that part alone, over --store, as often as wanted
+  --gateways-to URL  what gateways are told in place of --broker: a load balancer, or names of outside. May be said again
+  --keep-days N    with --store: older records go (default: none do)
+  --host H         where HTTP and vitals of a role listen (default 127.0.0.1)
+  --vitals-port N  of a role's /live, /ready and /metrics (default 0: any free one)
   --clock-file F   simulated time by a JSON file {boot, speed, monotonic_origin_ns, wall_origin_ms}
   --help           this text`;
 
 const OPTIONS = {
   port: { type: "string", default: "8080" },
   "mqtt-port": { type: "string", default: "1883" },
-  broker: { type: "string" },
+  broker: { type: "string", multiple: true },
+  store: { type: "string" },
+  role: { type: "string", default: "all" },
+  "gateways-to": { type: "string", multiple: true },
+  "keep-days": { type: "string" },
+  host: { type: "string", default: "127.0.0.1" },
+  "vitals-port": { type: "string", default: "0" },
   "admin-port": { type: "string" },
   data: { type: "string", default: "./data/service" },
   "api-key": { type: "string" },
@@ -63,7 +78,8 @@ export async function serviceCommand(argv: readonly string[], io: CommandIo): Pr
     }
     if (values.seed !== undefined && values.seed !== "demo") throw new Error(`there is no seed "${values.seed}"`);
     plainOf(values);
-    for (const name of ["port", "mqtt-port", "admin-port"] as const) checkPort(name, values[name]);
+    roleOf(values);
+    for (const name of ["port", "mqtt-port", "admin-port", "vitals-port"] as const) checkPort(name, values[name]);
   } catch (error) {
     io.err(`${messageOf(error)} (see --help)`);
     return 2;
@@ -72,7 +88,66 @@ export async function serviceCommand(argv: readonly string[], io: CommandIo): Pr
     io.out(HELP);
     return 0;
   }
-  return serve(values, io);
+  const role = roleOf(values);
+  return role === null ? serve(values, io) : serveRole(role, values, io);
+}
+
+/** null: all of them. Throws where the options don't fit together. */
+function roleOf(values: Values): Role | null {
+  const role = ROLES.find((one) => one === values.role);
+  const { store, broker = [], "gateways-to": told = [] } = values;
+  if (role === undefined && values.role !== "all") throw new Error(`--role is all, ${ROLES.join(", ")}`);
+  if (store !== undefined && !isPostgres(store))
+    throw new Error("--store is a postgres:// URL; a folder is said by --data");
+  const { "keep-days": days } = values;
+  if (days !== undefined && !/^[1-9]\d*$/.test(days)) throw new Error("--keep-days is a number of days from 1 on");
+  if (role === undefined) return null;
+  if (store === undefined)
+    throw new Error(`--role ${role} needs --store: processes of a fleet share a PostgreSQL database`);
+  if (role === "ingest" && broker.length === 0) throw new Error("--role ingest needs --broker");
+  if (role === "http" && broker.length + told.length === 0)
+    throw new Error("--role http needs --broker or --gateways-to: what gateways are told");
+  return role;
+}
+
+function roleOptions(role: Role, values: Values, io: CommandIo): RoleOptions {
+  const { store = "", broker = [], host, data } = values;
+  const brokers = broker.map((url) => {
+    const shown = new URL(url);
+    shown.username = "";
+    return shown.href;
+  });
+  return {
+    ...{ role, store, brokers: broker, host, dataDir: data, log: io.err, clock: clockOf(values) },
+    ...{ brokerPassword: process.env["BROKER_PASSWORD"], gatewayBrokers: values["gateways-to"] ?? brokers },
+    keepDays: daysOf(values),
+    ...{ port: Number(values.port), vitalsPort: Number(values["vitals-port"]) },
+  };
+}
+
+async function serveRole(role: Role, values: Values, io: CommandIo): Promise<number> {
+  let running: RunningRole;
+  try {
+    running = await startRole(roleOptions(role, values, io));
+  } catch (error) {
+    io.err(sentenceOf(error, values));
+    return 1;
+  }
+  io.out(`service ${role}${running.url === "" ? "" : ` ${running.url}`}, vitals ${running.vitalsUrl}`);
+  await aborted(io.signal);
+  await running.stop();
+  return 0;
+}
+
+function daysOf({ "keep-days": days }: Values): number | undefined {
+  return days === undefined ? undefined : Number(days);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
 async function serve(values: Values, io: CommandIo): Promise<number> {
@@ -85,24 +160,32 @@ async function serve(values: Values, io: CommandIo): Promise<number> {
   }
   const admin = running.adminUrl === "" ? "" : `, admin ${running.adminUrl}`;
   io.out(`service ${running.url}, broker ${running.mqttUrl}${admin}`);
-  await new Promise<void>((resolve) => {
-    if (io.signal.aborted) resolve();
-    io.signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await aborted(io.signal);
   await running.stop();
   return 0;
 }
 
+function clockOf({ "clock-file": file }: Values): { wall(): number } {
+  return file === undefined ? { wall: () => Date.now() } : scaledClock(readClockFile(file));
+}
+
 async function start(values: Values, io: CommandIo): Promise<RunningService> {
-  const file = values["clock-file"];
-  const clock = file === undefined ? { wall: () => Date.now() } : scaledClock(readClockFile(file));
+  const clock = clockOf(values);
   const ports = { port: Number(values.port), mqttPort: Number(values["mqtt-port"]) };
   const adminPort = values["admin-port"];
   const admin = adminPort === undefined ? {} : { adminPort: Number(adminPort) };
   const password = process.env["BROKER_PASSWORD"];
-  const broker = values.broker === undefined ? {} : { broker: { url: values.broker, password } };
-  const options = { dataDir: values.data, ...ports, ...admin, ...broker, clock, plain: plainOf(values) };
-  const running = await startService(options);
+  const broker = values.broker === undefined ? {} : { broker: { urls: values.broker, password } };
+  const { store } = values;
+  const options = { dataDir: values.data, store, ...ports, ...admin, ...broker, clock, plain: plainOf(values) };
+  const service = await startService(options);
+  // One process is all of it: what figures workers do, too.
+  const folding = store === undefined ? null : startFigures({ url: store, keep_days: daysOf(values), log: io.err });
+  const stop = async (): Promise<void> => {
+    await folding?.stop();
+    await service.stop();
+  };
+  const running = { ...service, stop };
   try {
     await seed(running, values, { ...io, now: clock.wall() });
     return running;
@@ -141,6 +224,9 @@ function sentenceOf(error: unknown, values: Values): string {
   if (code === "EADDRINUSE") {
     const port = error instanceof Error && "port" in error ? ` ${String(error.port)}` : "";
     return `Port${port} is taken by another program; choose another with --port, --mqtt-port or --admin-port.`;
+  }
+  if (values.store !== undefined && code === "ECONNREFUSED") {
+    return "The database of --store, or a broker, can't be reached: see that it runs, then start again.";
   }
   if (["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(code)) {
     return `The folder ${values.data} can't be written; choose another with --data.`;

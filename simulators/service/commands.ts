@@ -48,9 +48,12 @@ export function takeResult(db: Db, gatewayId: string, message: Readonly<Record<s
 
 /** A binding has ended: whatever ordered that has been carried out, even if nobody can say so any more. */
 export function settleLeaving(db: Db, gatewayId: string, serial: string): void {
-  const sql = `UPDATE commands SET state = 'done' WHERE gateway_id = ? AND type = 'release' AND state IN ('sent', 'accepted')
-    AND json_extract(args, '$.serial') = ?`;
-  run(db, sql, gatewayId, serial);
+  const sql =
+    "SELECT id, args FROM commands WHERE gateway_id = ? AND type = 'release' AND state IN ('sent', 'accepted')";
+  for (const { id, args } of rows<{ id: string; args: string }>(db, sql, gatewayId)) {
+    const ordered = JSON.parse(args) as { readonly serial?: unknown } | null;
+    if (ordered?.serial === serial) run(db, "UPDATE commands SET state = 'done' WHERE id = ?", id);
+  }
 }
 
 /** Lets an open backfill put other content in a stored record's place: which one, if any covers the seq. */

@@ -86,8 +86,8 @@ export interface NewKey {
 
 /** Stores a key by its hash; one with the same hash is left as it is. */
 export function addKey(db: Db, key: NewKey, now: number): void {
-  const sql = `INSERT OR IGNORE INTO api_keys (id, account_id, name, prefix, hash, scope, gateway_id, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+  const sql = `INSERT INTO api_keys (id, account_id, name, prefix, hash, scope, gateway_id, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
   run(
     db,
     sql,
@@ -104,8 +104,9 @@ export function addKey(db: Db, key: NewKey, now: number): void {
 
 /** Lets a gateway's keys end at an instant; one that ends earlier does so still. */
 export function expireGatewayKeys(db: Db, gatewayId: string, { except, at }: { except: string; at: number }): void {
-  const sql = "UPDATE api_keys SET expires_at = min(coalesce(expires_at, ?), ?) WHERE gateway_id = ? AND hash <> ?";
-  run(db, sql, at, at, gatewayId, except);
+  const sql =
+    "UPDATE api_keys SET expires_at = ? WHERE gateway_id = ? AND hash <> ? AND (expires_at IS NULL OR expires_at > ?)";
+  run(db, sql, at, gatewayId, except, at);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Db } from "./db.ts";
 
 /** A message that would go out. It may carry a link's token: it is never logged, and its file is its owner's alone. */
@@ -18,7 +18,20 @@ const outboxes = new WeakMap<Db, Mail[]>();
 
 /** Writes a message as a file (RFC 5322) into the folder `outbox` beside the database; nothing ever leaves the machine. */
 export function sendMail(db: Db, mail: Mail, now: number): void {
-  if (!db.memory) writeMail(join(dirname(db.name), "outbox"), mail, now);
+  if (db.folder !== undefined) writeMail(join(db.folder, "outbox"), mail, now);
+  keepMail(db, mail);
+  told(mail);
+}
+
+/** What else is done with each mail of this thread. */
+let told: (mail: Mail) => void = () => undefined;
+
+export function tellOfMails(tell: (mail: Mail) => void): void {
+  told = tell;
+}
+
+/** Shows a mail that another thread has sent. */
+export function keepMail(db: Db, mail: Mail): void {
   const box = (outboxes.get(db) ?? []).filter(({ id }) => id !== mail.id);
   box.push(mail);
   if (box.length > MAX_MAILS) box.shift();

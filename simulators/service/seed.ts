@@ -48,16 +48,22 @@ export function seedSite(db: Db, site: Site): SeededSite {
   const booth_id = site.boothId ?? idOf("booth", site.serial);
   const now = site.now ?? Date.now();
   inTransaction(db, () => {
-    run(db, "INSERT OR IGNORE INTO accounts (id, name, created_at) VALUES (?, ?, ?)", account_id, account, now);
     run(
       db,
-      "INSERT OR IGNORE INTO regions (id, account_id, name, is_default) VALUES (?, ?, 'Default', 1)",
+      "INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+      account_id,
+      account,
+      now,
+    );
+    run(
+      db,
+      "INSERT INTO regions (id, account_id, name, is_default) VALUES (?, ?, 'Default', 1) ON CONFLICT DO NOTHING",
       region_id,
       account_id,
     );
     const hours = JSON.stringify(site.working_hours ?? DEFAULT_HOURS);
-    const insertFacility = `INSERT OR IGNORE INTO facilities (id, account_id, region_id, name, tz, working_hours, created_at, updated_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+    const insertFacility = `INSERT INTO facilities (id, account_id, region_id, name, tz, working_hours, created_at, updated_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
     run(db, insertFacility, facility_id, account_id, region_id, facility, site.tz ?? DEFAULT_TZ, hours, now, now);
     insertBooth(db, site, { account_id, region_id, facility_id, booth_id, now });
     for (const [scope, key] of keysOf(site)) {
@@ -76,9 +82,9 @@ function insertBooth(db: Db, site: Site, ids: SeededSite & { now: number }): voi
     poll: {},
     ...site.config,
   });
-  const sql = `INSERT OR IGNORE INTO booths (id, account_id, facility_id, serial_number, name, bay_count, brand_name, burner_size, height,
+  const sql = `INSERT INTO booths (id, account_id, facility_id, serial_number, name, bay_count, brand_name, burner_size, height,
       length, model_number, motor_size, width, hw_configuration, config, created_at, updated_at)
-    VALUES (?, ?, ?, ?, ?, '1', 'Generic', '1000000', '9', '24', 'SB-24', '10', '13.5', '6-slot', ?, ?, ?)`;
+    VALUES (?, ?, ?, ?, ?, '1', 'Generic', '1000000', '9', '24', 'SB-24', '10', '13.5', '6-slot', ?, ?, ?) ON CONFLICT DO NOTHING`;
   const serial = site.serial.trim().toUpperCase();
   run(
     db,

@@ -3,26 +3,34 @@ import type { FastifyInstance } from "fastify";
 import { faultPlan, type FaultPlan } from "./admin/faults.ts";
 import { oracle, type OracleStream } from "./admin/oracle.ts";
 import { buildAdmin } from "./admin/server.ts";
-import { type Db, openDb } from "./db.ts";
+import { type Db } from "./db.ts";
+import { isPostgres, openDb } from "./storage/open.ts";
 import { startEvaluator } from "./events/evaluator.ts";
 import type { Service } from "./http/operation.ts";
 import { buildHttp } from "./http/server.ts";
 import { startBroker } from "./mqtt/broker.ts";
 import type { RunningBroker } from "./mqtt/deliver.ts";
-import { joinBroker } from "./mqtt/external.ts";
-import { reportsHere, reportsThread } from "./reports/reports.ts";
+import { joinBrokers } from "./mqtt/external.ts";
+import { type Downlink, uplinksHere } from "./mqtt/uplink.ts";
+import { type Place, type Reports, reportsHere, reportsThread, reportsThreads } from "./reports/reports.ts";
 import { OPERATIONS } from "./resources/table.ts";
+import type { Uplinks } from "./storage/port.ts";
+import { startIngest } from "./storage/postgres/ingest.ts";
 
 const HOST = "127.0.0.1";
+/** Threads that answer from PostgreSQL, each with its connection. */
+const POSTGRES_THREADS = 4;
 
 export interface ServiceOptions {
-  /** Folder of the database; made where it isn't. ":memory:" keeps nothing. */
+  /** Folder of the database, and of mails; made where it isn't. ":memory:" keeps nothing. */
   readonly dataDir: string;
+  /** postgres:// URL of a database that takes the place of the folder's. */
+  readonly store?: string | undefined;
   /** 0 = any free port. */
   readonly port: number;
   readonly mqttPort: number;
-  /** A broker that is there already, in place of one of our own. */
-  readonly broker?: { readonly url: string; readonly password?: string | undefined };
+  /** Brokers that are there already, in place of one of our own. */
+  readonly broker?: { readonly urls: readonly string[]; readonly password?: string | undefined };
   /** Absent: no admin port. */
   readonly adminPort?: number;
   readonly clock: { wall(): number };
@@ -51,27 +59,46 @@ export interface RunningService {
 
 /** Starts the reference service on loopback. Rejects where a port is taken or the folder can't be written. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const db = openDb(options.dataDir);
+  const place = placeOf(options);
+  const db = openDb(place.where, place.folder);
   const started: (() => Promise<unknown>)[] = [];
   const stop = async (): Promise<void> => {
     for (const end of started.splice(0).reverse()) await end();
     if (db.open) db.close();
   };
   try {
-    return await startParts(options, { db, started, stop });
+    return await startParts(options, { db, place, started, stop });
   } catch (cause) {
     await stop();
     throw cause;
   }
 }
 
+function placeOf({ store, dataDir }: ServiceOptions): Place {
+  if (store === undefined) return { where: dataDir, folder: undefined };
+  if (!isPostgres(store)) throw new Error(`the store is no postgres:// URL: ${store}`);
+  return { where: store, folder: dataDir === ":memory:" ? undefined : dataDir };
+}
+
+/** What answers requests, and what takes messages in, each as the store allows. */
+function storeParts(service: Service, place: Place): { reports: Reports; uplinks: Uplinks<Downlink> } {
+  if (isPostgres(place.where)) {
+    const reports = reportsThreads(service, place, POSTGRES_THREADS);
+    return { reports, uplinks: startIngest({ url: place.where, alone: reports.uplink }) };
+  }
+  const { db } = service;
+  const reports = place.where === ":memory:" ? reportsHere(service) : reportsThread(service, place.where);
+  return { reports, uplinks: uplinksHere(db) };
+}
+
 interface Parts {
   readonly db: Db;
+  readonly place: Place;
   readonly started: (() => Promise<unknown>)[];
   readonly stop: () => Promise<void>;
 }
 
-async function startParts(options: ServiceOptions, { db, started, stop }: Parts): Promise<RunningService> {
+async function startParts(options: ServiceOptions, { db, place, started, stop }: Parts): Promise<RunningService> {
   const faults = faultPlan();
   let mqttUrl = "";
   const service: Service = {
@@ -82,14 +109,16 @@ async function startParts(options: ServiceOptions, { db, started, stop }: Parts)
     strict: options.plain === "strict",
   };
   const { log } = options;
+  const { reports, uplinks } = storeParts(service, place);
+  started.push(reports.stop, uplinks.stop);
+  const { callerOf } = reports;
   const broker =
     options.broker === undefined
-      ? await startBroker({ service, faults, port: options.mqttPort, log })
-      : await joinBroker({ service, faults, ...options.broker, log });
+      ? await startBroker({ service, faults, uplinks, callerOf, port: options.mqttPort, log })
+      : await joinBrokers(options.broker.urls, { service, faults, uplinks, password: options.broker.password, log });
   started.push(broker.stop);
   mqttUrl = broker.url;
-  const reports = options.dataDir === ":memory:" ? reportsHere(service) : reportsThread(service, options.dataDir);
-  started.push(reports.stop, startEvaluator(reports, log).stop);
+  started.push(startEvaluator(reports, log).stop);
   const url = await listen(buildHttp({ service, operations: OPERATIONS, reports, faults, log }), {
     port: options.port,
     started,

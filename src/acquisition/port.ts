@@ -45,8 +45,8 @@ export interface Tail {
   leftover(): readonly TakenEntry[];
   /** Lines in its midst that can't be read, each an entry or more; absent: none can be. */
   damaged?(): number;
-  /** Returns once the entry is out of this process's hands. */
-  append(entry: TakenEntry): void;
+  /** Returns once the entries are out of this process's hands. */
+  append(entries: readonly TakenEntry[]): void;
   /** Entries of the stream up to this take number are durable and may be dropped. */
   committed(stream: StreamId, take: TakeNumber): void;
   close(): void;

@@ -31,8 +31,8 @@ export const filtersCommand: Run = async (call) => {
     throw new CommandError("name the filter that was changed: intake, pre or exhaust", EXIT.usage);
   }
   if (filter !== undefined) return filtersChanged(call, filter);
-  const query = reportQuery(values);
   const agent = await agentOf(call);
+  const query = await reportQuery(values, agent);
   const booth = await agent.boothName();
   const told = await toldOf(agent, booth, query);
   const tz = zoneOf(values);

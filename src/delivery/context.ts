@@ -5,8 +5,8 @@ import type { CameRound, Signals } from "../domain/signal.ts";
 import type { RefusedRecords } from "../domain/status.ts";
 import type { NewName } from "../domain/stream-label.ts";
 import type { Milliseconds, Seq } from "../domain/units.ts";
-import type { Identity, Store } from "../store/port.ts";
-import type { NewKey, ServiceLink, TakesCommands } from "./port.ts";
+import type { Identity } from "../store/port.ts";
+import type { DeliveredLog, NewKey, ServiceLink, TakesCommands } from "./port.ts";
 import type { Doubt, FailedChunks, Refusing, WaitingFork } from "./rules/belief.ts";
 import type { Silence } from "./rules/sending.ts";
 
@@ -15,8 +15,8 @@ export interface DeliveryGateway extends Signals {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly identity: Identity;
-  readonly store: Store;
+  readonly identity: Pick<Identity, "gateway">;
+  readonly store: DeliveredLog;
   readonly link: ServiceLink;
   readonly service: ServiceState;
   readonly heartbeat_interval_ms: Milliseconds;
@@ -24,6 +24,8 @@ export interface DeliveryGateway extends Signals {
   readonly broker_url: string | null;
   /** Records a second at most of what waited during an outage; null: as fast as the service acks. */
   readonly backlog_rate: number | null;
+  /** So many waiting records go in a lane of their own. Absent: LEAST_BACKLOG. */
+  readonly least_backlog?: number | undefined;
   /** The key that was given for the service; null: none was. */
   readonly firstKey: () => Promise<string | null>;
   readonly new_key: NewKey;

@@ -1,7 +1,7 @@
 import type { LogReach } from "../domain/booth-state.ts";
 import type { LogChunk, Placed } from "../domain/record.ts";
 import type { Seq } from "../domain/units.ts";
-import type { Store } from "../store/port.ts";
+import type { DeliveredLog } from "./port.ts";
 import { cutBatches, type LaneName } from "./rules/lanes.ts";
 
 /** Records read from the store at a time: taking in more at once would keep a poll waiting. */
@@ -23,7 +23,7 @@ export interface LaneBatch {
 /** Reads one lane of a log: the batch behind `after`, of records up to `end` and so many at most. `most`: null: as many as fit. */
 type LaneReader = (after: Seq, end: Seq, most?: number | null) => Promise<LaneBatch>;
 
-export function laneReaders(store: Store, info: () => LogReach): Readonly<Record<LaneName, LaneReader>> {
+export function laneReaders(store: DeliveredLog, info: () => LogReach): Readonly<Record<LaneName, LaneReader>> {
   return {
     context: contextRecordsReader(store, info),
     live: logReader(store, info),
@@ -32,7 +32,7 @@ export function laneReaders(store: Store, info: () => LogReach): Readonly<Record
 }
 
 /** Parameters and clocks alone. */
-function contextRecordsReader(store: Store, info: () => LogReach): LaneReader {
+function contextRecordsReader(store: DeliveredLog, info: () => LogReach): LaneReader {
   return async (after, end, most) => {
     const { records, looked_to } = await store.contextRecords(info().stream, after + 1, end);
     const [cut = []] = cutBatches(records);
@@ -45,7 +45,7 @@ function contextRecordsReader(store: Store, info: () => LogReach): LaneReader {
  * Everything. Rejects where the store has no record behind `after`, though it should. A full store may have given up all of a stretch, and
  * hold nothing but what goes under another name, as after a salvage, or what still waits for a sync: then there is nothing up to `end`.
  */
-function logReader(store: Store, info: () => LogReach): LaneReader {
+function logReader(store: DeliveredLog, info: () => LogReach): LaneReader {
   let ready: (readonly Placed[])[] = [];
   /** The last cut of what was read: more may belong to it. */
   let rest: readonly Placed[] = [];

@@ -7,6 +7,13 @@ import type { ServiceLinkError } from "../domain/link-error.ts";
 import type { LogChunk, Placed } from "../domain/record.ts";
 import type { Seq, StreamId } from "../domain/units.ts";
 import type { MqttVersion } from "../domain/status.ts";
+import type { Store } from "../store/port.ts";
+
+/** What delivery asks of the log's store. */
+export type DeliveredLog = Pick<
+  Store,
+  "read" | "contextRecords" | "chunk" | "ack" | "setAside" | "asideSince" | "takenAfterAll"
+>;
 
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
 export interface ServiceApi {

@@ -147,6 +147,8 @@ async function heartbeats({ gateway, session, booths }: Session, signal: AbortSi
   let said: readonly Beat[] = [];
   let saidAt = Number.NEGATIVE_INFINITY;
   for (;;) {
+    // Where confirming one takes longer than their interval it never waits.
+    signal.throwIfAborted();
     const now = booths.map(({ state }) => heartbeatOf(state));
     const isNew = now.some((beat, index) => SAID_AT_ONCE.some((field) => beat[field] !== said[index]?.[field]));
     const due = gateway.heartbeat_interval_ms - (clock.mono() - saidAt);

@@ -3,6 +3,7 @@ import { addAbortListener } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { BoothSetup } from "../acquisition/booth.ts";
+import type { Driver } from "../acquisition/port.ts";
 import { holeKeepers } from "../acquisition/modbus/group-read.ts";
 import { modbusLinks } from "../acquisition/modbus/driver.ts";
 import { ownLinkDriver } from "../acquisition/opcua/driver.ts";
@@ -27,13 +28,13 @@ import { DAY_MS } from "../domain/storage.ts";
 import type { EpochMs } from "../domain/units.ts";
 import { firstKeyOf } from "../provisioning/keys.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
-import { collectGarbage } from "../store/thread/memory.ts";
+import { collectGarbage, growYoung, MANY_BOOTHS } from "../store/thread/memory.ts";
 import { openReportsThread } from "../store/thread/reports-thread.ts";
 import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
 import { type Agent, startAgent } from "./agent.ts";
-import { clockFromFile, systemClock } from "./clock.ts";
+import { systemClock } from "./clock.ts";
 import { openPage, type PageSetting } from "./compose-page.ts";
 import type { AgentSetup } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
@@ -61,7 +62,7 @@ type LongIo = Io & { readonly outOfService: () => void };
  */
 async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void> {
   const { config } = first.usable;
-  const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
+  const { clock, paced } = await clockOf(config);
   const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
   cutLongStop(io.signal, log);
   const notify = systemdNotify(io.environment);
@@ -88,7 +89,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
     const logins = await openPlcLogins({ identity, sealer });
     const lasting: LongLived = {
-      ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, logins, gateway_id, io },
+      ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, logins, gateway_id, paced, io },
       ...{ random: systemRandom(), service_time: createServiceTime(MADE_AT) },
       figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
     };
@@ -121,6 +122,13 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
   }
 }
 
+/** The machine's own; in a simulated site the site's, which waits for the drivers' reads. */
+async function clockOf({ clock_file }: Config): Promise<{ clock: Clock; paced: (driver: Driver) => Driver }> {
+  if (clock_file === undefined) return { clock: systemClock(), paced: (driver) => driver };
+  const clock = (await import("./simulated-clock.ts")).clockFromFile(clock_file);
+  return { clock, paced: clock.paced };
+}
+
 /** What one run of the agent hands on to the next. */
 type LongLived = Pick<
   AgentSetup,
@@ -136,11 +144,16 @@ type LongLived = Pick<
   | "random"
   | "service_time"
   | "figures"
-> & { readonly gateway_id: string; readonly logins: PlcLogins; readonly io: LongIo };
+> & {
+  readonly gateway_id: string;
+  readonly logins: PlcLogins;
+  readonly paced: (driver: Driver) => Driver;
+  readonly io: LongIo;
+};
 
 /** Starts the agent as the configuration says now. */
 async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: Lasting) {
-  const { clock, log, identity, gateway_id, random, service_time, sealer, logins, io, ...rest } = lasting;
+  const { clock, log, identity, gateway_id, random, service_time, sealer, logins, paced, io, ...rest } = lasting;
   const { config, booths, refused } = usable;
   const { commit_interval_ms, heartbeat_interval_ms, service } = config;
   const ending = new AbortController();
@@ -161,7 +174,7 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
         ...{ http, clock, random, service_time, sealer },
         ...{ agentVersion: VERSION, hardwareId: gateway_id },
       }),
-      booths: booths.map((booth) => setupOf(booth, links)),
+      booths: booths.map((booth) => setupOf(booth, links, paced)),
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
       ...outputsOf(usable, { ...lasting, version: VERSION }),
@@ -175,6 +188,8 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
 
 /** Between two looks whether every booth has been read. */
 const LOOK_MS = 250;
+/** It doubles with a collection, of which there are some ten a second. */
+const GROWING_LOOK_MS = 50;
 /** A PLC may be away for days. */
 const LONGEST_START_MS = 60_000;
 
@@ -184,6 +199,8 @@ async function leaveStartBehind(agent: Pick<Agent, "counts">, clock: Clock, sign
   do await clock.sleep(LOOK_MS, signal);
   while (clock.mono() < latest && agent.counts().some(({ commits }) => commits === 0));
   collectGarbage();
+  if (agent.counts().length < MANY_BOOTHS) return;
+  while (!growYoung()) await clock.sleep(GROWING_LOOK_MS, signal);
 }
 
 async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtime_dir: string): Promise<void> {
@@ -208,9 +225,11 @@ function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentSetup
   return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
 }
 
-function setupOf({ config, profile }: ReadyBooth, links: Links): BoothSetup {
+function setupOf({ config, profile }: ReadyBooth, links: Links, paced: (driver: Driver) => Driver): BoothSetup {
   const parameters = parametersOf(profile, config);
-  return { config, profile, parameters, address: plcAddress(config), ...wayTo(config, profile, links) };
+  const { makeDriver, ...way } = wayTo(config, profile, links);
+  const made: BoothSetup["makeDriver"] = (...given) => paced(makeDriver(...given));
+  return { config, profile, parameters, address: plcAddress(config), ...way, makeDriver: made };
 }
 
 type Links = ReturnType<typeof linksOf>;

@@ -40,6 +40,8 @@ export interface AgentSetup {
   readonly broker_url: string | null;
   /** Records a second at most of what waited during an outage; null: as fast as the service acks. */
   readonly backlog_rate: number | null;
+  /** So many waiting records go in a lane of their own; absent: the usual. */
+  readonly least_backlog?: number | undefined;
   readonly commit_interval_ms: Milliseconds;
   readonly heartbeat_interval_ms: Milliseconds;
   /** Why the configuration's file isn't in use but the last one that was good; absent or null: it is in use. */

@@ -7,6 +7,7 @@ import { crowdOf } from "./crowd.ts";
 import { recordFault } from "../support/faults.ts";
 import { hostileRequest, UNENDED } from "./hostile-box.ts";
 import { sendRaw } from "../support/raw-http.ts";
+import { run } from "../../simulators/service/db.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { seedOf } from "../support/seed.ts";
@@ -20,8 +21,7 @@ const PLC_PASSWORDS = ["plc-password-before", "plc-password-after"];
 /** Sends so many hostile requests to a real agent's page, and looks what came of it. */
 export async function attackBox(count: number, file: string): Promise<void> {
   const site = await realSite({ speed: 10, serial: SERIAL });
-  const put = site.service.db.prepare("UPDATE booths SET old_password = ?, new_password = ?");
-  put.run(...PLC_PASSWORDS);
+  run(site.service.db, "UPDATE booths SET old_password = ?, new_password = ?", ...PLC_PASSWORDS);
   const agent = await runningAgent(site);
   await boothOnce(site, "the booth is bound", ({ provisioning }) => provisioning.state === "active");
   const { url, pin } = await openPage(site, { for_ms: 12 * 3_600_000 });

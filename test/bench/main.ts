@@ -22,6 +22,7 @@ import { packagedAgent } from "./packaged.ts";
 import { peersFamily } from "./peers.ts";
 import { pendingFamily } from "./pending.ts";
 import { planFamily } from "./plan.ts";
+import { postgresFamily } from "./postgres.ts";
 import { profiled } from "./profile.ts";
 import { cellsOf, figuresBlock, type BenchResult } from "./result.ts";
 import { startFamily } from "./start.ts";
@@ -49,7 +50,7 @@ const FAMILIES: readonly Family[] = [
   drainLatenessFamily,
 ];
 /** Measured where they are named alone: they take minutes, and what they bring from elsewhere. */
-const BY_NAME: readonly Family[] = [peersFamily];
+const BY_NAME: readonly Family[] = [peersFamily, postgresFamily];
 const RESULTS = new URL("../results/", import.meta.url);
 
 function commit(): string {
@@ -80,6 +81,7 @@ const HELP = `npm run bench [-- --quick] [FAMILY ...]
 npm run bench -- --write
 npm run bench -- profile [--quick]
 npm run bench -- peers [--quick]
+npm run bench -- postgres [--quick]
 npm run bench -- --box [--quick]
 
 Measures, prints one table, and writes test/results/bench.json. All families take some ten minutes; --quick measures less of
@@ -88,6 +90,8 @@ each, all in about a minute on a machine that has nothing else to do: enough to 
 profile tells where the agent's CPU goes, function by function, with 64 booths and while a log is delivered.
 peers measures the agent beside Node-RED, modbus-serial and libmodbus, one after the other: some minutes; Node-RED is installed by npm into a
 temporary folder, libmodbus is Debian's (apt-get install gcc pkg-config libmodbus-dev).
+postgres measures the service on PostgreSQL (apt-get install postgresql-15): what a reading takes at rest over a week of 100 booths, and
+reports over 10,000: some minutes.
 --box runs what the package brings as /usr/lib/booth-gateway/bench, which needs no npm: start, memory, reading, flash and packing on this
 very box, as a text to paste.
 Families: ${FAMILIES.map(({ name }) => name).join(", ")}

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import mqtt, { type MqttClient } from "mqtt";
-import { type Db, openDb, rows, usedStatements } from "../../simulators/service/db.ts";
+import { type Db, inTransaction, rows, run as runSql } from "../../simulators/service/db.ts";
+import { openDb } from "../../simulators/service/storage/open.ts";
 import { DEMO_ADMIN_KEY, seedDemo } from "../../simulators/service/demo/seed-demo.ts";
 import { CONTRACT } from "../../simulators/service/http/contract-table.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
@@ -82,14 +83,14 @@ function bareInserts(dataDir: string, batches: number): number {
   db.exec(
     "CREATE TABLE bare (stream, seq, kind, tag, boot, mono, time, value, quality, PRIMARY KEY (stream, seq)) WITHOUT ROWID",
   );
-  const insert = db.prepare("INSERT INTO bare VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const insert = "INSERT INTO bare VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
   const start = performance.now();
   for (let batch = 0; batch < batches; batch += 1) {
-    db.transaction(() => {
+    inTransaction(db, () => {
       for (const [i, { kind, tag, mono, value, quality }] of recordsOf(0).entries()) {
-        insert.run(batch, i, kind, tag, 1, mono, mono, String(value), quality);
+        runSql(db, insert, batch, i, kind, tag, 1, mono, mono, String(value), quality);
       }
-    })();
+    });
   }
   const rate = (batches * SIZE) / ((performance.now() - start) / 1000);
   db.close();
@@ -137,10 +138,10 @@ function reportPaths(db: Db, start: number): string[] {
 
 /** How SQLite carries out every statement that the report needed, beyond those used before. */
 function plansOf(db: Db, before: readonly string[]): string[] {
-  const used = usedStatements(db).filter((sql) => !before.includes(sql));
+  const used = db.used().filter((sql) => !before.includes(sql));
   return used.flatMap((sql) => {
     const marks = Array.from({ length: sql.split("?").length - 1 }, () => null);
-    const steps = db.prepare<null[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...marks);
+    const steps = rows<{ detail: string }>(db, `EXPLAIN QUERY PLAN ${sql}`, ...marks);
     return [`  ${sql.replaceAll(/\s+/g, " ").slice(0, 150)}`, ...steps.map(({ detail }) => `      ${detail}`)];
   });
 }
@@ -181,7 +182,7 @@ async function reportFigures(
   const [heaviest] = costs.sort((a, b) => b.cpu_ms - a.cpu_ms);
   if (heaviest === undefined) throw new Error("no report");
   const again = await open();
-  const before = usedStatements(again.db);
+  const before = again.db.used();
   await ask(again.url, heaviest.path);
   const plan = plansOf(again.db, before);
   await again.stop();

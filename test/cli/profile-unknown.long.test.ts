@@ -46,7 +46,10 @@ describe("booth-gateway profile", () => {
 
       site.clock.pace(1);
       const learned = await site.run("learn modes --for 1s", { ask: operator(site) });
-      expect(learned).toMatchObject({ code: 0, err: expect.stringContaining("Reads holding:0-499, ") as string });
+      expect(learned).toMatchObject({
+        code: 0,
+        err: expect.stringContaining("holding:0-499; 5 requests a second at most") as string,
+      });
       expect(learned.out).toContain("it can be used");
       const made = loadProfile(site.file);
       const codes = Object.entries(site.profile.modes).filter(([, mode]) =>

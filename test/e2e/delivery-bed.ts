@@ -95,7 +95,7 @@ export async function deliveryBed(options: DeliveryBedOptions = {}): Promise<Del
   const { broker, plain = false } = options;
   const service = await startService({
     ...{ dataDir: ":memory:", port: 0, mqttPort: 0, clock: site.clock, plain },
-    ...(broker === undefined ? {} : { broker }),
+    ...(broker === undefined ? {} : { broker: { urls: [broker.url], password: broker.password } }),
   });
   onTestFinished(() => service.stop());
   seedSite(service.db, { serial: SERIAL, tz: "America/Denver", provisionKey: PROVISION_KEY, now: site.clock.wall() });

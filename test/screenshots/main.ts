@@ -35,24 +35,30 @@ interface View {
   readonly path: string;
   /** A button pressed first, by its text's key. */
   readonly press?: string;
-  /** Shown once it is drawn. */
-  readonly ready: string;
+  /** All of these are shown once it is drawn. */
+  readonly ready: readonly string[];
 }
 
 const VIEWS: readonly View[] = [
-  { name: "now", path: "now", ready: ".today .strip, .booths, .spark >> nth=0" },
-  { name: "day", path: "days", ready: ".plot canvas" },
-  { name: "week", path: "days", press: "days.week", ready: ".bars.tall" },
-  { name: "quarter", path: "days", press: "days.quarter", ready: ".bars.tall" },
-  { name: "filters", path: "filters", ready: ".filter-charts canvas" },
-  { name: "setup", path: "setup", ready: "main .card" },
-  { name: "health", path: "health", ready: "main .card" },
+  {
+    name: "now",
+    path: "now",
+    ready: [".today .strip", "[data-figures=today] .spark", "[data-figures=measured] .spark"],
+  },
+  { name: "day", path: "days", ready: [".strip.tapped", ".plot canvas"] },
+  { name: "week", path: "days", press: "days.week", ready: [".bars.tall"] },
+  { name: "quarter", path: "days", press: "days.quarter", ready: [".bars.tall"] },
+  { name: "filters", path: "filters", ready: [".filter-charts canvas"] },
+  { name: "setup", path: "setup", ready: ["main .card"] },
+  { name: "health", path: "health", ready: ["main .card"] },
 ];
 
 interface Shot {
   readonly view: string;
   readonly width: Width;
   readonly theme: Theme;
+  /** What stands at the top; default: the page's head. */
+  readonly from?: string;
 }
 
 /** By the name of the file in docs/images. */
@@ -61,8 +67,8 @@ const IN_DOCS: Readonly<Record<string, Shot>> = {
   "now-desk": { view: "now", width: "desk", theme: "light" },
   "day-desk": { view: "day", width: "desk", theme: "light" },
   "week-desk": { view: "week", width: "desk", theme: "dark" },
-  "filters-phone": { view: "filters", width: "phone", theme: "light" },
-  "quarter-phone": { view: "quarter", width: "phone", theme: "dark" },
+  "filters-phone": { view: "filters", width: "phone", theme: "light", from: '[data-filter="exhaust_filter"]' },
+  "quarter-phone": { view: "quarter", width: "phone", theme: "dark", from: ".bars.tall" },
 };
 
 /** The page's own list. */
@@ -108,7 +114,7 @@ async function show(page: Page, url: string, { view, language }: { view: View; l
   if (view.press !== undefined) {
     await page.getByRole("button", { name: textIn(language, view.press), exact: true }).click();
   }
-  await page.locator(view.ready).first().waitFor();
+  for (const part of view.ready) await page.locator(part).first().waitFor();
   await page.locator("#live.good").waitFor();
   // Each chart comes with an answer of its own: quiet for a while, all are there.
   await eventually("no more is loaded", () => page.evaluate<true | undefined>(QUIET), WITHIN_MS);
@@ -146,6 +152,8 @@ async function takeForDocs(page: Page, shot: Shot): Promise<void> {
   for (const [name, wanted] of Object.entries(IN_DOCS)) {
     if (wanted.view !== shot.view || wanted.width !== shot.width || wanted.theme !== shot.theme) continue;
     const path = join(DOCS, `${name}.png`);
+    const top = wanted.from ?? "header";
+    await page.evaluate(`document.querySelector(${JSON.stringify(top)}).closest(".card, header").scrollIntoView()`);
     await page.screenshot({ path, animations: "disabled" });
     const { size } = statSync(path);
     if (size > MAX_DOCS_BYTES) throw new Error(`${path} has ${size} bytes: at most ${MAX_DOCS_BYTES}`);

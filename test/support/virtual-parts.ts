@@ -35,8 +35,8 @@ export function memoryTail(leftover: readonly TakenEntry[], save: (left: readonl
   let pending = [...left];
   return {
     leftover: () => left,
-    append(entry) {
-      pending.push(entry);
+    append(entries) {
+      pending.push(...entries);
       save(pending);
     },
     committed(stream, take) {

@@ -4,7 +4,7 @@ import type { WorkingHours } from "../../src/domain/booth.ts";
 import type { HttpAnswer, HttpClient, HttpRequest } from "../../src/delivery/http/client.ts";
 import type { Clock } from "../../src/domain/machine.ts";
 import type { ServiceLink } from "../../src/delivery/port.ts";
-import { openDb, type Db } from "../../simulators/service/db.ts";
+import { openSqlite, sqliteDb, type SqliteDb } from "../../simulators/service/storage/sqlite.ts";
 import { HttpError } from "../../simulators/service/http/errors.ts";
 import type { Answer, Operation, Service } from "../../simulators/service/http/operation.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
@@ -14,7 +14,7 @@ import { type ServiceWay, type Told, virtualLinkTo } from "./virtual-link.ts";
 
 /** The reference service without sockets: its real provisioning, ingest and figures on SQLite in memory. */
 export interface VirtualService {
-  readonly db: Db;
+  readonly db: SqliteDb;
   readonly way: ServiceWay;
   readonly facility: Required<Omit<Facility, "runtime_max_age_ms">>;
   readonly http: HttpClient;
@@ -48,7 +48,7 @@ export interface Facility {
 }
 
 export function virtualService(clock: Clock, facility: Facility): VirtualService {
-  const db = openDb(":memory:");
+  const db = openSqlite(":memory:");
   const { booth_id } = seedSite(db, {
     serial: SERIAL,
     ...facility,
@@ -77,7 +77,7 @@ export function truthfully(_batch: unknown, take: () => Told): readonly string[]
   return [JSON.stringify(take())];
 }
 
-function serviceOn(db: Db, clock: Clock, facility: Facility): VirtualService {
+function serviceOn(db: SqliteDb, clock: Clock, facility: Facility): VirtualService {
   const service: Service = {
     db,
     now: () => clock.wall(),
@@ -133,8 +133,8 @@ function withDate(answer: HttpAnswer, time: number): HttpAnswer {
   return { ...answer, headers: { ...answer.headers, date } };
 }
 
-function forgetfulCopy(db: Db): Db {
-  const copy = new Database(db.serialize());
+function forgetfulCopy(db: SqliteDb): SqliteDb {
+  const copy = sqliteDb(new Database(db.file.serialize()));
   copy.exec(
     "DELETE FROM records; DELETE FROM segments; DELETE FROM seq_gaps; UPDATE streams SET acked_seq = first_seq - 1, version = 0",
   );

@@ -93,7 +93,13 @@ async function site(): Promise<Site> {
   const identity = { plc_serial: SERIAL };
   const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, identity });
   onTestFinished(() => plc.stop());
-  const service = await startService({ dataDir: ":memory:", port: 0, mqttPort: 0, clock, broker: broker.service });
+  const service = await startService({
+    dataDir: ":memory:",
+    port: 0,
+    mqttPort: 0,
+    clock,
+    broker: { urls: [broker.service.url], password: broker.service.password },
+  });
   onTestFinished(() => service.stop());
   seedSite(service.db, { serial: SERIAL, tz: scenario.tz, provisionKey: PROVISION_KEY, now: BED_START });
   Object.assign(service.service, { mqttUrl: () => `mqtts://${NAME}:${port.toString()}` });

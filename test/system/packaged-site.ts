@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { parseDocument, stringify } from "yaml";
 import { inSnapshot, rows } from "../../simulators/service/db.ts";
+import { sqliteDb } from "../../simulators/service/storage/sqlite.ts";
 import { heldSeqs, type StreamKey } from "../../simulators/service/ingest/records.ts";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
@@ -108,7 +109,7 @@ export interface Held {
 
 /** What the service holds of that stream, else of all: with one stream, `last` records from 1 on are all there is. */
 export function heldBy(data: string, stream: string | null = null): Held {
-  const db = new Database(join(data, "service.db"), { readonly: true });
+  const db = sqliteDb(new Database(join(data, "service.db"), { readonly: true }));
   try {
     const of = "SELECT id, gateway_id FROM streams WHERE ? IS NULL OR stream_id = ?";
     const ranges = inSnapshot(db, () => rows<StreamKey>(db, of, stream, stream).map((one) => heldSeqs(db, one)));

@@ -2,7 +2,8 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeF
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
-import { type Db, inSnapshot } from "../../simulators/service/db.ts";
+import { type Db, inSnapshot, rows } from "../../simulators/service/db.ts";
+import { sqliteDb } from "../../simulators/service/storage/sqlite.ts";
 import { recordsOf, type StoredRecord } from "../../simulators/service/ingest/records.ts";
 import { findStream } from "../../simulators/service/ingest/streams.ts";
 import type { StoreBudget } from "../../src/domain/storage.ts";
@@ -79,7 +80,7 @@ function storedBy(db: Db, stream: string): StoredRecord[] {
 
 /** Records of the stream that the service has put outside of those instants. */
 export function heldOutside(data: string, stream: string, [from, to]: readonly [EpochMs, EpochMs]): number {
-  const db = new Database(join(data, "service.db"), { readonly: true });
+  const db = sqliteDb(new Database(join(data, "service.db"), { readonly: true }));
   try {
     const times = storedBy(db, stream).map(([, , , , time]) => time);
     return times.filter((time) => time < from - VOUCHED_MS || time > to + VOUCHED_MS).length;
@@ -194,11 +195,11 @@ export interface Accounted {
 }
 
 export function accountedAt(data: string, stream: string): Accounted {
-  const db = new Database(join(data, "service.db"), { readonly: true });
+  const db = sqliteDb(new Database(join(data, "service.db"), { readonly: true }));
   try {
     const of = "stream_no = (SELECT id FROM streams WHERE stream_id = ?)";
     const held = storedBy(db, stream);
-    const gaps = db.prepare<[string], Gap>(`SELECT from_seq, to_seq, reason FROM seq_gaps WHERE ${of}`).all(stream);
+    const gaps = rows<Gap>(db, `SELECT from_seq, to_seq, reason FROM seq_gaps WHERE ${of}`, stream);
     const seqs = new Set(held.map(([, , , , , , , seq]) => seq));
     const missing = Array.from({ length: Math.max(...seqs) }, (_, index) => index + 1).filter((seq) => !seqs.has(seq));
     const reasons = missing.map((seq) => gaps.find(({ from_seq, to_seq }) => from_seq <= seq && seq <= to_seq)?.reason);

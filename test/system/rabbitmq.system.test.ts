@@ -1,105 +1,7 @@
-// Needs a Debian package: rabbitmq-server.
-import { outageRow, type BrokerProcess } from "./broker-outages.ts";
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { join } from "node:path";
-import { onTestFinished } from "vitest";
-import { freePort, isOpen } from "./mosquitto.ts";
-import { eventually } from "../support/eventually.ts";
-
-/** As Debian's package has it; the program under /usr/sbin runs it as another user, on the machine's own data. */
-const PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server";
-const PASSWORD = "password-of-the-service";
-/** An Erlang machine on a busy test machine takes its time. */
-const START_WITHIN_MS = 120_000;
-
-/** Who may connect is asked of the test: gateways make their credentials themselves. */
-async function door(users: ReadonlyMap<string, string>): Promise<string> {
-  const server = createServer((request, response) => {
-    const asked = new URL(request.url ?? "/", "http://door");
-    const [user, password] = ["username", "password"].map((name) => asked.searchParams.get(name) ?? "");
-    const isUser = asked.pathname !== "/user" || users.get(user ?? "") === password;
-    response.end(isUser ? "allow" : "deny");
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
-}
-
-/** Debian's RabbitMQ with its MQTT plugin: 3.1.1 alone. Everything of it lies in the folder, its epmd is its own. */
-async function rabbitmq(folder: string): Promise<BrokerProcess> {
-  const users = new Map([["service", PASSWORD]]);
-  const [port, distribution, names] = [await freePort(), await freePort(), await freePort()];
-  const asks = await door(users);
-  const [config, plugins, none] = ["rabbitmq.conf", "plugins", "none"].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
-  for (const name of ["mnesia", "log"]) mkdirSync(join(folder, name));
-  const paths = ["user", "vhost", "resource", "topic"].map((name) => `auth_http.${name}_path = ${asks}/${name}`);
-  const lines = [
-    "listeners.tcp = none",
-    `mqtt.listeners.tcp.1 = 127.0.0.1:${port.toString()}`,
-    "auth_backends.1 = http",
-  ];
-  writeFileSync(config, `${[...lines, "mqtt.allow_anonymous = false", ...paths].join("\n")}\n`);
-  writeFileSync(plugins, "[rabbitmq_mqtt,rabbitmq_auth_backend_http].\n");
-  writeFileSync(none, "");
-  writeFileSync(join(folder, ".erlang.cookie"), "cookie-of-the-test", { mode: 0o400 });
-  const env = {
-    PATH: process.env["PATH"] ?? "",
-    HOME: folder,
-    RABBITMQ_NODENAME: `broker${port.toString()}@localhost`,
-    RABBITMQ_MNESIA_BASE: join(folder, "mnesia"),
-    RABBITMQ_LOG_BASE: join(folder, "log"),
-    RABBITMQ_CONFIG_FILE: config,
-    RABBITMQ_CONF_ENV_FILE: none,
-    RABBITMQ_ENABLED_PLUGINS_FILE: plugins,
-    RABBITMQ_DIST_PORT: distribution.toString(),
-    ERL_EPMD_PORT: names.toString(),
-    ERL_EPMD_ADDRESS: "127.0.0.1",
-  };
-  const epmd = spawn("epmd", ["-port", names.toString(), "-address", "127.0.0.1"], { env, stdio: "ignore" });
-  let broker: ChildProcess | null = null;
-  // The script, the machine that it starts and that one's helpers are a group of their own.
-  const end = async (signal: "SIGKILL" | "SIGTERM"): Promise<void> => {
-    if (broker?.pid === undefined) return;
-    const gone = once(broker, "exit");
-    process.kill(-broker.pid, signal);
-    await gone;
-    broker = null;
-    await eventually("the broker is gone", async () => ((await isOpen(port)) ? undefined : true));
-  };
-  onTestFinished(async () => {
-    await end("SIGKILL");
-    epmd.kill("SIGKILL");
-  });
-  const start = async (): Promise<void> => {
-    const started = spawn(PROGRAM, [], { env, stdio: "ignore", detached: true });
-    broker = started;
-    await eventually(
-      "RabbitMQ listens",
-      async () => {
-        if (started.exitCode !== null) throw new Error(`rabbitmq-server ended with ${started.exitCode.toString()}`);
-        return (await isOpen(port)) ? true : undefined;
-      },
-      START_WITHIN_MS,
-    );
-  };
-  await start();
-  return {
-    url: `mqtt://127.0.0.1:${port.toString()}`,
-    service: { url: `mqtt://service@127.0.0.1:${port.toString()}`, password: PASSWORD },
-    letIn: (user, password) => void users.set(user, password),
-    kill: () => end("SIGKILL"),
-    stop: () => end("SIGTERM"),
-    start,
-  };
-}
+// Needs Debian packages: rabbitmq-server, postgresql-15.
+import { brokerFleet } from "../fleet/broker-fleet.ts";
+import { outageRow } from "./broker-outages.ts";
+import { rabbitmq } from "./rabbitmq.ts";
 
 /** Each start of it takes some seconds. */
 outageRow({
@@ -108,3 +10,5 @@ outageRow({
   mqtt: { version: "3.1.1", why: /^since the broker closes the connection at MQTT 5/ },
   quick: 1,
 });
+
+brokerFleet({ name: "RabbitMQ 3.10", make: (folder) => rabbitmq(folder, { isOpenDoor: true }), way: "plain" });

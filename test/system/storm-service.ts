@@ -9,7 +9,7 @@ const running = await startService({
   port: Number(port),
   mqttPort: 0,
   adminPort: 0,
-  broker: { url: broker, password },
+  broker: { urls: [broker], password },
   clock,
 });
 Object.assign(running.service, { mqttUrl: () => gatewayUrl });

@@ -1,4 +1,4 @@
-import { type Db, rows } from "../db.ts";
+import { type Db, inSnapshot, rows } from "../db.ts";
 import { heldSeqs } from "../ingest/records.ts";
 
 /** Exactly what is stored of one stream. */
@@ -52,7 +52,7 @@ export function oracle(db: Db): OracleStream[] {
       conflicts_offered,
       acked_seq,
     } = stream;
-    const ranges = heldSeqs(db, stream);
+    const ranges = inSnapshot(db, () => heldSeqs(db, stream));
     const gaps = rows<GapRow>(db, "SELECT * FROM seq_gaps WHERE stream_no = ? ORDER BY from_seq", id);
     return {
       ...{ gateway_id, stream_id, serial, generation, duplicates_offered, conflicts_offered, acked_seq },

@@ -123,6 +123,6 @@ function reportedAt(end: number): Record<string, SqlValue> {
 /** The names are ours, never a caller's. */
 function insert(db: Db, table: string, fields: Readonly<Record<string, SqlValue>>): void {
   const names = Object.keys(fields);
-  const sql = `INSERT OR IGNORE INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
+  const sql = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")}) ON CONFLICT DO NOTHING`;
   run(db, sql, ...Object.values(fields));
 }

@@ -1,5 +1,4 @@
 import { type Db, inTransaction, row, rows, run } from "../db.ts";
-import { evaluateAnew } from "./evaluate.ts";
 import type { EvaluationPeriod } from "./periods.ts";
 import type { Rule } from "./rules.ts";
 
@@ -93,10 +92,9 @@ export function saveDefinition(db: Db, definition: Omit<DefinitionRow, "rules_si
     if (isNew) forgetOpenPeriods(db, id, updated_at);
     run(db, "DELETE FROM event_definition_booths WHERE definition_id = ?", id);
     for (const booth of definition.booth_ids)
-      run(db, "INSERT OR IGNORE INTO event_definition_booths VALUES (?, ?)", id, booth);
+      run(db, "INSERT INTO event_definition_booths VALUES (?, ?) ON CONFLICT DO NOTHING", id, booth);
     setUsers(db, definition);
   });
-  evaluateAnew(db);
 }
 
 /** A definition goes; what was told of it stays. */
@@ -118,9 +116,10 @@ function forgetOpenPeriods(db: Db, id: string, now: number): void {
 
 /** Who was told already keeps the instant; who is new is told of periods that end from now on. */
 function setUsers(db: Db, { id, user_ids, updated_at }: Pick<DefinitionRow, "id" | "user_ids" | "updated_at">): void {
-  const gone =
-    "DELETE FROM event_definition_users WHERE definition_id = ? AND user_id NOT IN (SELECT value FROM json_each(?))";
-  run(db, gone, id, JSON.stringify(user_ids));
-  const add = "INSERT OR IGNORE INTO event_definition_users (definition_id, user_id, added_at) VALUES (?, ?, ?)";
+  const known = rows<{ user_id: string }>(db, "SELECT user_id FROM event_definition_users WHERE definition_id = ?", id);
+  const gone = "DELETE FROM event_definition_users WHERE definition_id = ? AND user_id = ?";
+  for (const { user_id } of known) if (!user_ids.includes(user_id)) run(db, gone, id, user_id);
+  const add =
+    "INSERT INTO event_definition_users (definition_id, user_id, added_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
   for (const user of user_ids) run(db, add, id, user, updated_at);
 }

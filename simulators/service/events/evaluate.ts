@@ -9,12 +9,8 @@ import { FINAL_MS } from "./periods.ts";
 import { alertTypesOf, definitionsOf, type StoredDefinition } from "./stored.ts";
 import { writeAlerts, writeEvents } from "./write.ts";
 
+/** Of each booth what its events and alerts were found from. */
 const evaluated = new WeakMap<Db, Map<string, string>>();
-
-/** What was evaluated counts no more: definitions or alert types have changed. */
-export function evaluateAnew(db: Db): void {
-  evaluated.delete(db);
-}
 
 export interface WatchedBooth {
   readonly id: string;
@@ -39,18 +35,21 @@ export async function evaluateAccount(db: Db, accountId: string, now: number): P
 export function evaluateBooth(db: Db, booth: WatchedBooth, now: number): boolean {
   const calendar = calendarOfFacility(db, booth.facility_id);
   if (calendar === undefined) return false;
-  const stamp = `${logVersion(db, booth.id)} ${localDay(calendar.tz, now - FINAL_MS).start}`;
+  const [definitions, types] = [definitionsOf(db, booth), alertTypesOf(db, booth.account_id)];
+  const day = localDay(calendar.tz, now - FINAL_MS).start;
+  const stamp = `${logVersion(db, booth.id)} ${day} ${JSON.stringify([definitions, types])}`;
   let done = evaluated.get(db);
   if (done === undefined) evaluated.set(db, (done = new Map<string, string>()));
   if (done.get(booth.id) === stamp) return false;
   const figures = boothFigures(db, booth.id, now);
-  const events = definitionsOf(db, booth).map((definition): [StoredDefinition, ReturnType<typeof eventsOf>] => [
+  const events = definitions.map((definition): [StoredDefinition, ReturnType<typeof eventsOf>] => [
     definition,
     eventsOf(definition, { figures, calendar }),
   ]);
-  const alerts = alertTypesOf(db, booth.account_id).map(
-    (type): [typeof type & AlertType, ReturnType<typeof alertsOf>] => [type, alertsOf(type, figures)],
-  );
+  const alerts = types.map((type): [typeof type & AlertType, ReturnType<typeof alertsOf>] => [
+    type,
+    alertsOf(type, figures),
+  ]);
   inTransaction(db, () => {
     for (const [definition, found] of events) writeEvents(db, { ...definition, booth_id: booth.id, now }, found);
     for (const [type, found] of alerts) writeAlerts(db, { ...type, booth_id: booth.id }, found);

@@ -1,6 +1,6 @@
 import type { ModeSets } from "../../../src/domain/booth.ts";
 import type { Maintenance } from "../../../src/domain/record.ts";
-import { type Db, row } from "../db.ts";
+import { type Db, rows } from "../db.ts";
 import { uniteBays } from "./bays.ts";
 import { type Booking, bookings } from "./counters.ts";
 import { type Estimate, estimatesOf } from "./estimates.ts";
@@ -114,9 +114,11 @@ function once<T>(find: () => T): () => T {
 
 /** Changes whenever anything of a booth's log does. */
 export function logVersion(db: Db, boothId: string): string {
-  const sql =
-    "SELECT group_concat(id || ':' || version || ':' || coalesce(withdrawn_at, '')) AS v FROM streams WHERE booth_id = ?";
-  return row<{ v: string | null }>(db, sql, boothId)?.v ?? "";
+  type Version = { id: number; version: number; withdrawn_at: number | null };
+  const sql = "SELECT id, version, withdrawn_at FROM streams WHERE booth_id = ? ORDER BY id";
+  return rows<Version>(db, sql, boothId)
+    .map(({ id, version, withdrawn_at }) => `${id}:${version}:${withdrawn_at ?? ""}`)
+    .join(",");
 }
 
 function computed(db: Db, boothId: string): Computed {
@@ -128,6 +130,11 @@ function computed(db: Db, boothId: string): Computed {
   const fresh = compute(loadLog(db, boothId), version);
   cache.set(boothId, fresh);
   return fresh;
+}
+
+/** The figures of a log, of a part of one as well, which nobody will ask for again. */
+export function figuresOfLog(log: BoothLog, now: number): BoothFigures {
+  return figuresAt(compute(log, ""), now);
 }
 
 function compute(log: BoothLog, version: string): Computed {

@@ -49,7 +49,12 @@ export function loadLog(db: Db, boothId: string): BoothLog {
   return inSnapshot(db, () => logOf(db, boothId));
 }
 
-function logOf(db: Db, boothId: string): BoothLog {
+/** Its later part alone, and of that what figures over hours are made from: all parameters, and readings of tags that mean something. */
+export function loadLogSince(db: Db, boothId: string, since: number): BoothLog {
+  return inSnapshot(db, () => logOf(db, boothId, since));
+}
+
+function logOf(db: Db, boothId: string, since?: number): BoothLog {
   const streams = rows<StreamKey>(
     db,
     "SELECT id, gateway_id FROM streams WHERE booth_id = ? AND withdrawn_at IS NULL ORDER BY id",
@@ -63,7 +68,7 @@ function logOf(db: Db, boothId: string): BoothLog {
     const voided = voidedSeqs(db, stream);
     const lists = { parameters, covers, samples, filter_inputs };
     const forget = forgetting(db, stream, lists);
-    for (const row of recordsOf(db, stream, { kinds: ["r", "h", "p", "f"] })) {
+    for (const row of since === undefined ? recordsOf(db, stream, { kinds: KINDS }) : laterOf(db, stream, since)) {
       forget(row);
       const withdrawn_at = voided.get(row[7]) ?? null;
       if (row[0] === "f") placeInput(row, lists, withdrawn_at);
@@ -73,6 +78,27 @@ function logOf(db: Db, boothId: string): BoothLog {
   for (const list of [parameters, ...samples.values()]) list.sort((a, b) => a.time - b.time);
   for (const list of covers.values()) list.sort((a, b) => a.from - b.from);
   return { parameters, covers, samples, filter_inputs };
+}
+
+const KINDS = ["r", "h", "p", "f"];
+
+function* laterOf(db: Db, stream: StreamKey, since: number): Generator<StoredRecord, undefined> {
+  const told = [...recordsOf(db, stream, { kinds: ["p", "f"] })];
+  const meant = new Set<string>();
+  for (const [kind, , , , , value] of told) {
+    const { tags } = kind === "p" ? (JSON.parse(value) as Parameters) : { tags: {} };
+    for (const [name, { role, counter }] of Object.entries<TagParameters>(tags)) {
+      if (role !== undefined || counter !== undefined) meant.add(name);
+    }
+  }
+  const times = { start: since, end: Number.MAX_VALUE };
+  const later = recordsOf(db, stream, { kinds: ["r", "h"], readings_of: meant, times });
+  let next = later.next();
+  for (const record of told) {
+    for (; next.done !== true && next.value[7] < record[7]; next = later.next()) yield next.value;
+    yield record;
+  }
+  for (; next.done !== true; next = later.next()) yield next.value;
 }
 
 /** Withdrawn seqs with the instant at which they were. */

@@ -7,7 +7,7 @@ export interface Service {
   readonly db: Db;
   /** The service's own clock, epoch ms. */
   readonly now: () => number;
-  /** Where its broker listens, as told to gateways; empty at plain level. */
+  /** Where its broker listens, as told to gateways; empty at plain level. Several, parted by spaces: each gateway is told one of them. */
   readonly mqttUrl: () => string;
   /** The same broker over WebSocket; absent: there is no such way. */
   readonly mqttWsUrl?: () => string;
@@ -17,6 +17,8 @@ export interface Service {
   readonly strict?: boolean;
   /** How old the total running time in a booth's record may be, ms; absent: it is found anew whenever the log has grown. */
   readonly runtime_max_age_ms?: number;
+  /** Reports over more booths than these are made from facts, where there are such; absent: a hundred. */
+  readonly few_booths?: number;
 }
 
 export interface Call {

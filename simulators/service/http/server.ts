@@ -1,8 +1,9 @@
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { drifted } from "../admin/drift.ts";
 import type { FaultPlan } from "../admin/faults.ts";
-import { type Caller, callerOf, hashOf } from "../keys.ts";
+import { type Caller, hashOf } from "../keys.ts";
 import { openApi } from "../resources/openapi.ts";
+import { isOwnersPage, serveOwner } from "../owner/serve.ts";
 import { HttpError } from "./errors.ts";
 import { countGuesses, KEY_GUESSES } from "./guesses.ts";
 import { LIMITS, readJson } from "./limits.ts";
@@ -29,11 +30,15 @@ export function buildHttp({ service, operations, reports, faults, log }: HttpOpt
     forceCloseConnections: true,
     // A path that can't be decoded reaches no route: the same order, 401 first, then {error}.
     frameworkErrors: (error, request, reply) => {
-      const isKnown = callerOf(service.db, request.headers.authorization, service.now()) !== undefined;
       const answer: FastifyReply = reply;
-      void answer
-        .code(isKnown ? (error.statusCode ?? 400) : 401)
-        .send({ error: isKnown ? "the path can't be read" : "a valid Authorization header is needed" });
+      const say = (isKnown: boolean): unknown =>
+        answer
+          .code(isKnown ? (error.statusCode ?? 400) : 401)
+          .send({ error: isKnown ? "the path can't be read" : "a valid Authorization header is needed" });
+      Promise.resolve(reports.callerOf(request.headers.authorization, service.now())).then(
+        (caller) => say(caller !== undefined),
+        () => say(false),
+      );
     },
   });
   const guesses = countGuesses(KEY_GUESSES);
@@ -42,10 +47,11 @@ export function buildHttp({ service, operations, reports, faults, log }: HttpOpt
   acceptJson(app);
   app.addHook("onRequest", async (request, reply) => {
     void reply.header("date", new Date(service.now()).toUTCString());
+    if (isOwnersPage(request)) return undefined;
     const { authorization = "" } = request.headers;
     // Who has been let in before is not kept out by a neighbour that guesses.
     if (!accepted.has(hashOf(authorization))) guesses.check(request.ip, performance.now());
-    const caller = callerOf(service.db, authorization, service.now());
+    const caller = await reports.callerOf(authorization, service.now());
     if (caller === undefined) {
       if (authorization !== "") guesses.wrong(request.ip, performance.now());
       return reply.code(401).send({ error: "a valid Authorization header is needed" });
@@ -61,6 +67,7 @@ export function buildHttp({ service, operations, reports, faults, log }: HttpOpt
     if (status >= 500) log?.(`request failed: ${error.stack ?? error.message}`);
     return reply.code(status).send({ error: text });
   });
+  serveOwner(app, service, operations);
   app.get("/api/openapi.json", () => openApi(operations));
   for (const operation of operations) {
     const route = `${operation.method} ${operation.path}`;
@@ -105,7 +112,7 @@ function carryOut(
   }
   const [params, query, headers] = [texts(request.params), texts(request.query), texts(request.headers)];
   const call = { service, caller, now: service.now(), params, query, headers, body: request.body };
-  return operation.is_report === true ? reports.answer(operation, call) : operation.handle(call);
+  return operation.is_report === true || reports.takes_all ? reports.answer(operation, call) : operation.handle(call);
 }
 
 /** Text fields alone; of a repeated one the first. */

@@ -5,6 +5,9 @@ import { faultOfRecord } from "./validate.ts";
 /** Records a batch may hold at most; a gateway sends some 2,400. */
 const MAX_RECORDS = 20_000;
 
+/** Not every store can have one in a text. */
+export const NO_NUL = /^[^\0]*$/;
+
 const batchShape = z.object({
   v: z.literal(1),
   gw: z.string().max(128),
@@ -13,7 +16,7 @@ const batchShape = z.object({
   s0: z.int().positive(),
   t0: z.number(),
   mono0: z.number(),
-  boot: z.string().max(128),
+  boot: z.string().max(128).regex(NO_NUL),
   tags: z.array(z.string().max(128)).max(4096),
   k: z.array(z.string().length(1)).min(1).max(MAX_RECORDS),
   g: z.array(z.int().nonnegative()),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isInstant, LAST_INSTANT } from "../time.ts";
-import { type Offered, offered } from "./batch.ts";
+import { NO_NUL, type Offered, offered } from "./batch.ts";
 import { Bytes, inflated, MalformedChunk, textIn } from "./bytes.ts";
 import {
   type Chunk,
@@ -16,7 +16,7 @@ import { MAX_ZIPPED_BYTES } from "./unpack.ts";
 
 const VERSION = 1;
 /** What may stay packed: everything else has to be found among many without unpacking. */
-const PACKED_KINDS = ["r", "h", "e"];
+export const PACKED_KINDS: readonly string[] = ["r", "h", "e"];
 
 /** As in a batch. */
 const MAX_NAME = 128;
@@ -30,7 +30,7 @@ const headShape = z.object({
   to: z.int().positive(),
   s0: z.int().positive(),
   n: z.int().positive().max(MAX_RECORDS),
-  boot: z.string().max(MAX_NAME),
+  boot: z.string().max(MAX_NAME).regex(NO_NUL),
   mono0: z.int(),
   t0: z.int(),
   facts: z.int().nonnegative(),
@@ -45,6 +45,11 @@ interface Parts {
   readonly body: Uint8Array;
   /** Deflated lines; empty where there are no facts. */
   readonly facts: Uint8Array;
+}
+
+/** Whether it is an up/chunk message; else it is a batch, as gzip or zstd made it. */
+export function isChunk(message: Uint8Array): boolean {
+  return message[0] === VERSION;
 }
 
 export interface ChunkMessage {
@@ -150,10 +155,11 @@ export interface Reach {
 
 export function reachOf({ monos, polls, series }: Chunk): Reach {
   let [first_mono, last_mono] = [Infinity, -Infinity];
-  monos.forEach((mono) => {
+  for (let poll = 0; poll < monos.length; poll += 1) {
+    const mono = monos[poll] ?? NaN;
     if (mono < first_mono) first_mono = mono;
     if (mono > last_mono) last_mono = mono;
-  });
+  }
   let end_mono = last_mono;
   for (const { first, count, values } of series) {
     if (values.sort !== "coverage") continue;

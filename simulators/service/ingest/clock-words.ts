@@ -31,7 +31,8 @@ export function noteWord(
 ): void {
   const { wall, state, witness } = JSON.parse(value) as { wall: number; state: string; witness?: string };
   if (state !== "synced" && (state !== "stepped" || witness === undefined)) return;
-  const sql = "INSERT OR REPLACE INTO clock_words (stream_no, seq, boot, mono, wall) VALUES (?, ?, ?, ?, ?)";
+  const sql = `INSERT INTO clock_words (stream_no, seq, boot, mono, wall) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (stream_no, seq) DO UPDATE SET boot = excluded.boot, mono = excluded.mono, wall = excluded.wall`;
   run(db, sql, stream.id, seq, boot, mono, wall);
 }
 
@@ -48,6 +49,7 @@ export function placeByWords(db: Db, stream: StreamRow): void {
   );
   const wrong = wrongWords(words);
   if (wrong.size === 0) return;
+  if (db.engine === "postgres") run(db, "UPDATE streams SET has_wrong_words = true WHERE id = ?", stream.id);
   for (const stretch of stretchesOf(words, wrong)) move(db, stream, stretch);
 }
 
@@ -92,25 +94,34 @@ function stretchesOf(words: readonly Word[], wrong: ReadonlySet<Word>): Stretch[
 
 const OF = "gateway_id = ? AND stream_no = ?";
 
+/** Up to when a row tells of anything: a coverage in which a poll was answered reaches beyond its beginning. */
+const END_OF_ROW = {
+  sqlite:
+    "CASE WHEN kind = 'h' AND value ->> 'polls' > 0 THEN time + (value ->> 'to') - (value ->> 'from') ELSE time END",
+  postgres: `CASE WHEN kind = 'h' AND (value::json ->> 'polls')::float8 > 0
+    THEN time + (value::json ->> 'to')::float8 - (value::json ->> 'from')::float8 ELSE time END`,
+};
+
 function move(db: Db, stream: StreamRow, { boot, from, to, offset, floor }: Stretch): void {
   const by = offset ?? goesOn(db, stream, boot) ?? 0;
   // What stands right already, or stood still for a moment where a clock was a little fast, is left alone.
-  const sql = `UPDATE records SET time = max(mono + ?, ?) WHERE ${OF} AND boot = ? AND mono >= ? AND mono < ?
+  const sql = `UPDATE records SET time = CASE WHEN mono + ? > ? THEN mono + ? ELSE ? END WHERE ${OF} AND boot = ? AND mono >= ? AND mono < ?
     AND time > mono + ? + ${HOUR_MS.toString()}`;
   const bounds = [Math.max(from, -Number.MAX_VALUE), Math.min(to, Number.MAX_VALUE)] as const;
   const packed = `SELECT from_seq, to_seq FROM segments WHERE stream_no = ? AND boot = ? AND last_mono >= ? AND first_mono < ?
-    AND offset_ms > ? + ${HOUR_MS.toString()}`;
-  const segments = rows<{ from_seq: number; to_seq: number }>(db, packed, stream.id, boot, ...bounds, by);
+    AND offset_ms > ?`;
+  const segments = rows<{ from_seq: number; to_seq: number }>(db, packed, stream.id, boot, ...bounds, by + HOUR_MS);
   for (const { from_seq, to_seq } of segments) takeApart(db, stream, [from_seq, to_seq]);
-  run(db, sql, by, Math.max(floor, -Number.MAX_VALUE), stream.gateway_id, stream.id, boot, ...bounds, by);
+  const least = Math.max(floor, -Number.MAX_VALUE);
+  run(db, sql, by, least, by, least, stream.gateway_id, stream.id, boot, ...bounds, by);
 }
 
 /** Where a boot stands of which nobody ever said the right time: behind all that came before it. */
 function goesOn(db: Db, stream: StreamRow, boot: number): number | undefined {
   const begin = row<{ seq: number; mono: number }>(
     db,
-    `SELECT seq, mono FROM (SELECT seq, mono FROM records WHERE ${OF} AND boot = ? ORDER BY seq LIMIT 1)
-     UNION ALL SELECT seq, mono FROM (SELECT from_seq AS seq, first_mono AS mono FROM segments WHERE stream_no = ? AND boot = ? ORDER BY seq LIMIT 1)
+    `SELECT seq, mono FROM (SELECT seq, mono FROM records WHERE ${OF} AND boot = ? ORDER BY seq LIMIT 1) AS rows_of
+     UNION ALL SELECT seq, mono FROM (SELECT from_seq AS seq, first_mono AS mono FROM segments WHERE stream_no = ? AND boot = ? ORDER BY from_seq LIMIT 1) AS segments_of
      ORDER BY seq LIMIT 1`,
     ...[stream.gateway_id, stream.id, boot, stream.id, boot],
   );
@@ -118,9 +129,9 @@ function goesOn(db: Db, stream: StreamRow, boot: number): number | undefined {
   const known = row<{ time: number | null }>(
     db,
     `SELECT max(time) AS time FROM (
-       SELECT max(CASE WHEN kind = 'h' AND value ->> 'polls' > 0 THEN time + (value ->> 'to') - (value ->> 'from') ELSE time END) AS time
+       SELECT max(${END_OF_ROW[db.engine]}) AS time
        FROM records WHERE ${OF} AND seq < ? AND kind IN ('r', 'h', 't', 'p', 'e', 'f', 'x', 'g')
-       UNION ALL SELECT max(end_mono + offset_ms) FROM segments WHERE stream_no = ? AND from_seq < ?)`,
+       UNION ALL SELECT max(end_mono + offset_ms) FROM segments WHERE stream_no = ? AND from_seq < ?) AS known`,
     ...[stream.gateway_id, stream.id, begin.seq, stream.id, begin.seq],
   );
   return known === undefined || known.time === null ? undefined : known.time - begin.mono;

@@ -1,8 +1,11 @@
 import { ANY_NUMBER, ANY_TEXT, type Db, each, row, rows, run, type SqlValue } from "../db.ts";
-import { canonical, type Content } from "./canonical.ts";
-import { MAX_RECORDS, readChunk, recordsOfChunk, seqsOf, type Series } from "./chunk.ts";
-import { type ChunkHead, offsetOf, openMessage, type Reach } from "./chunk-message.ts";
+import type { Content } from "./canonical.ts";
+import * as heldRanges from "../storage/postgres/held.ts";
+import { MAX_RECORDS } from "./chunk.ts";
+import { isOf, type Kept, seqsIn, type StoredRecord, told, type Wanted } from "./kept.ts";
 import { knownNumber, nameNumbers, namesByNumber } from "./names.ts";
+
+export type { StoredRecord } from "./kept.ts";
 
 /**
  * What is stored of a stream: records row by row, and segments. A segment is a chunk's message as it came; it stands for the records of
@@ -11,28 +14,6 @@ import { knownNumber, nameNumbers, namesByNumber } from "./names.ts";
 export interface StreamKey {
   readonly id: number;
   readonly gateway_id: string;
-}
-
-/** A record as readers get it; `value` is canonical JSON. */
-export type StoredRecord = [
-  kind: string,
-  tag: string,
-  boot: string,
-  mono: number,
-  time: number,
-  value: string,
-  quality: string,
-  seq: number,
-];
-
-/** Which records; what is absent doesn't matter. */
-export interface Wanted {
-  readonly kinds?: readonly string[];
-  readonly tags?: readonly string[];
-  /** Both ends included. */
-  readonly seqs?: readonly [from: number, to: number];
-  /** The end isn't in it. */
-  readonly times?: { readonly start: number; readonly end: number };
 }
 
 /** Records in seq order. They have to be read at one go: a segment that is taken apart meanwhile would be missing. */
@@ -47,8 +28,9 @@ function* namedRows(db: Db, stream: StreamKey, wanted: Wanted): Generator<Stored
   type Row = [kind: string, tag: number, boot: number, ...rest: [number, number, string, string, number]];
   const nameOf = namesByNumber(db);
   const columns = "kind, tag, boot, mono, time, value, quality, seq";
-  for (const [kind, tag, boot, ...rest] of rowsOf<Row>(db, stream, { wanted, columns })) {
-    yield [kind, nameOf(tag), nameOf(boot), ...rest];
+  for (const [kind, number, boot, ...rest] of rowsOf<Row>(db, stream, { wanted, columns })) {
+    const tag = nameOf(number);
+    if (isOf({ kind, tag }, wanted)) yield [kind, tag, nameOf(boot), ...rest];
   }
 }
 
@@ -109,7 +91,8 @@ function rowsOf<T extends readonly SqlValue[]>(
 ): IterableIterator<T> {
   const { kinds, tags, seqs, times } = wanted;
   const numbers = tags?.map((tag) => knownNumber(db, tag)).filter((number) => number !== undefined);
-  const oneOf = (list: readonly unknown[]): string => `(${list.map(() => "?").join(", ")})`;
+  const oneOf = (list: readonly unknown[]): string =>
+    list.length === 0 ? "(NULL)" : `(${list.map(() => "?").join(", ")})`;
   const conditions = [
     OF,
     ...(seqs === undefined ? [] : ["seq BETWEEN ? AND ?"]),
@@ -125,36 +108,35 @@ function rowsOf<T extends readonly SqlValue[]>(
 
 /** At most MAX_RECORDS long, and none has a seq of another one. */
 interface Segment {
-  readonly id: number;
+  readonly stream_no: number;
   readonly from_seq: number;
   readonly to_seq: number;
 }
 
 function segmentsOf(db: Db, stream: StreamKey, { seqs, times }: Wanted): Segment[] {
   const [from, to] = seqs ?? [0, Number.MAX_SAFE_INTEGER];
-  const sql = `SELECT id, from_seq, to_seq FROM segments
+  const sql = `SELECT stream_no, from_seq, to_seq FROM segments
     WHERE stream_no = ${ANY_NUMBER} AND from_seq BETWEEN ${ANY_NUMBER} AND ${ANY_NUMBER} AND to_seq >= ?
     AND last_mono + offset_ms >= ? AND first_mono + offset_ms < ? ORDER BY from_seq`;
   const { start, end } = times ?? { start: -Number.MAX_VALUE, end: Number.MAX_VALUE };
   return rows<Segment>(db, sql, stream.id, from - MAX_RECORDS, to, from, start, end);
 }
 
-function messageOf(db: Db, { id }: Pick<Segment, "id">): Buffer {
-  const found = row<{ message: Buffer }>(db, "SELECT message FROM segments WHERE id = ?", id);
-  if (found === undefined) throw new Error(`segment ${id} is gone while it is read`);
+function messageOf(db: Db, { stream_no, from_seq }: Segment): Uint8Array {
+  const sql = "SELECT message FROM segments WHERE stream_no = ? AND from_seq = ?";
+  const found = row<{ message: Uint8Array }>(db, sql, stream_no, from_seq);
+  if (found === undefined) throw new Error(`segment ${from_seq} of stream ${stream_no} is gone while it is read`);
   return found.message;
 }
 
-function* unpacked(db: Db, segment: Pick<Segment, "id">, wanted: Wanted): Generator<StoredRecord, undefined> {
-  const { kinds, tags, seqs, times } = wanted;
-  const { head, body } = openMessage(messageOf(db, segment));
-  const offset = offsetOf(head);
-  const isWanted = (one: Series): boolean => (kinds?.includes(one.kind) ?? true) && (tags?.includes(one.tag) ?? true);
-  for (const { kind, tag, mono, value, quality, seq } of recordsOfChunk(readChunk(body, head), isWanted)) {
-    const time = mono + offset;
+function* unpacked(db: Db, segment: Segment, wanted: Wanted): Generator<StoredRecord, undefined> {
+  const { seqs, times } = wanted;
+  for (const record of told(messageOf(db, segment), wanted)) {
+    const [kind, tag, , , time, , , seq] = record;
+    if (!isOf({ kind, tag }, wanted)) continue;
     if (seqs !== undefined && (seq < seqs[0] || seq > seqs[1])) continue;
     if (times !== undefined && (time < times.start || time >= times.end)) continue;
-    yield [kind, tag, head.boot, mono, time, canonical(value), quality, seq];
+    yield record;
   }
 }
 
@@ -179,8 +161,7 @@ export function heldSeqs(db: Db, stream: StreamKey): [from: number, to: number][
     else found.push([seq, seq]);
   }
   for (const segment of segmentsOf(db, stream, {})) {
-    const { head, body } = openMessage(messageOf(db, segment));
-    for (const [from, to] of seqsOf(body, head.s0)) found.push([from, to]);
+    for (const range of seqsIn(messageOf(db, segment))) found.push(range);
   }
   found.sort(([one], [other]) => one - other);
   const ranges: [number, number][] = [];
@@ -194,6 +175,7 @@ export function heldSeqs(db: Db, stream: StreamKey): [from: number, to: number][
 
 /** Whether anything is held of from..to. */
 export function holdsAny(db: Db, stream: StreamKey, [from, to]: readonly [number, number]): boolean {
+  if (db.engine === "postgres") return heldRanges.holdsAny(db, stream.id, [from, to]);
   const sql = `SELECT 1 FROM records WHERE ${OF} AND seq BETWEEN ${ANY_NUMBER} AND ${ANY_NUMBER} LIMIT 1`;
   if (row(db, sql, stream.gateway_id, stream.id, from, to) !== undefined) return true;
   return segmentsOf(db, stream, { seqs: [from, to] }).length > 0;
@@ -201,6 +183,7 @@ export function holdsAny(db: Db, stream: StreamKey, [from, to]: readonly [number
 
 /** The newest seq held, behind holes too; 0: none. */
 export function newestSeq(db: Db, stream: StreamKey): number {
+  if (db.engine === "postgres") return heldRanges.newest(db, stream.id);
   const sql = `SELECT max(coalesce((SELECT max(seq) FROM records WHERE ${OF}), 0),
     coalesce((SELECT to_seq FROM segments WHERE stream_no = ${ANY_NUMBER} ORDER BY from_seq DESC LIMIT 1), 0)) AS newest`;
   return row<{ newest: number }>(db, sql, stream.gateway_id, stream.id, stream.id)?.newest ?? 0;
@@ -208,6 +191,7 @@ export function newestSeq(db: Db, stream: StreamKey): number {
 
 /** The last of the records that follow on `from` without a hole. */
 export function heldUpTo(db: Db, stream: StreamKey, from: number): number {
+  if (db.engine === "postgres") return heldRanges.upTo(db, stream.id, from);
   let held = from;
   for (;;) {
     const next = Math.max(endOfSegment(db, stream, held), endOfRows(db, stream, held));
@@ -235,13 +219,15 @@ export function newestReadingAt(db: Db, stream: StreamKey): number | undefined {
   const sql =
     "SELECT seq, time FROM records WHERE gateway_id = ? AND stream_no = ? AND kind = 'r' ORDER BY seq DESC LIMIT 1";
   const newest = row<{ seq: number; time: number }>(db, sql, stream.gateway_id, stream.id);
-  const newestFirst = "SELECT id, to_seq FROM segments WHERE stream_no = ? ORDER BY from_seq DESC";
-  for (const [id, to_seq] of each<[number, number]>(db, newestFirst, stream.id)) {
-    if (newest !== undefined && newest.seq > to_seq) break;
-    const last = [...unpacked(db, { id }, { kinds: ["r"] })].at(-1);
+  const newestFirst =
+    "SELECT stream_no, from_seq, to_seq FROM segments WHERE stream_no = ? AND from_seq < ? ORDER BY from_seq DESC LIMIT 1";
+  for (let before = Number.MAX_SAFE_INTEGER; ;) {
+    const segment = row<Segment>(db, newestFirst, stream.id, before);
+    if (segment === undefined || (newest !== undefined && newest.seq > segment.to_seq)) return newest?.time;
+    const last = [...unpacked(db, segment, { kinds: ["r"] })].at(-1);
     if (last !== undefined) return last[4];
+    before = segment.from_seq;
   }
-  return newest?.time;
 }
 
 /** A record to be stored as a row; `value` is canonical JSON. */
@@ -271,29 +257,39 @@ export function deleteRow(db: Db, stream: StreamKey, seq: number): void {
   run(db, "DELETE FROM records WHERE gateway_id = ? AND stream_no = ? AND seq = ?", stream.gateway_id, stream.id, seq);
 }
 
-/** Keeps a chunk's message for the records of its body; answers the message, read back. Its facts are the caller's to insert. */
-export function keepSegment(
-  db: Db,
-  stream: StreamKey,
-  { head, reach, message, nowMs, numberOf }: Storing & { head: ChunkHead; reach: Reach; message: Uint8Array },
-): Buffer {
-  const sql = `INSERT INTO segments (stream_no, from_seq, to_seq, boot, first_mono, last_mono, end_mono, offset_ms, received_at, message)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`;
-  const { first_mono, last_mono, end_mono } = reach;
-  const when = [numberOf(head.boot), first_mono, last_mono, end_mono, offsetOf(head), nowMs] as const;
-  const kept = row<{ id: number }>(db, sql, stream.id, head.from, head.to, ...when, message);
-  if (kept === undefined) throw new Error("a segment that was stored has an id");
-  return messageOf(db, kept);
+/** Keeps a message for those of its records that may stay packed; answers the message, read back. The others are the caller's to insert. */
+export function keepSegment(db: Db, stream: StreamKey, kept: Kept & Storing): Uint8Array {
+  const { nowMs, numberOf, from, to, boot, first_mono, last_mono, end_mono, offset_ms, message } = kept;
+  const when = [numberOf(boot), first_mono, last_mono, end_mono, offset_ms, nowMs] as const;
+  const columns = "stream_no, from_seq, to_seq, boot, first_mono, last_mono, end_mono, offset_ms, received_at, message";
+  const values = [stream.id, from, to, ...when, message] as const;
+  if (db.engine === "postgres") {
+    const sql = `INSERT INTO segments (${columns}, bucket) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    run(db, sql, ...values, heldRanges.bucketFor(db, heldRanges.rawBucketOf(last_mono + offset_ms, nowMs)));
+  } else run(db, `INSERT INTO segments (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...values);
+  return messageOf(db, { stream_no: stream.id, from_seq: from, to_seq: to });
+}
+
+/** What is held of a range though it is stored no more: PostgreSQL's retention drops records and leaves it so. */
+export function heldOf(db: Db, stream: StreamKey, seqs: readonly [from: number, to: number]): (seq: number) => boolean {
+  if (db.engine === "sqlite") return () => false;
+  const ranges = heldRanges.within(db, stream.id, seqs);
+  return (seq) => ranges.some(([from, to]) => from <= seq && seq <= to);
+}
+
+/** Says that these are held from now on: PostgreSQL's rows of streams carry that, SQLite looks it up. */
+export function noteHeld(db: Db, stream: StreamKey, ranges: readonly (readonly [from: number, to: number])[]): void {
+  if (db.engine === "postgres") heldRanges.add(db, stream.id, ranges);
 }
 
 /** Takes apart the segments that have a part in from..to: their records are rows from then on, which can be changed one by one. */
 export function takeApart(db: Db, stream: StreamKey, seqs: readonly [from: number, to: number]): void {
   const numberOf = nameNumbers(db);
   for (const segment of segmentsOf(db, stream, { seqs })) {
-    const told = [...unpacked(db, segment, {})];
-    const sql = "DELETE FROM segments WHERE id = ? RETURNING received_at";
-    const nowMs = row<{ received_at: number }>(db, sql, segment.id)?.received_at ?? 0;
-    for (const [kind, tag, boot, mono, time, value, quality, seq] of told) {
+    const records = [...unpacked(db, segment, {})];
+    const sql = "DELETE FROM segments WHERE stream_no = ? AND from_seq = ? RETURNING received_at";
+    const nowMs = row<{ received_at: number }>(db, sql, segment.stream_no, segment.from_seq)?.received_at ?? 0;
+    for (const [kind, tag, boot, mono, time, value, quality, seq] of records) {
       insertRow(db, stream, { record: { kind, tag, boot, mono, time, value, quality, seq }, nowMs, numberOf });
     }
   }

@@ -1,22 +1,33 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { backfillOf } from "../commands.ts";
 import { type Db, inTransaction, row, run } from "../db.ts";
 import { type Offered, parseBatch } from "./batch.ts";
+import { keptOf } from "./kept.ts";
 import { contentLine, rangeHash } from "./canonical.ts";
-import { type ChunkMessage, isKeepable, offeredOf, offsetOf, parseMessage, reachOf } from "./chunk-message.ts";
+import {
+  type ChunkMessage,
+  isKeepable,
+  offeredOf,
+  offsetOf,
+  PACKED_KINDS,
+  parseMessage,
+  reachOf,
+} from "./chunk-message.ts";
 import { noteWord, placeByWords } from "./clock-words.ts";
 import { nameNumbers } from "./names.ts";
 import {
   deleteRow,
+  heldOf,
   holdsAny,
   insertRow,
   type Inserting,
   keepSegment,
   newestSeq,
+  noteHeld,
   storedRange,
   takeApart,
 } from "./records.ts";
-import { advance, findStream, predecessorOf, settleFirstSeq, type StreamRow, unbrokenUpTo } from "./streams.ts";
+import { advance, lockedStream, predecessorOf, settleFirstSeq, type StreamRow, unbrokenUpTo } from "./streams.ts";
 
 /** A gateway that sends all the time is noted as seen once in so long: each note is a page to be written. */
 const SEEN_STEP_MS = 1_000;
@@ -57,6 +68,8 @@ interface Rejected {
 export interface Offer {
   readonly gatewayId: string;
   readonly nowMs: number;
+  /** A batch as it came, packed. PostgreSQL keeps that, where a chunk would be kept. */
+  readonly payload?: Uint8Array;
 }
 
 /** Takes one up/batch object of a gateway, whole in one transaction; the ack is what became durable. Offering it again changes nothing. */
@@ -67,7 +80,10 @@ export function ingestBatch(db: Db, offer: Offer, input: unknown): Ack {
   const range = [batch.first, batch.first + records.length - 1] as const;
   const none = (): { hash: string } => ({ hash: rangeHash([]) });
   const take = (stream: StreamRow): Taken & { proof: { hash: string } } => {
-    const taken = takeRecords(db, stream, { records, range, isWhole: false, nowMs: offer.nowMs });
+    const { payload, nowMs } = offer;
+    if (payload !== undefined && keepBatch(db, stream, { records, payload, nowMs }))
+      return { ...ALL_NEW, whole: range, proof: { hash: rangeHash(records) } };
+    const taken = takeRecords(db, stream, { records, range, isWhole: false, nowMs });
     // What was stored from the conflict on isn't this batch's: the hash is over what is as it was sent.
     const last = taken.conflict === null ? range[1] : taken.conflict - 1;
     return { ...taken, proof: { hash: rangeHash(storedRange(db, stream, [range[0], last])) } };
@@ -101,7 +117,7 @@ export function ingestChunk(db: Db, offer: Offer, payload: Uint8Array): ChunkAck
 }
 
 function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes, "hex");
 }
 
 /** What is offered, as it calls itself. */
@@ -138,7 +154,7 @@ function ingest<Proof extends object>(
 ): AnyAck & Proof {
   const { first: s0, stream: st } = named;
   return inTransaction(db, () => {
-    const stream = findStream(db, st);
+    const stream = lockedStream(db, st);
     const error = named.gateway === gatewayId ? refusalOf(db, stream, named) : "foreign_gateway";
     if (error !== undefined || stream === undefined) {
       const acked = stream?.gateway_id === gatewayId ? stream.acked_seq : 0;
@@ -202,7 +218,28 @@ function keepWhole(db: Db, stream: StreamRow, { message, payload, nowMs }: Keepi
   if (isLate || !isKeepable(message, reach) || holdsAny(db, stream, [head.from, head.to])) return undefined;
   const storing = { nowMs, numberOf: nameNumbers(db) };
   for (const record of facts) insertRecord(db, stream, { record, ...storing });
-  return keepSegment(db, stream, { head, reach, message: payload, ...storing });
+  const { from, to, boot } = head;
+  noteHeld(db, stream, [[from, to]]);
+  return keepSegment(db, stream, { ...reach, from, to, boot, offset_ms: offsetOf(head), message: payload, ...storing });
+}
+
+interface Batched {
+  readonly records: readonly Offered[];
+  readonly payload: Uint8Array;
+  readonly nowMs: number;
+}
+
+/** Keeps a batch as it came, on PostgreSQL, where nothing speaks against it: a row of a record would take thirty times the room. */
+function keepBatch(db: Db, stream: StreamRow, { records, payload, nowMs }: Batched): boolean {
+  const kept = keptOf(records, payload);
+  if (db.engine !== "postgres" || kept === undefined || holdsAny(db, stream, [kept.from, kept.to])) return false;
+  if (records.some(({ time }) => isAfterSwap(stream, time))) return false;
+  const storing = { nowMs, numberOf: nameNumbers(db) };
+  for (const record of records)
+    if (!PACKED_KINDS.includes(record.kind)) insertRecord(db, stream, { record, ...storing });
+  keepSegment(db, stream, { ...kept, ...storing });
+  noteHeld(db, stream, [[kept.from, kept.to]]);
+  return true;
 }
 
 interface Taking {
@@ -223,12 +260,18 @@ function takeRecords(db: Db, stream: StreamRow, { records, range, isWhole, nowMs
       (record.fault !== undefined ||
         (isOther(record, contentLine(record)) && backfillOf(db, stream.id, record.seq) === undefined)),
   )?.seq;
+  const isGone = heldOf(db, stream, range);
   const storing = { nowMs, numberOf: nameNumbers(db) };
   const reject: Rejected[] = [];
-  let [inserted, duplicates] = [false, 0];
+  const stored: number[] = [];
+  let duplicates = 0;
   for (const record of records) {
     if (conflict !== undefined && (isWhole || record.seq >= conflict)) break;
     const known = held.get(record.seq);
+    if (known === undefined && isGone(record.seq)) {
+      duplicates += 1;
+      continue;
+    }
     const fault = record.fault ?? (isAfterSwap(stream, record.time) ? "recorded after the swap" : undefined);
     if (known === undefined && fault !== undefined) {
       reject.push({ seq: record.seq, reason: fault });
@@ -237,10 +280,22 @@ function takeRecords(db: Db, stream: StreamRow, { records, range, isWhole, nowMs
     else {
       if (known !== undefined) dropRecord(db, stream, { seq: record.seq, line: known, nowMs });
       insertRecord(db, stream, { record, ...storing });
-      inserted = true;
+      stored.push(record.seq);
     }
   }
-  return { reject, conflict: conflict ?? null, inserted, duplicates };
+  noteHeld(db, stream, rangesOf(stored));
+  return { reject, conflict: conflict ?? null, inserted: stored.length > 0, duplicates };
+}
+
+/** Seqs in order, as ranges. */
+function rangesOf(seqs: readonly number[]): [from: number, to: number][] {
+  const ranges: [number, number][] = [];
+  for (const seq of seqs) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === seq - 1) last[1] = seq;
+    else ranges.push([seq, seq]);
+  }
+  return ranges;
 }
 
 function isAfterSwap({ superseded_at }: StreamRow, time: number): boolean {
@@ -280,6 +335,7 @@ function insertRecord(db: Db, stream: StreamRow, inserting: Inserting): void {
 export function storeHistory(db: Db, stream: StreamRow, records: readonly Offered[]): void {
   const numberOf = nameNumbers(db);
   for (const record of records) insertRecord(db, stream, { record, nowMs: record.time, numberOf });
+  noteHeld(db, stream, rangesOf(records.map(({ seq }) => seq)));
   run(db, "UPDATE streams SET version = version + 1 WHERE id = ?", stream.id);
 }
 
@@ -288,6 +344,7 @@ function insertGap(
   stream: StreamRow,
   gap: { from: number; to: number; reason: string; rejected: 0 | 1 },
 ): void {
-  const sql = "INSERT OR IGNORE INTO seq_gaps (stream_no, from_seq, to_seq, reason, rejected) VALUES (?, ?, ?, ?, ?)";
+  const sql =
+    "INSERT INTO seq_gaps (stream_no, from_seq, to_seq, reason, rejected) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
   run(db, sql, stream.id, gap.from, gap.to, gap.reason.slice(0, 200), gap.rejected);
 }

@@ -28,6 +28,12 @@ export function findStream(db: Db, streamId: string): StreamRow | undefined {
   return row<StreamRow>(db, "SELECT * FROM streams WHERE stream_id = ?", streamId);
 }
 
+/** The same, and nobody else changes it until the transaction is over: SQLite has one writer at a time. */
+export function lockedStream(db: Db, streamId: string): StreamRow | undefined {
+  const lock = { sqlite: "", postgres: " FOR UPDATE" }[db.engine];
+  return row<StreamRow>(db, `SELECT * FROM streams WHERE stream_id = ?${lock}`, streamId);
+}
+
 /** Binds a stream to a booth; a stream of another gateway, of another booth or one withdrawn stays as it is (false). */
 export function bindStream(db: Db, binding: Binding, now: number): boolean {
   const known = findStream(db, binding.stream_id);

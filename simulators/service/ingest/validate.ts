@@ -54,6 +54,7 @@ export function faultOfRecord(record: {
   const { time, kind, tag, quality, value } = record;
   if (!isInstant(time)) return "its time is no instant";
   if (!QUALITIES.includes(quality)) return "unknown quality";
+  if (tag.includes("\0")) return "a name with a NUL";
   if (kind === "r") return faultOfReading(tag, quality, value);
   const shape = shapes[kind];
   if (shape === undefined) return "unknown kind";

@@ -2,7 +2,9 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { Aedes, type AuthenticateError, type Client } from "aedes";
 import type { FaultPlan } from "../admin/faults.ts";
 import type { Service } from "../http/operation.ts";
-import { callerOfKey } from "../keys.ts";
+import type { Caller } from "../keys.ts";
+import type { Uplinks } from "../storage/port.ts";
+import type { Downlink } from "./uplink.ts";
 import { deliver, type RunningBroker, UP } from "./deliver.ts";
 
 /** Return code of CONNACK for a wrong user name or password (MQTT 3.1.1, 3.2.2.3). */
@@ -13,12 +15,22 @@ const HOST = "127.0.0.1";
 export interface BrokerOptions {
   readonly service: Service;
   readonly faults: FaultPlan;
+  readonly uplinks: Uplinks<Downlink>;
   readonly port: number;
+  /** Whose key it is. */
+  readonly callerOf: (key: string, now: number) => Caller | undefined | Promise<Caller | undefined>;
   readonly log?: ((line: string) => void) | undefined;
 }
 
 /** An MQTT 3.1.1 broker on loopback: who connects is a gateway with its credential, and sees its own prefix alone. */
-export async function startBroker({ service, faults, port, log }: BrokerOptions): Promise<RunningBroker> {
+export async function startBroker({
+  service,
+  faults,
+  uplinks,
+  callerOf,
+  port,
+  log,
+}: BrokerOptions): Promise<RunningBroker> {
   const broker = await Aedes.createBroker();
   const gatewayOf = new Map<Client, string>();
   const send: RunningBroker["send"] = (gateway, topic, message) => {
@@ -36,15 +48,16 @@ export async function startBroker({ service, faults, port, log }: BrokerOptions)
   const disconnect = (gateway: string): void => {
     for (const [client, owner] of gatewayOf) if (owner === gateway) client.close();
   };
-  guard(broker, service, gatewayOf);
+  guard(broker, (key) => callerOf(key, service.now()), gatewayOf);
   broker.on("clientDisconnect", (client) => gatewayOf.delete(client));
   broker.on("publish", (packet) => {
-    deliver(packet, { service, faults, send, disconnect }).catch((error: unknown) =>
+    deliver(packet, { service, faults, uplinks, send, disconnect }).catch((error: unknown) =>
       log?.(`uplink failed: ${String(error)}`),
     );
   });
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
+  // An ack is written in pieces: none of them is to wait until the one before was confirmed.
+  const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket.on("close", () => sockets.delete(socket)));
     broker.handle(socket);
   });
@@ -80,18 +93,25 @@ function badCredentials(): AuthenticateError {
   return error as AuthenticateError;
 }
 
-function guard(broker: Aedes, service: Service, gatewayOf: Map<Client, string>): void {
+type CallerOf = (key: string) => Caller | undefined | Promise<Caller | undefined>;
+
+function guard(broker: Aedes, callerOf: CallerOf, gatewayOf: Map<Client, string>): void {
   // eslint-disable-next-line max-params -- the library's signature
   broker.authenticate = (client, username, password, done) => {
-    const caller =
-      password === undefined ? undefined : callerOfKey(service.db, password.toString("utf8"), service.now());
-    const known = caller?.scope === "gateway" && caller.gateway_id !== null && caller.gateway_id === username;
-    if (!known || !client.id.startsWith(username)) {
-      done(badCredentials(), false);
-      return;
-    }
-    gatewayOf.set(client, username);
-    done(null, true);
+    const decide = (caller: Caller | undefined): void => {
+      const known = caller?.scope === "gateway" && caller.gateway_id !== null && caller.gateway_id === username;
+      if (!known || !client.id.startsWith(username)) {
+        done(badCredentials(), false);
+        return;
+      }
+      gatewayOf.set(client, username);
+      done(null, true);
+    };
+    const key = password?.toString("utf8") ?? "";
+    // A session's token is no credential.
+    const found = key.startsWith("Bearer ") ? undefined : callerOf(key);
+    if (!(found instanceof Promise)) decide(found);
+    else found.then(decide, () => done(badCredentials(), false));
   };
   broker.authorizePublish = (client, packet, done) => {
     const gateway = client === null ? undefined : gatewayOf.get(client);

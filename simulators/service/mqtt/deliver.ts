@@ -4,7 +4,8 @@ import type { Service } from "../http/operation.ts";
 import { parseMessage } from "../ingest/chunk-message.ts";
 import type { Ack, ChunkAck } from "../ingest/store.ts";
 import { unpack } from "../ingest/unpack.ts";
-import { takeUplink } from "./uplink.ts";
+import type { Uplinks } from "../storage/port.ts";
+import type { Downlink } from "./uplink.ts";
 
 /** A gateway's topics that go up; the group is whose and which. */
 export const UP = /^bg\/v1\/([^/]+)\/up\/(state|hello|batch|chunk|result|digest)$/;
@@ -25,6 +26,7 @@ export interface RunningBroker {
 export interface Delivering extends Pick<RunningBroker, "send" | "disconnect"> {
   readonly service: Service;
   readonly faults: FaultPlan;
+  readonly uplinks: Uplinks<Downlink>;
 }
 
 export interface Published {
@@ -33,7 +35,8 @@ export interface Published {
 }
 
 /** A published packet as an uplink message; what isn't one (the broker's own, an ack going down) is passed over. */
-export async function deliver(packet: Published, { service, faults, send, disconnect }: Delivering): Promise<void> {
+export async function deliver(packet: Published, delivering: Delivering): Promise<void> {
+  const { service, faults, uplinks, send, disconnect } = delivering;
   const [, gateway, topic] = UP.exec(packet.topic) ?? [];
   if (gateway === undefined || topic === undefined) return;
   const before = faults.onTopic(`up/${topic}`, "before");
@@ -46,7 +49,7 @@ export async function deliver(packet: Published, { service, faults, send, discon
   const whole = Buffer.from(packet.payload);
   if (before?.swallow !== undefined && holds(topic, whole, before.swallow)) return;
   const payload = before?.cut === true ? whole.subarray(0, whole.length >> 1) : whole;
-  const { ack, commands = [] } = takeUplink(service.db, { gateway, topic, payload, now: service.now() });
+  const { ack, commands = [] } = await uplinks.take({ gateway, topic, payload, now: service.now() });
   const after = faults.onTopic(`up/${topic}`, "after");
   if (after?.kill) process.kill(process.pid, "SIGKILL");
   if (after?.reset) disconnect(gateway);

@@ -1,47 +1,245 @@
-import mqtt from "mqtt";
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import mqtt, { type IPublishPacket, type MqttClient } from "mqtt";
 import type { FaultPlan } from "../admin/faults.ts";
 import type { Service } from "../http/operation.ts";
+import type { Uplinks } from "../storage/port.ts";
 import { deliver, type RunningBroker } from "./deliver.ts";
+import type { Downlink } from "./uplink.ts";
 
 const CONNECT_MS = 10_000;
 const RECONNECT_MS = 1000;
+/** Messages that a broker gives before the first of them is confirmed: what one transaction takes, twice. It holds back what comes on top. */
+const RECEIVE_MAXIMUM = 400;
+/** A message to oneself is there within milliseconds; a busy broker takes longer, and a wrong no costs work, not data. */
+const PROBE_MS = 3_000;
+/** A message whose store is away is offered to it again after so long. The broker gives nothing more meanwhile. */
+const AGAIN_MS = 500;
+/** By then the gateway has given up waiting for it, and offers it anew: the broker gets its confirmation, and room for others. */
+const GIVEN_UP_MS = 60_000;
+/** A stream that isn't bound may be by a hello that another worker is taking in: it is looked for so often, so long apart. */
+const BOUND_TRIES = 8;
+const BOUND_AGAIN_MS = 250;
+/** Messages under way have so long to be committed when the service stops. */
+const DRAIN_MS = 10_000;
+
+/** Workers of this name share what comes: each message goes to one of them. */
+const SHARED = "$share/ingest/";
+const UPLINKS = "bg/v1/+/up/+";
 
 export interface ExternalOptions {
   readonly service: Service;
   readonly faults: FaultPlan;
+  readonly uplinks: Uplinks<Downlink>;
   /** mqtt:, mqtts:, ws: or wss:, with the service's user name; never with a password. */
   readonly url: string;
   readonly password?: string | undefined;
+  /** Others take their part of the same broker's messages. Where the broker can't share them, everybody gets all. */
+  readonly isShared?: boolean;
   readonly log?: ((line: string) => void) | undefined;
 }
 
 /**
  * Serves gateways through a broker that is there already. Who may publish on which topic is that broker's business: a gateway
- * must be held to bg/v1/{its user name}/. Rejects where it can't be reached; reconnects later on.
+ * must be held to bg/v1/{its user name}/. A message is confirmed to the broker once what it says is committed and its ack is on
+ * its way, so a broker gives no more than is being worked on. Rejects where it can't be reached; reconnects later on.
  */
-export async function joinBroker({ service, faults, url, password, log }: ExternalOptions): Promise<RunningBroker> {
-  const client = await mqtt.connectAsync(
-    url,
-    { connectTimeout: CONNECT_MS, reconnectPeriod: RECONNECT_MS, ...(password === undefined ? {} : { password }) },
-    false,
-  );
-  let joined = false;
-  client.on("packetreceive", ({ cmd }) => {
-    if (cmd === "suback") joined = true;
-  });
-  client.on("close", () => (joined = false));
-  client.on("error", (error) => log?.(`broker: ${error.message}`));
-  const failed = (error: unknown): void => log?.(`uplink failed: ${String(error)}`);
-  const send: RunningBroker["send"] = (gateway, topic, message) => {
-    client.publishAsync(`bg/v1/${gateway}/down/${topic}`, JSON.stringify(message), { qos: 1 }).catch(failed);
+export async function joinBroker(options: ExternalOptions): Promise<RunningBroker> {
+  const { url, log, isShared = false } = options;
+  const client = await connected(options);
+  const line: Line = {
+    ...options,
+    ...{ client, joined: false, stopping: false, under_way: new Set<Promise<void>>() },
+    uplinks: isShared ? patient(options.uplinks) : options.uplinks,
   };
-  const disconnect = (): void => undefined;
-  client.on("message", (topic, payload) => {
-    deliver({ topic, payload }, { service, faults, send, disconnect }).catch(failed);
+  client.handleMessage = (packet, done) => {
+    hold(line, packet);
+    // With an error the library goes on to the next packet, and leaves this one's confirmation to us.
+    done(new Error("confirmed once it is committed"));
+  };
+  client.on("packetreceive", ({ cmd }) => {
+    if (cmd === "suback") line.joined = true;
   });
+  client.on("close", () => (line.joined = false));
+  client.on("error", (error) => log?.(`broker: ${error.message}`));
+  const way = isShared && (await sharesMessages(client)) ? "shared" : "plain";
+  if (isShared && way === "plain")
+    log?.(`broker ${shownUrl(url)} shares no messages among workers: each gets all of them`);
   // After a lost connection the library subscribes again; what was published meanwhile is sent again for want of an ack.
-  await client.subscribeAsync("bg/v1/+/up/+", { qos: 1 });
+  await client.subscribeAsync(way === "shared" ? `${SHARED}${UPLINKS}` : UPLINKS, { qos: 1 });
+  return {
+    url: shownUrl(url),
+    send: sender(line),
+    disconnect: () => undefined,
+    joined: () => line.joined,
+    stop: () => stop(line),
+  };
+}
+
+interface Line extends ExternalOptions {
+  readonly client: MqttClient;
+  joined: boolean;
+  stopping: boolean;
+  readonly under_way: Set<Promise<void>>;
+}
+
+/** MQTT 5, which lets us say how much may be under way, or 3.1.1 where the broker refuses 5 or closes at it. */
+async function connected({ url, password }: ExternalOptions): Promise<MqttClient> {
+  const usual = {
+    ...{ connectTimeout: CONNECT_MS, reconnectPeriod: RECONNECT_MS, clean: true, writeCache: false },
+    ...(password === undefined ? {} : { password }),
+  };
+  const properties = { receiveMaximum: RECEIVE_MAXIMUM };
+  try {
+    return await mqtt.connectAsync(url, { ...usual, protocolVersion: 5, properties }, false);
+  } catch {
+    return mqtt.connectAsync(url, { ...usual, protocolVersion: 4 }, false);
+  }
+}
+
+function shownUrl(url: string): string {
   const shown = new URL(url);
   shown.username = "";
-  return { url: shown.href, send, disconnect, joined: () => joined, stop: () => client.endAsync(true) };
+  return shown.href;
+}
+
+/** Some brokers grant a shared subscription and deliver nothing through it: only a message to oneself shows. */
+async function sharesMessages(client: MqttClient): Promise<boolean> {
+  const name = randomUUID();
+  const topic = `bg/v1/${name}/up/probe`;
+  const came = new Promise<boolean>((resolve) => {
+    client.on("message", function heard(on) {
+      if (on !== topic) return;
+      client.off("message", heard);
+      resolve(true);
+    });
+  });
+  const filter = `$share/${name}/${topic}`;
+  try {
+    const granted = await client.subscribeAsync(filter, { qos: 1 });
+    if (granted.some(({ qos }) => qos >= 128)) return false;
+    await client.publishAsync(topic, "", { qos: 1 });
+    return await Promise.race([came, sleep(PROBE_MS, false, { ref: false })]);
+  } catch {
+    // Refused, one way or the other.
+    return false;
+  } finally {
+    if (client.connected) await client.unsubscribeAsync(filter).catch(() => undefined);
+  }
+}
+
+/** Takes one message, and confirms it to the broker once it is done with. */
+function hold(line: Line, packet: IPublishPacket): void {
+  const { stream } = line.client;
+  const whole = take(line, packet).then((isDone) => {
+    const { qos, messageId = 0 } = packet;
+    if (!isDone || qos === 0 || stream.destroyed || stream !== line.client.stream) return;
+    // PUBACK of MQTT 3.1.1 and, as success, of 5: type 4, two bytes, the packet's own number.
+    stream.write(Buffer.from([0x40, 2, messageId >> 8, messageId & 0xff]));
+  });
+  line.under_way.add(whole);
+  void whole.then(() => line.under_way.delete(whole));
+}
+
+/**
+ * Whether the broker is to be told that it is done with: committed and its answer on its way (that the gateway has got that, nobody
+ * but the gateway can say), or given up.
+ */
+async function take(line: Line, { topic, payload }: IPublishPacket): Promise<boolean> {
+  const { service, faults, uplinks, log } = line;
+  const around = { service, faults, uplinks, send: sender(line), disconnect: () => undefined };
+  const until = performance.now() + GIVEN_UP_MS;
+  for (let tries = 0; !line.stopping; tries += 1) {
+    try {
+      await deliver({ topic, payload }, around);
+      return true;
+    } catch (error) {
+      if (tries === 0) log?.(`uplink failed, and is tried again: ${String(error)}`);
+      if (performance.now() > until) return true;
+      await sleep(AGAIN_MS);
+    }
+  }
+  return false;
+}
+
+/** Whoever shares a broker's messages gets a gateway's hello, or what follows on it, as the broker likes. */
+function patient(uplinks: Uplinks<Downlink>): Uplinks<Downlink> {
+  return {
+    ...uplinks,
+    async take(uplink) {
+      for (let tries = 1; ; tries += 1) {
+        const downlink = await uplinks.take(uplink);
+        if (downlink.ack?.error !== "not_bound" || tries === BOUND_TRIES) return downlink;
+        await sleep(BOUND_AGAIN_MS);
+      }
+    },
+  };
+}
+
+function sender({ client, log }: Pick<Line, "client" | "log">): RunningBroker["send"] {
+  return (gateway, topic, message) => {
+    // Over a connection that is gone nobody waits for an answer: the gateway asks again on its next one.
+    if (!client.connected) return;
+    client.publish(`bg/v1/${gateway}/down/${topic}`, JSON.stringify(message), { qos: 1 }, (error) => {
+      if (error) log?.(`publish failed: ${error.message}`);
+    });
+  };
+}
+
+/** What is under way is finished first, so that nothing committed goes without its ack. */
+async function stop(line: Line): Promise<void> {
+  const { client, under_way } = line;
+  if (client.connected) await client.unsubscribeAsync([UPLINKS, `${SHARED}${UPLINKS}`]).catch(() => undefined);
+  await Promise.race([Promise.all(under_way), sleep(DRAIN_MS, undefined, { ref: false })]);
+  line.stopping = true;
+  await client.endAsync(!client.connected);
+}
+
+/** Several at once: what comes over one of them is answered over the same. Rejects where none can be reached; the others are joined as they come up. */
+export async function joinBrokers(
+  urls: readonly string[],
+  options: Omit<ExternalOptions, "url">,
+): Promise<RunningBroker> {
+  const brokers: RunningBroker[] = [];
+  const stopping = new AbortController();
+  const join = async (url: string): Promise<void> => {
+    for (;;) {
+      try {
+        const broker = await joinBroker({ ...options, url });
+        if (stopping.signal.aborted) await broker.stop();
+        else brokers.push(broker);
+        return;
+      } catch (error) {
+        options.log?.(
+          `broker ${shownUrl(url)} can't be reached: ${error instanceof Error ? error.message : String(error)}`,
+        );
+        await sleep(RECONNECT_MS, undefined, { signal: stopping.signal });
+      }
+    }
+  };
+  const [first, ...others] = urls;
+  if (first === undefined) throw new Error("no broker is named");
+  if (others.length === 0) brokers.push(await joinBroker({ ...options, url: first }));
+  else {
+    const joining = urls.map((url) => join(url));
+    for (const one of joining) one.catch(() => undefined);
+    await Promise.race([...joining, sleep(CONNECT_MS, undefined, { ref: false })]);
+    if (brokers.length === 0) {
+      stopping.abort();
+      throw new Error(`none of ${urls.map(shownUrl).join(", ")} can be reached`);
+    }
+  }
+  return {
+    url: urls.map(shownUrl).join(" "),
+    // Nobody knows over which of them the gateway is connected: on the others nobody listens.
+    send: (gateway, topic, message) => {
+      for (const broker of brokers) broker.send(gateway, topic, message);
+    },
+    disconnect: () => undefined,
+    joined: () => brokers.some((broker) => broker.joined()),
+    async stop() {
+      stopping.abort();
+      await Promise.all(brokers.map((broker) => broker.stop()));
+    },
+  };
 }

@@ -4,6 +4,7 @@ import { takeDigest } from "../ingest/digest.ts";
 import { takeHello } from "../ingest/hello.ts";
 import { type Ack, type ChunkAck, ingestBatch, ingestChunk, refuseBatch } from "../ingest/store.ts";
 import { unpack } from "../ingest/unpack.ts";
+import type { Uplink, Uplinks } from "../storage/port.ts";
 import { textOf } from "../utf8.ts";
 
 /** Largest payload of what holds no records, bytes. */
@@ -13,20 +14,26 @@ const MAX_MESSAGES = 20_000;
 
 export type UpTopic = "state" | "hello" | "batch" | "chunk" | "result" | "digest";
 
-export interface Uplink {
-  readonly gateway: string;
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly now: number;
-}
-
 /** What is taken beside gzipped JSON; each ack of a session says so. */
-const TAKES = ["chunk/1", "zstd"] as const;
+export const TAKES = ["chunk/1", "zstd"] as const;
 
 /** What goes down in answer: the ack of what was committed of a batch or a chunk, or commands. */
 export interface Downlink {
   readonly ack?: ((Ack | ChunkAck) & { readonly takes: readonly string[] }) | undefined;
   readonly commands?: readonly SentCommand[];
+}
+
+/** Takes each message at once: SQLite has one writer, and it is here. */
+export function uplinksHere(db: Db): Uplinks<Downlink> {
+  let ended = false;
+  return {
+    take: (uplink) => (ended ? Promise.reject(new Error("the service ends")) : Promise.resolve(takeUplink(db, uplink))),
+    waiting: () => 0,
+    stop: () => {
+      ended = true;
+      return Promise.resolve();
+    },
+  };
 }
 
 /** Takes one message of a gateway. */
@@ -42,7 +49,9 @@ function takeRecords(db: Db, { gateway, topic, payload, now }: Uplink): Ack | Ch
   if (topic === "chunk") return ingestChunk(db, offer, payload);
   if (topic !== "batch") return undefined;
   const unpacked = unpack(payload);
-  return "error" in unpacked ? refuseBatch(unpacked.error, now) : ingestBatch(db, offer, unpacked.batch);
+  return "error" in unpacked
+    ? refuseBatch(unpacked.error, now)
+    : ingestBatch(db, { ...offer, payload }, unpacked.batch);
 }
 
 /** Takes a message that holds no records; the commands to be sent in answer. */
@@ -60,7 +69,7 @@ export function takeMessage(db: Db, taken: Message & { topic: string }): readonl
   return openCommands(db, gateway);
 }
 
-function parseMessage(payload: Uint8Array): Record<string, unknown> | undefined {
+export function parseMessage(payload: Uint8Array): Record<string, unknown> | undefined {
   if (payload.byteLength > MAX_MESSAGE_BYTES) return undefined;
   try {
     const value = JSON.parse(textOf(payload)) as unknown;

@@ -134,8 +134,8 @@ function registerGateway(at: Claiming, gateway: ClaimedGateway): void {
   if (known !== undefined && known.account_id !== caller.account_id)
     throw new HttpError(409, "the gateway belongs to another account");
   const sql = `INSERT INTO gateways (id, account_id, hardware_id, agent_version, last_seen_at, created_at) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (id) DO UPDATE SET hardware_id = coalesce(excluded.hardware_id, hardware_id),
-      agent_version = coalesce(excluded.agent_version, agent_version), last_seen_at = excluded.last_seen_at`;
+    ON CONFLICT (id) DO UPDATE SET hardware_id = coalesce(excluded.hardware_id, gateways.hardware_id),
+      agent_version = coalesce(excluded.agent_version, gateways.agent_version), last_seen_at = excluded.last_seen_at`;
   run(db, sql, gateway.id, caller.account_id, gateway.hardware_id ?? null, gateway.agent_version ?? null, now, now);
   const credential = { hash: gateway.credential_sha256, now };
   if (!setGatewayCredential(db, { id: gateway.id, account_id: caller.account_id }, credential)) {

@@ -1,7 +1,7 @@
 import type { WorkingHours } from "../../../src/domain/booth.ts";
 import { row } from "../db.ts";
 import type { Service } from "../http/operation.ts";
-import type { Caller } from "../keys.ts";
+import { type Caller, hashOf } from "../keys.ts";
 import { formatOptional, formatTime } from "../time.ts";
 import { type BoothRow, currentProvisioning, gatewayById, type ProvisioningRow } from "./rows.ts";
 
@@ -74,7 +74,20 @@ function gatewayFields(service: Service, gatewayId: string | null): unknown {
 function mqttFields(service: Service, gatewayId: string | null): unknown {
   if (gatewayId === null) return null;
   const names = { client_id: gatewayId, username: gatewayId, topic_prefix: `bg/v1/${gatewayId}` };
-  return { url: service.mqttUrl(), ws_url: service.mqttWsUrl?.() ?? null, ...names };
+  return { url: brokerOf(service.mqttUrl(), gatewayId), ws_url: service.mqttWsUrl?.() ?? null, ...names };
+}
+
+/**
+ * The one of several brokers that a gateway is told: that whose name together with its own gives the highest hash, so that one more
+ * broker, or one less, moves its own part of the gateways alone.
+ */
+function brokerOf(urls: string, gatewayId: string): string {
+  const [url = ""] = urls
+    .split(" ")
+    .map((one) => [one, hashOf(`${one} ${gatewayId}`)] as const)
+    .sort(([, a], [, b]) => (a < b ? 1 : -1))
+    .map(([one]) => one);
+  return url;
 }
 
 /** Validator for conditional writes: changes with the binding alone. */

@@ -1,7 +1,12 @@
 import { Worker } from "node:worker_threads";
 import { evaluateRound, watchesAnything } from "../events/evaluator.ts";
 import { HttpError } from "../http/errors.ts";
+import type { Db } from "../db.ts";
 import type { Answer, Call, Operation, Service } from "../http/operation.ts";
+import { type Caller, callerOf } from "../keys.ts";
+import { keepMail, type Mail } from "../mail.ts";
+import { type Downlink, takeUplink } from "../mqtt/uplink.ts";
+import type { Uplink } from "../storage/port.ts";
 
 /** Reports that wait for their answer, at once; a caller beyond them is told to come again. */
 const MAX_PENDING = 100;
@@ -16,20 +21,33 @@ export type Asked =
       readonly path: string;
       readonly call: Omit<Call, "service">;
       readonly plain: boolean;
+      readonly strict: boolean;
       readonly mqttUrl: string;
       readonly mqttWsUrl: string | undefined;
     }
-  | { readonly kind: "evaluate"; readonly now: number };
+  | { readonly kind: "evaluate"; readonly now: number }
+  | { readonly kind: "caller"; readonly authorization: string | undefined; readonly now: number }
+  | { readonly kind: "uplink"; readonly uplink: Uplink };
 
 /** `status` absent: it isn't the caller's fault. */
 export type Said =
+  | { readonly kind: "mail"; readonly mail: Mail }
   | { readonly id: number; readonly kind: "done"; readonly value: unknown }
   | { readonly id: number; readonly kind: "failed"; readonly status: number | undefined; readonly text: string };
 
-/** What is made from booths' whole logs, away from where records come in. */
+/** What is made from booths' whole logs, away from where records come in; and all the rest, where the store is a server to be waited for. */
 export interface Reports {
+  /** Whether every operation goes here, not reports alone. */
+  readonly takes_all: boolean;
   /** Throws an HttpError, or rejects with one, for anything but success. */
   readonly answer: (operation: Operation, call: Call) => Answer | Promise<Answer>;
+  /** The caller behind an Authorization header; undefined: nobody. */
+  readonly callerOf: (
+    authorization: string | undefined,
+    now: number,
+  ) => Caller | undefined | Promise<Caller | undefined>;
+  /** Takes one message of a gateway by itself. */
+  readonly uplink: (uplink: Uplink) => Downlink | Promise<Downlink>;
   /** A round over all watched booths; what failed, a line each. */
   readonly evaluate: (signal: AbortSignal) => Promise<string[]>;
   readonly stop: () => Promise<void>;
@@ -38,9 +56,19 @@ export interface Reports {
 /** In the caller's own thread: for a database in memory, which no other thread sees. */
 export function reportsHere(service: Service): Reports {
   return {
+    ...rowsHere(service.db),
     answer: (operation, call) => operation.handle(call),
     evaluate: (signal) => evaluateRound(service, signal),
     stop: () => Promise.resolve(),
+  };
+}
+
+/** What a few rows answer at once. */
+function rowsHere(db: Db): Pick<Reports, "takes_all" | "callerOf" | "uplink"> {
+  return {
+    takes_all: false,
+    callerOf: (authorization, now) => callerOf(db, authorization, now),
+    uplink: (uplink) => takeUplink(db, uplink),
   };
 }
 
@@ -51,23 +79,58 @@ export function reportsHere(service: Service): Reports {
 export function reportsThread(service: Service, dataDir: string): Reports {
   let running: Thread | undefined;
   const ask = (asked: Asked): Promise<unknown> => {
-    running ??= begin(dataDir, () => (running = undefined));
+    running ??= begin({ where: dataDir, folder: undefined }, { db: service.db, ended: () => (running = undefined) });
     return running.ask(asked);
   };
   return {
-    answer: ({ method, path }, { caller, now, params, query, headers, body }) => {
-      const { plain } = service;
-      const call = { caller, now, params, query, headers, body };
-      const asked = { method, path, call, plain, mqttUrl: service.mqttUrl(), mqttWsUrl: service.mqttWsUrl?.() };
-      return ask({ kind: "answer", ...asked }) as Promise<Answer>;
-    },
+    ...rowsHere(service.db),
+    answer: (operation, call) => ask(askedOf(service, operation, call)) as Promise<Answer>,
     evaluate: async () =>
       watchesAnything(service.db) ? ((await ask({ kind: "evaluate", now: service.now() })) as string[]) : [],
     stop: () => running?.stop() ?? Promise.resolve(),
   };
 }
 
+/** Where a database on a server is, and files that go with it. */
+export interface Place {
+  readonly where: string;
+  readonly folder: string | undefined;
+}
+
+/**
+ * Everything, in so many threads, each with a connection that it waits for: the caller's own thread, which has the sockets, never does.
+ * They begin as they are needed; what is asked goes to the one with least to do.
+ */
+export function reportsThreads(service: Service, place: Place, count: number): Reports {
+  const running = new Set<Thread>();
+  const ask = (asked: Asked): Promise<unknown> => {
+    const [idlest] = [...running].sort((one, other) => one.pending() - other.pending());
+    if (idlest !== undefined && (idlest.pending() === 0 || running.size >= count)) return idlest.ask(asked);
+    const made = begin(place, { db: service.db, ended: () => running.delete(made) });
+    running.add(made);
+    return made.ask(asked);
+  };
+  return {
+    takes_all: true,
+    answer: (operation, call) => ask(askedOf(service, operation, call)) as Promise<Answer>,
+    callerOf: (authorization, now) => ask({ kind: "caller", authorization, now }) as Promise<Caller | undefined>,
+    uplink: (uplink) => ask({ kind: "uplink", uplink }) as Promise<Downlink>,
+    evaluate: async () => (await ask({ kind: "evaluate", now: service.now() })) as string[],
+    stop: async () => {
+      await Promise.all(Array.from(running, (one) => one.stop()));
+    },
+  };
+}
+
+function askedOf(service: Service, { method, path }: Operation, call: Call): Asked {
+  const { caller, now, params, query, headers, body } = call;
+  const { plain, strict = false } = service;
+  const urls = { mqttUrl: service.mqttUrl(), mqttWsUrl: service.mqttWsUrl?.() };
+  return { kind: "answer", method, path, call: { caller, now, params, query, headers, body }, plain, strict, ...urls };
+}
+
 interface Thread {
+  pending(): number;
   ask(asked: Asked): Promise<unknown>;
   stop(): Promise<void>;
 }
@@ -77,12 +140,16 @@ interface Pending {
   readonly reject: (reason: Error) => void;
 }
 
-function begin(dataDir: string, ended: () => void): Thread {
+function begin(place: Place, { db, ended }: { readonly db: Db; readonly ended: () => void }): Thread {
   const pending = new Map<number, Pending>();
-  const worker = new Worker(new URL("thread.ts", import.meta.url), { workerData: { dataDir } });
+  const worker = new Worker(new URL("thread.ts", import.meta.url), { workerData: place });
   worker.unref();
   let last = 0;
   worker.on("message", (said: Said) => {
+    if (said.kind === "mail") {
+      keepMail(db, said.mail);
+      return;
+    }
     const waiting = pending.get(said.id);
     pending.delete(said.id);
     if (pending.size === 0) worker.unref();
@@ -100,6 +167,7 @@ function begin(dataDir: string, ended: () => void): Thread {
     });
   });
   return {
+    pending: () => pending.size,
     ask: (asked) => {
       if (pending.size >= MAX_PENDING) return Promise.reject(new HttpError(503, "too many reports at once: ask again"));
       worker.ref();

@@ -1,16 +1,24 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { openDb } from "../db.ts";
+import { row } from "../db.ts";
+import { openDb } from "../storage/open.ts";
 import { evaluateRound } from "../events/evaluator.ts";
 import { HttpError } from "../http/errors.ts";
-import type { Answer, Service } from "../http/operation.ts";
+import type { Service } from "../http/operation.ts";
+import { callerOf } from "../keys.ts";
+import { tellOfMails } from "../mail.ts";
+import { takeUplink } from "../mqtt/uplink.ts";
+import { isUnavailable } from "../storage/postgres/line.ts";
 import { OPERATIONS } from "../resources/table.ts";
-import type { Asked, Said } from "./reports.ts";
+import type { Asked, Place, Said } from "./reports.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this is the entry of a thread");
-const { dataDir } = workerData as { readonly dataDir: string };
-const db = openDb(dataDir);
+const { where, folder } = workerData as Place;
+const db = openDb(where, folder);
 const end = new AbortController();
+tellOfMails((mail) => port.postMessage({ kind: "mail", mail } satisfies Said));
+/** The number of the lock that evaluation goes by. */
+const EVALUATORS = 7_303;
 
 port.on("message", (message: "end" | { readonly id: number; readonly asked: Asked }) => {
   if (message === "end") {
@@ -29,17 +37,32 @@ port.on("message", (message: "end" | { readonly id: number; readonly asked: Aske
   );
 });
 
-async function carryOut(asked: Asked): Promise<Answer | string[]> {
-  if (asked.kind === "evaluate") return evaluateRound({ db, now: () => asked.now }, end.signal);
-  const { method, path, call, plain, mqttUrl, mqttWsUrl } = asked;
+async function carryOut(asked: Asked): Promise<unknown> {
+  if (asked.kind === "evaluate") return alone(() => evaluateRound({ db, now: () => asked.now }, end.signal));
+  if (asked.kind === "caller") return callerOf(db, asked.authorization, asked.now);
+  if (asked.kind === "uplink") return takeUplink(db, asked.uplink);
+  const { method, path, call, plain, strict, mqttUrl, mqttWsUrl } = asked;
   const operation = OPERATIONS.find((one) => one.method === method && one.path === path);
   if (operation === undefined) throw new Error(`no operation ${method} ${path}`);
   const ws = mqttWsUrl === undefined ? {} : { mqttWsUrl: () => mqttWsUrl };
-  const service: Service = { db, now: () => call.now, mqttUrl: () => mqttUrl, plain, ...ws };
+  const service: Service = { db, now: () => call.now, mqttUrl: () => mqttUrl, plain, strict, ...ws };
   return operation.handle({ ...call, service });
 }
 
+/** Of several programs on one database one has the round; the others leave it out. */
+async function alone(round: () => Promise<string[]>): Promise<string[]> {
+  if (db.engine === "sqlite") return round();
+  const taken = row<{ taken: string }>(db, `SELECT pg_try_advisory_lock(${EVALUATORS})::text AS taken`);
+  if (taken?.taken !== "true") return [];
+  try {
+    return await round();
+  } finally {
+    row(db, `SELECT pg_advisory_unlock(${EVALUATORS})`);
+  }
+}
+
 function failureOf(error: unknown): { readonly status: number | undefined; readonly text: string } {
+  if (isUnavailable(error)) return { status: 503, text: "the database can't be reached: ask again" };
   if (error instanceof HttpError) return { status: error.status, text: error.message };
   return { status: undefined, text: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { inTransaction, row, rows, run } from "../db.ts";
-import { evaluateAnew } from "../events/evaluate.ts";
 import { parseBody } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { listAnswer } from "../http/list.ts";
@@ -57,7 +56,6 @@ function put(call: Call): Answer {
   checkNeeded(type);
   const made = { ...type, id: id ?? randomUUID() };
   inTransaction(call.service.db, () => save(call, made, before));
-  evaluateAnew(call.service.db);
   return ok(typesOf(call, made.id)[0]);
 }
 

@@ -1,7 +1,13 @@
 import { row, type Db } from "../db.ts";
 import { runtimeMs } from "../figures/summary.ts";
 import type { Call } from "../http/operation.ts";
-import { type BoothRow, currentProvisioning, latestReported } from "../provisioning/rows.ts";
+import {
+  type BoothRow,
+  currentProvisioning,
+  gatewayById,
+  type GatewayRow,
+  latestReported,
+} from "../provisioning/rows.ts";
 import { formatTime, isInstant, minutes, parseTime } from "../time.ts";
 import { figuresOf } from "./common.ts";
 import { connectivityOf } from "./connectivity.ts";
@@ -16,13 +22,36 @@ export const BOOTH_FIELDS = (
 /** The 19 fields of the interface document and those observed beside them; sizes are strings. */
 export function boothFields(call: Call, booth: BoothRow): Record<string, unknown> {
   const { db } = call.service;
-  const reported = latestReported(db, booth.id) ?? {};
   const account = row<{ name: string }>(db, "SELECT name FROM accounts WHERE id = ?", booth.account_id);
   const received = row<{ at: number | null }>(
     db,
     "SELECT max(last_received_at) AS at FROM streams WHERE booth_id = ?",
     booth.id,
   );
+  const current = currentProvisioning(db, booth.id);
+  return fieldsOf(call.now, booth, {
+    reported: latestReported(db, booth.id),
+    account_name: account?.name ?? null,
+    received_at: received?.at ?? 0,
+    status: current?.status,
+    gateway: gatewayById(db, current?.gateway_id ?? ""),
+    runtime_ms: totalRuntimeMs(call, booth),
+  });
+}
+
+/** What is known of a booth beside its own row. */
+export interface BoothFacts {
+  readonly reported: Readonly<Record<string, unknown>> | undefined;
+  readonly account_name: string | null;
+  readonly received_at: number;
+  /** Of the newest provisioning. */
+  readonly status: string | undefined;
+  readonly gateway: GatewayRow | undefined;
+  readonly runtime_ms: number;
+}
+
+export function fieldsOf(now: number, booth: BoothRow, facts: BoothFacts): Record<string, unknown> {
+  const { reported = {}, account_name, received_at, gateway, runtime_ms } = facts;
   const {
     account_id,
     facility_id,
@@ -40,9 +69,9 @@ export function boothFields(call: Call, booth: BoothRow): Record<string, unknown
     external_id: booth.external_id,
     serial_number: booth.serial_number,
     name: booth.name,
-    status: statusOf(call, booth),
+    status: statusOf(facts.status),
     account_id,
-    account_name: account?.name ?? null,
+    account_name,
     facility_id,
     created_at: formatTime(booth.created_at),
     ...{ bay_count, brand_name, burner_size, height, length, model_number, motor_size, width },
@@ -51,10 +80,10 @@ export function boothFields(call: Call, booth: BoothRow): Record<string, unknown
     firmware_version: textOf(reported["firmware_version"]),
     last_firmware_update: timeOf(reported["last_firmware_update"]),
     last_program_update: timeOf(reported["last_program_update"]),
-    connectivity_status: connectivityOf(db, booth, call.now),
+    connectivity_status: connectivityOf(booth, { gateway, reported }, now),
     last_active_mode: textOf(reported["last_active_mode"]),
-    last_updated_at: formatTime(Math.max(received?.at ?? 0, booth.updated_at)),
-    total_runtime: minutes(totalRuntimeMs(call, booth)),
+    last_updated_at: formatTime(Math.max(received_at, booth.updated_at)),
+    total_runtime: minutes(runtime_ms),
   };
 }
 
@@ -71,8 +100,7 @@ function totalRuntimeMs(call: Call, booth: BoothRow): number {
   return ms;
 }
 
-function statusOf(call: Call, booth: BoothRow): "active" | "decommissioned" | "not_activated" {
-  const status = currentProvisioning(call.service.db, booth.id)?.status;
+function statusOf(status: string | undefined): "active" | "decommissioned" | "not_activated" {
   if (status === "provisioned") return "active";
   return status === "decommissioned" ? "decommissioned" : "not_activated";
 }

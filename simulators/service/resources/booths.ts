@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { inTransaction, rows, run } from "../db.ts";
+import type { BoothFigures } from "../figures/booth.ts";
 import { bakeMinutes, cycleCount, overuse, utilization } from "../figures/summary.ts";
 import { parseBody } from "../http/body.ts";
 import { select } from "../http/list.ts";
@@ -8,6 +9,7 @@ import { envelope, pagingParams, windowParams } from "../http/query.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
 import { BOOTH_FIELDS, boothFields } from "./booth-fields.ts";
 import { boothOf, calendarOf, figuresOf, inTurns } from "./common.ts";
+import { isLarge, standingBooths, standingFields } from "./large-fleet.ts";
 
 const SIZES = [
   "bay_count",
@@ -33,12 +35,17 @@ export const booths: readonly Operation[] = [
 async function list(call: Call): Promise<Answer> {
   const sql = "SELECT * FROM booths WHERE account_id = ? ORDER BY serial_number";
   const word = (call.query["search"] ?? "").trim().toUpperCase();
-  const found = rows<BoothRow>(call.service.db, sql, call.caller.account_id).filter(
-    (booth) => booth.serial_number.includes(word) || booth.name.toUpperCase().includes(word),
-  );
+  const isFound = (booth: BoothRow): boolean =>
+    booth.serial_number.includes(word) || booth.name.toUpperCase().includes(word);
   const includes = (call.query["includes"] ?? "").split(":");
   const paging = pagingParams(call.query, { allowAll: true });
-  const items = await inTurns(found, (booth) => ({ booth, ...boothFields(call, booth) }));
+  const items = isLarge(call)
+    ? standingBooths(call).flatMap((one) =>
+        isFound(one.booth) ? [{ booth: one.booth, ...standingFields(call, one) }] : [],
+      )
+    : await inTurns(rows<BoothRow>(call.service.db, sql, call.caller.account_id).filter(isFound), (booth) => {
+        return { booth, ...boothFields(call, booth) };
+      });
   const page = envelope(select(call, items, { fields: BOOTH_FIELDS }), paging);
   const data = await inTurns(page.data, ({ booth, ...fields }) => ({ ...fields, ...included(call, booth, includes) }));
   return ok({ ...page, data });
@@ -61,19 +68,19 @@ function update(call: Call): Answer {
 function included(call: Call, booth: BoothRow, includes: readonly string[]): Record<string, unknown> {
   const calendar = calendarOf(call, booth);
   const window = windowParams(call.query, { tz: calendar.tz, now: call.now });
-  const figures = figuresOf(call, booth);
+  const figures = (): BoothFigures => figuresOf(call, booth);
   const parts: Readonly<Record<string, () => Record<string, unknown>>> = {
-    cycle_count: () => ({ cycles_count: cycleCount(figures, window) }),
+    cycle_count: () => ({ cycles_count: cycleCount(figures(), window) }),
     utilization_times: () => {
-      const { utilization_minutes, working_minutes } = utilization(figures, calendar, window);
+      const { utilization_minutes, working_minutes } = utilization(figures(), calendar, window);
       return { utilization_minutes, working_minutes };
     },
     energy_usage: () => {
-      const { gas_usage, kwh_usage } = utilization(figures, calendar, window);
+      const { gas_usage, kwh_usage } = utilization(figures(), calendar, window);
       return { gas_usage, kwh_usage };
     },
-    bake_time: () => ({ bake_time: bakeMinutes(figures, window) }),
-    overuse_data: () => overuse(figures, window),
+    bake_time: () => ({ bake_time: bakeMinutes(figures(), window) }),
+    overuse_data: () => overuse(figures(), window),
   };
   return Object.assign({}, ...includes.map((name) => (Object.hasOwn(parts, name) ? parts[name]?.() : {}))) as Record<
     string,

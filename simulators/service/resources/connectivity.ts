@@ -1,11 +1,4 @@
-import type { Db } from "../db.ts";
-import {
-  type BoothRow,
-  currentProvisioning,
-  gatewayById,
-  type GatewayRow,
-  latestReported,
-} from "../provisioning/rows.ts";
+import type { BoothRow, GatewayRow } from "../provisioning/rows.ts";
 
 /** Without a heartbeat for so long a gateway is offline. */
 const HEARTBEAT_MS = 120_000;
@@ -13,15 +6,20 @@ const HEARTBEAT_MS = 120_000;
 export type Connectivity = "Active" | "Idle" | "Offline";
 
 /** Offline: the will came, or no heartbeat for 120 s; else what the heartbeat says of the booth. */
-export function connectivityOf(db: Db, booth: BoothRow, now: number): Connectivity {
-  const current = currentProvisioning(db, booth.id);
-  const reported = latestReported(db, booth.id)?.["connectivity_status"];
-  const gateway = gatewayById(db, current?.gateway_id ?? "");
+export function connectivityOf(booth: Pick<BoothRow, "serial_number">, by: KnownBy, now: number): Connectivity {
+  const { gateway } = by;
+  const reported = by.reported?.["connectivity_status"];
   const heartbeat = gateway?.heartbeat_at ?? undefined;
   if (gateway === undefined || heartbeat === undefined)
     return reported === "Active" || reported === "Idle" ? reported : "Offline";
   if (gateway.online === 0 || now - heartbeat > HEARTBEAT_MS) return "Offline";
   return isActive(gateway, booth.serial_number) ? "Active" : "Idle";
+}
+
+/** The gateway that holds the booth, and what the booth last reported. */
+interface KnownBy {
+  readonly gateway: GatewayRow | undefined;
+  readonly reported: Readonly<Record<string, unknown>> | undefined;
 }
 
 interface HeartbeatBooth {

@@ -1,8 +1,8 @@
-import { row } from "../db.ts";
+import { type Db, inSnapshot, row } from "../db.ts";
 import { listAnswer } from "../http/list.ts";
 import type { Call, Operation } from "../http/operation.ts";
 import { newestReadingAt } from "../ingest/records.ts";
-import { type BoothRow, latestReported } from "../provisioning/rows.ts";
+import { type BoothRow, currentProvisioning, gatewayById, latestReported } from "../provisioning/rows.ts";
 import { formatOptional } from "../time.ts";
 import { boothsOf } from "./common.ts";
 import { connectivityOf } from "./connectivity.ts";
@@ -43,11 +43,16 @@ function update(call: Call, booth: BoothRow): Record<string, unknown> {
   return {
     booth_id: booth.id,
     serial_number: booth.serial_number,
-    last_reading_at: stream === undefined ? null : formatOptional(newestReadingAt(db, stream)),
+    last_reading_at: stream === undefined ? null : formatOptional(inSnapshot(db, () => newestReadingAt(db, stream))),
     last_received_at: formatOptional(stream?.last_received_at),
     acked: stream === undefined ? null : { stream_id: stream.stream_id, seq: stream.acked_seq },
-    connectivity_status: connectivityOf(db, booth, call.now),
+    connectivity_status: connectivityOf(booth, heldBy(db, booth), call.now),
     firmware_version: reported?.["firmware_version"] ?? null,
     plc_program_revision: reported?.["plc_program_revision"] ?? null,
   };
+}
+
+function heldBy(db: Db, { id }: BoothRow): Parameters<typeof connectivityOf>[1] {
+  const holder = currentProvisioning(db, id)?.gateway_id ?? "";
+  return { gateway: gatewayById(db, holder), reported: latestReported(db, id) };
 }

@@ -5,14 +5,17 @@ import { badRequest } from "../http/errors.ts";
 import type { Item } from "../http/list.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams } from "../http/query.ts";
-import { minutes } from "../time.ts";
+import { formatTime, minutes } from "../time.ts";
 import { localPeriod } from "../zone.ts";
-import { daysOf, type FleetBooth, perBooth, perBoothOfFacility, usageItem } from "./fleet.ts";
+import { bucketedUse, NO_USE, type Use } from "../storage/postgres/facts.ts";
+import { daysOf, perBooth, perBoothOfFacility, usageItem } from "./fleet.ts";
+import { boothIds, isLarge, type PlacedBooth, placedBooths, usesOf } from "./large-fleet.ts";
+import { listedMinutes } from "./mode-names.ts";
 
 /** Use over several booths: of the account, and of one facility. */
 export const utilizationReports: readonly Operation[] = [
   { method: "GET", path: "/api/bucketed_utilization", handle: bucketed },
-  { method: "GET", path: "/api/utilization", handle: async (call) => page(call, await perBooth(call, usageItem)) },
+  { method: "GET", path: "/api/utilization", handle: async (call) => used(call) },
   { method: "GET", path: "/api/utilization/trends", handle: trends },
   { method: "GET", path: "/api/facilities/:id/utilization", handle: ofFacility },
   { method: "GET", path: "/api/reports/cycles_utilization", handle: cyclesUtilization },
@@ -22,24 +25,50 @@ function page(call: Call, items: readonly Item[]): Answer {
   return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
 }
 
+async function used(call: Call): Promise<Answer> {
+  if (!isLarge(call)) return page(call, await perBooth(call, usageItem));
+  const paging = pagingParams(call.query, { allowAll: false });
+  const ids = boothIds(call);
+  const { data: asked, ...shown } = envelope(ids, paging);
+  const placed = placedBooths(call, asked);
+  const uses = usesOf(call, placed);
+  const data = placed.map(({ booth, window }) => usedItem(booth.id, window, uses.get(booth.id) ?? NO_USE(window)));
+  return ok({ data, ...shown });
+}
+
+function usedItem(booth_id: string, window: Span, { in_use_ms, cycles, gas, kwh, modes }: Use): Item {
+  const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;
+  const figures = {
+    cycle_count: cycles,
+    gas_usage: rounded(gas),
+    kwh_usage: rounded(kwh),
+    modes: listedMinutes(modes),
+  };
+  return { booth_id, start: formatTime(window.start), duration: minutes(in_use_ms), ...figures };
+}
+
 async function ofFacility(call: Call): Promise<Answer> {
   return page(call, await perBoothOfFacility(call, usageItem));
 }
 
-function groupsOf(fleet: FleetBooth, by: string): [group: string, window: Span][] {
-  const { booth, region_id, window, calendar } = fleet;
+function groupsOf(fleet: PlacedBooth, by: string): [group: string, window: Span][] {
+  const { booth, region_id, window, tz } = fleet;
   if (by === "booth") return [[booth.id, window]];
   if (by === "facility") return [[booth.facility_id, window]];
   if (by === "region") return [[region_id, window]];
-  return dayBuckets(window, calendar.tz).map((span) => [localPeriod(calendar.tz, span.start, by), span]);
+  return dayBuckets(window, tz).map((span) => [localPeriod(tz, span.start, by), span]);
 }
 
 async function bucketed(call: Call): Promise<Answer> {
   const by = call.query["group_by"] ?? "day";
   if (!["day", "week", "month", "booth", "facility", "region"].includes(by)) throw badRequest("group_by is not known");
+  if (isLarge(call)) return page(call, bucketedAtLarge(call, by));
   const sums = new Map<string, Record<string, number>>();
   const found = await perBooth(call, (fleet) =>
-    groupsOf(fleet, by).map(([group, span]) => ({ group, figures: utilization(fleet.figures, fleet.calendar, span) })),
+    groupsOf({ ...fleet, tz: fleet.calendar.tz }, by).map(([group, span]) => ({
+      group,
+      figures: utilization(fleet.figures, fleet.calendar, span),
+    })),
   );
   for (const groups of found) {
     for (const { group, figures } of groups) {
@@ -52,6 +81,28 @@ async function bucketed(call: Call): Promise<Answer> {
   }
   const items = [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([group, sum]) => ({ group, ...sum }));
   return page(call, items);
+}
+
+/** A group is there for every booth of it, with nothing or not. */
+function bucketedAtLarge(call: Call, by: string): Item[] {
+  const isPeriod = ["day", "week", "month"].includes(by);
+  const zones = new Map(placedBooths(call).map((placed) => [placed.tz, placed]));
+  const parts = Array.from(zones.values(), (placed) => {
+    const spans: [group: string, window: Span][] = isPeriod ? groupsOf(placed, by) : [["", placed.window]];
+    return spans.map(([group, window]) => ({ zone: placed.tz, group, window }));
+  }).flat();
+  const grouping = isPeriod ? "period" : (by as "booth" | "facility" | "region");
+  const used = bucketedUse(call.service.db, { account_id: call.caller.account_id, by: grouping, parts });
+  const found = new Map(used.map((sum) => [sum.group, sum]));
+  const groups = isPeriod
+    ? parts.map(({ group }) => group)
+    : placedBooths(call).flatMap((one) => groupsOf(one, by)[0]?.[0] ?? []);
+  const rounded = (value = 0): number => Math.round(value * 10_000) / 10_000;
+  return [...new Set(groups)].sort().map((group) => {
+    const { gas, kwh, minutes: used_minutes, cycles = 0 } = found.get(group) ?? {};
+    const energy = { gas_usage: rounded(gas), kwh_usage: rounded(kwh) };
+    return { group, ...energy, utilization_minutes: rounded(used_minutes), cycle_count: cycles };
+  });
 }
 
 /** By local day: minutes in use of all booths, and the median of the booths' cycles on days with working hours. */

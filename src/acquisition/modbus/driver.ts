@@ -5,7 +5,7 @@ import type { ModbusProfile } from "../../domain/profile.ts";
 import type { Sample } from "../../domain/taken.ts";
 import { byGroup } from "../rules/schedule.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
-import { type Believed, NOTHING_BELIEVED, agreed, believe, suspects, zerosToHold } from "../rules/change-filter.ts";
+import { type Believed, nothingBelieved, agreed, believe, suspects, zerosToHold } from "../rules/change-filter.ts";
 import type { Driver, GroupSamples } from "../port.ts";
 import { type Answering, type AskBlock, asker, unknownDevice } from "./asker.ts";
 import {
@@ -70,7 +70,7 @@ export interface DeviceMemory {
 }
 
 export function emptyMemory(): DeviceMemory {
-  return { holes: NO_HOLES, believed: NOTHING_BELIEVED, answering: unknownDevice() };
+  return { holes: NO_HOLES, believed: nothingBelieved(), answering: unknownDevice() };
 }
 
 /** Two tries of TCP (at 0 and 1 s); a third would come after 3 s, when a new attempt is as good and jittered. */
@@ -229,11 +229,15 @@ async function secondLook(poll: PolledGroups, ask: AskBlock, mono: () => Millise
   const { believed, samples } = withoutSuddenZeros(poll, read);
   const { counters } = plan;
   const odd = suspects(believed, { mono: first_mono, samples }, counters);
-  if (odd.size === 0) return { samples, believed: believe(believed, { mono: first_mono, samples }, counters) };
+  if (odd.size === 0) {
+    believe(believed, { mono: first_mono, samples }, counters);
+    return { samples, believed };
+  }
   const again = await readAgain(poll, odd, ask);
   const second = { mono: mono(), first_mono, samples: again };
   const settled = agreed(samples, second, counters);
-  return { samples: settled, believed: believe(believed, { mono: second.mono, samples: settled }, counters) };
+  believe(believed, { mono: second.mono, samples: settled }, counters);
+  return { samples: settled, believed };
 }
 
 function withoutSuddenZeros({ plan, outcome, believed }: PolledGroups, samples: readonly Sample[]) {

@@ -46,7 +46,7 @@ function column({ name, parts, top, foot, unseen }, { max, isNamed }) {
 /** @param {Bar["parts"][number]} part @param {number} max */
 function piece({ value, mode, title }, max) {
   const height = `${((100 * value) / Math.max(max, 1e-9)).toFixed(2)}%`;
-  if (mode === undefined) return el("i", { className: "plain", title, style: { height } });
+  if (mode === undefined) return el("i", { className: "amount", title, style: { height } });
   return el("i", {
     className: `seg ${lookOf(mode)}`,
     "data-mode": mode,

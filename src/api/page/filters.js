@@ -6,7 +6,7 @@ import { dayStart, hoursText, lasting, number, timeOf, whenText } from "./format
 import { withSession } from "./session.js";
 import { t } from "./texts.js";
 
-const AGAIN_MS = 30_000;
+const AGAIN_MS = 10_000;
 const WARN_PERCENT = 80;
 const USE_EVERY_MS = 60_000;
 /** Six weeks: a filter that lasts one is seen to come and go. */

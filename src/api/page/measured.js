@@ -37,9 +37,11 @@ export function hourTicks({ start, end, tz }, every = 4) {
   return all;
 }
 
-/** As short as an axis needs it. @param {number} at @param {string} tz */
+/** As short as an axis needs it: 13, or 1p for 1 PM. @param {number} at @param {string} tz */
 export function axisHour(at, tz) {
-  return hourText(at, tz).replace(/\sUhr$/u, "");
+  return hourText(at, tz)
+    .replace(/\sUhr$/u, "")
+    .replace(/\s*([ap])\.?\s?m\.?$/iu, (_, half) => String(half).toLowerCase());
 }
 
 /** In the units of this device. @param {number | null} min @param {number | null} max @param {string} unit */

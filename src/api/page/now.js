@@ -94,7 +94,7 @@ function todayCard(context, day, onChange) {
     redraw(foot, day.hours(), () => [day.hoursFooter()]);
     void refresh();
   };
-  return { node: card(t("now.today"), {}, figures, foot), update };
+  return { node: card(t("now.today"), { "data-figures": "today" }, figures, foot), update };
 }
 
 /** @param {Context} context @param {ReturnType<typeof lastDay>} day */
@@ -115,7 +115,7 @@ function measuredCard(context, day) {
     );
     redraw(foot, [needsPin, day.trends()], () => [!needsPin && day.trendsFooter()]);
   };
-  return { node: card(t("now.measured"), {}, figures, foot), update };
+  return { node: card(t("now.measured"), { "data-figures": "measured" }, figures, foot), update };
 }
 
 /** No booth of the box is bound to a service, or ever was. @param {any} status */

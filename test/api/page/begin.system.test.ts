@@ -179,6 +179,18 @@ it("a nameplate's code of each usual kind is read off a photograph, by the libra
   await page.reload();
   await page.getByRole("heading", { name: "Set this box up" }).waitFor();
   expect(asked.filter((path) => /zxing|barcode|scan\.js/.test(path))).toEqual([]);
+  const allowed = async (path: string): Promise<readonly boolean[]> => {
+    const { headers } = await fetch(`${url ?? ""}${path}`);
+    return [
+      headers.get("content-security-policy")?.includes("'wasm-unsafe-eval'") ?? false,
+      headers.get("permissions-policy")?.includes("camera=(self)") ?? false,
+    ];
+  };
+  expect([await allowed("/"), await allowed("/scan"), await allowed("/scan.js")]).toEqual([
+    [false, false],
+    [true, true],
+    [false, false],
+  ]);
   expect(faults).toEqual([]);
 });
 

@@ -1,10 +1,11 @@
 /** Lets bad requests loose on a service that holds two accounts, and judges every answer. */
 import { CONTRACT } from "../../../simulators/service/http/contract-table.ts";
-import { type Db, rows } from "../../../simulators/service/db.ts";
+import { type Db, rows, run } from "../../../simulators/service/db.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { callerOfKey } from "../../../simulators/service/keys.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
 import { type SeededSite, seedSite } from "../../../simulators/service/seed.ts";
+import { freshStore } from "./store-under-test.ts";
 import { type RunningService, startService } from "../../../simulators/service/start.ts";
 import { hashPassword } from "../../../simulators/service/users.ts";
 import { badRequest, type Target } from "./bad-requests.ts";
@@ -50,14 +51,8 @@ async function plantShop(running: RunningService, name: string, serial: string):
   const log = script().stage("spray", HOUR).set(`${name} tag`, `${name} value`).stage("bake", HOUR).stage("off", HOUR);
   ingestBatch(db, { gatewayId: gateway, nowMs: EPOCH }, batchOf(log.records(), { gateway, stream }));
   const user = `INSERT INTO users (id, account_id, user_name, email, role, password, created_at) VALUES (?, ?, ?, ?, 'admin', ?, 0)`;
-  db.prepare(user).run(
-    `user-${serial}`,
-    site.account_id,
-    `${name} Ann`,
-    `${name}@example.com`,
-    await hashPassword(name),
-  );
-  db.prepare("UPDATE booths SET old_password = ?, new_password = ? WHERE id = ?").run(name, name, site.booth_id);
+  run(db, user, `user-${serial}`, site.account_id, `${name} Ann`, `${name}@example.com`, await hashPassword(name));
+  run(db, "UPDATE booths SET old_password = ?, new_password = ? WHERE id = ?", name, name, site.booth_id);
   return { site, keys: [keys.adminKey, ...Object.values(keys), `secret of ${gateway}`] };
 }
 
@@ -115,7 +110,7 @@ function keepId(made: Map<string, string[]>, path: string, body: string): void {
 async function round(counts: BadInputCounts, { seed, count }: { seed: number; count: number }): Promise<void> {
   const random = seededRandom(seed);
   const clock = { wall: () => EPOCH + 4 * HOUR };
-  const running = await startService({ dataDir: ":memory:", port: 0, mqttPort: 0, clock });
+  const running = await startService({ dataDir: freshStore(), port: 0, mqttPort: 0, clock });
   const own = await plantShop(running, "own", "OWN-1");
   const other = await plantShop(running, MARK, "OTHER-1");
   const { account_id, region_id, facility_id, booth_id } = own.site;

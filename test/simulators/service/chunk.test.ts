@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MalformedChunk } from "../../../simulators/service/ingest/bytes.ts";
 import { type ChunkRecord, readChunk, recordsOfChunk } from "../../../simulators/service/ingest/chunk.ts";
+import { packBody } from "../../../simulators/service/ingest/pack.ts";
 import { recordsOf } from "../../../src/acquisition/rules/records.ts";
 import { KIND, type LogRecord, type Placed } from "../../../src/domain/record.ts";
 import { bodyOf } from "../../../src/store/log/chunk.ts";
@@ -76,6 +77,21 @@ describe("a chunk's body, read by the service's own code", () => {
           quality,
         }));
         expect(read(body, from)).toEqual(told);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("has every record that the service has packed itself", () => {
+    fc.assert(
+      fc.property(fc.array(drawn, { minLength: 1, maxLength: 80 }), (life) => {
+        const told = chunkOf(life).map(({ seq, kind, tag, mono, value: one, quality }) => {
+          return { seq, kind, tag, mono, value: one, quality };
+        });
+        const [first] = told;
+        if (first === undefined) throw new Error("no records");
+        const body = packBody(told, first.mono);
+        expect(body && read(body, { s0: first.seq, mono0: first.mono })).toEqual(told);
       }),
       { numRuns: 1_000 },
     );

@@ -8,7 +8,8 @@ import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { clockFileText, clockFromNow } from "../../../simulators/clock.ts";
 import { serviceCommand } from "../../../simulators/service/cli.ts";
-import { openDb } from "../../../simulators/service/db.ts";
+import { rows } from "../../../simulators/service/db.ts";
+import { openDb } from "../../../simulators/service/storage/open.ts";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
 import { claimBody } from "./service-log.ts";
 
@@ -116,7 +117,7 @@ describe("booth-sim service", () => {
     await gone;
     const db = openDb(folder);
     expect(oracle(db)).toMatchObject([{ stream_id: "stream-1", generation: 1 }]);
-    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+    expect(rows(db, "PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
     db.close();
   });
 });

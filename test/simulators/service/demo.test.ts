@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type Db, openDb, rows } from "../../../simulators/service/db.ts";
+import { freshStore, tablesOf } from "./store-under-test.ts";
+import { type Db, rows } from "../../../simulators/service/db.ts";
+import { openDb } from "../../../simulators/service/storage/open.ts";
 import { barOf } from "../../../simulators/service/demo/bar.ts";
 import { DEMO_ACCOUNT, seedDemo } from "../../../simulators/service/demo/seed-demo.ts";
 import { demoStory } from "../../../simulators/service/demo/stories.ts";
@@ -15,9 +17,9 @@ const SIZE = { seed: 1, booths: 4, days: 9, now: NOW };
 
 /** Everything in the database but the ids of keys, which are drawn anew each time. */
 function hashOf(db: Db): string {
-  const tables = rows<{ name: string }>(db, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
+  const tables = tablesOf(db);
   const hash = createHash("sha256");
-  for (const { name } of tables) {
+  for (const name of tables) {
     const found = rows<Record<string, unknown>>(db, `SELECT * FROM "${name}"`);
     const shown = name === "api_keys" ? found.map((row) => ({ ...row, id: "" })) : found;
     for (const text of shown.map((row) => JSON.stringify(row)).sort()) hash.update(`${name} ${text}\n`);
@@ -26,7 +28,7 @@ function hashOf(db: Db): string {
 }
 
 async function demo(options: Partial<typeof SIZE> = {}): Promise<Db> {
-  const db = openDb(":memory:");
+  const db = openDb(freshStore());
   await seedDemo(db, { ...SIZE, ...options });
   return db;
 }
@@ -40,7 +42,7 @@ describe("the demo", () => {
 
   it("can be broken off and taken up again", async () => {
     const stopping = new AbortController();
-    const db = openDb(":memory:");
+    const db = openDb(freshStore());
     const onBooth = (): void => stopping.abort(new Error("stopped"));
     await expect(seedDemo(db, { ...SIZE, onBooth, signal: stopping.signal })).rejects.toThrow("stopped");
     expect(oracle(db)).toHaveLength(1);

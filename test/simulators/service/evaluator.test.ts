@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { run } from "../../../simulators/service/db.ts";
+import { rows, run } from "../../../simulators/service/db.ts";
 import { evaluateRound } from "../../../simulators/service/events/evaluator.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { claim, startBench } from "./service-http.ts";
@@ -27,5 +27,5 @@ it("goes on with the other booths where one's facility is spoilt, and names that
   const failures = await evaluateRound({ db, now: () => bench.clock.now + 2 * HOUR }, new AbortController().signal);
 
   expect(failures).toEqual([expect.stringMatching(/^booth b0: .*JSON/)]);
-  expect(db.prepare("SELECT booth_id FROM events").all()).toEqual([{ booth_id: "b1" }]);
+  expect(rows(db, "SELECT booth_id FROM events")).toEqual([{ booth_id: "b1" }]);
 });

@@ -33,7 +33,7 @@ async function startWith(url: string, password: string): Promise<RunningService>
   const dataDir = memoryFolder();
   prepareService(dataDir);
   const clock = { wall: () => EPOCH };
-  const service = await startService({ dataDir, port: 0, mqttPort: 0, broker: { url, password }, clock });
+  const service = await startService({ dataDir, port: 0, mqttPort: 0, broker: { urls: [url], password }, clock });
   onTestFinished(() => service.stop());
   return service;
 }

@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
+import { rows, run } from "../../../simulators/service/db.ts";
 import { takeHello } from "../../../simulators/service/ingest/hello.ts";
 import { unpack, MAX_UNZIPPED_BYTES } from "../../../simulators/service/ingest/unpack.ts";
 import { takeUplink } from "../../../simulators/service/mqtt/uplink.ts";
@@ -73,14 +74,14 @@ describe("ingest of the reference service", () => {
   it("takes no predecessor that ends before seq 1, and lets a stream that began before it begin at 1", () => {
     const { db, ingest } = boundBench();
     const bogus = { stream_id: "stream-1", serial: "abcd1234", generation: 1, oldest_seq: 1 };
-    db.prepare("UPDATE streams SET first_seq = 0, acked_seq = -1").run();
+    run(db, "UPDATE streams SET first_seq = 0, acked_seq = -1");
     takeHello(
       db,
       { id: "gw-1", nowMs: EPOCH },
       { booths: [{ ...bogus, predecessor: { stream_id: "x", last_seq: -1 } }] },
     );
     expect(ingest(batchOf(readings(10)))).toMatchObject({ acked_seq: 10, newest_seq: 10 });
-    expect(db.prepare("SELECT predecessor_stream_id FROM streams").pluck().all()).toEqual([null]);
+    expect(rows(db, "SELECT predecessor_stream_id FROM streams")).toEqual([{ predecessor_stream_id: null }]);
   });
 
   it("lets a forked stream go on counting", () => {

@@ -1,6 +1,7 @@
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { row } from "../../../simulators/service/db.ts";
 import { chunkOf, sha256Of } from "./chunk-log.ts";
 import { batchOf, script } from "./service-log.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -150,7 +151,7 @@ describe("MQTT side of the reference service", () => {
     // Taken in order: once the hello after it stands there, it was taken.
     await client.publishAsync(`${UP}/hello`, JSON.stringify({ v: 1, session: "second", booths: [] }), { qos: 1 });
     const hello = "SELECT 1 FROM uplink_messages WHERE topic = 'up/hello' AND payload LIKE '%second%'";
-    await eventually("the hello", () => Promise.resolve(bench.running.db.prepare(hello).get()));
+    await eventually("the hello", () => Promise.resolve(row<object>(bench.running.db, hello)));
     expect(await status()).toBe("Idle");
     await say({ v: 1, online: false, session: "second" });
     await until("Offline");
@@ -183,7 +184,7 @@ describe("MQTT side of the reference service", () => {
     const command = await eventually("a command", () => received[0]);
     expect(command).toMatchObject({ type: "digest", args: { hours: 2 } });
     await client.publishAsync(`${UP}/result`, JSON.stringify({ cmd_id: command["id"], state: "done" }), { qos: 1 });
-    const state = () => bench.running.db.prepare("SELECT state FROM commands").pluck().get();
+    const state = () => row<{ state: string }>(bench.running.db, "SELECT state FROM commands")?.state;
     await eventually("the result is kept", () => (state() === "done" ? true : undefined));
   });
 

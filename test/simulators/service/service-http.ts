@@ -1,6 +1,7 @@
 /** A running reference service on free loopback ports, with the demo site and a gateway bound to its booth. */
 import { type RunningService, startService } from "../../../simulators/service/start.ts";
 import { seedSite } from "../../../simulators/service/seed.ts";
+import { freshStore } from "./store-under-test.ts";
 import { claimBody, EPOCH } from "./service-log.ts";
 
 export interface Reply {
@@ -24,7 +25,7 @@ export interface Running {
 
 export async function startBench(options: { plain?: boolean | "strict"; dataDir?: string } = {}): Promise<Running> {
   const clock = { now: EPOCH };
-  const ports = { port: 0, mqttPort: 0, adminPort: 0, dataDir: options.dataDir ?? ":memory:" };
+  const ports = { port: 0, mqttPort: 0, adminPort: 0, dataDir: options.dataDir ?? freshStore() };
   const running = await startService({ ...ports, clock: { wall: () => clock.now }, plain: options.plain ?? false });
   const keys = { provisionKey: "prov", adminKey: "admin", userKey: "user" };
   seedSite(running.db, { serial: "ABCD1234", boothId: "b1", ...keys, now: EPOCH });

@@ -1,11 +1,13 @@
 /** Hand-made booth logs for the reference service: a script of stages and silences, told as records and batches. */
 import type { Parameters, TagParameters } from "../../../src/domain/parameters.ts";
-import { type Db, openDb } from "../../../simulators/service/db.ts";
+import { type Db } from "../../../simulators/service/db.ts";
+import { openDb } from "../../../simulators/service/storage/open.ts";
 import { boothFigures, type BoothFigures } from "../../../simulators/service/figures/booth.ts";
 import type { Service } from "../../../simulators/service/http/operation.ts";
 import { type Ack, ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { type Caller, callerOfKey, hashOf } from "../../../simulators/service/keys.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
+import { freshStore } from "./store-under-test.ts";
 import { seedSite } from "../../../simulators/service/seed.ts";
 
 /** Monday 2026-03-02 14:00:00Z: 08:00 in Chicago. */
@@ -196,7 +198,7 @@ export interface Bench {
 
 /** A service without sockets, in memory: serial ABCD1234, keys "prov", "admin", "user"; time stands at EPOCH. */
 export function bench(): Bench {
-  const db = openDb(":memory:");
+  const db = openDb(freshStore());
   const site = { provisionKey: "prov", adminKey: "admin", userKey: "user", now: EPOCH };
   const { booth_id } = seedSite(db, { serial: "ABCD1234", boothId: "b1", ...site });
   const service: Service = { db, now: () => EPOCH, mqttUrl: () => "mqtt://127.0.0.1:1", plain: false };

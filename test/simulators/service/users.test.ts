@@ -3,6 +3,7 @@ import { hashOf } from "../../../simulators/service/keys.ts";
 import { rows } from "../../../simulators/service/db.ts";
 import { outbox } from "../../../simulators/service/mail.ts";
 import { type Reply, type Running, startBench } from "./service-http.ts";
+import { tablesOf } from "./store-under-test.ts";
 import { HOUR } from "./service-log.ts";
 
 const PASSWORD = "long enough to be one";
@@ -100,8 +101,9 @@ describe("users of the reference service", () => {
     const { db } = bench.running;
     const made = await bench.call("POST", "/api/api_keys", { key: "admin", body: { name: "k", scope: "user" } });
     const secrets = [token, PASSWORD, String(opened.body["session_token"]), String(made.body["key"])];
-    const tables = rows<{ name: string }>(db, "SELECT name FROM sqlite_schema WHERE type = 'table'");
-    const dump = tables.map(({ name }) => JSON.stringify(db.prepare(`SELECT * FROM "${name}"`).all())).join("\n");
+    const dump = tablesOf(db)
+      .map((name) => JSON.stringify(rows(db, `SELECT * FROM "${name}"`)))
+      .join("\n");
     for (const secret of secrets) expect(dump).not.toContain(secret);
     expect(dump).toContain(hashOf(token));
   });

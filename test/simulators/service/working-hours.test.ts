@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { run } from "../../../simulators/service/db.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { workingTime } from "../../../simulators/service/working-hours.ts";
 import { FACILITY } from "./contract-site.ts";
@@ -74,7 +75,7 @@ describe("working hours that change", () => {
 
   it("hold from the change of the zone on too, and the first that were told hold for all before", async () => {
     const made = await bench.call("POST", "/api/facilities", { body: { name: "East", tz: "America/New_York" } });
-    bench.running.db.prepare("UPDATE booths SET facility_id = ?").run(made.body["id"]);
+    run(bench.running.db, "UPDATE booths SET facility_id = ?", String(made.body["id"]));
     bench.clock.now += 4 * HOUR;
     const path = `/api/facilities/${String(made.body["id"])}`;
     const working_hours = daily("08:00:00", "16:00:00");

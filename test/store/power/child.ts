@@ -40,7 +40,7 @@ async function live(until: number): Promise<void> {
       entryOf(stream.stream, ++take),
     );
     for (const [index, entry] of group.entries()) {
-      tail.append(entry);
+      tail.append([entry]);
       committer.add(entry, index === group.length - 1);
     }
   };

@@ -1,0 +1,176 @@
+import { randomUUID } from "node:crypto";
+import { type BoothDelivery, type DeliveredBooth, newDelivery } from "../../src/delivery/context.ts";
+import type { DeliveredLog } from "../../src/delivery/port.ts";
+import type { BoothState, LogReach } from "../../src/domain/booth-state.ts";
+import type { Clock } from "../../src/domain/machine.ts";
+import { emptyRow, type ProvisioningRow } from "../../src/domain/provisioning.ts";
+import type { ServiceRecord } from "../../src/domain/service.ts";
+import type { Signals } from "../../src/domain/signal.ts";
+import { type NewName, renamed } from "../../src/domain/stream-label.ts";
+import type { RefusedRecords } from "../../src/domain/status.ts";
+import type { StreamInfo } from "../../src/store/port.ts";
+import {
+  type ClockStep,
+  commitsUpTo,
+  contextOf,
+  recordsOf,
+  seqAfter,
+  type Variant,
+  type VirtualLog,
+} from "./virtual-log.ts";
+
+/** Records given at a read: the sender asks for no more. */
+const READ_LIMIT = 1_000;
+const NONE_REFUSED: RefusedRecords = { count: 0, newest: null };
+
+/** Under which name a log went to the service, and what the service has acked of it. */
+export interface SentName {
+  readonly stream: string;
+  readonly from_seq: number;
+  acked_to: number;
+  /** What was recorded under it, where an old copy of the store was put back since; null: what the log says. */
+  variants: readonly Variant[] | null;
+}
+
+/** A booth whose log is made up as it is read. */
+export interface VirtualBooth extends DeliveredBooth {
+  readonly serial: string;
+  readonly stream: string;
+  readonly log: VirtualLog & { readonly clock_steps: ClockStep[]; readonly variants: Variant[] };
+  readonly names: SentName[];
+  refused: number;
+  bind(record: ServiceRecord): void;
+  /** One more commit is durable. */
+  commit(): void;
+  moveTo(acked_seq: number): StreamInfo;
+  /** Acks were lost, or given twice: so many commits go once more. */
+  forgetAcks(commits: number): void;
+  /** An old copy of the store is put back; from there on other things are recorded. False: the service has nothing yet that could differ. */
+  putBack(commits: number): boolean;
+  /** From the next commit on the clock is off by so much. */
+  stepClock(off_ms: number): void;
+  rename(name: Omit<NewName, "stream" | "id">): void;
+}
+
+export interface NewBooth {
+  readonly clock: Clock;
+  readonly signals: Signals;
+  readonly serial: string;
+  readonly stream: string;
+  readonly seed: number;
+}
+
+export function virtualBooth({ clock, signals, serial, stream, seed }: NewBooth): VirtualBooth {
+  const log = { seed, start: clock.wall(), clock_steps: [] as ClockStep[], variants: [] as Variant[] };
+  const names: SentName[] = [{ stream, from_seq: 1, acked_to: 0, variants: null }];
+  let reach: LogReach = { stream, oldest_seq: 1, newest_seq: 0, sendable_seq: 0, acked_seq: 0 };
+  let row: ProvisioningRow = emptyRow(log.start);
+  const delivery: BoothDelivery = newDelivery({ newest_seq: 0 }, NONE_REFUSED);
+  const cursorMoved = (acked_seq: number): void => void (reach = { ...reach, acked_seq });
+  const state = stateOf({ clock, signals, serial, delivery }, { reach: () => reach, row: () => row, cursorMoved });
+  const endAt = (newest_seq: number): void => void (reach = { ...reach, newest_seq, sendable_seq: newest_seq });
+  return {
+    ...{ state, delivery, serial, stream, log, names, refused: 0 },
+    bind: (record) => void (row = { ...row, state: "active", serial, generation: record.generation, record }),
+    commit() {
+      endAt(seqAfter(commitsUpTo(reach.newest_seq) + 1));
+      signals.progress.raise();
+    },
+    moveTo(acked_seq) {
+      if (acked_seq > reach.acked_seq) cursorMoved(acked_seq);
+      const name = names.at(-1);
+      if (name !== undefined) name.acked_to = Math.max(name.acked_to, acked_seq);
+      return { ...reach, booth: serial, last_take: 0 };
+    },
+    forgetAcks(commits) {
+      const { from_seq = 1 } = names.at(-1) ?? {};
+      cursorMoved(Math.min(reach.acked_seq, Math.max(from_seq - 1, seqAfter(commitsUpTo(reach.acked_seq) - commits))));
+    },
+    putBack(commits) {
+      const name = names.at(-1);
+      if (name === undefined) return false;
+      const [first, last] = [commitsUpTo(name.from_seq - 1) + 1, commitsUpTo(reach.acked_seq)];
+      const kept = seqAfter(Math.max(first, last - commits));
+      if (kept >= reach.acked_seq) return false;
+      name.variants = [...log.variants];
+      log.variants.push({ from_seq: kept + 1, variant: log.variants.length + 1 });
+      endAt(kept);
+      cursorMoved(kept);
+      Object.assign(delivery, newDelivery({ newest_seq: kept }, delivery.refused));
+      return true;
+    },
+    stepClock: (off_ms) => void log.clock_steps.push({ commit: commitsUpTo(reach.newest_seq), off_ms }),
+    rename(name) {
+      const id = randomUUID();
+      row = { ...row, stream: renamed(row.stream, { ...name, stream, id }) };
+      names.push({ stream: id, from_seq: name.from_seq, acked_to: 0, variants: null });
+    },
+  };
+}
+
+/** What delivery sees of the booth; the rest of an agent isn't there. */
+function stateOf(
+  { clock, signals, serial, delivery }: Omit<NewBooth, "stream" | "seed"> & { readonly delivery: BoothDelivery },
+  now: {
+    readonly reach: () => LogReach;
+    readonly row: () => ProvisioningRow;
+    readonly cursorMoved: (acked_seq: number) => void;
+  },
+): BoothState {
+  return {
+    ...signals,
+    booth: serial,
+    address: "made up",
+    link: { plc: { kind: "up", since: clock.wall() }, answered: 1, shows_serial: serial },
+    log: {
+      get reach() {
+        return now.reach();
+      },
+      summary: null,
+      storage: null,
+      now: () => clock.wall(),
+      parameters: () => null,
+      reached: () => null,
+      syncedOffset: () => null,
+      entries: () => [],
+      seqOfEntry: () => undefined,
+      cursorMoved: now.cursorMoved,
+    },
+    delivery,
+    binding: {
+      get row() {
+        return now.row();
+      },
+      drift: "",
+      lookAgain: () => undefined,
+    },
+  };
+}
+
+/** The logs of all booths, as delivery asks for them. Nothing of them is kept anywhere. */
+export function virtualStore(booths: ReadonlyMap<string, VirtualBooth>): DeliveredLog {
+  const of = (stream: string): VirtualBooth => {
+    const booth = booths.get(stream);
+    if (booth === undefined) throw new Error(`there is no stream ${stream}`);
+    return booth;
+  };
+  return {
+    read(stream, from, limit) {
+      const { log, state } = of(stream);
+      const to = Math.min(state.log.reach.sendable_seq, from + Math.min(limit, READ_LIMIT) - 1);
+      return Promise.resolve(recordsOf(log, from, to));
+    },
+    contextRecords: (stream, from, end) =>
+      Promise.resolve({ records: contextOf(of(stream).log, from, end), looked_to: end }),
+    chunk: (_, __, end) => Promise.resolve({ chunk: null, to: end }),
+    ack: (stream, upTo) => Promise.resolve(of(stream).moveTo(upTo)),
+    setAside(stream, refusals) {
+      const booth = of(stream);
+      booth.refused += refusals.length;
+      return Promise.resolve({ count: booth.refused, newest: null });
+    },
+    // What the service refuses is counted, and not offered again.
+    asideSince: () => Promise.resolve([]),
+    takenAfterAll: () => Promise.resolve(NONE_REFUSED),
+  };
+}

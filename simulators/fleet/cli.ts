@@ -1,0 +1,182 @@
+import { parseArgs } from "node:util";
+import { inTransaction } from "../service/db.ts";
+import { isPostgres, openDb } from "../service/storage/open.ts";
+import { seedSite } from "../service/seed.ts";
+import type { Account, StoreLook } from "./account.ts";
+import { fleetClock } from "./clock.ts";
+import { type FleetState, type RanFleet, runFleet, serialOf } from "./fleet.ts";
+import { lookIntoPostgres } from "./look-postgres.ts";
+import { lookIntoSqlite } from "./look-sqlite.ts";
+import { storyOf } from "./story.ts";
+
+export interface FleetIo {
+  readonly out: (line: string) => void;
+  readonly err: (line: string) => void;
+  /** Aborted when the command is to end. */
+  readonly signal: AbortSignal;
+}
+
+const MINUTE_MS = 60_000;
+/** A fleet that isn't drained by then has lost something, or its service is too small for it. */
+const DRAIN_MS = 15 * MINUTE_MS;
+/** The account's contents are compared at so many booths at most: each is read whole. */
+const MAX_COMPARED = 200;
+
+const HELP = `booth-sim fleet: virtual gateways at a Booth Monitoring Service, by the agent's own delivery.
+
+  --gateways N     default 100; 10,000 need "ulimit -n" of 12,000 or more
+  --booths-per M   booths of each (default 1)
+  --speed S        seconds of the fleet in a second (default 1); ack deadlines and keep-alives stay real
+  --seed K         of what befalls it (default 1). A store takes each seed once: the logs of a second run would begin anew
+  --minutes N      of the fleet's time (default 10)
+  --outage N       in the midst of it all are away for so many minutes (default 0: never)
+  --calm           no faults but the outage
+  --service URL    HTTP of the service (default http://127.0.0.1:8080); it names the brokers
+  --key KEY        of scope admin at the service (default fleet-admin)
+  --store WHERE    the service's database: postgres://..., or the folder of its SQLite. The account at the end is checked there
+  --place          put the booths and the key into that store first
+  --help           this text`;
+
+const OPTIONS = {
+  gateways: { type: "string", default: "100" },
+  "booths-per": { type: "string", default: "1" },
+  speed: { type: "string", default: "1" },
+  seed: { type: "string", default: "1" },
+  minutes: { type: "string", default: "10" },
+  outage: { type: "string", default: "0" },
+  calm: { type: "boolean", default: false },
+  service: { type: "string", default: "http://127.0.0.1:8080" },
+  key: { type: "string", default: "fleet-admin" },
+  store: { type: "string" },
+  place: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+
+type Values = ReturnType<typeof parse>;
+
+function parse(argv: readonly string[]) {
+  return parseArgs({ args: [...argv], options: OPTIONS, strict: true }).values;
+}
+
+function numbersOf(values: Values) {
+  const numberAt = (
+    name: "gateways" | "booths-per" | "speed" | "seed" | "minutes" | "outage",
+    least: number,
+  ): number => {
+    const value = Number(values[name]);
+    if (values[name].trim() === "" || !Number.isFinite(value) || value < least)
+      throw new Error(`--${name} is a number from ${least.toString()} on`);
+    return value;
+  };
+  return {
+    gateways: Math.floor(numberAt("gateways", 1)),
+    booths_per: Math.floor(numberAt("booths-per", 1)),
+    seed: Math.floor(numberAt("seed", 0)),
+    speed: numberAt("speed", 0.001),
+    length_ms: numberAt("minutes", 0.1) * MINUTE_MS,
+    outage_ms: numberAt("outage", 0) * MINUTE_MS,
+  };
+}
+
+/** Runs a fleet to the end of its story. Answers the exit code: 0 nothing is lost or doubled, 1 something is, or it can't run; 2 wrong arguments. */
+export async function fleetCommand(argv: readonly string[], io: FleetIo): Promise<number> {
+  let values: Values;
+  let numbers: ReturnType<typeof numbersOf>;
+  try {
+    values = parse(argv);
+    numbers = numbersOf(values);
+    if (values.place && values.store === undefined) throw new Error("--place needs --store");
+  } catch (error) {
+    io.err(`${messageOf(error)} (see --help)`);
+    return 2;
+  }
+  if (values.help) {
+    io.out(HELP);
+    return 0;
+  }
+  try {
+    return await play(values, numbers, io);
+  } catch (error) {
+    io.err(`The fleet can't go on: ${messageOf(error)}.`);
+    return 1;
+  }
+}
+
+async function play(values: Values, numbers: ReturnType<typeof numbersOf>, io: FleetIo): Promise<number> {
+  const { gateways, booths_per, seed, speed, length_ms, outage_ms } = numbers;
+  if (values.place && values.store !== undefined) placeFleet(values.store, gateways * booths_per, values.key);
+  const told = storyOf({ seed, gateways, length_ms, outage_ms });
+  const story = values.calm ? told.filter(({ kind }) => kind === "outage") : told;
+  const ran = await runFleet({
+    ...{ gateways, booths_per, seed, length_ms, story, clock: fleetClock(speed), drain_ms: DRAIN_MS },
+    ...{ url: values.service, key: values.key, signal: io.signal, told: io.out },
+    show: (state) => io.out(liveLine(state)),
+  });
+  io.out(ranLine(ran));
+  if (values.store === undefined) {
+    io.out("without --store nothing was checked in the service's database");
+    return 0;
+  }
+  const look = await lookInto(values.store);
+  try {
+    const account = await ran.account(look, Math.ceil((gateways * booths_per) / MAX_COMPARED));
+    io.out(accountLine(account));
+    return isTrue(account) ? 0 : 1;
+  } finally {
+    await look.close();
+  }
+}
+
+/** A look into the service's database that doesn't go through the service. */
+export async function lookInto(store: string): Promise<StoreLook> {
+  return isPostgres(store) ? lookIntoPostgres(store) : lookIntoSqlite(store);
+}
+
+export function isTrue({ lost, doubled, wrong, waiting, refused }: Account): boolean {
+  return lost + doubled + wrong + waiting + refused === 0;
+}
+
+/** Puts the booths of a fleet, and a key that may claim all of them, into the service's database. */
+export function placeFleet(where: string, booths: number, adminKey: string): void {
+  const db = openDb(where);
+  const site = { account: "Fleet", facility: "Fleet hall" };
+  try {
+    inTransaction(db, () => {
+      for (let nth = 0; nth < booths; nth += 1)
+        seedSite(db, { ...site, serial: serialOf(nth), ...(nth === 0 ? { adminKey } : {}) });
+    });
+  } finally {
+    db.close();
+  }
+}
+
+export function liveLine(state: FleetState): string {
+  const { real_ms, gateways, connected, batches_per_s, ack_p50_ms, ack_p99_ms, backlog } = state;
+  return [
+    `+${(real_ms / 1_000).toFixed(0).padStart(4)} s`,
+    `${connected.toString()} of ${gateways.toString()} connected`,
+    `${batches_per_s.toFixed(0)} batches/s`,
+    `ack p50 ${ack_p50_ms.toString()} ms, p99 ${ack_p99_ms.toString()} ms`,
+    `backlog ${backlog.toLocaleString("en-US")}`,
+  ].join("  ");
+}
+
+export function ranLine({ meter, faults }: RanFleet): string {
+  const { sent, acked, unanswered, conflicts, records, sessions, failed_connects, all, events } = meter;
+  const befell = Object.entries(faults).map(([kind, count]) => `${kind} ${count.toString()}`);
+  const logged = [...events].map(([event, count]) => `${event} ${count.toString()}`);
+  return [
+    `ran: batches ${sent.toString()} sent, ${acked.toString()} acked, ${unanswered.toString()} unanswered, ${conflicts.toString()} conflicts;`,
+    `${records.toString()} records, ${(records / Math.max(1, acked)).toFixed(1)} a batch; ${sessions.toString()} sessions, ${failed_connects.toString()} failed;`,
+    `ack p50 ${all.quantile(0.5).toString()} ms, p99 ${all.quantile(0.99).toString()} ms; befell: ${befell.join(", ")}; logged: ${logged.join(", ")}`,
+  ].join(" ");
+}
+
+export function accountLine(account: Account): string {
+  const { streams, acked, lost, doubled, wrong, read, waiting, refused } = account;
+  return `account: ${acked.toString()} records acked in ${streams.toString()} streams, ${lost.toString()} lost, ${doubled.toString()} doubled, ${wrong.toString()} wrong of ${read.toString()} compared, ${waiting.toString()} waiting, ${refused.toString()} refused`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

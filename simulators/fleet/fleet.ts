@@ -1,0 +1,272 @@
+import { accountOf, type Account, type StoreLook } from "./account.ts";
+import { type VirtualBooth, virtualStore } from "./booth.ts";
+import { claimAll, type Claiming } from "./claims.ts";
+import type { FleetClock } from "./clock.ts";
+import { type GatewayParts, type VirtualGateway, virtualGateway } from "./gateway.ts";
+import { type Links, mqttLinks } from "./links.ts";
+import { latencies, type Meter, newMeter } from "./meter.ts";
+import type { FaultKind, FleetEvent } from "./story.ts";
+import { COMMIT_MS, mixed } from "./virtual-log.ts";
+
+/** Real time between two looks at which gateways have something to commit. */
+const STEP_MS = 20;
+/** Sessions that begin in a second at the start: a fleet wasn't switched on in one instant. */
+const SESSIONS_PER_S = 400;
+/** A session that was stopped has said its farewell by then. */
+const STOPPED_AT_ONCE = 200;
+
+export interface FleetOptions extends Omit<Claiming, "clock"> {
+  readonly gateways: number;
+  readonly booths_per: number;
+  /** In which time all of it lives, delivery's waits included. */
+  readonly clock: FleetClock;
+  readonly story: readonly FleetEvent[];
+  readonly length_ms: number;
+  /** After the story's end so much real time may pass until all is acked. */
+  readonly drain_ms: number;
+  /** The speed at which the fleet's time goes on once nothing is acked any more, so that an hour needn't be waited for; absent: as before. */
+  readonly hasten?: number;
+  /** Default: real MQTT connections. */
+  readonly links?: (parts: { readonly clock: FleetClock; readonly meter: Meter }) => Links;
+  readonly signal: AbortSignal;
+  /** Told of the fleet's life about once a second. */
+  readonly show: (state: FleetState) => Promise<void> | void;
+  readonly told: (line: string) => void;
+  /** Called when all booths are claimed, and when the story is over. */
+  readonly begun?: () => void;
+  readonly draining?: () => Promise<void>;
+}
+
+export interface FleetState {
+  readonly real_ms: number;
+  readonly passed_ms: number;
+  readonly gateways: number;
+  readonly connected: number;
+  readonly batches_per_s: number;
+  readonly ack_p50_ms: number;
+  readonly ack_p99_ms: number;
+  readonly backlog: number;
+}
+
+export interface RanFleet {
+  readonly meter: Meter;
+  readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  account(look: StoreLook, contents: number): Promise<Account>;
+}
+
+interface Running {
+  readonly options: FleetOptions;
+  readonly parts: GatewayParts;
+  readonly links: Links;
+  readonly meter: Meter;
+  /** By their place; a replaced box stands in `gone`. */
+  readonly gateways: VirtualGateway[];
+  readonly gone: VirtualBooth[];
+  readonly logs: Map<string, VirtualBooth>;
+  readonly faults: Partial<Record<FaultKind, number>>;
+  /** What faults do besides, while time goes on. */
+  readonly under_way: Set<Promise<void>>;
+  failure: Error | null;
+}
+
+/** The serial number of the nth booth of a fleet. */
+export function serialOf(nth: number): string {
+  return `FLEET-${(nth + 1).toString().padStart(6, "0")}`;
+}
+
+function gatewayAt({ options, parts, logs }: Running, nth: number, box: number): VirtualGateway {
+  const { seed, booths_per } = options;
+  const id = `fleet-${seed.toString()}-${(nth + 1).toString()}${box === 0 ? "" : `-${box.toString()}`}`;
+  const booths = Array.from({ length: booths_per }, (_, index) => ({
+    serial: serialOf(nth * booths_per + index),
+    stream: `${id}-${(index + 1).toString()}`,
+  }));
+  const gateway = virtualGateway(parts, { id, seed: mixed(mixed(seed, nth), box), booths });
+  for (const booth of gateway.booths) logs.set(booth.stream, booth);
+  return gateway;
+}
+
+/** Claims all booths, lets the gateways live through the story, and waits until all of it is acked. Rejects where a booth can't be claimed. */
+export async function runFleet(options: FleetOptions): Promise<RanFleet> {
+  const running = newRunning(options);
+  const { gateways, links, meter, faults, gone } = running;
+  for (let nth = 0; nth < options.gateways; nth += 1) gateways.push(gatewayAt(running, nth, 0));
+  await claimAll(options, gateways, {
+    done: (count) => count % 1_000 === 0 && options.told(`${count.toString()} booths are claimed`),
+  });
+  options.begun?.();
+  const showing = setInterval(shower(running), 1_000);
+  try {
+    await live(running);
+    await options.draining?.();
+    await drained(running);
+  } finally {
+    clearInterval(showing);
+    for (let at = 0; at < gateways.length; at += STOPPED_AT_ONCE)
+      await Promise.all(gateways.slice(at, at + STOPPED_AT_ONCE).map((gateway) => gateway.stop()));
+    await links.close();
+  }
+  return {
+    meter,
+    faults,
+    account: (look, contents) => accountOf(look, { booths: gateways.flatMap(({ booths }) => booths), gone }, contents),
+  };
+}
+
+function newRunning(options: FleetOptions): Running {
+  const { clock, links: linksOf = mqttLinks } = options;
+  const meter = newMeter();
+  const links = linksOf({ clock, meter });
+  const logs = new Map<string, VirtualBooth>();
+  const parts = { clock, meter, store: virtualStore(logs), link: links.of };
+  const empty = { gateways: [], gone: [], faults: {}, under_way: new Set<Promise<void>>(), failure: null };
+  return { ...empty, options, parts, links, meter, logs };
+}
+
+/** Commits fall due evenly over their interval. */
+async function live(running: Running): Promise<void> {
+  const { options, gateways } = running;
+  const { clock, length_ms, signal } = options;
+  const waiting = [...options.story];
+  const began = performance.now();
+  const origin = clock.mono();
+  let [started, handed] = [0, 0];
+  for (;;) {
+    const passed = clock.mono() - origin;
+    if (signal.aborted || passed >= length_ms) return;
+    if (running.failure !== null) throw running.failure;
+    const due = Math.min(gateways.length, Math.ceil(((performance.now() - began) / 1_000) * SESSIONS_PER_S));
+    for (; started < due; started += 1) gateways[started]?.start();
+    for (const to = Math.floor((passed / COMMIT_MS) * gateways.length); handed < to; handed += 1)
+      gateways[handed % gateways.length]?.commit();
+    while ((waiting[0]?.at ?? Infinity) <= passed) {
+      const event = waiting.shift();
+      if (event !== undefined) besides(running, befall(running, event));
+    }
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+  }
+}
+
+/** Without an ack for so long, real, what is left waits for a time of its own: an hour, where the service's word is doubted. */
+const STALLED_MS = 20_000;
+
+/** Nobody is away any more, and nothing new is recorded. */
+async function drained(running: Running): Promise<void> {
+  const { options, gateways, links, meter } = running;
+  links.isAway = false;
+  await Promise.all(running.under_way);
+  if (running.failure !== null) throw running.failure;
+  for (const gateway of gateways) gateway.start();
+  const until = performance.now() + options.drain_ms;
+  let [acked, at] = [meter.acked, performance.now()];
+  while (backlogOf(gateways) > 0 && performance.now() < until && !options.signal.aborted) {
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+    if (meter.acked !== acked) [acked, at] = [meter.acked, performance.now()];
+    else if (options.hasten !== undefined && performance.now() - at > STALLED_MS) {
+      options.told(`${stalledText(gateways)}; the fleet's time passes ${options.hasten.toString()} times as fast now`);
+      options.clock.setSpeed(options.hasten);
+      at = Infinity;
+    }
+  }
+}
+
+/** Whose records wait, and why their delivery says that they do. */
+function stalledText(gateways: readonly VirtualGateway[]): string {
+  const waiting = gateways
+    .flatMap(({ booths }) => booths)
+    .filter(({ state }) => state.log.reach.acked_seq < state.log.reach.newest_seq);
+  const doubting = waiting.filter(({ delivery }) => delivery.doubt !== null).length;
+  const forks = waiting.filter(({ delivery }) => delivery.waiting_fork !== null).length;
+  return `${waiting.length.toString()} booths wait: ${doubting.toString()} doubt a conflict for an hour, ${forks.toString()} had a new name today`;
+}
+
+function besides(running: Running, act: Promise<void>): void {
+  const whole = act.catch((error: unknown) => {
+    running.failure ??= error instanceof Error ? error : new Error(String(error));
+  });
+  running.under_way.add(whole);
+  void whole.then(() => running.under_way.delete(whole));
+}
+
+async function befall(running: Running, event: FleetEvent): Promise<void> {
+  const { faults, options, links, gateways } = running;
+  faults[event.kind] = (faults[event.kind] ?? 0) + 1;
+  if (event.kind === "outage") {
+    links.isAway = true;
+    // Whoever has a session loses it; how each comes back is the agent's own business.
+    await Promise.all(gateways.map((gateway) => gateway.cut()));
+    await options.clock.sleep(event.for_ms, options.signal).catch(() => undefined);
+    links.isAway = false;
+    return;
+  }
+  const gateway = gateways[event.gateway];
+  if (gateway === undefined) return;
+  switch (event.kind) {
+    case "offline":
+      await gateway.stop();
+      await options.clock.sleep(event.for_ms, options.signal).catch(() => undefined);
+      gateway.start();
+      return;
+    case "slow":
+      gateway.slow = true;
+      return again(gateway);
+    case "clock":
+      for (const booth of gateway.booths) booth.stepClock(event.off_ms);
+      return;
+    case "duplicates":
+      return again(gateway, () => gateway.booths.forEach((booth) => booth.forgetAcks(event.commits)));
+    case "fork":
+      return again(gateway, () => gateway.booths.forEach((booth) => booth.putBack(event.commits)));
+    case "replaced":
+      return replace(running, event.gateway, gateway);
+  }
+}
+
+/** Its process ends, and another one begins. */
+async function again(gateway: VirtualGateway, between?: () => void): Promise<void> {
+  await gateway.stop();
+  between?.();
+  gateway.start();
+}
+
+/** The box is broken: another one takes its booths over, with logs of its own. */
+async function replace(running: Running, nth: number, broken: VirtualGateway): Promise<void> {
+  await broken.stop();
+  const box = running.gone.length + 1;
+  const next = gatewayAt(running, nth, box);
+  await claimAll(running.options, [next], { takeOver: true });
+  running.gone.push(...broken.booths);
+  running.gateways[nth] = next;
+  next.start();
+}
+
+function backlogOf(gateways: readonly VirtualGateway[]): number {
+  let sum = 0;
+  for (const { booths } of gateways)
+    for (const { state } of booths) sum += state.log.reach.newest_seq - state.log.reach.acked_seq;
+  return sum;
+}
+
+function shower({ options, meter, gateways }: Running): () => void {
+  const { clock, show } = options;
+  const [began, origin] = [performance.now(), clock.mono()];
+  let [acked, at, isShowing] = [meter.acked, began, false];
+  return () => {
+    if (isShowing) return;
+    const now = performance.now();
+    const recent = meter.recent;
+    meter.recent = latencies();
+    const state: FleetState = {
+      real_ms: now - began,
+      passed_ms: clock.mono() - origin,
+      gateways: gateways.length,
+      connected: meter.connected,
+      batches_per_s: ((meter.acked - acked) / (now - at)) * 1_000,
+      ack_p50_ms: recent.quantile(0.5),
+      ack_p99_ms: recent.quantile(0.99),
+      backlog: backlogOf(gateways),
+    };
+    [acked, at, isShowing] = [meter.acked, now, true];
+    void Promise.resolve(show(state)).finally(() => (isShowing = false));
+  };
+}

@@ -1,0 +1,167 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type { DeliveryGateway } from "../../src/delivery/context.ts";
+import type { BatchOutcome, LinkAccount, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
+import { sessionLoop } from "../../src/delivery/session.ts";
+import { newServiceState } from "../../src/domain/link-status.ts";
+import type { Clock, Logger, Random } from "../../src/domain/machine.ts";
+import type { ServiceTime } from "../../src/domain/service-time.ts";
+import { createSignals } from "../../src/domain/signal.ts";
+import { seededSequence } from "../network/faults.ts";
+import { type VirtualBooth, virtualBooth } from "./booth.ts";
+import type { Meter } from "./meter.ts";
+import type { DeliveredLog } from "../../src/delivery/port.ts";
+import { mixed } from "./virtual-log.ts";
+
+const HEARTBEAT_MS = 60_000;
+
+/** A box as the service sees it: the agent's own delivery, over booths that are made up. */
+export interface VirtualGateway {
+  readonly id: string;
+  readonly credential: string;
+  readonly booths: readonly VirtualBooth[];
+  /** It reads what comes for it late. */
+  slow: boolean;
+  /** Its delivery runs from here on, as long as it isn't stopped. */
+  start(): void;
+  /** Its network is gone, or it is switched off. */
+  stop(): Promise<void>;
+  /** The session that stands, if one does, ends; its delivery comes back by itself. */
+  cut(): Promise<void>;
+  commit(): void;
+}
+
+export interface GatewayParts {
+  readonly clock: Clock;
+  readonly store: DeliveredLog;
+  readonly link: (account: LinkAccount, isSlow: boolean) => ServiceLink;
+  readonly meter: Meter;
+}
+
+export interface NewGateway {
+  readonly id: string;
+  readonly seed: number;
+  readonly booths: readonly { readonly serial: string; readonly stream: string }[];
+}
+
+export function virtualGateway(parts: GatewayParts, { id, seed, booths: of }: NewGateway): VirtualGateway {
+  const { clock, meter, store } = parts;
+  const signals = createSignals(clock);
+  const booths = of.map(({ serial, stream }, index) =>
+    virtualBooth({ clock, signals: signals.own(), serial, stream, seed: mixed(seed, index) }),
+  );
+  const credential = randomBytes(32).toString("hex");
+  let running: { readonly stopping: AbortController; readonly over: Promise<void> } | null = null;
+  let session: LinkSession | null = null;
+  const own: VirtualGateway = {
+    ...{ id, credential, booths, slow: false },
+    start() {
+      if (running !== null) return;
+      const stopping = new AbortController();
+      running = { stopping, over: sessionLoop(gateway, booths, stopping.signal) };
+    },
+    async stop() {
+      const was = running;
+      running = null;
+      was?.stopping.abort(new Error("stopped"));
+      await was?.over;
+    },
+    async cut() {
+      await session?.close();
+    },
+    commit() {
+      for (const booth of booths) booth.commit();
+    },
+  };
+  const gateway: DeliveryGateway = {
+    ...signals,
+    clock,
+    random: seededRandom(seed),
+    log: countingLog(meter),
+    identity: { gateway: () => Promise.resolve({ gateway_id: id, credential }) },
+    store,
+    link: {
+      async connect(account, signal) {
+        session = await metered(meter, parts.link(account, own.slow), { account, signal });
+        return session;
+      },
+    },
+    service: newServiceState(clock.wall()),
+    heartbeat_interval_ms: HEARTBEAT_MS,
+    ...{ broker_url: null, backlog_rate: null, firstKey: () => Promise.resolve(null) },
+    new_key: { candidate: () => null, connected: () => Promise.resolve(), refused: () => undefined },
+    commands: { setSession: () => undefined },
+    rename(delivered, from_seq, forked) {
+      const booth = booths.find((one) => one.state === delivered.state);
+      booth?.rename({ from_seq, ...(forked === undefined ? {} : { forked }) });
+      return Promise.resolve();
+    },
+    turned: () => undefined,
+  };
+  return own;
+}
+
+/** Each seed's own numbers. */
+export function seededRandom(seed: number): Random {
+  return {
+    next: seededSequence(seed),
+    uuid: () => randomUUID(),
+    bytes: (count) => new Uint8Array(randomBytes(count)),
+  };
+}
+
+/** Virtual boxes have the one right clock: nothing is learned of it. */
+export const NO_SERVICE_TIME: ServiceTime = {
+  heard: () => undefined,
+  verdict: () => ({ synced: true, offset_ms: 0 }),
+};
+
+/** Ten thousand boxes that log are a flood: what happens is counted by its name. */
+export function countingLog({ events }: Pick<Meter, "events">): Logger {
+  const count = (fields: Readonly<Record<string, unknown>>): void => {
+    const { event } = fields;
+    if (typeof event === "string") events.set(event, (events.get(event) ?? 0) + 1);
+  };
+  return { debug: () => undefined, info: count, warn: count, error: count };
+}
+
+async function metered(
+  meter: Meter,
+  link: ServiceLink,
+  { account, signal }: { readonly account: LinkAccount; readonly signal: AbortSignal },
+): Promise<LinkSession> {
+  const session = await link.connect(account, signal).catch((error: unknown) => {
+    if (!signal.aborted) meter.failed_connects += 1;
+    throw error;
+  });
+  meter.connected += 1;
+  meter.sessions += 1;
+  let isOver = false;
+  const over = (): void => {
+    if (!isOver) meter.connected -= 1;
+    isOver = true;
+  };
+  void session.closed.then(over);
+  return {
+    ...session,
+    send: (stream, generation, records) => timed(meter, records.length, session.send(stream, generation, records)),
+    close() {
+      over();
+      return session.close();
+    },
+  };
+}
+
+async function timed(meter: Meter, records: number, sending: Promise<BatchOutcome>): Promise<BatchOutcome> {
+  const began = performance.now();
+  meter.sent += 1;
+  const outcome = await sending;
+  const took = performance.now() - began;
+  if (outcome.kind === "acked") {
+    meter.acked += 1;
+    meter.records += records;
+    meter.all.add(took);
+    meter.recent.add(took);
+  } else if (outcome.kind === "conflict") meter.conflicts += 1;
+  else meter.unanswered += 1;
+  return outcome;
+}

@@ -1,0 +1,51 @@
+import { createMqttLink } from "../../src/delivery/mqtt/link.ts";
+import type { LinkAccount, ServiceLink } from "../../src/delivery/port.ts";
+import type { Clock } from "../../src/domain/machine.ts";
+import { ServiceLinkError } from "../../src/domain/link-error.ts";
+import { type TcpProxy, tcpProxy } from "../network/tcp-proxy.ts";
+import { countingLog, NO_SERVICE_TIME } from "./gateway.ts";
+import type { Meter } from "./meter.ts";
+
+/** What a slow reader gets comes so much later. */
+const SLOW_MS = 1_500;
+
+/** Ways to the brokers, as the agent goes them. */
+export interface Links {
+  readonly of: (account: LinkAccount, isSlow: boolean) => ServiceLink;
+  /** Nobody reaches anything, as when a provider is down. */
+  isAway: boolean;
+  close(): Promise<void>;
+}
+
+export function mqttLinks({ clock, meter }: { readonly clock: Clock; readonly meter: Meter }): Links {
+  const log = countingLog(meter);
+  /** One for all gateways of a broker: what that broker speaks is found out once. */
+  const byUrl = new Map<string, ServiceLink>();
+  const slow = new Map<string, Promise<TcpProxy>>();
+  const linkTo = (url: string): ServiceLink => {
+    const link = byUrl.get(url) ?? createMqttLink({ clock, log, service_time: NO_SERVICE_TIME, agentVersion: "0.0.0" });
+    byUrl.set(url, link);
+    return link;
+  };
+  const slowWayTo = async (url: string): Promise<string> => {
+    const { hostname, port } = new URL(url);
+    const faults = { direction: "answers", delay_ms: SLOW_MS } as const;
+    const proxy = slow.get(url) ?? tcpProxy({ target: { host: hostname, port: Number(port) }, faults });
+    slow.set(url, proxy);
+    return `mqtt://127.0.0.1:${(await proxy).port.toString()}`;
+  };
+  const links: Links = {
+    isAway: false,
+    of: ({ url }, isSlow) => ({
+      async connect(account, signal) {
+        if (links.isAway) throw new ServiceLinkError("unreachable", "there is no way to any broker");
+        const way = isSlow ? await slowWayTo(url) : url;
+        return linkTo(way).connect({ ...account, url: way, ws_url: null }, signal);
+      },
+    }),
+    async close() {
+      for (const proxy of slow.values()) await (await proxy).close();
+    },
+  };
+  return links;
+}

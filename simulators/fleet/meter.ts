@@ -1,0 +1,59 @@
+/** Upper bounds of latencies, ms: a tenth apart, from 1 ms to two minutes. */
+const STEP = 1.1;
+const BUCKETS = Math.ceil(Math.log(120_000) / Math.log(STEP)) + 1;
+
+/** How long acks took, in a fixed room. */
+export interface Latencies {
+  add(ms: number): void;
+  /** The bound below which that part of them lies; 0: there were none. */
+  quantile(part: number): number;
+  readonly count: number;
+}
+
+export function latencies(): Latencies {
+  const counts = new Array<number>(BUCKETS).fill(0);
+  let count = 0;
+  return {
+    add(ms) {
+      const bucket = Math.min(BUCKETS - 1, Math.max(0, Math.ceil(Math.log(Math.max(1, ms)) / Math.log(STEP))));
+      counts[bucket] = (counts[bucket] ?? 0) + 1;
+      count += 1;
+    },
+    quantile(part) {
+      let left = part * count;
+      if (count === 0) return 0;
+      for (const [bucket, inIt] of counts.entries()) {
+        left -= inIt;
+        if (left <= 0) return Math.round(STEP ** bucket);
+      }
+      return Math.round(STEP ** (BUCKETS - 1));
+    },
+    get count() {
+      return count;
+    },
+  };
+}
+
+/** What a fleet has done since its start. */
+export interface Meter {
+  connected: number;
+  /** Sessions that stood, and tries that didn't come to one. */
+  sessions: number;
+  failed_connects: number;
+  /** Batches that went to the service, those that it acked, and those whose ack didn't come. */
+  sent: number;
+  acked: number;
+  unanswered: number;
+  conflicts: number;
+  records: number;
+  readonly all: Latencies;
+  /** Since it was looked at last. */
+  recent: Latencies;
+  /** What the gateways logged, by event. */
+  readonly events: Map<string, number>;
+}
+
+export function newMeter(): Meter {
+  const counts = { connected: 0, sessions: 0, failed_connects: 0, sent: 0, acked: 0, unanswered: 0, conflicts: 0 };
+  return { ...counts, records: 0, all: latencies(), recent: latencies(), events: new Map() };
+}

@@ -1,0 +1,89 @@
+import { seededSequence } from "../network/faults.ts";
+
+/** What happens to a gateway, or to all. Times are the fleet's own, ms since its start. */
+export type FleetEvent =
+  | { readonly at: number; readonly kind: "offline"; readonly gateway: number; readonly for_ms: number }
+  | { readonly at: number; readonly kind: "outage"; readonly for_ms: number }
+  | { readonly at: number; readonly kind: "clock"; readonly gateway: number; readonly off_ms: number }
+  | { readonly at: number; readonly kind: "duplicates" | "fork"; readonly gateway: number; readonly commits: number }
+  | { readonly at: number; readonly kind: "replaced" | "slow"; readonly gateway: number };
+
+export type FaultKind = FleetEvent["kind"];
+
+/** Which part of the gateways each fault befalls, once in a story. Every kind befalls one gateway at least. */
+const PARTS = { offline: 0.1, clock: 0.02, duplicates: 0.05, fork: 0.02, replaced: 0.01, slow: 0.02 } as const;
+const HOUR_MS = 3_600_000;
+/** Off by a day at most, either way: further off it is no fault of a clock that ran. */
+const CLOCK_OFF_MS = 24 * HOUR_MS;
+/** Most commits that go twice, or that an old copy of the store lacks. */
+const COMMITS_BACK = 30;
+
+export interface StoryOptions {
+  readonly seed: number;
+  readonly gateways: number;
+  readonly length_ms: number;
+  /** All of them away at once for so long, in the midst of it; 0: never. */
+  readonly outage_ms: number;
+}
+
+/**
+ * What befalls a fleet, by its seed, in order of time. The last fifth is quiet. Offline for hours means: between a twentieth and half of
+ * the story. No gateway has two of the faults that start its log or box anew.
+ */
+export function storyOf({ seed, gateways, length_ms, outage_ms }: StoryOptions): readonly FleetEvent[] {
+  const next = seededSequence(seed);
+  const below = (limit: number): number => Math.floor(next() * limit);
+  const at = (): number => Math.floor((0.1 + 0.6 * next()) * length_ms);
+  const all = shuffled(gateways, below);
+  const taken = { count: 0 };
+  /** Each once, as long as there are enough. */
+  const some = (part: number): readonly number[] => {
+    const count = Math.min(gateways, Math.max(1, Math.round(gateways * part)));
+    const from = taken.count;
+    taken.count += count;
+    return Array.from({ length: count }, (_, index) => all[(from + index) % gateways] ?? 0);
+  };
+  const events: FleetEvent[] = [
+    ...some(PARTS.fork).map((gateway): FleetEvent => ({
+      at: at(),
+      kind: "fork",
+      gateway,
+      commits: 1 + below(COMMITS_BACK),
+    })),
+    ...some(PARTS.replaced).map((gateway): FleetEvent => ({ at: at(), kind: "replaced", gateway })),
+    ...some(PARTS.slow).map((gateway): FleetEvent => ({ at: at(), kind: "slow", gateway })),
+    ...some(PARTS.clock).map((gateway): FleetEvent => ({
+      at: at(),
+      kind: "clock",
+      gateway,
+      off_ms: below(2 * CLOCK_OFF_MS) - CLOCK_OFF_MS,
+    })),
+    ...some(PARTS.duplicates).map((gateway): FleetEvent => ({
+      at: at(),
+      kind: "duplicates",
+      gateway,
+      commits: 1 + below(COMMITS_BACK),
+    })),
+    ...some(PARTS.offline).map((gateway): FleetEvent => {
+      const begin = at();
+      const most = 0.8 * length_ms - begin;
+      return {
+        at: begin,
+        kind: "offline",
+        gateway,
+        for_ms: Math.min(most, Math.floor((0.05 + 0.45 * next()) * length_ms)),
+      };
+    }),
+  ];
+  if (outage_ms > 0) events.push({ at: Math.floor(0.4 * length_ms), kind: "outage", for_ms: outage_ms });
+  return events.sort((one, other) => one.at - other.at);
+}
+
+function shuffled(count: number, below: (limit: number) => number): readonly number[] {
+  const all = Array.from({ length: count }, (_, index) => index);
+  for (let last = count - 1; last > 0; last -= 1) {
+    const other = below(last + 1);
+    [all[last], all[other]] = [all[other] ?? 0, all[last] ?? 0];
+  }
+  return all;
+}

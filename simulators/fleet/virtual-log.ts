@@ -1,0 +1,148 @@
+import type { TagParameters, Parameters } from "../../src/domain/parameters.ts";
+import { KIND, type Placed } from "../../src/domain/record.ts";
+import type { TagValue } from "../../src/domain/booth.ts";
+
+/** What is committed at once, as a box does at its default. */
+export const COMMIT_MS = 10_000;
+const POLL_MS = 1_000;
+const POLLS = COMMIT_MS / POLL_MS;
+/** Changes in a poll of the bench's booth of sixty tags, by its odds. */
+const CHANGES = 5;
+/** Of one commit: coverage, and what changed. */
+export const COMMIT_RECORDS = 1 + POLLS * CHANGES;
+/** Clock and parameters, before all else. */
+const CONTEXT = 2;
+
+const MEASURED = 24;
+const COUNTERS = ["cycle_count", "run_minutes", "gas", "energy"] as const;
+const STATES = 31;
+/** Commits between two changes of the mode: 400 s, as in the bench's booth on average. */
+const MODE_COMMITS = 40;
+const MODES = ["idle", "prep", "spray", "flash", "bake", "cool_down"] as const;
+
+/** From that commit on the wall clock is off by so much. */
+export interface ClockStep {
+  readonly commit: number;
+  readonly off_ms: number;
+}
+
+/** From that seq on an old copy of the store was put back, and other things were recorded than before. */
+export interface Variant {
+  readonly from_seq: number;
+  readonly variant: number;
+}
+
+/**
+ * A log that takes no room: each record follows from the seed and its seq. A booth of sixty tags at 1 Hz, with parameters of its own,
+ * whose commits follow on each other without a gap.
+ */
+export interface VirtualLog {
+  readonly seed: number;
+  /** Right time at mono 0. */
+  readonly start: number;
+  readonly clock_steps: readonly ClockStep[];
+  readonly variants: readonly Variant[];
+}
+
+/** Newest seq after so many commits. */
+export function seqAfter(commits: number): number {
+  return commits <= 0 ? 0 : CONTEXT + commits * COMMIT_RECORDS;
+}
+
+/** Commits that are whole at that seq. */
+export function commitsUpTo(seq: number): number {
+  return Math.max(0, Math.floor((seq - CONTEXT) / COMMIT_RECORDS));
+}
+
+/** Records from `from` to `to`, both included. */
+export function recordsOf(log: VirtualLog, from: number, to: number): readonly Placed[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => recordAt(log, from + index));
+}
+
+/** Those of `from` to `to` that others can't be read without. */
+export function contextOf(log: VirtualLog, from: number, to: number): readonly Placed[] {
+  return recordsOf(log, from, Math.min(to, CONTEXT));
+}
+
+export function recordAt(log: VirtualLog, seq: number): Placed {
+  const variant = log.variants.findLast(({ from_seq }) => from_seq <= seq)?.variant ?? 0;
+  const commit = Math.max(0, Math.floor((seq - CONTEXT - 1) / COMMIT_RECORDS));
+  const nth = seq <= CONTEXT ? 0 : (seq - CONTEXT - 1) % COMMIT_RECORDS;
+  const poll = nth === 0 ? 0 : Math.floor((nth - 1) / CHANGES);
+  const from = commit * COMMIT_MS;
+  const mono = from + poll * POLL_MS;
+  const off_ms = log.clock_steps.findLast((step) => step.commit <= commit)?.off_ms ?? 0;
+  const time = log.start + off_ms + mono;
+  const base = { seq, boot: `boot-${variant.toString()}`, mono, at: time, time, quality: "good" } as const;
+  if (seq === 1)
+    return { ...base, kind: KIND.clock, tag: "", value: { wall: time, state: "synced", witness: "kernel" } };
+  if (seq === CONTEXT) return { ...base, kind: KIND.parameters, tag: "", value: PARAMETERS };
+  if (nth === 0) {
+    const value = { group: "fast", from, to: from + COMMIT_MS - POLL_MS, polls: POLLS, max_interval_ms: POLL_MS };
+    return { ...base, kind: KIND.coverage, tag: "fast", value };
+  }
+  return {
+    ...base,
+    kind: KIND.reading,
+    ...readingAt(mixed(log.seed, variant), { commit, poll, change: nth - 1 - poll * CHANGES }),
+  };
+}
+
+/** All changes of a poll are of different tags. */
+function readingAt(
+  seed: number,
+  at: { readonly commit: number; readonly poll: number; readonly change: number },
+): { readonly tag: string; readonly value: TagValue } {
+  const { commit, poll, change } = at;
+  const polls = commit * POLLS + poll;
+  const draw = mixed(mixed(seed, polls), change);
+  if (change === 0 && poll === 0 && commit % MODE_COMMITS === 0)
+    return { tag: "mode", value: Math.floor(commit / MODE_COMMITS) % MODES.length };
+  if (change === 0 && polls % POLLS === 1) {
+    const counter = COUNTERS[commit % COUNTERS.length] ?? "gas";
+    return { tag: counter, value: Math.floor(commit / MODE_COMMITS) };
+  }
+  if (change === 0 && polls % 131 === 7) return { tag: `state_${(draw % STATES).toString()}`, value: draw % 2 === 0 };
+  const index = ((mixed(seed, polls) % MEASURED) + change * CHANGES) % MEASURED;
+  return { tag: `measured_value_${index.toString()}`, value: (200 + 10 * index + (draw % 9) - 4) / 10 };
+}
+
+/** 32 bits that look drawn at random, the same for the same two numbers (the finishing steps of MurmurHash3). */
+export function mixed(one: number, other: number): number {
+  let hash = Math.imul(one ^ Math.imul(other, 0x9e37_79b1), 0x85eb_ca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+const plain: TagParameters = { bay: 0, unit: "", factor: 1, group: "fast", deadband: 0, heartbeat_ms: 0 };
+const numbered = (name: string, count: number): [string, TagParameters][] =>
+  Array.from({ length: count }, (_, index) => [`${name}_${index.toString()}`, plain]);
+
+const PARAMETERS: Parameters = {
+  profile: "sixty-tags",
+  profile_version: "1.0.0",
+  groups: { fast: { poll_interval_ms: POLL_MS } },
+  tags: {
+    mode: { ...plain, role: "mode" },
+    cycle_count: { ...plain, role: "cycle_counter", counter: { step: 1, max_rate_per_h: 60, retained: true } },
+    run_minutes: {
+      ...plain,
+      role: "hour_meter",
+      unit: "min",
+      counter: { step: 1, max_rate_per_h: 60, retained: true },
+    },
+    gas: { ...plain, role: "gas", unit: "therm", counter: { step: 1, max_rate_per_h: 60, retained: true } },
+    energy: { ...plain, role: "kwh", unit: "kWh", counter: { step: 1, max_rate_per_h: 60, retained: true } },
+    ...Object.fromEntries([...numbered("measured_value", MEASURED), ...numbered("state", STATES)]),
+  },
+  modes: Object.fromEntries(MODES.map((mode, code) => [code.toString(), mode])),
+  mode_sets: {
+    in_use: ["prep", "spray", "flash", "bake", "cool_down"],
+    run: ["prep", "spray", "flash", "bake", "cool_down"],
+    runtime: ["prep", "spray", "flash", "bake", "cool_down"],
+  },
+  tz: "America/Chicago",
+  working_hours: [],
+  bay_count: 1,
+  filters: {},
+};

@@ -1,0 +1,140 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A server that takes longer has failed, or the machine has. */
+const READY_WITHIN_MS = 30_000;
+
+export interface ClusterOptions {
+  /** Where its files go; absent: a folder of its own that goes with it. */
+  readonly folder?: string;
+  /** 0 or absent: any free one. */
+  readonly port?: number;
+  /** Lines of postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** A PostgreSQL server of one's own, from Debian's packages, on loopback. */
+export interface Cluster {
+  /** Of the database `booth`. */
+  readonly url: string;
+  readonly folder: string;
+  readonly port: number;
+  /** Of the server's first process. */
+  readonly pid: () => number;
+  readonly start: () => Promise<void>;
+  /** fast: connections are cut, nothing is lost. kill: as a power cut does. */
+  readonly stop: (how?: "fast" | "kill") => Promise<void>;
+  /** Stops it and takes its files away. */
+  readonly remove: () => Promise<void>;
+}
+
+/** Makes a cluster in a folder and starts it. Rejects where the packages are missing, with the line that installs them. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const bin = binaries();
+  const owner = userOf();
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), "booth-postgres-"));
+  mkdirSync(folder, { recursive: true });
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
+  const data = join(folder, "data");
+  const as = { ...owner, cwd: folder, stdio: "ignore" as const, env: { ...process.env, HOME: folder } };
+  if (!existsSync(data)) {
+    const how = ["-U", "booth", "-A", "trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
+    execFileSync(join(bin, "initdb"), ["-D", data, ...how], as);
+  }
+  const port = options.port !== undefined && options.port !== 0 ? options.port : await freePort();
+  const settings = { listen_addresses: "127.0.0.1", unix_socket_directories: folder, ...options.settings };
+  const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const url = `postgres://booth@127.0.0.1:${port.toString()}/booth`;
+  let server: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    server = spawn(join(bin, "postgres"), ["-D", data, "-p", port.toString(), ...given], as);
+    await ready(bin, { port, server });
+  };
+  const stop = async (how: "fast" | "kill" = "fast"): Promise<void> => {
+    const going = server;
+    if (going === undefined || going.exitCode !== null || going.signalCode !== null) return;
+    const gone = once(going, "exit");
+    if (how === "kill") killAll(going.pid ?? 0);
+    else going.kill("SIGINT");
+    await gone;
+  };
+  await start();
+  const client = ["-h", "127.0.0.1", "-p", port.toString(), "-U", "booth"];
+  const known = execFileSync(join(bin, "psql"), [
+    ...client,
+    "-d",
+    "postgres",
+    "-Atc",
+    "SELECT datname FROM pg_database",
+  ]);
+  if (!known.toString().split("\n").includes("booth")) execFileSync(join(bin, "createdb"), [...client, "booth"]);
+  const remove = async (): Promise<void> => {
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { url, folder, port, pid: () => server?.pid ?? 0, start, stop, remove };
+}
+
+/** The newest of Debian's. */
+function binaries(): string {
+  const root = "/usr/lib/postgresql";
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
+  const found = versions.map((version) => join(root, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
+  if (found === undefined) throw new Error("PostgreSQL isn't installed: apt-get install postgresql-15");
+  return found;
+}
+
+/** It refuses to run as root: then the package's own user has it. */
+function userOf(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = (flag: string): number => Number(execFileSync("id", [flag, "postgres"]).toString());
+  return { uid: id("-u"), gid: id("-g") };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port;
+}
+
+async function ready(bin: string, { port, server }: { port: number; server: ChildProcess }): Promise<void> {
+  for (const until = performance.now() + READY_WITHIN_MS; performance.now() < until;) {
+    if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode.toString()}`);
+    try {
+      execFileSync(join(bin, "pg_isready"), ["-q", "-h", "127.0.0.1", "-p", port.toString()]);
+      return;
+    } catch {
+      await sleep(50);
+    }
+  }
+  throw new Error("the server isn't ready");
+}
+
+/** Its children too: each connection is a process, and those that go on would answer still. */
+function killAll(pid: number): void {
+  const children = execFileSync("sh", ["-c", `cat /proc/${pid.toString()}/task/*/children`])
+    .toString()
+    .trim();
+  for (const one of [
+    pid,
+    ...children
+      .split(/\s+/)
+      .filter((text) => text !== "")
+      .map(Number),
+  ]) {
+    try {
+      process.kill(one, "SIGKILL");
+    } catch {
+      // Gone already.
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { type Offered, parseBatch } from "./batch.ts";
+import { canonical } from "./canonical.ts";
+import { readChunk, recordsOfChunk, seqsOf, type Series } from "./chunk.ts";
+import { isChunk, offsetOf, openMessage, PACKED_KINDS, type Reach } from "./chunk-message.ts";
+import { unpack } from "./unpack.ts";
+
+/** A record as readers get it; `value` is canonical JSON. */
+export type StoredRecord = [
+  kind: string,
+  tag: string,
+  boot: string,
+  mono: number,
+  time: number,
+  value: string,
+  quality: string,
+  seq: number,
+];
+
+/** Which records; what is absent doesn't matter. */
+export interface Wanted {
+  readonly kinds?: readonly string[];
+  readonly tags?: readonly string[];
+  /** Of readings, those of these tags. */
+  readonly readings_of?: ReadonlySet<string>;
+  /** Both ends included. */
+  readonly seqs?: readonly [from: number, to: number];
+  /** The end isn't in it. */
+  readonly times?: { readonly start: number; readonly end: number };
+}
+
+/** A message to be kept, and the range of which it holds, or its rows do, every seq. */
+export interface Kept extends Reach {
+  readonly from: number;
+  readonly to: number;
+  readonly boot: string;
+  /** Corrected time less mono. */
+  readonly offset_ms: number;
+  readonly message: Uint8Array;
+}
+
+/** A batch as it would be kept; undefined: a record of it has a fault, or none may stay packed. */
+export function keptOf(records: readonly Offered[], message: Uint8Array): Kept | undefined {
+  const packed = records.filter(({ kind }) => PACKED_KINDS.includes(kind));
+  const [first, from, last] = [packed[0], records[0], records.at(-1)];
+  if (first === undefined || from === undefined || last === undefined) return undefined;
+  if (records.some(({ fault }) => fault !== undefined)) return undefined;
+  const monos = packed.map(({ mono }) => mono);
+  const ends = packed.map(({ kind, mono, value }) => (kind === "h" ? mono + lengthOf(value) : mono));
+  return {
+    ...{ from: from.seq, to: last.seq, boot: first.boot, offset_ms: first.time - first.mono, message },
+    ...{ first_mono: Math.min(...monos), last_mono: Math.max(...monos), end_mono: Math.max(...ends) },
+  };
+}
+
+/** Of a coverage, where a poll was answered in it. */
+function lengthOf(value: string): number {
+  const { from, to, polls } = JSON.parse(value) as {
+    readonly from: number;
+    readonly to: number;
+    readonly polls: number;
+  };
+  return polls > 0 ? Math.max(0, to - from) : 0;
+}
+
+export function isOf({ kind, tag }: Pick<Series, "kind" | "tag">, { kinds, tags, readings_of }: Wanted): boolean {
+  const isMeant = kind !== "r" || (readings_of?.has(tag) ?? true);
+  return isMeant && (kinds?.includes(kind) ?? true) && (tags?.includes(tag) ?? true);
+}
+
+/** All that a kept message tells of beside rows, in seq order. */
+export function recordsIn(message: Uint8Array): StoredRecord[] {
+  return [...told(message, {})];
+}
+
+/** What a kept message tells of beside rows: a chunk's body, or a batch's records of the kinds that may stay packed. */
+export function* told(message: Uint8Array, wanted: Wanted): Generator<StoredRecord, undefined> {
+  if (isChunk(message)) {
+    const { head, body } = openMessage(message);
+    const offset = offsetOf(head);
+    const isWanted = (one: Series): boolean => isOf(one, wanted);
+    for (const { kind, tag, mono, value, quality, seq } of recordsOfChunk(readChunk(body, head), isWanted)) {
+      yield [kind, tag, head.boot, mono, mono + offset, canonical(value), quality, seq];
+    }
+    return;
+  }
+  const unpackedBatch = unpack(message);
+  const batch = "error" in unpackedBatch ? unpackedBatch : parseBatch(unpackedBatch.batch);
+  if ("error" in batch) throw new Error(`a batch that was kept can't be read: ${batch.error}`);
+  for (const { kind, tag, boot, mono, time, value, quality, seq } of batch.records) {
+    if (PACKED_KINDS.includes(kind)) yield [kind, tag, boot, mono, time, value, quality, seq];
+  }
+}
+
+/** The seqs of which it tells. */
+export function* seqsIn(message: Uint8Array): Generator<[from: number, to: number], undefined> {
+  if (isChunk(message)) {
+    const { head, body } = openMessage(message);
+    for (const [from, to] of seqsOf(body, head.s0)) yield [from, to];
+  } else for (const [, , , , , , , seq] of told(message, {})) yield [seq, seq];
+}

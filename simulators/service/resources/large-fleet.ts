@@ -1,0 +1,146 @@
+import type { Mode } from "../../../src/domain/booth.ts";
+import { rows } from "../db.ts";
+import type { Call } from "../http/operation.ts";
+import { windowParams } from "../http/query.ts";
+import type { BoothRow, GatewayRow } from "../provisioning/rows.ts";
+import { NO_USE, standingOf, type Use, useOf } from "../storage/postgres/facts.ts";
+import type { Span } from "../figures/span.ts";
+import { type Connectivity, connectivityOf } from "./connectivity.ts";
+import { type BoothFacts, fieldsOf } from "./booth-fields.ts";
+import { boothsOf } from "./common.ts";
+
+/**
+ * Reports over an account of many booths on PostgreSQL: from facts, as the figures worker has folded them, by a few statements over all of
+ * them. They count in whole hours, and are as old as the last fold: seconds, or minutes where the workers are behind. Over few booths every
+ * report is made from the logs themselves.
+ */
+
+/** So many logs are read for one answer. */
+const FEW_BOOTHS = 100;
+
+export function isLarge(call: Call): boolean {
+  const { db, few_booths = FEW_BOOTHS } = call.service;
+  if (db.engine !== "postgres") return false;
+  const sql = "SELECT count(*) AS n FROM booths WHERE account_id = ?";
+  return (rows<{ n: number }>(db, sql, call.caller.account_id)[0]?.n ?? 0) > few_booths;
+}
+
+export interface StandingBooth {
+  readonly booth: BoothRow;
+  readonly facts: BoothFacts;
+  readonly mode: Mode;
+}
+
+/** Every booth of the caller's account with what its lists show. */
+export function standingBooths(call: Call): StandingBooth[] {
+  const { db } = call.service;
+  const account = call.caller.account_id;
+  const [name] = rows<{ name: string }>(db, "SELECT name FROM accounts WHERE id = ?", account);
+  const standing = standingOf(db, account, call.now);
+  const known = knownOf(call);
+  return boothsOf(call).map((booth) => {
+    const { gateway, reported, status, received_at } = known.get(booth.id) ?? NOTHING_KNOWN;
+    const { runtime_ms, mode } = standing.get(booth.id) ?? { runtime_ms: 0, mode: "no_data" as const };
+    const facts = { reported, account_name: name?.name ?? null, status, gateway, runtime_ms, received_at };
+    return { booth, facts, mode };
+  });
+}
+
+/** Of every booth of the caller's account how it is reached, and its mode. */
+export function connectedBooths(call: Call): { readonly status: Connectivity; readonly mode: Mode }[] {
+  const { db } = call.service;
+  const standing = standingOf(db, call.caller.account_id, call.now);
+  const known = knownOf(call);
+  const sql = "SELECT id, serial_number FROM booths WHERE account_id = ?";
+  return rows<Pick<BoothRow, "id" | "serial_number">>(db, sql, call.caller.account_id).map((booth) => {
+    const status = connectivityOf(booth, known.get(booth.id) ?? NOTHING_KNOWN, call.now);
+    return { status, mode: standing.get(booth.id)?.mode ?? "no_data" };
+  });
+}
+
+type KnownBooth = Pick<BoothFacts, "reported" | "status" | "gateway" | "received_at">;
+
+const NOTHING_KNOWN: KnownBooth = { reported: undefined, status: undefined, gateway: undefined, received_at: 0 };
+
+function knownOf(call: Call): ReadonlyMap<string, KnownBooth> {
+  const account_id = call.caller.account_id;
+  return new Map(
+    rows<Known>(call.service.db, KNOWN, account_id).map(
+      ({ booth_id, gateway_id, reported, status, received_at, ...found }) => {
+        const gateway = gateway_id === null ? undefined : { ...found, id: gateway_id, account_id, last_seen_at: null };
+        const told = reported === null ? undefined : (JSON.parse(reported) as Record<string, unknown>);
+        return [booth_id, { reported: told, status: status ?? undefined, gateway, received_at: received_at ?? 0 }];
+      },
+    ),
+  );
+}
+
+type Known = Pick<GatewayRow, "hardware_id" | "agent_version" | "heartbeat_at" | "online" | "state"> & {
+  readonly booth_id: string;
+  readonly gateway_id: string | null;
+  readonly status: string | null;
+  readonly reported: string | null;
+  readonly received_at: number | null;
+};
+
+/** The same that a single booth's fields are read from: its newest provisioning, its holder, and the newest thing reported of it. */
+const KNOWN = `WITH newest AS (
+    SELECT DISTINCT ON (p.booth_id) p.booth_id, p.gateway_id, p.status FROM provisionings p JOIN booths b ON b.id = p.booth_id
+    WHERE b.account_id = ? ORDER BY p.booth_id, p.generation DESC),
+  told AS (
+    SELECT DISTINCT ON (p.booth_id) p.booth_id, p.reported FROM provisionings p WHERE p.reported IS NOT NULL ORDER BY p.booth_id, p.generation DESC),
+  received AS (SELECT booth_id, max(last_received_at) AS received_at FROM streams GROUP BY booth_id)
+  SELECT n.booth_id, g.id AS gateway_id, n.status, t.reported, r.received_at, g.hardware_id, g.agent_version, g.heartbeat_at,
+    coalesce(g.online, 0) AS online, g.state
+  FROM newest n LEFT JOIN gateways g ON g.id = n.gateway_id LEFT JOIN told t ON t.booth_id = n.booth_id
+    LEFT JOIN received r ON r.booth_id = n.booth_id`;
+
+export function standingFields(call: Call, { booth, facts }: StandingBooth): Record<string, unknown> {
+  return fieldsOf(call.now, booth, facts);
+}
+
+interface Zoned {
+  readonly id: string;
+  readonly tz: string;
+  readonly region_id: string;
+}
+
+export interface PlacedBooth {
+  readonly booth: Pick<BoothRow, "id" | "facility_id">;
+  readonly tz: string;
+  readonly region_id: string;
+  /** The asked window; default: its own facility's local day so far. */
+  readonly window: Span;
+}
+
+/** Every booth of the caller's account, by serial number, with where it stands. */
+export function boothIds(call: Call): PlacedBooth["booth"][] {
+  const sql = "SELECT id, facility_id FROM booths WHERE account_id = ? ORDER BY serial_number";
+  return rows(call.service.db, sql, call.caller.account_id);
+}
+
+export function placedBooths(call: Call, booths: readonly PlacedBooth["booth"][] = boothIds(call)): PlacedBooth[] {
+  const sql = "SELECT id, tz, region_id FROM facilities WHERE account_id = ?";
+  const places = new Map(rows<Zoned>(call.service.db, sql, call.caller.account_id).map((place) => [place.id, place]));
+  const windows = new Map<string, Span>();
+  return booths.map((booth) => {
+    const { tz, region_id } = places.get(booth.facility_id) ?? { tz: "UTC", region_id: "" };
+    const window = windows.get(tz) ?? windowParams(call.query, { tz, now: call.now });
+    windows.set(tz, window);
+    return { booth, tz, region_id, window };
+  });
+}
+
+/** What each of them was used. */
+export function usesOf(call: Call, placed: readonly PlacedBooth[]): ReadonlyMap<string, Use> {
+  const byWindow = Map.groupBy(placed, ({ window }) => window);
+  const found = Array.from(byWindow, ([window, some]) => {
+    const uses = useOf(
+      call.service.db,
+      some.map(({ booth }) => booth.id),
+      window,
+    );
+    return some.map(({ booth }): [string, Use] => [booth.id, uses.get(booth.id) ?? NO_USE(window)]);
+  });
+  return new Map(found.flat());
+}

@@ -1,0 +1,57 @@
+/**
+ * What the service asks of where it keeps things. Two engines: SQLite, embedded, in a folder or in memory, and PostgreSQL.
+ *
+ * The 75 operations, provisioning, events and figures are one text for both, in the SQL that both understand; it is blocking (`Db`).
+ * A thread that may not wait for a server (sockets hang on it) hands them to threads that may: `reports/reports.ts`. What comes in
+ * from gateways, thousands of messages a second, has a way of its own for each engine: `Uplinks`.
+ */
+
+export type SqlValue = string | number | null | Uint8Array;
+
+export type Transaction = "write" | "apart" | "snapshot";
+
+/** A connection of the calling thread. Each call waits for its answer; every write is durable when its transaction has returned. */
+export interface Db {
+  readonly engine: "sqlite" | "postgres";
+  readonly open: boolean;
+  /** Where files lie that go with it; absent: nowhere, as with a database in memory. */
+  readonly folder?: string | undefined;
+  /** Runs a writing statement; answers the number of rows changed. Values stand for ?, in order. */
+  readonly run: (sql: string, values: readonly SqlValue[]) => number;
+  /** The first row, or undefined. */
+  readonly get: (sql: string, values: readonly SqlValue[]) => unknown;
+  readonly all: (sql: string, values: readonly SqlValue[]) => unknown[];
+  /** Rows one by one, as arrays; to be run to its end at one go. */
+  readonly each: (sql: string, values: readonly SqlValue[]) => IterableIterator<unknown>;
+  /** Statements without values, parted by semicolons. */
+  readonly exec: (sql: string) => void;
+  /**
+   * All of it or nothing; one within another is a savepoint. write: after all other writers. apart: beside them, for who locks what it
+   * changes itself. snapshot: what is read is of one instant.
+   */
+  readonly transaction: <T>(kind: Transaction, work: () => T) => T;
+  /** The text of every statement that was run since it was opened: for looking at their plans. */
+  readonly used: () => string[];
+  readonly close: () => void;
+}
+
+/** One message of a gateway, as it came. */
+export interface Uplink {
+  readonly gateway: string;
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly now: number;
+}
+
+/** Takes in what gateways send up, each one's in the order in which it came. */
+export interface Uplinks<Downlink> {
+  /**
+   * Resolves with what goes down in answer once all of the message is committed. Rejects where the store can't be reached or is full, and
+   * once it is stopped: nothing is acked then, and the gateway offers it again. Callers may have as many under way as they like to hold in memory.
+   */
+  readonly take: (uplink: Uplink) => Promise<Downlink>;
+  /** Messages taken whose answer is awaited: what back-pressure goes by. */
+  readonly waiting: () => number;
+  /** Those under way are answered first. */
+  readonly stop: () => Promise<void>;
+}

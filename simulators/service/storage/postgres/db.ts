@@ -1,0 +1,105 @@
+import type { Db, Transaction } from "../port.ts";
+import { WRITERS } from "./held.ts";
+import { ask } from "./line.ts";
+import { MIGRATIONS } from "./schema.ts";
+
+/** One program migrates, others that start meanwhile wait for it. */
+const MIGRATORS = 7_302;
+
+let made = 0;
+
+/** Connects to a database by its URL and brings its schema up to date. Throws where it can't be reached. */
+export function openPostgres(url: string, folder?: string): Db {
+  const db = postgresDb(url, folder);
+  migrate(db);
+  return db;
+}
+
+/** The port over a database whose schema is up to date. */
+export function postgresDb(url: string, folder?: string): Db {
+  made += 1;
+  const connection = made;
+  let open = true;
+  let depth = 0;
+  const used = new Set<string>();
+  const query = (sql: string, values: readonly unknown[], as: "rows" | "arrays" = "rows") => {
+    if (!open) throw new Error("the database is closed");
+    used.add(sql);
+    return ask({ kind: "query", connection, url, sql, values: values as never, as });
+  };
+  const within = <T>(kind: Transaction, work: () => T): T => {
+    const name = `s${depth.toString()}`;
+    const [first, last, back] =
+      depth === 0
+        ? [BEGIN[kind], "COMMIT", "ROLLBACK"]
+        : [`SAVEPOINT ${name}`, `RELEASE SAVEPOINT ${name}`, `ROLLBACK TO SAVEPOINT ${name}`];
+    query(first, []);
+    depth += 1;
+    try {
+      if (kind === "write" && depth === 1) query(`SELECT pg_advisory_xact_lock(${WRITERS.toString()})`, []);
+      const result = work();
+      query(last, []);
+      return result;
+    } catch (error) {
+      rollBack(() => query(back, []));
+      throw error;
+    } finally {
+      depth -= 1;
+    }
+  };
+  return {
+    engine: "postgres",
+    folder,
+    get open() {
+      return open;
+    },
+    used: () => [...used],
+    run: (sql, values) => query(sql, values).count,
+    get: (sql, values) => query(sql, values).rows[0],
+    all: (sql, values) => query(sql, values).rows,
+    each: (sql, values) => query(sql, values, "arrays").rows.values(),
+    exec: (sql) => void query(sql, []),
+    transaction: within,
+    close: () => {
+      if (open) ask({ kind: "close", connection });
+      open = false;
+    },
+  };
+}
+
+const BEGIN: Readonly<Record<Transaction, string>> = {
+  write: "BEGIN ISOLATION LEVEL READ COMMITTED",
+  apart: "BEGIN ISOLATION LEVEL READ COMMITTED",
+  snapshot: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+};
+
+/** The first failure is the one to tell of: where the connection is gone nothing is left to be taken back. */
+function rollBack(act: () => unknown): void {
+  try {
+    act();
+  } catch {
+    // The server has done it when the connection ended.
+  }
+}
+
+/** Numbered steps, forward only, each in a transaction of its own. */
+export function migrate(db: Db): void {
+  db.exec(
+    "CREATE TABLE IF NOT EXISTS schema_steps (step bigint PRIMARY KEY, made_at timestamptz NOT NULL DEFAULT now())",
+  );
+  const versionOf = (): number =>
+    (db.get("SELECT coalesce(max(step), 0) AS step FROM schema_steps", []) as { step: number }).step;
+  if (versionOf() > MIGRATIONS.length) {
+    throw new Error(`the data was written by a newer service (schema ${versionOf()}, known ${MIGRATIONS.length})`);
+  }
+  while (versionOf() < MIGRATIONS.length) {
+    db.transaction("write", () => {
+      db.exec(`SELECT pg_advisory_xact_lock(${MIGRATORS.toString()})`);
+      const next = versionOf();
+      const step = MIGRATIONS[next];
+      if (step === undefined) return;
+      db.exec(step);
+      db.run("INSERT INTO schema_steps (step) VALUES (?)", [next + 1]);
+    });
+  }
+}

@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { type Downlink, parseMessage, TAKES } from "../../mqtt/uplink.ts";
+import type { Uplink, Uplinks } from "../port.ts";
+import { commitBeats } from "./beats.ts";
+import { isUnavailable } from "./line.ts";
+import { commitMessages, type Judged, namesOf, offeredBy, type Offering } from "./micro-batch.ts";
+import { settingsOf } from "./settings.ts";
+
+/** Messages of one transaction, and their bytes: what a commit costs is shared by so many, and none waits long for it. */
+const MOST_MESSAGES = 200;
+const MOST_BYTES = 8 * 1024 * 1024;
+/** So long the first message of a transaction waits for others. */
+const GATHER_MS = 20;
+/** Transactions under way at once: one is read while another is written. */
+const AT_ONCE = 2;
+/** A transaction that another one was in the way of is tried again so often. */
+const TRIES = 3;
+
+export interface IngestOptions {
+  readonly url: string;
+  /** Takes one message by itself, by the way that SQLite has as well: whatever isn't simply new. */
+  readonly alone: (uplink: Uplink) => Downlink | Promise<Downlink>;
+  readonly gather_ms?: number;
+}
+
+interface Waiting {
+  readonly uplink: Uplink;
+  readonly resolve: (downlink: Downlink) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Takes in what many gateways send by transactions over all of them: streams are locked in the order of their ids, what is new is kept as it
+ * came, and only then each is answered. What isn't simply new (held already, in part, another content, a clock's word, a gap) is taken by
+ * itself. Messages of one gateway keep their order.
+ */
+export function startIngest({ url, alone, gather_ms = GATHER_MS }: IngestOptions): Uplinks<Downlink> {
+  const pool = new pg.Pool({ ...settingsOf(url), max: AT_ONCE + 1, idleTimeoutMillis: 10_000 });
+  pool.on("error", () => undefined);
+  // One that is in use tells of its end by the statement that fails.
+  pool.on("connect", (client) => void client.on("error", () => undefined));
+  const queue: Waiting[] = [];
+  const busy = new Set<string>();
+  let [running, waiting, ended] = [0, 0, false];
+  let gathering = false;
+
+  const pump = (): void => {
+    while (running < AT_ONCE) {
+      const taken = takenFrom(queue, busy);
+      if (taken.length === 0) return;
+      running += 1;
+      for (const { uplink } of taken) busy.add(uplink.gateway);
+      void carriedOut({ pool, alone }, taken).finally(() => {
+        running -= 1;
+        for (const { uplink } of taken) busy.delete(uplink.gateway);
+        pump();
+      });
+    }
+  };
+  const gather = (): void => {
+    if (gathering || running >= AT_ONCE) return;
+    gathering = true;
+    void sleep(gather_ms).then(() => {
+      gathering = false;
+      pump();
+    });
+  };
+  return {
+    take: (uplink) => {
+      if (ended) return Promise.reject(new Error("the service ends"));
+      waiting += 1;
+      const answered = new Promise<Downlink>((resolve, reject) => queue.push({ uplink, resolve, reject }));
+      gather();
+      return answered.finally(() => (waiting -= 1));
+    },
+    waiting: () => waiting,
+    stop: async () => {
+      ended = true;
+      for (const { reject } of queue.splice(0)) reject(new Error("the service ends"));
+      while (running > 0) await sleep(5);
+      await pool.end();
+    },
+  };
+}
+
+/** The next messages in order, but for those of gateways that are busy, and heartbeats beyond a gateway's first. */
+function takenFrom(queue: Waiting[], busy: ReadonlySet<string>): Waiting[] {
+  const taken: Waiting[] = [];
+  const left: Waiting[] = [];
+  const [held, beating] = [new Set<string>(), new Set<string>()];
+  let bytes = 0;
+  for (const one of queue) {
+    const { gateway, topic, payload } = one.uplink;
+    const isSecond = topic === "state" && beating.has(gateway);
+    const isFull = taken.length >= MOST_MESSAGES || bytes >= MOST_BYTES;
+    if (isFull || isSecond || busy.has(gateway) || held.has(gateway)) {
+      held.add(gateway);
+      left.push(one);
+      continue;
+    }
+    if (topic === "state") beating.add(gateway);
+    bytes += payload.byteLength;
+    taken.push(one);
+  }
+  queue.splice(0, queue.length, ...left);
+  return taken;
+}
+
+interface Means extends Pick<IngestOptions, "alone"> {
+  readonly pool: pg.Pool;
+}
+
+/** Answers each of them. */
+async function carriedOut({ pool, alone }: Means, taken: readonly Waiting[]): Promise<void> {
+  const offerings = new Map<Waiting, Offering>();
+  const beats: Waiting[] = [];
+  for (const one of taken) {
+    const offering = offeredBy(one.uplink);
+    if (offering !== undefined) offerings.set(one, offering);
+    else if (one.uplink.topic === "state") beats.push(one);
+  }
+  const settled = new Set<Waiting>();
+  const settle = (one: Waiting, downlink: Downlink): void => {
+    settled.add(one);
+    one.resolve(downlink);
+  };
+  try {
+    const told = beats.map((one) => ({ one, message: parseMessage(one.uplink.payload) }));
+    await commitBeats(
+      pool,
+      told.map(({ one, message }) => ({ ...one.uplink, message })),
+    );
+    for (const { one, message } of told) settle(one, message === undefined ? {} : { commands: [] });
+    const judged = await committed(pool, [...offerings.values()]);
+    for (const [one, offering] of offerings) {
+      const ack = judged?.get(offering);
+      if (ack !== undefined) settle(one, { ack: { ...ack, takes: TAKES } });
+    }
+  } catch (error) {
+    if (isUnavailable(error)) {
+      for (const one of taken) if (!settled.has(one)) one.reject(error);
+      return;
+    }
+    // One of them is at fault: by itself it is found out.
+  }
+  for (const one of taken) {
+    if (settled.has(one)) continue;
+    try {
+      one.resolve(await alone(one.uplink));
+    } catch (error) {
+      one.reject(error);
+    }
+  }
+}
+
+/** What one transaction took; again where others were in its way. */
+async function committed(pool: pg.Pool, offerings: readonly Offering[]): Promise<Judged | undefined> {
+  if (offerings.length === 0) return undefined;
+  const names = await namesOf(pool, offerings);
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await commitMessages(pool, { offerings, names });
+    } catch (error) {
+      const isInTheWay = error instanceof pg.DatabaseError && /^40/.test(error.code ?? "");
+      if (!isInTheWay || tries >= TRIES) throw error;
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { type Db, rows } from "../../db.ts";
+import { compactStream, dropEmptied, rawStreams, retain } from "./compact.ts";
+import { foldBooth } from "./facts.ts";
+
+export interface RoundOptions {
+  readonly now: () => number;
+  readonly keep_days?: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Once over all booths that have anything new; others that do the same at the same time get other booths. */
+export async function figuresRound(db: Db, { now, keep_days, signal }: RoundOptions): Promise<void> {
+  for (const id of changedBooths(db, now())) {
+    foldBooth(db, id, now());
+    await turn();
+    if (signal.aborted) return;
+  }
+  for (const streamId of rawStreams(db, now())) {
+    compactStream(db, streamId, now());
+    await turn();
+    if (signal.aborted) return;
+  }
+  dropEmptied(db, now());
+  if (keep_days !== undefined) retain(db, keep_days, now());
+}
+
+/** Those whose log isn't what was folded, or whose last stage has gone on, longest ago first. */
+function changedBooths(db: Db, now: number): string[] {
+  const sql = `SELECT s.booth_id AS id FROM streams s LEFT JOIN booth_facts f ON f.booth_id = s.booth_id
+    GROUP BY s.booth_id, f.version, f.folded_at, f.last_until
+    HAVING f.version IS DISTINCT FROM string_agg(s.id || ':' || s.version || ':' || coalesce(s.withdrawn_at::text, ''), ',' ORDER BY s.id)
+      OR (f.folded_at < f.last_until AND f.last_until < ?)
+    ORDER BY f.folded_at NULLS FIRST, s.booth_id`;
+  return rows<{ id: string }>(db, sql, now).map(({ id }) => id);
+}

@@ -1,0 +1,78 @@
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
+
+const HOST = "127.0.0.1";
+
+/** What a part of the service says of itself. */
+export interface Vital {
+  /** Why nobody should rely on this process yet, or any more; "": nothing. */
+  readonly trouble?: () => string;
+  /** Prometheus' lines, by name and labels: `name{label="x"}`. A name that ends in _total only grows. */
+  readonly metrics?: () => Readonly<Record<string, number>>;
+}
+
+/** Where an operator, a load balancer and a scraper look at a process of the service. */
+export interface Vitals {
+  readonly url: string;
+  /** It is to get nothing new any more, and goes on with what it has. */
+  drain(): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * GET /live: the process answers. GET /ready: it does its work; 503 with the reason where it can't, or is about to end. GET /metrics.
+ * On loopback, unless a host is given.
+ */
+export async function startVitals(
+  vitals: readonly Vital[],
+  { port, host = HOST }: { readonly port: number; readonly host?: string | undefined },
+): Promise<Vitals> {
+  let draining = false;
+  const answers: Readonly<Record<string, () => readonly [number, string]>> = {
+    "/live": () => [200, "live\n"],
+    "/ready": () => {
+      const troubles = [draining ? "it is about to end" : "", ...vitals.map(({ trouble }) => trouble?.() ?? "")];
+      const told = troubles.filter((text) => text !== "");
+      return told.length === 0 ? [200, "ready\n"] : [503, `${told.join("; ")}\n`];
+    },
+    "/metrics": () => [200, metricsText([processMetrics, ...vitals.map(({ metrics }) => metrics ?? (() => ({})))])],
+  };
+  const server = createServer((request, response) => {
+    const answer = request.method === "GET" ? answers[(request.url ?? "").split("?")[0] ?? ""] : undefined;
+    const [status, text] = answer?.() ?? ([404, "there are /live, /ready and /metrics\n"] as const);
+    response.writeHead(status, { "content-type": "text/plain; version=0.0.4; charset=utf-8" }).end(text);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => resolve());
+  });
+  return {
+    url: `http://${host}:${(server.address() as AddressInfo).port.toString()}`,
+    drain: () => void (draining = true),
+    async stop() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function processMetrics(): Readonly<Record<string, number>> {
+  const { user, system } = process.cpuUsage();
+  return {
+    process_cpu_seconds_total: (user + system) / 1_000_000,
+    process_resident_memory_bytes: process.memoryUsage.rss(),
+  };
+}
+
+function metricsText(all: readonly (() => Readonly<Record<string, number>>)[]): string {
+  const values = all.flatMap((metrics) => Object.entries(metrics()));
+  const typed = new Set<string>();
+  const lines = values.flatMap(([name, value]) => {
+    const family = name.split("{")[0] ?? name;
+    const type = `# TYPE ${family} ${family.endsWith("_total") ? "counter" : "gauge"}`;
+    const head = typed.has(family) ? [] : [type];
+    typed.add(family);
+    return [...head, `${name} ${value.toString()}`];
+  });
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { serviceCommand } from "../../simulators/service/cli.ts";
+import { ROLES } from "../../simulators/service/roles.ts";
+
+const textOf = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+
+/** What `booth-sim service` says of these arguments, without starting anything. */
+async function saidOf(argv: readonly string[]): Promise<string> {
+  const said: string[] = [];
+  const io = {
+    out: () => undefined,
+    err: (line: string) => void said.push(line),
+    signal: new AbortController().signal,
+  };
+  const code = await serviceCommand([...argv, "--help"], io);
+  return `${code.toString()} ${said.join()}`.trim();
+}
+
+interface Compose {
+  readonly services: Readonly<
+    Record<string, { command?: string | string[]; depends_on?: string[]; secrets?: string[]; volumes?: string[] }>
+  >;
+  readonly secrets: Readonly<Record<string, unknown>>;
+}
+
+describe("the files of a fleet on several machines", () => {
+  it("compose: each role is started by arguments that fit, and what a service needs is there", async () => {
+    const text = textOf("config/fleet/compose.yaml");
+    const { services, secrets } = parse(text, { merge: true }) as Compose;
+    const roles = Object.values(services).flatMap(({ command }) => (typeof command === "string" ? [command] : []));
+    for (const command of roles) expect(await saidOf(command.split(" "))).toBe("0");
+    const started = roles.map((command) => /--role (\w+)/.exec(command)?.[1]);
+    expect(new Set(started)).toEqual(new Set(ROLES));
+    for (const [name, service] of Object.entries(services)) {
+      for (const needed of service.depends_on ?? []) expect(services, `${name} needs ${needed}`).toHaveProperty(needed);
+      for (const secret of service.secrets ?? []) expect(Object.keys(secrets), name).toContain(secret);
+      for (const volume of service.volumes ?? []) {
+        const [from = ""] = volume.split(":");
+        if (from.startsWith("./") && !from.startsWith("./secrets/")) textOf(`config/fleet/${from}`);
+      }
+    }
+  });
+
+  it("systemd: each unit starts its role by arguments that fit, as the example of its settings fills them in", async () => {
+    const env = new Map(
+      textOf("systemd/fleet/fleet.env.example")
+        .split("\n")
+        .filter((line) => /^[A-Z_]+=/.test(line))
+        .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+    );
+    for (const role of ROLES) {
+      const unit = textOf(`systemd/fleet/booth-service-${role}@.service`);
+      const start = /^ExecStart=\S+ simulators\/main\.ts service (.*)$/m.exec(unit)?.[1] ?? "";
+      const filled = start
+        .replaceAll("%i", "1")
+        .replace(/\$\{?([A-Z]+)\}?/g, (_, name: string) => env.get(name) ?? "?");
+      expect(filled).toContain(`--role ${role}`);
+      expect(await saidOf(filled.split(" "))).toBe("0");
+    }
+  });
+
+  it("a wrong argument would be told", async () => {
+    expect(await saidOf(["--role", "ingest", "--store", "postgres://x/y"])).toMatch(/^2 --role ingest needs --broker/);
+    expect(await saidOf(["--role", "http"])).toMatch(/^2 --role http needs --store/);
+    expect(await saidOf(["--role", "http", "--store", "./data"])).toMatch(/^2 --store is a postgres:/);
+    expect(await saidOf(["--role", "worker"])).toMatch(/^2 --role is all, http, ingest, figures/);
+  });
+});

@@ -1,0 +1,23 @@
+// Needs Debian packages: mosquitto, postgresql-15.
+import { expect, it, onTestFinished } from "vitest";
+import { seedOf } from "../support/seed.ts";
+import { ofTest, temporaryFolder } from "../support/temporary.ts";
+import { rideFleet } from "./run.ts";
+
+const SECOND = 1_000;
+
+it(
+  "ten thousand gateways lose nothing in an hour in which something of the service is killed every ten seconds",
+  async () => {
+    const stopping = new AbortController();
+    onTestFinished(() => stopping.abort());
+    const { kills, account } = await rideFleet({
+      ...{ folder: temporaryFolder(), gateways: 10_000, minutes: 60, speed: 1, outage_minutes: 5 },
+      ...{ seed: seedOf("fleet"), kill_every_ms: 10 * SECOND, drain_ms: 4_800 * SECOND },
+      ...{ atEnd: ofTest, signal: stopping.signal, told: (line) => void process.stdout.write(`${line}\n`) },
+    });
+    expect(account).toMatchObject({ lost: 0, doubled: 0, wrong: 0, waiting: 0, refused: 0 });
+    expect(kills).toBeGreaterThan(300);
+  },
+  3 * 3_600 * SECOND,
+);

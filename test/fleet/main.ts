@@ -1,0 +1,96 @@
+#!/usr/bin/env node
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { accountLine, isTrue, ranLine } from "../../simulators/fleet/cli.ts";
+import { missing } from "./parts.ts";
+import { type FleetResult, rideFleet } from "./run.ts";
+
+const HELP = `npm run fleet -- [--minutes N] [--gateways N] [--seed N]
+
+Starts a fleet's service on this machine, from Debian's packages: two mosquitto, PostgreSQL in a temporary folder, two processes each
+for ingest, figures and HTTP. Virtual gateways live through a story by the seed, while one of these processes is killed every 10 s.
+In the end every record that was acked must be in PostgreSQL once. Writes test/results/fleet.json; ends with 1 where one isn't.
+
+  --minutes N    of the story (60)
+  --gateways N   (200)
+  --seed N       of faults and kills (1)
+  --speed N      seconds of the story in a second (1)
+  --outage N     minutes of the story for which all gateways are away at once (a tenth of it)
+  --kill-every N seconds from one kill to the next; 0: none is killed (10)
+  --calm         nothing befalls the gateways but the outage
+`;
+
+const RESULTS = new URL("../results/", import.meta.url);
+const DRAIN_MS = 15 * 60_000;
+
+function numberOf(name: string, text: string | undefined, otherwise: number): number {
+  const value = text === undefined ? otherwise : Number(text);
+  if (!Number.isFinite(value) || value < 0) throw new Error(`--${name} must be a number`);
+  return value;
+}
+
+function optionsOf(args: string[]) {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  const texts = { minutes: text, gateways: text, seed: text, speed: text, outage: text, "kill-every": text };
+  const { values } = parseArgs({ args, options: { ...texts, calm: flag, help: flag } });
+  const minutes = numberOf("minutes", values.minutes, 60);
+  const every_s = numberOf("kill-every", values["kill-every"], 10);
+  return {
+    ...{ minutes, calm: values.calm ?? false, help: values.help ?? false },
+    gateways: Math.max(1, Math.floor(numberOf("gateways", values.gateways, 200))),
+    seed: Math.floor(numberOf("seed", values.seed, 1)),
+    speed: numberOf("speed", values.speed, 1),
+    outage_minutes: numberOf("outage", values.outage, minutes / 10),
+    kill_every_ms: every_s === 0 ? null : every_s * 1_000,
+  };
+}
+
+async function main(args: string[]): Promise<number> {
+  const { help, ...options } = optionsOf(args);
+  if (help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const lacking = missing();
+  if (lacking !== null) {
+    process.stderr.write(`This machine lacks what a fleet's service runs on. As root:\n  ${lacking}\n`);
+    return 1;
+  }
+  const undos: (() => unknown)[] = [];
+  const stopping = new AbortController();
+  process.once("SIGINT", () => stopping.abort());
+  const folder = mkdtempSync(join(tmpdir(), "booth-fleet-"));
+  const told = (line: string): void => void process.stdout.write(`${line}\n`);
+  try {
+    const result = await rideFleet({
+      ...{ ...options, folder, told, drain_ms: DRAIN_MS, hasten: hasteOf(options.gateways), signal: stopping.signal },
+      atEnd: (undo) => void undos.push(undo),
+    });
+    return report(result, told);
+  } finally {
+    for (const undo of undos.reverse()) await undo();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Heartbeats keep the fleet's time: of a large one they would flood the service. */
+function hasteOf(gateways: number): number {
+  return Math.max(1, Math.min(120, 100_000 / gateways));
+}
+
+function report(result: FleetResult, told: (line: string) => void): number {
+  const { gateways, batches, kills, lost, doubled, ack_p99_ms, account, ran, usage } = result;
+  told(ranLine(ran));
+  for (const { name, cpu_percent, mb } of usage)
+    told(`${name.padEnd(10)} ${cpu_percent.toFixed(1).padStart(6)} % of a core  ${mb.toString().padStart(6)} MB`);
+  told(accountLine(account));
+  mkdirSync(RESULTS, { recursive: true });
+  const figures = { gateways, batches, kills, lost, doubled, ack_p99_ms };
+  writeFileSync(new URL("fleet.json", RESULTS), `${JSON.stringify(figures, null, 2)}\n`);
+  return isTrue(account) ? 0 : 1;
+}
+
+process.exitCode = await main(process.argv.slice(2));

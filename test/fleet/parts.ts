@@ -1,0 +1,193 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Cluster, startCluster } from "../../simulators/postgres-cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { isAlive, type Program, SIMULATORS, startProgram } from "../support/processes.ts";
+import { freePort, isOpen } from "../system/mosquitto.ts";
+import type { AtEnd } from "../support/temporary.ts";
+
+/** A process of the fleet's service that may be killed at any moment, and is started again. */
+export interface Part {
+  readonly name: string;
+  /** kill -9, if it runs. */
+  kill(): Promise<void>;
+  /** Resolves once it does its work again. */
+  start(): Promise<void>;
+  /** CPU seconds of all its processes since it was made, those that were killed included. */
+  cpu(): number;
+  /** Resident bytes of all its processes. */
+  memory(): number;
+}
+
+/** What the machine needs for it, by the file that shows it. */
+const NEEDED = [
+  { file: "/usr/sbin/mosquitto", packages: "mosquitto" },
+  { file: "/usr/lib/postgresql", packages: "postgresql-15" },
+] as const;
+
+/** The line that installs what is missing; null: nothing is. */
+export function missing(): string | null {
+  const names = NEEDED.filter(({ file }) => !existsSync(file)).map(({ packages }) => packages);
+  return names.length === 0 ? null : `apt-get install --no-install-recommends ${names.join(" ")}`;
+}
+
+const CLOCK_TICKS_PER_S = 100;
+const PAGE_BYTES = 4096;
+
+interface Usage {
+  readonly cpu_s: number;
+  readonly bytes: number;
+}
+
+/** Of a process, with those of its children that it has buried. */
+function usageOf(pid: number): Usage {
+  try {
+    const stat = readFileSync(`/proc/${pid.toString()}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const ticks = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at] ?? 0), 0);
+    return { cpu_s: ticks / CLOCK_TICKS_PER_S, bytes: Number(fields[21] ?? 0) * PAGE_BYTES };
+  } catch {
+    // It has just gone.
+    return { cpu_s: 0, bytes: 0 };
+  }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    const tasks = readdirSync(`/proc/${pid.toString()}/task`);
+    const texts = tasks.map((task) => readFileSync(`/proc/${pid.toString()}/task/${task}/children`, "utf8"));
+    return texts
+      .join(" ")
+      .split(/\s+/)
+      .filter((text) => text !== "")
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function usageOfAll(pid: number): Usage {
+  const all = [pid, ...childrenOf(pid)].map(usageOf);
+  return {
+    cpu_s: all.reduce((sum, { cpu_s }) => sum + cpu_s, 0),
+    bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+/** Sums what the processes of a part used, one after the other. */
+function usage(pidNow: () => number | undefined): { ends(): void } & Pick<Part, "cpu" | "memory"> {
+  let before_s = 0;
+  const now = (): Usage => {
+    const pid = pidNow();
+    return pid === undefined || !isAlive(pid) ? { cpu_s: 0, bytes: 0 } : usageOfAll(pid);
+  };
+  return {
+    ends: () => void (before_s += now().cpu_s),
+    cpu: () => before_s + now().cpu_s,
+    memory: () => now().bytes,
+  };
+}
+
+const WORDS_OF_GATEWAYS = "pattern write bg/v1/%u/up/#\npattern read bg/v1/%u/down/#\n";
+const WORDS_OF_SERVICE = "user service\ntopic readwrite bg/v1/#\n";
+/** What waits for a worker that is restarting. */
+const MOSQUITTO_QUEUE = 20_000;
+
+/** A mosquitto that lets everybody in by name, and holds each to its own topics: on loopback, for virtual boxes. */
+export async function mosquittoPart(
+  folder: string,
+  name: string,
+  atEnd: AtEnd,
+): Promise<Part & { readonly url: string }> {
+  const port = await freePort();
+  const [config, acl] = [join(folder, `${name}.conf`), join(folder, `${name}.acl`)];
+  writeFileSync(acl, `${WORDS_OF_SERVICE}${WORDS_OF_GATEWAYS}`);
+  const lines = [
+    `listener ${port.toString()} 127.0.0.1`,
+    ...["user root", "allow_anonymous true", `acl_file ${acl}`, "persistence false", "log_type error"],
+    ...[`max_queued_messages ${MOSQUITTO_QUEUE.toString()}`, "max_connections -1", "set_tcp_nodelay true"],
+  ];
+  writeFileSync(config, `${lines.join("\n")}\n`);
+  let child: ChildProcess | null = null;
+  const used = usage(() => child?.pid);
+  const kill = async (): Promise<void> => {
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    used.ends();
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+    child = null;
+  };
+  atEnd(kill);
+  return {
+    ...{ name, kill, url: `mqtt://127.0.0.1:${port.toString()}`, cpu: used.cpu, memory: used.memory },
+    async start() {
+      const started = spawn("/usr/sbin/mosquitto", ["-c", config], { stdio: "ignore" });
+      child = started;
+      await eventually(`${name} listens`, async () => {
+        if (started.exitCode !== null) throw new Error(`mosquitto ended with ${started.exitCode.toString()}`);
+        return (await isOpen(port)) ? true : undefined;
+      });
+    },
+  };
+}
+
+/** A cluster of its own. Killed as a power cut kills it. */
+export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part & { readonly url: string }> {
+  // The server's own user must get through to its folder.
+  chmodSync(folder, 0o711);
+  const settings = { max_connections: "100", shared_buffers: "256MB", max_wal_size: "1GB" };
+  const cluster: Cluster = await startCluster({ folder: join(folder, "postgres"), settings });
+  atEnd(() => cluster.stop("kill"));
+  const used = usage(cluster.pid);
+  let isFirst = true;
+  return {
+    ...{ name: "postgres", url: cluster.url, cpu: used.cpu, memory: used.memory },
+    kill() {
+      used.ends();
+      return cluster.stop("kill");
+    },
+    async start() {
+      if (!isFirst) await cluster.start();
+      isFirst = false;
+    },
+  };
+}
+
+const READY_WITHIN_MS = 120_000;
+const AGAIN_MS = 500;
+
+/** A process of `booth-sim service`; the first line that it prints says that it is ready. */
+export function servicePart(
+  name: string,
+  argv: readonly string[],
+  { atEnd, env = {} }: { readonly atEnd: AtEnd; readonly env?: Readonly<Record<string, string>> },
+): Part & { readonly lines: () => readonly string[] } {
+  let program: Program | null = null;
+  const said: string[] = [];
+  const used = usage(() => program?.pid);
+  return {
+    ...{ name, cpu: used.cpu, memory: used.memory, lines: () => [...said, ...(program?.lines ?? [])] },
+    async kill() {
+      if (program?.isRunning() !== true) return;
+      used.ends();
+      program.signal("SIGKILL");
+      await program.ended;
+    },
+    async start() {
+      // As a service manager does: what it needs may be away as well.
+      for (const until = performance.now() + READY_WITHIN_MS; ;) {
+        said.push(...(program?.lines ?? []));
+        const started = startProgram(SIMULATORS, ["service", ...argv], { atEnd, env });
+        program = started;
+        const ready = started.line(/^service /, READY_WITHIN_MS).then(() => true);
+        if (await Promise.race([ready, started.ended.then(() => false)]).catch(() => false)) return;
+        if (performance.now() > until) throw new Error(`${name} doesn't start: ${started.lines.join(" | ")}`);
+        await sleep(AGAIN_MS);
+      }
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Account } from "../../simulators/fleet/account.ts";
+import { liveLine, lookInto, placeFleet } from "../../simulators/fleet/cli.ts";
+import { fleetClock } from "../../simulators/fleet/clock.ts";
+import { type FleetState, type RanFleet, runFleet } from "../../simulators/fleet/fleet.ts";
+import { storyOf } from "../../simulators/fleet/story.ts";
+import { seededSequence } from "../../simulators/network/faults.ts";
+import type { AtEnd } from "../support/temporary.ts";
+import { freePort } from "../system/mosquitto.ts";
+import { mosquittoPart, type Part, postgresPart, servicePart } from "./parts.ts";
+
+const ADMIN_KEY = "fleet-admin";
+const MINUTE_MS = 60_000;
+/** A part that was killed stays away for so long, at most: as long as a service manager takes to start it again. */
+const AWAY_MS = 2_000;
+/** Whose contents are compared record by record, at most. */
+const MAX_COMPARED = 200;
+
+export interface FleetRun {
+  readonly folder: string;
+  readonly gateways: number;
+  /** Of the fleet's time. */
+  readonly minutes: number;
+  readonly seed: number;
+  readonly speed: number;
+  /** Real time from one kill to the next; null: none is killed. */
+  readonly kill_every_ms: number | null;
+  /** Of the fleet's time: all of it away at once. */
+  readonly outage_minutes: number;
+  readonly calm?: boolean;
+  readonly drain_ms: number;
+  readonly hasten?: number;
+  readonly atEnd: AtEnd;
+  readonly told: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface FleetResult {
+  readonly gateways: number;
+  readonly batches: number;
+  readonly kills: number;
+  readonly lost: number;
+  readonly doubled: number;
+  readonly ack_p99_ms: number;
+  readonly account: Account;
+  readonly ran: RanFleet;
+  /** Of each part: percent of a core while the fleet lived, and megabytes in the end. */
+  readonly usage: readonly { readonly name: string; readonly cpu_percent: number; readonly mb: number }[];
+}
+
+interface Site {
+  readonly parts: readonly Part[];
+  readonly store: string;
+  readonly urls: readonly string[];
+}
+
+/** Two brokers, PostgreSQL, and two of each role of the service, each a process of its own on this machine. */
+async function startSite({ folder, gateways, atEnd, told }: FleetRun): Promise<Site> {
+  const brokers = [await mosquittoPart(folder, "broker-1", atEnd), await mosquittoPart(folder, "broker-2", atEnd)];
+  const postgres = await postgresPart(folder, atEnd);
+  for (const part of [...brokers, postgres]) await part.start();
+  told(`two mosquitto and PostgreSQL run in ${folder}`);
+  placeFleet(postgres.url, gateways, ADMIN_KEY);
+  told(`${gateways.toString()} booths are placed`);
+  const ports = [await freePort(), await freePort()];
+  const named = brokers.flatMap(({ url }) => ["--broker", url.replace("//", "//service@")]);
+  const usual = ["--store", postgres.url, ...named];
+  const workers = ["ingest-1", "ingest-2"].map((name) => servicePart(name, ["--role", "ingest", ...usual], { atEnd }));
+  const figures = ["figures-1", "figures-2"].map((name) =>
+    servicePart(name, ["--role", "figures", ...usual], { atEnd }),
+  );
+  const http = ports.map((port, index) =>
+    servicePart(`http-${(index + 1).toString()}`, ["--role", "http", "--port", port.toString(), ...usual], { atEnd }),
+  );
+  const roles = [...workers, ...figures, ...http];
+  await Promise.all(roles.map((part) => part.start()));
+  told("two each of ingest, figures and HTTP are ready");
+  return {
+    parts: [...brokers, postgres, ...roles],
+    store: postgres.url,
+    urls: ports.map((port) => `http://127.0.0.1:${port.toString()}`),
+  };
+}
+
+/** Plays a fleet's story at a service on real engines, while parts of that are killed; then everything is counted. */
+export async function rideFleet(run: FleetRun): Promise<FleetResult> {
+  const site = await startSite(run);
+  const { gateways, seed, speed, calm = false } = run;
+  const length_ms = run.minutes * MINUTE_MS;
+  const told = storyOf({ seed, gateways, length_ms, outage_ms: run.outage_minutes * MINUTE_MS });
+  const story = calm ? told.filter(({ kind }) => kind === "outage") : told;
+  const killing = killer(run, site);
+  const used = measure(site);
+  const show = (state: FleetState): void => {
+    if (state.passed_ms > 0) killing.begin();
+    run.told(`${liveLine(state)}  kills ${killing.count().toString()}`);
+  };
+  const clock = fleetClock(speed);
+  const [url = ""] = site.urls;
+  const ran = await runFleet({
+    ...{ url, clock, story, length_ms, show, gateways, seed, booths_per: 1, key: ADMIN_KEY, drain_ms: run.drain_ms },
+    ...(run.hasten === undefined ? {} : { hasten: run.hasten }),
+    ...{ signal: run.signal, told: run.told, begun: used.begin, draining: () => killing.end() },
+  });
+  await killing.end();
+  const usage = used.end();
+  const look = await lookInto(site.store);
+  const account = await ran.account(look, Math.ceil(gateways / MAX_COMPARED)).finally(() => look.close());
+  const { lost, doubled } = account;
+  const { meter } = ran;
+  const ack_p99_ms = meter.all.quantile(0.99);
+  return { gateways, batches: meter.acked, kills: killing.count(), lost, doubled, ack_p99_ms, account, ran, usage };
+}
+
+/** Kills a part each time, whichever of those that run the seed says; it is up again some time later. */
+function killer({ kill_every_ms, seed, told }: FleetRun, { parts }: Site) {
+  const next = seededSequence(seed);
+  const stopping = new AbortController();
+  const away = new Map<Part, Promise<void>>();
+  let [count, killing] = [0, null as Promise<void> | null];
+  const strike = async (part: Part): Promise<void> => {
+    await part.kill();
+    await sleep(next() * AWAY_MS);
+    await part.start();
+    away.delete(part);
+  };
+  const go = async (every_ms: number): Promise<void> => {
+    for (;;) {
+      await sleep(every_ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+      const standing = parts.filter((part) => !away.has(part));
+      const part = standing[Math.floor(next() * standing.length)];
+      if (stopping.signal.aborted || part === undefined) break;
+      told(`kill -9 ${part.name}`);
+      count += 1;
+      away.set(part, strike(part));
+    }
+    await Promise.all(away.values());
+  };
+  return {
+    begin: (): void => void (kill_every_ms !== null && (killing ??= go(kill_every_ms))),
+    async end(): Promise<void> {
+      stopping.abort();
+      await killing;
+    },
+    count: () => count,
+  };
+}
+
+function measure({ parts }: Site) {
+  const own = (): number => (process.cpuUsage().user + process.cpuUsage().system) / 1_000_000;
+  let [at, before, ownBefore] = [performance.now(), parts.map((part) => part.cpu()), own()];
+  return {
+    begin: (): void => void ([at, before, ownBefore] = [performance.now(), parts.map((part) => part.cpu()), own()]),
+    end(): FleetResult["usage"] {
+      const seconds = (performance.now() - at) / 1_000;
+      const percent = (cpu_s: number): number => Math.round((cpu_s / seconds) * 1_000) / 10;
+      const mb = (bytes: number): number => Math.round(bytes / 1_000_000);
+      return [
+        ...parts.map((part, index) => ({
+          ...{ name: part.name, cpu_percent: percent(part.cpu() - (before[index] ?? 0)), mb: mb(part.memory()) },
+        })),
+        { name: "generator", cpu_percent: percent(own() - ownBefore), mb: mb(process.memoryUsage.rss()) },
+      ];
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type FaultKind, storyOf } from "../../../simulators/fleet/story.ts";
+
+const MINUTE_MS = 60_000;
+const KINDS: readonly FaultKind[] = ["offline", "outage", "clock", "duplicates", "fork", "replaced", "slow"];
+
+describe("what befalls a fleet", () => {
+  const options = fc.record({
+    seed: fc.nat(),
+    gateways: fc.integer({ min: 1, max: 1_000 }),
+    length_ms: fc.integer({ min: MINUTE_MS, max: 600 * MINUTE_MS }),
+    outage_ms: fc.integer({ min: 1, max: 60 * MINUTE_MS }),
+  });
+
+  it("is told in order of time, has every fault, is over before the last fifth, and the same for the same seed", () => {
+    fc.assert(
+      fc.property(options, (given) => {
+        const story = storyOf(given);
+        expect(new Set(story.map(({ kind }) => kind))).toEqual(new Set(KINDS));
+        expect(story.map(({ at }) => at)).toEqual(story.map(({ at }) => at).sort((a, b) => a - b));
+        for (const event of story) {
+          if ("gateway" in event) expect(event.gateway).toBeLessThan(given.gateways);
+          if (event.kind === "offline") expect(event.at + event.for_ms).toBeLessThanOrEqual(0.8 * given.length_ms + 1);
+          expect(event.at).toBeLessThan(0.8 * given.length_ms);
+        }
+        expect(storyOf(given)).toEqual(story);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("gives a gateway no two of them where there are enough", () => {
+    const story = storyOf({ seed: 3, gateways: 200, length_ms: 60 * MINUTE_MS, outage_ms: 0 });
+    const struck = story.flatMap((event) => ("gateway" in event ? [event.gateway] : []));
+    expect(new Set(struck).size).toBe(struck.length);
+    expect(story.some(({ kind }) => kind === "outage")).toBe(false);
+  });
+});

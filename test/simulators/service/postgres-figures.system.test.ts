@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createBooth } from "../../../simulators/plc/model/booth.ts";
+import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
+import { type Cluster, startCluster } from "../../../simulators/postgres-cluster.ts";
+import { type Db, row, rows } from "../../../simulators/service/db.ts";
+import { historyOf } from "../../../simulators/service/demo/history.ts";
+import { boothFigures } from "../../../simulators/service/figures/booth.ts";
+import type { Answer, Call } from "../../../simulators/service/http/operation.ts";
+import { heldSeqs, recordsOf, type StoredRecord } from "../../../simulators/service/ingest/records.ts";
+import { findStream } from "../../../simulators/service/ingest/streams.ts";
+import { takeUplink } from "../../../simulators/service/mqtt/uplink.ts";
+import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
+import {
+  compactStream,
+  dropEmptied,
+  rawStreams,
+  retain,
+} from "../../../simulators/service/storage/postgres/compact.ts";
+import { foldBooth } from "../../../simulators/service/storage/postgres/facts.ts";
+import { figuresRound } from "../../../simulators/service/storage/postgres/round.ts";
+import { gzipSync } from "node:zlib";
+import { memoryFolder } from "../../support/temporary.ts";
+import { batchOf, type Bench, boundBench, EPOCH, HOUR, type LogRecord, MINUTE } from "./service-log.ts";
+import { prepareStores } from "./store-under-test.ts";
+
+const DAY = 24 * HOUR;
+const DAYS = 4;
+const END = EPOCH + DAYS * DAY;
+/** Records that a gateway sends at once. */
+const BATCH = 20;
+
+let cluster: Cluster;
+const atEnd: (() => unknown)[] = [];
+beforeAll(async () => {
+  const settings = { fsync: "off", full_page_writes: "off", max_connections: "100" };
+  cluster = await startCluster({ folder: memoryFolder((undo) => atEnd.push(undo)), settings });
+  prepareStores(cluster.url);
+  process.env["SERVICE_STORE"] = cluster.url;
+});
+afterAll(async () => {
+  delete process.env["SERVICE_STORE"];
+  await cluster.stop();
+  for (const undo of atEnd) undo();
+});
+
+/** A scenario's log as batches of ten minutes, as they come. */
+function logOf(name: string): LogRecord[] {
+  const scenario = SCENARIOS.find((one) => one.name === name);
+  if (scenario === undefined) throw new Error(name);
+  const booth = createBooth({ scenario, seed: 1, start: EPOCH });
+  return historyOf(booth, 2, { start: EPOCH, end: END }).map(({ kind, tag, mono, value, quality }) => {
+    return { kind, tag, mono, value: JSON.parse(value) as unknown, quality };
+  });
+}
+
+function deliver(
+  { db }: Bench,
+  log: readonly LogRecord[],
+  [first, last]: readonly [number, number] = [0, log.length],
+): void {
+  for (let at = first; at < last; at += BATCH) {
+    const records = log.slice(at, Math.min(at + BATCH, last));
+    const payload = gzipSync(JSON.stringify(batchOf(records, { s0: at + 1 })));
+    const now = EPOCH + Math.max(...records.map(({ mono }) => mono));
+    const { ack } = takeUplink(db, { gateway: "gw-1", topic: "batch", payload, now });
+    if (ack?.n !== records.length) throw new Error(JSON.stringify(ack));
+  }
+}
+
+const storedOf = (db: Db): StoredRecord[] => {
+  const stream = findStream(db, "stream-1");
+  return stream === undefined ? [] : [...recordsOf(db, stream, {})];
+};
+
+const counts = (db: Db): { segments: number; bytes: number; held: string } => {
+  const sql =
+    "SELECT count(*) AS segments, sum(length(message)) AS bytes, (SELECT held::text FROM streams) AS held FROM segments";
+  return row<{ segments: number; bytes: number; held: string }>(db, sql) ?? { segments: 0, bytes: 0, held: "" };
+};
+
+async function ask({ service, caller }: Bench, path: string, few_booths: number): Promise<unknown> {
+  const [route = "", query = ""] = path.split("?");
+  const operation = OPERATIONS.find((one) => one.method === "GET" && one.path === route);
+  if (operation === undefined) throw new Error(route);
+  const params = Object.fromEntries(new URLSearchParams(query));
+  const call: Call = {
+    ...{
+      service: { ...service, few_booths },
+      caller: caller("admin"),
+      now: END,
+      params: {},
+      query: params,
+      headers: {},
+    },
+    body: undefined,
+  };
+  const answer: Answer = await operation.handle(call);
+  return answer.body;
+}
+
+describe("a finished day", () => {
+  it("is made small: the same records under the same seqs, and held as before", () => {
+    const bench = boundBench();
+    const log = logOf("busy-day");
+    deliver(bench, log);
+    const { db, boothId } = bench;
+    const [before, sizes, version] = [storedOf(db), counts(db), JSON.stringify(boothFigures(db, boothId, END).stages)];
+    const [held, groups] = [heldSeqs(db, findStream(db, "stream-1") ?? { id: 0, gateway_id: "" }), rawStreams(db, END)];
+    expect(groups).toEqual(["stream-1"]);
+    const done = compactStream(db, "stream-1", END);
+    expect(done.segments).toBeGreaterThan(20);
+    expect(done.into).toBeLessThan(done.segments / 5);
+    const after = counts(db);
+    expect(after.held).toBe(sizes.held);
+    expect(after.bytes).toBeLessThan(sizes.bytes / 2);
+    expect(storedOf(db)).toEqual(before);
+    expect(heldSeqs(db, findStream(db, "stream-1") ?? { id: 0, gateway_id: "" })).toEqual(held);
+    expect(JSON.stringify(boothFigures(db, boothId, END).stages)).toBe(version);
+    expect(compactStream(db, "stream-1", END).segments).toBe(0);
+    // What comes again is known, from within one that was made of many too.
+    deliver(bench, log);
+    expect(storedOf(db)).toEqual(before);
+    expect(dropEmptied(db, END)).toBe(DAYS);
+    compactStream(db, "stream-1", END + 2 * DAY);
+    expect(dropEmptied(db, END + 2 * DAY)).toBe(1);
+    expect(storedOf(db)).toEqual(before);
+  });
+
+  it("goes when it is too old, and is known still", () => {
+    const bench = boundBench();
+    const log = logOf("busy-day");
+    deliver(bench, log);
+    const { db } = bench;
+    compactStream(db, "stream-1", END + DAY);
+    const { held } = counts(db);
+    const later = END + 120 * DAY;
+    expect(retain(db, 400, later)).toBe(0);
+    expect(retain(db, 30, later)).toBeGreaterThan(0);
+    expect(counts(db)).toMatchObject({ segments: 0, held });
+    const kinds = rows<{ kind: string }>(db, "SELECT DISTINCT kind FROM records ORDER BY kind").map(({ kind }) => kind);
+    expect(kinds.filter((kind) => ["r", "h", "e"].includes(kind))).toEqual([]);
+    expect(kinds).toContain("p");
+    deliver(bench, log.slice(0, 600));
+    expect(counts(db)).toMatchObject({ segments: 0, held });
+  });
+});
+
+const WINDOWS = [
+  `start=2026-03-03T06:00:00Z&end=2026-03-05T06:00:00Z`,
+  `start=2026-03-02T15:00:00Z&end=2026-03-06T14:00:00Z`,
+];
+const REPORTS = [
+  ...WINDOWS.flatMap((window) => [
+    `/api/utilization?${window}`,
+    ...["day", "week", "month", "booth", "facility", "region"].map(
+      (by) => `/api/bucketed_utilization?group_by=${by}&${window}`,
+    ),
+  ]),
+  "/api/booths?includes=cycle_count:utilization_times",
+  "/api/booths/booth_status_summary",
+  "/api/booths/booth_filter_options",
+];
+
+describe("reports over many booths", () => {
+  it.each(["busy-day", "standard-cycle", "two-bays", "power-cycle", "estop", "night-shift"])(
+    "%s: from facts as from the log, folded at once or as it came",
+    async (name) => {
+      const log = logOf(name);
+      for (const cuts of [
+        [0, log.length],
+        [0, Math.floor(log.length / 3), Math.floor(log.length / 2), log.length],
+      ]) {
+        const bench = boundBench();
+        for (const [nth, last] of cuts.slice(1).entries()) {
+          const first = cuts[nth] ?? 0;
+          deliver(bench, log, [first, last]);
+          const now = last === log.length ? END : EPOCH + (log[last - 1]?.mono ?? 0);
+          expect(foldBooth(bench.db, bench.boothId, now)).toBe(true);
+        }
+        for (const report of REPORTS) {
+          expect(await ask(bench, report, 0), `${report} of ${cuts.length.toString()} parts`).toEqual(
+            await ask(bench, report, 100),
+          );
+        }
+      }
+    },
+  );
+
+  it("are folded once by several programs, and again when something came", async () => {
+    const bench = boundBench();
+    const log = logOf("busy-day");
+    deliver(bench, log, [0, 600]);
+    const { signal } = new AbortController();
+    const now = () => END;
+    await Promise.all([figuresRound(bench.db, { now, signal }), figuresRound(bench.db, { now, signal })]);
+    const first = rows(bench.db, "SELECT booth_id, version FROM booth_facts");
+    expect(first).toHaveLength(1);
+    // The last stage was open, and has ended an hour later.
+    expect(foldBooth(bench.db, bench.boothId, END + HOUR)).toBe(true);
+    expect(foldBooth(bench.db, bench.boothId, END + HOUR + MINUTE)).toBe(false);
+    deliver(bench, log, [600, 720]);
+    await figuresRound(bench.db, { now, signal });
+    expect(rows(bench.db, "SELECT booth_id, version FROM booth_facts")).not.toEqual(first);
+  });
+});

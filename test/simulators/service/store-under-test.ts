@@ -1,0 +1,46 @@
+/**
+ * Where a test's service keeps things: in memory; or, where $SERVICE_STORE names a PostgreSQL server, a new database there, copied from one
+ * whose schema is up to date. So each test of the service is one of both engines: `on-postgres.system.test.ts` runs them so.
+ */
+import { type Db, rows } from "../../../simulators/service/db.ts";
+import { openDb } from "../../../simulators/service/storage/open.ts";
+import { postgresDb } from "../../../simulators/service/storage/postgres/db.ts";
+
+const TEMPLATE = "booth_template";
+
+let made = 0;
+
+export function freshStore(): string {
+  const server = process.env["SERVICE_STORE"];
+  if (server === undefined) return ":memory:";
+  made += 1;
+  const name = `test_${process.pid.toString()}_${made.toString()}`;
+  const admin = postgresDb(server);
+  admin.exec(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+  return databaseAt(server, name);
+}
+
+/** Makes what the others are copied from. */
+export function prepareStores(server: string): void {
+  const admin = postgresDb(server);
+  admin.exec(`CREATE DATABASE ${TEMPLATE}`);
+  const template = openDb(databaseAt(server, TEMPLATE));
+  template.close();
+  admin.close();
+}
+
+function databaseAt(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** Every table that holds what the service was told, in order. */
+export function tablesOf(db: Db): string[] {
+  const sql = {
+    sqlite: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name",
+    postgres: `SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition
+      AND relnamespace = 'public'::regnamespace AND relname <> 'schema_steps' ORDER BY relname`,
+  };
+  return rows<{ name: string }>(db, sql[db.engine]).map(({ name }) => name);
+}

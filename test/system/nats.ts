@@ -1,0 +1,51 @@
+import type { BrokerProcess } from "./broker-outages.ts";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { freePort, isOpen } from "./mosquitto.ts";
+import { eventually } from "../support/eventually.ts";
+
+/** As Debian's package has it. */
+const PROGRAM = "/usr/sbin/nats-server";
+
+/** Debian's NATS with its MQTT listener, which is of 3.1.1 and keeps its sessions in JetStream. It lets everybody in. */
+export async function nats(folder: string): Promise<BrokerProcess> {
+  const [port, own] = [await freePort(), await freePort()];
+  const config = join(folder, "nats.conf");
+  const lines = [
+    'server_name: "broker"',
+    `listen: "127.0.0.1:${own.toString()}"`,
+    `jetstream { store_dir: ${JSON.stringify(join(folder, "jetstream"))} }`,
+    `mqtt { host: "127.0.0.1", port: ${port.toString()} }`,
+  ];
+  writeFileSync(config, `${lines.join("\n")}\n`);
+  let broker: ChildProcess | null = null;
+  const end = async (signal: "SIGKILL" | "SIGTERM"): Promise<void> => {
+    if (broker === null) return;
+    const gone = once(broker, "exit");
+    broker.kill(signal);
+    await gone;
+    broker = null;
+  };
+  onTestFinished(() => end("SIGKILL"));
+  const start = async (): Promise<void> => {
+    const started = spawn(PROGRAM, ["-c", config], { stdio: "ignore" });
+    broker = started;
+    await eventually("NATS listens", async () => {
+      if (started.exitCode !== null) throw new Error(`nats-server ended with ${started.exitCode.toString()}`);
+      return (await isOpen(port)) ? true : undefined;
+    });
+  };
+  await start();
+  const url = `mqtt://127.0.0.1:${port.toString()}`;
+  return {
+    url,
+    service: { url: url.replace("//", "//service@"), password: "any" },
+    letIn: () => undefined,
+    kill: () => end("SIGKILL"),
+    stop: () => end("SIGTERM"),
+    start,
+  };
+}
