@@ -12,7 +12,7 @@ const HTML = "text/html; charset=utf-8";
 const CSS = "text/css; charset=utf-8";
 
 const SCRIPTS =
-  "main api network dom texts en es de display format units session chart measured spark stages strip today now booths days day-figures day-part day-trends bars period-bars plot filters filter-charts setup begin find program trial binding steps size plc health scan barcode scanned workshop workshop-talk";
+  "main api network help dom texts en es de display format units session chart measured spark stages strip today now booths days day-figures day-part day-trends bars period-bars plot filters filter-charts setup begin find program trial binding steps size plc health scan barcode scanned workshop workshop-talk";
 
 /** By path: file and type. Nothing else is ever read for a request. */
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {

@@ -1,6 +1,7 @@
 import { download, saveBlob } from "./api.js";
 import { card, chip, el, figure, table } from "./dom.js";
 import { measured, minutesText, modeOf, number, wireText } from "./format.js";
+import { explained } from "./help.js";
 import { withSession } from "./session.js";
 import { t } from "./texts.js";
 
@@ -11,12 +12,10 @@ import { t } from "./texts.js";
 export function figureCards({ durations, starts, use, start, end }, context) {
   const { booth } = context.booth();
   const counts = new Map(starts.modes.map((/** @type {any} */ { mode, count }) => [mode, count]));
-  const modes = durations.modes
-    .filter((/** @type {any} */ { duration }) => duration > 0)
-    .sort((/** @type {any} */ a, /** @type {any} */ b) => b.duration - a.duration);
+  const modes = byDuration(durations.modes);
   const total = modes.reduce((/** @type {number} */ sum, /** @type {any} */ { duration }) => sum + duration, 0);
   const rows = modes.map((/** @type {any} */ { mode, duration }) => [
-    el("span", { className: "named" }, chip(modeOf(mode)), wireText(mode)),
+    el("span", { className: "named" }, chip(modeOf(mode)), modeName(mode)),
     el(
       "span",
       {},
@@ -45,7 +44,10 @@ export function figureCards({ durations, starts, use, start, end }, context) {
         figure(t("days.cycles"), number(use.cycle_count)),
         figure(t("days.inUse"), minutesText(use.utilization_minutes)),
         figure(t("days.working"), minutesText(use.working_minutes)),
-        figure(t("days.utilization"), use.utilization_pct === null ? "–" : `${number(use.utilization_pct, 1)} %`),
+        figure(
+          explained(t("days.utilization"), "help.utilization"),
+          use.utilization_pct === null ? "–" : `${number(use.utilization_pct, 1)} %`,
+        ),
         figure(t("days.overtime"), minutesText(use.overtime_minutes)),
         figure(t("days.gas"), gas.number, " ", el("small", {}, gas.unit)),
         figure(t("days.power"), number(use.kwh_usage, 1), " ", el("small", {}, "kWh")),
@@ -77,6 +79,16 @@ export function figureCards({ durations, starts, use, start, end }, context) {
   ];
 }
 
+/** The longest first. @param {any[]} modes @returns {any[]} */
+function byDuration(modes) {
+  return modes.filter(({ duration }) => duration > 0).toSorted((a, b) => b.duration - a.duration);
+}
+
+/** One that isn't said of every booth is explained. @param {string} mode on the wire */
+function modeName(mode) {
+  return modeOf(mode) === "setback" ? explained(wireText(mode), "help.setback") : wireText(mode);
+}
+
 /** @param {any} coverage */
 function coverageBar({ observed, inferred, missing }) {
   const total = Math.max(1e-9, observed + inferred + missing);
@@ -99,7 +111,11 @@ function coverageBar({ observed, inferred, missing }) {
     el(
       "p",
       { className: "small soft" },
-      parts.map(([name, minutes]) => `${t(`days.${name}`)} ${minutesText(minutes)}`).join(" · "),
+      ...parts.flatMap(([name, minutes], index) => [
+        index > 0 && " · ",
+        name === "inferred" ? explained(t("days.inferred"), "help.inferred") : t(`days.${name}`),
+        ` ${minutesText(minutes)}`,
+      ]),
     ),
   );
 }

@@ -78,7 +78,10 @@ export function daysView(context) {
     turn += 1;
     span.close();
   };
-  return { node: el("div", { className: "grid" }, span.node, part.node, charts, figures), update, close };
+  const print = el("button", { type: "button", onclick: () => window.print() }, t("days.print"));
+  const report = el("div", { className: "buttons wide no-print" }, print);
+  const node = el("div", { className: "grid report" }, span.node, part.node, charts, figures, report);
+  return { node, update, close };
 }
 
 /**

@@ -308,6 +308,15 @@ export const TEXTS = {
   "error.away": "Die Box antwortet nicht.",
   "error.cancelled": "Nichts wurde geändert.",
 
+  "help.what": "Was heißt {word}?",
+  "help.utilization":
+    "Anteil der Arbeitszeit, in dem die Kabine in Betrieb war: Lackieren, Ablüften, Spülen, Trocknen oder Abkühlen.",
+  "help.inferred":
+    "Zeit, die niemand gesehen hat, etwa nach einem Stromausfall, und für die das Davor und Danach die Betriebsart belegen.",
+  "help.setback":
+    "Die Kabine hält sich mit weniger Luft und Wärme bereit, während niemand arbeitet. Das zählt weder als Betrieb noch als Aus.",
+  "days.print": "Drucken",
+
   "unit.h": "{h} h",
   "unit.hm": "{h} h {m} min",
   "unit.min": "{m} min",

@@ -114,7 +114,7 @@ export function sentence(text) {
   return /^[a-z]+[ ,']/.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
 }
 
-/** @param {string} term @param {...Child} values */
+/** @param {Child} term @param {...Child} values */
 export function figure(term, ...values) {
   return el("div", {}, el("dt", {}, term), el("dd", {}, ...values));
 }

@@ -297,6 +297,15 @@ export const TEXTS = {
   "error.away": "The box doesn't answer.",
   "error.cancelled": "Nothing was changed.",
 
+  "help.what": "What is {word}?",
+  "help.utilization":
+    "Share of the working hours in which the booth was in use: spraying, flashing, purging, baking or cooling down.",
+  "help.inferred":
+    "Time that nobody saw, as after a power cut, and for which what came before and after proves the mode.",
+  "help.setback":
+    "The booth keeps itself warm with less air and heat while nobody works. It counts neither as use nor as off.",
+  "days.print": "Print this",
+
   "unit.h": "{h} h",
   "unit.hm": "{h} h {m} min",
   "unit.min": "{m} min",

@@ -307,6 +307,15 @@ export const TEXTS = {
   "error.away": "El equipo no responde.",
   "error.cancelled": "No se ha cambiado nada.",
 
+  "help.what": "¿Qué es {word}?",
+  "help.utilization":
+    "Parte de las horas de trabajo en que la cabina estuvo en uso: pintado, evaporación, purga, secado o enfriamiento.",
+  "help.inferred":
+    "Tiempo que nadie vio, como tras un corte de luz, y cuyo modo queda demostrado por lo de antes y lo de después.",
+  "help.setback":
+    "La cabina se mantiene caliente con menos aire y calor mientras nadie trabaja. No cuenta ni como uso ni como apagada.",
+  "days.print": "Imprimir",
+
   "unit.h": "{h} h",
   "unit.hm": "{h} h {m} min",
   "unit.min": "{m} min",

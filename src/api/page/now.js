@@ -2,6 +2,7 @@ import { get } from "./api.js";
 import { boothsCard } from "./booths.js";
 import { card, el, figure, redraw, sentence, troubleNote } from "./dom.js";
 import { lasting, measured, minutesText, number, unitText, whenText } from "./format.js";
+import { explained } from "./help.js";
 import { measuredOf } from "./measured.js";
 import { pinButton } from "./session.js";
 import { t } from "./texts.js";
@@ -44,6 +45,7 @@ export function nowView(context) {
   };
   const close = () => {
     strip.close();
+    booths.close();
     day.close();
   };
   return { node, update, close };
@@ -163,7 +165,7 @@ function todayFigures({ now }, use, { run, day }) {
       day.ofHours("utilization_minutes"),
     ),
     figure(
-      t("now.utilization"),
+      explained(t("now.utilization"), "help.utilization"),
       use === null ? "…" : use.utilization_pct === null ? "–" : `${number(use.utilization_pct)} %`,
       el("br"),
       el(
