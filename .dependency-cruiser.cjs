@@ -22,6 +22,13 @@ const STATIONS = {
   contract: [...whole("domain"), ...pkg("zod")],
   delivery: [...whole("domain", "contract"), ...door("store", "config"), ...pkg("mqtt", "p-retry")],
   provisioning: [...whole("domain", "contract"), ...door("delivery", "store", "reports", "config")],
+  outputs: [
+    ...whole("domain", "contract"),
+    ...door("store", "reports", "config"),
+    // A connection to a broker, bounded and verified, is one subject.
+    src("delivery/(mqtt/dial|tls)\\.ts$"),
+    ...pkg("mqtt", "protobufjs"),
+  ],
   config: [...whole("domain"), ...pkg("zod", "yaml")],
   tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("uqr", "yaml")],
   api: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
@@ -93,6 +100,8 @@ module.exports = {
       to: { path: [...whole("domain", "contract", "delivery"), ...door("store")] },
     },
     { from: { path: "^simulators/" }, to: { dependencyTypes: ["core"] } },
+    // It runs the gateway itself, whole, under virtual time.
+    { from: { path: "^simulators/virtual/" }, to: { path: "^src/" } },
     // It reads and packs the rest as files, and runs nothing of it.
     { from: { path: "^systemd/" }, to: { path: ["^systemd/", ...pkg("rolldown")] } },
     { from: { path: "^systemd/" }, to: { dependencyTypes: ["core"] } },

@@ -5,7 +5,17 @@ import { FolderError, openFolder } from "./folder.ts";
 import { createScreen, type ScreenOptions } from "./screen.ts";
 import { runSite, type SitePorts } from "./site.ts";
 
-const DEFAULTS = { speed: "60", scenario: "busy-day", data: "data", port: "8480", seed: "1" };
+const DEFAULTS = {
+  speed: "60",
+  scenario: "busy-day",
+  history_scenario: "busy-weeks",
+  data: "data",
+  port: "8480",
+  seed: "1",
+};
+
+/** A booth's log is kept for so long. */
+const MAX_DAYS = 90;
 
 const HELP = `Usage: npm start -- [options]   (or: booth-sim site [options])
 
@@ -13,7 +23,9 @@ Runs a whole site on this machine's loopback until Ctrl-C: a booth's PLC, the Bo
 agent between them. Stopped and started again it goes on where it was.
 
   --speed N         simulated seconds per second, 1 to 1000 (default ${DEFAULTS.speed})
-  --scenario NAME   the booth's story (default ${DEFAULTS.scenario}); --list shows all
+  --scenario NAME   the booth's story (default: the folder's own, at first ${DEFAULTS.scenario}, or with --history ${DEFAULTS.history_scenario});
+                    --list shows all
+  --history DAYS    begin with so many days at once (1d to ${MAX_DAYS.toString()}d), in a folder that has no story yet
   --data DIR        where everything is kept (default ./${DEFAULTS.data})
   --port N          first of five ports: service HTTP, MQTT, PLC, service admin, the gateway's page
                     (default ${DEFAULTS.port}); 0: any free ones
@@ -56,7 +68,8 @@ function readOptions(argv: readonly string[]) {
       args: [...argv],
       options: {
         speed: { type: "string", default: DEFAULTS.speed },
-        scenario: { type: "string", default: DEFAULTS.scenario },
+        scenario: { type: "string" },
+        history: { type: "string" },
         data: { type: "string", default: DEFAULTS.data },
         port: { type: "string", default: DEFAULTS.port },
         seed: { type: "string", default: DEFAULTS.seed },
@@ -73,20 +86,31 @@ function readOptions(argv: readonly string[]) {
 
 async function play(options: Options, io: SiteIo): Promise<void> {
   const speed = numberOf("speed", options.speed, { min: 1, max: 1000 });
-  const scenario = scenarioOf(options.scenario);
   const first = numberOf("port", options.port, { min: 0, max: 65_531, whole: true });
+  const history_days = daysOf(options.history);
   const seed = numberOf("seed", options.seed, { min: 0, max: Number.MAX_SAFE_INTEGER, whole: true });
+  const wished = options.scenario === undefined ? undefined : scenarioOf(options.scenario);
   const folder = openFolder(options.data);
+  const usual = history_days > 0 ? DEFAULTS.history_scenario : DEFAULTS.scenario;
+  const scenario = wished ?? scenarioOf(folder.memory()?.scenario ?? usual);
   const screen = createScreen({ out: io.out, tz: scenario.tz });
   screen.plain(
     `A simulated site in ${folder.path}; one second here is ${speed === 1 ? "one second" : `${speed.toString()} seconds`} there (first column: since the start; second: the booth's time, ${scenario.tz}). Ctrl-C stops it.`,
   );
   try {
-    await runSite({ folder, scenario, speed, seed, ports: portsFrom(first), screen }, io.signal);
+    await runSite({ folder, scenario, speed, seed, history_days, ports: portsFrom(first), screen }, io.signal);
     screen.plain("Stopped; nothing is lost. The next start goes on from here.");
   } finally {
     folder.unlock();
   }
+}
+
+/** "30d"; 0: no history. */
+function daysOf(text: string | undefined): number {
+  if (text === undefined) return 0;
+  const days = Number(/^(\d{1,3})d?$/.exec(text.trim())?.[1]);
+  if (days >= 1 && days <= MAX_DAYS) return days;
+  throw new UsageError(`--history must be a number of days from 1d to ${MAX_DAYS.toString()}d, such as 30d`);
 }
 
 function portsFrom(first: number): SitePorts {

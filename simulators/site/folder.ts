@@ -23,6 +23,8 @@ export interface SiteMemory {
   wall: number;
   readonly provision_key: string;
   readonly admin_key: string;
+  /** Epoch ms at which the live story took over from a history; absent: it has none. */
+  readonly joint?: number;
 }
 
 /** A site's data folder: everything that it keeps is below it. */

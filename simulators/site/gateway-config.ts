@@ -6,17 +6,26 @@ export interface GatewayConfigInput {
   readonly serviceUrl: string;
   readonly modbusPort: number;
   readonly pagePort: number;
-  readonly serial: string;
+  /** Absent: nobody has entered it yet. */
+  readonly serial?: string;
   readonly tz: string;
-  readonly speed: number;
+  readonly poll: PollSetting;
 }
+
+type PollSetting = Record<"fast" | "slow", { poll_interval_ms: number }>;
+
+/**
+ * How a history of weeks is read: a poll costs CPU time then, and nothing else. Half of what a reset button is held for, so that
+ * none is missed.
+ */
+export const HISTORY_POLL: PollSetting = { fast: { poll_interval_ms: 2_000 }, slow: { poll_interval_ms: 20_000 } };
 
 /** A poll takes real time, however fast the booth's clock runs: below this much of it the polls would only queue up. */
 const LEAST_REAL_MS = { fast: 10, slow: 30 };
 const INTERVAL_MS = { fast: 1_000, slow: 10_000 };
 
 /** The profile's poll intervals; at high speed wider ones, so that the machine's own pauses don't count as gaps. */
-function pollAt(speed: number): Record<"fast" | "slow", { poll_interval_ms: number }> {
+export function pollAt(speed: number): PollSetting {
   const at = (group: "fast" | "slow"): { poll_interval_ms: number } => ({
     poll_interval_ms: Math.round(Math.max(INTERVAL_MS[group], LEAST_REAL_MS[group] * speed)),
   });
@@ -31,7 +40,7 @@ export function gatewayConfig({
   pagePort,
   serial,
   tz,
-  speed,
+  poll,
 }: GatewayConfigInput): string {
   const config = {
     data_dir: folder.gateway,
@@ -42,10 +51,10 @@ export function gatewayConfig({
     booths: [
       {
         id: "booth-1",
-        serial,
+        ...(serial === undefined ? {} : { serial }),
         profile: "click-booth",
         modbus: { host: "127.0.0.1", port: modbusPort },
-        poll: pollAt(speed),
+        poll,
         tz,
       },
     ],

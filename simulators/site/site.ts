@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
 import { clockFileText, clockFromNow, scaledClock, type SimClock } from "../clock.ts";
-import { instantOf, localDate } from "../plc/model/local-time.ts";
+import { addDays, instantOf, localDate, weekdayOf } from "../plc/model/local-time.ts";
 import type { Scenario } from "../plc/model/scenario.ts";
 import { startPlc, type RunningPlc } from "../plc/start.ts";
 import { seedSite } from "../service/seed.ts";
@@ -15,14 +15,19 @@ import {
   type AgentProcess,
   type SeenPage,
 } from "./agent-process.ts";
-import { newKey, replaceFile, type SiteFolder, type SiteMemory } from "./folder.ts";
-import { gatewayConfig } from "./gateway-config.ts";
+import { FolderError, newKey, replaceFile, type SiteFolder, type SiteMemory } from "./folder.ts";
+import { gatewayConfig, HISTORY_POLL, pollAt } from "./gateway-config.ts";
+import { dropUnfinished, fillGateway } from "./history.ts";
 import type { Screen } from "./screen.ts";
 
 const PROFILE = join(SHIPPED_PROFILES, "click-booth.yaml");
 const SERIAL = "ABCD-123-123";
 /** The first story begins a little before the working day. */
 const FIRST_WALL = "07:59:50";
+/** A history ends in the middle of a working day, so that today has something to show as well. */
+const JOINT_WALL = "13:30:00";
+const DAY_MS = 86_400_000;
+const DAYS_OF_A_WEEK = 7;
 const STATUS_EVERY_MS = 500;
 const REMEMBER_EVERY_MS = 5_000;
 /** An agent that ended by itself is started again, as a service manager would. */
@@ -41,6 +46,8 @@ export interface SiteOptions {
   readonly scenario: Scenario;
   readonly speed: number;
   readonly seed: number;
+  /** Days that both ends begin with; 0: none. */
+  readonly history_days: number;
   readonly ports: SitePorts;
   readonly screen: Screen;
 }
@@ -56,7 +63,8 @@ interface Site {
 /** Runs a whole site on loopback until the signal aborts: PLC, service, and the agent as a process of its own. */
 export async function runSite(options: SiteOptions, signal: AbortSignal): Promise<void> {
   const { folder, screen } = options;
-  const memory = recall(options);
+  const memory = await recall(options, signal);
+  if (memory === null) return;
   const origin = clockFromNow(options.speed, memory.wall);
   const clock = scaledClock(origin);
   rmSync(folder.clockFile, { force: true });
@@ -83,12 +91,18 @@ export async function runSite(options: SiteOptions, signal: AbortSignal): Promis
   }
 }
 
-/** The memory of the last start, or a first one. */
-function recall(options: SiteOptions): SiteMemory {
-  const { folder, scenario, seed } = options;
+/** The memory of the last start, or a first one; null: stopped before there was any. */
+async function recall(options: SiteOptions, signal: AbortSignal): Promise<SiteMemory | null> {
+  const { folder, scenario, seed, history_days, screen } = options;
+  if (dropUnfinished(folder.gateway)) screen.plain("A history that was broken off before is dropped.");
   const before = folder.memory();
+  if (history_days > 0 && before !== null && before.joint === undefined) {
+    throw new FolderError(
+      `${folder.path} holds a story already, which can't get a history afterwards: choose another folder with --data, or delete this one`,
+    );
+  }
   if (before !== null && before.scenario === scenario.name && before.seed === seed) return before;
-  const wall = before?.wall ?? instantOf(scenario.tz, localDate(scenario.tz, Date.now()), FIRST_WALL);
+  const wall = before?.wall ?? firstWall(scenario, history_days);
   const memory: SiteMemory = {
     serial: SERIAL,
     provision_key: newKey(),
@@ -96,11 +110,49 @@ function recall(options: SiteOptions): SiteMemory {
     ...before,
     scenario: scenario.name,
     seed,
-    story_start: wall,
+    story_start: before === null ? wall - history_days * DAY_MS : wall,
     wall,
+    ...(before === null && history_days > 0 ? { joint: wall } : {}),
   };
+  if (before === null && history_days > 0 && !(await fillBox(options, memory, signal))) return null;
   folder.remember(memory);
   return memory;
+}
+
+/** Today; a history ends on a day on which the booth works as ever. */
+function firstWall({ tz, on_weekday = {} }: Scenario, history_days: number): number {
+  const today = localDate(tz, Date.now());
+  if (history_days === 0) return instantOf(tz, today, FIRST_WALL);
+  const days = Array.from({ length: DAYS_OF_A_WEEK }, (_, back) => addDays(today, -back));
+  return instantOf(tz, days.find((day) => !(weekdayOf(day) in on_weekday)) ?? today, JOINT_WALL);
+}
+
+/** Lets the box read its days at once; false: stopped before it was through. */
+async function fillBox(options: SiteOptions, memory: SiteMemory, signal: AbortSignal): Promise<boolean> {
+  const { folder, scenario, seed, history_days, screen } = options;
+  const { serial, story_start, wall } = memory;
+  const config = gatewayConfig({
+    ...{ folder, serviceUrl: "http://127.0.0.1", modbusPort: 502, pagePort: 0 },
+    ...{ tz: scenario.tz, poll: HISTORY_POLL },
+  });
+  const began = performance.now();
+  const onDay = (done: number): void => {
+    const took_s = (performance.now() - began) / 1000;
+    const left_s = took_s * ((wall - story_start) / done - 1);
+    const [days, left] = [Math.round(done / DAY_MS).toString(), Math.ceil(left_s).toString()];
+    screen.line(story_start + done, "history", `${days} of ${history_days.toString()} days read, about ${left} s left`);
+  };
+  try {
+    await fillGateway(
+      { ...{ gatewayDir: folder.gateway, config, scenario, seed, serial }, from: story_start, to: wall, onDay },
+      signal,
+    );
+    return true;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    screen.plain("Stopped before the history was through; the next start begins it anew.");
+    return false;
+  }
 }
 
 interface Story {
@@ -143,7 +195,7 @@ function writeConfig({ options, memory, service, plc }: Site): void {
       pagePort: options.ports.page,
       serial: memory.serial,
       tz: options.scenario.tz,
-      speed: options.speed,
+      poll: pollAt(options.speed),
     }),
   );
 }

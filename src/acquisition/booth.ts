@@ -6,7 +6,7 @@ import type { Milliseconds } from "../domain/units.ts";
 import type { BoothClock } from "./clock.ts";
 import type { Intake } from "./intake.ts";
 import type { PollWatch } from "./link-booth.ts";
-import type { AskOverLink, Driver, PlcPasswords } from "./port.ts";
+import type { AskOverLink, Driver, PlcPasswords, PolledWords } from "./port.ts";
 
 /** A booth as configured, with what its profile and the box's file make of it. */
 export interface BoothSetup {
@@ -19,6 +19,8 @@ export interface BoothSetup {
   readonly link?: string;
   /** Tools' reads over the booth's link, while nobody else is at work there; absent: it can't be shared. */
   readonly shared?: { readonly unit: number; readonly ask: AskOverLink };
+  /** What the booth's polls read last; absent: nobody wants it. */
+  readonly polled?: PolledWords;
   /** The longest that the device keeps its link busy when it doesn't answer. */
   readonly probe_ms?: () => Milliseconds;
   /** After a failure the device is left alone for so long, beside the back-off. */

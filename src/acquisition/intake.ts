@@ -2,11 +2,11 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, w
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import {
-  EMPTY_FILTER,
   filterChanges,
   logRules,
   type CounterOffsets,
   type FilterState,
+  type PolledSamples,
   NOTHING_ODD,
   oddEvents,
 } from "./rules/change-filter.ts";
@@ -35,6 +35,9 @@ const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
 
 /** While a group gets no answer, time passes in the log by one entry in this long. */
 const UNANSWERED_EVERY_MS = 60_000;
+
+/** One for all: most polls bring none. */
+const NO_CHANGES: readonly TakenChange[] = [];
 
 type When = Pick<LogRecord, "boot" | "mono" | "at">;
 
@@ -66,45 +69,50 @@ export type Intake = ReturnType<typeof createIntake>;
 export function createIntake(taking: Taking, lastTake: number) {
   const { clock, tail, isFull } = taking;
   const { stream } = taking.stream;
-  const filters = new Map<string, FilterState>();
+  const filters = groupFilters();
   const silentSince = new Map<string, number>();
   let rules = rulesOf(taking);
   let odd = NOTHING_ODD;
   let take = lastTake;
   const when = (): When => ({ boot: clock.boot, mono: clock.mono(), at: clock.wall() });
-  const hand = (entry: TakenEntry, urgent: boolean): void => {
-    tail.append(entry);
-    taking.taken(entry, urgent);
+  const hand = (entries: readonly TakenEntry[], urgent: boolean): void => {
+    tail.append(entries);
+    for (const entry of entries) taking.taken(entry, urgent);
   };
   const event = (value: EventRecord["value"], urgent: boolean): void => {
     const record: EventRecord = { kind: KIND.event, ...when(), tag: "", value, quality: "good" };
-    hand({ kind: "record", take: ++take, stream, record }, urgent);
+    hand([{ kind: "record", take: ++take, stream, record }], urgent);
   };
   const unanswered = (groups: readonly string[]): void => {
     const { boot, mono, at } = when();
     for (const group of groups) {
       // What comes after a silence is logged anew, whether it changed or not.
-      filters.delete(group);
+      filters.forget(group);
       if (isFull()) continue;
       const last = silentSince.get(group);
       if (last !== undefined && mono - last < UNANSWERED_EVERY_MS) continue;
       silentSince.set(group, mono);
-      hand({ kind: "poll", take: ++take, stream, boot, mono, at, group, answered: false, changes: [] }, false);
+      hand([{ kind: "poll", take: ++take, stream, boot, mono, at, group, answered: false, changes: [] }], false);
     }
   };
   const foreignIn = attribution(taking, (value) => event(value, true));
-  const taken = (group: string, samples: readonly Sample[], now: When): void => {
-    const { mono } = now;
-    const before = filters.get(group) ?? EMPTY_FILTER;
-    const { state, changes } = filterChanges(before, { mono, samples }, rules.tags);
-    filters.set(group, state);
-    silentSince.delete(group);
-    const urgent = before === EMPTY_FILTER || changes.some(({ tag }) => isUrgent(rules.of.tags, tag));
-    const logged = changes.map(changeOf);
-    hand({ kind: "poll", take: ++take, stream, ...now, group, answered: true, changes: logged }, urgent);
-    const looked = oddEvents(odd, { mono, samples });
-    odd = looked.state;
-    for (const value of looked.events) event(value, false);
+  /** All of one read, at one instant: together, also where only one of its groups is urgent. */
+  const taken = (read: GroupSamples): void => {
+    const { boot, mono, at } = when();
+    const [entries, told]: [TakenEntry[], EventRecord["value"][]] = [[], []];
+    let anyUrgent = false;
+    for (const [group, answers] of read) {
+      const samples = withModes(answers, rules.bits);
+      const { changes, urgent } = filters.passed(group, { mono, samples }, rules);
+      silentSince.delete(group);
+      anyUrgent ||= urgent;
+      entries.push({ kind: "poll", take: ++take, stream, boot, mono, at, group, answered: true, changes });
+      const looked = oddEvents(odd, { mono, samples });
+      odd = looked.state;
+      told.push(...looked.events);
+    }
+    hand(entries, anyUrgent);
+    for (const value of told) event(value, false);
   };
   return {
     /**
@@ -119,22 +127,40 @@ export function createIntake(taking: Taking, lastTake: number) {
       }
       if (isFull()) {
         // Logged anew once there is place again.
-        for (const group of read.keys()) filters.delete(group);
+        for (const group of read.keys()) filters.forget(group);
         return null;
       }
       if (taking.parameters() !== rules.of || taking.offsets?.() !== rules.offsets) rules = rulesOf(taking);
-      const now = when();
-      for (const [group, samples] of read) taken(group, withModes(samples, rules.bits), now);
+      taken(read);
       return null;
     },
     unanswered,
     /** A record that is no poll; `make` gets boot, mono and at. */
     record(make: (now: When) => LogRecord): void {
-      hand({ kind: "record", take: ++take, stream, record: make(when()) }, true);
+      hand([{ kind: "record", take: ++take, stream, record: make(when()) }], true);
     },
     /** What the next poll says of the tag is logged, whether it changed or not. */
-    logAnew(tag: TagName): void {
-      for (const [group, logged] of filters) filters.set(group, new Map([...logged].filter(([name]) => name !== tag)));
+    logAnew: filters.forgetTag,
+  };
+}
+
+/** What was logged last of each group. */
+function groupFilters() {
+  const filters = new Map<string, FilterState>();
+  return {
+    /** The group's next samples are logged, whether they changed or not. */
+    forget: (group: string): void => void filters.delete(group),
+    forgetTag: (tag: TagName): void => {
+      for (const logged of filters.values()) logged.delete(tag);
+    },
+    /** What the log gets of a group's samples, and whether at once. */
+    passed(group: string, poll: PolledSamples, { tags, of }: ReturnType<typeof rulesOf>) {
+      const before = filters.get(group);
+      const filter = before ?? (new Map() as FilterState);
+      if (before === undefined) filters.set(group, filter);
+      const changes = filterChanges(filter, poll, tags);
+      const urgent = before === undefined || changes.some(({ tag }) => isUrgent(of.tags, tag));
+      return { changes: changes.length === 0 ? NO_CHANGES : changes.map(changeOf), urgent };
     },
   };
 }
@@ -179,11 +205,16 @@ export function openTail(runtimeDir: string): Tail {
   // Behind the last line's end nothing stands, or what a crash cut short.
   const found = existsSync(path) ? readFileSync(path, "utf8").split("\n").slice(0, -1) : [];
   const leftover = found.flatMap((line) => entryIn(line) ?? []);
-  let lines: Line[] = [];
+  /** In the order of the file, so that a commit looks at its own stream's alone. */
+  const lines = new Map<StreamId, Line[]>();
+  let kept = 0;
   let end = 0;
   const note = ({ stream, take }: TakenEntry, bytes: number): void => {
-    lines.push({ stream, take, at: end, bytes });
+    const own = lines.get(stream);
+    if (own === undefined) lines.set(stream, [{ take, at: end, bytes }]);
+    else own.push({ take, at: end, bytes });
     end += bytes;
+    kept += bytes;
   };
   const left = leftover.map((entry) => {
     const line = Buffer.from(lineOf(entry));
@@ -195,23 +226,27 @@ export function openTail(runtimeDir: string): Tail {
   return {
     leftover: () => leftover,
     damaged: () => found.length - leftover.length,
-    append(entry) {
-      note(entry, writeSync(file, lineOf(entry)));
+    append(entries) {
+      const texts = entries.map(lineOf);
+      writeSync(file, texts.join(""));
+      for (const [index, entry] of entries.entries()) note(entry, Buffer.byteLength(texts[index] ?? ""));
     },
     committed(stream, take) {
-      lines = lines.filter((line) => line.stream !== stream || line.take > take);
-      const kept = lines.reduce((sum, { bytes }) => sum + bytes, 0);
+      const own = lines.get(stream) ?? [];
+      const left = own.filter((line) => line.take > take);
+      lines.set(stream, left);
+      for (const line of own) if (line.take <= take) kept -= line.bytes;
       // A committed line does no harm: what a start finds of it has no effect. So a long file isn't copied for a few of them.
       if (end === 0 || kept > end / 2) return;
       const all = readFileSync(path);
       closeSync(file);
-      file = replaceWith(path, Buffer.concat(lines.map(({ at, bytes }) => all.subarray(at, at + bytes))));
+      const those = [...lines.values()].flat().sort((one, other) => one.at - other.at);
+      file = replaceWith(path, Buffer.concat(those.map(({ at, bytes }) => all.subarray(at, at + bytes))));
       end = 0;
-      lines = lines.map((line) => {
-        const at = end;
+      for (const line of those) {
+        line.at = end;
         end += line.bytes;
-        return { ...line, at };
-      });
+      }
     },
     close() {
       closeSync(file);
@@ -221,9 +256,8 @@ export function openTail(runtimeDir: string): Tail {
 
 /** Where an entry that no commit holds yet stands in the file. */
 interface Line {
-  readonly stream: StreamId;
   readonly take: TakeNumber;
-  readonly at: number;
+  at: number;
   readonly bytes: number;
 }
 

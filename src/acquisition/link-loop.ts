@@ -150,7 +150,12 @@ const MAX_WAITING = 8;
 interface Waiting extends PromiseWithResolvers<Uint8Array> {
   readonly ask: PlcAsk;
   readonly since: Milliseconds;
+  /** It may go before a poll once it has waited for long; false: never, and it doesn't wait for long. */
+  readonly patient: boolean;
 }
+
+/** Whoever shares the connection is told so late that there is no room: then it asks again. */
+const IMPATIENT_MS: Milliseconds = 3_000;
 
 /** Reads that tools want over a link which the agent holds: carried out between polls, by the link's own loop. */
 export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
@@ -159,23 +164,25 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
   let isClosed = false;
   return {
     /** The answer's PDU. Rejects with a LinkError. */
-    async ask(ask: PlcAsk): Promise<Uint8Array> {
+    async ask(ask: PlcAsk, patient = true): Promise<Uint8Array> {
       if (isClosed) throw new LinkError("closed", "the agent is stopping");
       if (waiting.length >= MAX_WAITING) throw new LinkError("busy", "too many tools ask at once; try again");
       const answer = Promise.withResolvers<Uint8Array>();
-      waiting.push({ ...answer, ask, since: clock.mono() });
+      waiting.push({ ...answer, ask, since: clock.mono(), patient });
       asked.raise();
       return answer.promise;
     },
     /** Carries out what has waited longest, if it fits before the next poll, `free_ms` away; false: nothing to do now. */
     async serve(free_ms: Milliseconds): Promise<boolean> {
-      const [next] = waiting;
-      if (next === undefined) return false;
-      const within_ms = fitsBetween(free_ms, clock.mono() - next.since);
-      if (within_ms === null) return false;
-      waiting.shift();
-      await askOverLink(next.ask, within_ms).then(next.resolve, next.reject);
-      return true;
+      giveUpImpatient(waiting, clock.mono());
+      for (const [index, next] of waiting.entries()) {
+        const within_ms = fitsBetween(free_ms, next.patient ? clock.mono() - next.since : 0);
+        if (within_ms === null) continue;
+        waiting.splice(index, 1);
+        await askOverLink(next.ask, within_ms).then(next.resolve, next.reject);
+        return true;
+      }
+      return false;
     },
     /** Waits for so long or until somebody asks. Never rejects. */
     rest: (ms: Milliseconds, signal: AbortSignal) => asked.wait(signal, ms).catch(() => undefined),
@@ -185,6 +192,13 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
       for (const { reject } of waiting.splice(0)) reject(new LinkError("closed", "the agent is stopping"));
     },
   };
+}
+
+function giveUpImpatient(waiting: Waiting[], now: Milliseconds): void {
+  for (const one of waiting.filter(({ patient, since }) => !patient && now - since > IMPATIENT_MS)) {
+    waiting.splice(waiting.indexOf(one), 1);
+    one.reject(new LinkError("busy", "the agent's own polls leave no room now"));
+  }
 }
 
 type SharedLink = ReturnType<typeof createSharedLink>;
@@ -206,10 +220,10 @@ export function openSharedLinks(booths: readonly Pick<PolledBooth, "setup">[], c
   /** Absent: that one isn't shared. */
   const on = (wanted: string): SharedLink | undefined => links.find(({ link }) => link === wanted)?.shared;
   const sharedLinks = (): readonly LinkToShare[] => links.map(({ link, units }) => ({ link, units }));
-  const askPlc = async (link: string, ask: PlcAsk): Promise<Uint8Array> => {
+  const askPlc = async (link: string, ask: PlcAsk, patient = true): Promise<Uint8Array> => {
     const shared = on(link);
     if (shared === undefined) throw new LinkError("config", `the agent holds no link ${link}`);
-    return shared.ask(ask);
+    return shared.ask(ask, patient);
   };
   return { on, sharedLinks, askPlc };
 }

@@ -45,8 +45,8 @@ export interface Tail {
   leftover(): readonly TakenEntry[];
   /** Lines in its midst that can't be read, each an entry or more; absent: none can be. */
   damaged?(): number;
-  /** Returns once the entry is out of this process's hands. */
-  append(entry: TakenEntry): void;
+  /** Returns once the entries are out of this process's hands. */
+  append(entries: readonly TakenEntry[]): void;
   /** Entries of the stream up to this take number are durable and may be dropped. */
   committed(stream: StreamId, take: TakeNumber): void;
   close(): void;
@@ -59,6 +59,25 @@ export type AskOverLink = (ask: PlcAsk, within_ms: Milliseconds) => Promise<Uint
 export interface WireTap {
   asked(request: Buffer): void;
   answered(request: Buffer, answer: Buffer): void;
+}
+
+/** What polls read last of a device, register by register (bits as 0 and 1). */
+export interface PolledWords {
+  /** null: not all of it was read, or some of it longer ago. */
+  words(of: { readonly unit: number } & PolledRange, max_age_ms: Milliseconds): PolledAnswer | null;
+}
+
+/** Addresses count from 0 within the table. */
+export interface PolledRange {
+  readonly table: ModbusTable;
+  readonly address: number;
+  readonly count: number;
+}
+
+export interface PolledAnswer {
+  readonly words: readonly number[];
+  /** Of the oldest of them. */
+  readonly age_ms: Milliseconds;
 }
 
 /** How a Modbus unit took one read: values (bits as 0 and 1), or an exception's code. */

@@ -8,7 +8,7 @@ const FOLDER = new URL("./page/", import.meta.url);
 const JS = "text/javascript; charset=utf-8";
 
 const SCRIPTS =
-  "main api dom texts format session strip now booths days day-figures day-part filters setup begin begin-texts find program trial binding steps size plc plc-texts health";
+  "main api dom texts en es de display format session strip now booths days day-figures day-part filters setup begin find program trial binding steps size plc health";
 
 /** By path: file and type. Nothing else is ever read for a request. */
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {

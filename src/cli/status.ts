@@ -1,4 +1,11 @@
-import type { AgentStatus, BoothStatus, CertificateStatus, DisabledBooth } from "../domain/status.ts";
+import type {
+  AgentStatus,
+  BoothStatus,
+  CertificateStatus,
+  DisabledBooth,
+  OutputStatus,
+  SharedConnectionStatus,
+} from "../domain/status.ts";
 import { differencesText } from "../domain/read-back.ts";
 import { agentOf } from "../tools/agent-client.ts";
 import type { Run } from "../tools/command.ts";
@@ -46,6 +53,8 @@ export function statusText(status: AgentStatus, style: Style = PLAIN): string {
       : `config    ${style.bad("the last good one is in use")}, the file isn't: ${config_refused.trim()}; correct the file, then restart the agent`,
     clock.synced ? null : `clock     ${style.warn(wrong)}`,
     ...status.certificates.map(certificateLine),
+    ...status.outputs.map((output) => outputLine(output, at, style)),
+    ...status.shared.map((shared) => sharedLine(shared, at, style)),
     ...status.booths.flatMap((booth) => ["", ...boothLines(booth, status, style)]),
     ...status.disabled.flatMap((booth) => ["", ...disabledLines(booth, at, style)]),
   ]);
@@ -58,6 +67,23 @@ function certificateLine({ link, server, expires, state, advice }: CertificateSt
   const ends =
     state === "expired" ? `EXPIRED on ${day}` : state === "ends_soon" ? `ENDS SOON, on ${day}` : `ends on ${day}`;
   return `keys      ${whose} ${ends}${advice === "" ? "" : `: ${advice}`}`;
+}
+
+function outputLine({ name, url, link, booths }: OutputStatus, now: number, style: Style): string {
+  const waiting = booths.reduce((sum, booth) => sum + booth.waiting, 0);
+  const passed = booths.flatMap(({ booth, passed_over: over }) => {
+    return over === null
+      ? []
+      : [`records ${over.from.toString()} to ${over.to.toString()} of ${booth} were passed over`];
+  });
+  const rest = [...(waiting === 0 ? [] : [`${waiting.toString()} records wait`]), ...passed];
+  return `output    ${[`${name}, ${url === "" ? "left out" : url}: ${linkText(link, now, style)}`, ...rest].join("; ")}`;
+}
+
+function sharedLine(shared: SharedConnectionStatus, now: number, style: Style): string {
+  const { booth, address, port, link, clients, from_polls, passed, refused_writes } = shared;
+  const told = `${clients} clients, ${from_polls} answers from polls, ${passed} reads passed on, ${refused_writes} writes refused`;
+  return `shared    the PLC of ${booth} at ${address}:${port}: ${linkText(link, now, style)}; ${told}`;
 }
 
 function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, now: number, style: Style): string[] {

@@ -38,6 +38,7 @@ export function configFrom(input: GatewayInput, file: string): Config {
     page: absolute(input.page, folder),
     service: absolute(input.service, folder),
     booths: input.booths.map((booth) => boothOf(booth, folder)),
+    outputs: input.outputs.map((output) => absolute(output, folder)),
   };
 }
 

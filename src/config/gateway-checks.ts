@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
 import { normaliseSerial } from "../domain/booth.ts";
 import { isKnownZone } from "../domain/time-zone.ts";
@@ -11,6 +12,8 @@ import {
   type OpcuaInput,
 } from "./gateway-schema.ts";
 import type { ModbusConfig } from "./port.ts";
+import { checkOutputs } from "./outputs-checks.ts";
+import { brokerUrlFault, proxyUrlFault, serviceUrlFault } from "./urls.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
 
 /** Checks of the gateway's configuration that concern more than one value, or the world (time zones). */
@@ -20,6 +23,7 @@ export function checkGateway(input: GatewayInput, source: YamlSource): readonly 
     ...checkUnique(input, source),
     ...checkSharing(input, source),
     ...input.booths.flatMap((booth, index) => checkBooth(booth, ["booths", index], source)),
+    ...checkOutputs(input, source),
   ];
 }
 
@@ -27,10 +31,9 @@ function checkService({ service }: GatewayInput, source: YamlSource): readonly P
   const problems: Problem[] = [];
   const url = service.url === undefined ? null : serviceUrlFault(service.url);
   if (url !== null) problems.push(source.problemAt(["service", "url"], url));
-  // What goes through a proxy is TLS with the service itself.
-  const proxy = service.proxy_url === undefined ? null : urlFault(service.proxy_url, { secure: ["http:"], plain: [] });
+  const proxy = service.proxy_url === undefined ? null : proxyUrlFault(service.proxy_url);
   if (proxy !== null) problems.push(source.problemAt(["service", "proxy_url"], proxy));
-  const mqtt = service.mqtt_url === undefined ? null : urlFault(service.mqtt_url, MQTT_SCHEMES);
+  const mqtt = service.mqtt_url === undefined ? null : brokerUrlFault(service.mqtt_url);
   if (mqtt !== null) problems.push(source.problemAt(["service", "mqtt_url"], mqtt));
   if ((service.client_certificate_file === undefined) !== (service.client_key_file === undefined)) {
     const key = service.client_key_file === undefined ? "client_certificate_file" : "client_key_file";
@@ -82,10 +85,12 @@ function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): read
 }
 
 function checkModbus(modbus: ModbusInput, path: DataPath, source: YamlSource): readonly Problem[] {
-  const { host, port, framing, serial } = modbus;
+  const { host, port, framing, serial, share } = modbus;
   const fault = (key: string, message: string): readonly Problem[] => [
     source.problemAt(key === "" ? path : [...path, key], message, { at: "key" }),
   ];
+  const unfit = share === undefined ? null : shareFault(share);
+  if (unfit !== null) return fault("share", unfit);
   if (serial !== undefined) {
     if (host !== undefined || port !== undefined) return fault("serial", "give host or serial, not both");
     return framing === undefined ? [] : fault("framing", "a serial line has RTU framing and no other");
@@ -93,6 +98,14 @@ function checkModbus(modbus: ModbusInput, path: DataPath, source: YamlSource): r
   if (host === undefined) return fault("", "give host (and port), or serial");
   if (/^[A-Za-z0-9.:-]+$/.test(host)) return [];
   return [source.problemAt([...path, "host"], "a host is a name or an IP address, without port or scheme")];
+}
+
+/** Off this machine nobody gets in whom the file doesn't name. */
+function shareFault({ address, clients }: NonNullable<ModbusInput["share"]>): string | null {
+  const wrong = [address, ...clients].find((one) => isIP(one) === 0);
+  if (wrong !== undefined) return `"${wrong}" is no IP address`;
+  const isLocal = address === "::1" || address.startsWith("127.");
+  return isLocal || clients.length > 0 ? null : "an address other than 127.0.0.1 needs clients: who may connect";
 }
 
 /** What a booth's `modbus` says once `checkGateway` has refused what says two things or none. */
@@ -168,35 +181,4 @@ function checkLogin(input: OpcuaInput): Faults {
     faults.push(["user", "with security_policy None no password may be sent"]);
   }
   return faults;
-}
-
-/** Schemes that protect what they carry, and those that don't and are therefore good for this machine alone. */
-interface UrlSchemes {
-  readonly secure: readonly string[];
-  readonly plain: readonly string[];
-}
-
-const HTTP_SCHEMES: UrlSchemes = { secure: ["https:"], plain: ["http:"] };
-const MQTT_SCHEMES: UrlSchemes = { secure: ["mqtts:", "wss:"], plain: ["mqtt:", "ws:"] };
-
-/** Names this machine by address; a name other than localhost could be made to point elsewhere. */
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
-}
-
-/** What is wrong with the service's URL, as a sentence; null: nothing. */
-export function serviceUrlFault(text: string): string | null {
-  return urlFault(text, HTTP_SCHEMES);
-}
-
-/** What is wrong with a URL of the configuration, as a sentence that doesn't repeat it (it might hold a secret); null: nothing. */
-function urlFault(text: string, schemes: UrlSchemes): string | null {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const all = [...schemes.secure, ...schemes.plain].map((scheme) => `${scheme}//`).join(", ");
-  if (url === null) return `is no URL (${all})`;
-  if (url.username !== "" || url.password !== "") return "must not hold a user name or password";
-  if (url.search !== "" || url.hash !== "") return "must not have a query or a fragment";
-  if (schemes.secure.includes(url.protocol)) return null;
-  if (!schemes.plain.includes(url.protocol)) return `must begin with one of ${all}`;
-  return isLoopback(url.hostname) ? null : `${url.protocol}// is unprotected and good for loopback addresses alone`;
 }

@@ -13,6 +13,7 @@ import {
   profileNameSchema,
   whole,
 } from "./common-schema.ts";
+import { outputsSchema } from "./outputs-schema.ts";
 
 /**
  * What the configuration's file may say. What comes out of parsing is the configuration itself, with its defaults and in its units;
@@ -31,6 +32,9 @@ const time = z
   .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, "a time of day is HH:MM or HH:MM:SS, 24 hours")
   .overwrite((text) => (text.length === 5 ? `${text}:00` : text))
   .describe("Local wall-clock time, HH:MM or HH:MM:SS.");
+
+/** 0: any free one. */
+const port = whole(0, 65_535);
 
 const shiftSchema = z.strictObject({
   day: z.enum(WEEKDAYS),
@@ -59,6 +63,22 @@ const modbusSchema = z
       .describe("rtu: RTU frames over TCP, as simple serial device servers want them. Default: tcp."),
     serial: serialSchema.exactOptional().describe("A serial line (Modbus RTU) instead of host and port."),
     unit_id: whole(0, 255).exactOptional().describe("Overrides the profile's."),
+    share: z
+      .strictObject({
+        port: port.describe("Where others read this PLC by Modbus TCP, between the agent's own polls."),
+        address: z
+          .string()
+          .min(1)
+          .max(64)
+          .default("127.0.0.1")
+          .describe("Of this box; another than 127.0.0.1 needs clients."),
+        clients: z.array(z.string().max(64)).max(16).default([]).describe("IP addresses that may connect."),
+        max_age_ms: whole(0, 600_000)
+          .default(2_000)
+          .describe("What the agent's own polls read is answered from there, as long as it is no older; 0: never."),
+      })
+      .exactOptional()
+      .describe("The one connection that many PLCs allow, shared for reading alone."),
     answer_timeout_ms: whole(50, 30_000)
       .exactOptional()
       .describe("Default: 2000 over TCP (800 where booths share the connection), 500 with RTU."),
@@ -177,9 +197,6 @@ const storeSchema = z.strictObject({
     .describe("Readings that were acked are kept this long."),
 });
 
-/** 0: any free one. */
-const port = whole(0, 65_535);
-
 const pageSchema = z.strictObject({
   port: port.default(8470).describe("On this machine alone (127.0.0.1): the technician's page and the local API."),
   lan_port: port
@@ -209,6 +226,7 @@ export const gatewaySchema = z.strictObject({
   clock_file: optionalPath("Simulation only: time is taken from this file."),
   service: serviceSchema.prefault({}),
   booths: z.array(boothSchema).max(MAX_BOOTHS).default([]).describe("None: they are set up on the spot."),
+  outputs: outputsSchema.describe("Whom else the box tells what it reads, beside the service."),
 });
 
 export type GatewayInput = z.output<typeof gatewaySchema>;

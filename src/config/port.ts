@@ -21,7 +21,7 @@ export type ModbusAddress = Settled<
 >;
 
 /** A device on it. */
-export type ModbusConfig = ModbusAddress & Settled<Pick<ModbusInput, "unit_id" | "answer_timeout_ms">>;
+export type ModbusConfig = ModbusAddress & Settled<Pick<ModbusInput, "unit_id" | "answer_timeout_ms" | "share">>;
 
 export type OpcuaPolicy = (typeof OPCUA_POLICIES)[number];
 
@@ -43,3 +43,9 @@ export type Config = Settled<Omit<GatewayInput, "profile_dirs" | "booths">> & {
 };
 
 export type ServiceConfig = Config["service"];
+
+/** Whom else the box tells what it reads. */
+export type OutputConfig = Config["outputs"][number];
+
+/** How a PLC's connection is shared with others. */
+export type ShareConfig = NonNullable<ModbusConfig["share"]>;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
 import { ConfigError } from "./config-error.ts";
 import { parseWith, refuseIfAny } from "./explain.ts";
-import { serviceUrlFault } from "./gateway-checks.ts";
+import { serviceUrlFault } from "./urls.ts";
 import { boothId, MAX_BOOTHS } from "./gateway-schema.ts";
 import { type DataPath, openYaml, pathText, readSource, type YamlSource } from "./yaml-source.ts";
 

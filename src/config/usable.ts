@@ -2,8 +2,9 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, re
 import { dirname, join, resolve } from "node:path";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
 import type { Profile } from "../domain/profile.ts";
-import { ConfigError, type Problem } from "./config-error.ts";
+import { ConfigError } from "./config-error.ts";
 import { configFrom } from "./config.ts";
+import { byEntry, entriesIn, type List, without } from "./entries.ts";
 import { parseWith, problemsOf } from "./explain.ts";
 import { checkGateway } from "./gateway-checks.ts";
 import { gatewaySchema } from "./gateway-schema.ts";
@@ -11,7 +12,7 @@ import { unknownGroups } from "./parameters.ts";
 import type { BoothConfig, Config } from "./port.ts";
 import { findProfile, profileFile, unknownProfileHint } from "./profile.ts";
 import { openLayers, SET_UP_FILE, type SetUp } from "./set-up.ts";
-import { type DataPath, NO_CONFIG_HINT, readSource, whole, type YamlSource } from "./yaml-source.ts";
+import { NO_CONFIG_HINT, readSource, whole, type YamlSource } from "./yaml-source.ts";
 
 /** The last configuration file that was good. */
 const NAME = "last-good.json";
@@ -30,12 +31,21 @@ export interface RefusedBooth {
   readonly error: ConfigError;
 }
 
+/** An output that is left out for what is wrong in its entry. */
+export interface RefusedOutput {
+  /** `outputs[2]` where it has no usable one. */
+  readonly name: string;
+  readonly error: ConfigError;
+}
+
 export interface UsableConfig {
   /** Its booths are the ready ones. */
   readonly config: Config;
   readonly booths: readonly ReadyBooth[];
   /** In the file's order. */
   readonly refused: readonly RefusedBooth[];
+  /** In the file's order. */
+  readonly refused_outputs: readonly RefusedOutput[];
   /** What is wrong beside the booths and makes the file unusable; null: nothing. */
   readonly fatal: ConfigError | null;
 }
@@ -52,23 +62,29 @@ export function inspectConfig(path: string): UsableConfig {
 export function inspectText(text: string, path: string, set_up?: SetUp): UsableConfig {
   const { source, refused: set_up_refused } = openLayers(text, path, set_up);
   const shape = problemsOf(gatewaySchema, source);
-  const misshapen = byBooth(shape);
+  const misshapen = byEntry(shape);
   if (misshapen.others.length > 0) throw new ConfigError(path, shape);
-  const sound = withoutBooths(source, misshapen.booths);
+  const sound = without(source, misshapen);
   const input = parseWith(gatewaySchema, sound.source);
-  const checked = byBooth(checkGateway(input, sound.source));
-  const isSound = (position: number): boolean => !checked.booths.has(sound.indices[position] ?? position);
-  const indices = sound.indices.filter((_, position) => isSound(position));
-  const config = configFrom({ ...input, booths: input.booths.filter((_, position) => isSound(position)) }, path);
-  const errors = new Map(
-    [...misshapen.booths, ...checked.booths].map(([index, problems]) => [index, new ConfigError(path, problems)]),
-  );
+  const checked = byEntry(checkGateway(input, sound.source));
+  const kept = <T>(list: List, items: readonly T[]): readonly (readonly [index: number, item: T])[] =>
+    items
+      .map((item, position) => [sound.indices[list][position] ?? position, item] as const)
+      .filter(([index]) => !checked[list].has(index));
+  const of_booths = kept("booths", input.booths);
+  const outputs = kept("outputs", input.outputs).map(([, output]) => output);
+  const config = configFrom({ ...input, booths: of_booths.map(([, booth]) => booth), outputs }, path);
+  const errorsOf = (list: List): Map<number, ConfigError> =>
+    new Map(
+      [...misshapen[list], ...checked[list]].map(([index, problems]) => [index, new ConfigError(path, problems)]),
+    );
+  const errors = errorsOf("booths");
   // Most booths of a gateway have the same profile: reading it for each would keep a start with 64 of them busy for seconds.
   const names = new Set(config.booths.map(({ profile }) => profile));
   const profiles = new Map([...names].map((name) => [name, foundProfile(name, config.profile_dirs)]));
   const booths: ReadyBooth[] = [];
   for (const [position, booth] of config.booths.entries()) {
-    const index = indices[position] ?? position;
+    const index = of_booths[position]?.[0] ?? position;
     const place = { source, index, dirs: config.profile_dirs };
     const profile = profileFor(booth, profiles.get(booth.profile) ?? null, place);
     if (profile instanceof ConfigError) errors.set(index, profile);
@@ -78,12 +94,20 @@ export function inspectText(text: string, path: string, set_up?: SetUp): UsableC
     config: { ...config, booths: booths.map((booth) => booth.config) },
     booths,
     refused: [
-      ...[...errors].toSorted(([a], [b]) => a - b).map(([index, error]) => ({ ...nameOfBooth(source, index), error })),
+      ...inOrder(errors).map(([index, error]) => ({ ...nameOfBooth(source, index), error })),
       // What was set up can't be read: the operator's booths run without it, and everybody is told.
       ...(set_up_refused === null ? [] : [{ id: SET_UP_FILE, serial: null, error: set_up_refused }]),
     ],
+    refused_outputs: inOrder(errorsOf("outputs")).map(([index, error]) => ({
+      name: nameOfOutput(source, index),
+      error,
+    })),
     fatal: checked.others.length === 0 ? null : new ConfigError(path, checked.others),
   };
+}
+
+function inOrder(errors: ReadonlyMap<number, ConfigError>): readonly (readonly [number, ConfigError])[] {
+  return [...errors].toSorted(([a], [b]) => a - b);
 }
 
 /** For whoever can't go on with a file that is wrong beside its booths. Throws ConfigError. */
@@ -132,38 +156,9 @@ function profileFor(
   return problems.length === 0 ? profile : new ConfigError(source.file, problems);
 }
 
-/** Problems of a configuration file, told apart by the booth (its index in `booths`) that each lies in; `others` lie in none. */
-function byBooth(problems: readonly Problem[]) {
-  const booths = Map.groupBy(problems, ({ path }) => Number(/^booths\[(\d+)\]/.exec(path)?.[1] ?? -1));
-  const others = booths.get(-1) ?? [];
-  booths.delete(-1);
-  return { booths, others };
-}
-
-/**
- * A file without some of its booths; `indices` are those that the kept ones have in the file. Problems of what is kept still point at
- * their places in the whole file.
- */
-function withoutBooths(source: YamlSource, left: ReadonlyMap<number, unknown>) {
-  const kept = [...boothsIn(source).entries()].filter(([index]) => !left.has(index));
-  const indices = kept.map(([index]) => index);
-  const part: YamlSource = {
-    file: source.file,
-    data: { ...(source.data as object), booths: kept.map(([, booth]) => booth) },
-    problemAt: (path, message, options) => source.problemAt(inFile(path, indices), message, options),
-    writtenAt: (path) => source.writtenAt(inFile(path, indices)),
-  };
-  return { indices, source: part };
-}
-
-function inFile([first, second, ...rest]: DataPath, indices: readonly number[]): DataPath {
-  const index = first === "booths" && typeof second === "number" ? (indices[second] ?? second) : second;
-  return [first, index, ...rest].filter((step) => step !== undefined);
-}
-
 /** What a booth calls itself, as far as it can be read; its place where it has no usable id. */
 function nameOfBooth(source: YamlSource, index: number): { readonly id: string; readonly serial: string | null } {
-  const booth = boothsIn(source)[index];
+  const booth = entriesIn(source, "booths")[index];
   const given = (key: "id" | "serial"): string | null => {
     const value: unknown = typeof booth === "object" && booth !== null ? Reflect.get(booth, key) : undefined;
     // It goes to logs and terminals, and nothing has looked at it yet.
@@ -172,9 +167,11 @@ function nameOfBooth(source: YamlSource, index: number): { readonly id: string; 
   return { id: given("id") ?? `booths[${index}]`, serial: given("serial")?.toUpperCase() ?? null };
 }
 
-function boothsIn({ data }: YamlSource): readonly unknown[] {
-  const booths = typeof data === "object" && data !== null && "booths" in data ? data.booths : undefined;
-  return Array.isArray(booths) ? booths : [];
+/** What an output calls itself; its place where it has no usable name. */
+function nameOfOutput(source: YamlSource, index: number): string {
+  const output = entriesIn(source, "outputs")[index];
+  const name: unknown = typeof output === "object" && output !== null ? Reflect.get(output, "name") : undefined;
+  return typeof name === "string" && /^[a-z0-9-]{1,32}$/.test(name) ? name : `outputs[${index}]`;
 }
 
 export interface Made {
@@ -185,7 +182,9 @@ export interface Made {
 
 /** What the next start can be spared of making again; null: the file, a booth or a profile is refused. */
 export function madeOf(path: string, { usable, refused }: Lasting): Made | null {
-  return refused === null && usable.refused.length === 0 ? { usable, files: filesOf(path, usable) } : null;
+  return refused === null && usable.refused.length + usable.refused_outputs.length === 0
+    ? { usable, files: filesOf(path, usable) }
+    : null;
 }
 
 function filesOf(path: string, { config }: UsableConfig): readonly string[] {

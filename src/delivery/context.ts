@@ -24,6 +24,8 @@ export interface DeliveryGateway extends Signals {
   readonly broker_url: string | null;
   /** Records a second at most of what waited during an outage; null: as fast as the service acks. */
   readonly backlog_rate: number | null;
+  /** So many waiting records go in a lane of their own. Absent: LEAST_BACKLOG. */
+  readonly least_backlog?: number | undefined;
   /** The key that was given for the service; null: none was. */
   readonly firstKey: () => Promise<string | null>;
   readonly new_key: NewKey;

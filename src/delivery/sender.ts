@@ -26,7 +26,7 @@ import { doubted, nameAnew, refusalsBelieved, setAside } from "./service-words.t
 
 /** A booth's log on its way over one session. */
 interface SentLog {
-  readonly gateway: Pick<DeliveryGateway, "clock" | "log" | "store" | "rename" | "backlog_rate">;
+  readonly gateway: Pick<DeliveryGateway, "clock" | "log" | "store" | "rename" | "backlog_rate" | "least_backlog">;
   readonly booth: DeliveredBooth;
   readonly session: Pick<LinkSession, "send" | "sendChunk" | "takesChunks" | "window">;
   /** Called at each ack. */
@@ -107,7 +107,7 @@ async function rest(run: SenderRun, signal: AbortSignal): Promise<void> {
 async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
   const { progress } = run.booth.state;
   const { sendable_seq } = run.reach();
-  run.sending = splitOnce(run.sending, sendable_seq);
+  run.sending = splitOnce(run.sending, sendable_seq, run.gateway.least_backlog);
   const next = nextAction(run.sending, { sendable_seq, ...roomOf(run) });
   switch (next.kind) {
     case "acks":

@@ -159,6 +159,49 @@ export interface BacklogStatus {
   readonly hours_to_full: number | null;
 }
 
+/** Whom else the box tells what it reads, and how that goes. */
+export interface OutputStatus {
+  readonly name: string;
+  readonly kind: "mqtt" | "sparkplug";
+  readonly url: string;
+  readonly link: LinkStatus;
+  /** Messages since the agent's start. */
+  readonly sent: number;
+  /** What came from there and isn't heard, since the agent's start. */
+  readonly ignored: number;
+  readonly booths: readonly {
+    readonly booth: BoothId;
+    /** Records of its log that are still to be told. */
+    readonly waiting: number;
+    /** Since the agent's start; null: nothing was. */
+    readonly passed_over: { readonly from: Seq; readonly to: Seq } | null;
+  }[];
+}
+
+/** How a PLC's connection is shared with others, counted since the agent's start. */
+export interface SharedConnectionStatus {
+  readonly booth: BoothId;
+  readonly address: string;
+  readonly port: number;
+  /** Whether it listens. */
+  readonly link: LinkStatus;
+  /** Connected now. */
+  readonly clients: number;
+  /** Answers from what the agent's polls had read. */
+  readonly from_polls: number;
+  /** Reads that went through to the PLC. */
+  readonly passed: number;
+  /** Of functions that don't read. */
+  readonly refused_writes: number;
+  readonly refused_clients: number;
+  /** Answered with "busy": no room between the polls, or too many in a second. */
+  readonly busy: number;
+  /** The PLC gave no answer. */
+  readonly failed: number;
+  /** Of what the last answer from polls said; null: there was none. */
+  readonly last_age_ms: Milliseconds | null;
+}
+
 /** A booth that the agent runs without, because what is configured for it can't work. It is looked at again at the next start. */
 export interface DisabledBooth {
   readonly booth: BoothId;
@@ -209,6 +252,10 @@ export interface AgentStatus {
   };
   readonly booths: readonly BoothStatus[];
   readonly disabled: readonly DisabledBooth[];
+  /** In the configuration's order, those first that run. */
+  readonly outputs: readonly OutputStatus[];
+  /** Connections to PLCs that others read by. */
+  readonly shared: readonly SharedConnectionStatus[];
   /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */
   readonly certificates: readonly CertificateStatus[];
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */

@@ -6,7 +6,7 @@ import { openEndOf } from "../derivation/fold.ts";
 import { FILTER_TYPES, type FilterType, type Mode } from "../domain/booth.ts";
 import type { BoothSummary, FilterSummary } from "../domain/summary.ts";
 import type { TagRole } from "../domain/parameters.ts";
-import type { EpochMs } from "../domain/units.ts";
+import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { dayStart } from "../domain/time-zone.ts";
 import { updatedAt } from "./findings.ts";
 
@@ -44,6 +44,30 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
     last_good_at,
     in_gap: in_gap || last?.mode === "no_data",
   };
+}
+
+/**
+ * Time by mode of the local day so far, from the state alone, which remembers a day and a half: the same as `durationByMode` gives for
+ * that window. Law: the sum is the day so far exactly.
+ */
+export function durationsToday(given: DeriveState, nowMs: EpochMs): Readonly<Partial<Record<Mode, Milliseconds>>> {
+  const { state, stages } = openEndOf(given, nowMs);
+  const today = dayStart(state.parameters?.tz ?? "UTC", nowMs);
+  const { slices } = state.recent;
+  const settled = slices.at(-1)?.to ?? today;
+  const spans = [
+    ...slices.map(({ mode, from, to }) => ({ mode, from, to })),
+    ...stages.map(({ mode, start, end }) => ({ mode, from: Math.max(start, settled), to: end })),
+  ];
+  const sums: Partial<Record<Mode, Milliseconds>> = {};
+  let rest = nowMs - today;
+  for (const { mode, from, to } of spans) {
+    const ms = Math.min(to, nowMs) - Math.max(from, today);
+    if (ms <= 0) continue;
+    sums[mode] = (sums[mode] ?? 0) + ms;
+    rest -= ms;
+  }
+  return rest > 0 ? { ...sums, no_data: (sums.no_data ?? 0) + rest } : sums;
 }
 
 function cyclesOf(state: DeriveState, nowMs: EpochMs): Pick<BoothSummary, "cycles_today" | "cycles_total"> {

@@ -1,5 +1,6 @@
 import { addAbortListener } from "node:events";
 import { clockLoop } from "../acquisition/clock.ts";
+import type { SharedConnection } from "../acquisition/modbus/shared-connection.ts";
 import { changeFilter, undoFilter } from "../acquisition/filter-entries.ts";
 import { pollLoops, openSharedLinks } from "../acquisition/link-loop.ts";
 import type { DeliveryGateway } from "../delivery/context.ts";
@@ -20,6 +21,8 @@ import { applyEvent, provisionLoop } from "../provisioning/loop.ts";
 import { reportLoop, sawSizes } from "../provisioning/reported-fields.ts";
 import { openBooth, type Booth } from "./booth.ts";
 import type { AgentSetup, Gateway } from "./gateway.ts";
+import type { Outputs } from "../outputs/port.ts";
+import { outputBooth } from "./outputs.ts";
 import { statusOf } from "./status.ts";
 import { watchdogLoop } from "./service-manager.ts";
 
@@ -42,7 +45,10 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
   const find = (id: BoothId): Booth => boothIn(booths, id);
   const commands = createRemoteCommands(signals.news);
   const session = (): LinkSession | null => commands.session();
-  const status = (): AgentStatus => statusOf(gateway, booths);
+  let outputs: Outputs | null = null;
+  let connections: Awaited<ReturnType<typeof sharedConnections>> = [];
+  const status = (): AgentStatus =>
+    statusOf(gateway, booths, { outputs: outputs?.status() ?? [], shared: connections.map((one) => one.status()) });
   const provisioning: ProvisioningGateway = {
     ...gateway,
     session,
@@ -56,11 +62,13 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     booths.push(await openBooth(gateway, one, { gateway: provisioning, all: booths }));
   }
   signal.throwIfAborted();
+  outputs = (await setup.outputs?.(booths.map((booth) => outputBooth(gateway, booth)))) ?? null;
   const rotation = createRotation(provisioning, booths);
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const work = openRemoteWork({ gateway: provisioning, booths, find, commands, rotation }, both);
   const shared = openSharedLinks(booths, clock);
+  connections = await sharedConnections(gateway, booths, shared.askPlc);
   const states = booths.map(({ state }) => state);
   const loops = [
     ...pollLoops(gateway, { booths, shared }, both),
@@ -71,6 +79,8 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     ...booths.map((booth) => provisionLoop(booth, both)),
     ...booths.map((booth) => reportLoop(booth, both)),
     ...booths.map((booth) => followService(booth, both)),
+    ...(outputs?.run(both) ?? []),
+    ...connections.map((one) => one.run(both)),
     clockLoop({ clock, log, service_time: gateway.service_time, booths }, both),
     farewellLoop(gateway, states, both),
     watchdogLoop(gateway, booths, both),
@@ -107,6 +117,17 @@ function deliveryOf(
       return applyEvent(find(state.booth), { kind: "renamed", name });
     },
   };
+}
+
+/** PLCs that others read through this box; what serves them is loaded where there are any. */
+async function sharedConnections({ clock, log }: Gateway, booths: readonly Booth[], ask: SharedConnection["ask"]) {
+  const wanted = booths.flatMap(({ setup: { config, polled, link }, state: { booth } }) => {
+    const share = config.modbus?.share;
+    return share === undefined || polled === undefined || link === undefined ? [] : [{ booth, share, polled, link }];
+  });
+  if (wanted.length === 0) return [];
+  const { openSharedConnection } = await import("../acquisition/modbus/shared-connection.ts");
+  return wanted.map((one) => openSharedConnection({ ...one, ask, clock, log }));
 }
 
 function boothIn(booths: readonly Booth[], id: BoothId): Booth {

@@ -25,7 +25,7 @@ import { DAY_MS } from "../domain/storage.ts";
 import type { EpochMs } from "../domain/units.ts";
 import { firstKeyOf } from "../provisioning/keys.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
-import { collectGarbage } from "../store/thread/memory.ts";
+import { collectGarbage, growYoung, MANY_BOOTHS } from "../store/thread/memory.ts";
 import { openReportsThread } from "../store/thread/reports-thread.ts";
 import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
@@ -36,6 +36,7 @@ import { openPage, type PageSetting } from "./compose-page.ts";
 import type { AgentSetup } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
 import { systemdNotify } from "./service-manager.ts";
+import { outputsOf } from "./outputs.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
 import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
@@ -154,6 +155,7 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
       booths: booths.map((booth) => setupOf(booth, links)),
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
+      ...outputsOf(usable, { ...lasting, version: VERSION }),
       ...(refused.length === 0 ? { outOfService: io.outOfService } : {}),
     },
     signal,
@@ -164,6 +166,8 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
 
 /** Between two looks whether every booth has been read. */
 const LOOK_MS = 250;
+/** It doubles with a collection, of which there are some ten a second. */
+const GROWING_LOOK_MS = 50;
 /** A PLC may be away for days. */
 const LONGEST_START_MS = 60_000;
 
@@ -173,6 +177,8 @@ async function leaveStartBehind(agent: Pick<Agent, "counts">, clock: Clock, sign
   do await clock.sleep(LOOK_MS, signal);
   while (clock.mono() < latest && agent.counts().some(({ commits }) => commits === 0));
   collectGarbage();
+  if (agent.counts().length < MANY_BOOTHS) return;
+  while (!growYoung()) await clock.sleep(GROWING_LOOK_MS, signal);
 }
 
 async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtime_dir: string): Promise<void> {

@@ -4,11 +4,12 @@ import type { Tail } from "../acquisition/port.ts";
 import type { HeardTime } from "../acquisition/clock.ts";
 import type { ServiceApi, ServiceLink } from "../delivery/port.ts";
 import type { DeriveState } from "../derivation/state.ts";
-import type { AgentStatus, DisabledBooth, KnownCertificate } from "../domain/status.ts";
+import type { AgentStatus, DisabledBooth, KnownCertificate, OutputStatus } from "../domain/status.ts";
 import type { ServiceState } from "../domain/link-status.ts";
 import type { Clock, Logger, Notify, Random, Sealer, Secrets } from "../domain/machine.ts";
 import type { Pulse, SharedSignals } from "../domain/signal.ts";
 import type { BoothSummary } from "../domain/summary.ts";
+import type { OutputBooth, Outputs } from "../outputs/port.ts";
 import type { DayFigures, LocalDay } from "../provisioning/rules/reconciliation.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
 import type { Identity, Store } from "../store/port.ts";
@@ -39,6 +40,8 @@ export interface AgentSetup {
   readonly broker_url: string | null;
   /** Records a second at most of what waited during an outage; null: as fast as the service acks. */
   readonly backlog_rate: number | null;
+  /** So many waiting records go in a lane of their own; absent: the usual. */
+  readonly least_backlog?: number | undefined;
   readonly commit_interval_ms: Milliseconds;
   readonly heartbeat_interval_ms: Milliseconds;
   /** Why the configuration's file isn't in use but the last one that was good; absent or null: it is in use. */
@@ -50,6 +53,10 @@ export interface AgentSetup {
   readonly certificates?: () => readonly KnownCertificate[];
   /** What the box itself makes of a booth's day. */
   readonly figures: (booth: BoothId, day: LocalDay, status: AgentStatus) => Promise<DayFigures>;
+  /** Whom else the box tells what it reads; absent: nobody. */
+  readonly outputs?: (booths: readonly OutputBooth[]) => Promise<Outputs>;
+  /** Outputs that are left out for what is wrong in their entries. */
+  readonly refused_outputs?: readonly OutputStatus[];
   /** Called once every booth is out of service for good; absent: the agent goes on. */
   readonly outOfService?: () => void;
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Refusal, type SetUpOnSpot } from "../api/operation.ts";
 import { ConfigError } from "../config/config-error.ts";
-import { serviceUrlFault } from "../config/gateway-checks.ts";
+import { serviceUrlFault } from "../config/urls.ts";
 import {
   type BoothEntry,
   NOTHING_SET_UP,

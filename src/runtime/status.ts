@@ -11,7 +11,11 @@ import type { Booth, BoothLog } from "./booth.ts";
 import type { Gateway } from "./gateway.ts";
 import { forkTrouble } from "../delivery/service-words.ts";
 
-export function statusOf(gateway: Gateway, booths: readonly Booth[]): AgentStatus {
+export function statusOf(
+  gateway: Gateway,
+  booths: readonly Booth[],
+  { outputs, shared }: Pick<AgentStatus, "outputs" | "shared">,
+): AgentStatus {
   const { clock, service, started_at } = gateway;
   const now = clock.wall();
   return {
@@ -31,6 +35,8 @@ export function statusOf(gateway: Gateway, booths: readonly Booth[]): AgentStatu
     },
     booths: booths.map((booth) => boothStatusOf(booth, gateway)),
     disabled: (gateway.disabled ?? []).map((booth) => ({ ...booth, since: started_at })),
+    shared,
+    outputs: [...outputs, ...(gateway.refused_outputs ?? [])],
     certificates: (gateway.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
     loss_window_ms: gateway.commit_interval_ms,
   };

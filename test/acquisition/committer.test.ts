@@ -6,7 +6,7 @@ import type { Clock } from "../../src/domain/machine.ts";
 import { emptyState } from "../../src/derivation/state.ts";
 import type { Ingested, Store } from "../../src/store/port.ts";
 import { seededRandom } from "../support/seeded-random.ts";
-import { virtualClock } from "../support/virtual-clock.ts";
+import { virtualClock } from "../../simulators/virtual/clock.ts";
 
 const stream = { stream: "s", booth: "b", oldest_seq: 1, newest_seq: 0, sendable_seq: 0, acked_seq: 0, last_take: 0 };
 const entry = (take: number): TakenEntry => ({

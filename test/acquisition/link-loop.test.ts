@@ -6,7 +6,7 @@ import { LinkError, type LinkErrorKind } from "../../src/domain/link-error.ts";
 import type { LinkStatus } from "../../src/domain/status.ts";
 import type { Sample } from "../../src/domain/taken.ts";
 import type { Driver, GroupSamples } from "../../src/acquisition/port.ts";
-import { virtualClock } from "../support/virtual-clock.ts";
+import { virtualClock } from "../../simulators/virtual/clock.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 
 /** Devices that are switched by hand, under virtual time. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createPollGaps } from "../../src/acquisition/poll-gaps.ts";
-import { virtualClock, type VirtualClock } from "../support/virtual-clock.ts";
+import { virtualClock, type VirtualClock } from "../../simulators/virtual/clock.ts";
 
 /** How long somebody who asks now waits. */
 async function waited(clock: VirtualClock, gap: Promise<void>): Promise<number> {

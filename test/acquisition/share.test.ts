@@ -4,7 +4,7 @@ import type { AskOverLink } from "../../src/acquisition/port.ts";
 import { LinkError } from "../../src/domain/link-error.ts";
 import type { LinkStatus } from "../../src/domain/status.ts";
 import { seededRandom } from "../support/seeded-random.ts";
-import { virtualClock } from "../support/virtual-clock.ts";
+import { virtualClock } from "../../simulators/virtual/clock.ts";
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const ASK = { unit: 1, pdu: Uint8Array.of(3, 0, 0, 0, 1) };

@@ -21,6 +21,8 @@ const STATUS: AgentStatus = {
   service: { kind: "up", since: 0, url: "https://service.example", broker_url: null },
   booths: [],
   disabled: [],
+  outputs: [],
+  shared: [],
   certificates: [],
   loss_window_ms: 10_000,
 };

@@ -6,6 +6,7 @@ import { SIMULATORS, startProgram } from "../support/processes.ts";
 import { writerIn } from "../support/store.ts";
 import { temporaryFolder, type AtEnd } from "../support/temporary.ts";
 import { latenesses, tap } from "./agent.ts";
+import { idleBeat } from "./idle-beat.ts";
 import { percentile, type BenchOptions, type Family, type Figure } from "./figure.ts";
 import { modbusPlc } from "./modbus-plc.ts";
 import { openedPage, underLoad } from "./page.ts";
@@ -64,12 +65,16 @@ export async function drainingBed(days: number, atEnd: AtEnd) {
 
 interface Measured {
   readonly late: readonly number[];
+  /** The same of an idle process, meanwhile. */
+  readonly idle_p99_ms: number;
   readonly delivered_per_s: number;
   readonly exported_mb: number;
 }
 
 async function measure(size: (typeof SIZE)["quick"], atEnd: AtEnd): Promise<Measured> {
   const { booths, prepared, plc } = await drainingBed(size.days, atEnd);
+  const idle = await idleBeat();
+  atEnd(idle.stop);
   return withStartedAgent(
     booths,
     async (_pid, socket) => {
@@ -81,10 +86,12 @@ async function measure(size: (typeof SIZE)["quick"], atEnd: AtEnd): Promise<Meas
       );
       const page = await openedPage(socket);
       plc.arrivals.splice(0);
+      idle.clear();
       const [before, begun] = [await acked(), performance.now()];
       const [, seen] = await underLoad(page, () => sleep(size.seconds * 1_000));
       const delivered_per_s = ((await acked()) - before) / ((performance.now() - begun) / 1_000);
-      return { late: latenesses(plc.arrivals), delivered_per_s, exported_mb: seen.exported_bytes / 1e6 };
+      const exported_mb = seen.exported_bytes / 1e6;
+      return { late: latenesses(plc.arrivals), idle_p99_ms: idle.p99_ms(), delivered_per_s, exported_mb };
     },
     prepared,
   );
@@ -94,9 +101,9 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   const undos: (() => unknown)[] = [];
   try {
     const size = quick ? SIZE.quick : SIZE.full;
-    const { late, delivered_per_s, exported_mb } = await measure(size, (undo) => void undos.push(undo));
+    const { late, idle_p99_ms, delivered_per_s, exported_mb } = await measure(size, (undo) => void undos.push(undo));
     const p99 = percentile(late, 99);
-    const meanwhile = `${Math.round(delivered_per_s).toString()} records/s delivered, ${size.days.toString()} days as CSV (${exported_mb.toFixed(0)} MB taken), 20 pages`;
+    const meanwhile = `${Math.round(delivered_per_s).toString()} records/s delivered, ${size.days.toString()} days as CSV (${exported_mb.toFixed(0)} MB taken), 20 pages; an idle process's beat: ${idle_p99_ms.toFixed(1)} ms`;
     const figure = { name: "poll.draining_lateness_p99_ms", value: p99, unit: "ms", anchor: percentile(late, 50) };
     return [
       {

@@ -16,7 +16,7 @@ import type { Placed } from "../../src/domain/record.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { LinkAccount } from "../../src/delivery/port.ts";
 import type { LogReach } from "../../src/domain/booth-state.ts";
-import { inlineStore } from "../support/inline.ts";
+import { inlineStore } from "../../simulators/virtual/store.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
 import { batchOf } from "../../src/contract/telemetry.ts";
 import { prepareService } from "../simulators/service/service-kills.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { mostExpensive, type CpuProfile } from "./profile-text.ts";
+import { longestSections, mostExpensive, type CpuProfile } from "./profile-text.ts";
 
 /** root calls a (file f, line 1), which calls itself and b; idle beside it. */
 function profileOf(samples: readonly number[]): CpuProfile {
@@ -28,4 +28,13 @@ it("only the end is looked at", () => {
   const { length_s, rows } = mostExpensive(profileOf([3, 3, 3, 5, 2]), { last_ms: 2, placeOf });
   expect(length_s).toBe(0.002);
   expect(rows[0]).toEqual(["100.0 %", "(anonymous) f.ts:3", "100.0 %", "(anonymous) f.ts:3"]);
+});
+
+it("the longest sections are those without a rest, each with what took most of it", () => {
+  const sections = longestSections(profileOf([3, 2, 3, 5, 5, 2, 4, 3]), { last_ms: 1_000, placeOf });
+  expect(sections).toEqual([
+    ["3.0 ms", "a f.ts:1", "67 %", "(anonymous) f.ts:3"],
+    ["2.0 ms", "a f.ts:1", "100 %", "a f.ts:1"],
+    ["1.0 ms", "a f.ts:1", "100 %", "a f.ts:1"],
+  ]);
 });

@@ -5,10 +5,11 @@ import { fileURLToPath } from "node:url";
 import { aligned } from "../support/aligned.ts";
 import { eventually } from "../support/eventually.ts";
 import { temporaryFolder, type AtEnd } from "../support/temporary.ts";
+import { tap } from "./agent.ts";
 import { drainingBed } from "./drain-lateness.ts";
 import type { BenchOptions } from "./figure.ts";
 import { modbusPlc } from "./modbus-plc.ts";
-import { mostExpensive, type CpuProfile } from "./profile-text.ts";
+import { longestSections, mostExpensive, type CpuProfile } from "./profile-text.ts";
 import { statusAt, withAgent, withStartedAgent } from "./running-agent.ts";
 
 /**
@@ -35,7 +36,9 @@ function textsIn(folder: string, { title, last_ms }: { readonly title: string; r
       const of = thread === 0 ? "main thread" : `thread ${thread}`;
       const { cpu_s, length_s, rows } = mostExpensive(profile, { last_ms, placeOf });
       const head = `${title}, ${of}: ${cpu_s.toFixed(1)} s of CPU in ${length_s.toFixed(0)} s`;
-      return `${head}\n${aligned([["self", "", "total", ""], ...rows])}\n`;
+      const shares = aligned([["self", "", "total", ""], ...rows]);
+      const sections = aligned([["longest", "", "of it", ""], ...longestSections(profile, { last_ms, placeOf })]);
+      return `${head}\n${shares}\n${thread === 0 ? `\n${sections}\n` : ""}`;
     });
 }
 
@@ -49,8 +52,14 @@ async function polling(length: "quick" | "full", atEnd: AtEnd): Promise<string[]
   atEnd(() => device.stop());
   const profiles = temporaryFolder(undefined, atEnd);
   const every = { poll_interval_ms: 1_000 };
-  const booth = { profile: "click-booth", modbus: { host: "127.0.0.1", port: device.port } };
-  const booths = Array.from({ length: BOOTHS }, () => ({ ...booth, poll: { fast: every, slow: every } }));
+  // At one address they would share a link, and be read one after the other.
+  const taps = await Promise.all(Array.from({ length: BOOTHS }, () => tap(device.port)));
+  for (const each of taps) atEnd(() => each.close());
+  const booths = taps.map(({ port }) => ({
+    profile: "click-booth",
+    modbus: { host: "127.0.0.1", port },
+    poll: { fast: every, slow: every },
+  }));
   await withAgent(booths, () => sleep(SETTLE_MS[length] + MEASURED_MS[length]), { profiles });
   return textsIn(profiles, { title: `${BOOTHS} booths, each second`, last_ms: MEASURED_MS[length] });
 }

@@ -27,19 +27,17 @@ const CHUNK_EVERY_MS = 100;
 const ROUNDS = 5;
 const CHUNKS = { quick: 40, full: 200 };
 
-interface Chunks {
-  readonly messages: readonly Buffer[];
-  readonly records: readonly (readonly LogRecord[])[];
-  readonly readings: number;
+interface MadeChunk {
+  readonly message: Buffer;
+  readonly records: readonly LogRecord[];
 }
 
-function chunksOf(count: number): Chunks {
+/** The same ones each time. */
+function* chunksOf(count: number): Generator<MadeChunk, undefined> {
   const random = seededRandom(1);
   const poll = sixtyTags("s", () => random.next());
-  const records: LogRecord[][] = [];
-  const messages: Buffer[] = [];
   let open: LogRecord[] = [];
-  for (let [seq, facts] = [1, 0]; messages.length < count;) {
+  for (let [seq, facts, made] = [1, 0, 0]; made < count;) {
     open.push(...recordsOf(Array.from({ length: POLLS_PER_COMMIT }, poll), () => 5_000));
     const mono = open.at(-1)?.mono ?? 0;
     for (; facts < (seq + open.length) / FACT_EVERY; facts += 1) {
@@ -47,13 +45,11 @@ function chunksOf(count: number): Chunks {
       open.push({ kind: "m", tag: "", mono, value, quality: "good" });
     }
     if (open.length < CHUNK_RECORDS) continue;
-    messages.push(chunkOf(open, { s0: seq, boot: "b1" }));
-    records.push(open);
+    yield { message: chunkOf(open, { s0: seq, boot: "b1" }), records: open };
     seq += open.length;
+    made += 1;
     open = [];
   }
-  const readings = records.flat().filter(({ kind }) => kind === "r").length;
-  return { messages, records, readings };
 }
 
 /** A service whose one booth is bound, with an empty stream. */
@@ -74,46 +70,61 @@ function cpuSeconds(act: () => void): number {
   return (user + system) / 1e6;
 }
 
-function ingested(db: Db, { messages }: Chunks): void {
-  for (const [nth, payload] of messages.entries()) {
-    const { ack } = takeUplink(db, { gateway: "gw-1", topic: "chunk", payload, now: EPOCH + nth * CHUNK_EVERY_MS });
-    if (ack === undefined || ack.error !== undefined || ack.reject.length > 0) throw new Error(JSON.stringify(ack));
-  }
+function ingested(db: Db, messages: readonly Buffer[]): number {
+  return cpuSeconds(() => {
+    for (const [nth, payload] of messages.entries()) {
+      const { ack } = takeUplink(db, { gateway: "gw-1", topic: "chunk", payload, now: EPOCH + nth * CHUNK_EVERY_MS });
+      if (ack === undefined || ack.error !== undefined || ack.reject.length > 0) throw new Error(JSON.stringify(ack));
+    }
+  });
 }
 
 /** A transaction a chunk: its bytes as they are, with nothing looked at. */
-function asOneRow(db: Db, { messages }: Chunks): void {
+function asOneRow(db: Db, messages: readonly Buffer[]): number {
   db.exec("CREATE TABLE bare (stream, seq, message, PRIMARY KEY (stream, seq))");
-  for (const [nth, message] of messages.entries()) {
-    inTransaction(db, () => run(db, "INSERT INTO bare VALUES (?, ?, ?)", 1, nth, message));
-  }
+  return cpuSeconds(() => {
+    for (const [nth, message] of messages.entries()) {
+      inTransaction(db, () => run(db, "INSERT INTO bare VALUES (?, ?, ?)", 1, nth, message));
+    }
+  });
 }
 
 /** A transaction a batch: each record a row, with nothing looked at. */
-function asRows(db: Db, { records }: Chunks): void {
+function asRows(db: Db, { length }: readonly Buffer[]): number {
   db.exec(
     "CREATE TABLE bare (stream, seq, kind, tag, boot, mono, time, value, quality, PRIMARY KEY (stream, seq)) WITHOUT ROWID",
   );
   const insert = "INSERT INTO bare VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
-  const all = records.flat();
-  for (let first = 0; first < all.length; first += BATCH_RECORDS) {
-    inTransaction(db, () => {
-      for (const [index, { kind, tag, mono, value, quality }] of all.slice(first, first + BATCH_RECORDS).entries()) {
-        run(db, insert, 1, first + index, kind, tag, 1, mono, mono, JSON.stringify(value), quality);
+  let [cpu_s, seq] = [0, 1];
+  // Made anew: a million records kept would be gone through at each collection of garbage, at the expense of all three.
+  for (const { records } of chunksOf(length)) {
+    cpu_s += cpuSeconds(() => {
+      for (let first = 0; first < records.length; first += BATCH_RECORDS) {
+        inTransaction(db, () => {
+          for (const { kind, tag, mono, value, quality } of records.slice(first, first + BATCH_RECORDS)) {
+            run(db, insert, 1, seq, kind, tag, 1, mono, mono, JSON.stringify(value), quality);
+            seq += 1;
+          }
+        });
       }
     });
   }
+  return cpu_s;
 }
 
 /** Readings a CPU second, in folders of their own below `folder`. */
 export async function chunkFigures(folder: string, quick: boolean): Promise<Figure[]> {
-  const chunks = chunksOf(quick ? CHUNKS.quick : CHUNKS.full);
-  let nth = 0;
-  const rate = (open: (folder: string) => Db, act: (db: Db, chunks: Chunks) => void) => (): Promise<number> => {
+  const messages: Buffer[] = [];
+  let [readings, nth] = [0, 0];
+  for (const { message, records } of chunksOf(quick ? CHUNKS.quick : CHUNKS.full)) {
+    messages.push(message);
+    readings += records.filter(({ kind }) => kind === "r").length;
+  }
+  const rate = (open: (folder: string) => Db, cpuOf: (db: Db, messages: readonly Buffer[]) => number) => () => {
     const db = open(join(folder, `chunks-${(nth += 1).toString()}`));
-    const cpu_s = cpuSeconds(() => act(db, chunks));
+    const cpu_s = cpuOf(db, messages);
     db.close();
-    return Promise.resolve(chunks.readings / cpu_s);
+    return Promise.resolve(readings / cpu_s);
   };
   const found = await interleaved(ROUNDS, {
     taken: rate(openService, ingested),

@@ -19,6 +19,8 @@ const STATUS = {
   boot: "boot",
   clock: { synced: true, offset_ms: 0 },
   lacks: [],
+  outputs: [],
+  shared: [],
   service: { kind: "up", since: 0, url: "https://service.example", broker_url: null },
   booths: [],
   disabled: [{ booth: "booth-2", serial: null, since: 0, file: "f", line: 1, reason: "wrong", advice: "correct it" }],

@@ -6,7 +6,7 @@ import { batchOf } from "../../src/contract/telemetry.ts";
 import { laidOut } from "../support/golden.ts";
 import { boundBench, EPOCH } from "../simulators/service/service-log.ts";
 import { createServiceTime } from "../../src/acquisition/clock.ts";
-import { virtualClock } from "../support/virtual-clock.ts";
+import { virtualClock } from "../../simulators/virtual/clock.ts";
 
 /** One record of each kind that the first session of a booth doesn't show, each quality among them; by hand, since most are rare. */
 const RARE: readonly Pick<StreamRecord, "kind" | "tag" | "value" | "quality">[] = [

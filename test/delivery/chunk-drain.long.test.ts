@@ -13,7 +13,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { unpackChunk } from "../../src/store/log/chunk.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
 import { fillStore, STREAM } from "../bench/store-filled.ts";
-import { inlineStore } from "../support/inline.ts";
+import { inlineStore } from "../../simulators/virtual/store.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { writerIn } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { createSignal, createSignals, onAbort, type Signal } from "../../src/domain/signal.ts";
-import { virtualClock } from "../support/virtual-clock.ts";
+import { virtualClock } from "../../simulators/virtual/clock.ts";
 
 /** Who has heard its signal, by name. */
 function listening(named: Readonly<Record<string, Signal>>): string[] {

@@ -1,9 +1,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { openEndOf, presentOf } from "../../src/derivation/fold.ts";
-import { summaryOf } from "../../src/reports/summary.ts";
+import { dayStart } from "../../src/domain/time-zone.ts";
+import { durationsToday, summaryOf } from "../../src/reports/summary.ts";
+import { durationByMode } from "../../src/reports/usage.ts";
 import { copyOf, logOf, rightFold } from "../derivation/folds.ts";
 import { steppedWalks } from "../derivation/streams.ts";
+import { foldRecords } from "../support/booth.ts";
+import { readerOf } from "../support/reader.ts";
 import { seedOf } from "../support/seed.ts";
 
 const SEED = seedOf("test/reports/present");
@@ -36,3 +40,22 @@ it("what is shown of a booth is the same by the present part of its state", () =
     { numRuns: 200, seed: SEED },
   );
 });
+
+it("the day so far by mode is what a report over the same window says, from the state alone", () => {
+  fc.assert(
+    fc.property(looks, ({ life, at, later }) => {
+      const records = logOf(life, [11]).slice(0, 1 + (at % 400));
+      const folded = foldRecords(records);
+      const now = folded.state.clock.now + (later % (2 * HOUR));
+      const today = dayStart(folded.state.parameters?.tz ?? "UTC", now);
+      const source = { reader: readerOf(folded), stream: "s", now_ms: now };
+      const { by_mode } = durationByMode(source, { start: today, end: now });
+      expect(withoutZero(durationsToday(folded.state, now))).toEqual(withoutZero(by_mode));
+    }),
+    { numRuns: 200, seed: SEED },
+  );
+});
+
+function withoutZero(by_mode: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(by_mode).filter(([, ms]) => ms > 0));
+}

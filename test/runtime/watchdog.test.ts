@@ -3,7 +3,7 @@ import { createPulse, LOOP_MS } from "../../src/domain/signal.ts";
 import { newServiceState } from "../../src/domain/link-status.ts";
 import { watchdogLoop } from "../../src/runtime/service-manager.ts";
 import type { Notify } from "../../src/domain/machine.ts";
-import { virtualClock } from "../support/virtual-clock.ts";
+import { virtualClock } from "../../simulators/virtual/clock.ts";
 
 const WATCHDOG_MS = 30_000;
 

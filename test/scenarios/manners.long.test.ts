@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { VirtualFault } from "../support/virtual-driver.ts";
+import type { VirtualFault } from "../../simulators/virtual/driver.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { type VirtualSite } from "../support/virtual-site.ts";
 import { play } from "./play.ts";

@@ -1,7 +1,8 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Broken } from "./judge.ts";
-import { ENDS } from "./seed.ts";
+import type { Sent } from "./run.ts";
+import { ENDS, NOTHING } from "./seed.ts";
 import { storyOf } from "./stories.ts";
 import type { Story } from "./story.ts";
 
@@ -10,6 +11,7 @@ export interface SeedResult {
   readonly seed: number;
   readonly hours: number;
   readonly faults: number;
+  readonly sent: Sent;
   readonly broken: readonly Broken[];
   /** The shortest story found that breaks one of the same laws; null: none is broken, or it ended its process. */
   readonly story: Story | null;
@@ -58,5 +60,5 @@ export async function playSeeds({ from, seeds, workers, done }: BatchOptions): P
 
 function endedAt(seed: number, place: string): SeedResult {
   const { hours, faults } = storyOf(seed);
-  return { seed, hours, faults: faults.length, broken: [{ law: ENDS, places: [place] }], story: null };
+  return { seed, hours, faults: faults.length, sent: NOTHING, broken: [{ law: ENDS, places: [place] }], story: null };
 }

@@ -5,8 +5,10 @@ import type { Agent } from "../../src/runtime/agent.ts";
 import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import { endOf } from "../../src/derivation/clock.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
+import { storePath } from "../../src/store/open.ts";
 import { StoreRefusal } from "../../src/store/thread/keeper.ts";
 import { deriveFold } from "../../src/store/facts/fold.ts";
+import { makeOld } from "../support/old-rows.ts";
 import { virtualSite, type Life, type VirtualSite, type VirtualSiteOptions } from "../support/virtual-site.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
 import type { Bug } from "./bugs.ts";
@@ -41,8 +43,8 @@ export interface Box {
   disk: DiskFault | null;
   /** Agents of the next starts call themselves so. */
   version: string;
-  /** Starts, and ends of a process that nobody asked for. */
-  readonly counts: { starts: number; failures: number };
+  /** Starts, ends of a process that nobody asked for, and how often rows were made old. */
+  readonly counts: { starts: number; failures: number; old_stores: number };
   isRunning(): boolean;
   /** Of the agent that runs; null: none does, or it is still starting. */
   status(): AgentStatus | null;
@@ -62,6 +64,8 @@ export interface Box {
   at(moment: Moment, within_ms: number, act: () => void): void;
   /** While no process runs: one bit of the store turns over, `where` of [0, 1) of it. */
   turnBit(where: number): void;
+  /** While no process runs: what is stored is in rows as they were before. */
+  makeOld(): void;
   /** It never starts again. */
   retire(): void;
   close(): void;
@@ -172,7 +176,7 @@ export function openBox(options: BoxOptions): Box {
     folder,
     disk: null,
     version: "0.1.0",
-    counts: { starts: 0, failures: 0 },
+    counts: { starts: 0, failures: 0, old_stores: 0 },
     isRunning: () => state.life !== null,
     agent: () => state.agent,
     status: () => state.agent?.status() ?? null,
@@ -231,6 +235,9 @@ export function openBox(options: BoxOptions): Box {
       state.is_damaged = true;
       flipBit(folder, where);
     },
+    makeOld() {
+      if (existsSync(storePath(folder)) && makeOld(folder) > 0) box.counts.old_stores += 1;
+    },
     retire() {
       state.retired = true;
       if (state.life !== null) end(null);
@@ -281,9 +288,9 @@ function withLedger(parts: AgentSetup, { options, state, site, answered }: Seein
     },
     tail: {
       ...tail,
-      append(entry) {
-        tail.append(entry);
-        options.took({ at: site.clock.truth(), entry });
+      append(entries) {
+        tail.append(entries);
+        for (const entry of entries) options.took({ at: site.clock.truth(), entry });
       },
       committed(stream, take) {
         tail.committed(stream, take);

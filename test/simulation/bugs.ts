@@ -1,3 +1,6 @@
+import { deflateRawSync } from "node:zlib";
+import { chunkMessage, factLines } from "../../src/contract/chunk.ts";
+import { sha256 } from "../../src/contract/hash.ts";
 import type { BoothSetup } from "../../src/acquisition/booth.ts";
 import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import type { LogRecord, Stored } from "../../src/domain/record.ts";
@@ -149,6 +152,8 @@ type HeardAck = Parameters<NonNullable<Bug["hear"]>>[0];
 
 interface Said {
   readonly st?: unknown;
+  readonly s0?: unknown;
+  readonly chunk?: unknown;
   readonly window?: unknown;
   readonly server_time?: unknown;
 }
@@ -202,6 +207,56 @@ function shutWindow(hear: HeardAck): HeardAck {
   };
 }
 
+/** An ack of a chunk is told by stream and first seq alone. */
+function unhashedChunks(): Pick<Bug, "parts" | "hear"> {
+  const hashes = new Map<string, string>();
+  const noting = (session: LinkSession, gateway_id: string): LinkSession => ({
+    ...session,
+    sendChunk(stream, generation, chunk) {
+      const facts = chunk.facts.length === 0 ? Buffer.alloc(0) : deflateRawSync(factLines(chunk.facts));
+      const message = chunkMessage({ gateway_id, generation, stream }, chunk, facts);
+      hashes.set(`${stream} ${chunk.first_seq.toString()}`, sha256(message));
+      return session.sendChunk(stream, generation, chunk);
+    },
+  });
+  return {
+    parts: (parts) => ({
+      ...parts,
+      link: {
+        connect: async (account, signal) => noting(await parts.link.connect(account, signal), account.gateway_id),
+      },
+    }),
+    hear: (hear) => (parts, acking, payload) => {
+      const said = saidIn(payload);
+      const hash = said?.chunk === undefined ? undefined : hashes.get(`${String(said.st)} ${String(said.s0)}`);
+      hear(parts, acking, hash === undefined ? payload : Buffer.from(JSON.stringify({ ...said, chunk: hash })));
+    },
+  };
+}
+
+/** A conflict named of a chunk is held against the batch that goes in its place. */
+function forkingChunks(parts: AgentSetup): AgentSetup {
+  const { link } = parts;
+  const named = new Set<number>();
+  const forking = (session: LinkSession): LinkSession => ({
+    ...session,
+    async sendChunk(stream, generation, chunk) {
+      const outcome = await session.sendChunk(stream, generation, chunk);
+      if (outcome.kind === "conflict") named.add(chunk.from);
+      return outcome;
+    },
+    send(stream, generation, records) {
+      const seq = records.find((record) => named.delete(record.seq))?.seq;
+      if (seq === undefined) return session.send(stream, generation, records);
+      return Promise.resolve({ kind: "conflict", rejected: [], is_proven: true, held_seq: 0, seq });
+    },
+  });
+  return {
+    ...parts,
+    link: { connect: async (account, signal) => forking(await link.connect(account, signal)) },
+  };
+}
+
 /** Those that the simulation must find. */
 export const BUGS: readonly Bug[] = [
   { name: "an ack before the commit is durable", is_sync_late: true },
@@ -218,4 +273,6 @@ export const BUGS: readonly Bug[] = [
   { name: "a server_time taken from an unhashed ack", hear: anyTime },
   { name: "an ack of another stream that settles a batch", hear: anyStream },
   { name: "a window of 0 kept for ever", hear: shutWindow },
+  { name: "an ack of a chunk under another hash", ...unhashedChunks() },
+  { name: "a chunk's conflict that makes the log fork", parts: forkingChunks },
 ];

@@ -1,6 +1,6 @@
 import { parseBatch } from "../../simulators/service/ingest/batch.ts";
 import { rangeHash } from "../../simulators/service/ingest/canonical.ts";
-import type { Told } from "../support/virtual-link.ts";
+import { isChunk, type Told } from "../support/virtual-link.ts";
 import type { Dice } from "../scenarios/random.ts";
 
 /** What comes on down/ack instead of the truth. */
@@ -56,7 +56,7 @@ export function lyingAcks(lie: AckLie, { batch, take, before }: Asked, dice: Dic
   const one = (fields: Fields): readonly string[] => [JSON.stringify(fields)];
   switch (lie) {
     case "hash":
-      return one({ ...said(isTaken), hash: dice.one(["", "0".repeat(64), rangeHash([]), 5, null]) });
+      return one(misnamed(said(isTaken), dice.one(["", "0".repeat(64), rangeHash([]), 5, null])));
     case "first": {
       const ack = said(isTaken);
       return one({ ...ack, s0: dice.one([ack.s0 + 1, ack.s0 - 1, 0, -5, ack.s0 + ack.n, ...ODD]) });
@@ -73,7 +73,7 @@ export function lyingAcks(lie: AckLie, { batch, take, before }: Asked, dice: Dic
     }
     case "unhashed_time": {
       const ack = said(isTaken);
-      return one({ ...ack, hash: "0".repeat(64), server_time: ack.server_time + 20 * MINUTE_MS });
+      return one(misnamed({ ...ack, server_time: ack.server_time + 20 * MINUTE_MS }, "0".repeat(64)));
     }
     case "conflict": {
       const ack = said(isTaken);
@@ -106,7 +106,12 @@ export function lyingAcks(lie: AckLie, { batch, take, before }: Asked, dice: Dic
   }
 }
 
-/** What a service says of a batch that it doesn't take, and claims nothing of. */
+/** Under another hash. */
+function misnamed(ack: object, hash: unknown): Fields {
+  return "chunk" in ack ? { ...ack, chunk: hash } : { ...ack, hash };
+}
+
+/** What a service says of a batch that it doesn't take, and claims nothing of; of a chunk, whose hash would be a claim, of none. */
 function untaken(batch: unknown): Told {
   const { st, s0, k, sent } = batch as {
     readonly st: string;
@@ -114,7 +119,8 @@ function untaken(batch: unknown): Told {
     readonly k: readonly string[];
     readonly sent: number;
   };
-  const none = { hash: rangeHash([]), reject: [], conflict: null, acked_seq: s0 - 1, newest_seq: s0 - 1 };
+  const name = isChunk(batch) ? { chunk: rangeHash([]) } : { hash: rangeHash([]) };
+  const none = { ...name, reject: [], conflict: null, acked_seq: s0 - 1, newest_seq: s0 - 1 };
   return { st, s0, n: k.length, ...none, server_time: sent, window: 4, takes: [] };
 }
 
@@ -133,14 +139,17 @@ function rejecting(ack: Told, { batch, isTaken }: { batch: unknown; isTaken: boo
   const records = "records" in parsed ? parsed.records : [];
   const refused = (seqs: readonly unknown[]): Fields => ({ reject: seqs.map((seq) => ({ seq, reason: "no" })) });
   const own = records.map(({ seq }) => seq);
+  const { s0, k } = batch as { readonly s0: number; readonly k: readonly string[] };
+  // Nothing proves what is refused of a chunk: of its own seqs it would have to be believed.
+  const longer = Math.max(LONG_LIST, k.length + 1);
   return dice.one<() => Fields>([
     // Whole, and with the hash of what is left.
     () => ({ ...ack, ...refused(own), hash: rangeHash([]) }),
     // Of what nobody took the right hash would be an ack that nobody could doubt.
     () => ({ ...ack, ...refused(own.slice(0, 1)), ...(isTaken ? { hash: rangeHash(records.slice(1)) } : {}) }),
     () => ({ ...ack, ...refused(own.slice(0, 2)) }),
-    () => ({ ...ack, ...refused([ack.s0 - 1, ack.s0 - FAR, ack.s0 + ack.n, ack.s0 + ack.n + FAR]) }),
-    () => ({ ...ack, ...refused(Array.from({ length: LONG_LIST }, (_, i) => ack.s0 + i - FAR)) }),
+    () => ({ ...ack, ...refused([s0 - 1, s0 - FAR, s0 + k.length, s0 + k.length + FAR]) }),
+    () => ({ ...ack, ...refused(Array.from({ length: longer }, (_, i) => s0 + i - FAR)) }),
     () => ({ ...ack, ...refused(ODD) }),
     () => ({ ...ack, reject: dice.one(ODD) }),
   ])();

@@ -81,11 +81,11 @@ function watchedStore(store: Store, around: Around): Store {
 function watchedTail(tail: Tail, { life, watch }: Around): Tail {
   return {
     ...tail,
-    append(entry) {
+    append(entries) {
       if (isDead(life)) return;
       watch("append", "before");
       if (isDead(life)) return;
-      tail.append(entry);
+      tail.append(entries);
       watch("append", "after");
     },
   };

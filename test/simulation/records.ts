@@ -1,4 +1,5 @@
 import { type Db, rows } from "../../simulators/service/db.ts";
+import { heldSeqs, recordsOf, type StreamKey } from "../../simulators/service/ingest/records.ts";
 
 /** A record as the service holds it. */
 export interface Held {
@@ -15,14 +16,48 @@ export interface Held {
   readonly received_at: number;
 }
 
-/** Every record of every stream, in order of stream and seq. */
+interface StreamNamed extends StreamKey {
+  readonly stream_id: string;
+}
+
+function streamsOf(db: Db): StreamNamed[] {
+  return rows<StreamNamed>(db, "SELECT id, gateway_id, stream_id FROM streams ORDER BY id");
+}
+
+/** Every record of every stream, in order of stream and seq: rows, and what is in chunks that were kept whole. */
 export function heldRecords(db: Db): readonly Held[] {
-  return rows<Omit<Held, "value"> & { readonly value: string }>(
+  return streamsOf(db).flatMap((stream) => {
+    const receivedAt = arrivals(db, stream);
+    return Array.from(recordsOf(db, stream, {}), ([kind, tag, boot, mono, time, value, quality, seq]): Held => ({
+      ...{ stream: stream.stream_id, seq, kind, tag, boot, mono, time, quality, received_at: receivedAt(seq) },
+      value: JSON.parse(value) as unknown,
+    }));
+  });
+}
+
+/** When a record of the stream came: by itself, or in its chunk. */
+function arrivals(db: Db, { id, gateway_id }: StreamNamed): (seq: number) => number {
+  const ofRow = new Map(
+    rows<{ readonly seq: number; readonly received_at: number }>(
+      db,
+      "SELECT seq, received_at FROM records WHERE gateway_id = ? AND stream_no = ?",
+      ...[gateway_id, id],
+    ).map(({ seq, received_at }) => [seq, received_at]),
+  );
+  const chunks = rows<{ readonly to_seq: number; readonly received_at: number }>(
     db,
-    `SELECT s.stream_id AS stream, r.seq, r.kind, t.name AS tag, b.name AS boot, r.mono, r.time, r.value, r.quality, r.received_at
-     FROM records r JOIN streams s ON s.id = r.stream_no JOIN names t ON t.id = r.tag JOIN names b ON b.id = r.boot
-     ORDER BY r.stream_no, r.seq`,
-  ).map((row) => ({ ...row, value: JSON.parse(row.value) as unknown }));
+    "SELECT to_seq, received_at FROM segments WHERE stream_no = ? ORDER BY to_seq",
+    id,
+  );
+  return (seq) => ofRow.get(seq) ?? chunks.find(({ to_seq }) => to_seq >= seq)?.received_at ?? NaN;
+}
+
+/** How many of the stream's seqs from..to are held. */
+export function countHeld(db: Db, stream: StreamKey, [from, to]: readonly [number, number]): number {
+  return heldSeqs(db, stream).reduce(
+    (sum, [first, last]) => sum + Math.max(0, Math.min(to, last) - Math.max(from, first) + 1),
+    0,
+  );
 }
 
 /** Ranges of a stream that were given up with a word, and of which something is missing. */
@@ -34,14 +69,13 @@ export interface GivenUp {
 }
 
 export function givenUp(db: Db): readonly GivenUp[] {
-  return rows<GivenUp>(
-    db,
-    `SELECT s.stream_id AS stream, g.from_seq AS "from", g.to_seq AS "to", g.reason
-     FROM seq_gaps g JOIN streams s ON s.id = g.stream_no
-     WHERE g.to_seq - g.from_seq + 1 > (
-       SELECT count(*) FROM records r WHERE r.gateway_id = s.gateway_id AND r.stream_no = s.id AND r.seq BETWEEN g.from_seq AND g.to_seq)
-     ORDER BY g.stream_no, g.from_seq`,
-  );
+  return streamsOf(db).flatMap((stream) => {
+    const sql = `SELECT from_seq AS "from", to_seq AS "to", reason FROM seq_gaps WHERE stream_no = ? ORDER BY from_seq`;
+    const gaps = rows<Omit<GivenUp, "stream">>(db, sql, stream.id);
+    return gaps
+      .filter(({ from, to }) => countHeld(db, stream, [from, to]) < to - from + 1)
+      .map((gap) => ({ stream: stream.stream_id, ...gap }));
+  });
 }
 
 /** First seq of each stream that goes on from another one, as one does after a salvage. */

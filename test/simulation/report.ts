@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { SeedResult } from "./batch.ts";
+import type { Sent } from "./run.ts";
 import type { Story } from "./story.ts";
 
 const HOURS_A_DAY = 24;
@@ -11,6 +12,7 @@ export interface SimulationReport {
   /** Whole days. */
   readonly booth_days: number;
   readonly faults: number;
+  readonly sent: Sent;
   /** One entry for each law that a seed broke; the story is as short as it could be made. */
   readonly broken: readonly {
     readonly seed: number;
@@ -26,6 +28,12 @@ export function recordSimulation(results: readonly SeedResult[]): SimulationRepo
     seeds: results.length,
     booth_days: Math.floor(sum(({ hours }) => hours) / HOURS_A_DAY),
     faults: sum(({ faults }) => faults),
+    sent: {
+      chunks: sum(({ sent }) => sent.chunks),
+      batches: sum(({ sent }) => sent.batches),
+      refused_chunks: sum(({ sent }) => sent.refused_chunks),
+      old_stores: sum(({ sent }) => sent.old_stores),
+    },
     broken: results.flatMap(({ seed, story, broken }) =>
       broken.map(({ law, places }) => ({ seed, law, places, story })),
     ),

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { findProfile } from "../../src/config/profile.ts";
-import { rows } from "../../simulators/service/db.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
@@ -15,7 +14,7 @@ import { modePolls, unsureSpans } from "./seen.ts";
 import { scenarioOf } from "./stories.ts";
 import type { Story } from "./story.ts";
 import { heal, strike, type Stage } from "./troubles.ts";
-import { goodUplink } from "./uplink.ts";
+import { type Came, goodUplink } from "./uplink.ts";
 import { lookAt, type Watching } from "./watch.ts";
 
 const MINUTE_MS = 60_000;
@@ -35,10 +34,16 @@ export interface RunOptions {
   readonly trace?: (at: number, text: string) => void;
 }
 
+/** What came at the service, and how many stores it was of that an older agent had left. */
+export interface Sent extends Came {
+  readonly old_stores: number;
+}
+
 /** A story that was played, whatever came of it. */
 export interface Played {
   readonly outcome: Outcome;
   readonly ledger: Ledger;
+  readonly sent: Sent;
   /** Of all log lines and of the service's records. */
   readonly hash: string;
   readonly boxes: readonly Box[];
@@ -52,7 +57,7 @@ export interface Played {
 export async function play(story: Story, { bug = null, trace = () => undefined }: RunOptions = {}): Promise<Played> {
   const profile = findProfile(story.profile);
   const ledger = openLedger();
-  const uplink = goodUplink();
+  const uplink = goodUplink(story.is_without_chunks === true ? [] : ["chunk/1"]);
   const random = seededRandom(story.seed + 2_000_003);
   const boxes: Box[] = [];
   const say = (text: string): void => trace(clock.truth(), text);
@@ -76,6 +81,7 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
         ...(story.budget_bytes === null
           ? {}
           : { budget: { max_bytes: story.budget_bytes, max_age_ms: 30 * 24 * HOUR_MS } }),
+        ...(story.chunks ? { sizes: story.chunks, least_backlog: story.chunks.least_backlog } : {}),
         unnamed: beside !== null || story.serial_at_ms !== null,
         ...(beside === null ? {} : { beside }),
       },
@@ -85,6 +91,7 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   boxes.push(first);
   const { site } = first;
   const { clock } = site;
+  site.service.way.takes = uplink.takes;
   const swaps: Swap[] = [];
   const stage: Stage = {
     box: () => boxes.at(-1) ?? first,
@@ -153,8 +160,10 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     }),
   };
   const lines = boxes.flatMap((box) => box.site.lines);
+  const old_stores = boxes.reduce((sum, box) => sum + box.counts.old_stores, 0);
   return {
     outcome,
+    sent: { ...uplink.came, old_stores },
     ledger,
     swaps,
     hash: hashOf(lines, outcome),
@@ -196,7 +205,6 @@ function enterSerial(stage: Stage, after_ms: number): void {
 function hashOf(lines: readonly string[], { service }: Outcome): string {
   const hash = createHash("sha256");
   for (const line of lines) hash.update(`${line}\n`);
-  for (const record of rows<object>(service.db, "SELECT * FROM records ORDER BY gateway_id, stream_no, seq"))
-    hash.update(JSON.stringify(record));
+  for (const record of heldRecords(service.db)) hash.update(JSON.stringify(record));
   return hash.digest("hex");
 }

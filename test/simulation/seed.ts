@@ -1,5 +1,5 @@
 import { judge, type Broken } from "./judge.ts";
-import { play, type RunOptions } from "./run.ts";
+import { play, type RunOptions, type Sent } from "./run.ts";
 import type { Story } from "./story.ts";
 
 /** The law that whatever nobody foresaw breaks. */
@@ -11,7 +11,10 @@ export interface Verdict {
   readonly hash: string;
   /** Faults that struck. */
   readonly faults: number;
+  readonly sent: Sent;
 }
+
+export const NOTHING: Sent = { chunks: 0, batches: 0, refused_chunks: 0, old_stores: 0 };
 
 /** Plays a story and holds it against the laws. What nobody foresaw is a broken law too. */
 export async function verdictOf(story: Story, options: RunOptions = {}): Promise<Verdict> {
@@ -19,12 +22,12 @@ export async function verdictOf(story: Story, options: RunOptions = {}): Promise
   try {
     const played = await play(story, options);
     try {
-      return { broken: judge(played), hash: played.hash, faults };
+      return { broken: judge(played), hash: played.hash, faults, sent: played.sent };
     } finally {
       played.close();
     }
   } catch (error) {
     const places = [error instanceof Error ? (error.stack ?? error.message) : String(error)];
-    return { broken: [{ law: ENDS, places }], hash: "", faults };
+    return { broken: [{ law: ENDS, places }], hash: "", faults, sent: NOTHING };
   }
 }

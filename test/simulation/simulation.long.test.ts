@@ -2,9 +2,10 @@ import { expect, it } from "vitest";
 import { verdictOf } from "./seed.ts";
 import { shrunk } from "./shrink.ts";
 import { storyOf } from "./stories.ts";
-import { LIES } from "./story.ts";
+import { CHUNK_TROUBLES, type Fault, LIES, type Story } from "./story.ts";
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 it("the same seed gives the same story and the same trace, to the last log line and record", async () => {
   const story = { ...storyOf(7), hours: 6 };
@@ -32,6 +33,40 @@ it("every lie, and a PLC that loses each share of its answers, is told by some o
   const shares = new Set(faults.flatMap((fault) => (fault.kind === "lossy" ? [fault.share] : [])));
   expect([...lies].sort()).toEqual([...LIES].sort());
   expect([...shares].sort((a, b) => a - b)).toEqual([0.01, 0.05, 0.1, 0.2]);
+});
+
+it("every trouble with chunks, an old store, and a service that takes none are told by some of the first hundred seeds", () => {
+  const stories = Array.from({ length: 100 }, (_, i) => storyOf(i + 1));
+  const faults = stories.flatMap((story) => story.faults);
+  const troubles = new Set(faults.flatMap((fault) => (fault.kind === "chunks" ? [fault.how] : [])));
+  expect([...troubles].sort()).toEqual([...CHUNK_TROUBLES].sort());
+  expect(faults.filter(({ kind }) => kind === "old_store").length).toBeGreaterThanOrEqual(5);
+  expect(stories.filter(({ is_without_chunks }) => is_without_chunks === true).length).toBeGreaterThanOrEqual(3);
+  expect(stories.filter(({ chunks }) => chunks === null).length).toBeGreaterThanOrEqual(3);
+});
+
+it("what waited goes in chunks, from rows of before and after a conflict in batches, and all of it arrives", async () => {
+  const down = (hour: number, hours: number): Fault => ({
+    ...{ at_ms: hour * HOUR_MS, kind: "service_down" },
+    for_ms: hours * HOUR_MS,
+  });
+  const story: Story = {
+    ...{ ...storyOf(8), hours: 10, told_hours: 10, serial_at_ms: null, is_without_chunks: false },
+    chunks: { closed_records: 60, least_chunk_records: 15, least_backlog: 60 },
+    faults: [
+      down(1, 2),
+      { at_ms: 2.5 * HOUR_MS, kind: "old_store", for_ms: 5_000 },
+      down(4, 2),
+      { at_ms: 6 * HOUR_MS - MINUTE_MS, kind: "chunks", how: "conflict", for_ms: 10 * MINUTE_MS },
+      down(8, 1),
+    ],
+  };
+  const { broken, sent } = await verdictOf(story);
+  expect(broken).toEqual([]);
+  expect(sent.old_stores).toBe(1);
+  expect(sent.refused_chunks).toBeGreaterThan(0);
+  expect(sent.chunks).toBeGreaterThan(sent.refused_chunks);
+  expect(sent.batches).toBeGreaterThan(50);
 });
 
 it("a broken story is told with no more faults than it takes", async () => {

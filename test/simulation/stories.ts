@@ -2,7 +2,17 @@ import { FILTER_TYPES, type FilterType } from "../../src/domain/booth.ts";
 import { diceOf, randomScenario, type Dice } from "../scenarios/random.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import type { Scenario, Step } from "../../simulators/plc/model/scenario.ts";
-import { LIES, PORTS, type Fault, type FaultKind, type Moment, type Story, type WallAtBoot } from "./story.ts";
+import {
+  CHUNK_TROUBLES,
+  type Fault,
+  type FaultKind,
+  LIES,
+  type Moment,
+  PORTS,
+  type Story,
+  type StoryChunks,
+  type WallAtBoot,
+} from "./story.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -22,6 +32,9 @@ export function storyOf(seed: number): Story {
     const fault = faultOf(dice, hours * HOUR_MS);
     if (!is_small || !NOT_WITH_SMALL_STORE.includes(fault.kind)) faults.push(fault);
   }
+  const told = diceOf(seededRandom(seed + CHUNKS_APART));
+  if (!is_small && told.chance(0.15)) faults.push(...oldStoreOf(told, hours));
+  for (const outage of faults.filter(isOutage)) faults.push(...chunkTroubleOf(told, outage, hours));
   const serial_at_ms = dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null;
   return {
     seed,
@@ -34,9 +47,47 @@ export function storyOf(seed: number): Story {
     poll_ms: dice.chance(0.01) ? 1_000 : dice.one([5_000, 10_000, 10_000, 10_000]),
     commit_interval_ms: dice.chance(0.03) ? 60_000 : dice.one([300_000, 600_000, 900_000]),
     budget_bytes: is_small ? SMALL_BYTES : null,
+    chunks: told.chance(0.1) ? null : chunksOf(told),
+    is_without_chunks: told.chance(0.1),
     serial_at_ms,
     faults: [...faults, ...firstContact(dice, serial_at_ms)].sort((a, b) => a.at_ms - b.at_ms),
   };
+}
+
+/** Chunks are drawn apart from the rest. */
+const CHUNKS_APART = 4_000_003;
+
+/** What half an hour without the service leaves. */
+const LEAST_BACKLOG = 60;
+
+/** A commit of 5 to 15 min has some 30 to 130 records. */
+function chunksOf(dice: Dice): StoryChunks {
+  const closed_records = dice.one([60, 60, 120, 250]);
+  return { closed_records, least_chunk_records: Math.floor(closed_records / 4), least_backlog: LEAST_BACKLOG };
+}
+
+/** Hours without the service, in the midst of which the store of before meets today's agent. */
+function oldStoreOf(dice: Dice, hours: number): readonly Fault[] {
+  const at_ms = Math.floor(dice.between(2, hours - 8) * HOUR_MS);
+  const for_ms = minutes(dice, 120, 360);
+  const old = { at_ms: at_ms + Math.floor(for_ms * dice.between(0.3, 0.95)), for_ms: seconds(dice, 1, 8) };
+  return [
+    { at_ms, kind: "service_down", for_ms },
+    { ...old, kind: "old_store" },
+  ];
+}
+
+type Outage = Extract<Fault, { kind: "service_down" }>;
+
+function isOutage(fault: Fault): fault is Outage {
+  return fault.kind === "service_down";
+}
+
+/** Where chunks go: once what waited is sent. */
+function chunkTroubleOf(dice: Dice, { at_ms, for_ms }: Outage, hours: number): readonly Fault[] {
+  const begin = at_ms + for_ms - MINUTE_MS;
+  if (begin >= hours * HOUR_MS - 30 * MINUTE_MS || !dice.chance(0.6)) return [];
+  return [{ at_ms: begin, kind: "chunks", how: dice.one(CHUNK_TROUBLES), for_ms: minutes(dice, 2, 40) }];
 }
 
 /** A second press soon after the first can fall between two polls of a minute: filters are changed as faults, where it shows. */

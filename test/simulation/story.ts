@@ -1,4 +1,5 @@
 import type { FilterType } from "../../src/domain/booth.ts";
+import type { RowSizes } from "../../src/domain/storage.ts";
 import { HTTP_LIES } from "./http-lies.ts";
 import { ACK_LIES } from "./lies.ts";
 import { ORDER_LIES } from "./order-lies.ts";
@@ -62,6 +63,10 @@ export type FaultKind =
       readonly salt: number;
       readonly for_ms: number;
     }
+  /** What becomes of chunks meanwhile; batches go through. */
+  | { readonly kind: "chunks"; readonly how: ChunkTrouble; readonly for_ms: number }
+  /** An agent from before rows were chunks has run so far: its store is found by today's. */
+  | { readonly kind: "old_store"; readonly for_ms: number }
   /** The broker throws the session away. */
   | { readonly kind: "session_lost" }
   | { readonly kind: "clock_step"; readonly step_ms: number }
@@ -77,6 +82,19 @@ export type FaultKind =
       readonly filter: FilterType;
       readonly ago_ms: number;
     };
+
+/**
+ * The service says that it takes none; refuses each; names a conflict at its begin, where there is none; says nothing, having stored
+ * it or not; acks it under another's hash, and stores nothing.
+ */
+export const CHUNK_TROUBLES = ["not_taken", "refused", "conflict", "silent", "other_hash"] as const;
+export type ChunkTrouble = (typeof CHUNK_TROUBLES)[number];
+
+/** How much goes together, so that a day's records make chunks. */
+export interface StoryChunks extends RowSizes {
+  /** So many waiting records go in a lane of their own. */
+  readonly least_backlog: number;
+}
 
 /** A whole story, as plain data: leaving a fault out, or fewer hours, gives another story that can be played. */
 export interface Story {
@@ -94,6 +112,10 @@ export interface Story {
   readonly commit_interval_ms: number;
   /** What the store may take; null: the usual. */
   readonly budget_bytes: number | null;
+  /** null, absent: as the agent has it. */
+  readonly chunks?: StoryChunks | null;
+  /** The service takes no chunks, as one that knows nothing of them. */
+  readonly is_without_chunks?: boolean;
   /** Nobody has told the box its serial number before this, ms after the start; null: it stands in its configuration. */
   readonly serial_at_ms: number | null;
   readonly faults: readonly Fault[];

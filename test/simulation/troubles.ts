@@ -2,10 +2,10 @@ import type { FilterType } from "../../src/domain/booth.ts";
 import { rows } from "../../simulators/service/db.ts";
 import { diceOf } from "../scenarios/random.ts";
 import { seededRandom } from "../support/seeded-random.ts";
-import type { VirtualClock } from "../support/virtual-clock.ts";
+import type { VirtualClock } from "../../simulators/virtual/clock.ts";
 import type { Box } from "./box.ts";
 import { lyingOrders, ORDER_LIES } from "./order-lies.ts";
-import type { Fault, Moment, WallAtBoot } from "./story.ts";
+import type { ChunkTrouble, Fault, Moment, WallAtBoot } from "./story.ts";
 import type { Lying, Uplink } from "./uplink.ts";
 
 /** What faults are done to. */
@@ -29,7 +29,15 @@ const USUAL_LATENCY_MS = 20;
 const BETWEEN_BUTTONS_MS = 4_000;
 
 /** Those that the way to the service has to get over. */
-const ON_THE_WAY: readonly Fault["kind"][] = ["service_down", "latency", "http", "lying", "lost_acks", "session_lost"];
+const ON_THE_WAY: readonly Fault["kind"][] = [
+  "service_down",
+  "latency",
+  "http",
+  "lying",
+  "chunks",
+  "lost_acks",
+  "session_lost",
+];
 
 /** Lets a fault happen now. What has a length is ended by itself. */
 export function strike(stage: Stage, fault: Fault): void {
@@ -72,6 +80,8 @@ function upset(stage: Stage, fault: Fault): Undo {
     case "disk":
       box.disk = fault.how;
       return () => (box.disk = null);
+    case "chunks":
+      return troubleChunks(stage, fault.how);
     case "lost_acks":
       service.way.lose_acks += fault.count;
       return null;
@@ -100,6 +110,17 @@ function upset(stage: Stage, fault: Fault): Undo {
       end(box, fault);
       return null;
   }
+}
+
+function troubleChunks(stage: Stage, how: ChunkTrouble): Undo {
+  const { uplink } = stage;
+  const { way } = stage.box().site.service;
+  if (how !== "not_taken") {
+    uplink.chunks = how;
+    return () => (uplink.chunks = null);
+  }
+  way.takes = [];
+  return () => (way.takes = uplink.takes);
 }
 
 function lie(stage: Stage, { lie: told, times, salt }: Extract<Fault, { kind: "lying" }>): Undo {
@@ -150,8 +171,10 @@ function upsetPlc(stage: Stage, fault: PlcFault): Undo {
   }
 }
 
+type EndingFault = Extract<Fault, { kind: "kill" | "restart" | "power_cut" | "reboot" | "bad_bit" | "old_store" }>;
+
 /** The agent's process ends, and its box with it or not. */
-function end(box: Box, fault: Extract<Fault, { kind: "kill" | "restart" | "power_cut" | "reboot" | "bad_bit" }>): void {
+function end(box: Box, fault: EndingFault): void {
   const { clock } = box.site;
   const { for_ms } = fault;
   switch (fault.kind) {
@@ -167,6 +190,10 @@ function end(box: Box, fault: Extract<Fault, { kind: "kill" | "restart" | "power
       break;
     case "reboot":
       void box.restart(for_ms, () => box.cutPower(for_ms, () => boot(clock, fault)));
+      break;
+    case "old_store":
+      box.version = `0.1.${(box.counts.starts + 1).toString()}`;
+      void box.restart(for_ms, () => box.makeOld());
       break;
     case "bad_bit":
       if (fault.is_killed) {
@@ -227,8 +254,8 @@ export function heal(stage: Stage): void {
   const box = stage.box();
   const { clock, plc, booth, service } = box.site;
   Object.assign(plc, { fault: null, bad_tags: [], losses: null });
-  Object.assign(service.way, { down: false, lose_acks: 0, latency_ms: USUAL_LATENCY_MS });
-  Object.assign(stage.uplink, { http: null, doubled: 0 });
+  Object.assign(service.way, { down: false, lose_acks: 0, latency_ms: USUAL_LATENCY_MS, takes: stage.uplink.takes });
+  Object.assign(stage.uplink, { http: null, doubled: 0, chunks: null });
   stage.uplink.lying.clear();
   box.disk = null;
   const state = booth.stateAt(clock.truth());

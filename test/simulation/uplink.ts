@@ -1,11 +1,11 @@
 import type { HttpAnswer, HttpClient } from "../../src/delivery/http/client.ts";
 import { ServiceLinkError } from "../../src/domain/link-error.ts";
 import type { Dice } from "../scenarios/random.ts";
-import type { ServiceWay } from "../support/virtual-link.ts";
+import { isChunk, type SaidChunk, type ServiceWay, type Told } from "../support/virtual-link.ts";
 import { truthfully } from "../support/virtual-service.ts";
 import { HTTP_LIES, lyingAnswer } from "./http-lies.ts";
 import { ACK_LIES, lyingAcks } from "./lies.ts";
-import type { Lie } from "./story.ts";
+import type { ChunkTrouble, Lie } from "./story.ts";
 import type { Clock } from "../../src/domain/machine.ts";
 import type { BatchOutcome, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
 
@@ -15,6 +15,12 @@ export interface Uplink {
   http: 401 | 403 | 429 | 500 | 503 | "cut" | null;
   /** What is said instead of the truth, in the order in which it began. */
   readonly lying: Set<Lying>;
+  /** What the service says that it takes, unless a fault has it otherwise. */
+  readonly takes: readonly string[];
+  /** What becomes of chunks; null: the service takes them. */
+  chunks: Exclude<ChunkTrouble, "not_taken"> | null;
+  /** What has come so far, and of the chunks how many the service, or who stands for it, didn't take as a whole. */
+  readonly came: Came;
   /** So many batches are delivered twice. */
   doubled: number;
   /** How often so far the way changed for the worse or the better: faults, their ends, sessions thrown away. */
@@ -23,6 +29,12 @@ export interface Uplink {
   closings: number;
   /** Ends each session that stands. */
   readonly ends: Set<() => void>;
+}
+
+export interface Came {
+  chunks: number;
+  batches: number;
+  refused_chunks: number;
 }
 
 /** A lie that is told for a while. */
@@ -51,17 +63,66 @@ const MOST_BEFORE = 20;
 /** What comes on down/ack. */
 export function faultyAnswers(uplink: Uplink): ServiceWay["answers"] {
   const before: string[] = [];
-  return (batch, take) => {
+  const { came } = uplink;
+  const answerOf = (batch: unknown, take: () => Told): readonly string[] => {
     const lying = lyingIn(uplink, ACK_LIES);
-    const said = lying === null ? truthfully(batch, take) : lyingAcks(lying.lie, { batch, take, before }, lying.dice);
+    return lying === null ? truthfully(batch, take) : lyingAcks(lying.lie, { batch, take, before }, lying.dice);
+  };
+  return (batch, take) => {
+    const isOfChunk = isChunk(batch);
+    came[isOfChunk ? "chunks" : "batches"] += 1;
+    const { chunks: how } = uplink;
+    const isTroubled = isOfChunk && how !== null;
+    if (isTroubled) came.refused_chunks += 1;
+    const said = isTroubled
+      ? chunkAnswers(how, batch, { take, isTaken: came.chunks % 2 === 0, takes: uplink.takes })
+      : answerOf(batch, take);
     before.push(...said);
     before.splice(0, before.length - MOST_BEFORE);
     return said;
   };
 }
 
-export function goodUplink(): Uplink {
-  return { http: null, lying: new Set(), doubled: 0, upsets: 0, closings: 0, ends: new Set() };
+interface Troubled {
+  readonly take: () => Told;
+  readonly isTaken: boolean;
+  readonly takes: readonly string[];
+}
+
+/** What is said of a chunk that the service doesn't take, or takes without a word. */
+function chunkAnswers(
+  how: Exclude<ChunkTrouble, "not_taken">,
+  { st, s0, first, k, chunk, sent }: SaidChunk,
+  { take, isTaken, takes }: Troubled,
+): readonly string[] {
+  const ack = { st, s0: first, n: k.length, chunk, reject: [], conflict: null, acked_seq: s0 - 1, newest_seq: s0 - 1 };
+  const told = { ...ack, server_time: sent, window: 4, takes };
+  switch (how) {
+    case "refused":
+      return [JSON.stringify({ ...told, n: 0, error: "malformed: facts" })];
+    case "conflict":
+      return [JSON.stringify({ ...told, conflict: s0 })];
+    case "silent":
+      if (isTaken) take();
+      return [];
+    case "other_hash":
+      return [JSON.stringify({ ...told, chunk: "0".repeat(64) })];
+  }
+}
+
+export function goodUplink(takes: readonly string[] = ["chunk/1"]): Uplink {
+  const came = { chunks: 0, batches: 0, refused_chunks: 0 };
+  return {
+    takes,
+    http: null,
+    lying: new Set(),
+    chunks: null,
+    came,
+    doubled: 0,
+    upsets: 0,
+    closings: 0,
+    ends: new Set(),
+  };
 }
 
 /** A batch comes again after so long, as from a broker that wasn't sure. */

@@ -7,6 +7,7 @@ import type { claimBody } from "../../src/contract/provisioning.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 import type { DiskFault } from "./disk.ts";
 import { afterOffer, NEW_SESSION } from "./laws/lanes.ts";
+import { countHeld } from "./records.ts";
 import { untrueStatus, type Weather } from "./laws/status.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Uplink } from "./uplink.ts";
@@ -144,20 +145,12 @@ function plcOf({ site: { clock, booth, plc } }: Looked): Weather["plc"] {
 
 /** Of the stream that reaches furthest. */
 function lackingUpTo({ site: { service } }: Looked, acked_seq: number): number {
-  const [furthest] = rows<{ id: number; gateway: string; seq: number }>(
+  const [furthest] = rows<{ id: number; gateway_id: string; seq: number }>(
     service.db,
-    "SELECT id, gateway_id AS gateway, acked_seq AS seq FROM streams ORDER BY acked_seq DESC LIMIT 1",
+    "SELECT id, gateway_id, acked_seq AS seq FROM streams ORDER BY acked_seq DESC LIMIT 1",
   );
   if (furthest === undefined || acked_seq <= furthest.seq) return 0;
-  const [beyond] = rows<{ records: number }>(
-    service.db,
-    "SELECT count(*) AS records FROM records WHERE gateway_id = ? AND stream_no = ? AND seq BETWEEN ? AND ?",
-    furthest.gateway,
-    furthest.id,
-    furthest.seq + 1,
-    acked_seq,
-  );
-  return acked_seq - furthest.seq - (beyond?.records ?? 0);
+  return acked_seq - furthest.seq - countHeld(service.db, furthest, [furthest.seq + 1, acked_seq]);
 }
 
 function pendingOf({ takes, durable }: Ledger): number {

@@ -10,8 +10,8 @@ process.on("message", (seed: number) => {
 
 async function resultOf(seed: number): Promise<SeedResult> {
   const story = storyOf(seed);
-  const { broken, faults } = await verdictOf(story);
-  const done = { seed, hours: story.hours, faults, broken };
+  const { broken, faults, sent } = await verdictOf(story);
+  const done = { seed, hours: story.hours, faults, sent, broken };
   if (broken.length === 0) return { ...done, story: null };
   const laws = new Set(broken.map(({ law }) => law));
   const short = await shrunk(story, async (shorter) =>

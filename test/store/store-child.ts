@@ -48,7 +48,7 @@ function deliver(): void {
 function turn(): void {
   const entries = Array.from({ length: GROUP }, () => {
     const entry = entryOf(stream, ++take);
-    tail.append(entry);
+    tail.append([entry]);
     writeSync(STDOUT, `t ${take}\n`);
     return entry;
   });

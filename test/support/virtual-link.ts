@@ -159,15 +159,38 @@ function senders(parts: LinkParts, line: Line, gateway_id: string): Pick<LinkSes
       const facts = chunk.facts.length === 0 ? Buffer.alloc(0) : deflateRawSync(factLines(chunk.facts));
       const message = chunkMessage({ gateway_id, generation, stream }, chunk, facts);
       const k = Array.from({ length: chunk.to - chunk.from + 1 }, () => "r");
-      const said = { st: stream, s0: chunk.first_seq, k, sent: clock.wall() };
+      const hash = sha256(message);
+      const said: SaidChunk = {
+        st: stream,
+        s0: chunk.from,
+        first: chunk.first_seq,
+        k,
+        chunk: hash,
+        sent: clock.wall(),
+      };
       const take = (): ChunkAck => {
         came.push(message);
         return ingestChunk(db, offered(), message);
       };
-      const sent = { ...chunk, stream, hash: sha256(message) };
+      const sent = { ...chunk, stream, hash };
       return offer({ said, take }, (ack) => chunkOutcomeOf(ack, sent));
     },
   };
+}
+
+/** What a chunk says of itself, as far as a batch does too: `s0` is the first seq of its range, `first` that of its body. */
+export interface SaidChunk {
+  readonly st: string;
+  readonly s0: number;
+  readonly first: number;
+  readonly k: readonly string[];
+  /** Hash of its message. */
+  readonly chunk: string;
+  readonly sent: number;
+}
+
+export function isChunk(said: unknown): said is SaidChunk {
+  return typeof said === "object" && said !== null && "chunk" in said;
 }
 
 /** A batch, or what a chunk is as one, and how the service takes it. */

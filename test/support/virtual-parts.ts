@@ -5,7 +5,7 @@ import type { Clock, Logger } from "../../src/domain/machine.ts";
 import type { Tail } from "../../src/acquisition/port.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
 import { sleepBy } from "../../src/domain/signal.ts";
-import type { VirtualClock } from "./virtual-clock.ts";
+import type { VirtualClock } from "../../simulators/virtual/clock.ts";
 import { figuresMaker, figuresOf, type OwnFigures } from "../../src/api/report-thread.ts";
 import { deriveFold } from "../../src/store/facts/fold.ts";
 import { openReader } from "../../src/store/reader.ts";
@@ -35,8 +35,8 @@ export function memoryTail(leftover: readonly TakenEntry[], save: (left: readonl
   let pending = [...left];
   return {
     leftover: () => left,
-    append(entry) {
-      pending.push(entry);
+    append(entries) {
+      pending.push(...entries);
       save(pending);
     },
     committed(stream, take) {

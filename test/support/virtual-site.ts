@@ -15,19 +15,19 @@ import type { Clock, Notify } from "../../src/domain/machine.ts";
 import type { Driver, PlcPasswords } from "../../src/acquisition/port.ts";
 import type { ServiceLink } from "../../src/delivery/port.ts";
 import type { ServiceTime } from "../../src/domain/service-time.ts";
-import type { StoreBudget } from "../../src/domain/storage.ts";
+import type { RowSizes, StoreBudget } from "../../src/domain/storage.ts";
 import { deriveFold } from "../../src/store/facts/fold.ts";
 import type { Fold } from "../../src/store/facts/fold.ts";
 import { openIdentity } from "../../src/store/identity/identity.ts";
-import { inlineIdentity, inlineStore } from "./inline.ts";
+import { inlineIdentity, inlineStore } from "../../simulators/virtual/store.ts";
 import { keepStore, StoreRefusal, type KeptStore } from "../../src/store/thread/keeper.ts";
 import { boothFor } from "../../simulators/plc/start.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
-import { virtualDriver, virtualLink, type VirtualLink } from "./virtual-driver.ts";
+import { virtualDriver, virtualLink, type VirtualLink } from "../../simulators/virtual/driver.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import { seededRandom } from "./seeded-random.ts";
-import { virtualClock, type VirtualClock } from "./virtual-clock.ts";
+import { virtualClock, type VirtualClock } from "../../simulators/virtual/clock.ts";
 import { ownFigures, collectingLogger, memoryTail, mortalClock, nowAndThen } from "./virtual-parts.ts";
 import { PROVISION_KEY, SERIAL, virtualService, type Facility, type VirtualService } from "./virtual-service.ts";
 
@@ -57,6 +57,10 @@ export interface VirtualSiteOptions {
   readonly broker_url?: string;
   /** Records of the backlog a second at most. */
   readonly backlog_rate?: number;
+  /** So many waiting records go in a lane of their own; default: the agent's own. */
+  readonly least_backlog?: number;
+  /** Of the store's rows; default: the store's own. */
+  readonly sizes?: RowSizes;
   /** The gateway stands beside that site's one: same clock, same booth, same service; its own PLC link and disk. */
   readonly beside?: VirtualSite;
   /** Default 10 s, as the agent's own. A longer one plays days faster. */
@@ -163,6 +167,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       ballast_bytes: 0,
       fold: options.fold ?? deriveFold,
       ...(options.budget === undefined ? {} : { budget: options.budget }),
+      ...(options.sizes === undefined ? {} : { sizes: options.sizes }),
       uuid: () => random.uuid(),
       now: () => clock.mono(),
       wall: () => clock.wall(),
@@ -195,6 +200,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       heartbeat_interval_ms: options.heartbeat_interval_ms ?? 60_000,
       broker_url: options.broker_url ?? null,
       backlog_rate: options.backlog_rate ?? null,
+      least_backlog: options.least_backlog,
       config_refused: options.config_refused ?? null,
       summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
       figures: (booth, day, status) => ownFigures(options.folder, booth, day, status),

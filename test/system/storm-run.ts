@@ -25,6 +25,8 @@ export interface StormRun {
   readonly pause_ms: number;
   readonly cut_chance: number;
   readonly within_ms: number;
+  /** How many chunks come at least: it depends on how long a session lives. Absent: there may be none. */
+  readonly least_chunks?: number;
 }
 
 interface StreamEnd {
@@ -156,6 +158,7 @@ export async function rideStorm(name: string, run: StormRun): Promise<void> {
   recordFault({ row: 35, fault: name, injected, lost, doubled, wrong, passed: lost + doubled + wrong === 0 });
   expect({ lost, doubled, holes }).toEqual({ lost: 0, doubled: 0, holes: 0 });
   expect(order).toBeLessThanOrEqual(RUNS);
+  expect(site.chunks()).toBeGreaterThanOrEqual(run.least_chunks ?? 0);
   expect(counted.records).toBeGreaterThan(run.records * 0.8);
   // The older copy made the log go on under another name.
   expect(counted.streams).toBeGreaterThan(1);

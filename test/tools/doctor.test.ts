@@ -227,6 +227,8 @@ describe("the agent's own word", () => {
     disabled: [
       { booth: "booth-2", serial: null, since: NOW, file: "f", line: 1, reason: "wrong", advice: "correct it" },
     ],
+    outputs: [],
+    shared: [],
     certificates: [
       { link: "opcua", server: null, expires: NOW + DAY, state: "ends_soon", advice: "renew" },
       { link: "opcua", server: "plc", expires: NOW - DAY, state: "expired", advice: "renew that" },

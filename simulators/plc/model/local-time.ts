@@ -46,6 +46,11 @@ export function addDays(date: LocalDate, days: number): LocalDate {
   return { year: moved.getUTCFullYear(), month: moved.getUTCMonth() + 1, day: moved.getUTCDate() };
 }
 
+/** 0: Sunday. */
+export function weekdayOf({ year, month, day }: LocalDate): number {
+  return new Date(Date.UTC(year, month - 1, day)).getUTCDay();
+}
+
 /** The instant of "HH:MM" (or "HH:MM:SS") on that day; of a wall time that exists twice or never, a neighbouring one. */
 export function instantOf(tz: string, date: LocalDate, time: string): number {
   const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);

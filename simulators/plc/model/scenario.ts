@@ -34,6 +34,8 @@ export interface Scenario {
   /** once: beats in minutes after the start. daily: beats in local time, every day from the start's day on. */
   readonly repeat: "once" | "daily";
   readonly beats: readonly Beat[];
+  /** Beats instead of the daily ones, by day of the week (0: Sunday). */
+  readonly on_weekday?: Readonly<Record<number, readonly Beat[]>>;
   /** Further beats on the nth day of a daily story (0: the start's day), in local time. */
   readonly on_day?: Readonly<Record<number, readonly Beat[]>>;
   readonly routines?: readonly Routine[];

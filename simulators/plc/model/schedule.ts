@@ -1,6 +1,6 @@
 import { type Action, type TimedAction, USUAL_MODE_SETS } from "./types.ts";
 import { type Beat, RAMP_MINUTES, type Scenario, type Step } from "./scenario.ts";
-import { addDays, instantOf, localDate } from "./local-time.ts";
+import { addDays, instantOf, localDate, weekdayOf } from "./local-time.ts";
 import { uniform } from "./random.ts";
 
 const MINUTE_MS = 60_000;
@@ -80,7 +80,8 @@ export function* scheduleOf(scenario: Scenario, seed: number, start: number): Ge
     const date = addDays(first, day);
     const instant = (at: string | number): number => instantOf(scenario.tz, date, String(at));
     const due = (scenario.routines ?? []).filter((r) => day >= r.first_day && (day - r.first_day) % r.every_days === 0);
-    const beats = [...scenario.beats, ...(scenario.on_day?.[day] ?? []), ...due.flatMap((routine) => routine.beats)];
+    const usual = scenario.on_weekday?.[weekdayOf(date)] ?? scenario.beats;
+    const beats = [...usual, ...(scenario.on_day?.[day] ?? []), ...due.flatMap((routine) => routine.beats)];
     for (const timed of playBeats(beats, seed, { key: String(day), instant })) {
       if (timed.at < last) throw new Error(`scenario ${scenario.name}: day ${day} begins before the day before ends`);
       last = timed.at;

@@ -1,5 +1,6 @@
 import { badManners } from "./bad-manners.ts";
 import { busyDay } from "./busy-day.ts";
+import { busyWeeks } from "./busy-weeks.ts";
 import { cableOut } from "./cable-out.ts";
 import { counterWrap } from "./counter-wrap.ts";
 import { estop } from "./estop.ts";
@@ -25,6 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   waterborne,
   summer,
   busyDay,
+  busyWeeks,
   shortBakes,
   filterOverdue,
   filterChange,

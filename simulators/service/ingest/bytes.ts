@@ -5,6 +5,9 @@ const MAX_INFLATED_BYTES = 4 * 1024 * 1024;
 /** Node's own room, 16 KiB for each block, is most of what a short one costs. */
 const LEAST_ROOM_BYTES = 1_024;
 
+/** Most numbers are smaller, and can be worked on as whole ones of 32 bits: much the quickest, without branches that nothing foretells. */
+export const SMALL = 2 ** 30;
+
 /** The bytes aren't a chunk's, or its parts contradict each other. */
 export class MalformedChunk extends Error {}
 
@@ -58,6 +61,7 @@ export class Bytes {
   /** 0, -1, 1, -2, 2, ... as 0, 1, 2, 3, 4, ... */
   signed(): number {
     const code = this.number();
+    if (code < SMALL) return (code >> 1) ^ -(code & 1);
     return code % 2 === 0 ? code / 2 : -(code + 1) / 2;
   }
 

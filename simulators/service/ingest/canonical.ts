@@ -7,9 +7,12 @@ const MAX_DEPTH = 16;
 export function canonical(value: unknown, depth = 0): string {
   if (depth > MAX_DEPTH) throw new RangeError("value is nested too deeply");
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1)).join(",")}]`;
+  // Most values are numbers, and JSON spells them so too.
+  if (typeof value === "number" && Number.isFinite(value)) return String(value);
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${fields.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item, depth + 1)}`).join(",")}}`;
+  const fields = value as Readonly<Record<string, unknown>>;
+  const keys = Object.keys(fields).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(fields[key], depth + 1)}`).join(",")}}`;
 }
 
 /** What of a record counts as its content; the corrected time does not. `value` is canonical JSON. */

@@ -155,10 +155,11 @@ export interface Reach {
 
 export function reachOf({ monos, polls, series }: Chunk): Reach {
   let [first_mono, last_mono] = [Infinity, -Infinity];
-  monos.forEach((mono) => {
+  for (let poll = 0; poll < monos.length; poll += 1) {
+    const mono = monos[poll] ?? NaN;
     if (mono < first_mono) first_mono = mono;
     if (mono > last_mono) last_mono = mono;
-  });
+  }
   let end_mono = last_mono;
   for (const { first, count, values } of series) {
     if (values.sort !== "coverage") continue;

@@ -1,4 +1,4 @@
-import { Bytes, inflated, MalformedChunk, textIn } from "./bytes.ts";
+import { Bytes, inflated, MalformedChunk, SMALL, textIn } from "./bytes.ts";
 
 /** What a chunk may hold at most: a gateway puts some 4,000 records in one. */
 export const MAX_RECORDS = 20_000;
@@ -9,7 +9,6 @@ export const VERSION = 3;
 export const QUALITIES = ["good", "uncertain", "bad"] as const;
 export const WAYS = { text: 100, single: 101, double: 102, coverage: 103, boolean: 104 } as const;
 const POWERS = Array.from({ length: 7 }, (_, digits) => 10 ** digits);
-const SMALL = 2 ** 30;
 /** Numbers told of one coverage. */
 const COVERAGE_NUMBERS = 3;
 
@@ -232,12 +231,17 @@ function takeDecimals(b: Bytes, numbers: Float64Array, power: number | undefined
     const code = b.number();
     if (code === 0) numbers[at] = NaN;
     else {
-      // Most are small, and whole numbers of 32 bits are much the quickest.
-      if (code < SMALL) last += (code & 1) === 1 ? code >> 1 : -(code >> 1);
+      if (code < SMALL) last += signed(code);
       else last = told(last + (code % 2 === 1 ? (code - 1) / 2 : -code / 2));
       numbers[at] = last / power;
     }
   }
+}
+
+/** code / 2 where it is even, negative; else (code - 1) / 2. */
+function signed(code: number): number {
+  const flip = (code & 1) - 1;
+  return ((code >> 1) ^ flip) - flip;
 }
 
 function takeSingles(b: Bytes, numbers: Float64Array): void {

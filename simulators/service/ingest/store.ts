@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { backfillOf } from "../commands.ts";
 import { type Db, inTransaction, row, run } from "../db.ts";
 import { type Offered, parseBatch } from "./batch.ts";
@@ -117,7 +117,7 @@ export function ingestChunk(db: Db, offer: Offer, payload: Uint8Array): ChunkAck
 }
 
 function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes, "hex");
 }
 
 /** What is offered, as it calls itself. */

@@ -37,6 +37,7 @@ function migrate(file: Database.Database): void {
 /** The port over an open file whose schema is up to date. Each statement is prepared once. */
 export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
   const prepared = new Map<string, Database.Statement>();
+  const any = file.transaction((work: () => unknown) => work());
   const statement = (sql: string): Database.Statement => {
     let found = prepared.get(sql);
     if (found === undefined) prepared.set(sql, (found = file.prepare(sql)));
@@ -62,9 +63,9 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     all: (sql, values) => statement(sql).all(...values),
     each: (sql, values: readonly SqlValue[]) => rawStatement(sql).iterate(...values),
     exec: (sql) => void file.exec(sql),
-    transaction: (kind, work) => {
-      const transaction = file.transaction(work);
-      return kind === "snapshot" ? transaction.deferred() : transaction.immediate();
+    transaction: <T>(kind: "write" | "snapshot", work: () => T) => {
+      // What the work answers comes through as it is.
+      return (kind === "snapshot" ? any.deferred(work) : any.immediate(work)) as T;
     },
     close: () => void file.close(),
   };

@@ -5,7 +5,7 @@ import type { ModbusProfile } from "../../domain/profile.ts";
 import type { Sample } from "../../domain/taken.ts";
 import { byGroup } from "../rules/schedule.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
-import { type Believed, NOTHING_BELIEVED, agreed, believe, suspects, zerosToHold } from "../rules/change-filter.ts";
+import { type Believed, nothingBelieved, agreed, believe, suspects, zerosToHold } from "../rules/change-filter.ts";
 import type { Driver, GroupSamples } from "../port.ts";
 import { type Answering, type AskBlock, asker, unknownDevice } from "./asker.ts";
 import {
@@ -35,7 +35,8 @@ import { modbusAddressText } from "../../domain/plc-address.ts";
 import type { ModbusConfig } from "../../config/port.ts";
 import type { PlcAsk } from "../../domain/agent-control.ts";
 import { LATE_ANSWERS } from "./rtu.ts";
-import { askOverLine } from "./tool-line.ts";
+import { polledWords } from "./polled-words.ts";
+import { askOverLine, tappedLine } from "./tool-line.ts";
 
 export interface ModbusDriverOptions {
   /** May be shared with other drivers, of which one at a time is at work. */
@@ -68,7 +69,7 @@ export interface DeviceMemory {
 }
 
 export function emptyMemory(): DeviceMemory {
-  return { holes: NO_HOLES, believed: NOTHING_BELIEVED, answering: unknownDevice() };
+  return { holes: NO_HOLES, believed: nothingBelieved(), answering: unknownDevice() };
 }
 
 /** Two tries of TCP (at 0 and 1 s); a third would come after 3 s, when a new attempt is as good and jittered. */
@@ -227,11 +228,15 @@ async function secondLook(poll: PolledGroups, ask: AskBlock, mono: () => Millise
   const { believed, samples } = withoutSuddenZeros(poll, read);
   const { counters } = plan;
   const odd = suspects(believed, { mono: first_mono, samples }, counters);
-  if (odd.size === 0) return { samples, believed: believe(believed, { mono: first_mono, samples }, counters) };
+  if (odd.size === 0) {
+    believe(believed, { mono: first_mono, samples }, counters);
+    return { samples, believed };
+  }
   const again = await readAgain(poll, odd, ask);
   const second = { mono: mono(), first_mono, samples: again };
   const settled = agreed(samples, second, counters);
-  return { samples: settled, believed: believe(believed, { mono: second.mono, samples: settled }, counters) };
+  believe(believed, { mono: second.mono, samples: settled }, counters);
+  return { samples: settled, believed };
 }
 
 function withoutSuddenZeros({ plan, outcome, believed }: PolledGroups, samples: readonly Sample[]) {
@@ -284,16 +289,18 @@ export function modbusLinks(now: () => Instant) {
       config.answer_timeout_ms ?? (shared.users > 1 ? Math.min(SHARED_ANSWER_MS, line.answer_ms) : line.answer_ms);
     const unit = config.unit_id ?? profile.quirks.unit_id;
     const device = [link, unit, profile.name, profile.version].join(" ");
+    const polled = config.share === undefined ? null : polledWords(() => now().mono);
     const memory = keeper === undefined ? emptyMemory() : memoryKept(keeper, device, now);
     return {
       link,
       probe_ms: answer_ms,
       settle_ms: () => (line.numbered ? 0 : LATE_ANSWERS * answer_ms()),
       shared: { unit, ask: (ask: PlcAsk, within_ms: Milliseconds) => askOverLine(line, ask, within_ms) },
+      ...(polled === null ? {} : { polled }),
       /** What the last driver learned of the device, the next one knows. */
       makeDriver: () =>
         modbusDriver({
-          line,
+          line: polled === null ? line : tappedLine(line, polled.tap),
           profile,
           memory,
           mono: () => now().mono,

@@ -199,10 +199,10 @@ export function learnHoles(memory: HoleMemory, outcome: PieceOutcome, mono: Mill
 }
 
 /** A device that refuses everything (its program is being loaded) teaches nothing about addresses. */
-function learn(before: Holes, outcome: PieceOutcome): Holes {
-  if (outcome.answered.length === 0) return before;
-  const kept = outcome.answered.reduce((holes, { piece }) => forgetHoles(holes, piece.block), before);
-  return outcome.learned.reduce((holes, { table, range }) => addHole(holes, table, range), kept);
+function learn(before: Holes, { answered, learned }: PieceOutcome): Holes {
+  if (answered.length === 0 || (learned.length === 0 && Object.keys(before).length === 0)) return before;
+  const kept = answered.reduce((holes, { piece }) => forgetHoles(holes, piece.block), before);
+  return learned.reduce((holes, { table, range }) => addHole(holes, table, range), kept);
 }
 
 /** Without the holes that are older than `ttl_ms`; the same object where there are none. */

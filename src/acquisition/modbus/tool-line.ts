@@ -53,7 +53,8 @@ function askingWire(ask: (ask: PlcAsk) => Promise<Uint8Array>): OpenWire {
   };
 }
 
-const TABLES: Readonly<Record<number, ModbusTable>> = { 1: "coil", 2: "discrete", 3: "holding", 4: "input" };
+/** By the function that reads them. */
+export const TABLES: Readonly<Record<number, ModbusTable>> = { 1: "coil", 2: "discrete", 3: "holding", 4: "input" };
 /** The functions that read them. */
 const READS: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
 /** Unit, function, byte count. */

@@ -5,16 +5,16 @@ import { type ModbusTag, pointWidth } from "../../domain/profile.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
 
 interface Logged {
-  readonly value: TagValue;
-  readonly quality: Quality;
-  readonly mono: Milliseconds;
+  value: TagValue;
+  quality: Quality;
+  mono: Milliseconds;
 }
 
-/** What was last logged of each tag in this boot. Start with, and after a gap go back to, `EMPTY_FILTER`. */
-export type FilterState = ReadonlyMap<TagName, Logged>;
-
-/** Nothing logged yet: the next sample of every tag is let through once. */
-export const EMPTY_FILTER: FilterState = new Map();
+/**
+ * What was last logged of each tag in this boot, written on in place: copied at each change, it would be what the collector finds most
+ * of. Begin with an empty one, and after a gap anew: the next sample of every tag is let through once.
+ */
+export type FilterState = Map<TagName, Logged>;
 
 /** When a tag's sample goes to the log. Of an uptime any fall does, of a counter one by a step: only a restart or a reset makes them fall. */
 type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "heartbeat_ms" | "role" | "counter"> & {
@@ -46,7 +46,7 @@ export function logRules({ tags, filters }: Pick<Parameters, "tags" | "filters">
   return rules;
 }
 
-interface PolledSamples {
+export interface PolledSamples {
   readonly mono: Milliseconds;
   readonly samples: readonly Sample[];
 }
@@ -54,18 +54,21 @@ interface PolledSamples {
 /**
  * Which samples of a poll go to the log: the first of a tag; another quality, text or boolean; a number further than the
  * deadband from the one LAST LOGGED (so slow drift can't hide); one that reaches its mark; a counter or an uptime that fell; a heartbeat that is due. Never a non-finite number: it
- * comes out as null, bad, "nan". The state is a new map only where something was let through.
+ * comes out as null, bad, "nan". The state remembers what was let through.
  */
 export function filterChanges(state: FilterState, poll: PolledSamples, tags: Readonly<Record<TagName, LogRule>>) {
-  const changes = poll.samples.map(withoutNonFinite).filter((sample) => {
-    const last = state.get(sample.tag);
-    const parameters = Object.hasOwn(tags, sample.tag) ? (tags[sample.tag] ?? DEFAULTS) : DEFAULTS;
-    return last === undefined || isDue(last, poll.mono, parameters) || isChange(last, sample, parameters);
-  });
-  if (changes.length === 0) return { state, changes };
-  const next = new Map(state);
-  for (const { tag, value, quality } of changes) next.set(tag, { value, quality, mono: poll.mono });
-  return { state: next, changes };
+  const changes: Sample[] = [];
+  for (const told of poll.samples) {
+    const sample = withoutNonFinite(told);
+    const { tag, value, quality } = sample;
+    const last = state.get(tag);
+    const rule = Object.hasOwn(tags, tag) ? (tags[tag] ?? DEFAULTS) : DEFAULTS;
+    if (last !== undefined && !isDue(last, poll.mono, rule) && !isChange(last, sample, rule)) continue;
+    changes.push(sample);
+    if (last === undefined) state.set(tag, { value, quality, mono: poll.mono });
+    else Object.assign(last, { value, quality, mono: poll.mono });
+  }
+  return changes;
 }
 
 function isDue(last: Logged, mono: Milliseconds, parameters: LogRule): boolean {
@@ -142,20 +145,23 @@ export function oddEvents(state: OddState, poll: PolledSamples) {
  */
 
 interface Seen {
-  readonly value: number;
-  readonly mono: Milliseconds;
+  value: number;
+  mono: Milliseconds;
 }
 
 /** What was believed so far; outlives a connection. By tag, not by block: read with others it stands in another one. */
 export interface Believed {
-  readonly counts: ReadonlyMap<TagName, Seen>;
+  /** Written on in place, as each poll changes all of it. */
+  readonly counts: Map<TagName, Seen>;
   /** Tags whose registers held anything but zeros when they were believed last. */
   readonly lively: ReadonlySet<TagName>;
   /** For how many polls a tag's zeros have been held, as long as it shows nothing else. */
   readonly held: ReadonlyMap<TagName, number>;
 }
 
-export const NOTHING_BELIEVED: Believed = { counts: new Map(), lively: new Set(), held: new Map() };
+export function nothingBelieved(): Believed {
+  return { counts: new Map(), lively: new Set(), held: new Map() };
+}
 
 /** Slack on the fastest plausible growth, as in derivation. */
 const RATE_SLACK = 1.5;
@@ -218,13 +224,14 @@ export function agreed(
 }
 
 /** Remembers the counters that were believed. */
-export function believe(believed: Believed, poll: PolledSamples, counters: Counters): Believed {
-  if (counters.size === 0) return believed;
-  const counts = new Map(believed.counts);
-  for (const { tag, value } of poll.samples) {
-    if (counters.has(tag) && typeof value === "number") counts.set(tag, { value, mono: poll.mono });
+export function believe({ counts }: Believed, { mono, samples }: PolledSamples, counters: Counters): void {
+  if (counters.size === 0) return;
+  for (const { tag, value } of samples) {
+    if (typeof value !== "number" || !counters.has(tag)) continue;
+    const seen = counts.get(tag);
+    if (seen === undefined) counts.set(tag, { value, mono });
+    else Object.assign(seen, { value, mono });
   }
-  return { ...believed, counts };
 }
 
 /** Registers as they were read together, and whose they are. */

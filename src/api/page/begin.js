@@ -1,5 +1,5 @@
 import { ApiError, get, send } from "./api.js";
-import { t } from "./begin-texts.js";
+import { t } from "./texts.js";
 import { el, field, redraw, sentence } from "./dom.js";
 import { lasting } from "./format.js";
 import { plcStep } from "./find.js";

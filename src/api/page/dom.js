@@ -62,6 +62,11 @@ export function redraw(parent, from, draw) {
   put();
 }
 
+/** The next `redraw` of it draws, whatever it is made from. @param {Element} parent */
+export function forget(parent) {
+  drawn.delete(parent);
+}
+
 const FOCUSABLE = "a, button, input, select, textarea, [tabindex]";
 
 /** What a person was about in there: where the focus is, and what was typed. Returns what puts both back. @param {Element} parent */

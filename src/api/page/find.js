@@ -1,4 +1,4 @@
-import { t } from "./begin-texts.js";
+import { t } from "./texts.js";
 import { askUser, el, field } from "./dom.js";
 import { atWork, probeResult } from "./plc.js";
 

@@ -1,4 +1,4 @@
-import { t } from "./texts.js";
+import { locale, t } from "./texts.js";
 
 /** Names on the wire, as the service has them, back to modes. */
 const WIRE = {
@@ -57,7 +57,7 @@ export function minutesText(minutes) {
 
 /** @param {number} value @param {number} [digits] */
 export function number(value, digits = 0) {
-  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 /** @param {number} bytes */
@@ -71,7 +71,7 @@ const formats = new Map();
 /** @param {string} tz @param {Intl.DateTimeFormatOptions} options */
 function format(tz, options) {
   const key = tz + JSON.stringify(options);
-  const known = formats.get(key) ?? new Intl.DateTimeFormat("en-GB", { timeZone: tz, ...options });
+  const known = formats.get(key) ?? new Intl.DateTimeFormat(locale, { timeZone: tz, ...options });
   formats.set(key, known);
   return known;
 }

@@ -1,9 +1,10 @@
 import { hasSession, listen, signOut } from "./api.js";
-import { el, redraw } from "./dom.js";
+import { openDisplay } from "./display.js";
+import { el, forget, redraw } from "./dom.js";
 import { secondsText } from "./format.js";
 import { isUnbound, nowView } from "./now.js";
 import { SIGNED_IN, signIn } from "./session.js";
-import { t } from "./texts.js";
+import { ENGLISH_CAME, t } from "./texts.js";
 
 /**
  * What views are drawn from: the newest status that the box has sent, the chosen booth of it, and that booth's live readings.
@@ -75,6 +76,15 @@ function draw() {
   else void change(name);
 }
 
+/** All of it, whatever it was made from. */
+function drawAnew() {
+  shown?.view.close();
+  shown = null;
+  forget(part("head"));
+  forget(part("nav"));
+  draw();
+}
+
 /** @type {string} */
 let changing = "";
 
@@ -140,6 +150,7 @@ function drawHead() {
         el("span", { className: state.isLive ? "dot live" : "dot", "aria-hidden": "true" }),
         liveText(booth),
       ),
+      el("button", { type: "button", onclick: openDisplay }, t("head.display")),
       hasSession() &&
         el("button", { type: "button", onclick: () => (signOut(), location.reload()) }, t("head.signOut")),
     ),
@@ -213,6 +224,7 @@ part("skip").addEventListener("click", (event) => {
 });
 // What was asked for without a session told less.
 addEventListener(SIGNED_IN, follow);
+addEventListener(ENGLISH_CAME, drawAnew);
 addEventListener("hashchange", () => {
   draw();
   main.focus({ preventScroll: true });

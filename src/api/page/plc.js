@@ -1,7 +1,7 @@
 import { converse } from "./api.js";
 import { card, el, field, redraw, sentence, table } from "./dom.js";
 import { number } from "./format.js";
-import { t } from "./plc-texts.js";
+import { t } from "./texts.js";
 import { withSession } from "./session.js";
 
 /** @typedef {import("./main.js").Context} Context */

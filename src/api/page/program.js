@@ -1,4 +1,4 @@
-import { t } from "./begin-texts.js";
+import { t } from "./texts.js";
 import { el, sentence, table } from "./dom.js";
 import { number, unitText } from "./format.js";
 import { atWork } from "./plc.js";

@@ -1,286 +1,56 @@
-/**
- * Every text of the page, in one place for translation; those of the tools at the PLC, which few need, in plc-texts.js. {name} is filled in. Reasons and advice of links, incidents and log
- * lines come from the agent as they are.
- */
-const TEXTS = {
-  title: "Booth gateway",
-  skip: "Skip to content",
-  "nav.label": "Views",
-  "nav.now": "Now",
-  "nav.days": "Days",
-  "nav.filters": "Filters",
-  "nav.setup": "Set up",
-  "nav.health": "Health",
-  "head.booth": "Booth",
-  "head.noSerial": "no serial number yet",
-  "head.live": "Live",
-  "head.notLive": "Not live: the box doesn't answer",
-  "head.stale": "The box doesn't answer; this was at {at}",
-  "head.locked": "PIN needed",
-  "head.signOut": "Sign out",
+/** The languages of the page; each file holds all of one, and a browser loads the one that it shows. */
+export const LANGUAGES = /** @type {const} */ ({ en: "English", es: "Español", de: "Deutsch" });
 
-  "mode.spray": "Spray",
-  "mode.flash": "Flash",
-  "mode.purge": "Purge",
-  "mode.bake": "Bake",
-  "mode.cool_down": "Cool down",
-  "mode.setback": "Setback",
-  "mode.prep": "Prep",
-  "mode.idle": "Idle",
-  "mode.off": "Off",
-  "mode.maintenance": "Maintenance",
-  "mode.fault": "Fault",
-  "mode.estop": "E-stop",
-  "mode.unknown": "Unknown",
-  "mode.no_data": "No data",
+/** @typedef {keyof typeof LANGUAGES} Language */
+/** @typedef {Readonly<Record<string, string>>} Texts */
 
-  "now.since": "for {time}, since {at}",
-  "now.neverRead": "Nothing has been read from the PLC yet.",
-  "now.gap": "The PLC doesn't answer now; last reading {time} ago.",
-  "now.unknown": "The mode isn't known just now; it was {time} ago.",
-  "now.booths": "Booths of this box",
-  "now.noPlc": "PLC not connected",
-  "now.today": "Today",
-  "now.cycles": "Cycles",
-  "now.counter": "{count} by the PLC's counter",
-  "now.inUse": "In use",
-  "now.utilization": "Utilization",
-  "now.noHours": "no working hours so far today",
-  "now.ofHours": "of {time} working hours",
-  "now.run": "Run",
-  "now.running": "running",
-  "now.notRunning": "not running",
-  "now.runUnknown": "not known",
-  "now.measured": "Temperatures and pressures",
-  "now.last": "last {value}, {time} ago",
-  "now.noMeasured": "The profile has no temperature or pressure.",
-  "link.plc": "PLC",
-  "link.service": "Monitoring service",
-  "link.up": "Connected",
-  "link.degraded": "Impaired",
-  "link.down": "Not connected",
-  "link.since": "since {at}, {time}",
-  "link.next": "Next try in {time}.",
-  "link.soon": "Trying now.",
-  "backlog.title": "Waiting to be delivered",
-  "backlog.none": "Everything recorded has been delivered.",
-  "backlog.going": "On the way to the service: {count}.",
-  "backlog.some":
-    "Waiting for the service: {count}. Nothing is lost; all of it goes by itself once the service answers.",
-  "backlog.full": "Room for {time} more without the service.",
-  "backlog.broker": "Handed to the broker; this service confirms nothing.",
-  "backlog.kept": "This service takes no readings; they stay on this box.",
-  "backlog.record": "1 record",
-  "backlog.records": "{count} records",
-  "note.clock":
-    "The time isn't confirmed yet: what is shown may be placed wrongly, and nothing is sent. It comes with the service or a time server.",
-  "note.store": "Readings can't be stored: {reason}",
-  "note.disabled": "{booth} is switched off: {reason}",
+const FILES = /** @type {Readonly<Record<Language, () => Promise<{ TEXTS: Texts }>>>} */ ({
+  en: () => import("./en.js"),
+  es: () => import("./es.js"),
+  de: () => import("./de.js"),
+});
 
-  "days.day": "Day",
-  "days.week": "Week",
-  "days.before": "Earlier",
-  "days.after": "Later",
-  "days.from": "From",
-  "days.to": "To",
-  "days.whole": "Whole day",
-  "days.tap": "Tap two places on the strip for a part of the day.",
-  "days.strip": "Modes of {day}, midnight to midnight",
-  "days.modes": "Time by mode",
-  "days.mode": "Mode",
-  "days.time": "Time and share",
-  "days.starts": "Starts",
-  "days.use": "Use and energy",
-  "days.cycles": "Cycles",
-  "days.inUse": "In use",
-  "days.working": "Working hours",
-  "days.utilization": "Utilization",
-  "days.overtime": "Overtime",
-  "days.gas": "Gas",
-  "days.power": "Electricity",
-  "days.coverage": "How much of this was seen",
-  "days.observed": "Observed",
-  "days.inferred": "Inferred",
-  "days.missing": "No data",
-  "days.csv": "CSV of what is shown",
-  "days.readings": "CSV of the readings",
-  "days.none": "Nothing was recorded in this time.",
-  "days.later": "still to come",
+/** Told to the window once texts that the chosen language lacks have come in English. */
+export const ENGLISH_CAME = "english-came";
 
-  "filter.exhaust_filter": "Exhaust filter",
-  "filter.pre_filter": "Pre-filter",
-  "filter.intake_filter": "Intake filter",
-  "filters.none": "This booth's profile has no filters.",
-  "filters.unknownUse": "use unknown",
-  "filters.used": "{used} of {limit} used",
-  "filters.usedOnly": "{used} used; no limit in hours",
-  "filters.overuse": "Overused since {at}, for {time}",
-  "filters.warning": "Change it soon",
-  "filters.ok": "In order",
-  "filters.over": "Overused",
-  "filters.installed": "In the booth since {at}",
-  "filters.assumed": "First seen by this gateway on {at}; when it was put in isn't known",
-  "filters.changed": "Filter changed",
-  "filters.confirmTitle": "{filter} changed?",
-  "filters.confirmText": "Its use starts from zero now, here and at the service. You can undo this for 24 hours.",
-  "filters.by": "Your name",
-  "filters.yes": "Yes, it was changed",
-  "filters.no": "No",
-  "filters.done": "{filter}: change recorded at {at}.",
-  "filters.undo": "Undo",
-  "filters.undone": "{filter}: the change was taken back.",
-  "filters.history": "Services",
-  "filters.noHistory": "No filter has been changed since this gateway was set up.",
-  "filters.when": "Changed",
-  "filters.what": "Filter",
-  "filters.age": "Days in the booth",
-  "filters.late": "Overused, days",
-  "filters.onTime": "on time",
+const KEPT = "language";
 
-  "setup.binding": "This gateway and its booth",
-  "setup.serial": "Serial number on the booth's nameplate",
-  "setup.serialHint": "Letters, digits and dashes, like ABCD-123-123.",
-  "setup.likely": "Is it O or 0, I or 1? Look at the plate once more.",
-  "setup.possible": "Possible at {at}, in {left}",
-  "setup.possibleText":
-    "Switch the old box off: once it has been silent for 10 minutes this one takes its place by itself. You may leave.",
-  "setup.scan": "Photograph its code",
-  "setup.scanned": "Read off the photograph: compare it with the plate.",
-  "setup.noCode": "No code with a serial number is in that photograph: type it.",
-  "setup.check": "Look it up",
-  "setup.change": "Enter another serial number",
-  "setup.card": "Is this the booth in front of you?",
-  "setup.fromService": "What the service says",
-  "setup.fromPlc": "What the PLC says of itself",
-  "setup.account": "Account",
-  "setup.facility": "Facility",
-  "setup.brand": "Brand",
-  "setup.model": "Model",
-  "setup.serialShort": "Serial number",
-  "setup.program": "Program",
-  "setup.firmware": "Firmware",
-  "setup.unknown": "not known",
-  "setup.by": "Your name",
-  "setup.replace": "This gateway replaces another one",
-  "setup.confirm": "Yes, this is the booth",
-  "setup.reject": "No, another one",
-  "setup.queuedTitle": "Queued: you may leave",
-  "setup.queued":
-    "The service can't be reached now. The serial number is kept, readings are kept from now on, and all of it is delivered by itself once there is a network.",
-  "setup.done": "This gateway is bound to {serial}. Readings arrive.",
-  "setup.steps": "Steps",
-  "step.serial_entered": "Serial number entered",
-  "step.looking_up": "Looked up at the service",
-  "step.awaiting_confirm": "Compared with the booth",
-  "step.claiming": "Booth claimed",
-  "step.configuring": "Settings taken over",
-  "step.verifying": "First readings delivered and confirmed",
-  "step.active": "Active",
-  "state.unprovisioned": "No serial number yet",
-  "state.serial_entered": "Serial number entered",
-  "state.queued": "Queued: waiting for the service",
-  "state.looking_up": "Looking it up",
-  "state.awaiting_confirm": "Waiting for you to compare",
-  "state.claiming": "Claiming the booth",
-  "state.claimed": "Claimed",
-  "state.configuring": "Taking settings over",
-  "state.verifying": "Waiting for the first readings to be confirmed",
-  "state.active": "Active",
-  "state.conflict": "Another gateway has this booth",
-  "state.not_found": "The service doesn't know this serial number",
-  "state.denied": "The service refuses",
-  "state.suspended": "Another gateway took this booth over",
-  "state.released": "Given up",
-  "state.decommissioned": "Out of service",
-  "setup.size": "Size and brand at the service",
-  "setup.sizeAway": "They can't be read now: {reason}",
-  "setup.sizeLoad": "Read them",
-  "setup.sizeSave": "Save at the service",
-  "setup.sizeConfirm": "Change these at the service?",
-  "setup.sizeSaved": "Saved, and read back.",
-  "setup.sizeSame": "Nothing was changed.",
-  "field.brand_name": "Brand",
-  "field.model_number": "Model",
-  "field.length": "Length, ft",
-  "field.width": "Width, ft",
-  "field.height": "Height, ft",
-  "field.bay_count": "Bays",
-  "field.burner_size": "Burner, BTU/h",
-  "field.motor_size": "Motor, hp",
-  "setup.tags": "Live values",
-  "setup.tag": "Tag",
-  "setup.value": "Value",
-  "setup.quality": "Quality",
-  "setup.age": "Age",
-  "setup.notRead": "not read yet",
-  "setup.report": "Test report",
-  "setup.reportText": "What this gateway sees now, for the customer's file.",
-  "setup.copy": "Copy",
-  "setup.copied": "Copied.",
-  "setup.print": "Print",
+/** @param {string} name @returns {name is Language} */
+const isLanguage = (name) => Object.hasOwn(LANGUAGES, name);
 
-  "health.incidents": "Incidents",
-  "health.noIncidents": "No incident has been recorded.",
-  "health.open": "open",
-  "health.resolved": "resolved {at}",
-  "health.first": "First seen",
-  "health.tag": "Tag",
-  "health.reason": "Reason",
-  "health.state": "State",
-  "health.clock": "Clock",
-  "health.synced": "The time is confirmed.",
-  "health.unsynced": "The time isn't confirmed yet.",
-  "health.offset": "The box's own clock is off by {time}.",
-  "health.store": "Store",
-  "health.used": "{used} of {max} in use",
-  "health.toFull": "Full in {time} if nothing is delivered",
-  "health.missing": "Warning: {reason}",
-  "health.lowDisk": "The disk is nearly full of other things.",
-  "health.damaged": "Damaged files set aside: {files}",
-  "health.lastCommit": "Last commit {time} ago",
-  "health.loss": "A power cut now would cost at most {time} of readings.",
-  "health.versions": "Versions",
-  "health.agent": "Agent",
-  "health.gateway": "Gateway",
-  "health.running": "Running for",
-  "health.firmware": "PLC firmware",
-  "health.program": "PLC program",
-  "health.profile": "Certificate of {server}",
-  "health.own": "this gateway",
-  "health.ends": "ends on {day}",
-  "health.log": "Newest log lines",
-  "health.noLog": "No lines yet.",
-  "health.help": "Ask for help",
-  "health.helpText":
-    "A report of this box's state: status, readings, incidents and log. No key, password or PIN is in it.",
-  "health.download": "Download the report",
-  "health.subject": "What is wrong?",
-  "health.message": "Anything else (may stay empty)",
-  "health.keep": "Keep a report on this box",
-  "health.kept": "Kept as {id}.",
+/** The one that was chosen on this device, else the first of the browser's that there is. @returns {Language} */
+function wished() {
+  const names = [localStorage.getItem(KEPT) ?? "", ...navigator.languages.map((tag) => tag.slice(0, 2).toLowerCase())];
+  return names.find(isLanguage) ?? "en";
+}
 
-  "session.title": "PIN",
-  "session.see": "Enter the PIN to see this",
-  "session.text":
-    'To see readings and the log, and to change something, enter the PIN. On the box, "booth-gateway page" prints one.',
-  "session.lanText": 'Enter the PIN that "booth-gateway page" printed.',
-  "session.pin": "PIN, eight digits",
-  "session.enter": "Enter",
-  "session.cancel": "Cancel",
-  "error.away": "The box doesn't answer.",
-  "error.cancelled": "Nothing was changed.",
+export const language = wished();
+/** For numbers and dates: the browser's own kind of that language, as en-US. */
+export const locale = navigator.languages.find((tag) => tag.slice(0, 2).toLowerCase() === language) ?? language;
+document.documentElement.lang = language;
 
-  "unit.h": "{h} h",
-  "unit.hm": "{h} h {m} min",
-  "unit.min": "{m} min",
-  "unit.s": "{s} s",
-  "unit.d": "{d} d {h} h",
-};
+/** @type {Texts} */
+const texts = (await FILES[language]()).TEXTS;
+/** @type {Texts} */
+let english = language === "en" ? texts : {};
+let isEnglishAsked = language === "en";
 
-/** Looks texts up by key and fills them in. @param {Readonly<Record<string, string>>} texts */
-export const textsOf =
-  (texts) =>
-  (/** @type {string} */ key, /** @type {Readonly<Record<string, string | number>>} */ values = {}) =>
-    (texts[key] ?? key).replaceAll(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+/** From now on, on this device. @param {string} name */
+export function chooseLanguage(name) {
+  localStorage.setItem(KEPT, name);
+  location.reload();
+}
 
-export const t = textsOf(TEXTS);
+/** Where the chosen language has a hole: only then is a second one loaded. */
+async function fetchEnglish() {
+  isEnglishAsked = true;
+  english = (await FILES.en()).TEXTS;
+  dispatchEvent(new Event(ENGLISH_CAME));
+}
+
+/** A text by its key, filled in. @param {string} key @param {Readonly<Record<string, string | number>>} [values] */
+export function t(key, values = {}) {
+  const text = texts[key] ?? english[key];
+  if (text === undefined && !isEnglishAsked) void fetchEnglish();
+  return (text ?? key).replaceAll(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+}

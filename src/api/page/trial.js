@@ -1,5 +1,5 @@
 import { send } from "./api.js";
-import { t } from "./begin-texts.js";
+import { t } from "./texts.js";
 import { el, field } from "./dom.js";
 import { lasting } from "./format.js";
 

@@ -22,7 +22,8 @@ import {
   readWriteLock,
   slots,
 } from "./acks.ts";
-import { CONNECT_TIMEOUT_MS, createDialler, typedError, type Dialled, type MqttSetup } from "./connect.ts";
+import { createDialler, type Dialled, type MqttSetup } from "./connect.ts";
+import { CONNECT_TIMEOUT_MS, typedError } from "./dial.ts";
 import type { ClientCertificate } from "../tls.ts";
 import { parseCommand, upMessageOf } from "../../contract/commands.ts";
 import type { HeardCommand, UpMessage } from "../../domain/command.ts";

@@ -2,7 +2,7 @@ import type { Milliseconds, Seq } from "../../domain/units.ts";
 import type { Placed } from "../../domain/record.ts";
 
 /** Fewer waiting records than this are soon gone: they stay in one lane, in seq order. */
-const LEAST_BACKLOG = 2_000;
+export const LEAST_BACKLOG = 2_000;
 /** Backlog batches for each live one. */
 const PER_LIVE = 3;
 
@@ -38,9 +38,9 @@ export function oneLane(sent: Seq): Lanes {
   return { live_seq: sent, context: null, backlog: null, by_record: [], credit: 0, backlog_at: 0 };
 }
 
-/** From here on what is new goes before what waits, where much waits; `sendable_seq`: newest record that may be sent. */
-export function withBacklog(lanes: Lanes, sendable_seq: Seq): Lanes {
-  const isMuch = lanes.backlog === null && sendable_seq - lanes.live_seq >= LEAST_BACKLOG;
+/** From here on what is new goes before what waits, where `least` do or more; `sendable_seq`: newest record that may be sent. */
+export function withBacklog(lanes: Lanes, sendable_seq: Seq, least = LEAST_BACKLOG): Lanes {
+  const isMuch = lanes.backlog === null && sendable_seq - lanes.live_seq >= least;
   if (!isMuch) return lanes;
   const waiting = { seq: lanes.live_seq, end: sendable_seq };
   return { ...lanes, live_seq: sendable_seq, context: waiting, backlog: waiting };

@@ -178,9 +178,9 @@ export function afterReOffer(sending: Sending, outcome: BatchOutcome["kind"] | "
 }
 
 /** Once the service is seen not to be ahead, what waits is told from what is new. */
-export function splitOnce(sending: Sending, sendable_seq: Seq): Sending {
+export function splitOnce(sending: Sending, sendable_seq: Seq, least_backlog?: number): Sending {
   if (sending.ahead.kind !== "no" || sending.is_split) return sending;
-  return { ...sending, is_split: true, lanes: withBacklog(sending.lanes, sendable_seq) };
+  return { ...sending, is_split: true, lanes: withBacklog(sending.lanes, sendable_seq, least_backlog) };
 }
 
 export function afterSending(sending: Sending, lane: LaneName, sent: Parameters<typeof withSent>[2]): Sending {

@@ -210,8 +210,6 @@ function placeWaiting(commit: Commit, sync: Stored<LogRecord>): void {
   commit.placed = true;
 }
 
-/** Half the size per change of a chunk of 500; a quarter of an hour of a busy booth, a night of a quiet one. */
-const CHUNK_RECORDS = 4_000;
 /** Bounds the memory, and the time that one commit spends on it. */
 const CHUNK_ROWS = 2_500;
 
@@ -221,11 +219,13 @@ const CHUNK_ROWS = 2_500;
  * are missing inside a row are facts', and can be made anew. Those that wait for a sync, and all behind them, stay as they are; a
  * damaged one is left for the check to find.
  */
-function closeRows({ sql, quarantine }: OpenStore, live: LiveStream, newest: number): void {
-  if (newest - live.closed < CHUNK_RECORDS) return;
+function closeRows({ sql, quarantine, sizes }: OpenStore, live: LiveStream, newest: number): void {
+  const { closed_records } = sizes;
+  if (newest - live.closed < closed_records) return;
   const { stream } = live.info;
   const rows = sql.openRows.all({ stream, after: live.closed, rows: CHUNK_ROWS });
-  const { chunk, records, upTo } = chunkOf(rows, quarantine.behind(stream, live.closed));
+  const lost = quarantine.behind(stream, live.closed);
+  const { chunk, records, upTo } = chunkOf(rows, { lost, most: closed_records });
   const [first, last] = [chunk[0], chunk.at(-1)];
   if (upTo === null) return;
   if (first !== undefined && last !== undefined && chunk.length > 1) {
@@ -237,7 +237,7 @@ function closeRows({ sql, quarantine }: OpenStore, live: LiveStream, newest: num
 }
 
 /** The rows that go together, with their records; `upTo`: what then is done. null: the first one must wait. */
-function chunkOf(rows: readonly LogRow[], lost: readonly Span[]) {
+function chunkOf(rows: readonly LogRow[], { lost, most }: { readonly lost: readonly Span[]; readonly most: number }) {
   const chunk: LogRow[] = [];
   const records: Placed<LogRecord>[] = [];
   let upTo: number | null = null;
@@ -246,7 +246,7 @@ function chunkOf(rows: readonly LogRow[], lost: readonly Span[]) {
     const isOther = first !== undefined && (first.boot !== row.boot || first.t0 - first.mono0 !== row.t0 - row.mono0);
     const before = chunk.at(-1);
     const isApart = before !== undefined && lost.some(([from, to]) => before.last_seq < from && to < row.first_seq);
-    if (row.placed === 0 || isOther || isApart || records.length >= CHUNK_RECORDS) break;
+    if (row.placed === 0 || isOther || isApart || records.length >= most) break;
     const held = ifWhole(unpackLog, row);
     if (held === undefined && first !== undefined) break;
     upTo = row.last_seq;

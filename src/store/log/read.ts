@@ -1,4 +1,5 @@
 import { KIND, type LogRecord, type Placed } from "../../domain/record.ts";
+import type { RowSizes } from "../../domain/storage.ts";
 import type { Seq } from "../../domain/units.ts";
 import { StoreDamaged } from "../open.ts";
 import type { ContextRecords, NextChunk, StreamInfo } from "../port.ts";
@@ -153,8 +154,6 @@ function firstContextRecords(
   return broken < 0 ? records : records.slice(0, broken);
 }
 
-/** Shorter rows go together with others in a batch: that is less work for everybody. */
-const LEAST_RECORDS = 1_000;
 /** More facts than this in one row are a booth out of order. */
 const MOST_FACTS = 1_000;
 
@@ -166,13 +165,18 @@ type Stretch = { readonly from: Seq; readonly end: Seq };
  * clock records, short or damaged ones, and those with a hole that facts don't fill are to be read record by record, which finds and
  * declares what is missing.
  */
-export function chunkIn(sql: ChunkStatements, { stream, sendable_seq }: StreamInfo, ask: Stretch): NextChunk {
+export function chunkIn(
+  { sql, sizes }: { readonly sql: ChunkStatements; readonly sizes: RowSizes },
+  { stream, sendable_seq }: StreamInfo,
+  ask: Stretch,
+): NextChunk {
   const { from } = ask;
+  const mayBeChunk = (one: LogRow): boolean => mayGoAsStored(one, sizes.least_chunk_records);
   const end = Math.min(ask.end, sendable_seq);
   const row = sql.logRow.get({ stream, seq: from }) ?? rowsBehind(sql, stream, { from, rows: 2 })[0];
   const next = row && sql.rowBehind.get({ stream, seq: row.first_seq });
   const isFirst = row !== undefined && next !== undefined && row.first_seq >= from && next.first_seq <= end + 1;
-  if (!isFirst || !mayBeChunk(row)) return { chunk: null, to: beforeChunk(sql, stream, { from, end }) };
+  if (!isFirst || !mayBeChunk(row)) return { chunk: null, to: beforeChunk(sql, stream, { from, end, mayBeChunk }) };
   const to = next.first_seq - 1;
   const held = ifWhole(seqsOfLog, row)?.reduce((sum, [first, last]) => sum + last - first + 1, 0) ?? 0;
   const facts = sql.factsFrom.all({ stream, from, to, rows: MOST_FACTS + 1 });
@@ -184,8 +188,8 @@ export function chunkIn(sql: ChunkStatements, { stream, sendable_seq }: StreamIn
 }
 
 /** By its head: what else it needs is seen once it is its turn. */
-function mayBeChunk({ packed, first_seq, last_seq }: LogRow): boolean {
-  const isLong = last_seq - first_seq + 1 >= LEAST_RECORDS;
+function mayGoAsStored({ packed, first_seq, last_seq }: LogRow, least: number): boolean {
+  const isLong = last_seq - first_seq + 1 >= least;
   return isLong && isPacked(packed) && packed[0] === CHUNK_VERSION && !hasContext(packed);
 }
 
@@ -195,7 +199,11 @@ function isPacked(packed: unknown): boolean {
 }
 
 /** Where the next one may begin behind what is none: it is looked some rows ahead, so that short ones go together. */
-function beforeChunk(sql: ChunkStatements, stream: string, { from, end }: Stretch): Seq {
+function beforeChunk(
+  sql: ChunkStatements,
+  stream: string,
+  { from, end, mayBeChunk }: Stretch & { readonly mayBeChunk: (row: LogRow) => boolean },
+): Seq {
   const rows = rowsBehind(sql, stream, { from, rows: ROWS_AT_ONCE });
   const next = rows.find((row, index) => (index > 0 || row.first_seq > from) && mayBeChunk(row));
   // One row before `from` may have been among those.

@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import { held, type Hold } from "../../derivation/clock.ts";
 import type { DeriveState } from "../../derivation/state.ts";
 import type { Fact } from "../../domain/record.ts";
+import type { RowSizes } from "../../domain/storage.ts";
 import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";
 import { copyOf, type Fold } from "../facts/fold.ts";
 import { lastStart, type Snapshots, type Start } from "../facts/snapshots.ts";
@@ -133,6 +134,7 @@ export interface OpenStore {
   readonly quarantine: Quarantine;
   readonly dead_letters: DeadLetters;
   readonly words: ClockWords;
+  readonly sizes: RowSizes;
   /** Monotonic, ms. */
   readonly now: () => number;
   /** Dates what is made. */

@@ -3,7 +3,7 @@ import { clockText } from "../../derivation/clock.ts";
 import { presentOf } from "../../derivation/fold.ts";
 import type { DeriveState } from "../../derivation/state.ts";
 import type { Placed } from "../../domain/record.ts";
-import { DEFAULT_BUDGET, hoursToFull, type StoreBudget } from "../../domain/storage.ts";
+import { DEFAULT_BUDGET, hoursToFull, ROW_SIZES, type RowSizes, type StoreBudget } from "../../domain/storage.ts";
 import type { StorageHealth, StorageStatus } from "../../domain/status.ts";
 import type { BoothId, EpochMs, Seq, StreamId } from "../../domain/units.ts";
 import { infoOf, type LiveStream, loadStream, type OpenStore, sendableSeq } from "../log/streams.ts";
@@ -56,6 +56,8 @@ export interface WriterOptions {
   readonly uuid: () => string;
   /** Absent: DEFAULT_BUDGET. */
   readonly budget?: StoreBudget;
+  /** Absent: ROW_SIZES. */
+  readonly sizes?: RowSizes;
   /** How file and disk are; absent: nobody looks after them. */
   readonly health?: () => StorageHealth;
 }
@@ -104,7 +106,7 @@ export function createWriter(options: WriterOptions): Writer {
     },
     read: (stream, from, limit) => read(live(stream).info, { from, limit }),
     contextRecords: (stream, from, end) => contextRecordsIn(sql, live(stream).info, { from, end }),
-    chunk: (stream, from, end) => chunkIn(sql, live(stream).info, { from, end }),
+    chunk: (stream, from, end) => chunkIn(store, live(stream).info, { from, end }),
     ack: (stream, upTo) => moveOn(live(stream), upTo),
     setAside(stream, refusals) {
       const recordAt = (seq: Seq): Placed | undefined => read(live(stream).info, { from: seq, limit: 1 })[0];
@@ -153,6 +155,7 @@ function openStore(options: WriterOptions, streams: Map<StreamId, LiveStream>): 
     dead_letters: createDeadLetters(db),
     snapshots: createSnapshots(db),
     words: clockWords(sql),
+    sizes: options.sizes ?? ROW_SIZES,
   };
   return store;
 }

@@ -13,6 +13,8 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
     status.lacks.length === 0
       ? linkFinding("service link", status.service, status.at)
       : skipped("service link", "nothing is wanted of the service until the box is set up"),
+    ...status.shared.map(({ booth, link }) => linkFinding(`shared connection of ${booth}`, link, status.at)),
+    ...status.outputs.map(({ name, link }) => linkFinding(`output ${name}`, link, status.at)),
     ...status.certificates.map(({ link, server, expires, state, advice }) => {
       const own = link === "opcua" ? "own OPC UA certificate" : "client certificate";
       const what = server === null ? own : `certificate of ${server}`;

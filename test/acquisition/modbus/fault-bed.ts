@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { type RunningPlc, startPlc } from "../../../simulators/plc/start.ts";
 import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
-import { virtualDriver } from "../../support/virtual-driver.ts";
+import { virtualDriver } from "../../../simulators/virtual/driver.ts";
 import { tcpProxy, type TcpProxy } from "../../../simulators/network/tcp-proxy.ts";
 import type { SimClock } from "../../../simulators/clock.ts";
 import { type ModbusProfile, tagsOfGroup } from "../../../src/domain/profile.ts";

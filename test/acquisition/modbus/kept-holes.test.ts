@@ -9,7 +9,7 @@ import {
 } from "../../../src/acquisition/modbus/group-read.ts";
 import { modbusLinks } from "../../../src/acquisition/modbus/driver.ts";
 import type { ModbusProfile } from "../../../src/domain/profile.ts";
-import { inlineIdentity } from "../../support/inline.ts";
+import { inlineIdentity } from "../../../simulators/virtual/store.ts";
 import { openIdentity } from "../../../src/store/identity/identity.ts";
 import { pattern } from "./fake-modbus.ts";
 import { never, readGroup, values } from "../driver-calls.ts";

@@ -5,7 +5,7 @@ import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
 import type { Driver } from "../../../src/acquisition/port.ts";
 import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
 import { type RunningPlc, startPlc } from "../../../simulators/plc/start.ts";
-import { virtualDriver } from "../../support/virtual-driver.ts";
+import { virtualDriver } from "../../../simulators/virtual/driver.ts";
 import { handClock } from "../../simulators/plc/rig.ts";
 import { ANSWER_MS, never, readGroup, SHORT_MS } from "../driver-calls.ts";
 import { clickBooth } from "../../support/profiles.ts";

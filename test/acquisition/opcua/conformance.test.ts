@@ -1,4 +1,4 @@
-import { virtualDriver } from "../../support/virtual-driver.ts";
+import { virtualDriver } from "../../../simulators/virtual/driver.ts";
 import { never, readGroup, SHORT_MS } from "../driver-calls.ts";
 import { opcuaBed, START } from "./opcua-bed.ts";
 import { describeDriver } from "../conformance.ts";

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { OpcuaAddress } from "../../../src/config/port.ts";
 import type { Driver } from "../../../src/acquisition/port.ts";
 import type { OpcuaManners } from "../../../simulators/plc/opcua/server.ts";
-import { virtualDriver } from "../../support/virtual-driver.ts";
+import { virtualDriver } from "../../../simulators/virtual/driver.ts";
 import { recordFault } from "../../support/faults.ts";
 import { ledger, type Ledger } from "./ledger.ts";
 import { failure, never, readGroup } from "../driver-calls.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Driver } from "../../../src/acquisition/port.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
-import { virtualDriver } from "../../support/virtual-driver.ts";
+import { virtualDriver } from "../../../simulators/virtual/driver.ts";
 import { failure, never, readGroup, values } from "../driver-calls.ts";
 import { opcuaBed } from "./opcua-bed.ts";
 

@@ -4,7 +4,7 @@ import type { OpcuaDriverOptions } from "../../../src/acquisition/opcua/driver.t
 import type { Driver } from "../../../src/acquisition/port.ts";
 import type { Logger } from "../../../src/domain/machine.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
-import { virtualDriver } from "../../support/virtual-driver.ts";
+import { virtualDriver } from "../../../simulators/virtual/driver.ts";
 import { failure, never, readGroup, values } from "../driver-calls.ts";
 import { opcuaBed, START } from "./opcua-bed.ts";
 import { spoiltRuns } from "./spoilt-opcua.ts";

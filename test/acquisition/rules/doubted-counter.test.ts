@@ -5,7 +5,7 @@ import {
   oddEvents,
   agreed,
   believe,
-  NOTHING_BELIEVED,
+  nothingBelieved,
   suspects,
   type Believed,
   zerosToHold,
@@ -17,7 +17,11 @@ const made = profileOf([point({ type: "uint32" })]).tags;
 const COUNTER = { step: 1, modulus: 2 ** 32, max_rate_per_h: 3600, retained: true };
 const tags = new Map(made.map((tag) => [tag.name, { ...tag, counter: COUNTER }]));
 const good = (value: number): Sample => ({ tag: "t0", value, quality: "good" });
-const believed = (value: number): Believed => believe(NOTHING_BELIEVED, { mono: 0, samples: [good(value)] }, tags);
+const believed = (value: number): Believed => {
+  const before = nothingBelieved();
+  believe(before, { mono: 0, samples: [good(value)] }, tags);
+  return before;
+};
 
 describe("a counter of two registers", () => {
   test.each([
@@ -40,7 +44,7 @@ describe("a counter of two registers", () => {
   });
 
   test("the first value ever, a bad one and a tag that counts nothing are no suspects", () => {
-    expect(suspects(NOTHING_BELIEVED, { mono: 0, samples: [good(7)] }, tags).size).toBe(0);
+    expect(suspects(nothingBelieved(), { mono: 0, samples: [good(7)] }, tags).size).toBe(0);
     const bad: Sample = { tag: "t0", value: null, quality: "bad", reason: "hole" };
     expect(suspects(believed(65_535), { mono: 1, samples: [bad] }, tags).size).toBe(0);
     expect(suspects(believed(65_535), { mono: 1, samples: [good(0)] }, new Map()).size).toBe(0);
@@ -62,11 +66,8 @@ describe("a counter of two registers", () => {
   });
 
   test("a torn value isn't remembered: the next poll is measured by the last one believed", () => {
-    const after = believe(
-      believed(65_535),
-      { mono: 1000, samples: [{ tag: "t0", value: null, quality: "bad" }] },
-      tags,
-    );
+    const after = believed(65_535);
+    believe(after, { mono: 1000, samples: [{ tag: "t0", value: null, quality: "bad" }] }, tags);
     expect(suspects(after, { mono: 2000, samples: [good(65_536)] }, tags).size).toBe(0);
   });
 });
@@ -74,7 +75,7 @@ describe("a counter of two registers", () => {
 describe("a block that is suddenly all zero", () => {
   const ZEROS = new Array<number>(8).fill(0);
   const polls = (frames: readonly (readonly number[])[], restarted = false): readonly boolean[] => {
-    let believed = NOTHING_BELIEVED;
+    let believed = nothingBelieved();
     return frames.map((words) => {
       const looked = zerosToHold(believed, [blockOf(words)], restarted);
       believed = looked.believed;
@@ -99,7 +100,7 @@ describe("a block that is suddenly all zero", () => {
   });
   test("is found in another cut too, and zeros that are believed aren't held again for those of others", () => {
     const whole = [...LIVE, ...LIVE];
-    const first = zerosToHold(NOTHING_BELIEVED, [blockOf(whole)], false).believed;
+    const first = zerosToHold(nothingBelieved(), [blockOf(whole)], false).believed;
     const second = zerosToHold(first, [blockOf(ZEROS)], false);
     expect(second.held.size).toBe(8);
     const third = zerosToHold(second.believed, [blockOf([...ZEROS, ...ZEROS])], false);

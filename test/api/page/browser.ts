@@ -23,14 +23,22 @@ export function openBrowser(): Promise<Browser> {
 export interface Look {
   readonly viewport?: { readonly width: number; readonly height: number };
   readonly colorScheme?: "light" | "dark";
+  /** The browser's language and region. */
+  readonly locale?: string;
 }
 
 /** A tab of its own; what its console says of errors stands in `faults`. */
 export async function openTab(
   browser: Browser,
-  { viewport = DESK, colorScheme = "light" }: Look = {},
+  { viewport = DESK, colorScheme = "light", locale = "en-GB" }: Look = {},
 ): Promise<{ readonly page: Page; readonly faults: readonly string[] }> {
-  const context = await browser.newContext({ viewport, colorScheme, ignoreHTTPSErrors: true, acceptDownloads: true });
+  const context = await browser.newContext({
+    viewport,
+    colorScheme,
+    locale,
+    ignoreHTTPSErrors: true,
+    acceptDownloads: true,
+  });
   onTestFinished(() => context.close());
   const page = await context.newPage();
   page.setDefaultTimeout(WITHIN_MS);

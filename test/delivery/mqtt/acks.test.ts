@@ -10,7 +10,7 @@ import {
 import type { Placed } from "../../../src/domain/record.ts";
 import { hashOf } from "../../../src/contract/hash.ts";
 import { reading, T0 } from "../../support/records.ts";
-import { virtualClock } from "../../support/virtual-clock.ts";
+import { virtualClock } from "../../../simulators/virtual/clock.ts";
 
 const records = [5, 6].map((seq): Placed => ({ ...reading(seq * 1000, "mode", seq), seq, time: T0 + seq * 1000 }));
 

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import mqttPacket from "mqtt-packet";
 import { it } from "vitest";
-import { keepPoolSmall } from "../../../src/delivery/mqtt/connect.ts";
+import { keepPoolSmall } from "../../../src/delivery/mqtt/dial.ts";
 import { until } from "../../support/eventually.ts";
 
 const LENGTHS = 2_000;

@@ -8,7 +8,7 @@ import type { Random } from "../../../src/domain/machine.ts";
 import { corpusOf } from "../../fuzz/corpus.ts";
 import { T0, THREE_RECORDS } from "../../support/records.ts";
 import { silentLog } from "../../support/silent-log.ts";
-import { virtualClock } from "../../support/virtual-clock.ts";
+import { virtualClock } from "../../../simulators/virtual/clock.ts";
 import { recordFault } from "../../support/faults.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { seedOf } from "../../support/seed.ts";

@@ -2,7 +2,7 @@ import { silentLog } from "../../support/silent-log.ts";
 import { expect, it } from "vitest";
 import { createServiceTime } from "../../../src/acquisition/clock.ts";
 import { createMqttLink } from "../../../src/delivery/mqtt/link.ts";
-import { virtualClock } from "../../support/virtual-clock.ts";
+import { virtualClock } from "../../../simulators/virtual/clock.ts";
 
 const account = {
   gateway_id: "g",

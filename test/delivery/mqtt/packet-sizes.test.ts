@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { packetSizes } from "../../../src/delivery/mqtt/connect.ts";
+import { packetSizes } from "../../../src/delivery/mqtt/dial.ts";
 
 const LIMIT = 1_000;
 

@@ -8,7 +8,7 @@ import type { LinkSession } from "../../../src/delivery/port.ts";
 import { until } from "../../support/eventually.ts";
 import { accountAt } from "./hostile-broker.ts";
 import { silentLog } from "../../support/silent-log.ts";
-import { virtualClock } from "../../support/virtual-clock.ts";
+import { virtualClock } from "../../../simulators/virtual/clock.ts";
 
 const HOUR = 3_600_000;
 

@@ -1,5 +1,5 @@
 import { chunkOutcomeOf, outcomeOf, parseAck } from "../../../src/delivery/mqtt/acks.ts";
-import { packetSizes } from "../../../src/delivery/mqtt/connect.ts";
+import { packetSizes } from "../../../src/delivery/mqtt/dial.ts";
 import { hashOf, sha256 } from "../../../src/contract/hash.ts";
 import { parseCommand } from "../../../src/contract/commands.ts";
 import type { ServiceCommand } from "../../../src/domain/command.ts";

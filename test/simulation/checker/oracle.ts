@@ -1,4 +1,5 @@
 import { rows, type Db } from "../../../simulators/service/db.ts";
+import { heldRecords } from "../records.ts";
 import type { Outcome } from "../outcome.ts";
 
 /** What the service holds, and what it answers to those who ask: nothing of the gateway's own code has a part in it. */
@@ -64,7 +65,7 @@ export function oracleOf({ service, window }: Pick<Outcome, "service" | "window"
     readonly program_versions: readonly { readonly version: string }[];
   };
   return {
-    rows: rowsOf(service.db),
+    rows: heldRecords(service.db),
     ends: rows<OracleEnd>(
       service.db,
       `SELECT s.stream_id AS stream FROM streams s
@@ -83,15 +84,6 @@ export function oracleOf({ service, window }: Pick<Outcome, "service" | "window"
 
 function iso(at: number): string {
   return new Date(at).toISOString();
-}
-
-function rowsOf(db: Db): OracleRow[] {
-  return rows<Omit<OracleRow, "value"> & { readonly value: string }>(
-    db,
-    `SELECT s.stream_id AS stream, r.seq, r.kind, t.name AS tag, b.name AS boot, r.mono, r.time, r.value, r.received_at
-     FROM records r JOIN streams s ON s.id = r.stream_no JOIN names t ON t.id = r.tag JOIN names b ON b.id = r.boot
-     ORDER BY r.stream_no, r.seq`,
-  ).map((row) => ({ ...row, value: JSON.parse(row.value) as unknown }));
 }
 
 function gapsOf(db: Db): OracleGap[] {

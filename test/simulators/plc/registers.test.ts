@@ -4,7 +4,7 @@ import { createBooth } from "../../../simulators/plc/model/booth.ts";
 import { encodePoint } from "../../../simulators/plc/encode.ts";
 import { modeCoder, registerImage } from "../../../simulators/plc/registers.ts";
 import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
-import { virtualDriver, virtualLink } from "../../support/virtual-driver.ts";
+import { virtualDriver, virtualLink } from "../../../simulators/virtual/driver.ts";
 import { clickProfile } from "./click-profile.ts";
 import { handClock } from "./rig.ts";
 import type { ModbusPoint, ModbusTag } from "../../../src/domain/profile.ts";

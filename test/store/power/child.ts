@@ -5,7 +5,7 @@ import type { TakenEntry } from "../../../src/domain/taken.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { systemRandom } from "../../../src/runtime/compose.ts";
 import { openIdentity } from "../../../src/store/identity/identity.ts";
-import { inlineStore } from "../../support/inline.ts";
+import { inlineStore } from "../../../simulators/virtual/store.ts";
 import { openTail } from "../../../src/acquisition/intake.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { BOOTH, markOf, entryOf, type Mark, writerOf } from "./power-bed.ts";
@@ -40,7 +40,7 @@ async function live(until: number): Promise<void> {
       entryOf(stream.stream, ++take),
     );
     for (const [index, entry] of group.entries()) {
-      tail.append(entry);
+      tail.append([entry]);
       committer.add(entry, index === group.length - 1);
     }
   };

@@ -1,0 +1,60 @@
+import type { Problem } from "./config-error.ts";
+import type { DataPath, YamlSource } from "./yaml-source.ts";
+
+/** Lists of the configuration of which one entry may be wrong and cost itself alone. */
+const LISTS = ["booths", "outputs"] as const;
+export type List = (typeof LISTS)[number];
+
+/** Problems by the index of the entry that each lies in. */
+type ByIndex = ReadonlyMap<number, readonly Problem[]>;
+
+/** Problems of a configuration file, told apart by the booth or output that each lies in; `others` lie in none. */
+export function byEntry(
+  problems: readonly Problem[],
+): Readonly<Record<List, ByIndex>> & { readonly others: readonly Problem[] } {
+  const entry = ({ path }: Problem): readonly [List, number] | null => {
+    const [, list, index] = /^(booths|outputs)\[(\d+)\]/.exec(path) ?? [];
+    const known = LISTS.find((name) => name === list);
+    return known === undefined ? null : [known, Number(index)];
+  };
+  const of = (list: List): ByIndex =>
+    Map.groupBy(
+      problems.filter((problem) => entry(problem)?.[0] === list),
+      (problem) => entry(problem)?.[1] ?? 0,
+    );
+  return {
+    booths: of("booths"),
+    outputs: of("outputs"),
+    others: problems.filter((problem) => entry(problem) === null),
+  };
+}
+
+/**
+ * A file without some of its entries; `indices` are those that the kept ones have in the file. Problems of what is kept still point at
+ * their places in the whole file.
+ */
+export function without(source: YamlSource, left: Readonly<Record<List, ByIndex>>) {
+  const kept = (list: List) => [...entriesIn(source, list).entries()].filter(([index]) => !left[list].has(index));
+  const [booths, outputs] = [kept("booths"), kept("outputs")];
+  const indices = { booths: booths.map(([index]) => index), outputs: outputs.map(([index]) => index) };
+  const lists = { booths: booths.map(([, booth]) => booth), outputs: outputs.map(([, output]) => output) };
+  const part: YamlSource = {
+    file: source.file,
+    data: { ...(source.data as object), ...lists },
+    problemAt: (path, message, options) => source.problemAt(inFile(path, indices), message, options),
+    writtenAt: (path) => source.writtenAt(inFile(path, indices)),
+  };
+  return { indices, source: part };
+}
+
+function inFile([first, second, ...rest]: DataPath, indices: Readonly<Record<List, readonly number[]>>): DataPath {
+  const list = LISTS.find((name) => name === first);
+  const index = list !== undefined && typeof second === "number" ? (indices[list][second] ?? second) : second;
+  return [first, index, ...rest].filter((step) => step !== undefined);
+}
+
+/** What the file has of that list; [] where it is none. */
+export function entriesIn({ data }: YamlSource, list: List): readonly unknown[] {
+  const entries: unknown = typeof data === "object" && data !== null ? Reflect.get(data, list) : undefined;
+  return Array.isArray(entries) ? entries : [];
+}

@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { whole } from "./common-schema.ts";
+
+/** Whom beside the service the box tells what it reads. */
+
+/** Each holds a connection and reads the log by itself; a small box has better things to do than more of them. */
+const MAX_OUTPUTS = 4;
+/** MQTT allows 65,535 bytes; a topic of more than this nobody subscribes by hand. */
+const LONGEST_TOPIC = 512;
+
+const path = z.string().min(1).max(4096);
+const optionalPath = (what: string) => path.exactOptional().describe(what);
+
+const template = (usual: string, what: string) => z.string().min(1).max(LONGEST_TOPIC).default(usual).describe(what);
+
+/** A part of a Sparkplug topic. */
+const part = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[^/+#\p{Cc}]+$/u, "no /, + or # may stand in it");
+
+const mqttSchema = z.strictObject({
+  topics: z
+    .strictObject({
+      tag: template("booths/{booth}/tags/{tag}", "Of a reading. {gateway}, {booth}, {serial}, {tag}."),
+      figure: template(
+        "booths/{booth}/figures/{figure}",
+        "Of mode, cycles and the like. {gateway}, {booth}, {serial}, {figure}.",
+      ),
+      status: template("booths/{gateway}/status", "online or offline, retained. {gateway}."),
+    })
+    .prefault({}),
+  payload: z
+    .enum(["json", "value"])
+    .default("json")
+    .describe("json: value, time, quality, unit. value: the bare value."),
+  retain: z.boolean().default(true).describe("The broker keeps the newest of each topic for who comes later."),
+  history: z
+    .boolean()
+    .default(true)
+    .describe("What was read while the broker was away is sent in order; false: it is passed over, and that is told."),
+  home_assistant: z
+    .strictObject({ prefix: part.default("homeassistant").describe("Home Assistant's own discovery prefix.") })
+    .exactOptional()
+    .describe("Home Assistant finds the booths by itself. What was read before it could hear is then passed over."),
+});
+
+const sparkplugSchema = z.strictObject({
+  group_id: part.describe("Sparkplug group, e.g. the plant."),
+  edge_node_id: part.exactOptional().describe("Default: the gateway's id."),
+  primary_host_id: part
+    .exactOptional()
+    .describe("Nothing is sent, and all is kept, until this host application says that it is online."),
+});
+
+export const outputsSchema = z
+  .array(
+    z.strictObject({
+      name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "an output's name is lower-case letters, digits and dashes"),
+      url: z.string().max(2000).describe("Its broker. mqtts or wss; mqtt and ws on this machine alone."),
+      mqtt_version: z.enum(["v5", "v3.1.1"]).default("v5"),
+      client_id: z
+        .string()
+        .min(1)
+        .max(64)
+        .exactOptional()
+        .describe("Default: booth-gateway, the gateway's id and the output's name."),
+      user: z.string().min(1).max(200).exactOptional(),
+      password_file: optionalPath("File of mode 0600 that holds the user's password."),
+      ca_file: optionalPath("Extra certificate authorities, PEM."),
+      client_certificate_file: optionalPath("Shown to a broker that asks for one, PEM; read anew at each connection."),
+      client_key_file: optionalPath("Its private key, PEM, mode 0600."),
+      booths: z
+        .array(z.string().max(64))
+        .min(1)
+        .max(64)
+        .exactOptional()
+        .describe("Ids of the booths it is told of. Default: all."),
+      since: z
+        .string()
+        .max(64)
+        .exactOptional()
+        .describe(
+          "Where it begins when it is new: an instant such as 2026-11-25T00:00:00Z. Default: with what is read from then on.",
+        ),
+      max_records_per_s: whole(10, 100_000)
+        .default(2_000)
+        .describe("Most records a second of what waited, so that nothing else is held up."),
+      mqtt: mqttSchema.exactOptional().describe("A topic for each tag and each figure."),
+      sparkplug: sparkplugSchema.exactOptional().describe("Sparkplug B, as an edge node with a device for each booth."),
+    }),
+  )
+  .max(MAX_OUTPUTS)
+  .default([]);
+
+export type OutputInput = z.output<typeof outputsSchema>[number];

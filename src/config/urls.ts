@@ -1,0 +1,40 @@
+/** Schemes that protect what they carry, and those that don't and are therefore good for this machine alone. */
+interface UrlSchemes {
+  readonly secure: readonly string[];
+  readonly plain: readonly string[];
+}
+
+const HTTP_SCHEMES: UrlSchemes = { secure: ["https:"], plain: ["http:"] };
+const MQTT_SCHEMES: UrlSchemes = { secure: ["mqtts:", "wss:"], plain: ["mqtt:", "ws:"] };
+
+/** Names this machine by address; a name other than localhost could be made to point elsewhere. */
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** What is wrong with the service's URL, as a sentence; null: nothing. */
+export function serviceUrlFault(text: string): string | null {
+  return urlFault(text, HTTP_SCHEMES);
+}
+
+/** What is wrong with a broker's URL, as a sentence; null: nothing. */
+export function brokerUrlFault(text: string): string | null {
+  return urlFault(text, MQTT_SCHEMES);
+}
+
+/** What is wrong with a proxy's URL, as a sentence; null: nothing. What goes through it is TLS with the service itself. */
+export function proxyUrlFault(text: string): string | null {
+  return urlFault(text, { secure: ["http:"], plain: [] });
+}
+
+/** What is wrong with a URL of the configuration, as a sentence that doesn't repeat it (it might hold a secret); null: nothing. */
+function urlFault(text: string, schemes: UrlSchemes): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const all = [...schemes.secure, ...schemes.plain].map((scheme) => `${scheme}//`).join(", ");
+  if (url === null) return `is no URL (${all})`;
+  if (url.username !== "" || url.password !== "") return "must not hold a user name or password";
+  if (url.search !== "" || url.hash !== "") return "must not have a query or a fragment";
+  if (schemes.secure.includes(url.protocol)) return null;
+  if (!schemes.plain.includes(url.protocol)) return `must begin with one of ${all}`;
+  return isLoopback(url.hostname) ? null : `${url.protocol}// is unprotected and good for loopback addresses alone`;
+}

@@ -1,0 +1,199 @@
+import type { IClientOptions, IConnackPacket, MqttClient } from "mqtt";
+import { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import { faultOfCode, ServiceLinkError } from "../../domain/link-error.ts";
+import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import { type ClientCertificate, withPublicRoots } from "../tls.ts";
+
+/** One connection to an MQTT broker, bounded and verified: what every station that speaks MQTT has in common. */
+
+/** From the first packet to the broker's answer, for the connection and then for the subscription. */
+export const CONNECT_TIMEOUT_MS: Milliseconds = 10_000;
+const KEEPALIVE_S = 30;
+/** Longer packets than this nobody has a reason to send us: acks and commands are far below. */
+const MAX_PACKET_BYTES = 128 * 1024;
+const OLDEST_TLS = { minVersion: "TLSv1.2" } as const;
+/** Without a word from the broker: as many as the protocol has identifiers for. */
+const ALL_IN_FLIGHT = 65_535;
+
+/** Whom to connect to, and as whom. */
+export interface Broker {
+  readonly url: string;
+  readonly client_id: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly will: NonNullable<IClientOptions["will"]>;
+  readonly protocol: 4 | 5;
+  /** A site's own authority, PEM. */
+  readonly ca?: string;
+  /** What the box shows of itself, where it has a certificate. */
+  readonly certificate?: ClientCertificate;
+  /** 0: whoever connects sends the pings. Default 30. */
+  readonly keepalive_s?: number;
+  /** Default 10 s. */
+  readonly connect_timeout_ms?: Milliseconds;
+}
+
+export interface Connected {
+  readonly client: MqttClient;
+  readonly url: string;
+  /** QoS 1 messages that the broker lets be under way. */
+  readonly receive_maximum: number;
+  /** Longest packet that the broker takes, bytes. */
+  readonly maximum_packet_size: number;
+  /** When the broker's certificate ends; null: not known. */
+  readonly certificate_ends: EpochMs | null;
+}
+
+/** Whether what goes there is protected. */
+export const isSecure = (url: string): boolean => ["mqtts:", "wss:"].includes(new URL(url).protocol);
+
+/** Connects once. Rejects with the library's error, or with a ServiceLinkError; with the signal's reason when aborted. */
+export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<Connected> {
+  const { url, protocol, ca, certificate, will } = broker;
+  // At the first session, which is after the first reading: loading it would take a tenth of a start.
+  const { connect } = await import("mqtt");
+  signal.throwIfAborted();
+  const client = connect(url, {
+    clientId: broker.client_id,
+    ...(broker.username === undefined ? {} : { username: broker.username }),
+    ...(broker.password === undefined ? {} : { password: broker.password }),
+    protocolVersion: protocol,
+    clean: true,
+    keepalive: broker.keepalive_s ?? KEEPALIVE_S,
+    connectTimeout: broker.connect_timeout_ms ?? CONNECT_TIMEOUT_MS,
+    reconnectPeriod: 0,
+    queueQoSZero: false,
+    resubscribe: false,
+    // Else all 65,536 numbers of two bytes are made in advance: 13 MB, for packets that are few.
+    writeCache: false,
+    rejectUnauthorized: true,
+    ...OLDEST_TLS,
+    ...(protocol === 5 ? { properties: { maximumPacketSize: MAX_PACKET_BYTES } } : {}),
+    ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
+    // With one the library would speak TLS whatever the URL says.
+    ...(isSecure(url) ? certificate : {}),
+    will,
+  });
+  // A batch's last piece must not wait a round trip until those before it are confirmed.
+  if (client.stream instanceof Socket) client.stream.setNoDelay(true);
+  const isTooLong = packetSizes(MAX_PACKET_BYTES);
+  client.stream.on("data", (chunk: Buffer) => {
+    if (!isTooLong(chunk)) return;
+    client.emit("error", new ServiceLinkError("protocol", "the broker sent a packet too long"));
+    client.stream.destroy();
+  });
+  const stop = (): void => void client.end(true);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const connack = await connackOf(client);
+    return {
+      client,
+      url,
+      receive_maximum: connack.properties?.receiveMaximum ?? ALL_IN_FLIGHT,
+      maximum_packet_size: connack.properties?.maximumPacketSize ?? Infinity,
+      certificate_ends: certificateOf(client),
+    };
+  } catch (error) {
+    client.end(true);
+    // Who stops closes the connection too: that isn't the broker's word about anything.
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function connackOf(client: MqttClient): Promise<IConnackPacket> {
+  // A second error of the same connection has nobody to tell.
+  client.on("error", () => undefined);
+  // Through a WebSocket's own handshake nobody gets who isn't taken.
+  let taken = !(client.stream instanceof Socket);
+  client.stream.once(client.stream instanceof TLSSocket ? "secureConnect" : "connect", () => (taken = true));
+  const unanswered = (cause?: unknown): ServiceLinkError =>
+    new ServiceLinkError("unanswered", "the broker took the connection and closed it without an answer", cause);
+  return new Promise((resolve, reject) => {
+    client.once("connect", resolve);
+    client.once("error", (error) => {
+      const isReset = ["ECONNRESET", "EPIPE"].includes(String(codeOf(error)));
+      reject(taken && isReset ? unanswered(error) : error);
+    });
+    client.once("close", () =>
+      reject(taken ? unanswered() : new ServiceLinkError("unreachable", "the broker can't be reached")),
+    );
+  });
+}
+
+function certificateOf({ stream }: MqttClient): EpochMs | null {
+  if (!(stream instanceof TLSSocket)) return null;
+  const ends = Date.parse(stream.getPeerCertificate().valid_to);
+  return Number.isNaN(ends) ? null : ends;
+}
+
+/** An error of the library, of Node or of the broker, as one of ours. */
+export function typedError(error: unknown): ServiceLinkError {
+  if (error instanceof ServiceLinkError) return error;
+  const code = codeOf(error);
+  const fault = code === undefined ? null : faultOfCode(code);
+  const text = error instanceof Error && error.message !== "" ? error.message : String(code ?? error);
+  return new ServiceLinkError(fault ?? "closed", text, error);
+}
+
+/** An error may stand inside another: several addresses tried, or a WebSocket in between, which keeps what happened in an event. */
+function codeOf(error: unknown): string | number | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ("code" in error && (typeof error.code === "string" || typeof error.code === "number")) return error.code;
+  const { event, cause } = error as { readonly event?: { readonly error?: unknown } | null; readonly cause?: unknown };
+  const inner: unknown = error instanceof AggregateError ? error.errors[0] : (event?.error ?? cause);
+  return inner === error ? undefined : codeOf(inner);
+}
+
+/** Small buffers of Node share one piece of memory of this size; that is freed when none of them is in use any more. */
+const POOL_BYTES = 1_024;
+
+/**
+ * The MQTT library keeps the four bytes of each packet length that it ever wrote, of 16,384 lengths at most, and with each of
+ * them the whole piece that they were cut from: at Node's own size of 64 KiB a gigabyte in the end, and 4 MB for the
+ * first 70 lengths. For the whole process.
+ */
+export function keepPoolSmall(): void {
+  Buffer.poolSize = POOL_BYTES;
+}
+
+/** Bytes of a fixed header's length field at most (MQTT 2.1.4). */
+const LENGTH_BYTES = 4;
+
+/**
+ * Watches a stream of MQTT packets for one longer than `limit`, before anything is kept of it: the library collects a packet
+ * whole, whatever length it announces. Answers true from the first such packet, or length that is none, on.
+ */
+export function packetSizes(limit: number): (chunk: Uint8Array) => boolean {
+  let skip = 0;
+  let length: { value: number; bytes: number } | null = null;
+  let broken = false;
+  const header = (byte: number): void => {
+    if (length === null) {
+      length = { value: 0, bytes: 0 };
+      return;
+    }
+    length.value += (byte & 0x7f) * 128 ** length.bytes;
+    length.bytes += 1;
+    if (byte >= 0x80) {
+      broken ||= length.bytes === LENGTH_BYTES;
+      return;
+    }
+    broken ||= length.value > limit;
+    skip = length.value;
+    length = null;
+  };
+  return (chunk) => {
+    for (let at = 0; at < chunk.length && !broken; at += 1) {
+      const step = Math.min(skip, chunk.length - at);
+      skip -= step;
+      at += step;
+      const byte = chunk[at];
+      if (byte !== undefined) header(byte);
+    }
+    return broken;
+  };
+}

@@ -1,0 +1,164 @@
+import type { IPublishPacket, MqttClient } from "mqtt";
+import { readFileSync } from "node:fs";
+import type { OutputConfig } from "../config/port.ts";
+import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
+import { clientCertificateIn } from "../delivery/tls.ts";
+import { ServiceLinkError } from "../domain/link-error.ts";
+import type { Milliseconds } from "../domain/units.ts";
+import type { OutputMachine } from "./port.ts";
+import type { Message } from "./rules/plain.ts";
+
+/** A session with an output's broker. */
+export interface BrokerSession {
+  /** Resolves once the broker has all of it; rejects with the session's end. */
+  send(messages: readonly Message[]): Promise<void>;
+  /** What comes on that topic is heard from now on. */
+  subscribe(topic: string, heard: (payload: Uint8Array, retained: boolean) => void): Promise<void>;
+  /** Resolves with the reason of its end. */
+  readonly ended: Promise<ServiceLinkError>;
+  /** Says the last words, as far as the broker still takes them, and leaves. */
+  close(last: readonly Message[]): Promise<void>;
+}
+
+/** Messages under way at most: what a broker of a small machine keeps in memory for us. */
+const WINDOW = 64;
+/** From a message's sending to the broker's word that it has it. */
+const CONFIRM_WITHIN_MS: Milliseconds = 15_000;
+/** A connection that says nothing is looked at so often. */
+const PING_MS: Milliseconds = 20_000;
+const CLOSE_WITHIN_MS: Milliseconds = 1_000;
+
+/** By the machine's own timers: the broker lives in real time, whatever clock the box has. What it returns takes that back. */
+function after(ms: Milliseconds, act: () => void): () => void {
+  const timer = setTimeout(act, ms).unref();
+  return () => clearTimeout(timer);
+}
+
+/** Files are read anew at each connection: a renewed certificate needs no restart. Rejects with a ServiceLinkError, or as the files do. */
+export async function connectBroker(
+  machine: OutputMachine,
+  config: OutputConfig,
+  { will, signal }: { readonly will: Message; readonly signal: AbortSignal },
+): Promise<BrokerSession> {
+  keepPoolSmall();
+  const { user, password_file, ca_file, client_certificate_file: cert, client_key_file: key, mqtt_version } = config;
+  const { payload, ...rest } = will;
+  const connected = await connectOnce(
+    {
+      url: config.url,
+      client_id: config.client_id ?? `booth-gateway-${machine.gateway_id}-${config.name}`,
+      ...(user === undefined ? {} : { username: user }),
+      ...(password_file === undefined ? {} : { password: machine.secret(password_file) }),
+      ...(ca_file === undefined ? {} : { ca: readFileSync(ca_file, "utf8") }),
+      ...(cert === undefined || key === undefined ? {} : { certificate: clientCertificateIn(cert, key)() }),
+      will: { ...rest, payload: Buffer.from(payload) },
+      protocol: mqtt_version === "v5" ? 5 : 4,
+      // Ours tell what of QoS 0 got there, so nobody else may send any.
+      keepalive_s: 0,
+    },
+    signal,
+  );
+  return sessionOf(connected.client, Math.min(WINDOW, connected.receive_maximum));
+}
+
+function sessionOf(client: MqttClient, window: number): BrokerSession {
+  const { end, ended, over } = endingOf(client);
+  const pings = pingsOf(client);
+  const waiting = new Set<(reason: ServiceLinkError) => void>();
+  void ended.then((reason) => waiting.forEach((fail) => fail(reason)));
+  /** Settles with what `begin` brings, the session's end, or the deadline, which is one. */
+  const within = (begin: (done: (error?: Error | null) => void) => void): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const settle = (error?: Error | null): void => {
+        cancel();
+        waiting.delete(settle);
+        if (error) reject(error);
+        else resolve();
+      };
+      const late = (): void => end(new ServiceLinkError("no_ack", "the broker doesn't confirm what it was sent"));
+      const cancel = after(CONFIRM_WITHIN_MS, late);
+      waiting.add(settle);
+      const reason = over();
+      if (reason === null) begin(settle);
+      else settle(reason);
+    });
+  const sendSome = (some: readonly Message[]): Promise<void> =>
+    within((done) => {
+      let left = some.length;
+      const one = (error?: Error | null): void => {
+        left -= 1;
+        if (error) done(typedError(error));
+        else if (left === 0) done();
+      };
+      for (const { topic, payload, qos, retain } of some) {
+        const bytes = typeof payload === "string" ? payload : Buffer.from(payload);
+        client.publish(topic, bytes, { qos, retain }, qos === 0 ? undefined : one);
+      }
+      const unconfirmed = some.filter(({ qos }) => qos === 0).length;
+      // The broker answers in order: with this one it has had all before it.
+      if (unconfirmed > 0) pings.send(() => Array.from({ length: unconfirmed }).forEach(() => one()));
+    });
+  const beat = (): void => {
+    if (over() !== null) return;
+    within((done) => pings.send(done)).catch(() => undefined);
+    next = after(PING_MS, beat);
+  };
+  let next = after(PING_MS, beat);
+  void ended.then(() => next());
+  const send = async (messages: readonly Message[]): Promise<void> => {
+    // What isn't confirmed one by one keeps its order only where all of it is written at once.
+    const at_once = messages.some(({ qos }) => qos === 0) ? messages.length : window;
+    for (let at = 0; at < messages.length; at += at_once) await sendSome(messages.slice(at, at + at_once));
+  };
+  return {
+    send,
+    ended,
+    subscribe: async (topic, heard) => {
+      client.on("message", (of: string, payload: Buffer, { retain }: IPublishPacket) => {
+        if (of === topic) heard(payload, retain);
+      });
+      await within((done) => client.subscribe(topic, { qos: 1 }, done));
+    },
+    async close(last) {
+      const late = new Promise<void>((resolve) => void after(CLOSE_WITHIN_MS, resolve));
+      await Promise.race([send(last).catch(() => undefined), late]);
+      client.end(false);
+      end(new ServiceLinkError("closed", "left"));
+    },
+  };
+}
+
+/** How a session ends: by the broker, by an error, or by us. */
+function endingOf(client: MqttClient) {
+  const { promise: ended, resolve } = Promise.withResolvers<ServiceLinkError>();
+  let reason: ServiceLinkError | null = null;
+  const end = (why: ServiceLinkError): void => {
+    reason ??= why;
+    resolve(reason);
+    if (!client.disconnecting) client.end(true);
+  };
+  client.on("error", (error) => end(typedError(error)));
+  client.on("disconnect", ({ reasonCode = 0 }) =>
+    end(
+      typedError(
+        Object.assign(new Error(`the broker ended the session (reason ${String(reasonCode)})`), { code: reasonCode }),
+      ),
+    ),
+  );
+  client.on("close", () => end(new ServiceLinkError("closed", "the connection to the broker was closed")));
+  return { end, ended, over: () => reason };
+}
+
+/** Pings of our own, each told when its answer came: a broker answers them in order. */
+function pingsOf(client: MqttClient) {
+  const sent: (() => void)[] = [];
+  client.on("packetreceive", ({ cmd }) => {
+    if (cmd === "pingresp") sent.shift()?.();
+  });
+  return {
+    send(answered: () => void): void {
+      sent.push(() => answered());
+      client.sendPing();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
+import type { OutputMachine } from "./port.ts";
+
+/** How far each output has come in each log. */
+
+/** By output, then by stream: everything up to that seq has gone there, or was passed over. */
+type Reached = Record<string, Record<StreamId, Seq>>;
+
+export interface Cursors {
+  /** null: the output is new to that log. */
+  after(output: string, stream: StreamId): Seq | null;
+  moved(output: string, stream: StreamId, to: Seq): void;
+  /** What else an output has to remember; small. */
+  note(output: string): unknown;
+  setNote(output: string, note: unknown): void;
+  /** On the disk. */
+  save(): Promise<void>;
+}
+
+/** Under which it stands in the identity's database. */
+const NAME = "outputs";
+/** Each saving costs flash. A power cut costs what was sent since the last one: it goes twice, which QoS 1 allows. */
+export const SAVE_MS: Milliseconds = 600_000;
+
+interface Kept {
+  readonly reached: Reached;
+  readonly notes: Record<string, unknown>;
+}
+
+/** Goes on from where the outputs of those names stood: by the tmpfs after a kill or a stop, by the disk after a power cut. */
+export async function openCursors(
+  { identity, cursor_file, log }: Pick<OutputMachine, "identity" | "cursor_file" | "log">,
+  names: readonly string[],
+): Promise<Cursors> {
+  const kept = inFile(cursor_file) ?? keptIn(await identity.kept(NAME)) ?? { reached: {}, notes: {} };
+  const only = <T>(all: Record<string, T>): Record<string, T> =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
+  // An output that was taken out and comes back begins anew.
+  const reached = only(kept.reached);
+  const notes = only(kept.notes);
+  let isTold = false;
+  const write = (): void => {
+    try {
+      mkdirSync(dirname(cursor_file), { recursive: true, mode: 0o700 });
+      writeFileSync(`${cursor_file}.new`, JSON.stringify({ reached, notes }), { mode: 0o600 });
+      renameSync(`${cursor_file}.new`, cursor_file);
+    } catch (error) {
+      if (!isTold)
+        log.warn(
+          { event: "output_cursors", error },
+          "how far the outputs have come can't be kept: after a kill some of it goes twice",
+        );
+      isTold = true;
+    }
+  };
+  return {
+    after: (output, stream) => reached[output]?.[stream] ?? null,
+    moved(output, stream, to) {
+      (reached[output] ??= {})[stream] = to;
+      write();
+    },
+    note: (output) => notes[output],
+    setNote(output, note) {
+      notes[output] = note;
+      write();
+    },
+    save: () => identity.keep(NAME, { reached, notes }),
+  };
+}
+
+function inFile(path: string): Kept | null {
+  try {
+    return keptIn(JSON.parse(readFileSync(path, "utf8")));
+  } catch {
+    // None there, as after a power cut, or one that was cut short: the disk's counts.
+    return null;
+  }
+}
+
+function keptIn(value: unknown): Kept | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { reached, notes } = value as { readonly reached?: unknown; readonly notes?: unknown };
+  if (typeof reached !== "object" || reached === null || typeof notes !== "object" || notes === null) return null;
+  const streams = Object.entries(reached as Record<string, unknown>).map(([name, of]) => [name, seqsIn(of)] as const);
+  return { reached: Object.fromEntries(streams), notes: { ...notes } };
+}
+
+function seqsIn(value: unknown): Record<StreamId, Seq> {
+  const entries = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  return Object.fromEntries(entries.filter((entry): entry is [string, number] => Number.isSafeInteger(entry[1])));
+}

@@ -1,0 +1,263 @@
+import type { OutputConfig } from "../config/port.ts";
+import { ServiceLinkError, type ServiceLinkFault } from "../domain/link-error.ts";
+import { linkDown, stillDown } from "../domain/link-status.ts";
+import type { Placed } from "../domain/record.ts";
+import { fullJitter } from "../domain/retrying.ts";
+import { isOver } from "../domain/signal.ts";
+import type { LinkStatus, OutputStatus } from "../domain/status.ts";
+import type { BoothId, EpochMs, Milliseconds, Seq } from "../domain/units.ts";
+import { type BrokerSession, connectBroker } from "./broker.ts";
+import type { Cursors } from "./cursors.ts";
+import type { DurationsToday, OutputBooth, OutputMachine } from "./port.ts";
+import { type Figure, figuresOf } from "./rules/figures.ts";
+import type { Message } from "./rules/plain.ts";
+
+/** One output: its session with its broker, and how it follows the logs. It holds nobody up: it reads, and only what is durable. */
+
+/** What an output says, by its kind. Asked anew for each session. */
+export interface Speaker {
+  /** The broker says it where the session breaks off. */
+  readonly will: Message;
+  /** First words; resolves once data may follow. */
+  begin(session: BrokerSession, signal: AbortSignal): Promise<void>;
+  /** What of the records goes out. */
+  records(booth: OutputBooth, records: readonly Placed[]): readonly Message[];
+  /** Figures and the like, as far as they have changed since they were told last. To be sent as soon as they are made, as records are. */
+  news(booth: OutputBooth, figures: readonly Figure[]): readonly Message[];
+  /** Whether the booth's records may be told now; absent: always. */
+  readonly ready?: (booth: OutputBooth) => boolean;
+  /** Resolves where the session has no sense any more. */
+  readonly lost?: Promise<ServiceLinkError>;
+  /** Last words of a session that ends in order. */
+  readonly last: () => readonly Message[];
+  /** What was read while nobody could hear it is passed over. */
+  readonly passes_over: boolean;
+}
+
+/** What is told of an output, and what its loops share. */
+export interface OutputState {
+  link: LinkStatus;
+  sent: number;
+  ignored: number;
+  passed_over: Map<BoothId, { from: Seq; to: Seq }>;
+}
+
+export interface Output {
+  readonly machine: OutputMachine;
+  readonly config: OutputConfig;
+  readonly booths: readonly OutputBooth[];
+  readonly cursors: Cursors;
+  readonly state: OutputState;
+  readonly speaker: () => Speaker;
+}
+
+const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
+/** A session that stood so long ends the back-off. */
+const STOOD_MS: Milliseconds = 60_000;
+/** Records read from the store at a time: each call stands in line with the commits. */
+const READ_LIMIT = 500;
+/** Of them the cursor moves over so many at a time: a kill makes no more of them go twice. */
+const MOVE_LIMIT = 64;
+/** Figures that only grow are told so often. */
+const FIGURES_MS: Milliseconds = 60_000;
+
+export function newOutputState(now: EpochMs): OutputState {
+  return { link: linkDown(now, "not connected yet"), sent: 0, ignored: 0, passed_over: new Map() };
+}
+
+export function statusOf({ config, state, booths, cursors }: Output): OutputStatus {
+  return {
+    name: config.name,
+    kind: config.sparkplug === undefined ? "mqtt" : "sparkplug",
+    url: config.url,
+    link: state.link,
+    sent: state.sent,
+    ignored: state.ignored,
+    booths: booths.map(({ state: { booth, log } }) => {
+      const { stream, sendable_seq } = log.reach;
+      const after = cursors.after(config.name, stream) ?? sendable_seq;
+      return { booth, waiting: Math.max(0, sendable_seq - after), passed_over: state.passed_over.get(booth) ?? null };
+    }),
+  };
+}
+
+/** Connects, tells, and begins anew after any failure, until the signal. */
+export async function outputLoop(output: Output, signal: AbortSignal): Promise<void> {
+  const { clock, random } = output.machine;
+  let failures = 0;
+  while (!isOver(signal)) {
+    const began = clock.mono();
+    try {
+      await oneSession(output, signal);
+    } catch (error) {
+      if (isOver(signal)) break;
+      if (clock.mono() - began >= STOOD_MS) failures = 0;
+      const wait = fullJitter(failures, RETRY, () => random.next());
+      failures += 1;
+      isDown(output, error, { failures, wait });
+      await clock.sleep(wait, signal).catch(() => undefined);
+    }
+  }
+}
+
+async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
+  const { machine, config, booths } = output;
+  const speaker = output.speaker();
+  const session = await connectBroker(machine, config, { will: speaker.will, signal });
+  const ending = new AbortController();
+  const both = AbortSignal.any([signal, ending.signal]);
+  try {
+    const told = async (): Promise<void> => {
+      await speaker.begin(session, both);
+      isUp(output);
+      await Promise.all(
+        booths.flatMap((booth) => [
+          follow(output, { session, speaker, booth }, both),
+          tellNews(output, { session, speaker, booth }, both),
+        ]),
+      );
+    };
+    const over = (reason: ServiceLinkError): Promise<never> => Promise.reject(reason);
+    await Promise.race([
+      told(),
+      session.ended.then(over),
+      ...(speaker.lost === undefined ? [] : [speaker.lost.then(over)]),
+    ]);
+  } finally {
+    ending.abort();
+    await session.close(speaker.last());
+  }
+}
+
+interface Told {
+  readonly session: BrokerSession;
+  readonly speaker: Speaker;
+  readonly booth: OutputBooth;
+}
+
+/** Follows a booth's log from the cursor on. */
+async function follow(output: Output, told: Told, signal: AbortSignal): Promise<never> {
+  const { state } = told.booth;
+  await beginAt(output, told);
+  for (;;) {
+    while (await sendNext(output, told, signal));
+    await state.progress.wait(signal);
+  }
+}
+
+/** Where a log is new to the output, or what came meanwhile is passed over, the cursor is put there. */
+async function beginAt(output: Output, { booth, speaker }: Told): Promise<void> {
+  const { cursors, config } = output;
+  const { stream, sendable_seq } = booth.state.log.reach;
+  const after = cursors.after(config.name, stream);
+  if (after === null) {
+    const since = config.since === undefined ? null : Date.parse(config.since);
+    const first = since === null ? sendable_seq : (await firstSince(output, booth, since)) - 1;
+    cursors.moved(config.name, stream, first);
+  } else if (speaker.passes_over && after < sendable_seq) passOver(output, booth, sendable_seq);
+}
+
+/** The first seq that was recorded at that time or later: records stand in the order of time, but for a moved clock. */
+async function firstSince({ machine }: Output, { state }: OutputBooth, since: EpochMs): Promise<Seq> {
+  const { stream, oldest_seq, sendable_seq } = state.log.reach;
+  let [low, high] = [oldest_seq, sendable_seq + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [record] = await machine.store.read(stream, middle, 1);
+    if (record === undefined || record.time >= since) high = middle;
+    else low = record.seq + 1;
+  }
+  return low;
+}
+
+/** The next records of a booth; false: there are none now. */
+async function sendNext(output: Output, { session, speaker, booth }: Told, signal: AbortSignal): Promise<boolean> {
+  const { machine, cursors, config, state } = output;
+  if (speaker.ready?.(booth) === false) return false;
+  const { stream, oldest_seq, sendable_seq } = booth.state.log.reach;
+  const after = cursors.after(config.name, stream) ?? sendable_seq;
+  // They were given up for age or space: an output keeps no row alive.
+  if (after + 1 < oldest_seq) {
+    passOver(output, booth, oldest_seq - 1);
+    return true;
+  }
+  if (after >= sendable_seq) return false;
+  const records = await machine.store.read(stream, after + 1, READ_LIMIT);
+  for (let at = 0; at < records.length; at += MOVE_LIMIT) {
+    const some = records.slice(at, at + MOVE_LIMIT);
+    const messages = speaker.records(booth, some);
+    await session.send(messages);
+    state.sent += messages.length;
+    cursors.moved(config.name, stream, some.at(-1)?.seq ?? after);
+  }
+  const to = records.at(-1)?.seq ?? sendable_seq;
+  if (records.length === 0) cursors.moved(config.name, stream, to);
+  const isBehind = to < sendable_seq;
+  if (isBehind) await machine.clock.sleep((records.length / config.max_records_per_s) * 1000, signal);
+  return isBehind;
+}
+
+function passOver({ cursors, config, state, machine }: Output, { state: { booth, log } }: OutputBooth, to: Seq): void {
+  const { stream } = log.reach;
+  const after = cursors.after(config.name, stream) ?? to;
+  const range = { from: after + 1, to };
+  const earlier = state.passed_over.get(booth);
+  state.passed_over.set(booth, earlier === undefined ? range : { from: earlier.from, to });
+  cursors.moved(config.name, stream, to);
+  const text = `output ${config.name}: records ${range.from.toString()} to ${to.toString()} of ${booth} were passed over`;
+  machine.log.warn({ event: "output_passed_over", output: config.name, booth, ...range }, text);
+}
+
+/** Tells figures at once where there is news, else once a minute. */
+async function tellNews(output: Output, { session, speaker, booth }: Told, signal: AbortSignal): Promise<never> {
+  for (;;) {
+    const figures = await figuresNow(booth);
+    const messages = speaker.news(booth, figures);
+    await session.send(messages);
+    output.state.sent += messages.length;
+    await booth.state.news.wait(signal, FIGURES_MS);
+  }
+}
+
+export async function figuresNow(booth: OutputBooth): Promise<readonly Figure[]> {
+  const durations: DurationsToday = await booth.durationsToday();
+  return figuresOf({ summary: booth.state.log.summary, plc: booth.state.link.plc, durations });
+}
+
+function isUp({ state, machine, config }: Output): void {
+  state.link = { kind: "up", since: machine.clock.wall() };
+  machine.log.info({ event: "output_up", output: config.name }, `output ${config.name} is up at ${config.url}`);
+}
+
+function isDown(output: Output, error: unknown, { failures, wait }: { failures: number; wait: Milliseconds }): void {
+  const { state, machine, config } = output;
+  const reason = error instanceof Error ? error.message : String(error);
+  const fault = error instanceof ServiceLinkError ? error.fault : null;
+  const advice =
+    fault === null ? "correct the file that the reason names; it is read again at the next try" : adviceOf(fault);
+  const since = machine.clock.wall();
+  const before = state.link;
+  state.link = stillDown(before, { kind: "down", since, reason, advice, attempt: failures, next_try_at: since + wait });
+  if (before.kind === "down" && before.reason === reason) return;
+  const text = `output ${config.name} is down: ${reason}; ${advice}`;
+  machine.log.warn({ event: "output_down", output: config.name, reason }, text);
+}
+
+const KEPT = "readings are kept, and go there when it is back";
+const ADVICE: Readonly<Partial<Record<ServiceLinkFault, string>>> = {
+  unknown_host: "compare the address with the broker's",
+  unreachable: "see whether the broker runs, and whether a firewall holds the port back",
+  unanswered: "see whether MQTT is switched on at that port, and try the other mqtt_version",
+  certificate_expired: "the broker's certificate has ended: renew it",
+  certificate_name: "the certificate is of another server: compare the address",
+  certificate_authority: "nobody known here signed the broker's certificate: give its authority as ca_file",
+  certificate_wanted: "the broker asks for a client certificate: see client_certificate_file",
+  credential: "the broker doesn't take user or password: see user and password_file",
+  not_allowed: "the broker doesn't allow these topics to this user",
+  taken_over: "another client uses the same client_id: give this output another",
+};
+
+function adviceOf(fault: ServiceLinkFault): string {
+  const advice = ADVICE[fault];
+  return advice === undefined ? KEPT : `${advice}; ${KEPT}`;
+}

@@ -1,0 +1,201 @@
+import type { LiveReading } from "../../domain/agent-control.ts";
+import type { Quality, TagValue } from "../../domain/booth.ts";
+import { KIND, type Placed } from "../../domain/record.ts";
+import type { BoothId, EpochMs, TagName } from "../../domain/units.ts";
+import type { Figure } from "./figures.ts";
+
+/**
+ * Sparkplug B 3.0 (Eclipse Foundation, 2022): what an edge node says. The gateway is the edge node, each booth a device of it. Births name every
+ * metric with its type and an alias; data goes by alias.
+ */
+
+/** Types of metrics that we use, by their numbers in the specification (6.4.16). */
+export const DATATYPE = { double: 10, boolean: 11, string: 12, uint64: 8 } as const;
+export type Datatype = (typeof DATATYPE)[keyof typeof DATATYPE];
+
+export interface Metric {
+  /** In births; absent in data, which goes by alias. */
+  readonly name?: string;
+  readonly alias?: number;
+  readonly timestamp: EpochMs;
+  readonly datatype: Datatype;
+  /** null: not known. */
+  readonly value: number | boolean | string | null;
+  /** It was read before this session: it says nothing of the present. */
+  readonly is_historical: boolean;
+  /** Sparkplug's own: 192 good, 0 bad. Absent: good. */
+  readonly quality?: number;
+  readonly unit?: string;
+}
+
+/** Sparkplug knows no third one: what the gateway isn't sure of is marked as stale. */
+const QUALITY: Readonly<Record<Quality, number>> = { good: 192, uncertain: 500, bad: 0 };
+
+const REBIRTH = "Node Control/Rebirth";
+const BD_SEQ = "bdSeq";
+/** seq and bdSeq go from 0 to 255 and begin anew. */
+export const SEQ_MODULUS = 256;
+
+/** A device's metric as its birth named it. */
+interface Born {
+  readonly alias: number;
+  readonly datatype: Datatype;
+}
+
+/** The metrics of a device as they were born, by name. */
+export type Births = ReadonlyMap<string, Born>;
+
+function tagMetric(tag: TagName): string {
+  return `Tags/${tag}`;
+}
+
+function figureMetric(figure: string): string {
+  return `Figures/${figure}`;
+}
+
+/** What a device says of one name at an instant. */
+export interface Said {
+  readonly name: string;
+  readonly value: TagValue;
+  readonly at: EpochMs;
+  readonly quality: Quality;
+  readonly unit: string;
+}
+
+/** The type that a value shows; null: none. Whole numbers beyond 2^53 come as texts. */
+function datatypeOf(value: TagValue): Datatype | null {
+  if (value === null) return null;
+  if (typeof value === "number") return DATATYPE.double;
+  return typeof value === "boolean" ? DATATYPE.boolean : DATATYPE.string;
+}
+
+/** What every metric of a booth says now, for its birth; what is `wanted` beside it isn't known now. */
+export function presentOf(
+  booth: { readonly readings: readonly LiveReading[]; readonly figures: readonly Figure[]; readonly at: EpochMs },
+  wanted: readonly Said[],
+): readonly Said[] {
+  const { readings, figures, at } = booth;
+  const tags = readings.map(({ tag, value, quality, unit, age_ms }): Said => {
+    return { name: tagMetric(tag), value, at: at - (age_ms ?? 0), quality: quality ?? "bad", unit };
+  });
+  const known = [...tags, ...figuresSaid(figures, at)];
+  const names = new Set(known.map(({ name }) => name));
+  const others = wanted.filter(({ name }) => !names.has(name));
+  return [...known, ...others.map((one): Said => ({ ...one, value: null, at, quality: "bad" }))];
+}
+
+export function figuresSaid(figures: readonly Figure[], at: EpochMs): readonly Said[] {
+  return figures.map(({ figure, value, unit }) => {
+    return { name: figureMetric(figure), value, at, quality: value === null ? "bad" : "good", unit };
+  });
+}
+
+/**
+ * Names, types and aliases for a birth. A metric has the type of what is about to be said of it, else of what it says now, else the one that it
+ * had before; one that never said anything is born as a number.
+ */
+export function birthsOf(
+  said: readonly Said[],
+  {
+    first,
+    before,
+    wanted,
+  }: { readonly first: number; readonly before: Births | undefined; readonly wanted: readonly Said[] },
+): Births {
+  const asked = new Map(wanted.map(({ name, value }) => [name, datatypeOf(value)]));
+  return new Map(
+    said.map(({ name, value }, index) => {
+      const known = asked.get(name) ?? datatypeOf(value) ?? before?.get(name)?.datatype;
+      return [name, { alias: first + index, datatype: known ?? DATATYPE.double }] as const;
+    }),
+  );
+}
+
+/** The metrics of a birth. */
+export function birthMetrics(said: readonly Said[], births: Births): readonly Metric[] {
+  return said.flatMap((one) => {
+    const born = births.get(one.name);
+    if (born === undefined) return [];
+    const fits = datatypeOf(one.value) === born.datatype;
+    const now: Said = fits ? one : { ...one, value: null, quality: "bad" };
+    return [{ name: one.name, ...metricOf(now, born, false), ...(one.unit === "" ? {} : { unit: one.unit }) }];
+  });
+}
+
+/** Metrics of data, without those that the birth didn't name, or gave another type. `since`: what is older is history. */
+export function dataMetrics(said: readonly Said[], births: Births, since: EpochMs): readonly Metric[] {
+  return said.flatMap((one) => {
+    const born = births.get(one.name);
+    const datatype = datatypeOf(one.value);
+    if (born === undefined || (datatype !== null && datatype !== born.datatype)) return [];
+    return [metricOf(one, born, one.at < since)];
+  });
+}
+
+function metricOf({ value, at, quality }: Said, { alias, datatype }: Born, is_historical: boolean): Metric {
+  return {
+    ...{ alias, timestamp: at, datatype, value, is_historical },
+    ...(quality === "good" ? {} : { quality: QUALITY[quality] }),
+  };
+}
+
+/** The edge node's own metrics; the first is all that its death has. */
+export function nodeMetrics(bd_seq: number, at: EpochMs): readonly Metric[] {
+  return [
+    { name: BD_SEQ, timestamp: at, datatype: DATATYPE.uint64, value: bd_seq, is_historical: false },
+    { name: REBIRTH, timestamp: at, datatype: DATATYPE.boolean, value: false, is_historical: false },
+  ];
+}
+
+/** Nothing but a rebirth, that is: what sets something beside it is meant for another node. */
+export function asksRebirth(commands: readonly { readonly name: string; readonly value: boolean | null }[]): boolean {
+  return commands.length === 1 && commands[0]?.name === REBIRTH && commands[0].value === true;
+}
+
+/** Readings among the records, in their order, those of one instant together. */
+export function instantsOf(records: readonly Placed[]): readonly (readonly Said[])[] {
+  const instants: Said[][] = [];
+  for (const record of records) {
+    if (record.kind !== KIND.reading) continue;
+    const said = {
+      name: tagMetric(record.tag),
+      value: record.value,
+      at: record.time,
+      quality: record.quality,
+      unit: "",
+    };
+    const last = instants.at(-1);
+    if (last?.[0]?.at === said.at) last.push(said);
+    else instants.push([said]);
+  }
+  return instants;
+}
+
+/** Topics of namespace spBv1.0 (chapter 4). */
+export function topicsOf(group: string, node: string) {
+  const of = (type: string, device?: BoothId): string =>
+    ["spBv1.0", group, type, node, ...(device === undefined ? [] : [device])].join("/");
+  return {
+    node_birth: of("NBIRTH"),
+    node_death: of("NDEATH"),
+    node_command: of("NCMD"),
+    device_birth: (device: BoothId) => of("DBIRTH", device),
+    device_death: (device: BoothId) => of("DDEATH", device),
+    device_data: (device: BoothId) => of("DDATA", device),
+  };
+}
+
+export function hostTopic(host: string): string {
+  return `spBv1.0/STATE/${host}`;
+}
+
+/** What a host application says of itself, JSON; null: it can't be read. */
+export function hostStateOf(payload: string): { readonly online: boolean; readonly timestamp: EpochMs } | null {
+  try {
+    const said = JSON.parse(payload) as { online?: unknown; timestamp?: unknown } | null;
+    if (typeof said?.online !== "boolean" || typeof said.timestamp !== "number") return null;
+    return { online: said.online, timestamp: said.timestamp };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,105 @@
+import protobuf from "protobufjs/minimal.js";
+import { type Datatype, DATATYPE, type Metric } from "./rules/sparkplug.ts";
+import type { EpochMs } from "../domain/units.ts";
+
+/**
+ * Sparkplug B's payload, by the field numbers of its sparkplug_b.proto (specification 6.4). Of the library only its writer and reader
+ * are used: a description of the message at run time would cost more memory than all of this.
+ */
+
+export interface Payload {
+  readonly timestamp: EpochMs;
+  readonly metrics: readonly Metric[];
+  /** 0 to 255; null: a death of the node has none. */
+  readonly seq: number | null;
+}
+
+/** Protobuf's wire types. */
+const VARINT = 0;
+const FIXED64 = 1;
+const BYTES = 2;
+const key = (field: number, type: number): number => (field << 3) | type;
+
+/** Fields of a metric that holds a value of that type. */
+const VALUE_FIELD: Readonly<Record<Datatype, number>> = {
+  [DATATYPE.uint64]: 11,
+  [DATATYPE.double]: 13,
+  [DATATYPE.boolean]: 14,
+  [DATATYPE.string]: 15,
+};
+
+/** Types of properties: Int32 and String. */
+const PROPERTY = { int32: 3, string: 12 } as const;
+
+export function encodePayload({ timestamp, metrics, seq }: Payload): Uint8Array {
+  const writer = protobuf.Writer.create();
+  writer.uint32(key(1, VARINT)).uint64(timestamp);
+  for (const metric of metrics) {
+    writer.uint32(key(2, BYTES)).fork();
+    writeMetric(writer, metric);
+    writer.ldelim();
+  }
+  if (seq !== null) writer.uint32(key(3, VARINT)).uint64(seq);
+  return writer.finish();
+}
+
+function writeMetric(writer: protobuf.Writer, metric: Metric): void {
+  const { name, alias, timestamp, datatype, value, is_historical } = metric;
+  if (name !== undefined) writer.uint32(key(1, BYTES)).string(name);
+  if (alias !== undefined) writer.uint32(key(2, VARINT)).uint64(alias);
+  writer.uint32(key(3, VARINT)).uint64(timestamp);
+  writer.uint32(key(4, VARINT)).uint32(datatype);
+  if (is_historical) writer.uint32(key(5, VARINT)).bool(true);
+  if (value === null) writer.uint32(key(7, VARINT)).bool(true);
+  writeProperties(writer, metric);
+  if (value !== null) writeValue(writer, datatype, value);
+}
+
+function writeProperties(writer: protobuf.Writer, { quality, unit }: Metric): void {
+  if (quality === undefined && unit === undefined) return;
+  writer.uint32(key(9, BYTES)).fork();
+  if (quality !== undefined) writer.uint32(key(1, BYTES)).string("Quality");
+  if (unit !== undefined) writer.uint32(key(1, BYTES)).string("engUnit");
+  if (quality !== undefined) {
+    writer.uint32(key(2, BYTES)).fork();
+    writer.uint32(key(1, VARINT)).uint32(PROPERTY.int32).uint32(key(3, VARINT)).uint32(quality).ldelim();
+  }
+  if (unit !== undefined) {
+    writer.uint32(key(2, BYTES)).fork();
+    writer.uint32(key(1, VARINT)).uint32(PROPERTY.string).uint32(key(8, BYTES)).string(unit).ldelim();
+  }
+  writer.ldelim();
+}
+
+function writeValue(writer: protobuf.Writer, datatype: Datatype, value: number | boolean | string): void {
+  const field = VALUE_FIELD[datatype];
+  if (datatype === DATATYPE.double) writer.uint32(key(field, FIXED64)).double(Number(value));
+  else if (datatype === DATATYPE.boolean) writer.uint32(key(field, VARINT)).bool(value === true);
+  else if (datatype === DATATYPE.uint64) writer.uint32(key(field, VARINT)).uint64(Number(value));
+  else writer.uint32(key(field, BYTES)).string(String(value));
+}
+
+/** Names that a command sets, with what it sets where that is true or false. Throws where it is no payload. */
+export function commandsIn(bytes: Uint8Array): readonly { readonly name: string; readonly value: boolean | null }[] {
+  const reader = protobuf.Reader.create(bytes);
+  const commands: { name: string; value: boolean | null }[] = [];
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag === key(2, BYTES)) commands.push(commandIn(reader));
+    else reader.skipType(tag & 7);
+  }
+  return commands;
+}
+
+function commandIn(reader: protobuf.Reader): { name: string; value: boolean | null } {
+  const end = reader.uint32() + reader.pos;
+  let name = "";
+  let value: boolean | null = null;
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    if (tag === key(1, BYTES)) name = reader.string();
+    else if (tag === key(VALUE_FIELD[DATATYPE.boolean], VARINT)) value = reader.bool();
+    else reader.skipType(tag & 7);
+  }
+  return { name, value };
+}

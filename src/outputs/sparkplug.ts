@@ -1,0 +1,212 @@
+import type { OutputConfig } from "../config/port.ts";
+import { ServiceLinkError } from "../domain/link-error.ts";
+import { linkDown } from "../domain/link-status.ts";
+import { onAbort } from "../domain/signal.ts";
+import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
+import type { BrokerSession } from "./broker.ts";
+import { figuresNow, type Output, type Speaker } from "./output.ts";
+import { changedFigures } from "./plain.ts";
+import type { OutputBooth } from "./port.ts";
+import type { Figure } from "./rules/figures.ts";
+import type { Message } from "./rules/plain.ts";
+import {
+  asksRebirth,
+  birthMetrics,
+  type Births,
+  birthsOf,
+  dataMetrics,
+  figuresSaid,
+  hostStateOf,
+  hostTopic,
+  instantsOf,
+  type Metric,
+  nodeMetrics,
+  presentOf,
+  type Said,
+  SEQ_MODULUS,
+  topicsOf,
+} from "./rules/sparkplug.ts";
+import { commandsIn, encodePayload } from "./sparkplug-payload.ts";
+
+type SparkplugConfig = NonNullable<OutputConfig["sparkplug"]>;
+
+/** A host that asks again and again would have nothing but births. */
+const REBIRTH_EVERY_MS: Milliseconds = 60_000;
+/** A command of more than this is none of a host that knows us. */
+const MAX_COMMAND_BYTES = 4_096;
+
+/** A device as it was born in this session, and hasn't died since. */
+interface Device {
+  readonly births: Births;
+  /** What was read before says nothing of the present. */
+  readonly since: EpochMs;
+}
+
+/** A session's words in Sparkplug B: births, data by alias, deaths, and the one command that is heard. */
+export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: SparkplugConfig): Speaker {
+  const { machine, booths, state } = output;
+  const wall = (): EpochMs => machine.clock.wall();
+  const topics = topicsOf(config.group_id, config.edge_node_id ?? machine.gateway_id);
+  const bd_seq = nextBdSeq(output);
+  const numbered = numbering(wall);
+  const devices = new Map<BoothId, Device>();
+  const latest = new Map<BoothId, readonly Figure[]>();
+  const changed = changedFigures();
+  const host = hostOf(output, config.primary_host_id);
+  let [aliases, is_rebirth_due] = [0, false];
+
+  /** `wanted`: what is about to be said, which a birth before didn't name, or with another type. */
+  const birth = (booth: OutputBooth, figures: readonly Figure[], wanted: readonly Said[] = []): Message => {
+    const { booth: id, log } = booth.state;
+    const said = presentOf({ readings: booth.readings(), figures, at: log.now() }, wanted);
+    const births = birthsOf(said, { first: aliases, before: devices.get(id)?.births, wanted });
+    aliases += births.size;
+    devices.set(id, { births, since: log.now() });
+    changed(id, figures);
+    return numbered.message(topics.device_birth(id), birthMetrics(said, births));
+  };
+  /** What is said of one instant, after another birth where that is needed. */
+  const data = (booth: OutputBooth, said: readonly Said[]): readonly Message[] => {
+    const { booth: id } = booth.state;
+    const device = devices.get(id);
+    if (device === undefined || said.length === 0) return [];
+    const metrics = dataMetrics(said, device.births, device.since);
+    if (metrics.length === said.length) return [numbered.message(topics.device_data(id), metrics)];
+    const again = birth(booth, latest.get(id) ?? [], said);
+    const { births = device.births, since = device.since } = devices.get(id) ?? {};
+    return [again, numbered.message(topics.device_data(id), dataMetrics(said, births, since))];
+  };
+  const bear = (): readonly Message[] => {
+    numbered.begin();
+    return [
+      numbered.message(topics.node_birth, nodeMetrics(bd_seq, wall())),
+      ...booths.filter(isAlive).map((booth) => birth(booth, latest.get(booth.state.booth) ?? [])),
+    ];
+  };
+  return {
+    will: deathOf(topics.node_death, bd_seq, wall()),
+    passes_over: false,
+    lost: host.lost,
+    ready: ({ state: { booth } }) => devices.has(booth),
+    async begin(session, signal) {
+      const rebirth = (): void => {
+        is_rebirth_due = true;
+        booths[0]?.state.news.raise();
+      };
+      await session.subscribe(topics.node_command, commandEar(output, rebirth));
+      await host.online(session, signal);
+      for (const booth of booths) latest.set(booth.state.booth, await figuresNow(booth));
+      await session.send(bear());
+    },
+    records: (booth, records) => instantsOf(records).flatMap((said) => data(booth, said)),
+    news(booth, figures) {
+      const { booth: id, log } = booth.state;
+      latest.set(id, figures);
+      if (is_rebirth_due) {
+        is_rebirth_due = false;
+        return bear();
+      }
+      const was = devices.has(id);
+      if (isAlive(booth))
+        return was ? data(booth, figuresSaid(changed(id, figures), log.now())) : [birth(booth, figures)];
+      if (!was) return [];
+      // Its birth names it anew.
+      devices.delete(id);
+      return [numbered.message(topics.device_death(id), [])];
+    },
+    last: () => (state.link.kind === "up" ? [deathOf(topics.node_death, bd_seq, wall())] : []),
+  };
+}
+
+/** The broker says it where the session breaks off, we where it ends in order. */
+function deathOf(topic: string, bd_seq: number, timestamp: EpochMs): Message {
+  const metrics = nodeMetrics(bd_seq, timestamp).slice(0, 1);
+  return { topic, payload: encodePayload({ timestamp, metrics, seq: null }), qos: 1, retain: false };
+}
+
+function isAlive({ state }: OutputBooth): boolean {
+  return state.link.plc.kind !== "down";
+}
+
+/** Each session has the next one, so that a host knows which birth a death belongs to. */
+function nextBdSeq({ cursors, config }: Omit<Output, "speaker">): number {
+  const note = cursors.note(config.name);
+  const last = typeof note === "object" && note !== null ? (note as { bd_seq?: unknown }).bd_seq : undefined;
+  const bd_seq = typeof last === "number" ? (last + 1) % SEQ_MODULUS : 0;
+  cursors.setNote(config.name, { bd_seq });
+  return bd_seq;
+}
+
+/** Messages in the order in which they go out: they are to be sent as soon as they are made. */
+function numbering(wall: () => EpochMs) {
+  let seq = 0;
+  return {
+    begin: (): void => void (seq = 0),
+    message(topic: string, metrics: readonly Metric[]): Message {
+      const payload = encodePayload({ timestamp: wall(), metrics, seq });
+      seq = (seq + 1) % SEQ_MODULUS;
+      return { topic, payload, qos: 0, retain: false };
+    },
+  };
+}
+
+/** Hears a rebirth once a minute; whatever else comes is counted, and does nothing. */
+function commandEar({ machine, state }: Omit<Output, "speaker">, rebirth: () => void) {
+  let heard_at: Milliseconds | null = null;
+  return (payload: Uint8Array, retained: boolean): void => {
+    const now = machine.clock.mono();
+    const isSoon = heard_at !== null && now - heard_at < REBIRTH_EVERY_MS;
+    if (retained || isSoon || !isRebirth(payload)) {
+      state.ignored += 1;
+      return;
+    }
+    heard_at = now;
+    rebirth();
+  };
+}
+
+function isRebirth(payload: Uint8Array): boolean {
+  if (payload.length > MAX_COMMAND_BYTES) return false;
+  try {
+    return asksRebirth(commandsIn(payload));
+  } catch {
+    // No payload of Sparkplug's: counted by whoever asks.
+    return false;
+  }
+}
+
+/** The application that all is for, where the configuration names one. */
+function hostOf({ state, machine, config }: Omit<Output, "speaker">, id: string | undefined) {
+  const { promise: lost, resolve: lose } = Promise.withResolvers<ServiceLinkError>();
+  const { promise: came, resolve: come } = Promise.withResolvers<undefined>();
+  let last: { readonly online: boolean; readonly timestamp: EpochMs } | null = null;
+  const heard = (payload: Uint8Array): void => {
+    const said = hostStateOf(Buffer.from(payload).toString("utf8"));
+    // An older word may come later.
+    if (said === null || (last !== null && said.timestamp < last.timestamp)) return;
+    if (last?.online === true && !said.online) {
+      lose(new ServiceLinkError("closed", `the primary host ${String(id)} has gone offline`));
+    }
+    last = said;
+    if (said.online) come(undefined);
+  };
+  return {
+    lost,
+    async online(session: BrokerSession, signal: AbortSignal): Promise<void> {
+      if (id === undefined) return;
+      await session.subscribe(hostTopic(id), heard);
+      const reason = `connected; the primary host ${id} isn't online`;
+      state.link = { ...linkDown(machine.clock.wall(), reason, "nothing to do: all is kept until it is back") };
+      machine.log.info(
+        { event: "output_waits", output: config.name },
+        `output ${config.name} waits for the primary host ${id}`,
+      );
+      await Promise.race([came, session.ended, aborted(signal)]);
+      signal.throwIfAborted();
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => void onAbort(signal, resolve));
+}

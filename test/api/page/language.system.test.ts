@@ -1,0 +1,68 @@
+// Needs a Debian package: chromium.
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { boothOnce, openPage, runningAgent } from "../box-http.ts";
+import { openBrowser, openTab, PHONE, seriousFaults, smallTargets } from "./browser.ts";
+import { realSite, SERIAL } from "../../support/real-site.ts";
+
+let browser: Browser;
+const ending: (() => unknown)[] = [];
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  for (const end of ending.toReversed()) await end();
+});
+
+let opened: Promise<string> | undefined;
+/** One page for all who only look. */
+function page(): Promise<string> {
+  return (opened ??= (async () => {
+    const site = await realSite({ speed: 30, serial: SERIAL, atEnd: (end) => void ending.push(end) });
+    await runningAgent(site);
+    await boothOnce(site, "the PLC is read", ({ now }) => now !== null);
+    return (await openPage(site, { for_ms: 3_600_000 })).url ?? "";
+  })());
+}
+
+it("speaks the browser's language, loads no other, and keeps on this device the one that is chosen", async () => {
+  const url = await page();
+  const { page: tab, faults } = await openTab(browser, { viewport: PHONE, locale: "de-AT" });
+  const loaded: string[] = [];
+  tab.on("request", (request) => loaded.push(new URL(request.url()).pathname));
+  await tab.goto(url);
+  await tab.getByRole("heading", { name: "Heute" }).waitFor();
+  expect(await tab.locator("html").getAttribute("lang")).toBe("de");
+  expect(loaded.filter((path) => /^\/(en|es|de)\.js$/.test(path))).toEqual(["/de.js"]);
+
+  await tab.getByRole("button", { name: "Anzeige" }).click();
+  const dialog = tab.getByRole("dialog", { name: "Anzeige" });
+  expect(await dialog.getByLabel("Sprache").inputValue()).toBe("de");
+  expect([...(await seriousFaults(tab)), ...(await smallTargets(tab))]).toEqual([]);
+  await dialog.getByLabel("Sprache").selectOption({ label: "Español" });
+  await dialog.getByRole("button", { name: "Speichern" }).click();
+  await tab.getByRole("heading", { name: "Hoy" }).waitFor();
+  await tab.goto(`${url}/#/filters`);
+  await tab.reload();
+  await tab.getByRole("heading", { name: "Filtro de extracción" }).waitFor();
+  expect(faults).toEqual([]);
+});
+
+it("shows in English what the language lacks, and speaks English where it has none of the browser's", async () => {
+  const url = await page();
+  const { page: tab } = await openTab(browser, { locale: "de-DE" });
+  await tab.route("**/de.js", async (route) => {
+    const whole = await (await route.fetch()).text();
+    const body = whole.replace(/ *"now.today": .*\n/, "");
+    expect(body).not.toBe(whole);
+    await route.fulfill({ body, contentType: "text/javascript" });
+  });
+  await tab.goto(url);
+  await tab.getByRole("heading", { name: "Today" }).waitFor();
+  await tab.getByRole("heading", { name: "Temperaturen und Drücke" }).waitFor();
+
+  const { page: finnish } = await openTab(browser, { locale: "fi-FI" });
+  await finnish.goto(url);
+  await finnish.getByRole("heading", { name: "Today" }).waitFor();
+});

@@ -1,0 +1,47 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { freePort, isOpen } from "../system/mosquitto.ts";
+
+/** As Debian's package has it. */
+const PROGRAM = "/usr/sbin/mosquitto";
+
+/** A plant's broker: Debian's mosquitto, open to this machine; what is retained is lost with it. */
+export interface PlantBroker {
+  readonly url: string;
+  readonly port: string;
+  start(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+export async function plantBroker(folder: string): Promise<PlantBroker> {
+  const port = await freePort();
+  const config = join(folder, "plant.conf");
+  // Nothing that the subscriber is slow to take may be thrown away: the account counts it.
+  writeFileSync(
+    config,
+    `user root\nlistener ${port.toString()} 127.0.0.1\nallow_anonymous true\npersistence false\nmax_queued_messages 0\n`,
+  );
+  let child: ChildProcess | null = null;
+  const broker: PlantBroker = {
+    url: `mqtt://127.0.0.1:${port.toString()}`,
+    port: port.toString(),
+    async start() {
+      child = spawn(PROGRAM, ["-c", config], { stdio: "ignore" });
+      await eventually("the plant's broker listens", async () => ((await isOpen(port)) ? true : undefined));
+    },
+    async kill() {
+      if (child === null) return;
+      const gone = once(child, "exit");
+      child.kill("SIGKILL");
+      await gone;
+      child = null;
+    },
+  };
+  onTestFinished(() => broker.kill());
+  await broker.start();
+  return broker;
+}
