@@ -63,7 +63,7 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     all: (sql, values) => statement(sql).all(...values),
     each: (sql, values: readonly SqlValue[]) => rawStatement(sql).iterate(...values),
     exec: (sql) => void file.exec(sql),
-    transaction: <T>(kind: "write" | "snapshot", work: () => T) => {
+    transaction: <T>(kind: Transaction, work: () => T) => {
       // What the work answers comes through as it is.
       return (kind === "snapshot" ? any.deferred(work) : any.immediate(work)) as T;
     },
