@@ -30,7 +30,11 @@ const STATIONS = {
     ...pkg("mqtt", "protobufjs"),
   ],
   config: [...whole("domain"), ...pkg("zod", "yaml")],
-  tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("uqr", "yaml")],
+  tools: [
+    ...whole("domain", "contract", "config", "reports", "acquisition"),
+    ANY_DOOR,
+    ...pkg("oled-font-5x7", "uqr", "yaml"),
+  ],
   api: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   runtime: ["^src/", ...pkg("pino")],

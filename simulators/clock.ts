@@ -72,7 +72,10 @@ export function readClockFile(path: string): ClockOrigin {
   return { boot, speed, monotonic_origin_ns: BigInt(origin), wall_origin_ms: wall };
 }
 
-/** The text that `readClockFile` reads. */
-export function clockFileText(origin: ClockOrigin): string {
-  return JSON.stringify({ ...origin, monotonic_origin_ns: origin.monotonic_origin_ns.toString() });
+/** The text that `readClockFile` reads. `pace`: where, beside it, a site says how fast the time goes just now. */
+export function clockFileText(
+  origin: ClockOrigin,
+  pace?: { readonly file: string; readonly stretch_ms: number },
+): string {
+  return JSON.stringify({ ...origin, pace, monotonic_origin_ns: origin.monotonic_origin_ns.toString() });
 }

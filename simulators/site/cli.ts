@@ -98,8 +98,15 @@ async function play(options: Options, io: SiteIo): Promise<void> {
     `A simulated site in ${folder.path}; one second here is ${speed === 1 ? "one second" : `${speed.toString()} seconds`} there (first column: since the start; second: the booth's time, ${scenario.tz}). Ctrl-C stops it.`,
   );
   try {
-    await runSite({ folder, scenario, speed, seed, history_days, ports: portsFrom(first), screen }, io.signal);
-    screen.plain("Stopped; nothing is lost. The next start goes on from here.");
+    const isWhole = await runSite(
+      { folder, scenario, speed, seed, history_days, ports: portsFrom(first), screen },
+      io.signal,
+    );
+    screen.plain(
+      isWhole
+        ? "Stopped; nothing is lost. The next start goes on from here."
+        : "Stopped before the history was through: nothing of it is kept, and the next start begins anew.",
+    );
   } finally {
     folder.unlock();
   }

@@ -23,6 +23,8 @@ export interface SiteMemory {
   wall: number;
   readonly provision_key: string;
   readonly admin_key: string;
+  /** The owner's, who only looks. */
+  readonly user_key: string;
   /** Epoch ms at which the live story took over from a history; absent: it has none. */
   readonly joint?: number;
 }
@@ -34,6 +36,8 @@ export interface SiteFolder {
   readonly gateway: string;
   readonly runtime: string;
   readonly clockFile: string;
+  /** How fast its time goes just now. */
+  readonly paceFile: string;
   readonly configFile: string;
   readonly keyFile: string;
   /** null: the first start. */
@@ -66,6 +70,7 @@ export function openFolder(given: string): SiteFolder {
     gateway: join(path, "gateway"),
     runtime: join(path, "run"),
     clockFile: join(path, "run", "clock.json"),
+    paceFile: join(path, "run", "clock.pace"),
     configFile: join(path, "gateway.yaml"),
     keyFile: join(path, "api-key"),
     memory: () => readMemory(join(path, MEMORY)),
@@ -84,7 +89,9 @@ function readMemory(path: string): SiteMemory | null {
   if (!existsSync(path)) return null;
   try {
     // The file is this program's own; a broken one fails below, where it is used, or here.
-    return JSON.parse(readFileSync(path, "utf8")) as SiteMemory;
+    const told = JSON.parse(readFileSync(path, "utf8")) as SiteMemory;
+    // A folder of an earlier version has no key for the owner.
+    return { ...told, user_key: (told as Partial<SiteMemory>).user_key ?? newKey() };
   } catch (cause) {
     throw new FolderError(`${path} isn't a site's memory: move the folder away, or choose another one with --data`, {
       cause,

@@ -1,11 +1,18 @@
-import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { boothFor } from "../plc/start.ts";
+import { askStatus } from "./agent-process.ts";
+import type { SiteFolder, SiteMemory } from "./folder.ts";
+import { gatewayConfig, HISTORY_POLL } from "./gateway-config.ts";
+import type { SitePace } from "./pace.ts";
+import type { Screen } from "./screen.ts";
+import { isOver, pause } from "./waiting.ts";
 import type { Scenario } from "../plc/model/scenario.ts";
 import { virtualClock } from "../virtual/clock.ts";
 import { lonelyGateway, onlyBooth } from "../virtual/gateway.ts";
 
-export interface HistoryOptions {
+interface HistoryOptions {
   /** The agent's folder, which must not be there yet: it appears whole, once the history is. */
   readonly gatewayDir: string;
   /** The configuration that its agent would have. */
@@ -24,28 +31,32 @@ const DAY_MS = 86_400_000;
 /** How long the signal may wait for the clock's turn. */
 const STEP_MS = 3_600_000;
 const UNFINISHED = ".unfinished";
+/** Memory as files, where the system has it: a history's thousands of commits needn't wait for a disk. Some 3 MB a month. */
+const MEMORY_FILES = "/dev/shm";
 /** A gateway's kernel has run for a while when its agent starts. */
 const UPTIME_MS = 60_000;
 
-/** What a fill that was broken off has left. Answers whether there was any. */
+/** Where a history is made until it is whole: the same for each try. */
+function placesOf(gatewayDir: string): { readonly made: string; readonly copied: string } {
+  const copied = `${gatewayDir}${UNFINISHED}`;
+  const name = `booth-sim-${createHash("sha256").update(gatewayDir).digest("hex").slice(0, 16)}`;
+  return { made: existsSync(MEMORY_FILES) ? join(MEMORY_FILES, name) : copied, copied };
+}
+
+/** Drops what a history that was broken off has left. Answers whether there was any. */
 export function dropUnfinished(gatewayDir: string): boolean {
-  const path = `${gatewayDir}${UNFINISHED}`;
-  try {
-    renameSync(path, `${path}.gone`);
-  } catch {
-    return false;
-  }
-  rmSync(`${path}.gone`, { recursive: true, force: true });
-  return true;
+  const left = Object.values(placesOf(gatewayDir)).filter((path) => existsSync(path));
+  for (const path of left) rmSync(path, { recursive: true, force: true });
+  return left.length > 0;
 }
 
 /**
  * Lets the gateway read its booth from `from` to `to` under virtual time, without a service: log, facts and state are as a real
  * one would have left them that never reached its service. Rejects with the signal's reason where it aborts; nothing is left then.
  */
-export async function fillGateway(options: HistoryOptions, signal: AbortSignal): Promise<void> {
+async function fillGateway(options: HistoryOptions, signal: AbortSignal): Promise<void> {
   const { gatewayDir, scenario, seed, serial, from, to } = options;
-  const dataDir = `${gatewayDir}${UNFINISHED}`;
+  const { made: dataDir, copied } = placesOf(gatewayDir);
   dropUnfinished(gatewayDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   try {
@@ -64,9 +75,94 @@ export async function fillGateway(options: HistoryOptions, signal: AbortSignal):
     } finally {
       await gateway.stop();
     }
+    if (dataDir !== copied) {
+      mkdirSync(copied, { mode: 0o700 });
+      cpSync(dataDir, copied, { recursive: true });
+    }
     rmSync(gatewayDir, { recursive: true, force: true });
-    renameSync(dataDir, gatewayDir);
+    renameSync(copied, gatewayDir);
   } finally {
-    rmSync(dataDir, { recursive: true, force: true });
+    dropUnfinished(gatewayDir);
   }
+}
+
+export interface Filling {
+  readonly folder: SiteFolder;
+  readonly scenario: Scenario;
+  readonly seed: number;
+  readonly history_days: number;
+  readonly screen: Screen;
+}
+
+/** Lets the box read its days at once; false: stopped before it was through. */
+export async function fillBox(options: Filling, memory: SiteMemory, signal: AbortSignal): Promise<boolean> {
+  const { folder, scenario, seed, history_days, screen } = options;
+  const { serial, story_start, wall } = memory;
+  const config = gatewayConfig({
+    ...{ folder, serviceUrl: "http://127.0.0.1", modbusPort: 502, pagePort: 0 },
+    ...{ tz: scenario.tz, poll: HISTORY_POLL },
+  });
+  const all = history_days === 1 ? "a day" : `${history_days.toString()} days`;
+  screen.line(
+    story_start,
+    "history",
+    `the box reads ${all} at once, which takes one to two seconds a day, and longer on a busy machine`,
+  );
+  const began = performance.now();
+  const onDay = (done: number): void => {
+    const took_s = (performance.now() - began) / 1000;
+    const left_s = took_s * ((wall - story_start) / done - 1);
+    const [days, left] = [Math.round(done / DAY_MS).toString(), Math.ceil(left_s).toString()];
+    screen.line(story_start + done, "history", `${days} of ${history_days.toString()} days read, about ${left} s left`);
+  };
+  try {
+    await fillGateway(
+      { ...{ gatewayDir: folder.gateway, config, scenario, seed, serial }, from: story_start, to: wall, onDay },
+      signal,
+    );
+    return true;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return false;
+  }
+}
+
+/** A history that isn't with the service by then goes there beside the live story. ms */
+const DELIVERED_WITHIN_MS = 120_000;
+const LOOK_EVERY_MS = 500;
+const TELL_EVERY_MS = 1_000;
+/** What the live story writes meanwhile is no part of the history. */
+const NEARLY_ALL = 100;
+
+export interface Delivery {
+  readonly clock: SitePace;
+  readonly screen: Screen;
+  /** The agent's. */
+  readonly socket: string;
+  readonly days: number;
+}
+
+/** Waits until the service has what the box read, and tells how far it is. */
+export async function deliverHistory({ clock, screen, socket, days }: Delivery, signal: AbortSignal): Promise<void> {
+  const began = performance.now();
+  for (let told = began; !isOver(signal) && performance.now() - began < DELIVERED_WITHIN_MS;) {
+    await pause(LOOK_EVERY_MS, signal);
+    const log = (await askStatus(socket))?.booths[0]?.log;
+    if (log === undefined) continue;
+    const { acked_seq, newest_seq } = log;
+    if (acked_seq > newest_seq - NEARLY_ALL) break;
+    if (acked_seq === 0 || performance.now() - told < TELL_EVERY_MS) continue;
+    told = performance.now();
+    const left_s = Math.ceil(((told - began) / 1000) * (newest_seq / acked_seq - 1));
+    const text = `${counted(acked_seq)} of ${counted(newest_seq)} records with the service, about ${left_s.toString()} s left`;
+    screen.line(clock.wall(), "history", text);
+  }
+  if (isOver(signal)) return;
+  const both = days === 1 ? "1 day is" : `${days.toString()} days are`;
+  const text = `${both} at both ends; the live story goes on from here`;
+  screen.line(clock.wall(), "history", text);
+}
+
+function counted(value: number): string {
+  return value.toLocaleString("en-US");
 }

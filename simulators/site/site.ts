@@ -1,10 +1,11 @@
 import { rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { loadProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
-import { clockFileText, clockFromNow, scaledClock, type SimClock } from "../clock.ts";
+import { clockFileText, clockFromNow } from "../clock.ts";
 import { addDays, instantOf, localDate, weekdayOf } from "../plc/model/local-time.ts";
 import type { Scenario } from "../plc/model/scenario.ts";
 import { startPlc, type RunningPlc } from "../plc/start.ts";
+import { seedAlerts } from "../service/demo/alerts.ts";
 import { seedSite } from "../service/seed.ts";
 import { startService, type RunningService } from "../service/start.ts";
 import {
@@ -16,9 +17,11 @@ import {
   type SeenPage,
 } from "./agent-process.ts";
 import { FolderError, newKey, replaceFile, type SiteFolder, type SiteMemory } from "./folder.ts";
-import { gatewayConfig, HISTORY_POLL, pollAt } from "./gateway-config.ts";
-import { dropUnfinished, fillGateway } from "./history.ts";
+import { gatewayConfig, pollAt } from "./gateway-config.ts";
+import { deliverHistory, dropUnfinished, fillBox } from "./history.ts";
+import { createPace, keepPace, paceWords, type SitePace } from "./pace.ts";
 import type { Screen } from "./screen.ts";
+import { aborted, isOver, pause } from "./waiting.ts";
 
 const PROFILE = join(SHIPPED_PROFILES, "click-booth.yaml");
 const SERIAL = "ABCD-123-123";
@@ -55,20 +58,26 @@ export interface SiteOptions {
 interface Site {
   readonly options: SiteOptions;
   readonly memory: SiteMemory;
-  readonly clock: SimClock;
+  readonly clock: SitePace;
   readonly plc: RunningPlc;
   readonly service: RunningService;
 }
 
-/** Runs a whole site on loopback until the signal aborts: PLC, service, and the agent as a process of its own. */
-export async function runSite(options: SiteOptions, signal: AbortSignal): Promise<void> {
+/**
+ * Runs a whole site on loopback until the signal aborts: PLC, service, and the agent as a process of its own. False: that was before
+ * its history was through, of which nothing is kept.
+ */
+export async function runSite(options: SiteOptions, signal: AbortSignal): Promise<boolean> {
   const { folder, screen } = options;
   const memory = await recall(options, signal);
-  if (memory === null) return;
+  if (memory === null) return false;
   const origin = clockFromNow(options.speed, memory.wall);
-  const clock = scaledClock(origin);
+  const poll_interval_ms = pollAt(options.speed).fast.poll_interval_ms;
+  const clock = createPace({ origin, file: folder.paceFile });
   rmSync(folder.clockFile, { force: true });
-  writeFileSync(folder.clockFile, clockFileText(origin), { mode: 0o600 });
+  writeFileSync(folder.clockFile, clockFileText(origin, paceWords(basename(folder.paceFile), poll_interval_ms)), {
+    mode: 0o600,
+  });
   const plc = await startPlcHere(options, { memory, clock });
   screen.line(
     clock.wall(),
@@ -83,12 +92,19 @@ export async function runSite(options: SiteOptions, signal: AbortSignal): Promis
   const site = { options, memory, clock, plc, service };
   writeConfig(site);
   try {
-    await Promise.all([keepAgent(site, signal), watch(site, signal), rememberTime(site, signal)]);
+    await Promise.all([
+      keepAgent(site, signal),
+      watch(site, signal),
+      rememberTime(site, signal),
+      setPace(site, signal),
+    ]);
   } finally {
     await Promise.all([plc.stop(), service.stop()]);
     folder.remember({ ...memory, wall: clock.wall() });
+    clock.close();
     screen.end();
   }
+  return true;
 }
 
 /** The memory of the last start, or a first one; null: stopped before there was any. */
@@ -107,6 +123,7 @@ async function recall(options: SiteOptions, signal: AbortSignal): Promise<SiteMe
     serial: SERIAL,
     provision_key: newKey(),
     admin_key: newKey(),
+    user_key: newKey(),
     ...before,
     scenario: scenario.name,
     seed,
@@ -127,44 +144,24 @@ function firstWall({ tz, on_weekday = {} }: Scenario, history_days: number): num
   return instantOf(tz, days.find((day) => !(weekdayOf(day) in on_weekday)) ?? today, JOINT_WALL);
 }
 
-/** Lets the box read its days at once; false: stopped before it was through. */
-async function fillBox(options: SiteOptions, memory: SiteMemory, signal: AbortSignal): Promise<boolean> {
-  const { folder, scenario, seed, history_days, screen } = options;
-  const { serial, story_start, wall } = memory;
-  const config = gatewayConfig({
-    ...{ folder, serviceUrl: "http://127.0.0.1", modbusPort: 502, pagePort: 0 },
-    ...{ tz: scenario.tz, poll: HISTORY_POLL },
-  });
-  const began = performance.now();
-  const onDay = (done: number): void => {
-    const took_s = (performance.now() - began) / 1000;
-    const left_s = took_s * ((wall - story_start) / done - 1);
-    const [days, left] = [Math.round(done / DAY_MS).toString(), Math.ceil(left_s).toString()];
-    screen.line(story_start + done, "history", `${days} of ${history_days.toString()} days read, about ${left} s left`);
-  };
-  try {
-    await fillGateway(
-      { ...{ gatewayDir: folder.gateway, config, scenario, seed, serial }, from: story_start, to: wall, onDay },
-      signal,
-    );
-    return true;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    screen.plain("Stopped before the history was through; the next start begins it anew.");
-    return false;
-  }
-}
-
 interface Story {
   readonly memory: SiteMemory;
-  readonly clock: SimClock;
+  readonly clock: SitePace;
 }
 
 function startPlcHere({ scenario, seed, ports }: SiteOptions, { memory, clock }: Story): Promise<RunningPlc> {
   const profile = loadProfile(PROFILE);
   if (profile.protocol !== "modbus") throw new Error(`${PROFILE} is no Modbus profile`);
   const identity = { plc_serial: memory.serial };
-  return startPlc({ profile, scenario, seed, clock, port: ports.modbus, start: memory.story_start, identity });
+  return startPlc({
+    profile,
+    scenario,
+    seed,
+    clock,
+    port: ports.modbus,
+    start: memory.story_start,
+    identity,
+  });
 }
 
 async function startServiceHere(
@@ -173,13 +170,15 @@ async function startServiceHere(
 ): Promise<RunningService> {
   const { http, mqtt, admin } = ports;
   const service = await startService({ dataDir: folder.service, port: http, mqttPort: mqtt, adminPort: admin, clock });
-  seedSite(service.db, {
+  const { account_id } = seedSite(service.db, {
     serial: memory.serial,
     tz: scenario.tz,
     provisionKey: memory.provision_key,
     adminKey: memory.admin_key,
+    userKey: memory.user_key,
     now: memory.story_start,
   });
+  seedAlerts(service.db, account_id, memory.story_start);
   return service;
 }
 
@@ -233,7 +232,7 @@ async function stopAt(agent: AgentProcess, signal: AbortSignal): Promise<null> {
 }
 
 async function watch(site: Site, signal: AbortSignal): Promise<void> {
-  const socket = join(site.options.folder.runtime, "agent.sock");
+  const socket = socketIn(site.options.folder);
   let told = "";
   while (!isOver(signal)) {
     const status = await askStatus(socket);
@@ -242,7 +241,14 @@ async function watch(site: Site, signal: AbortSignal): Promise<void> {
       const page = await askPage(socket);
       if (page !== null) {
         told = status.started_at.toString();
-        site.options.screen.line(site.clock.wall(), "page", pageText(page));
+        const { screen } = site.options;
+        screen.line(site.clock.wall(), "page", pageText(page));
+        const { service, memory } = site;
+        screen.line(
+          site.clock.wall(),
+          "owner",
+          `${service.url}/owner/#key=${memory.user_key} shows what the owner sees of all shops`,
+        );
       }
     }
     if (status !== null) site.options.screen.status(status);
@@ -253,7 +259,7 @@ async function watch(site: Site, signal: AbortSignal): Promise<void> {
 function pageText({ url, pin }: SeenPage): string {
   return url === null
     ? "its port is taken by another program"
-    : `open ${url} in a browser; PIN to change things: ${pin}`;
+    : `${url} shows the booth, as on the box itself; PIN to change things: ${pin}`;
 }
 
 /** A site that is killed goes on from here at its next start, a few seconds back: its clock never runs back by more. */
@@ -266,21 +272,18 @@ async function rememberTime(site: Site, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Asks anew each time: the compiler takes a property read before an await for settled. */
-function isOver(signal: AbortSignal): boolean {
-  return signal.aborted;
+async function setPace({ memory, options, clock }: Site, signal: AbortSignal): Promise<void> {
+  const { folder, speed, screen, history_days } = options;
+  const { poll_interval_ms } = pollAt(speed).fast;
+  if (memory.joint === memory.wall) {
+    // As long as the service has no history yet the booth's time goes on as in reality: its day isn't over when both ends are filled.
+    clock.setSpeed(1);
+    await deliverHistory({ clock, screen, socket: socketIn(folder), days: history_days }, signal);
+    clock.setSpeed(speed);
+  }
+  await keepPace({ clock, screen, wished: speed, poll_interval_ms }, signal);
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-/** Real time; ends early at the signal. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([aborted(signal), new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))]);
-  clearTimeout(timer);
+function socketIn({ runtime }: SiteFolder): string {
+  return join(runtime, "agent.sock");
 }

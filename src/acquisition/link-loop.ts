@@ -11,6 +11,7 @@ import { serialTagOf } from "./rules/link-trouble.ts";
 import { linkBegins, nextPoll, fitsBetween } from "./rules/schedule.ts";
 import type { LinkToShare, PlcAsk } from "../domain/agent-control.ts";
 import type { AskOverLink } from "./port.ts";
+import { say } from "../domain/sentences.ts";
 
 /** A physical link, and who is polled over it. */
 export interface PolledLink extends LinkMachine {
@@ -165,8 +166,8 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
   return {
     /** The answer's PDU. Rejects with a LinkError. */
     async ask(ask: PlcAsk, patient = true): Promise<Uint8Array> {
-      if (isClosed) throw new LinkError("closed", "the agent is stopping");
-      if (waiting.length >= MAX_WAITING) throw new LinkError("busy", "too many tools ask at once; try again");
+      if (isClosed) throw new LinkError("closed", say("plc.closed.stopping"));
+      if (waiting.length >= MAX_WAITING) throw new LinkError("busy", say("plc.busy_tools"));
       const answer = Promise.withResolvers<Uint8Array>();
       waiting.push({ ...answer, ask, since: clock.mono(), patient });
       asked.raise();
@@ -189,7 +190,7 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
     /** Nobody carries anything out any more. */
     close(): void {
       isClosed = true;
-      for (const { reject } of waiting.splice(0)) reject(new LinkError("closed", "the agent is stopping"));
+      for (const { reject } of waiting.splice(0)) reject(new LinkError("closed", say("plc.closed.stopping")));
     },
   };
 }

@@ -134,6 +134,8 @@ export interface ConnectTimes {
  * device, since many PLCs allow no second, else over one of their own.
  */
 export interface PlcTools {
+  /** The same, with so many requests a second at most: a PLC has a machine to run. */
+  paced(requests_per_s: number): PlcTools;
   /** The booth's driver as the agent would make it. */
   driver(
     booth: BoothLink & Pick<BoothConfig, "poll">,

@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomInt, timingSafeEqual } from "node:crypto
 import type { BodyOf } from "../contract/local.ts";
 import { answerTime } from "../contract/time.ts";
 import { createRate, remember } from "./crowd.ts";
+import type { KeptSessions } from "./kept-sessions.ts";
 import {
   type Call,
   CLOSING,
@@ -14,6 +15,7 @@ import {
   type Sessions,
   type Way,
 } from "./operation.ts";
+import { say } from "../domain/sentences.ts";
 
 const PIN_DIGITS = 8;
 /** Of one sender, before it is locked; each further lock of it lasts twice as long. */
@@ -25,6 +27,11 @@ const LOCK_MS = 300_000;
  * below, so it takes hundreds of addresses at once to keep others waiting, and those of the network never keep the box's own.
  */
 const GUESSES = { per_s: 1, burst: 120 };
+/**
+ * PINs that are looked at where one holds for ever, on top of that: 52,560 a year, of which a guess at eight digits succeeds once
+ * in 1,900 times. Who has to wait gets a PIN of its own on the box.
+ */
+const STANDING_GUESSES = { per_s: 1 / 600, burst: 20 };
 /** A technician's phone, laptop and a colleague's; the oldest goes. */
 const MAX_SESSIONS = 16;
 
@@ -38,9 +45,11 @@ interface Suspect {
 
 const UNSUSPECTED: Suspect = { wrong: 0, locks: 0, locked_until: 0 };
 
-/** `mono`: monotonic ms. */
-export function createSessions(mono: () => number): Sessions {
+/** `mono`: monotonic ms. `kept`: sessions that a PIN which holds for ever opens. */
+export function createSessions(mono: () => number, kept?: KeptSessions): Sessions {
   let pin: { readonly hash: Buffer; readonly until: number } | null = null;
+  let standing: Buffer | null = null;
+  const mayGuessStanding = createRate(STANDING_GUESSES, mono);
   const suspects = new Map<string, Suspect>();
   const mayGuess = createRate(GUESSES, mono);
   const sessions = new Map<string, number>();
@@ -57,14 +66,27 @@ export function createSessions(mono: () => number): Sessions {
       pin = null;
       sessions.clear();
     },
+    stand(text) {
+      standing = text === null ? null : hashOf(digitsOf(text));
+      if (text === null) kept?.endAll();
+    },
     left_ms,
-    enter(typed, { sender, way }) {
+    enter(typed, { sender, way, device = "" }) {
       const left = left_ms();
-      if (pin === null || left === null) return { kind: "closed" };
+      const isTimed = pin !== null && left !== null;
+      if (!isTimed && standing === null) return { kind: "closed" };
       const suspect = suspects.get(sender) ?? UNSUSPECTED;
       if (suspect.locked_until > mono()) return { kind: "locked", for_ms: suspect.locked_until - mono() };
-      if (!mayGuess(way)) return { kind: "busy" };
-      if (!timingSafeEqual(pin.hash, hashOf(digitsOf(typed)))) {
+      if (!mayGuess(way)) return { kind: "busy", for_ms: 1_000 };
+      const hash = hashOf(digitsOf(typed));
+      if (pin === null || left === null || !timingSafeEqual(pin.hash, hash)) {
+        if (standing !== null) {
+          if (!mayGuessStanding("")) return { kind: "busy", for_ms: 1_000 / STANDING_GUESSES.per_s };
+          if (kept !== undefined && timingSafeEqual(standing, hash)) {
+            suspects.delete(sender);
+            return { kind: "open", ...kept.add(device), is_kept: true };
+          }
+        }
         const now = suspectAfter(suspect, mono());
         remember(suspects, sender, now);
         const lock_ms = now.locked_until - mono();
@@ -75,10 +97,11 @@ export function createSessions(mono: () => number): Sessions {
       const [oldest] = sessions.keys();
       if (sessions.size >= MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
       sessions.set(keyOf(token), pin.until);
-      return { kind: "open", token, for_ms: left };
+      return { kind: "open", token, for_ms: left, is_kept: false };
     },
     holds(token) {
       if (token === undefined) return false;
+      if (kept?.holds(token) === true) return true;
       const until = sessions.get(keyOf(token));
       if (until === undefined) return false;
       if (until > mono()) return true;
@@ -116,26 +139,30 @@ function keyOf(token: string): string {
 
 /** A session for the PIN as `api_key`, as at the service. */
 export function authenticate(call: Call<BodyOf<"authenticate">>, { sessions, control }: Services): LocalAnswer {
-  const entry = needed(sessions, "this agent has no sessions: its socket needs none").enter(call.body().api_key, call);
+  const entered = needed(sessions, "this agent has no sessions: its socket needs none");
+  const entry = entered.enter(call.body().api_key, call);
   switch (entry.kind) {
     case "open": {
       const expires_at = answerTime(control.status().at + entry.for_ms);
-      return { status: 200, body: { session_token: entry.token, expires_at } };
+      // A browser keeps such a token beyond its tab.
+      const headers = entry.is_kept ? { "Session-Kept": "true" } : {};
+      return { status: 200, body: { session_token: entry.token, expires_at }, headers };
     }
     case "wrong":
-      throw new Refusal(
-        401,
-        `that isn't the PIN; ${entry.left === 1 ? "one more try" : `${entry.left} more tries`}, then it is locked`,
-      );
+      throw new Refusal(401, entry.left === 1 ? say("ask.wrong_pin_last") : say("ask.wrong_pin", { left: entry.left }));
     case "locked": {
       const after_s = Math.ceil(entry.for_ms / 1000);
-      const error = `locked after too many wrong PINs: wait ${Math.ceil(after_s / 60).toString()} min, or get a new PIN with "booth-gateway page"`;
+      const error = say("ask.locked", { minutes: Math.ceil(after_s / 60) });
       throw new Refusal(429, error, { "Retry-After": after_s.toString() });
     }
-    case "busy":
-      throw new Refusal(429, "too many PINs are tried at once: wait a moment, then try again", { "Retry-After": "1" });
+    case "busy": {
+      const after_s = Math.ceil(entry.for_ms / 1_000);
+      const minutes = Math.ceil(after_s / 60);
+      const error = minutes > 1 ? say("ask.pin_much_later", { minutes }) : say("ask.pin_later");
+      throw new Refusal(429, error, { "Retry-After": after_s.toString() });
+    }
     case "closed":
-      throw new Refusal(401, 'no PIN is in force: get one with "booth-gateway page" on this box');
+      throw new Refusal(401, say("ask.no_pin"));
   }
 }
 
@@ -159,6 +186,25 @@ export async function openOrClosePage(call: Call<BodyOf<"page">>, services: Serv
   } catch (error) {
     throw new Refusal(409, error instanceof Error ? error.message : String(error));
   }
+}
+
+/** Whether the page stays open on the network, and the devices that are signed in for long. */
+export function networkState({ token }: Call, { page }: Services): LocalAnswer {
+  return { status: 200, body: needed(page, NO_PAGE).network(token) };
+}
+
+/** Opens the page on the network for good, by the PIN on the box's label, or takes that back. */
+export async function keepOpen(call: Call<BodyOf<"page_network">>, { page }: Services): Promise<LocalAnswer> {
+  const listener = needed(page, NO_PAGE);
+  await listener.keepOpen(call.body().always);
+  return { status: 200, body: listener.network(call.token) };
+}
+
+/** A device has to enter the PIN again. */
+export function endSession(call: Call<BodyOf<"page_session_end">>, { page }: Services): LocalAnswer {
+  const listener = needed(page, NO_PAGE);
+  if (!listener.endSession(call.body().id)) throw new Refusal(404, say("ask.no_device"));
+  return { status: 200, body: listener.network(call.token) };
 }
 
 export interface Knock {
@@ -188,8 +234,7 @@ export function refusalOf(knock: Knock): Refusal | null {
   return strayOf(knock) ?? (needsSession(knock) && !knock.has_session ? new Refusal(401, NO_SESSION, CLOSING) : null);
 }
 
-const NO_SESSION =
-  'not signed in: POST /api/authenticate with the PIN that "booth-gateway page" prints, then send its token';
+const NO_SESSION = say("ask.no_session");
 
 function needsSession({ way, least }: Knock): boolean {
   if (least === "anyone") return false;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AgentControl } from "../domain/agent-control.ts";
 import { CLOSING, type LocalAnswer, type LocalOperation, Refusal } from "./operation.ts";
+import { withSaid } from "./said.ts";
 import { type AskReport, localBooths, type ReportRequest, reportsNow } from "./report.ts";
 
 const MAX_BODY_BYTES = 16_384;
@@ -24,21 +25,22 @@ export function send(
 }
 
 /** Half an answer can't be taken back: the connection ends, and its reader sees that it is not whole. */
-export function sendFailure(response: ServerResponse, error: unknown): void {
+export function sendFailure(response: ServerResponse, error: unknown, { said = false } = {}): void {
   if (response.headersSent) response.destroy();
   else {
     const { status, headers } = error instanceof Refusal ? error : { status: 500, headers: {} };
-    send(response, { status, body: { error: error instanceof Error ? error.message : String(error) }, headers });
+    const body = { error: error instanceof Error ? error.message : String(error) };
+    send(response, { status, body: said ? withSaid(body) : body, headers });
   }
 }
 
 /** The body as text. Rejects with a Refusal where it is too large. */
-export async function readBody(request: IncomingMessage): Promise<string> {
+export async function readBody(request: IncomingMessage, most_bytes = MAX_BODY_BYTES): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new Refusal(413, `the body is over ${MAX_BODY_BYTES.toString()} bytes`, CLOSING);
+    if (size > most_bytes) throw new Refusal(413, `the body is over ${most_bytes.toString()} bytes`, CLOSING);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

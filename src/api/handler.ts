@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { allAddresses, nameOnSite } from "../tools/own-addresses.ts";
 import { refusalOf } from "./access.ts";
 import { bodyReader, readBody, send, sendFailure, sendReport } from "./answer.ts";
+import { wantsSaid, withSaid } from "./said.ts";
 import type { LiveFeed } from "./live.ts";
 import {
   CLOSING,
@@ -16,6 +17,7 @@ import {
 import { matchOf, nameOf, type Match } from "./operations.ts";
 import { isPageFile, PAGE_HEADERS, sendPageFile } from "./page-files.ts";
 import { senderOf } from "./crowd.ts";
+import { say } from "../domain/sentences.ts";
 
 /** One listener of the local server, and what it answers from. */
 interface Entrance {
@@ -35,7 +37,9 @@ interface Arrival extends Entrance {
 /** Answers every request that comes in at the entrance; errors are `{error}` as at the service. */
 export function handlerOf(entrance: Entrance): RequestListener {
   return (request, response) => {
-    answer({ ...entrance, request, response }).catch((error: unknown) => sendFailure(response, error));
+    answer({ ...entrance, request, response }).catch((error: unknown) =>
+      sendFailure(response, error, { said: saidIsWanted(request) }),
+    );
   };
 }
 
@@ -57,6 +61,10 @@ async function answer(arrival: Arrival): Promise<void> {
   } else await carryOut(arrival, match, url);
 }
 
+function saidIsWanted(request: IncomingMessage): boolean {
+  return wantsSaid(firstOfEach(urlOf(request)?.searchParams ?? new URLSearchParams()));
+}
+
 function urlOf({ url = "/" }: IncomingMessage): URL | null {
   return url.startsWith("/") && URL.canParse(url, "http://agent") ? new URL(`http://agent${url}`) : null;
 }
@@ -71,7 +79,7 @@ export function leastFor(match: Match, method: string, path: string): LocalOpera
 function admit({ request, services, way, allow }: Arrival, path: string, least: LocalOperation["way"]): void {
   const { origin, authorization } = request.headers;
   if (!allow(senderOf(request.socket.remoteAddress))) {
-    throw new Refusal(429, "too many requests", { "Retry-After": "1", ...CLOSING });
+    throw new Refusal(429, say("ask.too_many"), { "Retry-After": "1", ...CLOSING });
   }
   const refusal = refusalOf({
     way,
@@ -88,7 +96,11 @@ function admit({ request, services, way, allow }: Arrival, path: string, least: 
 }
 
 function hasSession({ sessions }: Services, authorization: string | undefined): boolean {
-  return sessions?.holds(authorization?.replace(/^Bearer /, "")) ?? false;
+  return sessions?.holds(tokenOf(authorization)) ?? false;
+}
+
+function tokenOf(authorization: string | undefined): string | undefined {
+  return authorization?.replace(/^Bearer /, "");
 }
 
 async function carryOut(arrival: Arrival, match: Match, url: URL): Promise<void> {
@@ -98,13 +110,13 @@ async function carryOut(arrival: Arrival, match: Match, url: URL): Promise<void>
     await sendReport(response, asked, { control: services.control, ask: services.reports });
     return;
   }
-  const text = await readBody(request);
+  const text = await readBody(request, match.kind === "here" ? match.operation.most_bytes : undefined);
   // What is for the socket alone isn't there for others.
   const isThere = match.kind === "here" && (match.operation.way !== "socket" || isSocket(way));
   if (!isThere) throw notServed(match, request.method ?? "GET", url.pathname);
   const outcome = await controlled(arrival, match, { url, text });
   if ("writes" in outcome) await outcome.writes(response);
-  else send(response, outcome);
+  else send(response, saidIsWanted(request) ? { ...outcome, body: withSaid(outcome.body) } : outcome);
 }
 
 async function controlled(
@@ -120,6 +132,8 @@ async function controlled(
     {
       way,
       sender: senderOf(request.socket.remoteAddress),
+      device: request.headers["user-agent"] ?? "",
+      token: tokenOf(authorization),
       params,
       query: firstOfEach(url.searchParams),
       feed,

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
-import type { AgentControl } from "../domain/agent-control.ts";
+import { type Services, toldStatus } from "./operation.ts";
 import type { BoothId } from "../domain/units.ts";
+import { withSaid } from "./said.ts";
 
 const EVERY_MS = 1_000;
 /** Pages at once; each costs one small text a second, made once for all. */
@@ -17,12 +18,15 @@ interface LiveView {
   readonly sender: string;
   /** Whose readings it wants; null: of none. */
   readonly booth: BoothId | null;
+  /** Sentences with their codes. */
+  readonly said: boolean;
   /** What it may see; asked each time, since a session ends. */
   readonly sees: () => "all" | "status" | "nothing";
 }
 
 /** Server-sent events: the status each second, and the readings of the booth that a page asks for. */
-export function createLiveFeed(control: AgentControl) {
+export function createLiveFeed(services: Pick<Services, "control" | "page">) {
+  const { control } = services;
   const pages = new Map<ServerResponse, LiveView>();
   let timer: NodeJS.Timeout | undefined;
   const detach = (response: ServerResponse): void => {
@@ -30,16 +34,17 @@ export function createLiveFeed(control: AgentControl) {
     if (pages.size === 0) clearInterval(timer);
   };
   const send = (to: ReadonlyMap<ServerResponse, LiveView>): void => {
-    const now = control.status();
-    const status = eventText("status", now);
+    const now = toldStatus(services);
+    const [status, statusSaid] = [once(() => eventText("status", now)), once(() => eventText("status", withSaid(now)))];
     // As bytes, once for all pages that see the same: a text would be encoded anew for each of them.
     const made = new Map<string, Buffer>();
-    const eventsFor = ({ booth }: LiveView, sees: "all" | "status"): Buffer => {
+    const eventsFor = ({ booth, said }: LiveView, sees: "all" | "status"): Buffer => {
+      const first = said ? statusSaid() : status();
       // A booth that was set up on trial may be gone again.
-      if (booth === null || !now.booths.some((one) => one.booth === booth)) return Buffer.from(status);
+      if (booth === null || !now.booths.some((one) => one.booth === booth)) return Buffer.from(first);
       // null: there are some, for who has a session.
       const readings = sees === "all" ? control.readings(booth) : null;
-      return Buffer.from(status + eventText("readings", { booth, readings }));
+      return Buffer.from(first + eventText("readings", { booth, readings }));
     };
     for (const [response, view] of to) {
       const sees = view.sees();
@@ -47,7 +52,7 @@ export function createLiveFeed(control: AgentControl) {
         response.destroy();
         continue;
       }
-      const key = JSON.stringify([view.booth, sees]);
+      const key = JSON.stringify([view.booth, view.said, sees]);
       const events = made.get(key) ?? eventsFor(view, sees);
       made.set(key, events);
       response.write(events);
@@ -75,6 +80,11 @@ export function createLiveFeed(control: AgentControl) {
       pages.clear();
     },
   };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 function eventText(event: string, data: unknown): string {

@@ -1,20 +1,22 @@
 import type { BodyOf } from "../contract/local.ts";
 import { metricsText } from "./metrics.ts";
-import { boothOf, type Call, type LocalAnswer, needed, Refusal, type Services } from "./operation.ts";
+import { wantsSaid } from "./said.ts";
+import { boothOf, type Call, type LocalAnswer, needed, Refusal, type Services, toldStatus } from "./operation.ts";
+import { say } from "../domain/sentences.ts";
 
 /** What can be looked at and changes nothing. */
-export function status(_: Call, { control }: Services): LocalAnswer {
-  return { status: 200, body: control.status() };
+export function status(_: Call, services: Services): LocalAnswer {
+  return { status: 200, body: toldStatus(services) };
 }
 
 /** A page on this machine may look at the status without a session; on the network nothing goes on once it has ended. */
 export function events({ way, sender, query, feed, sees_all }: Call, { control }: Services): LocalAnswer {
   const booth = control.status().booths.find((one) => one.booth === query["booth"])?.booth ?? null;
   const without = way === "lan" ? "nothing" : "status";
-  const view = { sender, booth, sees: () => (sees_all() ? "all" : without) } as const;
+  const view = { sender, booth, said: wantsSaid(query), sees: () => (sees_all() ? "all" : without) } as const;
   return {
     writes(response) {
-      if (!feed.attach(response, view)) throw new Refusal(503, "too many pages are open; close one");
+      if (!feed.attach(response, view)) throw new Refusal(503, say("ask.too_many_pages"));
     },
   };
 }

@@ -6,10 +6,11 @@ import type { ServedOperation } from "../contract/operations.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
 import type { ServiceAnswer } from "../domain/service.ts";
 import type { SetUpStatus } from "../domain/set-up.ts";
-import type { BoothStatus } from "../domain/status.ts";
+import type { AgentStatus, BoothStatus, PageAccess } from "../domain/status.ts";
 import type { Rebuilds } from "../store/port.ts";
+import type { FilterLabels } from "./filter-labels.ts";
 import type { LiveFeed } from "./live.ts";
-import type { PageState } from "./port.ts";
+import type { PageNetwork, PageState } from "./port.ts";
 import type { AskReport, BoothReport, BoxReport } from "./report.ts";
 
 /** How a request came in: by the agent's socket, by root's, from this machine, or from the network while the page is open there. */
@@ -22,6 +23,8 @@ export function isSocket(way: Way): way is "socket" | "admin" {
 
 /** One row of the table of operations. */
 export interface LocalOperation extends ServedOperation {
+  /** A report made for one page serves the others that ask for the same within seconds. */
+  readonly shared?: boolean;
   readonly runs: Runs;
 }
 
@@ -42,6 +45,9 @@ export interface Call<Body = never> {
   readonly way: Way;
   /** Who sends, as far as an address tells. */
   readonly sender: string;
+  /** What the sender's program calls itself, as it came. */
+  readonly device: string;
+  readonly token: string | undefined;
   /** Of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   /** The first of each name. */
@@ -73,6 +79,12 @@ export class Refusal extends Error {
   }
 }
 
+/** The agent's status, with what its page's listener knows. */
+export function toldStatus({ control, page }: Pick<Services, "control" | "page">): AgentStatus {
+  const now = control.status();
+  return page === undefined ? now : { ...now, page: page.access() };
+}
+
 /** The booth named, or the only one there is. Throws a Refusal. */
 export function boothOf(control: AgentControl, named: string | undefined): BoothStatus {
   const { booths } = control.status();
@@ -89,23 +101,26 @@ export function needed<T>(service: T | undefined, lacks: string): T {
 }
 
 export type Entry =
-  | { readonly kind: "open"; readonly token: string; readonly for_ms: number }
+  /** `is_kept`: it outlives tab and restart. */
+  | { readonly kind: "open"; readonly token: string; readonly for_ms: number; readonly is_kept: boolean }
   | { readonly kind: "wrong"; readonly left: number }
   | { readonly kind: "locked"; readonly for_ms: number }
   /** Not looked at: too many PINs come at once, from whomever. */
-  | { readonly kind: "busy" }
+  | { readonly kind: "busy"; readonly for_ms: number }
   /** Nobody has asked for a PIN, or its time is over. */
   | { readonly kind: "closed" };
 
-/** The PIN in force and the sessions opened with it. A PIN is never stored, and never logged. */
+/** The PINs in force and the sessions opened with them. A PIN is never stored, and never logged. */
 export interface Sessions {
   /** A new PIN in the place of the old one, for so long; sessions of the old one end, and every lock is lifted. */
   open(for_ms: number, pin?: string): string;
   /** No PIN, no session any more. */
   close(): void;
-  /** How long the PIN still holds; null: there is none. */
+  /** Beside it a PIN that holds for ever, whose sessions are kept; null: none any more, and their sessions end. */
+  stand(pin: string | null): void;
+  /** How long the PIN that was made holds; null: there is none. */
   left_ms(): number | null;
-  enter(pin: string, from: { readonly sender: string; readonly way: Way }): Entry;
+  enter(pin: string, from: { readonly sender: string; readonly way: Way; readonly device?: string }): Entry;
   holds(token: string | undefined): boolean;
 }
 
@@ -132,6 +147,13 @@ export interface PageListener {
     /** One set beforehand; absent: a new one. */
     readonly pin?: string;
   }): Promise<PageState & { readonly pin: string }>;
+  access(): PageAccess;
+  /** What the page tells of it to whoever is signed in. */
+  network(token: string | undefined): PageNetwork;
+  /** Stays open on the network, or not any more. Rejects with a Refusal where the configuration decides, or no PIN is set beforehand. */
+  keepOpen(always: boolean): Promise<void>;
+  /** false: there is no such device. */
+  endSession(id: string): boolean;
   close(): void;
 }
 
@@ -155,11 +177,40 @@ export interface PlcToolbox {
   ): Promise<{ readonly answer: object; readonly text: string }>;
 }
 
+export type WorkshopWish = BodyOf<"workshop_run">;
+
+/** Who stands before the page while the workshop is at work. */
+export interface WorkshopIo {
+  readonly signal: AbortSignal;
+  say(text: string): void;
+  progress(text: string): void;
+  /** The reply comes by `answer`. */
+  ask(question: string, kind: string): void;
+}
+
+export interface WorkshopStatus {
+  /** What a new one may begin from. */
+  readonly families: readonly string[];
+  readonly profiles: readonly { readonly name: string; readonly tags: number; readonly missing: readonly string[] }[];
+}
+
+/** Profiles of one's own, made on the spot. */
+export interface Workshop {
+  status(): Promise<WorkshopStatus>;
+  /** A register list for the next import. */
+  keepList(name: string, text: string): Promise<void>;
+  /** Rejects with what a person can do about it. `list`: of an export. */
+  run(wish: WorkshopWish, io: WorkshopIo): Promise<{ readonly ok: boolean; readonly list: string | null }>;
+  /** Rejects with a Refusal where nothing is asked. */
+  answer(reply: string): Promise<void>;
+}
+
 /** The set-up on the spot. What can't be is rejected with a Refusal. */
 export interface SetUpOnSpot {
   status(): Promise<SetUpStatus>;
   saveDraft(draft: SetUpStatus["draft"]): Promise<void>;
   setService(url: string): Promise<void>;
+  giveLogin(login: BodyOf<"set_up_login">): Promise<void>;
   /** The entry is in force, on trial, once it resolves. */
   tryEntry(entry: BoothEntry): Promise<void>;
   keep(): Promise<void>;
@@ -171,6 +222,7 @@ export interface Services {
   readonly control: AgentControl;
   readonly reports?: AskReport;
   readonly rebuilds?: Rebuilds;
+  readonly filter_labels?: FilterLabels;
   readonly sessions?: Sessions;
   readonly page?: PageListener;
   /** Keeps a report for whoever helps. Returns its id. */
@@ -178,6 +230,7 @@ export interface Services {
   readonly fields?: BoothFieldsAtService;
   readonly plc?: PlcToolbox;
   readonly set_up?: SetUpOnSpot;
+  readonly workshop?: Workshop;
   /** Newest last. */
   readonly log?: () => readonly LogLine[];
 }

@@ -5,7 +5,9 @@ import type { BoothReport, BoxReport } from "./report.ts";
 
 type Load<T> = () => Promise<T>;
 
-interface Row<B extends BodyName> extends Partial<Pick<LocalOperation, "answer" | "already" | "deprecated">> {
+interface Row<B extends BodyName> extends Partial<
+  Pick<LocalOperation, "answer" | "already" | "deprecated" | "shared" | "most_bytes">
+> {
   /** Names, parted by blanks. */
   readonly query?: string;
   readonly body?: B;
@@ -45,6 +47,7 @@ const records = reports("booth report", async () => (await import("./report-boot
 const time = reports("booth report", async () => (await import("./report-time.ts")).TIME_FIGURES);
 const values = reports("booth report", async () => (await import("./report-records.ts")).VALUE_FIGURES);
 const facts = reports("booth report", async () => (await import("./report-records.ts")).FACT_FIGURES);
+const charts = reports("booth report", async () => (await import("./report-charts.ts")).CHARTS);
 const incidents = reports("box report", async () => (await import("./report-records.ts")).INCIDENT_LISTS);
 const looks = controls(() => import("./looks.ts"));
 const plc = controls(() => import("./plc.ts"));
@@ -53,6 +56,8 @@ const access = controls(() => import("./access.ts"));
 const setUp = controls(() => import("./set-up.ts"));
 const upkeep = controls(() => import("./upkeep.ts"));
 
+/** A list of 5 MB whose quotes and ends of lines are escaped. */
+const LIST_BYTES = 8_000_000;
 const WINDOW = "start end";
 const LIST = "filter sort limit page";
 const SPAN = `${WINDOW} coverage`;
@@ -63,6 +68,11 @@ const BINDING = "/api/booths_provisioning/{serial_number}";
 function figure(report: ReturnType<typeof time | typeof facts | typeof values>, summary: string, query: string) {
   const { answer, ...more } = report;
   return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, answer: answer === "export_csv" ? "csv" : answer });
+}
+
+/** Of the page alone: several of them look at the same at once. */
+function chart({ answer, ...more }: ReturnType<typeof charts>, summary: string, query: string) {
+  return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, shared: true });
 }
 
 /** Every operation that the box answers: routing, who may ask, the bodies that are taken and `openapi.json` follow from it. */
@@ -136,6 +146,11 @@ export const OPERATIONS: readonly LocalOperation[] = [
       },
     },
   }),
+  // The least and the most of readings are readings.
+  { ...chart(charts("trend"), "Least and most of tags by steps of time", `tags interval ${WINDOW}`), way: "session" },
+  chart(charts("use_periods"), "Use, cycles and energy by hour, day, week or month", `${SPAN} unit length`),
+  chart(charts("cycles"), "Cycles that ended", `${WINDOW} limit page`),
+  chart(charts("filter_use"), "Use of the filters by day, and when they will be full", WINDOW),
   row("GET /status", "How the box is", { way: "loopback", runs: looks("status") }),
   row("GET /events", "The same each second", { query: "booth", way: "loopback", runs: looks("events") }),
   row("GET /backlog", "What waits for the service", { way: "loopback", runs: looks("backlog") }),
@@ -152,6 +167,9 @@ export const OPERATIONS: readonly LocalOperation[] = [
   }),
   row("POST /filters/changed", "A filter was changed", { body: "filter_change", runs: upkeep("filterChanged") }),
   row("POST /filters/undo", "That entry is withdrawn", { body: "filter_undo", runs: upkeep("filterUndone") }),
+  row("GET /filters/entries", "People's entries of filter changes, with part numbers and notes", {
+    ...{ query: "booth", way: "loopback", runs: upkeep("filterEntries") },
+  }),
   row("GET /reconcile", "How a comparison with the service stands", {
     ...{ query: "booth id", way: "loopback", runs: upkeep("reconciliation") },
   }),
@@ -165,16 +183,30 @@ export const OPERATIONS: readonly LocalOperation[] = [
   row("POST /setup/service", "Where the service is, and the first key", {
     ...{ body: "set_up_service", runs: setUp("setService") },
   }),
+  row("POST /setup/login", "A password for an OPC UA server", { body: "set_up_login", runs: setUp("giveLogin") }),
   row("POST /setup/booth", "Tries a booth's new settings", {
     ...{ body: "set_up_booth", status: 202, runs: setUp("tryBooth") },
   }),
   row("POST /setup/settle", "They stay, or go back", { body: "set_up_settled", runs: setUp("settle") }),
   row("POST /setup/find", "Looks for PLCs", { body: "set_up_find", runs: plc("find") }),
   row("POST /setup/rank", "Reads a PLC by each profile and ranks them", { body: "set_up_rank", runs: plc("rank") }),
+  row("GET /workshop", "Profiles of one's own, and what each lacks", { runs: plc("workshopState") }),
+  row("POST /workshop/run", "Makes a profile, step by step", { body: "workshop_run", runs: plc("workshopRun") }),
+  row("POST /workshop/answer", "The reply to what it asks", { body: "workshop_answer", runs: plc("workshopAnswer") }),
+  row("PUT /workshop/list", "A register list to be imported", {
+    ...{ body: "workshop_list", most_bytes: LIST_BYTES, runs: plc("keepList") },
+  }),
   row("POST /plc/probe", "Looks what answers at an address", { body: "probe", runs: plc("probe") }),
   row("POST /plc/detect", "Reads an address in every order", { body: "detect", runs: plc("detect") }),
   row("GET /plc/links", "Links to PLCs that tools share with the agent", { way: "socket", runs: plc("links") }),
   row("POST /plc/ask", "One read over such a link", { body: "plc_ask", way: "socket", runs: plc("ask") }),
+  row("GET /page/network", "Whether the page stays open on the network, and the devices that are signed in", {
+    runs: access("networkState"),
+  }),
+  row("PUT /page/network", "It stays open there, or not any more", { body: "page_network", runs: access("keepOpen") }),
+  row("POST /page/network/end", "A device has to enter the PIN again", {
+    ...{ body: "page_session_end", runs: access("endSession") },
+  }),
   // Who may open the page decides who gets the PIN.
   row("GET /page", "Where the page is", { way: "socket", runs: access("pageState") }),
   row("POST /page", "Opens it on the network with a new PIN, or closes it", {

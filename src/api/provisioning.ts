@@ -8,20 +8,18 @@ import type { ServiceAnswer } from "../domain/service.ts";
 import { findBooth, localBooths } from "./report.ts";
 import { type BoothFieldsAtService, boothOf, type Call, type LocalAnswer, needed, Refusal } from "./operation.ts";
 import type { Services, Way } from "./operation.ts";
+import { say } from "../domain/sentences.ts";
 
 /** 202: it is under way; 200: the booth is bound under that number already. */
 export async function enterSerial(call: Call<BodyOf<"claim">>, { control }: Services): Promise<LocalAnswer> {
   const { serial_number, booth: named, api_key, confirm: confirmed } = call.body();
   const serial = normaliseSerial(serial_number);
   if (serial === null) {
-    throw new Refusal(400, "a serial number has letters, digits and single dashes, like ABCD-123-123");
+    throw new Refusal(400, say("ask.serial"));
   }
   const { booth, serial: bound, provisioning } = boothOf(control, named);
   if (bound !== null && bound !== serial && provisioning.generation !== null) {
-    throw new Refusal(
-      409,
-      `${booth} is bound as ${bound}: give that up first ("booth-gateway release --wrong-serial" where it was mistyped), then enter ${serial}`,
-    );
+    throw new Refusal(409, say("ask.bound", { booth, bound, serial }));
   }
   if (api_key !== undefined && isKeyInForce(control, booth) && call.way !== "admin") {
     throw rootAlone("changing the key of a bound booth", "provision SERIAL --key-file FILE");
@@ -110,7 +108,7 @@ export async function changeFields(call: Call<BodyOf<"booth_fields">>, services:
   const now: Readonly<Record<string, string | null>> = before.value;
   const moved = Object.keys(fields).filter((name) => (now[name] ?? null) !== (read[name] ?? null));
   if (moved.length > 0) {
-    throw new Refusal(409, `somebody else has changed ${moved.join(", ")} meanwhile: read them again`);
+    throw new Refusal(409, say("ask.moved", { fields: moved.join(", ") }));
   }
   const wanted = Object.fromEntries(Object.entries(fields).filter((entry) => entry[1] !== undefined));
   const written = await at_service.write(id, wanted as Readonly<Record<string, string>>);
@@ -144,7 +142,7 @@ const STATUS = { conflict: 409, denied: 403, reject: 400, keep: 503 } as const;
 
 function told(answer: ServiceAnswer<BoothFieldValues>): LocalAnswer {
   if (answer.kind === "ok") return { status: 200, body: { fields: answer.value } };
-  if (answer.kind === "not_found") throw new Refusal(404, "the service doesn't know this booth any more");
+  if (answer.kind === "not_found") throw new Refusal(404, say("ask.forgotten"));
   const { kind, reason } = answer;
-  throw new Refusal(STATUS[kind], kind === "denied" ? `the service refuses: ${reason}` : reason);
+  throw new Refusal(STATUS[kind], kind === "denied" ? say("ask.refused", { reason }) : reason);
 }

@@ -1,3 +1,4 @@
+import { wantsSaid, withSaid } from "./said.ts";
 import { type AgentStatus, connectivityOf } from "../domain/status.ts";
 import type { EpochMs } from "../domain/units.ts";
 import type { ReportParts, StoreReader } from "../store/port.ts";
@@ -118,7 +119,11 @@ function spelled(told: Told, query: Query): ReportAnswer {
   const { body, coverage, headers } = told;
   const isAsked = coverage !== undefined && query["coverage"] === "true";
   const stood = isAsked ? { coverage: coverageBody(typeof coverage === "function" ? coverage() : coverage) } : {};
-  return { status: 200, headers: { ...JSON_TYPE, ...headers }, body: `${JSON.stringify({ ...body, ...stood })}\n` };
+  return { status: 200, headers: { ...JSON_TYPE, ...headers }, body: textOf({ ...body, ...stood }, query) };
+}
+
+function textOf(body: object, query: Query): string {
+  return `${JSON.stringify(wantsSaid(query) ? withSaid(body) : body)}\n`;
 }
 
 /** The first part is made at once, so that a query that can't be read is still an error and no half answer. */

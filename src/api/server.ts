@@ -5,7 +5,9 @@ import { dirname } from "node:path";
 import { createRate, keepRoom } from "./crowd.ts";
 import { handlerOf } from "./handler.ts";
 import { createLiveFeed } from "./live.ts";
-import { isSocket, type PageListener, type Services, type Way } from "./operation.ts";
+import { isSocket, type PageListener, Refusal, type Services, type Sessions, type Way } from "./operation.ts";
+import type { KeptSessions } from "./kept-sessions.ts";
+import { say } from "../domain/sentences.ts";
 import type { PageState } from "./port.ts";
 import { typedAddresses } from "../tools/own-addresses.ts";
 import { createSessions } from "./access.ts";
@@ -96,7 +98,7 @@ interface Serving {
 }
 
 async function serve(services: Services, { way, listen, tls }: Serving) {
-  const feed = createLiveFeed(services.control);
+  const feed = createLiveFeed(services);
   const allow = isSocket(way) ? () => true : createRate(RATES[way], () => performance.now());
   const handler = handlerOf({ services, way, allow, feed });
   const server =
@@ -151,6 +153,17 @@ interface PageListenerOptions {
   /** On the network; 0: any free one. */
   readonly lan_port: number;
   readonly certificate: () => Promise<PageCertificate>;
+  /** Absent: it stays open on the network for nobody. */
+  readonly always?: AlwaysOpen;
+}
+
+/** What it takes to stay open on the network. */
+export interface AlwaysOpen {
+  readonly kept: KeptSessions;
+  /** Who has said whether, and where; `is_on` as somebody on the spot has said it last. */
+  readonly said: { readonly by_file: boolean | null; readonly file: string; is_on(): boolean; put(on: boolean): void };
+  /** The PIN that was set beforehand; null: none is. Throws where its file can't be used. */
+  pin(): string | null;
 }
 
 export type OpenPageListener = Awaited<ReturnType<typeof openPageListener>>;
@@ -158,52 +171,82 @@ export type OpenPageListener = Awaited<ReturnType<typeof openPageListener>>;
 interface Lan {
   readonly listener: Listener;
   readonly fingerprint: string;
-  readonly until: number;
-  readonly timer: NodeJS.Timeout;
+  /** null: it stays open. */
+  readonly until: number | null;
+  readonly timer: NodeJS.Timeout | undefined;
 }
 
-/**
- * Serves the page on loopback; a port that is taken costs the page and nothing else, `state().trouble` says so. On the
- * network, encrypted, it stands open only between `open` and the end of its time.
- */
-export async function openPageListener(
-  { port, lan_port, certificate }: PageListenerOptions,
-  given: Omit<Services, "sessions" | "page">,
+/** The listener on the network: for a time, or for good. */
+function createLan(
+  { lan_port, certificate }: Pick<PageListenerOptions, "lan_port" | "certificate">,
+  services: () => Services,
 ) {
   const mono = (): number => performance.now();
-  const sessions = createSessions(mono);
   let lan: Lan | null = null;
-  let [loopback, trouble]: [Listener | null, string] = [null, ""];
-  const closeLan = (): void => {
+  const close = (): void => {
     if (lan === null) return;
     clearTimeout(lan.timer);
     lan.listener.close();
     lan = null;
   };
+  return {
+    close,
+    stays: () => lan !== null && lan.until === null,
+    /** `over`: what is done once its time has passed; null: it stays. */
+    async open(time: { readonly for_ms: number; readonly over: () => void } | null): Promise<void> {
+      close();
+      const { fingerprint, ...pems } = await certificate();
+      const listener = await serve(services(), { way: "lan", listen: { port: lan_port }, tls: pems });
+      const timer = time === null ? undefined : setTimeout(time.over, time.for_ms).unref();
+      lan = { listener, fingerprint, until: time === null ? null : mono() + time.for_ms, timer };
+    },
+    state(): PageState["lan"] {
+      if (lan === null) return null;
+      const { listener, fingerprint, until } = lan;
+      const urls = typedAddresses().map((address) => `https://${address}:${listener.port.toString()}`);
+      return { urls, port: listener.port, fingerprint, for_ms: until === null ? null : Math.max(0, until - mono()) };
+    },
+  };
+}
+
+/**
+ * Serves the page on loopback; a port that is taken costs the page and nothing else, `state().trouble` says so. On the
+ * network, encrypted, it stands open between `open` and the end of its time, or for good.
+ */
+export async function openPageListener(
+  { port, always, ...network }: PageListenerOptions,
+  given: Omit<Services, "sessions" | "page">,
+) {
+  const sessions = createSessions(() => performance.now(), always?.kept);
+  const lan = createLan(network, () => services);
+  let [loopback, trouble]: [Listener | null, string] = [null, ""];
+  const over = (): void => {
+    if (!lan.stays()) lan.close();
+    sessions.close();
+  };
   const state = (): PageState => ({
     url: loopback === null ? null : `http://127.0.0.1:${loopback.port.toString()}`,
     trouble,
-    lan: lan === null ? null : lanState(lan, mono()),
+    lan: lan.state(),
     pin_for_ms: sessions.left_ms(),
   });
   const page: PageListener = {
     state,
+    ...staying({ always, lan, sessions }),
+    access() {
+      const open = lan.state();
+      const network = open === null ? "closed" : open.for_ms === null ? "always" : "timed";
+      return { network, urls: open?.urls ?? [], devices: always?.kept.count() ?? 0 };
+    },
     async open(how) {
-      closeLan();
-      if (how.lan) {
-        const { fingerprint, ...pems } = await certificate();
-        const listener = await serve(services, { way: "lan", listen: { port: lan_port }, tls: pems });
-        const timer = setTimeout(() => {
-          closeLan();
-          sessions.close();
-        }, how.for_ms).unref();
-        lan = { listener, fingerprint, until: mono() + how.for_ms, timer };
-      }
+      // Where it stays open a PIN of its own makes no other listener.
+      if (how.lan && !lan.stays()) await lan.open({ for_ms: how.for_ms, over });
+      else if (!lan.stays()) lan.close();
       return { pin: sessions.open(how.for_ms, how.pin), ...state() };
     },
     close() {
-      closeLan();
-      sessions.close();
+      over();
+      always?.kept.endAll();
     },
   };
   const services = { ...given, sessions, page } satisfies Services;
@@ -215,13 +258,57 @@ export async function openPageListener(
   return {
     services,
     close() {
-      page.close();
+      lan.close();
+      sessions.close();
       loopback?.close();
     },
   };
 }
 
-function lanState({ listener, fingerprint, until }: Lan, now: number): NonNullable<PageState["lan"]> {
-  const urls = typedAddresses().map((address) => `https://${address}:${listener.port.toString()}`);
-  return { urls, port: listener.port, fingerprint, for_ms: Math.max(0, until - now) };
+/** The part of the listener that is about staying open on the network. */
+function staying({
+  always,
+  lan,
+  sessions,
+}: {
+  readonly always: AlwaysOpen | undefined;
+  readonly lan: ReturnType<typeof createLan>;
+  readonly sessions: Sessions;
+}): Pick<PageListener, "network" | "keepOpen" | "endSession"> {
+  const open = async (): Promise<void> => {
+    const pin = always?.pin() ?? null;
+    if (pin === null) throw new Refusal(409, say("ask.network_no_pin"));
+    await lan.open(null);
+    sessions.stand(pin);
+  };
+  return {
+    network: (token) => ({
+      always: lan.stays(),
+      whose: always?.said.by_file === null ? "set_up" : "file",
+      has_pin: hasPin(always),
+      urls: lan.state()?.urls ?? [],
+      devices: always?.kept.list(token) ?? [],
+    }),
+    async keepOpen(on) {
+      const { by_file, file } = always?.said ?? { by_file: null, file: "" };
+      if (by_file !== null && by_file !== on) throw new Refusal(409, say("ask.network_fixed", { file }));
+      if (on === lan.stays()) return;
+      if (on) await open();
+      else {
+        sessions.stand(null);
+        lan.close();
+      }
+      if (by_file === null && always?.said.is_on() !== on) always?.said.put(on);
+    },
+    endSession: (id) => always?.kept.end(id) ?? false,
+  };
+}
+
+function hasPin(always: AlwaysOpen | undefined): boolean {
+  try {
+    return (always?.pin() ?? null) !== null;
+  } catch {
+    // What is wrong with the file is said to who wants to use it.
+    return false;
+  }
 }

@@ -3,6 +3,7 @@ import { boothId } from "../config/gateway-schema.ts";
 import { nearby } from "../tools/find-plc.ts";
 import { type Call, type LocalAnswer, needed, Refusal, type Services } from "./operation.ts";
 import { isKeyInForce, rootAlone } from "./provisioning.ts";
+import { say } from "../domain/sentences.ts";
 
 /** The set-up on the spot, the same for page and terminal. Each answers with how it stands then. */
 
@@ -35,10 +36,15 @@ export async function setService(call: Call<BodyOf<"set_up_service">>, services:
   return answered(services);
 }
 
+export async function giveLogin(call: Call<BodyOf<"set_up_login">>, services: Services): Promise<LocalAnswer> {
+  await onSpot(services).giveLogin(call.body());
+  return answered(services);
+}
+
 export async function tryBooth(call: Call<BodyOf<"set_up_booth">>, services: Services): Promise<LocalAnswer> {
   const { id: typed, ...entry } = call.body();
   const id = boothId.safeParse(typed);
-  if (!id.success) throw new Refusal(400, "a booth's name has lower-case letters, digits and dashes, like booth-1");
+  if (!id.success) throw new Refusal(400, say("ask.booth_name"));
   const given = Object.entries(entry).filter(([, value]) => value !== undefined);
   await onSpot(services).tryEntry({ id: id.data, ...Object.fromEntries(given) });
   return answered(services, 202);

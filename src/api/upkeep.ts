@@ -1,6 +1,7 @@
 import type { EntryAnswer } from "../domain/entry.ts";
 import type { BoothStatus } from "../domain/status.ts";
 import type { BodyOf } from "../contract/local.ts";
+import { labelledEntries } from "./filter-labels.ts";
 import { boothOf, type Call, type LocalAnswer, needed, Refusal, type Services } from "./operation.ts";
 
 const MINUTE_MS = 60_000;
@@ -10,10 +11,27 @@ const CANT_REBUILD = "this agent can't rebuild";
  * A technician's word that a filter was changed: 200 with the entry and what became of it, 409 with the reason, 202 where the store
  * can't commit at the moment: ask again with the same id.
  */
-export async function filterChanged(call: Call<BodyOf<"filter_change">>, { control }: Services): Promise<LocalAnswer> {
-  const { booth, id, filter, minutes_ago, by } = call.body();
+export async function filterChanged(
+  call: Call<BodyOf<"filter_change">>,
+  { control, filter_labels }: Services,
+): Promise<LocalAnswer> {
+  const { booth: named, id, filter, minutes_ago, by, part_number, note } = call.body();
   const ago_ms = Math.round(minutes_ago * MINUTE_MS);
-  return entryAnswer(await control.changeFilter(boothOf(control, booth).booth, { id, filter, ago_ms, by }));
+  const { booth, time } = boothOf(control, named);
+  const answer = await control.changeFilter(booth, { id, filter, ago_ms, by });
+  if (answer.kind !== "refused" && (part_number !== "" || note !== "")) {
+    const installed_at = answer.kind === "done" ? answer.entry.installed_at : time - ago_ms;
+    const labels = needed(filter_labels, "this agent keeps no part numbers and notes");
+    await labels.keep(booth, { id, filter, installed_at, by, part_number, note });
+  }
+  return entryAnswer(answer);
+}
+
+/** What people entered of the filters that went in, oldest first. */
+export async function filterEntries({ query }: Call, { control, filter_labels }: Services): Promise<LocalAnswer> {
+  const booth = boothOf(control, query["booth"]);
+  const labels = (await filter_labels?.of(booth.booth)) ?? [];
+  return { status: 200, body: { data: labelledEntries(booth, labels) } };
 }
 
 /** Its withdrawal; answers as the change does. */

@@ -16,7 +16,7 @@ export const explainCommand: Run = async (call) => {
   const { values, operands } = call;
   const agent = await agentOf(call);
   const booth = await agent.boothName();
-  const query = reportQuery(values, { figure: operands[0] ?? "" });
+  const query = await reportQuery(values, agent, { figure: operands[0] ?? "" });
   const explanation = await agent.report<Explanation>(booth, "explain", query);
   const configured = loadUsable(configPath(values)).booths.find(({ config }) => config.id === booth);
   const register: RegisterText = configured === undefined ? () => "" : registerIn(configured.profile);
@@ -45,10 +45,12 @@ export function explainText(explanation: Explanation, register: RegisterText, tz
   const { figure, window, value, unit, rules, parts, left_out, coverage } = explanation;
   return linesText([
     `${figure} from ${time(window.start)} to ${time(window.end)}`,
-    ...Object.entries(value).map(([name, amount]) => `  ${name}: ${amountText(amount, unit)}`),
+    ...Object.entries(value).map(
+      ([name, amount]) => `  ${unit === "ms" ? name.replace(/_ms$/, "") : name}: ${amountText(amount, unit)}`,
+    ),
     `  observed ${minutes(coverage.observed_ms)}, inferred ${minutes(coverage.inferred_ms)}, missing ${minutes(coverage.missing_ms)}`,
     "rules",
-    ...rules.map((rule) => `  ${rule}`),
+    ...rules.map((rule) => `  ${localText(rule, tz)}`),
     "made of",
     ...parts.flatMap((part) => [
       `  ${time(part.start)} to ${time(part.end)}  ${amountText(part.amount, unit)}  ${part.text}`,
@@ -59,6 +61,11 @@ export function explainText(explanation: Explanation, register: RegisterText, tz
     ]),
     left_out === 0 ? null : `  and ${left_out} more`,
   ]);
+}
+
+/** A rule's times in the zone of all the others. */
+function localText(rule: string, tz: string): string {
+  return rule.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g, (told) => timeText(told.replace(" UTC", "Z"), tz));
 }
 
 function amountText(amount: number, unit: Explanation["unit"]): string {

@@ -4,8 +4,12 @@ import type { AnswerOf } from "../contract/answers.ts";
 import type { FilterType } from "../domain/booth.ts";
 import type { FilterEntry } from "../domain/entry.ts";
 import type { BoothStatus } from "../domain/status.ts";
+import { parseTime } from "../contract/time.ts";
+import type { FilterLabel } from "../domain/entry.ts";
+import type { FilterUse } from "../reports/filter-use.ts";
 import { agentOf } from "../tools/agent-client.ts";
 import { type Call, CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
+import { forecastText, hoursText, usedText } from "./filter-words.ts";
 import { LOOK_EVERY_MS } from "./follow.ts";
 import { lengthOption, reportQuery, textOption } from "./options.ts";
 import { print, tableText } from "./print.ts";
@@ -14,6 +18,8 @@ import { timeText, zoneOf } from "./time.ts";
 /** As the fold remembers a booth's use. */
 const LONGEST_AGO_H = 36;
 const MINUTE_MS = 60_000;
+
+type Agent = Awaited<ReturnType<typeof agentOf>>;
 /** Whoever waits longer is told that it will be committed anyway. */
 const COMMIT_PATIENCE_MS = 15_000;
 
@@ -25,53 +31,62 @@ export const filtersCommand: Run = async (call) => {
     throw new CommandError("name the filter that was changed: intake, pre or exhaust", EXIT.usage);
   }
   if (filter !== undefined) return filtersChanged(call, filter);
-  const query = reportQuery(values);
   const agent = await agentOf(call);
+  const query = await reportQuery(values, agent);
   const booth = await agent.boothName();
-  const { data } = await agent.report<AnswerOf<"filter_maintenances">>(booth, "filter_maintenances", query);
-  const history = await agent.report<Removed>(booth, "filter_maintenance_history", query);
-  const assumed = values["json"] === true ? [] : assumedIn(await agent.booth(booth));
-  const told = { filters: data[0] ?? {}, removed: history.data };
+  const told = await toldOf(agent, booth, query);
   const tz = zoneOf(values);
-  print(
-    call,
-    told,
-    ({ filters, removed }) => `${insideText(filters, tz)}\n${removedText(removed, tz)}${assumedText(assumed)}`,
-  );
+  print(call, told, ({ use, removed, entered }) => {
+    const assumed = use.filter((one) => one.assumed).map(({ filter }) => filter);
+    return `${insideText(use, entered, tz)}\n${removedText(removed, entered, tz)}${assumedText(assumed)}`;
+  });
   return EXIT.ok;
 };
 
-type Fitted = AnswerOf<"filter_maintenances">["data"][number];
-type Removed = AnswerOf<"filter_maintenance_history">;
+type Removed = AnswerOf<"filter_maintenance_history">["data"];
 
-/** Those that were in when the gateway first looked. */
-function assumedIn({ now }: BoothStatus): readonly string[] {
-  return Object.entries(now?.filters ?? {}).flatMap(([type, { assumed }]) => (assumed ? [type] : []));
+/** `filters`: their lives as the service counts them; `use`: what people are told. */
+async function toldOf(agent: Agent, booth: string, query: URLSearchParams) {
+  const { data } = await agent.report<AnswerOf<"filter_maintenances">>(booth, "filter_maintenances", query);
+  const history = await agent.report<{ readonly data: Removed }>(booth, "filter_maintenance_history", query);
+  const { data: use } = await agent.report<{ readonly data: readonly FilterUse[] }>(booth, "filter_use", query);
+  const { data: entered } = await agent.get<{ readonly data: readonly FilterLabel[] }>("/filters/entries", { booth });
+  return { filters: data[0] ?? {}, use, removed: history.data, entered };
 }
 
+/** Those that were in when the gateway first looked. */
 function assumedText(assumed: readonly string[]): string {
   if (assumed.length === 0) return "";
   return `\n${assumed.join(", ")}: "in since" is when this gateway first looked; when it was put in isn't known\n`;
 }
 
-function insideText(filters: Fitted, tz: string): string {
-  const rows = Object.entries(filters).flatMap(([type, fitted]) =>
-    (fitted?.filter_interval_log ?? []).map((one) => {
-      const lasts = one.filter_estimated_duration ?? "not known yet";
-      return [type, timeText(one.start, tz), one.duration, lasts, one.filter_overuse_duration];
-    }),
-  );
-  if (rows.length === 0) return "no filter is fitted in that time\n";
-  return tableText(["filter", "in since", "days", "lasts days", "overuse days"], rows);
+function insideText(use: readonly FilterUse[], entered: readonly FilterLabel[], tz: string): string {
+  const rows = use.map((one) => {
+    const ahead = one.overuse_since === null ? forecastText(one.forecast, tz) : "OVERUSED";
+    const label = labelAt(entered, one.filter, one.installed_at);
+    return [one.filter, usedText(one), ahead || "not known yet", timeText(one.installed_at, tz), label];
+  });
+  if (rows.length === 0) return "no filter is fitted\n";
+  return tableText(["filter", "used", "forecast", "in since", "part, note, by"], rows);
 }
 
-function removedText(removed: Removed["data"], tz: string): string {
+function removedText(removed: Removed, entered: readonly FilterLabel[], tz: string): string {
   if (removed.length === 0) return "none was removed\n";
   const rows = removed.map((one) => {
     const { filter_type, maintenance_date, duration, booth_in_use_time, overuse, booth_overuse_cycles } = one;
-    return [filter_type, timeText(maintenance_date, tz), duration, booth_in_use_time, overuse, booth_overuse_cycles];
+    const label = labelAt(entered, filter_type, parseTime(maintenance_date) ?? 0);
+    const used = hoursText(booth_in_use_time);
+    return [filter_type, timeText(maintenance_date, tz), used, duration, overuse, booth_overuse_cycles, label];
   });
-  return tableText(["removed", "on", "days", "minutes in use", "overuse days", "overuse cycles"], rows);
+  const heads = ["removed", "on", "used", "days", "overuse days", "overuse cycles", "new one: part, note, by"];
+  return tableText(heads, rows);
+}
+
+/** What somebody entered of the filter that went in then; the service's times are whole seconds. */
+function labelAt(entered: readonly FilterLabel[], filter: string, at: number): string {
+  const label = entered.findLast((one) => one.filter === filter && Math.abs(one.installed_at - at) < 1_000);
+  if (label === undefined) return "-";
+  return [label.part_number, label.note, label.by].filter((text) => text !== "").join(", ") || "-";
 }
 
 /** `filters changed FILTER`: a technician's word that a filter was changed; with --undo the last such word is taken back. */
@@ -85,7 +100,13 @@ async function filtersChanged(call: Call, type: string): Promise<number> {
   const wanted =
     values["undo"] === true
       ? { path: "/filters/undo", body: { id: lastEntry(await agent.booth(booth), filter).id } }
-      : { path: "/filters/changed", body: { id: randomUUID(), filter, minutes_ago: ago_ms / MINUTE_MS } };
+      : {
+          path: "/filters/changed",
+          body: {
+            ...{ id: randomUUID(), filter, minutes_ago: ago_ms / MINUTE_MS },
+            ...{ part_number: textOption(values, "part") ?? "", note: textOption(values, "note") ?? "" },
+          },
+        };
   const ask = (): Promise<FilterEntry | Waiting> => agent.post(wanted.path, { ...wanted.body, booth, by });
   print(call, await untilCommitted(ask, io), (answer) => entryText(answer, zoneOf(values)));
   return EXIT.ok;

@@ -64,7 +64,7 @@ export async function mustAgree(
   io: Io,
   { question, nobody, no }: { readonly question: string; readonly nobody: string; readonly no: string },
 ): Promise<void> {
-  const said = await io.ask(`${question} [y/N] `);
+  const said = await io.ask(`${question} [y/N] `, "agree");
   if (said === null) throw new CommandError(`nobody to ask: ${nobody}`);
   if (!/^y(es)?$/i.test(said.trim())) throw new CommandError(no);
 }

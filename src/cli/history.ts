@@ -10,12 +10,12 @@ import { timeText, zoneOf } from "./time.ts";
 /** `booth-gateway history TAGS`: what the named tags read. */
 export const historyCommand: Run = async (call) => {
   const { values, operands } = call;
-  const query = reportQuery(values, { tags: operands[0] ?? "", coverage: "true" });
+  const agent = await agentOf(call);
+  const query = await reportQuery(values, agent, { tags: operands[0] ?? "", coverage: "true" });
   for (const name of ["page", "limit"]) {
     const text = textOption(values, name);
     if (text !== undefined) query.set(name, text);
   }
-  const agent = await agentOf(call);
   const booth = await agent.boothName();
   const page = await agent.report<AnswerOf<"history">>(booth, "history", query);
   const silent = Object.keys(page.data).filter((tag) => page.data[tag]?.length === 0);
@@ -64,9 +64,9 @@ type Durations = AnswerOf<"duration_by_mode"> & Record<"coverage", Record<"obser
 
 /** `booth-gateway durations`: time by mode, with how much of it was seen. */
 export const durationsCommand: Run = async (call) => {
-  const query = reportQuery(call.values, { coverage: "true" });
-  const tz = zoneOf(call.values);
   const agent = await agentOf(call);
+  const query = await reportQuery(call.values, agent, { coverage: "true" });
+  const tz = zoneOf(call.values);
   const booth = await agent.boothName();
   const durations = await agent.report<Durations>(booth, "duration_by_mode", query);
   const { modes } = await agent.report<AnswerOf<"frequency_by_mode">>(booth, "frequency_by_mode", query);
@@ -82,7 +82,7 @@ export const durationsCommand: Run = async (call) => {
         duration,
         count,
       ]);
-    const seen = `${coverage.observed} min observed, ${coverage.inferred} inferred, ${coverage.missing} missing`;
+    const seen = `${coverage.observed} min observed, ${coverage.inferred} min inferred, ${coverage.missing} min missing`;
     return `${timeText(start, tz)} to ${timeText(end, tz)}\n${tableText(["mode", "%", "minutes", "starts"], rows)}${seen}\n`;
   });
   return EXIT.ok;

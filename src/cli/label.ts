@@ -6,7 +6,8 @@ import type { Config } from "../config/port.ts";
 import { configPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Run } from "../tools/command.ts";
 import { nameOnSite, typedAddresses } from "../tools/own-addresses.ts";
-import { qrPng, qrText } from "../tools/qr-code.ts";
+import { type LabelLine, labelPng } from "../tools/label-picture.ts";
+import { qrText } from "../tools/qr-code.ts";
 import { linesText } from "../tools/texts.ts";
 import { textOption } from "./options.ts";
 import { print } from "./print.ts";
@@ -37,8 +38,8 @@ export const labelCommand: Run = async (call) => {
     name: existsSync(RESPONDER) ? nameOnSite() : null,
   });
   const file = textOption(values, "png");
-  if (file !== undefined) writePicture(file, label.url);
-  print(call, label, (shown) => `${labelText(shown)}${file === undefined ? "" : `the code is in ${file}\n`}`);
+  if (file !== undefined) writePicture(file, labelPng(label.url, pictureLines(label)));
+  print(call, label, (shown) => `${labelText(shown)}${file === undefined ? "" : `the label is in ${file}\n`}`);
   return Promise.resolve(EXIT.ok);
 };
 
@@ -99,9 +100,24 @@ function labelText({ url, addresses, pin, fingerprint, words }: Label): string {
   ]);
 }
 
-function writePicture(file: string, text: string): void {
+/** On the picture; a box with many networks has its other addresses in the text. */
+const MOST_ADDRESSES = 3;
+/** Words a line of the picture, below each other. */
+const WORDS_A_LINE = 4;
+
+/** What stands beside the code, the PIN largest: it is what gets typed. */
+export function pictureLines({ addresses, pin, words }: Label): readonly LabelLine[] {
+  const inLines = words.flatMap((_, at) => (at % WORDS_A_LINE === 0 ? [words.slice(at, at + WORDS_A_LINE)] : []));
+  return [
+    ...(pin === null ? [] : [{ text: `PIN ${pin}`, size: 6 }]),
+    ...addresses.slice(0, MOST_ADDRESSES).map((text) => ({ text, size: 3 })),
+    ...inLines.map((some) => ({ text: some.join(" "), size: 3 })),
+  ];
+}
+
+function writePicture(file: string, picture: Buffer): void {
   try {
-    writeFileSync(file, qrPng(text));
+    writeFileSync(file, picture);
   } catch (error) {
     throw new CommandError(`${file} can't be written: ${error instanceof Error ? error.message : String(error)}`);
   }

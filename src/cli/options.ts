@@ -1,4 +1,5 @@
-import type { Milliseconds } from "../domain/units.ts";
+import type { EpochMs, Milliseconds } from "../domain/units.ts";
+import type { Agent } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Values } from "../tools/command.ts";
 import { instantIn, zoneOf } from "./time.ts";
 
@@ -20,22 +21,38 @@ export function lengthOption(values: Values, name: string, longest_h: number): M
   throw new CommandError(`--${name} ${text} is no time such as 90s, 10m or 2h, up to ${longest_h}h`, EXIT.usage);
 }
 
-/** One --from or --to as the query wants it. Throws a CommandError where it is no time. */
-function timeOption(values: Values, name: "from" | "to"): string | undefined {
-  const text = textOption(values, name);
-  if (text === undefined) return undefined;
-  const time = instantIn(text, { now: Date.now(), tz: zoneOf(values) });
-  if (time !== null) return new Date(time).toISOString();
-  const known = "today, yesterday, -2h, 2026-03-02 or 2026-03-02T15:00:00Z";
-  throw new CommandError(`--${name} ${text} is not a time like ${known}`, EXIT.usage);
+interface Window {
+  readonly start?: string;
+  readonly end?: string;
 }
 
-/** The query of a report: the window, and what the command adds. */
-export function reportQuery(values: Values, more: Readonly<Record<string, string>> = {}): URLSearchParams {
-  const [start, end] = [timeOption(values, "from"), timeOption(values, "to")];
-  return new URLSearchParams({
-    ...(start === undefined ? {} : { start }),
-    ...(end === undefined ? {} : { end }),
-    ...more,
-  });
+/** --from and --to as the query wants them. Throws a CommandError where one is no time. */
+function windowOptions(values: Values, now: EpochMs): Window {
+  const instant = (name: "from" | "to"): string | undefined => {
+    const text = textOption(values, name);
+    if (text === undefined) return undefined;
+    const time = instantIn(text, { now, tz: zoneOf(values) });
+    if (time !== null) return new Date(time).toISOString();
+    const known = "today, yesterday, -2h, 2026-03-02 or 2026-03-02T15:00:00Z";
+    throw new CommandError(`--${name} ${text} is not a time like ${known}`, EXIT.usage);
+  };
+  const [start, end] = [instant("from"), instant("to")];
+  return { ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) };
+}
+
+/** Whether it counts from now: a date begins with its year. */
+function isRelative(text: string | undefined): boolean {
+  return text !== undefined && !/^\s*\d/.test(text);
+}
+
+/** The query of a report: the window, and what the command adds. What counts from now does so by the agent's clock, as the records do. */
+export async function reportQuery(
+  values: Values,
+  agent: Pick<Agent, "status">,
+  more: Readonly<Record<string, string>> = {},
+): Promise<URLSearchParams> {
+  const here = windowOptions(values, Date.now());
+  const asksNow = isRelative(textOption(values, "from")) || isRelative(textOption(values, "to"));
+  const window = asksNow ? windowOptions(values, (await agent.status()).at) : here;
+  return new URLSearchParams({ ...window, ...more });
 }

@@ -7,6 +7,7 @@ import { freeName, tagNameOf } from "../tools/rules/tag-names.ts";
 import { counterIn, type UsualTag, usualTags } from "../tools/usual-tags.ts";
 import { enter } from "./profile-enter.ts";
 import { meaningsOf, modeOf } from "./profile-import.ts";
+import { requestRate } from "./profile-learn.ts";
 
 /** The standard's own variables say nothing of a booth. */
 const STANDARD = "http://opcfoundation.org/UA/";
@@ -60,9 +61,12 @@ async function browsed(tools: PlcTools, { values, io }: Call): Promise<readonly 
   if (booth.opcua === undefined || data_dir === undefined)
     throw new CommandError("the configuration has no booth over OPC UA", EXIT.usage);
   try {
-    return await tools.browse(
+    return await tools.paced(requestRate(values)).browse(
       { address: booth.opcua, data_dir },
-      { signal: io.signal, progress: (found) => io.progress(`looking through the server: ${found} variables so far`) },
+      {
+        signal: io.signal,
+        progress: (found) => io.progress(`looking through the server: ${found} variables so far`),
+      },
     );
   } catch (error) {
     throw io.signal.aborted ? io.signal.reason : unreachable(error, booth.opcua.endpoint);

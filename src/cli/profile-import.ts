@@ -71,21 +71,43 @@ export const importCommand: Run = async (call) => {
   return enter(call, draft, { ...changeFrom(tags, { list, left, mode, file }), answer: { maker: list.maker, left } });
 };
 
+/** An export of a whole program is far smaller; a box has little memory. */
+const MOST_LIST_BYTES = 5_000_000;
+const MOST_ROWS = 20_000;
+
 function listIn(file: string): RegisterList {
   const list = registerList(textIn(file));
+  if (list !== null && list.rows.length > MOST_ROWS)
+    throw new CommandError(`${file} has ${list.rows.length} rows, more than ${MOST_ROWS}`, EXIT.usage);
   if (list !== null) return list;
   const heads =
     "a name (Name, Tag Name, Nickname, Variable Name ...) and an address (Address, Modbus Address, Offset ...)";
   throw new CommandError(`${file}: no line has the heads of a register list, ${heads}`, EXIT.usage);
 }
 
-/** Some tools export UTF-16, which begins with its mark. */
 function textIn(file: string): string {
+  const bytes = bytesIn(file);
+  if (bytes.length <= MOST_LIST_BYTES) return decoded(bytes);
+  throw new CommandError(`${file} is over ${MOST_LIST_BYTES / 1e6} MB: leave out what no booth needs`, EXIT.usage);
+}
+
+function bytesIn(file: string): Buffer {
   try {
-    const bytes = readFileSync(file);
-    return bytes[0] === 0xff && bytes[1] === 0xfe ? bytes.toString("utf16le") : bytes.toString("utf8");
+    return readFileSync(file);
   } catch (cause) {
     throw new CommandError(`${file} can't be read: ${(cause as Error).message}`, EXIT.usage, cause);
+  }
+}
+
+/** Some tools export UTF-16, which begins with its mark; what isn't UTF-8 is Latin-1, of which any bytes are a text. */
+export function decoded(bytes: Uint8Array): string {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes);
   }
 }
 
@@ -260,7 +282,7 @@ export async function modeOf<T extends Named>(
     const said =
       values["yes"] === true && likely.length === 1
         ? "y"
-        : await io.ask(`Does ${one.name} tell the booth's mode? [y/N] `);
+        : await io.ask(`Does ${one.name} tell the booth's mode? [y/N] `, "agree");
     if (/^y/i.test(said?.trim() ?? "")) return one;
   }
   return null;

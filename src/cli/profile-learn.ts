@@ -1,8 +1,8 @@
 import type { PlcTools } from "../acquisition/port.ts";
 import { MODES_LISTED, type ProfileMode } from "../domain/booth.ts";
 import { meant } from "./parse.ts";
-import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
-import { deviceLink } from "../tools/plc-tools.ts";
+import { CommandError, EXIT, type Call, type Run, type Values } from "../tools/command.ts";
+import { deviceLink, numberOption } from "../tools/plc-tools.ts";
 import {
   type Draft,
   type Entered,
@@ -13,7 +13,7 @@ import {
   tagEntries,
   type TagEntry,
 } from "../tools/profile-file.ts";
-import { type Look, lookingAtTags, placeOf, rangesIn, rangesOf, scanning } from "../tools/profile-read.ts";
+import { type Look, lookingAtTags, placeOf, type Range, rangesIn, rangesOf, scanning } from "../tools/profile-read.ts";
 import { codeWithout, type ModeFinding, modeFindings, type Stay } from "../tools/rules/profile-modes.ts";
 import { LEARN_MODE_FOR, LEARNED_MODES } from "../tools/rules/usual.ts";
 import { usualTags } from "../tools/usual-tags.ts";
@@ -30,11 +30,27 @@ export function looking<T>(tools: PlcTools, call: Call, act: (look: () => Promis
   const { values, io } = call;
   const draft = openDraft(values);
   const protocol = protocolOf(draft);
-  const reading = { tools, link: deviceLink(values, protocol), io };
+  const rate = requestRate(values);
+  const reading = { tools: tools.paced(rate), link: deviceLink(values, protocol), io };
   if (protocol === "opcua") return lookingAtTags(reading, draft, act);
   const quirks = quirksOf(draft);
   const range = textOption(values, "range");
-  return scanning(reading, { quirks, ranges: range === undefined ? rangesOf(quirks) : rangesIn(range) }, act);
+  const ranges = range === undefined ? rangesOf(quirks) : rangesIn(range);
+  io.err(`Reads ${rangesText(ranges)}; ${rate} requests a second at most, and nothing is written to the PLC.\n`);
+  return scanning(reading, { quirks, ranges }, act);
+}
+
+/** A PLC has a machine to run; more is for who knows that it can. */
+const USUAL_RATE = 5;
+const HIGHEST_RATE = 1_000;
+
+/** Requests a second that learning and browsing may make. Throws a CommandError. */
+export function requestRate(values: Values): number {
+  return numberOption(values, "rate", { min: 0.1, max: HIGHEST_RATE }) ?? USUAL_RATE;
+}
+
+function rangesText(ranges: readonly Range[]): string {
+  return ranges.map(({ table, first, last }) => `${table}:${first}-${last}`).join(", ");
 }
 
 /** After a change: one look may still show the state before, and zeros in place of other values are believed at the third look alone. */
@@ -52,7 +68,8 @@ async function learnModes(tools: PlcTools, call: Call): Promise<number> {
     // The first mode once more in the end: what reads the same then is no counter.
     for (const [index, mode] of [...modes, ...modes.slice(0, 1)].entries()) {
       const again = index === modes.length ? " once more" : "";
-      const said = await io.ask(`Set the booth to ${mode}${again}, then press Enter (or s to leave ${mode} out): `);
+      const question = `Set the booth to ${mode}${again}, then press Enter (or s to leave ${mode} out): `;
+      const said = await io.ask(question, "ready");
       if (said === null) throw new CommandError("nobody to set the booth's mode: learn modes needs a terminal");
       if (/^s/i.test(said.trim())) continue;
       made.push({ mode, looks: await stay(tools, call, { look, mode, for_ms }) });

@@ -187,12 +187,22 @@ async function byOpcua(talk: Talk, endpoint: string): Promise<Draft | null> {
     talk.io.err(`Its certificate: ${safe.name}\n  SHA-256 ${safe.fingerprint}\n`);
     if (!(await agreed(talk, "Does the PLC itself show the same fingerprint?"))) return null;
     const pinned = { security_policy: safe.policy, server_certificate_fingerprint: safe.fingerprint };
-    return { link: { opcua: { endpoint, ...pinned } }, said: [safe.name] };
+    const user = await askLogin(talk, endpoint);
+    return { link: { opcua: { endpoint, ...pinned, ...(user === "" ? {} : { user }) } }, said: [safe.name] };
   }
   if (offers.length === 0) throw new CommandError(`${endpoint} offers nothing that can be used`);
   if (!(await agreed(talk, "It offers no protection at all: read it all the same, every reading uncertain?")))
     return null;
   return { link: { opcua: { endpoint, security_policy: "None", allow_insecure: true } }, said: [] };
+}
+
+/** Whose name opens the server; "": it asks for none. The password goes to the agent by itself, which keeps it sealed. */
+async function askLogin(talk: Talk, endpoint: string): Promise<string> {
+  const user = await asked(talk, "User that it wants (empty: none): ");
+  if (user === "") return "";
+  const password = await asked(talk, `Password of ${user}: `);
+  await talk.agent.post("/setup/login", { endpoint, user, password });
+  return user;
 }
 
 async function byModbus(talk: Talk, address: string): Promise<Draft | null> {

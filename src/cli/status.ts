@@ -7,6 +7,7 @@ import type {
   SharedConnectionStatus,
 } from "../domain/status.ts";
 import { differencesText } from "../domain/read-back.ts";
+import type { FilterUse } from "../reports/filter-use.ts";
 import { agentOf } from "../tools/agent-client.ts";
 import type { Run } from "../tools/command.ts";
 import {
@@ -20,6 +21,7 @@ import {
   type Style,
   styleOf,
 } from "../tools/texts.ts";
+import { forecastText, usedText } from "./filter-words.ts";
 import { show } from "./print.ts";
 
 const CLOCK =
@@ -32,12 +34,30 @@ export const statusCommand: Run = async (call) => {
   const agent = await agentOf(call);
   return show(call, async () => {
     const status = await agent.status();
-    return { answer: status, text: statusText(status, styleOf(call.io)) };
+    const ahead = call.values["json"] === true ? {} : await forecastsOf(agent, status);
+    return { answer: status, text: statusText(status, styleOf(call.io), ahead) };
   });
 };
 
+/** In words, by booth and filter. */
+type Forecasts = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** A report that can't be made now leaves its words out, never the status. */
+async function forecastsOf(agent: Awaited<ReturnType<typeof agentOf>>, status: AgentStatus): Promise<Forecasts> {
+  const query = new URLSearchParams();
+  const told = status.booths.map(async ({ booth, tz }) => {
+    const asked = agent.report<{ readonly data: readonly FilterUse[] }>(booth, "filter_use", query);
+    const { data } = await asked.catch(() => ({ data: [] }));
+    return [
+      booth,
+      Object.fromEntries(data.map(({ filter, forecast }) => [filter, forecastText(forecast, tz)])),
+    ] as const;
+  });
+  return Object.fromEntries(await Promise.all(told));
+}
+
 /** For people: one block per booth. */
-export function statusText(status: AgentStatus, style: Style = PLAIN): string {
+export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: Forecasts = {}): string {
   const { at, service, clock, config_refused } = status;
   const wrong = clock.offset_ms === null ? CLOCK : CONTRADICTED;
   return linesText([
@@ -52,12 +72,21 @@ export function statusText(status: AgentStatus, style: Style = PLAIN): string {
       ? null
       : `config    ${style.bad("the last good one is in use")}, the file isn't: ${config_refused.trim()}; correct the file, then restart the agent`,
     clock.synced ? null : `clock     ${style.warn(wrong)}`,
+    pageLine(status.page),
     ...status.certificates.map(certificateLine),
     ...status.outputs.map((output) => outputLine(output, at, style)),
     ...status.shared.map((shared) => sharedLine(shared, at, style)),
-    ...status.booths.flatMap((booth) => ["", ...boothLines(booth, status, style)]),
+    ...status.booths.flatMap((booth) => ["", ...boothLines(booth, status, { style, ahead: ahead[booth.booth] ?? {} })]),
     ...status.disabled.flatMap((booth) => ["", ...disabledLines(booth, at, style)]),
   ]);
+}
+
+/** Only what is open to others is worth telling. */
+function pageLine(page: AgentStatus["page"]): string | null {
+  if (page === undefined || page.network === "closed") return null;
+  const devices = page.devices === 1 ? "1 device signed in" : `${page.devices} devices signed in`;
+  const how = page.network === "always" ? `always, ${devices}` : "for a time";
+  return `page      open on the network (${how}): ${page.urls.length === 0 ? "no network" : page.urls.join(", ")}`;
 }
 
 function certificateLine({ link, server, expires, state, advice }: CertificateStatus): string {
@@ -94,7 +123,11 @@ function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, 
   ];
 }
 
-function boothLines(booth: BoothStatus, { at, loss_window_ms }: AgentStatus, style: Style): (string | null)[] {
+function boothLines(
+  booth: BoothStatus,
+  { at, loss_window_ms }: AgentStatus,
+  { style, ahead }: { readonly style: Style; readonly ahead: Readonly<Record<string, string>> },
+): (string | null)[] {
   const { plc, log, provisioning, reports } = booth;
   const { refused_revision } = provisioning;
   const bound = [provisioning.account, provisioning.facility].filter((name) => name !== null).join(", ");
@@ -108,7 +141,7 @@ function boothLines(booth: BoothStatus, { at, loss_window_ms }: AgentStatus, sty
       ? null
       : `  config    the service's revision ${refused_revision} was not taken: what was in force before still is`,
     `  PLC       ${plc.address}: ${linkText(plc, at, style)}`,
-    ...nowLines(booth),
+    ...nowLines(booth, ahead),
     `  log       ${log.newest_seq} records, ${delivered(booth)}; ${pending}`,
     refusedLine(log.refused),
     log.forked === null ? null : `  ${style.warn("RENAMED")}   ${log.forked.reason}; ${log.forked.advice}`,
@@ -121,14 +154,14 @@ function boothLines(booth: BoothStatus, { at, loss_window_ms }: AgentStatus, sty
   ];
 }
 
-function nowLines({ now, time }: BoothStatus): string[] {
+function nowLines({ now, time }: BoothStatus, ahead: Readonly<Record<string, string>>): string[] {
   if (now === null) return [];
   const since = now.since === null ? "" : ` for ${lasting(time - now.since)}`;
   const total = now.cycles_total === null ? "" : `, ${now.cycles_total} by the PLC's counter`;
   return [
     `  mode      ${now.mode}${since}${now.in_gap ? " (no answer now)" : ""}`,
     `  cycles    ${now.cycles_today} today${total}`,
-    `  filters   ${filtersText(now)}`,
+    ...filterLines(now, ahead),
     `  program   ${now.plc_program ?? "?"} ${now.plc_program_revision ?? "?"}, firmware ${now.firmware_version ?? "?"}`,
   ];
 }
@@ -157,10 +190,13 @@ function delivered({ log: { newest_seq, acked_seq: acked }, provisioning }: Boot
   }
 }
 
-function filtersText(now: NonNullable<BoothStatus["now"]>): string {
-  const texts = Object.entries(now.filters).map(([type, filter]) => {
-    const used = filter.percent === null ? "use unknown" : `${filter.percent.toFixed(0)} %`;
-    return `${type.replace("_filter", "")} ${used}${filter.overuse_since === null ? "" : " OVERUSED"}`;
+/** The same words as the page and `filters` have. */
+function filterLines(now: NonNullable<BoothStatus["now"]>, ahead: Readonly<Record<string, string>>): string[] {
+  const lines = Object.entries(now.filters).map(([type, filter]) => {
+    const forecast = filter.overuse_since === null ? (ahead[type] ?? "") : "OVERUSED";
+    const words = [usedText(filter), forecast].filter((text) => text !== "").join(", ");
+    return `${type.replace("_filter", "").padEnd(7)} ${words}`;
   });
-  return texts.length === 0 ? "none known" : texts.join(", ");
+  const [first = "none known", ...others] = lines;
+  return [`  filters   ${first}`, ...others.map((line) => `            ${line}`)];
 }

@@ -103,7 +103,11 @@ export const pageCommand: Run = async (call) => {
 /** `code`: what a phone's camera reads where there is a screen to show it on. */
 function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer, code: (text: string) => string | null): string {
   const here = `on this box  ${url ?? trouble}`;
-  if (pin === undefined) return linesText(["the page is closed on the network, and every session has ended", here]);
+  if (pin === undefined) {
+    const closed =
+      lan === null ? "the page is closed on the network" : "the page stays open on the network (page.network)";
+    return linesText([`${closed}, and every session has ended`, here]);
+  }
   const [first] = lan?.urls ?? [];
   return linesText([
     first === undefined ? null : code(first),

@@ -202,6 +202,12 @@ const pageSchema = z.strictObject({
   lan_port: port
     .default(8443)
     .describe("On every network, while `booth-gateway page --for` has it open, with HTTPS and a PIN."),
+  network: z
+    .enum(["timed", "always"])
+    .exactOptional()
+    .describe(
+      "always: the page stays open on the network, by the PIN of pin_file, and a device stays signed in for 30 days. timed: only for as long as somebody asks. Absent: timed, until somebody says otherwise at the set-up.",
+    ),
   pin_file: optionalPath(
     "File of mode 0600 with a PIN of 8 digits or more: until 30 minutes after boot, while no booth is bound, the page is open on the network with it.",
   ),

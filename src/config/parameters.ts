@@ -21,7 +21,7 @@ export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
   return {
     profile: profile.name,
     profile_version: profile.version,
-    groups: groupsInForce(profile, booth),
+    groups: groupsWithTags(profile, booth),
     tags: { ...tags, ...modeBitTags(tags) },
     // A bit's name is its mode.
     modes: { ...Object.fromEntries(bits.map((mode) => [mode, mode])), ...profile.modes },
@@ -30,6 +30,12 @@ export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
     filters: overrideFilters(profile.filters, booth.filters),
     ...picked(booth, ["burner_size_btu_h", "motor_size_hp"]),
   };
+}
+
+/** A group that no tag is in yet, as a profile in the making has it, is polled by nobody. */
+function groupsWithTags(profile: Profile, booth: BoothConfig): Profile["groups"] {
+  const used = new Set(profile.tags.map(({ group }) => group));
+  return Object.fromEntries(Object.entries(groupsInForce(profile, booth)).filter(([group]) => used.has(group)));
 }
 
 /** Poll groups that the booth's configuration names and the profile doesn't have: they would have no effect. */

@@ -13,6 +13,8 @@ const days = z.number().min(0);
 const name = z.string().min(1);
 /** Where the query has `coverage=true`. */
 const covered = { coverage: z.strictObject(fieldsOf(minutes, "observed", "inferred", "missing")).optional() };
+/** Where the query has `said=true`. */
+const told = { said: z.looseObject({}).optional() };
 const connectivity_status = z.enum(["Active", "Idle", "Offline"]);
 
 const pageOf = <T extends z.ZodType>(data: T) =>
@@ -109,6 +111,7 @@ const incident = z.strictObject({
   ...fieldsOf(time, "first_seen_at", "last_seen_at"),
   resolved_at: since,
   severity: name,
+  ...told,
 });
 
 const provisioning = z.strictObject({

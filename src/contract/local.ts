@@ -26,6 +26,9 @@ const filterChange = z.strictObject({
   filter: z.enum(FILTER_TYPES),
   minutes_ago: z.number().min(0).default(0),
   by: z.string().max(100).default(""),
+  /** Of the filter that went in; kept on this box. */
+  part_number: z.string().trim().max(60).default(""),
+  note: z.string().trim().max(200).default(""),
 });
 
 /** A PLC's link as it is set up on the spot. Nothing here names a file: what a person types must not have one read. */
@@ -54,6 +57,8 @@ const plcLink = {
     .strictObject({
       endpoint: z.string().max(2000),
       security_policy: z.string().max(60).optional(),
+      /** Whose password was given by itself, and is in no entry. */
+      user: z.string().min(1).max(256).optional(),
       allow_insecure: z.boolean().optional(),
       server_certificate_fingerprint: z.string().max(200).optional(),
     })
@@ -109,7 +114,7 @@ export const BODIES = {
   },
   filter_change: {
     shape: filterChange,
-    needs: `id (8 to 64 characters) and filter (${FILTER_TYPES.join(", ")}) are needed; minutes_ago is 0 or more`,
+    needs: `id (8 to 64 characters) and filter (${FILTER_TYPES.join(", ")}) are needed; minutes_ago is 0 or more, part_number up to 60 characters, note up to 200`,
   },
   /** That entry is withdrawn. */
   filter_undo: {
@@ -169,6 +174,15 @@ export const BODIES = {
       .refine(({ url, api_key }) => url !== undefined || api_key !== undefined),
     needs: "POST {url, api_key}: one of them at least",
   },
+  /** The password of a user at an OPC UA server: kept sealed, and told to nobody again. */
+  set_up_login: {
+    shape: z.strictObject({
+      endpoint: z.string().min(1).max(2000),
+      user: z.string().min(1).max(256),
+      password: z.string().min(1).max(1024),
+    }),
+    needs: "POST {endpoint, user, password}",
+  },
   /** The answers so far, for whoever goes on with them; never a key. */
   set_up_draft: {
     shape: z.strictObject({ draft: z.record(z.string().max(60), z.unknown()) }),
@@ -187,6 +201,33 @@ export const BODIES = {
   set_up_rank: {
     shape: z.strictObject({ ...plcLink, said: z.array(z.string().max(300)).max(20).default([]) }),
     needs: "POST {modbus or opcua, said}: a link, and what the device said it is",
+  },
+  /** An action of the profile workshop, with what the command of that name takes. */
+  workshop_run: {
+    shape: z.strictObject({
+      action: z.enum(["new", "import", "browse", "add", "learn", "test", "export"]),
+      what: z.string().max(200).optional(),
+      profile: z.string().max(64).optional(),
+      from: z.string().max(64).optional(),
+      at: z.string().max(300).optional(),
+      expect: z.string().max(100).optional(),
+      type: z.string().max(100).optional(),
+      with: z.string().max(500).optional(),
+      modes: z.string().max(300).optional(),
+      range: z.string().max(500).optional(),
+      for: z.string().max(10).optional(),
+      rate: z.string().max(10).optional(),
+    }),
+    needs: "POST {action, what, ...}: new, import, browse, add, learn, test or export, with what the command takes",
+  },
+  workshop_answer: {
+    shape: z.strictObject({ reply: z.string().max(200) }),
+    needs: "POST {reply}: up to 200 characters",
+  },
+  /** A register list, as a text. */
+  workshop_list: {
+    shape: z.strictObject({ name: z.string().min(1).max(100), text: z.string().min(1).max(5_000_000) }),
+    needs: "PUT {name, text}: a list of at most 5 MB",
   },
   /** `current`: with today's parameters. */
   rebuild: {
@@ -220,6 +261,10 @@ export const BODIES = {
     needs: "POST {for_ms, lan} opens the page for one minute to twelve hours, {close: true} closes it",
     may_be_empty: true,
   },
+  /** `always`: the page stays open on the network, by the PIN that was set beforehand. */
+  page_network: { shape: z.strictObject({ always: z.boolean() }), needs: "PUT {always}: true or false" },
+  /** A device signs in anew. */
+  page_session_end: { shape: z.strictObject({ id: z.string().max(40) }), needs: "POST {id}: of a device" },
 } satisfies Readonly<Record<string, Body>>;
 
 export type BodyName = keyof typeof BODIES;

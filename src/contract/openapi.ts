@@ -3,7 +3,17 @@ import { ANSWERS } from "./answers.ts";
 import { BODIES } from "./local.ts";
 import { SERVICE_OPERATIONS, type ServedOperation } from "./operations.ts";
 
-const ERROR = { type: "object", required: ["error"], properties: { error: { type: "string" } } };
+const ERROR = {
+  type: "object",
+  required: ["error"],
+  properties: { error: { type: "string" }, said: { type: "object" } },
+};
+/** Of each operation that answers with JSON. */
+const SAID = {
+  ...parameter("said", "query"),
+  description:
+    "true: each object that has a sentence of the gateway's own (reason, advice, error ...) gets `said` as well, by the field's name the same sentence as {code, args, text}, to be said in other languages; absent for what others said.",
+};
 
 /** `/api/openapi.json`: of the service's interface what this box serves, from the table of operations; the others are counted. */
 export function openApi(operations: readonly ServedOperation[], version: string): Record<string, unknown> {
@@ -37,7 +47,7 @@ function objectOf(operation: ServedOperation): Record<string, unknown> {
     summary,
     ...(deprecated === undefined ? {} : { deprecated }),
     security: way === "session" ? [{ session: [] }] : [],
-    parameters: [...inPath, ...query.map((name) => parameter(name, "query"))],
+    parameters: [...inPath, ...query.map((name) => parameter(name, "query")), ...(answer === "csv" ? [] : [SAID])],
     ...(body === undefined
       ? {}
       : { requestBody: { required: true, content: inJson(schemaOf(BODIES[body].shape, "input")) } }),

@@ -10,6 +10,8 @@ export interface ServedOperation {
   /** Names of query parameters. */
   readonly query: readonly string[];
   readonly body?: BodyName;
+  /** Of the body; absent: as much as people send otherwise. */
+  readonly most_bytes?: number;
   /** "csv": text/csv; absent: a shape of the box's own, which no document tells. */
   readonly answer?: AnswerName | "csv";
   /** Of success. */

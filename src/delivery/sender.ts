@@ -23,6 +23,7 @@ import {
   type SentRange,
 } from "./rules/sending.ts";
 import { doubted, nameAnew, refusalsBelieved, setAside } from "./service-words.ts";
+import { say } from "../domain/sentences.ts";
 
 /** A booth's log on its way over one session. */
 interface SentLog {
@@ -277,7 +278,7 @@ async function doubt(run: SenderRun, conflict: NamedConflict): Promise<void> {
 }
 
 function unproven({ seq }: NamedConflict): ServiceLinkError {
-  return new ServiceLinkError("no_ack", `the service names a conflict at seq ${seq.toString()}, and doesn't prove it`);
+  return new ServiceLinkError("no_ack", say("service.unproven_conflict", { seq }));
 }
 
 async function deliverHalves(run: SenderRun, { batch, from, to }: LaneBatch): Promise<void> {

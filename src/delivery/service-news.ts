@@ -6,6 +6,7 @@ import { linkDown, type ServiceState, stillDown } from "../domain/link-status.ts
 import type { DeliveryGateway } from "./context.ts";
 import type { ServiceApi } from "./port.ts";
 import type { ServiceAnswer } from "../domain/service.ts";
+import { say } from "../domain/sentences.ts";
 
 export function serviceIsUp(
   { clock, log, service, news }: DeliveryGateway,
@@ -20,8 +21,8 @@ export function serviceIsUp(
 /** No booth is left to speak for: what stood open was closed on purpose, and nothing is known of the service from here on. */
 export function serviceIsLeft({ clock, log, service, news }: DeliveryGateway): void {
   if (service.link.kind !== "up") return;
-  const reason = "no booth is bound: nothing to deliver";
-  service.link = linkDown(clock.wall(), reason, "it connects by itself once a booth is bound");
+  const reason = say("service.no_booth");
+  service.link = linkDown(clock.wall(), reason, say("service.no_booth_todo"));
   service.answers = null;
   log.info({ event: "service_left", reason }, `service link is closed: ${reason}`);
   news.raise();
@@ -66,7 +67,7 @@ export function watched(
   };
 }
 
-const KEPT = "nothing to do: readings are kept and it is tried again by itself";
+const KEPT = say("bind.kept");
 
 /** Whatever it says, a service that answers is there. */
 function linkBy(answer: ServiceAnswer<unknown>, before: LinkStatus | null, now: EpochMs): LinkStatus {

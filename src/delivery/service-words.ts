@@ -4,6 +4,7 @@ import type { EpochMs, Milliseconds, Seq } from "../domain/units.ts";
 import type { Refusal } from "../store/port.ts";
 import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
 import { afterRefusal, type Doubt, doubtAfter, isBelieved, nextForkAt, type WaitingFork } from "./rules/belief.ts";
+import { say } from "../domain/sentences.ts";
 
 type Gateway = Pick<DeliveryGateway, "clock" | "log" | "store" | "rename">;
 
@@ -72,7 +73,6 @@ export async function nameAnew({ clock, log, rename }: Gateway, one: DeliveredBo
 
 /** So long people are told of a new name. */
 const TOLD_MS: Milliseconds = 30 * 24 * 3_600_000;
-const ASK = "ask whoever runs the service whether its data, or this box's, was put back from an old copy";
 
 /** What people are told of a log's names at the service; null: nothing. */
 export function forkTrouble(
@@ -83,8 +83,8 @@ export function forkTrouble(
   if (waiting !== null) return waitingTrouble(waiting);
   if (doubt !== null)
     return {
-      reason: `the service says that it holds another record under seq ${doubt.seq.toString()}, and doesn't prove it: readings wait until it takes them, or has said so for an hour`,
-      advice: `${ASK}; readings go on being kept`,
+      reason: say("log.doubt", { seq: doubt.seq }),
+      advice: say("log.ask_kept"),
     };
   const at = label?.forked_at;
   if (label === null || at === undefined || now - at > TOLD_MS) return null;
@@ -93,23 +93,24 @@ export function forkTrouble(
 
 function forkedTrouble(seqs: HeldSeqs, at: EpochMs): Trouble {
   return {
-    reason: `the service held other records than this box ${seqsText(seqs)}: since ${minuteOf(at)} the log goes under another name there`,
-    advice: ASK,
+    reason: say("log.forked", { seqs: seqsText(seqs), at: minuteOf(at) }),
+    advice: say("log.ask"),
   };
 }
 
 function waitingTrouble({ seqs, until }: WaitingFork): Trouble {
   return {
-    reason: `the service says again that it holds other records, ${seqsText(seqs)}: a second new name within a day waits until ${minuteOf(until)}, and so do the readings`,
-    advice: `${ASK}; readings go on being kept, and delivery goes on by itself once the service takes them`,
+    reason: say("log.fork_waits", { seqs: seqsText(seqs), at: minuteOf(until) }),
+    advice: say("log.ask_by_itself"),
   };
 }
 
 function seqsText({ from, to }: HeldSeqs): string {
-  if (to === undefined) return `from seq ${from.toString()} on`;
-  return to === from ? `under seq ${from.toString()}` : `under seq ${from.toString()} to ${to.toString()}`;
+  if (to === undefined) return say("log.seqs_on", { from });
+  return to === from ? say("log.seq", { from }) : say("log.seqs", { from, to });
 }
 
+/** Of UTC. */
 function minuteOf(at: EpochMs): string {
-  return `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return new Date(at).toISOString().slice(0, 16).replace("T", " ");
 }

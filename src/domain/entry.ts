@@ -34,3 +34,15 @@ export type EntryAnswer =
   | { readonly kind: "done"; readonly entry: FilterEntry }
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "waiting" };
+
+/** What a person wrote of the filter that went in. It stays on this box: the interface has no place for it. */
+export interface FilterLabel {
+  /** The entry's, which the change was made with. */
+  readonly id: string;
+  readonly filter: FilterType;
+  readonly installed_at: EpochMs;
+  readonly by: string;
+  /** "": nothing was written. */
+  readonly part_number: string;
+  readonly note: string;
+}

@@ -1,5 +1,6 @@
 import type { LinkStatus, MqttVersion } from "./status.ts";
 import type { EpochMs, Milliseconds } from "./units.ts";
+import { say } from "./sentences.ts";
 
 export function linkDown(now: EpochMs, reason: string, advice = ""): Extract<LinkStatus, { kind: "down" }> {
   return { kind: "down", since: now, reason, advice, attempt: 0, next_try_at: null };
@@ -23,7 +24,7 @@ export interface ServiceState {
 }
 
 export function newServiceState(now: EpochMs): ServiceState {
-  return { link: linkDown(now, "not connected yet"), wanted: false, mqtt: null, answers: null };
+  return { link: linkDown(now, say("plc.not_yet")), wanted: false, mqtt: null, answers: null };
 }
 
 /** An answer tells of the service for so long: where it is looked at by itself, that is every five minutes. */

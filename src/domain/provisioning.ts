@@ -1,5 +1,6 @@
 import type { ClaimIntent, Reported, ServiceRecord } from "./service.ts";
 import type { EpochMs, Seq, Serial } from "./units.ts";
+import { say } from "./sentences.ts";
 
 /** Main path in order, then the side states. Polling and buffering run in every one of them. */
 export type ProvisioningState =
@@ -133,7 +134,7 @@ export function emptyRow(now: EpochMs): ProvisioningRow {
     generation: null,
     record: null,
     reason: "",
-    advice: "enter the booth's serial number",
+    advice: say("bind.enter"),
     attempt: 0,
     wait_ms: 0,
     stream: null,

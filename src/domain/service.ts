@@ -1,5 +1,6 @@
 import type { FilterLimits, FilterType, WorkingHours } from "./booth.ts";
 import type { EpochMs, Seq, Serial, StreamId } from "./units.ts";
+import { say } from "./sentences.ts";
 
 /** A secret that only this machine can open; `mark` tells whether two are the same without opening either. */
 export interface SealedSecret {
@@ -178,21 +179,23 @@ export function choiceWords(record: ServiceRecord, said: string | undefined): { 
   const { choices, serial_number, booth_id } = record;
   if (choices === undefined) {
     return {
-      reason: `the service knows serial number ${serial_number} as booth ${booth_id ?? "without an id"}, not as ${said ?? ""}`,
-      advice: "compare booth and facility, then confirm, or enter the serial number again",
+      reason: say("bind.other_booth", {
+        serial: serial_number,
+        booth: booth_id ?? "without an id",
+        said: said ?? "",
+      }),
+      advice: say("bind.compare_or_again"),
     };
   }
   const { show_serial, cards } = choices;
   const names = cards.map(choiceName).join(", ");
-  const count = cards.length.toString();
-  const found = cards.length === 1 ? `one booth, ${names}` : `${count} booths: ${names}`;
+  const count = cards.length;
   return {
     reason: show_serial
-      ? `the service has ${count} booths with serial number ${serial_number}: ${names}`
-      : `the service doesn't repeat the serial number; its search found ${found}`,
-    advice:
-      show_serial || cards.length > 1
-        ? "choose the one that this box stands beside (--booth ID)"
-        : "compare booth and facility, then confirm",
+      ? say("bind.several", { count, serial: serial_number, names })
+      : count === 1
+        ? say("bind.found_one", { name: names })
+        : say("bind.found_several", { count, names }),
+    advice: show_serial || cards.length > 1 ? say("bind.choose") : say("bind.compare"),
   };
 }

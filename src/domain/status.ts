@@ -5,6 +5,7 @@ import type { Lacking } from "./set-up.ts";
 import type { ClockVerdict } from "./service-time.ts";
 import type { BoothSummary } from "./summary.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
+import { say } from "./sentences.ts";
 
 /** What is wrong, and what to do about it, in words for the technician. */
 export interface Trouble {
@@ -230,6 +231,15 @@ export interface CertificateStatus extends KnownCertificate {
   readonly advice: string;
 }
 
+/** Whether the page can be reached over the network. */
+export interface PageAccess {
+  readonly network: "closed" | "timed" | "always";
+  /** Addresses to type; empty: it is closed, or the box has no network. */
+  readonly urls: readonly string[];
+  /** Devices that are signed in for 30 days. */
+  readonly devices: number;
+}
+
 /** `booth-gateway status --json`: everything, without a secret. */
 export interface AgentStatus {
   readonly agent_version: string;
@@ -258,6 +268,8 @@ export interface AgentStatus {
   readonly shared: readonly SharedConnectionStatus[];
   /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */
   readonly certificates: readonly CertificateStatus[];
+  /** Of the page on the network; absent: this answer doesn't tell. */
+  readonly page?: PageAccess;
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */
   readonly loss_window_ms: Milliseconds;
 }
@@ -265,13 +277,14 @@ export interface AgentStatus {
 /** Which records are missing in the store, for people; null: none. */
 export function missingText({ quarantined, missing = [] }: StorageStatus): string | null {
   if (quarantined === 0) return null;
+  const count = quarantined;
+  const seqs = missing
+    .map(([from, to]) => (from === to ? String(from) : `${String(from)} to ${String(to)}`))
+    .join(", ");
+  if (seqs === "") return count === 1 ? say("log.missing_one", { count }) : say("log.missing", { count });
+  if (count === 1) return say("log.missing_one_at", { count, seqs });
   const told = missing.reduce((sum, [from, to]) => sum + to - from + 1, 0);
-  const ranges = missing.map(([from, to]) =>
-    from === to ? from.toString() : `${from.toString()} to ${to.toString()}`,
-  );
-  const before = told < quarantined ? "the newest of them " : "";
-  const seqs = ranges.length === 0 ? "" : `: ${before}seq ${ranges.join(", ")}`;
-  return `${quarantined.toString()} ${quarantined === 1 ? "record is" : "records are"} missing, damaged in the store${seqs}`;
+  return told < count ? say("log.missing_newest_at", { count, seqs }) : say("log.missing_at", { count, seqs });
 }
 
 /** People need time to go to a PLC: said a month before. */
@@ -286,13 +299,9 @@ export function certificateStatus(known: KnownCertificate, now: EpochMs): Certif
 
 function adviceFor({ link, server }: KnownCertificate): string {
   if (link === "service") {
-    return server === null
-      ? "put a new one into service.client_certificate_file; it is read at the next connection"
-      : "tell whoever runs the service";
+    return server === null ? say("certificate.own_service") : say("certificate.service");
   }
-  return server === null
-    ? "the next connection to an OPC UA server makes a new one: restart the agent, then let each PLC trust it"
-    : "renew it in the PLC and pin the new one";
+  return server === null ? say("certificate.own_opcua") : say("certificate.opcua");
 }
 
 export type ConnectivityStatus = Reported["connectivity_status"];

@@ -1,4 +1,5 @@
 import type { Milliseconds } from "./units.ts";
+import { say } from "./sentences.ts";
 
 /** What one booth may keep on disk. */
 export interface StoreBudget {
@@ -79,13 +80,13 @@ export function faultOf(code: string): StoreFault {
 export function faultText(fault: StoreFault, detail: string): string {
   switch (fault) {
     case "damaged":
-      return `the store's file is damaged (${detail}): it is being salvaged into a new one`;
+      return say("disk.damaged", { detail });
     case "fsync":
-      return `the disk doesn't confirm what was written (${detail}): the store is written anew; replace the card if it goes on`;
+      return say("disk.unsure", { detail });
     case "full":
-      return `the disk is full (${detail}): free space on it`;
+      return say("disk.full", { detail });
     case "refused":
-      return `the disk takes no writes (${detail}): check whether it is mounted read-only or worn out`;
+      return say("disk.read_only", { detail });
     case "other":
       return detail;
   }

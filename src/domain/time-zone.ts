@@ -104,6 +104,29 @@ function formatterOf(tz: string): Intl.DateTimeFormat {
   return formatter;
 }
 
+/** 2026-03-02 15:05:12 UTC, cut to the second: for sentences, which say of which zone a time is. */
+export function utcText(at: EpochMs): string {
+  const days = Math.floor(at / DAY_MS);
+  const { year, month, day } = civilFromDays(days);
+  const seconds = Math.floor((at - days * DAY_MS) / 1_000);
+  const two = (value: number): string => Math.floor(value).toString().padStart(2, "0");
+  const clock = [seconds / 3_600, (seconds / 60) % 60, seconds % 60].map(two).join(":");
+  return `${year.toString().padStart(4, "0")}-${two(month)}-${two(day)} ${clock} UTC`;
+}
+
+/** Its inverse is `daysFromCivil`. From Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
+function civilFromDays(days: DayNumber): { readonly year: number; readonly month: number; readonly day: number } {
+  const shifted = days + 719_468;
+  const era = Math.floor(shifted / 146_097);
+  const doe = shifted - era * 146_097;
+  const yoe = Math.floor((doe - Math.floor(doe / 1460) + Math.floor(doe / 36_524) - Math.floor(doe / 146_096)) / 365);
+  const doy = doe - (365 * yoe + Math.floor(yoe / 4) - Math.floor(yoe / 100));
+  const mp = Math.floor((5 * doy + 2) / 153);
+  const month = mp < 10 ? mp + 3 : mp - 9;
+  const year = yoe + era * 400 + (month <= 2 ? 1 : 0);
+  return { year, month, day: doy - Math.floor((153 * mp + 2) / 5) + 1 };
+}
+
 /** Days since 1970-01-01 in the proleptic Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms"). */
 export function daysFromCivil(year: number, month: number, day: number): DayNumber {
   const shifted = month <= 2 ? year - 1 : year;

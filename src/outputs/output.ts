@@ -11,6 +11,7 @@ import type { Cursors } from "./cursors.ts";
 import type { DurationsToday, OutputBooth, OutputMachine } from "./port.ts";
 import { type Figure, figuresOf } from "./rules/figures.ts";
 import type { Message } from "./rules/plain.ts";
+import { say } from "../domain/sentences.ts";
 
 /** One output: its session with its broker, and how it follows the logs. It holds nobody up: it reads, and only what is durable. */
 
@@ -62,7 +63,7 @@ const MOVE_LIMIT = 64;
 const FIGURES_MS: Milliseconds = 60_000;
 
 export function newOutputState(now: EpochMs): OutputState {
-  return { link: linkDown(now, "not connected yet"), sent: 0, ignored: 0, passed_over: new Map() };
+  return { link: linkDown(now, say("plc.not_yet")), sent: 0, ignored: 0, passed_over: new Map() };
 }
 
 export function statusOf({ config, state, booths, cursors }: Output): OutputStatus {

@@ -8,6 +8,7 @@ import { keyFor, lookUp, newCredential, tellService, wipeFirstKey } from "./keys
 import { isOver } from "../domain/signal.ts";
 import { serviceLinkOf } from "../domain/link-status.ts";
 import type { BoundBooth } from "./context.ts";
+import { say } from "../domain/sentences.ts";
 
 /** How often verifying looks at the service. */
 const VERIFY_EVERY_MS = 5_000;
@@ -243,7 +244,7 @@ async function verify(booth: BoundBooth, lasted_ms: Milliseconds, signal: AbortS
     return;
   }
   if (lasted_ms > VERIFY_WITHIN_MS)
-    return applyEvent(booth, { kind: "not_verified", reason: `not verified within 15 min: ${missing}` });
+    return applyEvent(booth, { kind: "not_verified", reason: say("bind.unverified", { missing }) });
   return booth.state.progress.wait(signal, VERIFY_EVERY_MS);
 }
 
@@ -251,17 +252,16 @@ async function verify(booth: BoundBooth, lasted_ms: Milliseconds, signal: AbortS
 async function missingFor(booth: BoundBooth): Promise<string> {
   const { identity, service } = booth.gateway;
   const { row } = booth.binding;
-  if (!isPlain(row) && service.link.kind === "down") return "the service link isn't up";
-  if (!isPlain(row) && booth.state.log.reach.acked_seq === 0) return "no batch was acked";
+  if (!isPlain(row) && service.link.kind === "down") return say("bind.missing.link");
+  if (!isPlain(row) && booth.state.log.reach.acked_seq === 0) return say("bind.missing.ack");
   const answer = await lookUp(booth);
-  if (answer.kind !== "ok") return "the service doesn't answer for this booth";
+  if (answer.kind !== "ok") return say("bind.missing.answer");
   // A service without generations can only say that the record is complete.
-  if (isPlain(row))
-    return answer.value.completion_status === "COMPLETE" ? "" : "the service doesn't show the booth as complete";
+  if (isPlain(row)) return answer.value.completion_status === "COMPLETE" ? "" : say("bind.missing.complete");
   const { gateway_id } = await identity.gateway();
   return answer.value.gateway?.id === gateway_id && answer.value.generation === row.generation
     ? ""
-    : "the service names another gateway";
+    : say("bind.missing.record");
 }
 
 /** A booth is taken over without the name of the stream before rather than not at all. */

@@ -4,7 +4,7 @@ import { FILTER_TYPES, type FilterType, type Quality, type TagValue } from "../d
 import type { Parameters, TagParameters, TagRole } from "../domain/parameters.ts";
 import { DERIVATION_VERSION } from "../domain/rebuild.ts";
 import type { RevisionFact } from "../domain/record.ts";
-import { lengthOf } from "../domain/time-zone.ts";
+import { lengthOf, utcText } from "../domain/time-zone.ts";
 import type { EpochMs, Seq, TagName } from "../domain/units.ts";
 import type { BoothStage, Window } from "../store/port.ts";
 import { cycleCount, cyclesIn } from "./cycles.ts";
@@ -112,8 +112,8 @@ function commonRules({ state }: TimeLine): string[] {
   return [
     `definitions version ${DERIVATION_VERSION.toString()}, profile ${parameters.profile} ${parameters.profile_version}`,
     `mode codes: ${codes.join(", ")}; any other is unknown`,
-    `a gap up to ${bridgeMs(parameters, group).toString()} ms continues the mode; a longer one only where counters prove it`,
-    `a stage under ${minStageMs(parameters, group).toString()} ms is merged into its successor; fault and estop are kept`,
+    `a gap up to ${(bridgeMs(parameters, group) / 1000).toString()} s continues the mode; a longer one only where counters prove it`,
+    `a stage under ${(minStageMs(parameters, group) / 1000).toString()} s is merged into its successor; fault and estop are kept`,
   ];
 }
 
@@ -137,7 +137,7 @@ function inSet(source: Source, line: TimeLine, set: "runtime" | "in_use"): Expla
   const counts = ({ mode, start, end }: BoothStage): boolean =>
     epochs.some((one) => one.start < end && one.end > start && one.mode_sets?.[set].includes(mode) === true);
   const rules = epochs.map(
-    ({ start, mode_sets }) => `from ${start.toString()} on the set ${set} is ${(mode_sets?.[set] ?? []).join(", ")}`,
+    ({ start, mode_sets }) => `from ${utcText(start)} on the set ${set} is ${(mode_sets?.[set] ?? []).join(", ")}`,
   );
   return { unit: "ms", value: { [`${set}_ms`]: msIn(line, set) }, parts: stageParts(source, line, counts), rules };
 }

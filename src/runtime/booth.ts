@@ -27,6 +27,7 @@ import { missingText, type StorageStatus } from "../domain/status.ts";
 import type { BoothSummary } from "../domain/summary.ts";
 import { summaryOf } from "../reports/summary.ts";
 import type { Ingested, StreamInfo } from "../store/port.ts";
+import { say } from "../domain/sentences.ts";
 
 /** A running booth: what its loops share, each part with its owner. */
 export interface Booth extends PolledBooth, DeliveredBooth, BoundBooth {
@@ -49,7 +50,7 @@ export async function openBooth(
   const binding = await openBinding(gateway, opened);
   // Acks are stored with the next commit, a new name at once: what goes under it isn't begun before all in front of it was acked.
   const info = await store.ack(opened.stream, (binding.row.stream?.from_seq ?? 1) - 1);
-  const link: LinkState = { plc: linkDown(clock.wall(), "not connected yet"), answered: 0, shows_serial: null };
+  const link: LinkState = { plc: linkDown(clock.wall(), say("plc.not_yet")), answered: 0, shows_serial: null };
   const delivery = newDelivery(info, await store.refused(info.stream));
   const { log, leftover } = await openLog(gateway, { setup, signals, info });
   const parameters = inForce(setup.parameters, binding);
@@ -95,7 +96,7 @@ function tellEvent(intake: Intake, value: { readonly event: string; readonly det
 function tellDamagedTail(tail: Tail, intake: Intake): void {
   const damaged = tail.damaged?.() ?? 0;
   if (damaged === 0) return;
-  const detail = `${damaged.toString()} entries of the tail file were damaged: polls taken before the last stop are missing`;
+  const detail = say("incident.tail_damaged", { count: damaged });
   tellEvent(intake, { event: "tail_damaged", detail });
 }
 

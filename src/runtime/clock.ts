@@ -36,34 +36,3 @@ export function systemClock(): Clock {
     sleep: sleepBy(realAfter),
   };
 }
-
-/** What a site simulation writes for its processes, so that all of them live in one scaled time. */
-export interface ClockFile {
-  readonly boot: string;
-  /** Simulated ms per real ms. */
-  readonly speed: number;
-  /** CLOCK_MONOTONIC of the machine, ns, at which the simulated monotonic clock stood at 0. */
-  readonly monotonic_origin_ns: string;
-  /** Simulated wall clock at that instant. */
-  readonly wall_origin_ms: number;
-}
-
-/** Simulation only: one scaled clock for PLC, agent and service. Throws when the file isn't one. */
-export function clockFromFile(path: string): Clock {
-  const file = JSON.parse(readFileSync(path, "utf8")) as Partial<ClockFile>;
-  const { boot, speed, monotonic_origin_ns, wall_origin_ms } = file;
-  if (boot === undefined || speed === undefined || monotonic_origin_ns === undefined || wall_origin_ms === undefined) {
-    throw new Error(`${path} is not a clock file: boot, speed, monotonic_origin_ns and wall_origin_ms are needed`);
-  }
-  const origin = BigInt(monotonic_origin_ns);
-  const mono = (): number => Math.floor((Number(process.hrtime.bigint() - origin) / 1e6) * speed);
-  const after: Clock["after"] = (ms, act) => realAfter(ms / speed, act);
-  return {
-    boot,
-    wall: () => wall_origin_ms + mono(),
-    mono,
-    synced: () => true,
-    after,
-    sleep: sleepBy(after),
-  };
-}

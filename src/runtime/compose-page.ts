@@ -1,11 +1,15 @@
-import { readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { opcuaPki } from "../acquisition/opcua/pki.ts";
-import { openPageListener, type OpenPageListener, type PageCertificate } from "../api/server.ts";
+import { type AlwaysOpen, openPageListener, type OpenPageListener, type PageCertificate } from "../api/server.ts";
+import { createKeptSessions, type SessionFile } from "../api/kept-sessions.ts";
 import type { PlcTools } from "../acquisition/port.ts";
-import type { PlcToolbox, PlcWish, Services } from "../api/operation.ts";
+import type { PlcToolbox, PlcWish, Services, Workshop } from "../api/operation.ts";
 import type { Config } from "../config/port.ts";
 import type { ToolCall } from "../tools/plc-tools.ts";
+import type { createWorkshop } from "./workshop.ts";
+import { once } from "./service-ways.ts";
+import type { PlcLogins } from "./plc-logins.ts";
 import { readOwnSecret } from "./secrets.ts";
 import type { AgentControl, LinkSharer } from "../domain/agent-control.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
@@ -22,24 +26,83 @@ export interface PageSetting {
   readonly file: string;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly logins: Pick<PlcLogins, "passwords">;
   readonly services: Omit<Services, "sessions" | "page">;
 }
 
 /** The real page: its ports, its certificate, and the reports that people leave. */
-export async function openPage({ config, file, clock, log, services }: PageSetting): Promise<OpenPageListener> {
+export async function openPage({ config, file, clock, log, logins, services }: PageSetting): Promise<OpenPageListener> {
   const { port, lan_port, pin_file } = config.page;
   const certificate = () => certificateIn(join(config.data_dir, "page"), clock);
   const storeHelp = (report: string) => storeIn(join(config.data_dir, "help"), report);
-  const plc = plcToolbox({ file, config }, { agent: services.control, clock, log });
-  const page = await openPageListener({ port, lan_port, certificate }, { ...services, storeHelp, plc });
+  const plc = plcToolbox({ file, config }, { agent: services.control, clock, log, logins });
+  const workshop = lateWorkshop(plc.only, { file, data_dir: config.data_dir, log, tools: plc.tools });
+  const given = { ...services, storeHelp, plc: plc.box, workshop };
+  const always = alwaysOpen({ config, file, clock });
+  const page = await openPageListener({ port, lan_port, certificate, always }, given);
   const { url, trouble } = page.services.page.state();
   if (url === null) log.warn({ event: "page_closed", port }, trouble);
   else log.info({ event: "page", url }, `the page is at ${url}`);
+  if (always.said.by_file ?? always.said.is_on()) {
+    await stayOpen(page, log);
+    return page;
+  }
   const left = AFTER_BOOT_MS - clock.mono();
   const isUnbound = (): boolean =>
     services.control.status().booths.every(({ provisioning }) => provisioning.generation === null);
   if (pin_file !== undefined && left > 0 && isUnbound()) await openByPin(page, { pin_file, for_ms: left, log });
   return page;
+}
+
+/** What stays open by configuration, or by what somebody said on the spot, does so again at each start. */
+async function stayOpen({ services }: OpenPageListener, log: Logger): Promise<void> {
+  try {
+    await services.page.keepOpen(true);
+    const { lan } = services.page.state();
+    const urls = lan?.urls.join(", ") ?? "";
+    const text = `the page stays open on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
+    log.warn({ event: "page_open", urls }, text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    log.warn({ event: "page_closed", reason }, `the page isn't opened on the network: ${reason}`);
+  }
+}
+
+/** What somebody said on the spot, and the sessions of devices, stand in the page's folder beside its key. */
+function alwaysOpen({ config, file, clock }: Pick<PageSetting, "config" | "file" | "clock">): AlwaysOpen {
+  const { network, pin_file } = config.page;
+  const dir = join(config.data_dir, "page");
+  const [switched, sessions] = [ownFile(dir, "always-open"), ownFile(dir, "sessions.json")];
+  return {
+    kept: createKeptSessions({ file: sessions, wall: () => clock.wall() }),
+    said: {
+      by_file: network === undefined ? null : network === "always",
+      file,
+      is_on: () => switched.read() === "yes\n",
+      put: (on) => switched.write(on ? "yes\n" : "no\n"),
+    },
+    pin: () => (pin_file === undefined ? null : pinIn(pin_file)),
+  };
+}
+
+/** A file of mode 0600, written whole or not at all. */
+function ownFile(dir: string, name: string): SessionFile {
+  const path = join(dir, name);
+  return {
+    read: () => (existsSync(path) ? readFileSync(path, "utf8") : null),
+    write(text) {
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
+      writeFileSync(`${path}.new`, text, { mode: 0o600, flush: true });
+      renameSync(`${path}.new`, path);
+    },
+  };
+}
+
+/** Throws where the file can't be read, or holds no PIN. */
+function pinIn(pin_file: string): string {
+  const pin = readOwnSecret(pin_file);
+  if (!LEAST_PIN.test(pin)) throw new Error(`${pin_file} holds no PIN of 8 digits or more`);
+  return pin;
 }
 
 /** The PIN of the file can't be used: that costs the opening, and the log says why. */
@@ -48,9 +111,7 @@ async function openByPin(
   { pin_file, for_ms, log }: { readonly pin_file: string; readonly for_ms: number; readonly log: Logger },
 ): Promise<void> {
   try {
-    const pin = readOwnSecret(pin_file);
-    if (!LEAST_PIN.test(pin)) throw new Error(`${pin_file} holds no PIN of 8 digits or more`);
-    const { lan } = await services.page.open({ for_ms, lan: true, pin });
+    const { lan } = await services.page.open({ for_ms, lan: true, pin: pinIn(pin_file) });
     const urls = lan?.urls.join(", ") ?? "";
     const text = `the page is open on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
     log.warn({ event: "page_open", urls }, text);
@@ -94,28 +155,43 @@ async function actOn(
   }
 }
 
-/** The command line's tools at the PLC for the page, over the agent's own links where it has one; one at a time. */
+/** One at a time: a PLC is looked at by one person, or told by one what to do next. */
+type Only = <T>(act: () => Promise<T>) => Promise<T>;
+
+/** The command line's tools at the PLC for the page, over the agent's own links where it has one. */
 function plcToolbox(
   place: Pick<PageSetting, "file" | "config">,
-  { agent, clock, log }: Pick<PageSetting, "clock" | "log"> & { readonly agent: AgentControl },
-): PlcToolbox {
+  { agent, clock, log, logins }: Pick<PageSetting, "clock" | "log" | "logins"> & { readonly agent: AgentControl },
+): { readonly box: PlcToolbox; readonly tools: () => Promise<PlcTools>; readonly only: Only } {
   let busy = false;
-  const run: PlcToolbox["run"] = async (wish, io) => {
+  const only: Only = async (act) => {
+    if (busy) throw new Error("somebody else is looking at a PLC just now: wait until that is done");
+    busy = true;
+    return act().finally(() => (busy = false));
+  };
+  const tools = async (): Promise<PlcTools> => {
     const { driverTools } = await import("../acquisition/tool-drivers.ts");
     const sharer: LinkSharer = { links: agent.sharedLinks(), ask: (link, ask) => agent.askPlc(link, ask) };
-    const tools = driverTools({ wall: () => clock.wall(), log, sharer });
+    return driverTools({ wall: () => clock.wall(), log, sharer, passwords: logins.passwords });
+  };
+  const run: PlcToolbox["run"] = async (wish, io) => {
     const { tool } = wish;
     const operand = "operand" in wish ? wish.operand : "";
     log.info({ event: "plc_tool", tool, operand }, `${tool} ${operand}: asked for on the page`);
-    const { answer, text } = await actOn(tools, wish, { ...place, io });
+    const { answer, text } = await actOn(await tools(), wish, { ...place, io });
     return { answer, text };
   };
+  return { box: { run: (wish, io) => only(() => run(wish, io)) }, tools, only };
+}
+
+/** The profile workshop, loaded when somebody goes there. */
+function lateWorkshop(only: Only, place: Parameters<typeof createWorkshop>[0]): Workshop {
+  const made = once(async () => (await import("./workshop.ts")).createWorkshop(place));
   return {
-    run: async (wish, io) => {
-      if (busy) throw new Error("somebody else is looking at a PLC just now: wait until that is done");
-      busy = true;
-      return run(wish, io).finally(() => (busy = false));
-    },
+    status: async () => (await made()).status(),
+    keepList: async (name, text) => (await made()).keepList(name, text),
+    answer: async (reply) => (await made()).answer(reply),
+    run: (wish, io) => only(async () => (await made()).run(wish, io)),
   };
 }
 

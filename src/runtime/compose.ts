@@ -3,6 +3,7 @@ import { addAbortListener } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { BoothSetup } from "../acquisition/booth.ts";
+import type { Driver } from "../acquisition/port.ts";
 import { holeKeepers } from "../acquisition/modbus/group-read.ts";
 import { modbusLinks } from "../acquisition/modbus/driver.ts";
 import { ownLinkDriver } from "../acquisition/opcua/driver.ts";
@@ -11,9 +12,11 @@ import { opcuaPki } from "../acquisition/opcua/pki.ts";
 import { createPollGaps } from "../acquisition/poll-gaps.ts";
 import { createServiceTime } from "../acquisition/clock.ts";
 import { openTail } from "../acquisition/intake.ts";
+import { createFilterLabels } from "../api/filter-labels.ts";
 import type { ReportRequest } from "../api/report.ts";
 import { type FiguresRequest, figuresOf, type OwnFigures } from "../api/report-thread.ts";
 import { serveAdminSocket, serveSocket } from "../api/server.ts";
+import { sharedReports } from "../api/shared-reports.ts";
 import { parametersOf } from "../config/parameters.ts";
 import type { BoothConfig, Config } from "../config/port.ts";
 import { keepConfig, keptConfig } from "../config/kept.ts";
@@ -31,10 +34,11 @@ import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
 import { type Agent, startAgent } from "./agent.ts";
-import { clockFromFile, systemClock } from "./clock.ts";
+import { systemClock } from "./clock.ts";
 import { openPage, type PageSetting } from "./compose-page.ts";
 import type { AgentSetup } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
+import { openPlcLogins, type PlcLogins } from "./plc-logins.ts";
 import { systemdNotify } from "./service-manager.ts";
 import { outputsOf } from "./outputs.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
@@ -42,6 +46,7 @@ import { agentRuns } from "./runs.ts";
 import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
 import type { SetUpMachine, SetUpOfBox } from "./set-up.ts";
 import { markOf, wipeState } from "./decommission.ts";
+import { say } from "../domain/sentences.ts";
 
 const PACKAGE = new URL("../../package.json", import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { readonly version: string };
@@ -57,7 +62,7 @@ type LongIo = Io & { readonly outOfService: () => void };
  */
 async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void> {
   const { config } = first.usable;
-  const clock = config.clock_file === undefined ? systemClock() : clockFromFile(config.clock_file);
+  const { clock, paced } = await clockOf(config);
   const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
   cutLongStop(io.signal, log);
   const notify = systemdNotify(io.environment);
@@ -82,8 +87,9 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     const tail = openTail(config.runtime_dir);
     open.push(reports, tail);
     const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
+    const logins = await openPlcLogins({ identity, sealer });
     const lasting: LongLived = {
-      ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, gateway_id, io },
+      ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, logins, gateway_id, paced, io },
       ...{ random: systemRandom(), service_time: createServiceTime(MADE_AT) },
       figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
     };
@@ -96,20 +102,31 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     const has_key = async (): Promise<boolean> => (await key()) !== null;
     const { data_dir } = config;
     const set_up = setUpWhenAsked({
-      ...{ file, data_dir, clock, log, has_key },
+      ...{ file, data_dir, clock, log, has_key, logins },
       ...{ status: () => control.status(), restart: runs.restart },
     });
     const services = {
       ...{ control, rebuilds, set_up, log: lines },
-      reports: (request: ReportRequest) => reports.ask(request),
+      reports: sharedReports(
+        (request) => reports.ask(request),
+        () => performance.now(),
+      ),
       fields: boothFields({ http: runs.http, clock, key }),
+      filter_labels: createFilterLabels(identity),
     };
     const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
-    await serveUntil(() => runs.run(set_up.run), { config, file, clock, log, services }, runtime_dir);
+    await serveUntil(() => runs.run(set_up.run), { config, file, clock, log, logins, services }, runtime_dir);
   } finally {
     notify.stopping();
     await Promise.all(open.map((one) => one.close()));
   }
+}
+
+/** The machine's own; in a simulated site the site's, which waits for the drivers' reads. */
+async function clockOf({ clock_file }: Config): Promise<{ clock: Clock; paced: (driver: Driver) => Driver }> {
+  if (clock_file === undefined) return { clock: systemClock(), paced: (driver) => driver };
+  const clock = (await import("./simulated-clock.ts")).clockFromFile(clock_file);
+  return { clock, paced: clock.paced };
 }
 
 /** What one run of the agent hands on to the next. */
@@ -127,17 +144,22 @@ type LongLived = Pick<
   | "random"
   | "service_time"
   | "figures"
-> & { readonly gateway_id: string; readonly io: LongIo };
+> & {
+  readonly gateway_id: string;
+  readonly logins: PlcLogins;
+  readonly paced: (driver: Driver) => Driver;
+  readonly io: LongIo;
+};
 
 /** Starts the agent as the configuration says now. */
 async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: Lasting) {
-  const { clock, log, identity, gateway_id, random, service_time, sealer, io, ...rest } = lasting;
+  const { clock, log, identity, gateway_id, random, service_time, sealer, logins, paced, io, ...rest } = lasting;
   const { config, booths, refused } = usable;
   const { commit_interval_ms, heartbeat_interval_ms, service } = config;
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const { http, mqtt } = await waysTo(service, { clock, service_time, log, agentVersion: VERSION }, signal);
-  const links = linksOf(config, { clock, log, keeperOf: await holeKeepers({ identity, log }, booths) });
+  const links = linksOf(config, { clock, log, logins, keeperOf: await holeKeepers({ identity, log }, booths) });
   // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
   if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
   const agent = await startAgent(
@@ -152,7 +174,7 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
         ...{ http, clock, random, service_time, sealer },
         ...{ agentVersion: VERSION, hardwareId: gateway_id },
       }),
-      booths: booths.map((booth) => setupOf(booth, links)),
+      booths: booths.map((booth) => setupOf(booth, links, paced)),
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
       ...outputsOf(usable, { ...lasting, version: VERSION }),
@@ -199,14 +221,15 @@ async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtim
 }
 
 function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentSetup["disabled"]>[number] {
-  const advice =
-    'correct it, try it with "booth-gateway check", then restart the agent; the other booths run meanwhile';
+  const advice = say("booth.correct");
   return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
 }
 
-function setupOf({ config, profile }: ReadyBooth, links: Links): BoothSetup {
+function setupOf({ config, profile }: ReadyBooth, links: Links, paced: (driver: Driver) => Driver): BoothSetup {
   const parameters = parametersOf(profile, config);
-  return { config, profile, parameters, address: plcAddress(config), ...wayTo(config, profile, links) };
+  const { makeDriver, ...way } = wayTo(config, profile, links);
+  const made: BoothSetup["makeDriver"] = (...given) => paced(makeDriver(...given));
+  return { config, profile, parameters, address: plcAddress(config), ...way, makeDriver: made };
 }
 
 type Links = ReturnType<typeof linksOf>;
@@ -214,17 +237,22 @@ type Links = ReturnType<typeof linksOf>;
 /** What the links of several booths share. */
 function linksOf(
   { data_dir }: Pick<Config, "data_dir">,
-  { clock, log, keeperOf }: { clock: Clock; log: Logger; keeperOf: Awaited<ReturnType<typeof holeKeepers>> },
+  {
+    clock,
+    log,
+    logins,
+    keeperOf,
+  }: Pick<LongLived, "clock" | "log" | "logins"> & { keeperOf: Awaited<ReturnType<typeof holeKeepers>> },
 ) {
   const wall = (): EpochMs => clock.wall();
   const modbus = modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() }));
-  return { modbus, keeperOf, pki: opcuaPki({ dir: join(data_dir, "opcua"), wall, log }), wall, log };
+  return { modbus, keeperOf, logins, pki: opcuaPki({ dir: join(data_dir, "opcua"), wall, log }), wall, log };
 }
 
 type Way = Pick<BoothSetup, "makeDriver" | "link" | "shared" | "probe_ms" | "settle_ms" | "idle_close_ms">;
 
 /** A profile of another protocol than the booth's link costs this booth alone. */
-function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...links }: Links): Way {
+function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, logins, ...links }: Links): Way {
   if (booth.modbus !== undefined && profile.protocol === "modbus") {
     const { idle_close_ms } = profile.quirks;
     const way = modbus(booth.modbus, profile, keeperOf(booth.id));
@@ -232,7 +260,12 @@ function wayTo(booth: BoothConfig, profile: Profile, { modbus, keeperOf, ...link
   }
   // A link of its own, by a name that no Modbus address has.
   const link = `booth ${booth.id}`;
-  return { link, makeDriver: (passwords) => ownLinkDriver({ booth, profile, passwords, ...links }) };
+  const given = (): readonly string[] => (booth.opcua === undefined ? [] : logins.passwords(booth.opcua));
+  return {
+    link,
+    makeDriver: (passwords) =>
+      ownLinkDriver({ booth, profile, passwords: () => [...given(), ...passwords()], ...links }),
+  };
 }
 
 /** From the order to stop: systemd would wait longer, a person at the box doesn't, and what is left to do is safe without it. */
@@ -271,7 +304,7 @@ async function lastingNow(file: string, io: Io): Promise<Lasting> {
   const { takenBack } = await import("./set-up.ts");
   const lasting = loadLasting(file, environment);
   // What was on trial when the last agent ended, by a power cut or a stop, hasn't proved itself.
-  const why = { reason: "the agent stopped while it was tried", at: Date.now() };
+  const why = { reason: say("trial.stopped"), at: Date.now() };
   const log = { warn: (_: unknown, text: string) => io.err(`${text}\n`) };
   const isOther = takenBack(lasting.usable.config.data_dir, { ...why, log });
   const settled = isOther ? loadLasting(file, environment) : lasting;
@@ -294,6 +327,7 @@ function setUpWhenAsked(machine: SetUpMachine): SetUpOfBox {
     keep: async () => (await set_up()).keep(),
     takeBack: async () => (await set_up()).takeBack(),
     setService: async (url) => (await set_up()).setService(url),
+    giveLogin: async (login) => (await set_up()).giveLogin(login),
     saveDraft: async (draft) => (await set_up()).saveDraft(draft),
     async run(signal) {
       addAbortListener(signal, () => asked.resolve(undefined));

@@ -20,6 +20,8 @@ import type { BoothEntered, SaidBy, SetUpStatus } from "../domain/set-up.ts";
 import { createSignal, isOver } from "../domain/signal.ts";
 import type { AgentStatus, LinkStatus } from "../domain/status.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
+import { say } from "../domain/sentences.ts";
+import type { PlcLogins } from "./plc-logins.ts";
 
 /** A PLC that is there answers in seconds; whoever has typed the wrong address isn't kept waiting for longer. */
 const PROVE_WITHIN_MS: Milliseconds = 120_000;
@@ -33,6 +35,7 @@ export interface SetUpMachine {
   readonly log: Logger;
   readonly status: () => AgentStatus;
   readonly has_key: () => Promise<boolean>;
+  readonly logins: Pick<PlcLogins, "give">;
   /** The agent runs by what the files say now, once it resolves. */
   readonly restart: () => Promise<void>;
 }
@@ -68,7 +71,8 @@ export function createSetUp(machine: SetUpMachine): SetUpOfBox {
     },
     tryEntry: (entry) => ordered(() => trial.begin(entry)),
     keep: () => ordered(() => trial.keep("somebody said so")),
-    takeBack: () => ordered(() => trial.takeBack("somebody took it back")),
+    takeBack: () => ordered(() => trial.takeBack(say("trial.somebody"))),
+    giveLogin: (login) => ordered(() => machine.logins.give(login)),
     setService: (url) => ordered(() => setService(machine, url)),
     saveDraft: (draft) => ordered(() => writeSetUp(data_dir, { ...whatIsSetUp(data_dir), draft })),
     async run(signal) {
@@ -111,7 +115,7 @@ function createTrial({ file, data_dir, clock, log, status, restart }: SetUpMachi
     async begin(entry: BoothEntry): Promise<void> {
       const values = whatIsSetUp(data_dir);
       if (values.trial !== null) {
-        throw new Refusal(409, "a change is being tried: wait for it, or say whether it stays");
+        throw new Refusal(409, say("ask.on_trial"));
       }
       const before = values.booths.find(({ id }) => id === entry.id) ?? null;
       const next = { ...withEntry(values, entry.id, replacing(before, entry)), taken_back: null };
@@ -147,7 +151,7 @@ async function setService({ file, data_dir, log, status, restart }: SetUpMachine
   if (fault !== null) throw new Refusal(400, `the service's address ${fault}`);
   if (operatorSays(readSource(file), file, ["service", "url"])) throw fixed("the service's address", file);
   if (status().booths.some(({ provisioning }) => provisioning.generation !== null)) {
-    throw new Refusal(409, "a booth is bound at the service: give it up first, then enter another service");
+    throw new Refusal(409, say("ask.bound_service"));
   }
   writeSetUp(data_dir, { ...whatIsSetUp(data_dir), service: { url } });
   log.info({ event: "set_up_service", url }, `the service is at ${url} from now on: entered on the spot`);
@@ -155,9 +159,9 @@ async function setService({ file, data_dir, log, status, restart }: SetUpMachine
 }
 
 function unproven(plc: (LinkStatus & { readonly address: string }) | undefined): string {
-  if (plc === undefined || plc.kind === "up") return "the booth didn't run with it";
-  const why = [plc.reason, plc.advice].filter((text) => text !== "").join("; ");
-  return `the PLC at ${plc.address} wasn't read within 2 min: ${why}`;
+  if (plc === undefined || plc.kind === "up") return say("trial.not_run");
+  const { address, reason, advice } = plc;
+  return say("trial.unread", { address, reason, advice });
 }
 
 /** Puts back what an entry on trial has replaced, and says why; false: none is on trial. */
@@ -185,7 +189,7 @@ function whatIsSetUp(data_dir: string): SetUp {
 }
 
 function fixed(what: string, file: string): Refusal {
-  return new Refusal(409, `${what} stands in ${file}, which wins: change it there, then restart the agent`);
+  return new Refusal(409, say("ask.fixed", { what, file }));
 }
 
 /** Throws a Refusal where the booth wouldn't run with the entry, or not by what it says. */

@@ -7,14 +7,17 @@ export interface Io {
   readonly colours: boolean;
   /** One line on standard error, written over by the next and taken away by ""; unseen where that is no terminal. */
   progress(text: string): void;
-  /** Asks on the terminal; null where there is none. */
-  ask(question: string): Promise<string | null>;
+  /** Asks on the terminal; null where there is none. `kind`: what a page offers instead of a field; a terminal needs none of it. */
+  ask(question: string, kind?: QuestionKind): Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Aborts at SIGINT, SIGTERM or SIGHUP. */
   readonly signal: AbortSignal;
   /** The command is loaded, and begins. Before that nothing needs to be brought to an end, and a signal ends the process; absent: nobody asks. */
   readonly begins?: () => void;
 }
+
+/** agree: y, or anything else for no. ready: nothing once it is so, s to leave it out. */
+export type QuestionKind = "agree" | "ready";
 
 /** Option values: a text, true for a switch, undefined where it wasn't given. */
 export type Values = Readonly<Record<string, string | boolean | undefined>>;

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { ConfigError } from "../config/config-error.ts";
-import { loadConfig } from "../config/config.ts";
+import { loadConfig, parseConfig } from "../config/config.ts";
 import type { BoothConfig, BoothLink, Config, ModbusAddress, ModbusConfig } from "../config/port.ts";
 import { findProfile } from "../config/profile.ts";
 import { localPlcAnswerShape, localPlcLinksShape } from "../contract/local.ts";
@@ -55,11 +55,21 @@ export function chosenBooth(values: Values): ChosenBooth {
 
 /** The booth's Modbus device, also while its profile can't be used yet; null: no configuration, or none that names one. */
 export function chosenDevice(values: Values): ModbusConfig | null {
+  const given = givenLink(values);
+  if (given !== null) return given.modbus ?? null;
   const path = configPath(values);
   if (!existsSync(path)) return null;
   const name = values["booth"];
   const [only, ...others] = loadConfig(path).booths.filter(({ id }) => typeof name !== "string" || id === name);
   return only === undefined || others.length > 0 ? null : (only.modbus ?? null);
+}
+
+/** A link that no configuration names yet, as a set-up in its midst has it: as JSON, from the agent's page alone. Throws a ConfigError. */
+function givenLink(values: Values): BoothConfig | null {
+  const link = values["link"];
+  if (typeof link !== "string") return null;
+  const entry = { id: "candidate", profile: "candidate", ...(JSON.parse(link) as object) };
+  return parseConfig(JSON.stringify({ booths: [entry] }), "what was entered").booths[0] ?? null;
 }
 
 /** Where the options lead: --host and what goes with it, else the booth's device. Throws a CommandError where there is neither. */
@@ -133,6 +143,8 @@ async function askOver(agent: Agent, link: string, { unit, pdu }: PlcAsk): Promi
 export function deviceLink(values: Values, protocol: Profile["protocol"]) {
   if (protocol === "opcua") {
     const config = loadConfig(configPath(values));
+    const given = givenLink(values)?.opcua;
+    if (given !== undefined) return { booth: { opcua: given, poll: {} }, data_dir: config.data_dir };
     const name = values["booth"];
     const found = config.booths.filter(
       ({ id, opcua }) => opcua !== undefined && (typeof name !== "string" || id === name),

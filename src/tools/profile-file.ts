@@ -34,6 +34,8 @@ export function familyNames(): readonly string[] {
 
 /** The folder of one's own profiles: the first that the configuration names, else `profiles` beside it. */
 export function ownFolder(values: Values): string {
+  // The agent's page keeps what is made there in the agent's own folder: it may write to no other.
+  if (typeof values["folder"] === "string") return values["folder"];
   const path = configPath(values);
   const usual = join(dirname(resolve(path)), "profiles");
   if (!existsSync(path)) return usual;

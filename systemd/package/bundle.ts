@@ -5,6 +5,15 @@ import { rolldown } from "rolldown";
 /** With addons of their own; they stay packages. */
 export const EXTERNAL = ["better-sqlite3", "serialport"] as const;
 
+/** What the page's views load of libraries when they need them, below node_modules. */
+export const LIBRARY_FILES = [
+  "uplot/dist/uPlot.iife.min.js",
+  "uplot/dist/uPlot.min.css",
+  "zxing-wasm/dist/es/reader/index.js",
+  "zxing-wasm/dist/es/share.js",
+  "zxing-wasm/dist/reader/zxing_reader.wasm",
+] as const;
+
 const ENTRIES = {
   commands: "src/runtime/commands.ts",
   "store-worker": "src/store/thread/worker.ts",
@@ -19,6 +28,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "./reports-worker.ts": "./reports-worker.js",
   "./certificate-worker.ts": "./certificate-worker.js",
   "./page/": "../page/",
+  "../../node_modules/": "../libraries/",
   "../../package.json": "../package.json",
   "../../config/profiles": "../profiles",
 };

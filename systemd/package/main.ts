@@ -63,10 +63,16 @@ async function main(): Promise<void> {
   const out = resolve(values.out);
   mkdirSync(out, { recursive: true });
   const made_at = madeAt();
+  const began = performance.now();
+  // On the other stream: what it prints are the files' names.
+  const tell = (text: string): void =>
+    void process.stderr.write(`${((performance.now() - began) / 1000).toFixed(0)} s  ${text}\n`);
+  tell("the agent's code is bundled");
   const bundle = await bundleAgent(root);
   const files = values.arch.map(architectureOf).map((architecture) => {
     const stage = mkdtempSync(join(tmpdir(), "booth-gateway-package-"));
     try {
+      tell(`${architecture}: Node and the packages are laid out`);
       const file = join(out, `booth-gateway_${version}_${architecture}.deb`);
       layOut({
         root,
@@ -77,6 +83,7 @@ async function main(): Promise<void> {
         cache: join(root, "node_modules/.cache/booth-gateway-node"),
         bundle,
       });
+      tell(`${architecture}: ${quick ? "it is packed" : "it is packed, which takes most of the time"}`);
       makeDeb({ root, stage, architecture, version, maintainer, made_at, quick, file });
       process.stdout.write(`${file}\n`);
       return file;

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
-import { EXTERNAL, launcherText, type Bundle } from "./bundle.ts";
+import { EXTERNAL, launcherText, LIBRARY_FILES, type Bundle } from "./bundle.ts";
 import { ARCHITECTURES, copyStripped, nodePackage, type Architecture } from "./node-binary.ts";
 import { closureOf, copyPackages, licencesOf } from "./packages.ts";
 import { sbomText } from "./sbom.ts";
@@ -75,6 +75,8 @@ function layOutAgent({ root, architecture, cache, version, bundle }: TreeParts, 
   cpSync(join(root, "config/profiles"), join(folder, "profiles"), { recursive: true });
   const isServed = (path: string): boolean => basename(path) !== "tsconfig.json";
   cpSync(join(root, "src/api/page"), join(folder, "page"), { recursive: true, filter: isServed });
+  for (const name of LIBRARY_FILES)
+    put(join(folder, "libraries", name), readFileSync(join(root, "node_modules", name)));
   copyPackages(closureOf(root, EXTERNAL), { from: root, to: folder, prebuild: ARCHITECTURES[architecture].prebuild });
   const node = join(nodePackage(root, architecture, cache), "bin/node");
   if (!copyStripped(architecture, node, join(folder, "bin/node"))) {
@@ -124,7 +126,13 @@ function layOutTexts({ root, stage, made_at, bundle, architecture, cache, versio
       execFileSync(process.execPath, [join(root, "src/main.ts"), "completion", shell]),
     );
   }
-  const packages = [...bundle.packages, ...closureOf(root, EXTERNAL), nodePackage(root, architecture, cache)];
+  const libraries = new Set(LIBRARY_FILES.map((name) => join(root, "node_modules", name.slice(0, name.indexOf("/")))));
+  const packages = [
+    ...bundle.packages,
+    ...closureOf(root, EXTERNAL),
+    ...libraries,
+    nodePackage(root, architecture, cache),
+  ];
   put(
     join(stage, DOC, "copyright"),
     `${readFileSync(join(root, "LICENSE"), "utf8").trim()}\n\n\nSoftware of others within\n\n${licencesOf(packages)}`,

@@ -1,18 +1,26 @@
 import { setPriority } from "node:os";
 import { argv, stdin, stdout } from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * page-load.ts URL SESSION START END: twenty open pages of booth-1 and, one client after the other, everything of the window as CSV,
- * until its input ends. A process of its own, behind all others: who looks sits at another machine, so its work must not
+ * page-load.ts URL SESSION START END: twenty open pages of booth-1, each with what its view Now asks for, and, one client after the other,
+ * everything of the window as CSV, until its input ends. A process of its own, behind all others: who looks sits at another machine, so its work must not
  * take the processor from what is measured. Prints a line once all of them get something, and at the end what they got.
  */
 
 const PAGES = 20;
 
+/** What Now asks for, and how often: figures, the day's strip, the last 24 hours beside each figure. */
+const LOOKS = [
+  { every_ms: 10_000, paths: ["utilization_stats"] },
+  { every_ms: 15_000, paths: ["recent_stages?limit=1000", "cycles?limit=1000"] },
+  { every_ms: 60_000, paths: ["use_periods?unit=hour", "trend?interval=15&tags=air_temperature,booth_pressure"] },
+];
+
 const [url = "", session = "", start = "", end = ""] = argv.slice(2);
 const leaving = new AbortController();
 const { signal } = leaving;
-const sums = { pages: PAGES, events: 0, exported_bytes: 0 };
+const sums = { pages: PAGES, events: 0, exported_bytes: 0, looks: 0 };
 
 async function drain(path: string, take: (bytes: Uint8Array) => void): Promise<void> {
   try {
@@ -40,12 +48,32 @@ function flowing(path: string, count: (bytes: Uint8Array) => void, again: boolea
   });
 }
 
+/** One page's looks, each at its own pace. A report that can't be made now is asked for again at the next. */
+async function look(every_ms: number, paths: readonly string[]): Promise<void> {
+  while (!signal.aborted) {
+    for (const path of paths) {
+      const answer = await fetch(`${url}/api/booths/booth-1/${path}`, { signal, headers: { Authorization: session } });
+      await answer.arrayBuffer();
+      if (answer.ok) sums.looks += 1;
+      else if (answer.status < 500) throw new Error(`${path} answers ${answer.status}`);
+    }
+    await sleep(every_ms, undefined, { signal });
+  }
+}
+
 setPriority(19);
 const csv = `/api/booths/booth-1/export_csv?start=${start}&end=${end}`;
 const pages = Array.from({ length: PAGES }, () =>
   flowing("/events?booth=booth-1", () => void (sums.events += 1), false),
 );
 await Promise.all([flowing(csv, ({ length }) => void (sums.exported_bytes += length), true), ...pages]);
+for (const { every_ms, paths } of LOOKS) {
+  for (let page = 0; page < PAGES; page += 1) {
+    look(every_ms, paths).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+}
 stdout.write("flowing\n");
 stdin.resume().once("end", () => {
   leaving.abort();

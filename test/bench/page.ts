@@ -40,6 +40,8 @@ interface Load {
   readonly pages: number;
   readonly events: number;
   readonly exported_bytes: number;
+  /** Reports that the pages' charts asked for. */
+  readonly looks: number;
 }
 
 interface Bed {
@@ -144,7 +146,7 @@ async function compared(bed: Bed, socket: string): Promise<readonly Figure[]> {
   const alone = await measured(bed, bed.polls);
   const [now, seen] = await underLoad(page, () => measured(bed, bed.polls), bed.days);
   const taken = `${(seen.exported_bytes / 1e6).toFixed(0)} MB of them taken`;
-  const what = `${bed.days.toString()} days as CSV (${taken}), ${seen.events} events to ${seen.pages} pages`;
+  const what = `${bed.days.toString()} days as CSV (${taken}), ${seen.events} events and ${seen.looks} reports to ${seen.pages} pages`;
   return figuresOf(now, alone, what);
 }
 

@@ -139,6 +139,8 @@ export async function workshopAt(profile: ModbusProfile, more: Partial<PlcOption
   const configFile = join(temporaryFolder(), "gateway.yaml");
   const tools: PlcTools = {
     ...driverTools({ wall: () => clock.wall(), log: silentLog }),
+    // Real time between requests would be hours of the simulated one.
+    paced: () => tools,
     mono: () => clock.mono(),
     sleep: (ms, signal) => clock.sleep(ms, signal),
   };

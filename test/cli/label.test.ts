@@ -1,36 +1,46 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { inflateSync } from "node:zlib";
-import jsqr from "jsqr";
 import { encode } from "uqr";
 import { expect, it } from "vitest";
-import { fingerprintWords, labelOf } from "../../src/cli/label.ts";
-import { qrPng, qrText } from "../../src/tools/qr-code.ts";
+import { fingerprintWords, labelOf, pictureLines, type Label } from "../../src/cli/label.ts";
+import { labelPng } from "../../src/tools/label-picture.ts";
+import { qrText } from "../../src/tools/qr-code.ts";
+import { pictureOf, qrIn } from "../support/label-reader.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const URL_OF_BOX = "https://booth-4711.local:8443/";
-const read = jsqr.default;
+const LABEL: Label = {
+  ...{ url: URL_OF_BOX, addresses: [URL_OF_BOX, "https://10.0.0.9:8443/"], mdns: "booth-4711.local" },
+  ...{
+    pin: "1234 5678",
+    fingerprint: "AB",
+    words: ["acorn", "actor", "album", "alley", "amber", "angle", "ankle", "apple"],
+  },
+};
 
-/** Its pixels as a reader of pictures wants them: four bytes each. */
-function pixels(size: number, isDark: (x: number, y: number) => boolean): Uint8ClampedArray {
-  const found = new Uint8ClampedArray(4 * size * size).fill(255);
-  for (let at = 0; at < size * size; at += 1) {
-    if (isDark(at % size, Math.floor(at / size))) found.fill(0, 4 * at, 4 * at + 3);
-  }
-  return found;
-}
+it("draws a picture whose code a reader of another author's reads, with PIN, addresses and words beside it", () => {
+  const png = labelPng(URL_OF_BOX, pictureLines(LABEL));
+  const picture = pictureOf(png);
+  expect(qrIn(picture)).toBe(URL_OF_BOX);
+  const code = pictureOf(labelPng(URL_OF_BOX, []));
+  expect(code.width).toBe(code.height);
+  expect(picture.width).toBeGreaterThan(2 * code.width);
+  // Right of the code there is ink from the PIN's line to that of the last words; round it nothing is cut off.
+  const inked = Array.from({ length: picture.height }, (_, y) => y).filter((y) =>
+    Array.from({ length: picture.width - code.width }, (_, x) => x + code.width).some((x) => picture.isDark(x, y)),
+  );
+  expect(inked.length).toBeGreaterThan(6 * 7 + 4 * 3 * 6);
+  expect([inked[0] ?? 0, inked.at(-1) ?? picture.height].every((y) => y > 8 && y < picture.height - 8)).toBe(true);
+});
 
-it("draws a picture that a reader of another author's reads", () => {
-  const png = qrPng(URL_OF_BOX);
-  expect(png.subarray(1, 4).toString()).toBe("PNG");
-  const size = png.readUInt32BE(16);
-  const from = png.indexOf("IDAT") + 4;
-  const rows = inflateSync(png.subarray(from, from + png.readUInt32BE(from - 8)));
-  const stride = 1 + Math.ceil(size / 8);
-  expect(rows).toHaveLength(size * stride);
-  const isDark = (x: number, y: number): boolean =>
-    (((rows[y * stride + 1 + (x >> 3)] ?? 0) >> (7 - (x & 7))) & 1) === 0;
-  expect(read(pixels(size, isDark), size, size)?.data).toBe(URL_OF_BOX);
+it("draws letters that can be read: an E has three strokes across, and one down", () => {
+  const picture = pictureOf(labelPng("x", [{ text: "E", size: 1 }]));
+  const { width } = pictureOf(labelPng("x", []));
+  const top = Array.from({ length: picture.height }, (_, y) => y).findIndex((y) => picture.isDark(width, y));
+  const rows = Array.from({ length: 7 }, (_, y) =>
+    Array.from({ length: 5 }, (_unused, x) => (picture.isDark(width + x, top + y) ? "#" : ".")).join(""),
+  );
+  expect(rows).toEqual(["#####", "#....", "#....", "####.", "#....", "#....", "#####"]);
 });
 
 it("shows the same code on a terminal, two modules above each other in one character", () => {
@@ -46,7 +56,9 @@ it("shows the same code on a terminal, two modules above each other in one chara
   const dots = 4;
   const size = data.length * dots;
   const light = (x: number, y: number): boolean => isDark(Math.floor(x / dots), Math.floor(y / dots));
-  const found = [light, (x: number, y: number) => !light(x, y)].map((one) => read(pixels(size, one), size, size)?.data);
+  const found = [light, (x: number, y: number) => !light(x, y)].map((one) =>
+    qrIn({ width: size, height: size, isDark: one }),
+  );
   expect(found).toContain(URL_OF_BOX);
 });
 

@@ -30,6 +30,37 @@ function listOf(tags: readonly ModbusTag[], modes: Readonly<Record<string, strin
 }
 
 describe("booth-gateway profile import", () => {
+  it.each([
+    ["UTF-8", (text: string) => Buffer.from(text)],
+    ["UTF-16, low byte first", (text: string) => Buffer.from(`\uFEFF${text}`, "utf16le")],
+    ["UTF-16, high byte first", (text: string) => Buffer.from(`\uFEFF${text}`, "utf16le").swap16()],
+    ["Latin-1", (text: string) => Buffer.from(text, "latin1")],
+  ])("reads a list in %s", async (_, bytesOf) => {
+    const site = await workshopAt(drawnProfile(4));
+    const file = join(temporaryFolder(), "list.csv");
+    writeFileSync(file, bytesOf("Name\tAddress\tType\tLabel\nair\t400007\tREAL\tKühlluft °C\n"));
+    await site.run("new unknown --from modbus");
+    expect(await site.run(`import ${file} --yes`)).toMatchObject({ code: 0 });
+    expect(readFileSync(site.file, "utf8")).toContain("label: Kühlluft °C");
+  });
+
+  it("refuses what is larger than any export, and writes nothing", async () => {
+    const site = await workshopAt(drawnProfile(4));
+    const file = join(temporaryFolder(), "list.csv");
+    await site.run("new unknown --from modbus");
+    const before = readFileSync(site.file, "utf8");
+    const head = "Name,Address,Type\n";
+    for (const [text, why] of [
+      [head + "x".repeat(5_000_000), "is over 5 MB"],
+      [head + ",400001,REAL\n".repeat(20_001), "has 20001 rows, more than 20000"],
+    ] as const) {
+      writeFileSync(file, text);
+      const said = await site.run(`import ${file} --yes`);
+      expect(said).toMatchObject({ code: 2, err: expect.stringContaining(why) as string });
+    }
+    expect(readFileSync(site.file, "utf8")).toBe(before);
+  });
+
   it("makes an unknown PLC's profile of its register list, every tag and mode right", async () => {
     const site = await workshopAt(drawnProfile(4));
     const file = join(temporaryFolder(), "list.csv");

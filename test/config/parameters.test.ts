@@ -76,3 +76,9 @@ describe("what the service decides", () => {
     expect(PARAMETERS.filters).toEqual({});
   });
 });
+
+it("a group without a tag, as a profile in the making has it, is polled by nobody", () => {
+  const profile = clickBooth();
+  const groups = { ...profile.groups, unused: { poll_interval_ms: 1000 } };
+  expect(parametersOf({ ...profile, groups }, CONFIG).groups).toEqual(profile.groups);
+});

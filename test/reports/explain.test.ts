@@ -95,7 +95,7 @@ it("people read it as lines: the number, what was seen, rules, parts, and the re
   const { of } = explained();
   const register = registerIn(findProfile("click-booth"));
   const text = explainText(of("runtime"), register, "UTC");
-  expect(text).toMatch(/^runtime from 2025-03-03 00:00:00 UTC to 2025-03-03 01:38:00 UTC\n {2}runtime_ms: 70 min\n/);
+  expect(text).toMatch(/^runtime from 2025-03-03 00:00:00 UTC to 2025-03-03 01:38:00 UTC\n {2}runtime: 70 min\n/);
   expect(text).toMatch(/\nrules\n {2}definitions version \d+, profile test 1.0.0\n/);
   expect(text).toMatch(/: mode = 3 \(good\) at 2025-03-03 00:02:00 UTC; holding 0 \(uint16\) held 3\n/);
   expect(explainText(of("gas_usage"), register, "UTC")).toMatch(/gas_therm: 6 therm\n/);

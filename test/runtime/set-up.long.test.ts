@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { describe, expect, it } from "vitest";
@@ -104,6 +104,43 @@ describe("a change on trial", () => {
     const after = await asked(site, "/setup");
     expect(after).toMatchObject({ trial: null, booths: [], taken_back: { booth: "booth-1" } });
     expect((await site.status())?.lacks).toEqual(["service", "booth"]);
+  });
+
+  it("of an OPC UA server logs in with a password given by itself, which stands in no file and is shown to nobody", async () => {
+    const site = await freshBox(1, { opcua: true });
+    const agent = await runningAgent(site);
+    const endpoint = site.plc.opcua?.endpoint ?? "";
+    const user = "gateway";
+    const server = { endpoint, user, server_certificate_fingerprint: site.plc.opcua?.fingerprint() };
+    const entry = { id: "booth-1", profile: "plcnext-booth", tz: "America/Denver", opcua: server };
+    await asked(site, "/setup/login", { endpoint, user, password: "booth" });
+    // A wrong one given later is tried first, and the right one opens all the same.
+    await asked(site, "/setup/login", { endpoint, user, password: "wrong-password" });
+    await asked(site, "/setup/booth", entry);
+    const kept = await once(site, "it is kept", ({ trial, booths }) => trial === null && booths.length === 1);
+    expect(kept.taken_back).toBeNull();
+    const files = [
+      join(site.dataDir, "setup.json"),
+      ...["identity.db", "identity.db-wal"].map((name) => join(site.dataDir, name)),
+    ];
+    const texts = files.filter((file) => existsSync(file)).map((file) => readFileSync(file, "latin1"));
+    expect(
+      [...texts, agent.out(), agent.err(), JSON.stringify(kept)].filter((text) => text.includes("wrong-password")),
+    ).toEqual([]);
+    expect(texts.join("")).toContain(endpoint);
+    // Another user's password isn't tried for this one.
+    await asked(site, "/setup/booth", { id: "booth-1", opcua: { ...server, user: "nobody" } });
+    const { trial } = await asked(site, "/setup");
+    expect(trial).not.toBeNull();
+    await eventually("the login is missed", async () => {
+      const plc = (await site.status())?.booths[0]?.plc;
+      return plc?.kind === "down" && plc.reason.includes("holds no password") ? true : undefined;
+    });
+    const back = await asked(site, "/setup/settle", { keep: false });
+    expect(back.trial).toBeNull();
+    await eventually("the PLC is read again", async () =>
+      (await site.status())?.booths[0]?.plc.kind === "up" ? true : undefined,
+    );
   });
 
   it("stays after a yes though nobody answers, and only one is tried at a time", async () => {

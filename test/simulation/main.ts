@@ -22,8 +22,8 @@ Result: test/results/simulation.json. A broken seed is printed with the law, and
 
 /** Among so many seeds, as CI plays, chunks are sent, some aren't taken, and old stores are found: else nothing was tried of them. */
 const TELLING_SEEDS = 100;
-/** Where nobody looks on, a line for so many seeds. */
-const TOLD_EACH = 100;
+/** Without a terminal, a line in so long at most. */
+const TELL_EVERY_MS = 10_000;
 
 const { values } = parseArgs({
   options: {
@@ -71,6 +71,12 @@ async function one(seed: number): Promise<void> {
 async function many(): Promise<void> {
   const results: SeedResult[] = [];
   const [seeds, from] = [count("seeds"), count("from")];
+  const began = performance.now();
+  let told = began;
+  const progress = (): string => {
+    const left_s = Math.ceil(((performance.now() - began) / 1000) * (seeds / results.length - 1)).toString();
+    return `${results.length.toString()} of ${seeds.toString()}, ${broken().length.toString()} broken, about ${left_s} s left`;
+  };
   const broken = (): readonly SeedResult[] => results.filter((result) => result.broken.length > 0);
   await playSeeds({
     from,
@@ -79,12 +85,11 @@ async function many(): Promise<void> {
     done: (result) => {
       results.push(result);
       if (result.broken.length > 0) tell(result);
-      if (!process.stdout.isTTY && results.length % TOLD_EACH === 0)
-        print(`${results.length.toString()} of ${seeds.toString()}, ${broken().length.toString()} broken`);
-      if (process.stdout.isTTY)
-        process.stdout.write(
-          `\r${results.length.toString()} of ${seeds.toString()}, ${broken().length.toString()} broken `,
-        );
+      if (process.stdout.isTTY) process.stdout.write(`\r${progress()}\u001b[K`);
+      else if (performance.now() - told > TELL_EVERY_MS) {
+        told = performance.now();
+        print(progress());
+      }
     },
   });
   const { booth_days, faults, sent } = recordSimulation(results);

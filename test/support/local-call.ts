@@ -18,7 +18,15 @@ export async function localControl(name: string): Promise<(call: LocalCall) => P
   const act = await operation.runs.load();
   const read = await bodyReader(operation.body);
   const feed = { attach: () => false, close: () => undefined };
-  const common = { way: "socket", sender: "", params: {}, feed, sees_all: () => true } as const;
+  const common = {
+    way: "socket",
+    sender: "",
+    device: "",
+    token: undefined,
+    params: {},
+    feed,
+    sees_all: () => true,
+  } as const;
   return async ({ control, query = {}, body }) => {
     const text = body === undefined ? "" : JSON.stringify(body);
     try {

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { clockFileText, clockFromNow, scaledClock, type SimClock } from "../../simulators/clock.ts";
+import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import type { RunningOpcua } from "../../simulators/plc/opcua/server.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc, type RunningPlc } from "../../simulators/plc/start.ts";
@@ -24,7 +25,12 @@ export interface RealSiteOptions {
   readonly speed: number;
   /** The serial in the agent's configuration; null: none, it is entered later. */
   readonly serial: string | null;
-  readonly scenario?: string;
+  /** By name, or one of the test's own. */
+  readonly scenario?: string | Scenario;
+  /** Epoch ms; default: Monday 2026-03-02 08:00 in Denver. `story`: when its PLC's story began, where that was before. */
+  readonly begins?: { readonly wall: number; readonly story: number };
+  /** What the agent's folder holds before its first start. */
+  readonly fill?: (dataDir: string) => Promise<void>;
   /** Stands between the agent and a port of its PLC or service; gives the port that the agent is told. */
   readonly through?: (port: number, peer: "plc" | "service") => Promise<number>;
   /** Further settings of the first booth. */
@@ -65,15 +71,19 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
   const folder = temporaryFolder(undefined, atEnd);
   const [dataDir, runtimeDir] = [join(folder, "gateway"), join(folder, "run")];
   for (const path of [dataDir, runtimeDir]) mkdirSync(path, { mode: 0o700 });
-  const origin = clockFromNow(options.speed, STORY_START);
+  const { wall, story } = options.begins ?? { wall: STORY_START, story: undefined };
+  await options.fill?.(dataDir);
+  const origin = clockFromNow(options.speed, wall);
   const clock = scaledClock(origin);
   writeFileSync(join(folder, "clock.json"), clockFileText(origin));
   writeFileSync(join(folder, "api-key"), `${PROVISION_KEY}\n`, { mode: 0o600 });
-  const scenario = findScenario(options.scenario ?? "standard-cycle");
-  if (scenario === undefined) throw new Error(`no scenario ${options.scenario ?? ""}`);
+  const { scenario: wanted = "standard-cycle" } = options;
+  const scenario = typeof wanted === "string" ? findScenario(wanted) : wanted;
+  if (scenario === undefined) throw new Error(`no scenario ${JSON.stringify(wanted)}`);
   const identity = { plc_serial: SERIAL };
   const behind = options.opcua === true ? { opcua: { profile: plcnextBooth(), port: 0 } } : {};
-  const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, identity, ...behind });
+  const from = story === undefined ? {} : { start: story };
+  const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, identity, ...from, ...behind });
   atEnd(() => plc.stop());
   const startAt = (port: number, mqttPort: number): Promise<RunningService> =>
     startService({ dataDir: join(folder, "service"), port, mqttPort, clock });
@@ -84,7 +94,7 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
     tz: scenario.tz,
     provisionKey: PROVISION_KEY,
     adminKey: ADMIN_KEY,
-    now: STORY_START,
+    now: wall,
   });
   const configFile = join(folder, "gateway.yaml");
   const way =
@@ -136,8 +146,8 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
  * A box as it comes out of its carton: its file says where things lie, and nothing of a service or a booth. Two minutes of a trial
  * are shorter by `speed`: on a busy machine a connection takes seconds.
  */
-export async function freshBox(speed = 5): Promise<RealSite> {
-  const site = await realSite({ speed, serial: null });
+export async function freshBox(speed = 5, more: Partial<RealSiteOptions> = {}): Promise<RealSite> {
+  const site = await realSite({ speed, serial: null, ...more });
   const { service, booths, ...rest } = parse(readFileSync(site.configFile, "utf8")) as Record<string, unknown>;
   if (service === undefined || booths === undefined) throw new Error("a site has both");
   writeFileSync(site.configFile, stringify(rest));

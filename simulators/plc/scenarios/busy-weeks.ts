@@ -16,7 +16,7 @@ const QUIET_DAY: readonly Beat[] = [
 
 /**
  * Weeks as a shop has them, for pictures of a month. A busy day takes 395 in-use minutes, a week with its Saturday about 1,950: the
- * exhaust filter of 6,000 is changed late on the ninth day, and is over its limit again from the fourth week's end on.
+ * exhaust filter of 6,000 is changed late on the seventh day, and is over its limit again in the last days of the month.
  */
 export const busyWeeks: Scenario = {
   tz: "America/Denver",
@@ -27,7 +27,7 @@ export const busyWeeks: Scenario = {
   repeat: "daily",
   beats: BUSY_DAY,
   on_weekday: { 0: [], 3: QUIET_DAY, 6: SATURDAY },
-  filter_minutes: { exhaust_filter: 4100, pre_filter: 12_600, intake_filter: 21_000 },
+  filter_minutes: { exhaust_filter: 4600, pre_filter: 12_600, intake_filter: 21_000 },
   on_day: {
     5: [{ at: "11:36", steps: [{ mode: "fault", minutes: 22, fault_code: 31 }, { mode: "setback" }] }],
     11: [{ at: "15:36", steps: [{ mode: "estop", minutes: 3 }, { mode: "idle" }] }],
@@ -40,7 +40,7 @@ export const busyWeeks: Scenario = {
     24: [{ at: "13:49", steps: [{ mode: "fault", minutes: 6, fault_code: 7 }, { mode: "idle" }] }],
   },
   routines: [
-    { first_day: 8, every_days: 23, beats: [{ at: "17:50", steps: [{ kind: "press", filter: "exhaust_filter" }] }] },
+    { first_day: 6, every_days: 24, beats: [{ at: "17:50", steps: [{ kind: "press", filter: "exhaust_filter" }] }] },
     { first_day: 19, every_days: 60, beats: [{ at: "17:55", steps: [{ kind: "press", filter: "pre_filter" }] }] },
   ],
 };

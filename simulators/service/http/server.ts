@@ -3,6 +3,7 @@ import { drifted } from "../admin/drift.ts";
 import type { FaultPlan } from "../admin/faults.ts";
 import { type Caller, hashOf } from "../keys.ts";
 import { openApi } from "../resources/openapi.ts";
+import { isOwnersPage, serveOwner } from "../owner/serve.ts";
 import { HttpError } from "./errors.ts";
 import { countGuesses, KEY_GUESSES } from "./guesses.ts";
 import { LIMITS, readJson } from "./limits.ts";
@@ -46,6 +47,7 @@ export function buildHttp({ service, operations, reports, faults, log }: HttpOpt
   acceptJson(app);
   app.addHook("onRequest", async (request, reply) => {
     void reply.header("date", new Date(service.now()).toUTCString());
+    if (isOwnersPage(request)) return undefined;
     const { authorization = "" } = request.headers;
     // Who has been let in before is not kept out by a neighbour that guesses.
     if (!accepted.has(hashOf(authorization))) guesses.check(request.ip, performance.now());
@@ -65,6 +67,7 @@ export function buildHttp({ service, operations, reports, faults, log }: HttpOpt
     if (status >= 500) log?.(`request failed: ${error.stack ?? error.message}`);
     return reply.code(status).send({ error: text });
   });
+  serveOwner(app, service, operations);
   app.get("/api/openapi.json", () => openApi(operations));
   for (const operation of operations) {
     const route = `${operation.method} ${operation.path}`;

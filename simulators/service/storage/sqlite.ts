@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { SCHEMA_STEPS } from "../schema.ts";
-import type { Db, SqlValue } from "./port.ts";
+import type { Db, SqlValue, Transaction } from "./port.ts";
 
 /** A database file, or one in memory; `file` is for who looks at it as such. */
 export interface SqliteDb extends Db {
@@ -37,7 +37,6 @@ function migrate(file: Database.Database): void {
 /** The port over an open file whose schema is up to date. Each statement is prepared once. */
 export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
   const prepared = new Map<string, Database.Statement>();
-  const any = file.transaction((work: () => unknown) => work());
   const statement = (sql: string): Database.Statement => {
     let found = prepared.get(sql);
     if (found === undefined) prepared.set(sql, (found = file.prepare(sql)));
@@ -50,6 +49,8 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     if (found === undefined) raw.set(sql, (found = file.prepare(sql).raw(true)));
     return found;
   };
+  // Made once: making one costs as much as a small chunk.
+  const transaction = file.transaction((work: () => unknown) => work());
   return {
     engine: "sqlite",
     folder,
@@ -63,10 +64,9 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     all: (sql, values) => statement(sql).all(...values),
     each: (sql, values: readonly SqlValue[]) => rawStatement(sql).iterate(...values),
     exec: (sql) => void file.exec(sql),
-    transaction: <T>(kind: Transaction, work: () => T) => {
+    transaction: <T>(kind: Transaction, work: () => T): T =>
       // What the work answers comes through as it is.
-      return (kind === "snapshot" ? any.deferred(work) : any.immediate(work)) as T;
-    },
+      (kind === "snapshot" ? transaction.deferred(work) : transaction.immediate(work)) as T,
     close: () => void file.close(),
   };
 }

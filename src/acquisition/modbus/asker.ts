@@ -5,6 +5,7 @@ import type { Block } from "../rules/plan.ts";
 import { blockRead, LATE_ANSWERS } from "./rtu.ts";
 import type { ModbusLine } from "./wire.ts";
 import type { BlockAnswer, Renewing } from "./session.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** So many requests in a row without a right answer, and the device is away. One that loses a fifth of them does so once an hour. */
 const MOST_SILENT = 6;
@@ -164,7 +165,7 @@ export function asker(asked: AskedDevice): () => AskBlock {
     if (ended === null) return untilGone(connection, (block) => tried(block, tries));
     // A connection that was given up in the last poll is made anew by its owner, who looks who answers there.
     const isKnown = connection.ended() === null && device.silent < MOST_SILENT && LOST.has(ended.kind);
-    throw isKnown ? new LinkError("closed", `made anew after: ${ended.message}`, ended) : ended;
+    throw isKnown ? new LinkError("closed", say("plc.closed.after", { reason: ended.message }), ended) : ended;
   };
 }
 
@@ -192,9 +193,9 @@ function reasonOf({ kind }: LinkError): UnansweredReason {
 
 /** Exceptions that concern the device as a whole or the way to it; null for those that concern what was asked for. */
 function deviceError(code: number): LinkError | null {
-  if (code === 6) return new LinkError("busy", "the device is busy (exception 6)");
-  if (code === 10) return new LinkError("path", "the gateway in between has no path to the device (exception 10)");
-  if (code === 11) return new LinkError("path", "the device behind the gateway doesn't answer (exception 11)");
+  if (code === 6) return new LinkError("busy", say("plc.busy"));
+  if (code === 10) return new LinkError("path", say("plc.no_path"));
+  if (code === 11) return new LinkError("path", say("plc.behind_silent"));
   return null;
 }
 

@@ -37,6 +37,7 @@ import type { PlcAsk } from "../../domain/agent-control.ts";
 import { LATE_ANSWERS } from "./rtu.ts";
 import { polledWords } from "./polled-words.ts";
 import { askOverLine, tappedLine } from "./tool-line.ts";
+import { say } from "../../domain/sentences.ts";
 
 export interface ModbusDriverOptions {
   /** May be shared with other drivers, of which one at a time is at work. */
@@ -154,7 +155,7 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
     requests: () => ({ asked: memory.answering.asked, missed: memory.answering.missed }),
     close: () => {
       forget();
-      connection.end(new LinkError("closed", "closed by the gateway"));
+      connection.end(new LinkError("closed", say("plc.closed.gateway")));
       return Promise.resolve();
     },
   };

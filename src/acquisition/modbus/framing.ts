@@ -1,5 +1,6 @@
 import { LinkError } from "../../domain/link-error.ts";
 import { DEVICE_ID_CODES, DEVICE_ID_FUNCTION, DEVICE_ID_MEI, identificationLength } from "./device-id.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** How requests and answers stand in the bytes of a connection. */
 export interface Framing {
@@ -177,8 +178,8 @@ export function mbapFraming(numbers = { last: 0 }): Framing {
       return frameRequest(request, next);
     },
     take(bytes, count) {
-      if (expected === null) return new LinkError("malformed", `${count} bytes that nobody asked for`);
-      if (size + count > MAX_FRAME_BYTES) return new LinkError("malformed", "more bytes than any answer has");
+      if (expected === null) return new LinkError("malformed", say("plc.odd.unasked", { count }));
+      if (size + count > MAX_FRAME_BYTES) return new LinkError("malformed", say("plc.odd.too_long"));
       bytes.copy(frame, size, 0, count);
       size += count;
       const verdict = judge(frame, size, expected);

@@ -14,6 +14,7 @@ import {
 import type { Block } from "../rules/plan.ts";
 import { isBitTable, type ModbusTable } from "../../domain/profile.ts";
 import type { Milliseconds } from "../../domain/units.ts";
+import { say } from "../../domain/sentences.ts";
 
 /**
  * Modbus RTU framing, pure (Modbus over Serial Line V1.02, 2.5.1). Converters and USB adapters don't keep the silences
@@ -115,12 +116,12 @@ export function rtuFraming(late: LateAnswers): Framing {
       return bytes;
     },
     take(bytes, count) {
-      if (size + count > frame.length) return new LinkError("malformed", "more bytes than any answer has");
+      if (size + count > frame.length) return new LinkError("malformed", say("plc.odd.too_long"));
       bytes.copy(frame, size, 0, count);
       size += count;
       if (dropLate()) return null;
       if (asked === null) {
-        return size === 0 ? null : new LinkError("malformed", `${size} bytes that nobody asked for`);
+        return size === 0 ? null : new LinkError("malformed", say("plc.odd.unasked", { count: size }));
       }
       const verdict = judgeRtu(frame, size, asked);
       if (verdict.kind === "partial") return null;

@@ -8,6 +8,7 @@ import type { Block } from "../rules/plan.ts";
 import type { ConnectTimes } from "../port.ts";
 import { CRC_BYTES } from "./framing.ts";
 import type { ModbusLine, Wire } from "./wire.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** Settles what is under way; of something that is over by then it does nothing. */
 type Done<T> = (answer: T) => void;
@@ -81,7 +82,7 @@ function oneAtATime(destroy: () => void) {
 
 /** The error of something whose time is over. */
 function overdue(what: string, ms: Milliseconds): LinkError {
-  return new LinkError("timeout", `no ${what} within ${ms} ms`);
+  return new LinkError("timeout", say("plc.no_within", { what, ms }));
 }
 
 /** What a device said to one request: data, or a Modbus exception. */
@@ -112,7 +113,7 @@ export function modbusSession(line: FramedWire, { connect_ms, answer_ms }: Conne
     within_ms: Milliseconds,
     send: (answered: (answer: T | LinkError) => void) => void,
   ): Promise<T> => {
-    if (ended() === null && !port.isOpen) return Promise.reject(new LinkError("closed", "the connection is not open"));
+    if (ended() === null && !port.isOpen) return Promise.reject(new LinkError("closed", say("plc.closed.not_open")));
     // What has arrived by the deadline counts, where this process was held up longer than the device took to answer.
     const late = (_: Done<T>, waits: () => boolean): void =>
       void setImmediate(() => (waits() ? end(overdue("answer", within_ms)) : undefined));
@@ -158,7 +159,7 @@ type Session = ReturnType<typeof modbusSession>;
 function answerOf(block: Block, ...[error, result]: Parameters<Callback>): BlockAnswer | LinkError {
   if (typeof error?.modbusCode === "number") return { kind: "exception", code: error.modbusCode };
   // The port lets nothing through that modbus-serial could object to; if it does, the connection is not to be trusted.
-  if (error !== null || result === undefined) return new LinkError("malformed", "refused by modbus-serial", error);
+  if (error !== null || result === undefined) return new LinkError("malformed", say("plc.odd.refused"), error);
   return isBitTable(block.table)
     ? { kind: "bits", bits: result.data as boolean[] }
     : { kind: "words", words: result.data as number[] };
@@ -263,7 +264,7 @@ export function wirePort(line: FramedWire, onDown: (error: LinkError) => void) {
     else if (outcome !== null) (asker ?? library)?.(outcome);
   };
   const send = (request: Buffer, answered: typeof asker): void => {
-    if (wire === null || !open) throw new LinkError("closed", "the connection is not open");
+    if (wire === null || !open) throw new LinkError("closed", say("plc.closed.not_open"));
     if (framing.awaiting) throw new LinkError("config", "a request is already under way");
     const bytes = framing.request(request);
     if (bytes === null)

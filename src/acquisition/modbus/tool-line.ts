@@ -10,6 +10,7 @@ import { CRC_BYTES, type Framing, MBAP_BYTES, mbapFraming } from "./framing.ts";
 import { askedRead, LATE_ANSWERS, NEVER_LATE } from "./rtu.ts";
 import { modbusLine, type ModbusLine, type OpenWire } from "./wire.ts";
 import { modbusSession } from "./session.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** Longer than a read waits for a place between polls and then for its answer: whoever holds the link knows when to give up. */
 const SHARED_LINK_ANSWER_MS: Milliseconds = 9_000;
@@ -25,6 +26,30 @@ export function sharedLinkLine(address: ModbusAddress, ask: (ask: PlcAsk) => Pro
     numbered: true,
     answer_ms: SHARED_LINK_ANSWER_MS,
   };
+}
+
+/** The same line, with so long from the begin of one request to that of the next at least, whichever connection it goes over. */
+export function pacedLine(line: ModbusLine, pace_ms: Milliseconds): ModbusLine {
+  let next = -Infinity;
+  const openWire: OpenWire = (events) => {
+    const wire = line.openWire(events);
+    let waiting: ReturnType<typeof setTimeout> | undefined;
+    return {
+      write: (bytes) => {
+        const wait = next - performance.now();
+        next = Math.max(next, performance.now()) + pace_ms;
+        // The buffer may be used again meanwhile.
+        const copy = Buffer.from(bytes);
+        if (wait <= 0) wire.write(copy);
+        else waiting = setTimeout(() => wire.write(copy), wait);
+      },
+      destroy: (unanswered) => {
+        clearTimeout(waiting);
+        wire.destroy(unanswered);
+      },
+    };
+  };
+  return { ...line, openWire };
 }
 
 /** Modbus TCP frames at this end, one at a time; single requests at the other. */
@@ -143,15 +168,14 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
       return { kind: "words", words: wordsIn(pdu.subarray(2), { table, count }) };
     },
     identify: (unit: number) => identify((pdu) => ask(unit, pdu)),
-    close: () => session.end(new LinkError("closed", "closed by the gateway")),
+    close: () => session.end(new LinkError("closed", say("plc.closed.gateway"))),
   };
 }
 
 /** One read over a line that others hold: over their connection, where it stands. Rejects with a LinkError. */
 export async function askOverLine(line: ModbusLine, { unit, pdu }: PlcAsk, within_ms: Milliseconds) {
   // What an earlier request to the unit may still bring would be taken for this one's answer; waiting would keep polls back.
-  if (performance.now() < line.late.until(unit))
-    throw new LinkError("busy", `unit ${unit} hasn't answered just now; try again in a moment`);
+  if (performance.now() < line.late.until(unit)) throw new LinkError("busy", say("plc.busy_unit", { unit }));
   const exchange = modbusExchange(line, { connect_ms: within_ms, answer_ms: Math.min(within_ms, line.answer_ms) });
   try {
     await exchange.open();

@@ -5,6 +5,7 @@ import { LinkError, type LinkErrorKind } from "../../domain/link-error.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { type Framing, mbapFraming } from "./framing.ts";
 import { lateAnswers, NEVER_LATE, type LateAnswers, rtuFraming } from "./rtu.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** A byte pipe to a device. */
 export interface Wire {
@@ -68,8 +69,8 @@ export function tcpWire(host: string, port: number): OpenWire {
     socket.on("connect", () => {
       if (!over) events.connected();
     });
-    socket.on("end", () => down(new LinkError("closed", "the device closed the connection")));
-    socket.on("close", () => down(new LinkError("closed", "the connection is closed")));
+    socket.on("end", () => down(new LinkError("closed", say("plc.closed.device"))));
+    socket.on("close", () => down(new LinkError("closed", say("plc.closed.closed"))));
     socket.on("error", (cause: NodeJS.ErrnoException) => {
       const kind = KINDS[cause.code ?? ""] ?? "reset";
       down(new LinkError(kind, `${host}:${port}: ${cause.code ?? cause.message}`, cause));
@@ -263,8 +264,7 @@ function sharedWire(openWire: OpenWire): OpenWire {
       destroy: (unanswered) => {
         if (!users.delete(user)) return;
         if (active === user) active = null;
-        if (unanswered || users.size === 0)
-          end(new LinkError("closed", "the connection that booths share was made anew"));
+        if (unanswered || users.size === 0) end(new LinkError("closed", say("plc.closed.shared")));
       },
     };
   };

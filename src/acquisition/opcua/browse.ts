@@ -1,20 +1,26 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { OpcuaAddress } from "../../config/port.ts";
 import { abortedBy, LinkError } from "../../domain/link-error.ts";
 import type { OpcuaType } from "../../domain/profile.ts";
 import { onAbort } from "../../domain/signal.ts";
-import type { EpochMs } from "../../domain/units.ts";
-import type { BrowsedVariable } from "../port.ts";
+import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import type { PlcPasswords, BrowsedVariable } from "../port.ts";
 import { type Channel, secureChannel } from "./channel.ts";
 import { connectSession } from "./connect.ts";
 import { namespacesIn } from "./cyclic.ts";
 import { type Opcua, opcuaLibrary } from "./library.ts";
 import type { OpcuaPki } from "./pki.ts";
 import { type Session, withPasswords } from "./session.ts";
+import { say } from "../../domain/sentences.ts";
 
 export interface Browsing {
   readonly address: OpcuaAddress;
   readonly pki: OpcuaPki;
   readonly wall: () => EpochMs;
+  /** Of a user whose password no file holds. */
+  readonly passwords: PlcPasswords;
+  /** Between two requests at least. */
+  readonly pace_ms: Milliseconds;
   readonly signal: AbortSignal;
   /** After each request: how many variables were found so far. */
   readonly progress: (found: number) => void;
@@ -64,7 +70,7 @@ export async function browseServer(browsing: Browsing): Promise<readonly Browsed
   const end = (error: LinkError): void => channel?.end(error);
   const forget = onAbort(signal, () => end(abortedBy(signal)));
   try {
-    const session = await withPasswords(address, undefined, (password) =>
+    const session = await withPasswords(address, browsing.passwords, (password) =>
       connectSession({
         ...{ opcua, address, pki, password },
         now: wall(),
@@ -73,18 +79,22 @@ export async function browseServer(browsing: Browsing): Promise<readonly Browsed
       }),
     );
     signal.throwIfAborted();
-    const found = await walk({ opcua, session }, browsing);
+    const ask: Session["ask"] = async (request, shape) => {
+      if (browsing.pace_ms > 0) await delay(browsing.pace_ms, undefined, { signal });
+      return session.ask(request, shape);
+    };
+    const found = await walk({ opcua, session: { ask } }, browsing);
     await session.close();
     return found;
   } finally {
     forget();
-    end(new LinkError("closed", "closed by the gateway"));
+    end(new LinkError("closed", say("plc.closed.gateway")));
   }
 }
 
 interface Open {
   readonly opcua: Opcua;
-  readonly session: Session;
+  readonly session: Pick<Session, "ask">;
 }
 
 interface Node {

@@ -3,6 +3,7 @@ import type { OpcuaPolicy } from "../../config/port.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { KeyProvider, Opcua, Request, Response, SecureChannel, Transport } from "./library.ts";
 import { uacpTransport } from "./transport.ts";
+import { say } from "../../domain/sentences.ts";
 
 export interface ChannelOptions {
   readonly endpoint: string;
@@ -97,7 +98,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
     }
     const answer = Promise.withResolvers<Response | null>();
     const late = (): void => {
-      const text = `no ${what} within ${ms} ms`;
+      const text = say("plc.no_within", { what, ms });
       if (!survives || ++forgotten > MOST_FORGOTTEN) end(new LinkError("timeout", text));
       else take(slot)?.reject(new Overdue(text));
     };
@@ -193,8 +194,7 @@ function statusError(name: string): LinkError {
   if (BUSY.has(name)) return new LinkError("busy", `the server has no room for another session (${name})`);
   if (LOGIN.has(name)) return new LinkError("config", `${LOGIN_REFUSED} (${name}): check user and password`);
   if (TRUST.test(name)) {
-    const advice = "trust the gateway's certificate in the server";
-    return new LinkError("config", `the server refuses the gateway's certificate (${name}): ${advice}`);
+    return new LinkError("config", say("plc.opcua.refuses_us", { name }));
   }
   if (OVER.has(name)) return new LinkError("closed", `the server has ended the session (${name})`);
   return new LinkError("malformed", `the server refuses the request (${name})`);

@@ -7,6 +7,7 @@ import type { Sample } from "../../domain/taken.ts";
 import { byGroup } from "../rules/schedule.ts";
 import type { GroupSamples } from "../port.ts";
 import { type RawValue, sampleOf } from "./value.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** Reads the tags of poll groups in one session. */
 export type GroupReader = (groups: readonly string[]) => Promise<GroupSamples>;
@@ -87,9 +88,9 @@ export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => 
       values.push(value);
       if (value !== null) continue;
       slow.set(node.toString(), performance.now() + RETRY_MS);
-      if (slow.size > MOST_SLOW) throw new LinkError("timeout", "the server takes too long over several variables");
+      if (slow.size > MOST_SLOW) throw new LinkError("timeout", say("plc.opcua.slow"));
     }
-    if (values.every((value) => value === null)) throw new LinkError("timeout", "the server answers no read in time");
+    if (values.every((value) => value === null)) throw new LinkError("timeout", say("plc.opcua.no_read"));
     return values;
   };
   return async (nodes) => {
@@ -156,7 +157,7 @@ export async function readAll({ opcua, session, resolved }: Readable, nodes: rea
 export function checkNamespaces(known: readonly string[], came: unknown): void {
   const now = namespacesIn(came);
   if (now?.length === known.length && now.every((uri, index) => uri === known[index])) return;
-  throw new LinkError("closed", "the server's namespaces have changed: its variables are looked up anew");
+  throw new LinkError("closed", say("plc.opcua.namespaces"));
 }
 
 /** The library's value as plain data. */
@@ -272,7 +273,7 @@ function nothingFound(tags: readonly OpcuaTag[], namespaces: readonly string[]):
   const missing = [...wanted].filter((uri) => !namespaces.includes(uri));
   const has = namespaces.slice(1, 10).join(", ");
   return missing.length === 0
-    ? new LinkError("config", "the server has none of the profile's variables: is the PLC's program loaded?")
+    ? new LinkError("config", say("plc.opcua.nothing"))
     : new LinkError(
         "config",
         `the server has no namespace ${missing.join(", ")}; it has ${has}: is the program loaded?`,

@@ -14,6 +14,7 @@ import { opcuaLibrary } from "./library.ts";
 import type { OpcuaPki } from "./pki.ts";
 import { type Session, withPasswords } from "./session.ts";
 import { subscribe } from "./subscribe.ts";
+import { say } from "../../domain/sentences.ts";
 
 export interface OpcuaDriverOptions {
   readonly address: OpcuaAddress;
@@ -92,7 +93,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
   };
   /** Every failure ends the connection, as an abort does, and the first reason is the one that counts. */
   const failed = (error: unknown): never => {
-    end(error instanceof LinkError ? error : new LinkError("malformed", "an answer that can't be understood", error));
+    end(error instanceof LinkError ? error : new LinkError("malformed", say("plc.odd.answer"), error));
     throw ended ?? error;
   };
 
@@ -107,7 +108,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
       reading = true;
       try {
         goOn();
-        if (reader === null) throw new LinkError("closed", "the connection is not open");
+        if (reader === null) throw new LinkError("closed", say("plc.closed.not_open"));
         return await reader(groups);
       } catch (error) {
         return failed(error);
@@ -119,7 +120,7 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
       forget();
       // In the middle of something there is nobody to say farewell to: the connection is cut.
       if (ended === null && session !== null && !reading) await farewell(session, farewell_ms);
-      end(new LinkError("closed", "closed by the gateway"));
+      end(new LinkError("closed", say("plc.closed.gateway")));
     },
   };
 }

@@ -8,6 +8,7 @@ import { type Answer, type Asking, type Channel, isLoginRefused } from "./channe
 import { parseCertificate, readCertificateFile, readKeyOf, readSecret } from "./certificate.ts";
 import type { Opcua, Request } from "./library.ts";
 import type { OwnIdentity } from "./pki.ts";
+import { say } from "../../domain/sentences.ts";
 
 export interface SessionOptions {
   readonly address: OpcuaAddress;
@@ -144,8 +145,7 @@ async function loginOf(opcua: Opcua, context: LoginContext): Promise<Login> {
   if (user !== undefined) return byName(opcua, user, context);
   if (user_certificate_file !== undefined) return byCertificate(opcua, user_certificate_file, context);
   const policy = policyOf(opcua, context, opcua.UserTokenType.Anonymous);
-  if (policy === null)
-    throw new LinkError("config", "the server wants a login: set opcua.user and opcua.password_file");
+  if (policy === null) throw new LinkError("config", say("plc.opcua.wants_login"));
   return { userIdentityToken: new opcua.AnonymousIdentityToken({ policyId: policy.id }) };
 }
 
@@ -161,8 +161,7 @@ export async function withPasswords<T>(
   if (user === undefined || password_file !== undefined) return connect(null);
   const [first, ...others] = known?.() ?? [];
   if (first === undefined) {
-    const advice = "enter the booth's serial number, or set opcua.password_file";
-    throw new LinkError("config", `the service's record holds no password of this PLC yet: ${advice}`);
+    throw new LinkError("config", say("plc.opcua.no_password"));
   }
   let trying = connect(first);
   for (const password of others) {
@@ -180,7 +179,7 @@ function byName(opcua: Opcua, userName: string, context: LoginContext): Login {
     throw new LinkError("config", "with security_policy None no password may be sent");
   }
   const policy = policyOf(opcua, context, opcua.UserTokenType.UserName);
-  if (policy === null) throw new LinkError("config", "the server offers no login by user and password");
+  if (policy === null) throw new LinkError("config", say("plc.opcua.no_password_login"));
   const password = Buffer.from(context.password ?? readSecret(context.address.password_file ?? ""), "utf8");
   const factory = opcua.getCryptoFactory(policy.security);
   // Without a policy of its own the token is protected by the channel, which is encrypted.
@@ -201,7 +200,7 @@ function byName(opcua: Opcua, userName: string, context: LoginContext): Login {
 
 async function byCertificate(opcua: Opcua, file: string, context: LoginContext): Promise<Login> {
   const policy = policyOf(opcua, context, opcua.UserTokenType.Certificate);
-  if (policy === null) throw new LinkError("config", "the server offers no login by certificate");
+  if (policy === null) throw new LinkError("config", say("plc.opcua.no_certificate_login"));
   const certificate = readCertificateFile(file);
   const keyPem = readKeyOf(certificate, { file, key_file: context.address.user_key_file ?? "" });
   const key = { hidden: keyPem };

@@ -3,6 +3,7 @@ import { type Parameters, type TagParameters, unitsPerHour, maxRateOf } from "..
 import type { Sample } from "../../domain/taken.ts";
 import { type ModbusTag, pointWidth } from "../../domain/profile.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
+import { say } from "../../domain/sentences.ts";
 
 interface Logged {
   value: TagValue;
@@ -107,14 +108,14 @@ export const NOTHING_ODD: OddState = new Map();
 
 /** What only acquisition sees, by the reason of the bad sample: the check that it is evidence for, and why. */
 const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>> = {
-  sentinel: ["sentinel", "the device shows the raw value that means: no value"],
-  nan: ["sentinel", "the device shows a float that is no number"],
-  inf: ["sentinel", "the device shows an infinite float"],
-  not_bcd: ["sentinel", "the register holds digits that are none"],
-  below_min: ["between", "the value lies below what the tag can be"],
-  above_max: ["between", "the value lies above what the tag can be"],
-  all_zero: ["all_zero", "every register of the block turned 0 at once: held for two polls"],
-  torn: ["torn", "the counter fell or ran, and a second read at once didn't agree with the first"],
+  sentinel: ["sentinel", say("incident.sentinel")],
+  nan: ["sentinel", say("incident.nan")],
+  inf: ["sentinel", say("incident.inf")],
+  not_bcd: ["sentinel", say("incident.not_bcd")],
+  below_min: ["between", say("incident.below_min")],
+  above_max: ["between", say("incident.above_max")],
+  all_zero: ["all_zero", say("incident.all_zero")],
+  torn: ["torn", say("incident.torn")],
 };
 
 /** An incident is resolved when nothing was heard of it for 10 min; while it lasts it is told of twice in that time. */

@@ -6,6 +6,7 @@ import { normaliseSerial } from "../../domain/booth.ts";
 import type { ProvisioningRow } from "../../domain/provisioning.ts";
 import type { Profile } from "../../domain/profile.ts";
 import type { EventRecord } from "../../domain/record.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** By poll group: the tags that the device refused in its last poll, and how. */
 type Refusals = ReadonlyMap<string, ReadonlyMap<TagName, string>>;
@@ -38,12 +39,17 @@ export function withPoll(before: Refusals, group: string, samples: readonly Samp
 export function refusalTrouble(refusals: Refusals): Trouble | null {
   const tags = [...refusals.values()].flatMap((group) => [...group.keys()]);
   if (tags.length === 0) return null;
-  const named = tags.slice(0, MOST_NAMED).join(", ");
-  const more = tags.length > MOST_NAMED ? ` and ${tags.length - MOST_NAMED} more` : "";
   return {
-    reason: `the device refuses ${tags.length === 1 ? "the tag" : `${tags.length} tags:`} ${named}${more}`,
-    advice: 'compare their addresses in the profile with the PLC\'s manual; "booth-gateway detect TAG" helps',
+    reason: refusalText(tags),
+    advice: say("plc.check.tags"),
   };
+}
+
+function refusalText(tags: readonly TagName[]): string {
+  const [count, more] = [tags.length, tags.length - MOST_NAMED];
+  const named = tags.slice(0, MOST_NAMED).join(", ");
+  if (count === 1) return say("plc.refuses_one", { tag: named });
+  return more > 0 ? say("plc.refuses_more", { count, tags: named, more }) : say("plc.refuses", { count, tags: named });
 }
 
 /** Whether a device loses so many requests that people should know, though its values come. */
@@ -81,9 +87,8 @@ export function withRequests(before: Losses, counts: RequestCounts, mono: Millis
 
 function lossTrouble(missed: number, asked: number): Trouble {
   return {
-    reason: `${missed} of the last ${asked} requests brought no right answer; most are made up for by asking again`,
-    advice:
-      "check cable, shield, plugs, and the switch or converter in between; another master may ask the PLC too often",
+    reason: say("plc.losses", { missed, asked }),
+    advice: say("plc.check.losses"),
   };
 }
 
@@ -151,9 +156,8 @@ export function identityIn(
 
 function foreignTrouble(shown: Serial, expected: Serial): Trouble {
   return {
-    reason: `the PLC shows serial number ${shown}, this booth is ${expected}: what it says is not counted for this booth`,
-    advice:
-      "check that cable and address lead to this booth's own PLC; if they do, confirm the booth again (booth-gateway provision), or correct the number in the PLC",
+    reason: say("plc.foreign", { shown, expected }),
+    advice: say("plc.check.serial"),
   };
 }
 

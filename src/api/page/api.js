@@ -1,4 +1,4 @@
-import { t } from "./texts.js";
+import { isTranslated, spoken, t } from "./texts.js";
 
 const TOKEN = "session";
 /** An answer that doesn't come in this time won't. */
@@ -16,23 +16,37 @@ export class ApiError extends Error {
   }
 }
 
+/** Of this tab, or kept on the device where the box keeps it too. */
+const token = () => sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN);
+
 export function hasSession() {
-  return sessionStorage.getItem(TOKEN) !== null;
+  return token() !== null;
 }
 
 export function signOut() {
   sessionStorage.removeItem(TOKEN);
+  localStorage.removeItem(TOKEN);
 }
 
 /** @returns {Record<string, string>} */
 function headers() {
-  const token = sessionStorage.getItem(TOKEN);
-  return token === null ? {} : { Authorization: token };
+  const own = token();
+  return own === null ? {} : { Authorization: own };
+}
+
+/** Where the agent's words are to be said otherwise, with their codes. @param {string} path */
+function asked(path) {
+  return isTranslated ? `${path}${path.includes("?") ? "&" : "?"}said=true` : path;
+}
+
+/** @param {Response} answer @returns {Promise<any>} */
+async function read(answer) {
+  return JSON.parse(await answer.text(), spoken);
 }
 
 /** @param {string} path @param {RequestInit} [options] */
 async function exchange(path, options = {}) {
-  const answer = await fetch(path, {
+  const answer = await fetch(asked(path), {
     ...options,
     headers: { ...headers(), ...options.headers },
     signal: options.signal ?? AbortSignal.timeout(PATIENCE_MS),
@@ -40,14 +54,14 @@ async function exchange(path, options = {}) {
     throw new ApiError(t("error.away"), 0);
   });
   if (answer.ok) return answer;
-  const { error = answer.statusText } = await answer.json().catch(() => ({}));
+  const { error = answer.statusText } = await read(answer).catch(() => ({}));
   if (answer.status === 401) signOut();
   throw new ApiError(error, answer.status);
 }
 
 /** @param {string} path @returns {Promise<any>} */
 export async function get(path) {
-  return (await exchange(path)).json();
+  return read(await exchange(path));
 }
 
 /** @param {string} path @param {unknown} body @param {string} [method] @returns {Promise<any>} */
@@ -57,7 +71,7 @@ export async function send(path, body, method = "POST") {
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   });
-  return answer.json();
+  return read(answer);
 }
 
 /**
@@ -72,8 +86,11 @@ export async function converse(path, { body, signal }, event) {
 
 /** @param {string} pin */
 export async function enterPin(pin) {
-  const { session_token } = await send("/api/authenticate", { api_key: pin });
-  sessionStorage.setItem(TOKEN, session_token);
+  const headers = { "Content-Type": "application/json" };
+  const body = JSON.stringify({ api_key: pin });
+  const answer = await exchange("/api/authenticate", { method: "POST", headers, body });
+  const { session_token } = await read(answer);
+  (answer.headers.get("Session-Kept") === "true" ? localStorage : sessionStorage).setItem(TOKEN, session_token);
 }
 
 /** Saves what a path answers as a file; a link alone couldn't carry the session. @param {string} path @param {string} name */
@@ -134,7 +151,7 @@ async function readEvents(body, event, patience_ms) {
     for (const part of parts) {
       const name = /^event: (.*)$/m.exec(part)?.[1];
       const data = /^data: (.*)$/m.exec(part)?.[1];
-      if (name !== undefined && data !== undefined) event(name, JSON.parse(data));
+      if (name !== undefined && data !== undefined) event(name, JSON.parse(data, spoken));
     }
   }
 }

@@ -1,14 +1,15 @@
 import { send } from "./api.js";
 import { card, el, field, figure, redraw, sentence, troubleNote } from "./dom.js";
 import { lasting, secondsText } from "./format.js";
+import { forgetScanned, scannedSerial } from "./scanned.js";
 import { withSession } from "./session.js";
 import { stepList } from "./steps.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./main.js").Context} Context */
 
-/** What a nameplate's code may hold; anything else on it is another code. */
-const SERIAL = /^[A-Z0-9]+(-[A-Z0-9]+)*$/;
+/** Who confirmed, where they said no name: the PIN let them. */
+const SOMEBODY = "somebody with the PIN";
 const STARTING = ["unprovisioned", "not_found", "released", "decommissioned", "denied"];
 
 /** @param {Context} context */
@@ -119,7 +120,12 @@ function stateNote({ serial, provisioning }) {
 
 /** @param {any} booth @param {(act: () => Promise<unknown>) => Promise<void>} run */
 function serialForm({ booth, serial }, run) {
-  const hint = el("p", { className: "soft small", id: "serial-hint" }, t("setup.serialHint"));
+  const scanned = scannedSerial();
+  const hint = el(
+    "p",
+    { className: "soft small", id: "serial-hint" },
+    t(scanned === null ? "setup.serialHint" : "setup.scannedNow"),
+  );
   const form = el(
     "form",
     {
@@ -128,6 +134,7 @@ function serialForm({ booth, serial }, run) {
         const serial_number = String(new FormData(/** @type {HTMLFormElement} */ (form)).get("serial"))
           .trim()
           .toUpperCase();
+        forgetScanned();
         void run(() => send("/api/booths_provisioning", { booth, serial_number }));
       },
       oninput: (/** @type {Event} */ event) => {
@@ -143,47 +150,17 @@ function serialForm({ booth, serial }, run) {
       autocapitalize: "characters",
       spellcheck: false,
       "aria-describedby": "serial-hint",
-      value: serial ?? "",
+      value: scanned ?? serial ?? "",
     }),
     hint,
     el(
       "div",
       { className: "buttons" },
       el("button", { className: "main", type: "submit" }, t("setup.check")),
-      scanButton((found) => {
-        const input = form.querySelector("input");
-        if (input !== null && found !== null) input.value = found;
-        hint.textContent = found === null ? t("setup.noCode") : t("setup.scanned");
-      }),
+      el("button", { type: "button", onclick: () => location.assign("/scan") }, t("setup.scanIt")),
     ),
   );
   return form;
-}
-
-/** Reads a nameplate's code off a photograph, where the browser can: the page itself never opens a camera. @param {(serial: string | null) => void} told */
-export function scanButton(told) {
-  const Detector = /** @type {any} */ (globalThis).BarcodeDetector;
-  if (Detector === undefined) return null;
-  const file = /** @type {HTMLInputElement} */ (
-    el("input", {
-      type: "file",
-      accept: "image/*",
-      capture: "environment",
-      hidden: true,
-      "aria-label": t("setup.scan"),
-    })
-  );
-  file.addEventListener("change", async () => {
-    const [photo] = file.files ?? [];
-    if (photo === undefined) return;
-    const codes = await createImageBitmap(photo)
-      .then((image) => new Detector().detect(image))
-      .catch(() => []);
-    const texts = codes.map((/** @type {any} */ { rawValue }) => String(rawValue).trim().toUpperCase());
-    told(texts.find((/** @type {string} */ text) => SERIAL.test(text)) ?? null);
-    file.value = "";
-  });
-  return el("span", {}, file, el("button", { type: "button", onclick: () => file.click() }, t("setup.scan")));
 }
 
 /** Whether this is the booth that stands there; where another gateway has it, that this one replaces it. @param {any} booth @param {{ run: (act: () => Promise<unknown>) => Promise<void>, another: () => void }} acts */
@@ -191,7 +168,7 @@ function confirmCard(booth, { run, another }) {
   const isConflict = booth.provisioning.state === "conflict";
   /** @param {FormData} data */
   const confirm = (data) => {
-    const [by, replace] = [String(data.get("by")), data.get("replace") !== null];
+    const [by, replace] = [String(data.get("by")).trim() || SOMEBODY, data.get("replace") !== null];
     const service_booth = data.get("service_booth") ?? undefined;
     return send("/confirm", { booth: booth.booth, by, note: "compared on the page", replace, service_booth });
   };
@@ -207,7 +184,7 @@ function confirmCard(booth, { run, another }) {
     el("h3", {}, t("setup.card")),
     bothSides(booth),
     ...choiceOf(booth.provisioning.choices),
-    field(t("setup.by"), { name: "by", required: true, maxLength: 100, autocomplete: "name" }),
+    field(t("setup.byFree"), { name: "by", maxLength: 100, autocomplete: "name" }),
     isConflict &&
       el(
         "label",

@@ -1,6 +1,6 @@
 import { download, saveBlob } from "./api.js";
 import { card, chip, el, figure, table } from "./dom.js";
-import { minutesText, modeOf, number, wireText } from "./format.js";
+import { measured, minutesText, modeOf, number, wireText } from "./format.js";
 import { withSession } from "./session.js";
 import { t } from "./texts.js";
 
@@ -26,6 +26,7 @@ export function figureCards({ durations, starts, use, start, end }, context) {
     ),
     String(counts.get(mode) ?? 0),
   ]);
+  const gas = measured(use.gas_usage, "therm", 1);
   const heads = [t("days.mode"), t("days.time"), t("days.starts")];
   const name = `${booth}-${new Date(start).toISOString().slice(0, 10)}`;
   return [
@@ -46,7 +47,7 @@ export function figureCards({ durations, starts, use, start, end }, context) {
         figure(t("days.working"), minutesText(use.working_minutes)),
         figure(t("days.utilization"), use.utilization_pct === null ? "–" : `${number(use.utilization_pct, 1)} %`),
         figure(t("days.overtime"), minutesText(use.overtime_minutes)),
-        figure(t("days.gas"), number(use.gas_usage, 1), " ", el("small", {}, "therm")),
+        figure(t("days.gas"), gas.number, " ", el("small", {}, gas.unit)),
         figure(t("days.power"), number(use.kwh_usage, 1), " ", el("small", {}, "kWh")),
       ),
       el(

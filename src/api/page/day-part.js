@@ -1,11 +1,20 @@
-import { el } from "./dom.js";
-import { clockText } from "./format.js";
+import { card, el } from "./dom.js";
 import { t } from "./texts.js";
 
 /** A tap on a phone is no surgical instrument: parts begin and end on five minutes. */
 const STEP_MS = 300_000;
 
 /** @typedef {{ start: number, end: number }} Part */
+
+/** As a field for a time takes it, whatever clock the device shows. @param {number} at @param {string} tz */
+function typedTime(at, tz) {
+  return new Intl.DateTimeFormat("en-GB", {
+    timeZone: tz,
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  }).format(at);
+}
 
 /**
  * A part of a day, chosen by two taps on its strip or by two times.
@@ -22,8 +31,8 @@ export function partChooser({ day, onChange }) {
   const choose = (chosen) => {
     part = chosen;
     first = null;
-    from.value = chosen === null ? "" : clockText(chosen.start, day().tz);
-    to.value = chosen === null ? "" : clockText(chosen.end, day().tz);
+    from.value = chosen === null ? "" : typedTime(chosen.start, day().tz);
+    to.value = chosen === null ? "" : typedTime(chosen.end, day().tz);
     onChange();
   };
   const typed = () => {
@@ -37,17 +46,17 @@ export function partChooser({ day, onChange }) {
   to.addEventListener("change", typed);
   const whole = el("button", { type: "button", onclick: () => choose(null) }, t("days.whole"));
   return {
-    node: el(
-      "div",
-      { className: "no-print" },
+    node: card(
+      t("days.part"),
+      { class: "part no-print" },
       el("p", { className: "soft small" }, t("days.tap")),
       el(
         "div",
         { className: "fields" },
         el("div", {}, el("label", { for: "from" }, t("days.from")), from),
         el("div", {}, el("label", { for: "to" }, t("days.to")), to),
+        whole,
       ),
-      el("div", { className: "buttons" }, whole),
     ),
     choose,
     part: () => part,

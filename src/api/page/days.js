@@ -1,64 +1,60 @@
 import { get } from "./api.js";
+import { csvTime } from "./chart.js";
 import { figureCards } from "./day-figures.js";
 import { partChooser } from "./day-part.js";
+import { dayTrends } from "./day-trends.js";
 import { el, redraw } from "./dom.js";
-import { dayStart, dayText, timeOf } from "./format.js";
-import { strip } from "./strip.js";
+import { dayStart, dayText } from "./format.js";
+import { periodCards } from "./period-bars.js";
+import { endsOf, stagesFooter, stagesOf } from "./stages.js";
+import { hourAxis, legend, strip } from "./strip.js";
 import { t } from "./texts.js";
 
 const DAYS_OF_WEEK = 7;
+const WEEKS_OF_QUARTER = 13;
+const HALF_DAY_MS = 12 * 3_600_000;
 const AGAIN_MS = 15_000;
 /** As many as an answer holds at once. */
 const PAGE = 1_000;
 
 /** @typedef {import("./main.js").Context} Context */
-/** @typedef {{ stages: import("./strip.js").Stage[], durations: any, starts: any, use: any, start: number, end: number }} Figures */
+/** @typedef {"day" | "week" | "quarter"} SpanName */
+/** @typedef {{ span: SpanName, back: number }} Choice */
+/**
+ * `stages` and `cycles` of a day, `stages` and `periods` (days) of a week, `periods` (weeks) of a quarter.
+ * @typedef {{ stages: import("./strip.js").Stage[], cycles: number[], periods: any[], durations: any, starts: any, use: any, start: number, end: number }} Figures
+ */
 
-/** A day or a week: its modes as strips, and what they come to. @param {Context} context */
+/** A day, a week or a quarter: its modes as strips or bars, and what they come to. @param {Context} context */
 export function daysView(context) {
-  const choice = { span: 1, back: 0 };
-  const title = el("h2", { id: "span" });
-  const strips = el("div", {});
-  const figures = el("div", { className: "grid two wide" });
-  /** @param {object} change */
+  /** @type {Choice} */
+  const choice = { span: "day", back: 0 };
+  /** @param {Partial<Choice>} change */
   const choose = (change) => {
     Object.assign(choice, change);
+    shown = null;
     part.choose(null);
   };
-  const buttons = spanButtons((change) => choose(change(choice)));
   const spanOf = () => {
     const { time, tz } = context.booth();
-    const start = dayStart(time, tz, 1 - choice.span - choice.back * choice.span);
-    return { start, end: dayStart(start + 12 * 3_600_000, tz, choice.span), tz, now: time };
+    return { ...windowOf(choice, time, tz), tz, now: time };
   };
   const part = partChooser({ day: spanOf, onChange: () => void refresh() });
-  const top = el(
-    "section",
-    { className: "card wide", "aria-labelledby": "span" },
-    title,
-    buttons.node,
-    strips,
-    part.node,
-  );
+  const span = spanCard(context, { choice, choose, part, spanOf });
+  const figures = el("div", { className: "grid two wide" });
+  const charts = el("div", { className: "grid two wide" });
   let asked = 0;
   let turn = 0;
   /** @type {Figures | null} */
   let shown = null;
   const draw = () => {
-    const { start, end, tz, now } = spanOf();
-    const name = choice.span === 1 ? dayText(start, tz) : `${dayText(start, tz)} – ${dayText(end - 1, tz)}`;
-    redraw(title, name, () => [name]);
-    buttons.update(choice);
-    part.node.hidden = choice.span !== 1;
+    span.update(shown);
+    part.node.hidden = choice.span !== "day";
     if (shown === null) return;
-    const { stages } = shown;
-    const chosen = part.marked();
-    /** @param {number} day */
-    const onDay = (day) => choose({ span: 1, back: Math.round((dayStart(now, tz) - day) / 86_400_000) });
-    redraw(strips, [stages, chosen, start, end, Math.floor(now / 60_000)], () =>
-      choice.span === 1
-        ? dayStrip(stages, { start, end, now, tz, chosen, onTap: part.tap })
-        : weekStrips(stages, { start, now, tz, onDay }),
+    const { tz, booth } = context.booth();
+    const { periods } = shown;
+    redraw(charts, [choice, periods], () =>
+      choice.span === "day" ? [] : periodCards(periods, { unit: choice.span === "week" ? "day" : "week", tz, booth }),
     );
     redraw(figures, [shown, tz], () => figureCards(/** @type {Figures} */ (shown), context));
   };
@@ -66,9 +62,9 @@ export function daysView(context) {
     asked = performance.now();
     turn += 1;
     const mine = turn;
-    const span = spanOf();
+    const window = spanOf();
     draw();
-    const found = await load(context.booth().booth, span, part.part() ?? span).catch(() => null);
+    const found = await load(context.booth().booth, { ...window, ...choice }, part.part() ?? window).catch(() => null);
     // Only the newest choice counts, whichever answer comes last.
     if (mine !== turn || found === null) return;
     shown = found;
@@ -78,17 +74,73 @@ export function daysView(context) {
     if (performance.now() - asked > AGAIN_MS || asked === 0) void refresh();
     else draw();
   };
-  return { node: el("div", { className: "grid" }, top, figures), update, close: () => void (turn += 1) };
+  const close = () => {
+    turn += 1;
+    span.close();
+  };
+  return { node: el("div", { className: "grid" }, span.node, part.node, charts, figures), update, close };
 }
 
-/** @param {(change: (choice: { span: number, back: number }) => object) => void} act */
+/**
+ * The span's name, the way to others, and its strips; under a day's strip what was measured.
+ * @param {Context} context @param {{ choice: Choice, choose: (change: Partial<Choice>) => void, part: ReturnType<typeof partChooser>,
+ *   spanOf: () => { start: number, end: number, tz: string, now: number } }} by
+ */
+function spanCard(context, { choice, choose, part, spanOf }) {
+  const title = el("h2", { id: "span" });
+  const strips = el("div", {});
+  const line = el("i", { className: "cursor", hidden: true });
+  const buttons = spanButtons((change) => choose(change(choice)));
+  const trends = dayTrends(context, (at) => {
+    const { start, end } = spanOf();
+    line.hidden = at === null;
+    if (at !== null) line.style.setProperty("left", `${(((at - start) / (end - start)) * 100).toFixed(3)}%`);
+  });
+  const parts = [title, buttons.node, strips, trends.node];
+  const node = el("section", { className: "card wide", "aria-labelledby": "span" }, ...parts);
+  /** @param {Figures | null} shown */
+  const update = (shown) => {
+    const { start, end, tz, now } = spanOf();
+    const name = choice.span === "day" ? dayText(start, tz) : `${dayText(start, tz)} – ${dayText(end - 1, tz)}`;
+    redraw(title, name, () => [name]);
+    buttons.update(choice);
+    trends.node.hidden = choice.span !== "day";
+    if (shown === null) return;
+    const { stages, cycles } = shown;
+    const chosen = part.marked();
+    /** @param {number} day */
+    const onDay = (day) => choose({ span: "day", back: Math.round((dayStart(now, tz) - day) / 86_400_000) });
+    redraw(strips, [choice, stages, cycles, chosen, start, end, Math.floor(now / 60_000)], () => {
+      if (choice.span === "quarter") return [];
+      if (choice.span === "week") return weekStrips(stages, { start, end, now, tz, onDay });
+      const day = { start, end, now, tz, cycles, chosen, booth: context.booth().booth, line };
+      return dayStrip(stages, day, { onTap: part.tap, onPoint: trends.point });
+    });
+    if (choice.span === "day") trends.update({ start, end, now, tz, stages });
+  };
+  return { node, update, close: trends.close };
+}
+
+/** Days and the week end today; a quarter is of whole weeks from Monday on, with the present one. @param {Choice} choice @param {number} now @param {string} tz */
+function windowOf({ span, back }, now, tz) {
+  const days = { day: 1, week: DAYS_OF_WEEK, quarter: DAYS_OF_WEEK * WEEKS_OF_QUARTER }[span];
+  const until = span === "quarter" ? DAYS_OF_WEEK - sinceMonday(now, tz) : 1;
+  const start = dayStart(now, tz, until - days - back * days);
+  return { start, end: dayStart(start + HALF_DAY_MS, tz, days) };
+}
+
+/** @param {number} at @param {string} tz */
+function sinceMonday(at, tz) {
+  const day = new Intl.DateTimeFormat("en-GB", { timeZone: tz, weekday: "short" }).format(at);
+  return ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].indexOf(day);
+}
+
+/** @param {(change: (choice: Choice) => Partial<Choice>) => void} act */
 function spanButtons(act) {
-  const day = el("button", { type: "button", onclick: () => act(() => ({ span: 1, back: 0 })) }, t("days.day"));
-  const week = el(
-    "button",
-    { type: "button", onclick: () => act(() => ({ span: DAYS_OF_WEEK, back: 0 })) },
-    t("days.week"),
-  );
+  const spans = /** @type {const} */ (["day", "week", "quarter"]).map((span) => ({
+    span,
+    button: el("button", { type: "button", onclick: () => act(() => ({ span, back: 0 })) }, t(`days.${span}`)),
+  }));
   const before = el(
     "button",
     { type: "button", onclick: () => act(({ back }) => ({ back: back + 1 })) },
@@ -102,74 +154,89 @@ function spanButtons(act) {
     )
   );
   return {
-    node: el("div", { className: "buttons span no-print" }, day, week, before, after),
-    /** @param {{ span: number, back: number }} choice */
-    update: ({ span, back }) => {
-      day.setAttribute("aria-pressed", String(span === 1));
-      week.setAttribute("aria-pressed", String(span !== 1));
+    node: el(
+      "div",
+      { className: "buttons span no-print" },
+      el("div", { className: "three" }, ...spans.map(({ button }) => button)),
+      el("div", { className: "pair" }, before, after),
+    ),
+    /** @param {Choice} choice */
+    update: ({ span: chosen, back }) => {
+      for (const { span, button } of spans) button.setAttribute("aria-pressed", String(span === chosen));
       after.disabled = back === 0;
     },
   };
 }
 
-/** @param {string} booth @param {{ start: number, end: number }} span @param {{ start: number, end: number }} wanted @returns {Promise<Figures>} */
+/** @param {string} booth @param {Choice & { start: number, end: number }} span @param {{ start: number, end: number }} wanted @returns {Promise<Figures>} */
 async function load(booth, span, wanted) {
   const path = `/api/booths/${encodeURIComponent(booth)}`;
   /** @param {{ start: number, end: number }} window */
   const query = ({ start, end }) =>
     `start=${new Date(start).toISOString()}&end=${new Date(end).toISOString()}&coverage=true`;
-  const [stages, durations, starts, use] = await Promise.all([
-    get(`${path}/recent_stages?${query(span)}&limit=${PAGE.toString()}`),
+  const none = { data: [] };
+  const [stages, cycles, periods, durations, starts, use] = await Promise.all([
+    span.span === "quarter" ? none : get(`${path}/recent_stages?${query(span)}&limit=${PAGE.toString()}`),
+    span.span === "day" ? get(`${path}/cycles?${query(span)}&limit=${PAGE.toString()}`) : none,
+    span.span === "day"
+      ? none
+      : get(`${path}/use_periods?${query(span)}&unit=${span.span === "week" ? "day" : "week"}`),
     get(`${path}/duration_by_mode?${query(wanted)}`),
     get(`${path}/frequency_by_mode?${query(wanted)}`),
     get(`${path}/utilization_stats?${query(wanted)}`),
   ]);
   return {
-    ...wanted,
-    durations,
-    starts,
-    use,
-    stages: stages.data.map((/** @type {any} */ stage) => ({
-      mode: stage.mode,
-      start: timeOf(stage.start_time),
-      end: timeOf(stage.end_time),
-    })),
+    ...{ start: wanted.start, end: wanted.end, durations, starts, use },
+    periods: periods.data,
+    cycles: endsOf(cycles.data),
+    stages: stagesOf(stages.data),
   };
 }
 
-/** @param {import("./strip.js").Stage[]} stages @param {{ start: number, end: number, now: number, tz: string, chosen: any, onTap: (at: number) => void }} day */
-function dayStrip(stages, day) {
+/**
+ * @param {import("./strip.js").Stage[]} stages
+ * @param {{ start: number, end: number, now: number, tz: string, cycles: number[], chosen: any, booth: string, line: HTMLElement }} day
+ * @param {{ onTap: (at: number) => void, onPoint: (at: number | null) => void }} act
+ */
+function dayStrip(stages, day, { onTap, onPoint }) {
+  const name = dayText(day.start, day.tz);
+  const drawn = strip({ ...day, stages, label: t("days.strip", { day: name }), onTap });
+  /** @param {MouseEvent} event */
+  const point = ({ clientX }) => {
+    const { left, width } = drawn.getBoundingClientRect();
+    onPoint(day.start + ((clientX - left) / width) * (day.end - day.start));
+  };
+  drawn.addEventListener("pointermove", point);
+  drawn.addEventListener("pointerleave", () => onPoint(null));
+  drawn.append(day.line);
   return [
-    strip({ ...day, stages, label: t("days.strip", { day: dayText(day.start, day.tz) }) }),
-    el(
-      "div",
-      { className: "hours", "aria-hidden": "true" },
-      ...["00", "04", "08", "12", "16", "20", "24"].map((hour) => el("span", {}, hour)),
-    ),
+    el("div", { className: "timed" }, drawn, hourAxis(day)),
+    legend(stages, day, day.cycles.length > 0),
+    stagesFooter(stages, {
+      name: `${day.booth}-${csvTime(day.start).slice(0, 10)}-stages`,
+      title: t("days.strip", { day: name }),
+      tz: day.tz,
+    }),
   ];
 }
 
-/** @param {import("./strip.js").Stage[]} stages @param {{ start: number, now: number, tz: string, onDay: (start: number) => void }} week */
-function weekStrips(stages, { start, now, tz, onDay }) {
+/** @param {import("./strip.js").Stage[]} stages @param {{ start: number, end: number, now: number, tz: string, onDay: (start: number) => void }} week */
+function weekStrips(stages, { start, end: until, now, tz, onDay }) {
   const rows = Array.from({ length: DAYS_OF_WEEK }, (_, index) => {
-    const day = dayStart(start + 12 * 3_600_000, tz, index);
-    const end = dayStart(day + 12 * 3_600_000, tz, 1);
+    const day = dayStart(start + HALF_DAY_MS, tz, index);
+    const end = dayStart(day + HALF_DAY_MS, tz, 1);
     const name = dayText(day, tz);
     if (day > now)
       return [el("span", { className: "soft" }, name), el("span", { className: "soft small" }, t("days.later"))];
+    const label = t("days.strip", { day: name });
     return [
       el("button", { type: "button", onclick: () => onDay(day) }, name),
-      strip({
-        stages,
-        start: day,
-        end,
-        now,
-        tz,
-        label: t("days.strip", { day: name }),
-        slim: true,
-        onTap: () => onDay(day),
-      }),
+      strip({ stages, start: day, end, now, tz, label, slim: true, onTap: () => onDay(day) }),
     ];
   });
-  return [el("div", { className: "week" }, ...rows.flat())];
+  const last = { start: dayStart(start + HALF_DAY_MS, tz, 6), end: until, tz };
+  return [
+    el("div", { className: "week" }, ...rows.flat(), el("span", {}), hourAxis({ ...last, every: 6 })),
+    legend(stages, { start, end: until }),
+  ];
 }

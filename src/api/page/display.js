@@ -1,27 +1,44 @@
 import { askUser, el } from "./dom.js";
+import { unitText } from "./format.js";
 import { chooseLanguage, language, LANGUAGES, t } from "./texts.js";
+import { CHOICES, keepUnits, units } from "./units.js";
 
-/** How this device shows things: asked once, kept on it. */
+/** How this device shows things: kept on it. */
 export async function openDisplay() {
+  const all = /** @type {(keyof typeof CHOICES)[]} */ (Object.keys(CHOICES));
   const said = await askUser(t("head.display"), {
-    fields: [choice(t("display.language"), "language", { of: LANGUAGES, chosen: language })],
+    text: t("display.text"),
+    fields: [
+      choice("language", { of: Object.entries(LANGUAGES), chosen: language }),
+      ...all.map((name) =>
+        choice(name, { of: CHOICES[name].map((one) => [one, optionText(name, one)]), chosen: units[name] }),
+      ),
+    ],
     yes: t("display.save"),
     no: t("display.cancel"),
   });
-  if (said !== null) chooseLanguage(said["language"] ?? "");
+  if (said === null) return;
+  const { language: chosen = "", ...values } = said;
+  keepUnits(values);
+  chooseLanguage(chosen);
 }
 
-/** @param {string} label @param {string} name @param {{ of: Readonly<Record<string, string>>, chosen: string }} options */
-function choice(label, name, { of, chosen }) {
+/** @param {string} name @param {string} value */
+function optionText(name, value) {
+  return name === "clock" ? t(`display.clock${value}`) : unitText(value);
+}
+
+/** @param {string} name @param {{ of: readonly (readonly string[])[], chosen: string }} options */
+function choice(name, { of, chosen }) {
   const id = `field-${name}`;
   return el(
     "div",
     {},
-    el("label", { for: id }, label),
+    el("label", { for: id }, t(`display.${name}`)),
     el(
       "select",
       { id, name },
-      ...Object.entries(of).map(([value, text]) => el("option", { value, selected: value === chosen }, text)),
+      ...of.map(([value = "", text = ""]) => el("option", { value, selected: value === chosen }, text)),
     ),
   );
 }

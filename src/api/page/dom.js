@@ -127,7 +127,7 @@ export function figure(term, ...values) {
 export function table(caption, heads, rows) {
   return el(
     "div",
-    { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption },
+    { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
     el(
       "table",
       // Said outright: drawn as blocks on a phone it would be no table for a screen reader.
@@ -210,7 +210,7 @@ export function field(label, properties) {
 /** @param {string} mode */
 export function chip(mode) {
   return el("span", {
-    className: mode === "no_data" ? "chip hatch" : "chip",
+    className: mode === "no_data" ? "chip hatch" : `chip mark-${mode}`,
     "aria-hidden": "true",
     ...(mode === "no_data" ? {} : { style: { "--mode": `var(--${mode})` } }),
   });

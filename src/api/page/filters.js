@@ -1,41 +1,64 @@
 import { get, send } from "./api.js";
+import { loader } from "./chart.js";
 import { askUser, card, el, field, redraw, table } from "./dom.js";
-import { hoursText, lasting, number, timeOf, whenText } from "./format.js";
+import { filterCharts, forecastText } from "./filter-charts.js";
+import { dayStart, hoursText, lasting, number, timeOf, whenText } from "./format.js";
 import { withSession } from "./session.js";
 import { t } from "./texts.js";
 
-const AGAIN_MS = 30_000;
+const AGAIN_MS = 10_000;
 const WARN_PERCENT = 80;
+const USE_EVERY_MS = 60_000;
+/** Six weeks: a filter that lasts one is seen to come and go. */
+const SHOWN_DAYS = 42;
 
 /** @typedef {import("./main.js").Context} Context */
+
+/** @typedef {import("./filter-charts.js").FilterUse} FilterUse */
+/** Who entered a change, and what of the new filter. @typedef {{ filter: string, installed_at: number, by: string, part_number: string, note: string }} Entered */
 
 /** The booth's filters, their use, and the entry of a change. @param {Context} context */
 export function filtersView(context) {
   let asked = -Infinity;
-  const entries = changeEntries(context, () => (asked = -Infinity));
+  const entries = changeEntries(context, () => {
+    asked = -Infinity;
+    uses.again();
+  });
   const gauges = el("div", { className: "grid two" });
   const history = el("div", {});
-  const node = el("div", { className: "grid" }, entries.node, gauges, card(t("filters.history"), {}, history));
-  /** @type {any[] | null} */
+  const node = el(
+    "div",
+    { className: "grid" },
+    entries.node,
+    gauges,
+    card(t("filters.history"), { class: "paired halves" }, history),
+  );
+  /** @type {{ done: any[], lives: any, entered: Entered[] } | null} */
   let services = null;
-  const path = () => `/api/booths/${encodeURIComponent(context.booth().booth)}`;
+  const charts = chartsByFilter();
+  /** @type {ReturnType<typeof loader<FilterUse[]>>} */
+  const uses = loader(USE_EVERY_MS, () => update());
+  const { booth } = context.booth();
+  const path = `/api/booths/${encodeURIComponent(booth)}`;
+  const startOf = () => dayStart(context.booth().time, context.booth().tz, 1 - SHOWN_DAYS);
   const refresh = async () => {
     if (performance.now() - asked < AGAIN_MS) return;
     asked = performance.now();
-    const [done, lives] = await Promise.all([
-      get(`${path()}/filter_maintenance_history?limit=100`),
-      get(`${path()}/filter_maintenances`),
-    ]).catch(() => [null, null]);
+    const [done, lives, entered] = await Promise.all([
+      get(`${path}/filter_maintenance_history?limit=100`),
+      get(`${path}/filter_maintenances`),
+      get(`/filters/entries?booth=${encodeURIComponent(booth)}`),
+    ]).catch(() => [null, null, null]);
     if (done === null) return;
-    services = done.data;
-    installed = lives.data[0] ?? {};
+    services = { done: done.data, lives: lives.data[0] ?? {}, entered: entered.data };
     update();
   };
-  /** @type {any} */
-  let installed = {};
   const update = () => {
     const { now, time, tz } = context.booth();
     const filters = Object.entries(now?.filters ?? {});
+    const query = `start=${new Date(startOf()).toISOString()}`;
+    uses.want(query, async () => (await get(`${path}/filter_use?${query}`)).data, true);
+    const found = uses.data() ?? [];
     const key = filters.map(([type, { minutes, percent, ...filter }]) => [
       type,
       filter,
@@ -43,22 +66,54 @@ export function filtersView(context) {
       Math.round(percent ?? -1),
       filter.overuse_since === null ? 0 : lasting(time - filter.overuse_since),
     ]);
-    redraw(gauges, [key, installed], () =>
+    redraw(gauges, [key, services?.lives, services?.entered, found], () =>
       filters.length === 0
         ? [el("p", {}, t("filters.none"))]
         : filters.map(([type, filter]) =>
             gauge(type, filter, {
-              time,
-              tz,
-              installed: installed[type]?.last_active_filter,
+              ...{ time, tz, chart: charts.of(type) },
+              use: found.find((one) => one.filter === type),
+              installed: services?.lives[type]?.last_active_filter,
+              entered: services?.entered.filter((one) => one.filter === type).at(-1),
               onChanged: () => void entries.changed(type),
             }),
           ),
     );
-    redraw(history, services, () => [historyTable(services ?? [], { tz, time })]);
+    redraw(history, services, () => [historyTable(services ?? { done: [], entered: [] }, { tz, time })]);
+    charts.draw(found, { booth, tz, now: time, start: startOf() });
     void refresh();
   };
-  return { node, update, close: () => undefined };
+  const close = () => {
+    uses.drop();
+    charts.close();
+  };
+  return { node, update, close };
+}
+
+/** One place for each filter's charts, which outlasts the cards round it. */
+function chartsByFilter() {
+  /** @type {Map<string, ReturnType<typeof filterCharts>>} */
+  const all = new Map();
+  /** @param {string} type */
+  const at = (type) => {
+    const chart = all.get(type) ?? filterCharts();
+    all.set(type, chart);
+    return chart;
+  };
+  return {
+    /** @param {string} type */
+    of: (type) => at(type).node,
+    /** @param {readonly FilterUse[]} uses @param {{ booth: string, tz: string, now: number, start: number }} around */
+    draw(uses, around) {
+      for (const use of uses) {
+        const chart = at(use.filter);
+        redraw(chart.node, use, () => chart.parts(use, { ...around, name: t(`filter.${use.filter}`) }));
+      }
+    },
+    close() {
+      for (const chart of all.values()) chart.close();
+    },
+  };
 }
 
 /** A technician's word that a filter was changed, and its withdrawal. @param {Context} context @param {() => void} onEntry */
@@ -86,14 +141,19 @@ function changeEntries(context, onEntry) {
     const filter = t(`filter.${type}`);
     const values = await askUser(t("filters.confirmTitle", { filter }), {
       text: t("filters.confirmText"),
-      fields: [field(t("filters.by"), { name: "by", required: true, maxLength: 100, autocomplete: "name" })],
+      fields: [
+        field(t("filters.by"), { name: "by", required: true, maxLength: 100, autocomplete: "name" }),
+        field(t("filters.partNumber"), { name: "part_number", maxLength: 60 }),
+        field(t("filters.note"), { name: "note", maxLength: 200 }),
+      ],
       yes: t("filters.yes"),
       no: t("filters.no"),
     });
     if (values === null) return;
     const entry = { id: crypto.randomUUID(), by: values.by };
+    const { part_number = "", note = "" } = values;
     const takeBack = () => enter("/filters/undo", entry, () => tell(t("filters.undone", { filter })));
-    await enter("/filters/changed", { filter: type, ...entry }, () => {
+    await enter("/filters/changed", { filter: type, ...entry, part_number, note }, () => {
       const { time, tz } = context.booth();
       const undo = el("button", { type: "button", onclick: () => void takeBack() }, t("filters.undo"));
       tell(t("filters.done", { filter, at: whenText(time, tz, time) }), undo);
@@ -102,8 +162,13 @@ function changeEntries(context, onEntry) {
   return { node, changed };
 }
 
-/** @param {string} type @param {any} filter @param {{ time: number, tz: string, installed?: string, onChanged: () => void }} around */
-function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }, { time, tz, installed, onChanged }) {
+/**
+ * Hours, limit, percent and forecast: the same words as `status` and `filters` have.
+ * @param {string} type @param {any} filter @param {{ time: number, tz: string, installed?: string, entered: Entered | undefined,
+ *   use: FilterUse | undefined, chart: HTMLElement, onChanged: () => void }} around
+ */
+function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }, around) {
+  const { time, tz, installed, entered, use, chart, onChanged } = around;
   const name = t(`filter.${type}`);
   const look = overuse_since !== null ? "bad" : percent !== null && percent >= WARN_PERCENT ? "warn" : "good";
   const words = { bad: t("filters.over"), warn: t("filters.warning"), good: t("filters.ok") }[look];
@@ -113,6 +178,7 @@ function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }
       : limit_minutes === null
         ? t("filters.usedOnly", { used: hoursText(minutes) })
         : t("filters.used", { used: hoursText(minutes), limit: hoursText(limit_minutes) });
+  const ahead = overuse_since === null ? forecastText(use?.forecast ?? null, tz) : "";
   return card(
     name,
     { "data-filter": type },
@@ -136,6 +202,7 @@ function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }
       el("i", { style: { width: `${Math.min(100, percent ?? 0).toString()}%` } }),
     ),
     el("p", {}, used),
+    ahead !== "" && el("p", { className: "forecast" }, ahead),
     overuse_since !== null &&
       el(
         "div",
@@ -148,9 +215,11 @@ function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }
         { className: "soft small" },
         t(assumed ? "filters.assumed" : "filters.installed", { at: whenText(timeOf(installed), tz, time) }),
       ),
+    installed !== undefined && isOf(entered, timeOf(installed)) && el("p", { className: "small" }, entryText(entered)),
+    chart,
     el(
       "div",
-      { className: "buttons" },
+      { className: "buttons no-print" },
       el(
         "button",
         { type: "button", onclick: onChanged, "aria-label": `${name}: ${t("filters.changed")}` },
@@ -160,17 +229,38 @@ function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }
   );
 }
 
-/** @param {any[]} services @param {{ tz: string, time: number }} around */
-function historyTable(services, { tz, time }) {
-  if (services.length === 0) return el("p", {}, t("filters.noHistory"));
+/** The wire tells whole seconds. @param {Entered | undefined} entered @param {number} at @returns {entered is Entered} */
+function isOf(entered, at) {
+  return entered !== undefined && Math.abs(entered.installed_at - at) < 1_000;
+}
+
+/** @param {Entered} entered */
+function entryText({ by, part_number, note }) {
+  return [part_number && t("filters.part", { part: part_number }), note, by && t("filters.enteredBy", { by })]
+    .filter((text) => text !== "")
+    .join(" · ");
+}
+
+/** @param {string} text @param {string} more */
+function withMore(text, more) {
+  return more === "" ? text : el("span", {}, text, el("br"), el("small", {}, more));
+}
+
+/** @param {{ done: any[], entered: Entered[] }} services @param {{ tz: string, time: number }} around */
+function historyTable({ done, entered }, { tz, time }) {
+  if (done.length === 0) return el("p", {}, t("filters.noHistory"));
   return table(
     t("filters.history"),
-    [t("filters.when"), t("filters.what"), t("filters.age"), t("filters.late")],
-    services.map(({ maintenance_date, filter_type, duration, overuse }) => [
-      whenText(timeOf(maintenance_date), tz, time),
-      t(`filter.${filter_type}`),
-      number(duration, 1),
-      overuse === 0 ? t("filters.onTime") : number(overuse, 1),
-    ]),
+    [t("filters.when"), t("filters.what"), t("filters.hoursUsed"), t("filters.late")],
+    done.map(({ maintenance_date, filter_type, booth_in_use_time, duration, overuse }) => {
+      const at = timeOf(maintenance_date);
+      const entry = entered.findLast((one) => one.filter === filter_type && isOf(one, at));
+      return [
+        whenText(at, tz, time),
+        withMore(t(`filter.${filter_type}`), entry === undefined ? "" : entryText(entry)),
+        withMore(hoursText(booth_in_use_time), t("filters.inDays", { days: number(duration, 1) })),
+        overuse === 0 ? t("filters.onTime") : t("filters.overused", { days: number(overuse, 1) }),
+      ];
+    }),
   );
 }

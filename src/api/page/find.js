@@ -1,6 +1,8 @@
+import { send } from "./api.js";
 import { t } from "./texts.js";
 import { askUser, el, field } from "./dom.js";
 import { atWork, probeResult } from "./plc.js";
+import { withSession } from "./session.js";
 
 /** @typedef {import("./begin.js").Step} Step */
 
@@ -31,6 +33,7 @@ export function plcStep({ status, answer }) {
       ...probeResult(done),
       ...(link === null ? [] : [useButton(address, () => use(link.link, link.said))]),
     );
+    found.lastElementChild?.scrollIntoView({ block: "nearest" });
   };
   const lookThrough = async () => {
     const where = subnets.map((/** @type {any} */ one) => one.cidr).join(", ");
@@ -61,6 +64,7 @@ export function plcStep({ status, answer }) {
       el("p", { className: "advice" }, t(all.length === 0 ? "begin.nobody" : "begin.found")),
       ...all.map((one) => useButton(...of(one))),
     );
+    found.scrollIntoView({ block: "nearest" });
   };
   const form = addressForm((address) => void look(address));
   const others = el(
@@ -103,12 +107,35 @@ async function trust(endpoint, offers) {
     const question = { text: t("begin.pinText", safe), yes: t("begin.pinYes"), no: t("begin.no") };
     const pinned = { security_policy: safe.policy, server_certificate_fingerprint: safe.fingerprint };
     if ((await askUser(t("begin.pinTitle"), question)) === null) return null;
-    return { link: { opcua: { endpoint, ...pinned } }, said: [safe.name] };
+    const user = await login(endpoint);
+    return { link: { opcua: { endpoint, ...pinned, ...(user === null ? {} : { user }) } }, said: [safe.name] };
   }
   if (offers.length === 0) return null;
   const question = { text: t("begin.noneText"), yes: t("begin.noneYes"), no: t("begin.no") };
   if ((await askUser(t("begin.noneTitle"), question)) === null) return null;
   return { link: { opcua: { endpoint, security_policy: "None", allow_insecure: true } }, said: [] };
+}
+
+/** Whose name opens the server; the password goes to the box by itself, and nobody gets it back. null: it asks for none. @param {string} endpoint */
+async function login(endpoint) {
+  const said = await askUser(t("begin.loginTitle"), {
+    text: t("begin.loginText"),
+    fields: [
+      field(t("begin.user"), {
+        name: "user",
+        required: true,
+        maxLength: 256,
+        autocapitalize: "none",
+        spellcheck: false,
+      }),
+      field(t("begin.password"), { name: "password", type: "password", required: true, maxLength: 1024 }),
+    ],
+    yes: t("begin.loginYes"),
+    no: t("begin.loginNo"),
+  });
+  if (said === null) return null;
+  await withSession(() => send("/setup/login", { endpoint, user: said.user, password: said.password }));
+  return said.user;
 }
 
 /** @param {string} name @param {() => void} act */

@@ -1,4 +1,5 @@
 import { locale, t } from "./texts.js";
+import { digitsOf, inUnits, unitOf, units } from "./units.js";
 
 /** Names on the wire, as the service has them, back to modes. */
 const WIRE = {
@@ -39,9 +40,24 @@ export function lasting(ms) {
   return t("unit.d", { d: Math.floor(hours / 24), h: hours % 24 });
 }
 
-/** Degrees with their sign. @param {string} unit */
+/** As it is written: degrees with their sign. @param {string} unit */
 export function unitText(unit) {
-  return unit === "C" || unit === "F" ? `°${unit}` : unit;
+  if (unit === "C" || unit === "F") return `°${unit}`;
+  return unit === "m3" ? "m³" : unit;
+}
+
+/** The unit that figures of the box's one are shown in, as it is written. @param {string} unit */
+export function shownUnit(unit) {
+  return unitText(unitOf(unit));
+}
+
+/**
+ * A figure of the box in the units of this device: number and unit, parted so that the unit can be drawn smaller.
+ * @param {number} value @param {string} unit @param {number} [digits] in the box's unit
+ */
+export function measured(value, unit, digits = 0) {
+  const shown = inUnits(value, unit);
+  return { number: number(shown.value, digitsOf(shown.unit, digits)), unit: unitText(shown.unit) };
 }
 
 /** Lives of filters are counted in hours, however long. @param {number} minutes */
@@ -76,14 +92,35 @@ function format(tz, options) {
   return known;
 }
 
+/** @type {Intl.DateTimeFormatOptions} */
+const HOURS = units.clock === "12" ? { hour: "numeric", hourCycle: "h12" } : { hour: "2-digit", hourCycle: "h23" };
+
 /** @param {number} at @param {string} tz */
 export function clockText(at, tz) {
-  return format(tz, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(at);
+  return format(tz, { ...HOURS, minute: "2-digit" }).format(at);
 }
 
 /** @param {number} at @param {string} tz */
 export function secondsText(at, tz) {
-  return format(tz, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }).format(at);
+  return format(tz, { ...HOURS, minute: "2-digit", second: "2-digit" }).format(at);
+}
+
+/** A full hour on an axis: 13, or 1 PM. @param {number} at @param {string} tz */
+export function hourText(at, tz) {
+  return format(
+    tz,
+    units.clock === "12" ? { hour: "numeric", hourCycle: "h12" } : { hour: "2-digit", hourCycle: "h23" },
+  ).format(at);
+}
+
+/** What people of the language call the zone at that instant, as CET; with a place where they have no name for it. @param {number} at @param {string} tz */
+export function zoneText(at, tz) {
+  const part = format(tz, { timeZoneName: "short" })
+    .formatToParts(at)
+    .find(({ type }) => type === "timeZoneName");
+  const place = tz.split("/").at(-1)?.replaceAll("_", " ") ?? tz;
+  const name = part?.value ?? tz;
+  return /^(GMT|UTC)[+-]/.test(name) ? `${place} (${name})` : name;
 }
 
 /** @param {number} at @param {string} tz */

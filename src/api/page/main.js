@@ -1,7 +1,8 @@
-import { hasSession, listen, signOut } from "./api.js";
+import { hasSession, listen } from "./api.js";
+import { leave } from "./network.js";
 import { openDisplay } from "./display.js";
 import { el, forget, redraw } from "./dom.js";
-import { secondsText } from "./format.js";
+import { secondsText, zoneText } from "./format.js";
 import { isUnbound, nowView } from "./now.js";
 import { SIGNED_IN, signIn } from "./session.js";
 import { ENGLISH_CAME, t } from "./texts.js";
@@ -127,8 +128,9 @@ function drawHead() {
       : [booth.serial ?? t("head.noSerial"), booth.provisioning.account, booth.provisioning.facility]
           .filter(Boolean)
           .join(" · ");
-  redraw(part("head"), [names, booth?.booth, place, state.isLive, state.isLocked, hasSession()], () => [
-    el("div", {}, el("h1", {}, booth?.booth ?? t("title")), el("p", {}, place)),
+  const zone = booth === null ? "" : t("head.zone", { zone: zoneText(state.status.at, booth.tz) });
+  redraw(part("head"), [names, booth?.booth, place, zone, state.isLive, state.isLocked, hasSession()], () => [
+    el("div", {}, el("h1", {}, booth?.booth ?? t("title")), el("p", {}, [place, zone].filter(Boolean).join(" · "))),
     el(
       "div",
       { className: "row" },
@@ -150,9 +152,7 @@ function drawHead() {
         el("span", { className: state.isLive ? "dot live" : "dot", "aria-hidden": "true" }),
         liveText(booth),
       ),
-      el("button", { type: "button", onclick: openDisplay }, t("head.display")),
-      hasSession() &&
-        el("button", { type: "button", onclick: () => (signOut(), location.reload()) }, t("head.signOut")),
+      hasSession() && el("button", { type: "button", onclick: () => void leave() }, t("head.signOut")),
     ),
   ]);
 }
@@ -212,7 +212,7 @@ function follow() {
       state.isLive = isLive;
       state.isLocked = error?.status === 401;
       drawHead();
-      if (error?.status === 401) void signIn(t("session.lanText"));
+      if (error?.status === 401) void signIn(t("session.labelText"));
     },
   });
 }
@@ -229,6 +229,7 @@ addEventListener("hashchange", () => {
   draw();
   main.focus({ preventScroll: true });
 });
+part("foot").append(el("button", { type: "button", onclick: openDisplay }, t("head.display")));
 drawHead();
 drawNav(viewName());
 follow();

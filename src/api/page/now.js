@@ -1,72 +1,38 @@
 import { get } from "./api.js";
 import { boothsCard } from "./booths.js";
 import { card, el, figure, redraw, sentence, troubleNote } from "./dom.js";
-import { lasting, minutesText, number, unitText, whenText } from "./format.js";
+import { lasting, measured, minutesText, number, unitText, whenText } from "./format.js";
+import { measuredOf } from "./measured.js";
 import { pinButton } from "./session.js";
 import { t } from "./texts.js";
+import { lastDay, todayStrip } from "./today.js";
 
 const TODAY_EVERY_MS = 10_000;
-const MEASURED = /^(°?[CFK]|Pa|hPa|kPa|m?bar|psi|in ?H2O|in ?wc|mm ?H2O)$/i;
 
 /** @typedef {import("./main.js").Context} Context */
 
 /** What the booth does now. @param {Context} context */
 export function nowView(context) {
-  const mode = el("section", { className: "card mode wide", "aria-label": t("nav.now") });
-  const name = el("p", { className: "name", id: "mode", role: "status" });
-  const since = el("p", { id: "since" });
-  mode.append(el("div", {}, name, since));
+  const strip = todayStrip(context);
+  const mode = modeCard(context, strip.node);
   const notes = el("div", { className: "wide grid", role: "alert" });
-  const today = el("dl", { className: "figures" });
-  const measured = el("dl", { className: "figures" });
+  const day = lastDay(context, () => update());
+  const [today, measured] = [todayCard(context, day, () => update()), measuredCard(context, day)];
   const links = el("div", { className: "grid two wide" });
   const booths = boothsCard(context);
   const backlog = el("div", {});
   const node = el(
     "div",
     { className: "grid two" },
-    notes,
-    mode,
-    booths.node,
-    card(t("now.today"), {}, today),
-    card(t("now.measured"), {}, measured),
-    links,
+    ...[notes, mode.node, booths.node, today.node, measured.node, links],
     card(t("backlog.title"), { class: "wide" }, backlog),
   );
-  /** @type {any} */
-  let use = null;
-  let asked = -Infinity;
-  const refresh = async () => {
-    if (performance.now() - asked < TODAY_EVERY_MS) return;
-    asked = performance.now();
-    use = await get(`/api/booths/${encodeURIComponent(context.booth().booth)}/utilization_stats`).catch(() => use);
-    update();
-  };
   const update = () => {
-    booths.update();
     const booth = context.booth();
     const status = context.status();
-    const now = booth.now?.mode ?? "no_data";
-    mode.style.setProperty("--mode", `var(--${now})`);
-    mode.classList.toggle("hatch", now === "no_data");
-    redraw(name, now, () => [t(`mode.${now}`)]);
-    redraw(since, sinceText(booth), () => [sinceText(booth)]);
+    for (const part of [booths, mode, strip, day, today, measured]) part.update();
     const warnings = notesOf(status, booth);
     redraw(notes, warnings, () => warnings.map((text) => el("div", { className: "note bad" }, text)));
-    const run = runText(booth);
-    redraw(today, [booth.now?.cycles_today, booth.now?.cycles_total, run, use], () => todayFigures(booth, use, run));
-    const shown = context.readings().filter(({ unit }) => MEASURED.test(unit));
-    const isRead = booth.plc.kind !== "down";
-    redraw(
-      measured,
-      [isRead, context.needsPin(), shown.map(({ age_ms, ...rest }) => (isRead ? rest : [rest, lasting(age_ms ?? 0)]))],
-      () =>
-        context.needsPin()
-          ? [el("div", {}, el("dd", {}, pinButton()))]
-          : shown.length === 0
-            ? [el("div", {}, el("dt", {}, t("now.noMeasured")))]
-            : shown.map((reading) => readingFigure(reading, isRead)),
-    );
     redraw(links, [linkKey(booth.plc, status.at), linkKey(status.service, status.at)], () => [
       linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
       linkCard(t("link.service"), status.service, { where: status.service.url ?? "", at: status.at, tz: booth.tz }),
@@ -75,9 +41,79 @@ export function nowView(context) {
     redraw(backlog, waiting, () =>
       waiting.map((text, index) => el("p", index === 0 ? { className: "advice" } : {}, text)),
     );
+  };
+  const close = () => {
+    strip.close();
+    day.close();
+  };
+  return { node, update, close };
+}
+
+/** The mode in large letters, over its day. @param {Context} context @param {HTMLElement} strip */
+function modeCard(context, strip) {
+  const name = el("p", { className: "name", id: "mode", role: "status" });
+  const since = el("p", { id: "since" });
+  const node = el(
+    "section",
+    { className: "card mode wide", "aria-label": t("nav.now") },
+    el("div", {}, name, since),
+    strip,
+  );
+  const update = () => {
+    const booth = context.booth();
+    const now = booth.now?.mode ?? "no_data";
+    node.style.setProperty("--mode", `var(--${now})`);
+    node.classList.toggle("hatch", now === "no_data");
+    redraw(name, now, () => [t(`mode.${now}`)]);
+    redraw(since, sinceText(booth), () => [sinceText(booth)]);
+  };
+  return { node, update };
+}
+
+/** @param {Context} context @param {ReturnType<typeof lastDay>} day @param {() => void} onChange */
+function todayCard(context, day, onChange) {
+  const figures = el("dl", { className: "figures" });
+  const foot = el("div", {});
+  /** @type {any} */
+  let use = null;
+  let asked = -Infinity;
+  const refresh = async () => {
+    if (performance.now() - asked < TODAY_EVERY_MS) return;
+    asked = performance.now();
+    use = await get(`/api/booths/${encodeURIComponent(context.booth().booth)}/utilization_stats`).catch(() => use);
+    onChange();
+  };
+  const update = () => {
+    const booth = context.booth();
+    const run = runText(booth);
+    redraw(figures, [booth.now?.cycles_today, booth.now?.cycles_total, run, use, day.hours()], () =>
+      todayFigures(booth, use, { run, day }),
+    );
+    redraw(foot, day.hours(), () => [day.hoursFooter()]);
     void refresh();
   };
-  return { node, update, close: () => undefined };
+  return { node: card(t("now.today"), { "data-figures": "today" }, figures, foot), update };
+}
+
+/** @param {Context} context @param {ReturnType<typeof lastDay>} day */
+function measuredCard(context, day) {
+  const figures = el("dl", { className: "figures" });
+  const foot = el("div", {});
+  const update = () => {
+    const shown = measuredOf(context.readings());
+    const isRead = context.booth().plc.kind !== "down";
+    const needsPin = context.needsPin();
+    const key = shown.map(({ age_ms, ...rest }) => (isRead ? rest : [rest, lasting(age_ms ?? 0)]));
+    redraw(figures, [isRead, needsPin, day.trends(), key], () =>
+      needsPin
+        ? [el("div", {}, el("dd", {}, pinButton()))]
+        : shown.length === 0
+          ? [el("div", {}, el("dt", {}, t("now.noMeasured")))]
+          : shown.map((reading) => readingFigure(reading, isRead, day.ofTag(reading.tag, reading.unit))),
+    );
+    redraw(foot, [needsPin, day.trends()], () => [!needsPin && day.trendsFooter()]);
+  };
+  return { node: card(t("now.measured"), { "data-figures": "measured" }, figures, foot), update };
 }
 
 /** No booth of the box is bound to a service, or ever was. @param {any} status */
@@ -110,8 +146,8 @@ function runText({ now, plc }) {
   return t(now.run_open ? "now.running" : "now.notRunning");
 }
 
-/** @param {any} booth @param {any} use @param {string} run */
-function todayFigures({ now }, use, run) {
+/** @param {any} booth @param {any} use @param {{ run: string, day: ReturnType<typeof lastDay> }} more */
+function todayFigures({ now }, use, { run, day }) {
   return [
     figure(
       t("now.cycles"),
@@ -119,8 +155,13 @@ function todayFigures({ now }, use, run) {
       ...(now?.cycles_total === null || now === null
         ? []
         : [el("br"), el("small", {}, t("now.counter", { count: number(now.cycles_total) }))]),
+      day.ofHours("cycle_count"),
     ),
-    figure(t("now.inUse"), use === null ? "…" : minutesText(use.utilization_minutes)),
+    figure(
+      t("now.inUse"),
+      use === null ? "…" : minutesText(use.utilization_minutes),
+      day.ofHours("utilization_minutes"),
+    ),
     figure(
       t("now.utilization"),
       use === null ? "…" : use.utilization_pct === null ? "–" : `${number(use.utilization_pct)} %`,
@@ -134,24 +175,26 @@ function todayFigures({ now }, use, run) {
             ? t("now.noHours")
             : t("now.ofHours", { time: minutesText(use.working_minutes) }),
       ),
+      day.ofHours("utilization_pct"),
     ),
     figure(t("now.run"), run),
   ];
 }
 
-/** A value that the PLC no longer confirms is told as the last one, never as the present one. @param {any} reading @param {boolean} isRead */
-function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead) {
-  const shown = typeof value === "number" ? number(value, 1) : String(value);
+/** A value that the PLC no longer confirms is told as the last one, never as the present one. @param {any} reading @param {boolean} isRead @param {Node | null} spark */
+function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, spark) {
+  const known = typeof value === "number" ? measured(value, unit, 1) : { number: String(value), unit: unitText(unit) };
   const isKnown = value !== null && quality !== "bad";
-  if (isKnown && isRead) return figure(label, shown, " ", el("small", {}, unitText(unit)));
+  if (isKnown && isRead) return figure(label, known.number, " ", el("small", {}, known.unit), spark);
   const last =
-    isKnown && age_ms !== null ? t("now.last", { value: `${shown} ${unitText(unit)}`, time: lasting(age_ms) }) : "";
+    isKnown && age_ms !== null ? t("now.last", { value: `${known.number} ${known.unit}`, time: lasting(age_ms) }) : "";
   const why = isKnown ? "–" : quality === null ? t("setup.notRead") : reason || quality;
   return el(
     "div",
     {},
     el("dt", {}, label),
     el("dd", { className: "gone" }, why, last !== "" && el("br"), el("small", {}, last)),
+    spark !== null && el("dd", {}, spark),
   );
 }
 

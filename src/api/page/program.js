@@ -8,6 +8,8 @@ import { atWork } from "./plc.js";
 const MOST_SHOWN = 6;
 const LEAST_SHOWN = 0.1;
 const LOOKS = /** @type {const} */ ({ plausible: "good", open: "", odd: "bad", silent: "warn" });
+/** What wants a look comes first. */
+const ORDER = ["odd", "silent", "plausible", "open"];
 
 /** Which program runs in the PLC: each that is known, by how it reads there, then its values beside what is usual. @param {Step} step */
 export function programStep({ draft, answer }) {
@@ -22,7 +24,10 @@ export function programStep({ draft, answer }) {
   const showAll = (profiles) => {
     // What reads nothing as it should is no choice, where others do.
     const likely = profiles.filter(({ fit }, index) => index < MOST_SHOWN && (index === 0 || fit >= LEAST_SHOWN));
-    found.replaceChildren(...likely.map((one, index) => profileCard(one, index, () => showValues(one, profiles))));
+    found.replaceChildren(
+      ...likely.map((one, index) => profileCard(one, index, () => showValues(one, profiles))),
+      el("div", { className: "buttons" }, el("button", { type: "button", onclick: openWorkshop }, t("begin.noneFits"))),
+    );
   };
   /** @param {any} one @param {readonly any[]} profiles */
   const showValues = (one, profiles) => {
@@ -32,7 +37,7 @@ export function programStep({ draft, answer }) {
       valueTable(one.values),
       el(
         "div",
-        { className: "buttons" },
+        { className: "buttons sticky" },
         el(
           "button",
           { type: "button", className: "main", onclick: () => void answer({ profile: one.profile }) },
@@ -55,6 +60,13 @@ export function programStep({ draft, answer }) {
     found,
   ];
   return { nodes, close: () => work.stop() };
+}
+
+/** It stands below, on the same page. */
+function openWorkshop() {
+  const workshop = document.getElementById("workshop");
+  if (workshop instanceof HTMLDetailsElement) workshop.open = true;
+  workshop?.scrollIntoView({ block: "start" });
 }
 
 /** @param {any} ranked @param {number} index @param {() => void} choose */
@@ -80,7 +92,8 @@ function profileCard({ profile, fit, reasons }, index, choose) {
 /** @param {readonly any[]} values */
 function valueTable(values) {
   const heads = [t("begin.value"), t("begin.now"), t("begin.usual")];
-  const rows = values.map(({ label, value, unit, verdict, usual }) => [
+  const sorted = values.toSorted((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));
+  const rows = sorted.map(({ label, value, unit, verdict, usual }) => [
     label,
     el(
       "span",

@@ -3,11 +3,13 @@ import { bindingCard } from "./binding.js";
 import { card, el, redraw, table } from "./dom.js";
 import { lasting, number, secondsText, unitText, whenText } from "./format.js";
 import { linkCard } from "./now.js";
+import { networkCard } from "./network.js";
 import { pinButton } from "./session.js";
 import { sizeCard } from "./size.js";
 import { plcCard } from "./plc.js";
 import { STEPS, stepTimes } from "./steps.js";
 import { t } from "./texts.js";
+import { workshopCard } from "./workshop.js";
 
 /** @typedef {import("./main.js").Context} Context */
 
@@ -15,14 +17,18 @@ import { t } from "./texts.js";
 export function setupView(context) {
   const begin = beginCard(context);
   if (context.booth() === undefined) {
-    const node = el("div", { className: "grid" }, begin.node);
-    return { node, update: () => begin.update(), close: () => begin.close() };
+    const workshop = workshopCard(context);
+    const node = el("div", { className: "grid" }, begin.node, workshop.node);
+    const close = () => (begin.close(), workshop.close());
+    return { node, update: () => begin.update(), close };
   }
   const binding = bindingCard(context);
   const plc = el("div", {});
   const tags = el("div", {});
   const size = sizeCard(context);
   const look = plcCard(context);
+  const network = networkCard(context);
+  const workshop = workshopCard(context);
   const node = el(
     "div",
     { className: "grid" },
@@ -33,6 +39,8 @@ export function setupView(context) {
     plc,
     size.node,
     look.node,
+    network.node,
+    workshop.node,
     reportCard(context),
     card(t("setup.tags"), {}, tags),
   );
@@ -48,8 +56,9 @@ export function setupView(context) {
     redraw(tags, [context.needsPin(), readings], () => [context.needsPin() ? pinButton() : tagTable(readings)]);
     size.update();
     look.update();
+    network.update();
   };
-  return { node, update, close: () => (begin.close(), look.close()) };
+  return { node, update, close: () => (begin.close(), look.close(), workshop.close()) };
 }
 
 /** @param {readonly any[]} readings */

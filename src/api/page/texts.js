@@ -3,8 +3,9 @@ export const LANGUAGES = /** @type {const} */ ({ en: "English", es: "Español", 
 
 /** @typedef {keyof typeof LANGUAGES} Language */
 /** @typedef {Readonly<Record<string, string>>} Texts */
+/** What the agent says: which sentence, and what it is filled in with. @typedef {{ code: string, args: Readonly<Record<string, string | Said>>, text: string }} Said */
 
-const FILES = /** @type {Readonly<Record<Language, () => Promise<{ TEXTS: Texts }>>>} */ ({
+const FILES = /** @type {Readonly<Record<Language, () => Promise<{ TEXTS: Texts, SAYINGS: Texts }>>>} */ ({
   en: () => import("./en.js"),
   es: () => import("./es.js"),
   de: () => import("./de.js"),
@@ -29,8 +30,7 @@ export const language = wished();
 export const locale = navigator.languages.find((tag) => tag.slice(0, 2).toLowerCase() === language) ?? language;
 document.documentElement.lang = language;
 
-/** @type {Texts} */
-const texts = (await FILES[language]()).TEXTS;
+const { TEXTS: texts, SAYINGS: sayings } = await FILES[language]();
 /** @type {Texts} */
 let english = language === "en" ? texts : {};
 let isEnglishAsked = language === "en";
@@ -48,9 +48,45 @@ async function fetchEnglish() {
   dispatchEvent(new Event(ENGLISH_CAME));
 }
 
+/** @param {string} text @param {Readonly<Record<string, string | number>>} values */
+function filled(text, values) {
+  return text.replaceAll(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+}
+
 /** A text by its key, filled in. @param {string} key @param {Readonly<Record<string, string | number>>} [values] */
 export function t(key, values = {}) {
   const text = texts[key] ?? english[key];
   if (text === undefined && !isEnglishAsked) void fetchEnglish();
-  return (text ?? key).replaceAll(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+  return filled(text ?? key, values);
+}
+
+/** Whether the agent's sentences are said otherwise than in its own words. */
+export const isTranslated = Object.keys(sayings).length > 0;
+
+/** @param {Said} said @returns {string} */
+function inOurWords({ code, args, text }) {
+  const own = sayings[code];
+  if (own === undefined) return text;
+  const values = Object.entries(args).map(([name, value]) => [
+    name,
+    typeof value === "string" ? wordOf(value) : inOurWords(value),
+  ]);
+  return filled(own, Object.fromEntries(values));
+}
+
+/** A mode in a sentence, as the agent names it. @param {string} value */
+const wordOf = (value) => texts[`mode.${value.replaceAll(" ", "_")}`] ?? value;
+
+/**
+ * For JSON.parse: sentences of the agent in the chosen language, in the place of its own words. What it has no code for, as
+ * what others say, stays.
+ * @param {string} _ @param {any} value
+ */
+export function spoken(_, value) {
+  for (const [name, said] of Object.entries(value?.said ?? {})) {
+    if (Array.isArray(said))
+      value[name] = said.map((one, index) => (one === null ? value[name][index] : inOurWords(one)));
+    else if (typeof said?.code === "string") value[name] = inOurWords(said);
+  }
+  return value;
 }

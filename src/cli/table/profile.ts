@@ -50,6 +50,7 @@ export const PROFILE_TABLE = [
         value: "TABLE:FIRST-LAST,...",
         text: "learn: where to look, e.g. holding:0-499,coil:0-99 (default: between the profile's holes, else 0-499 of each table)",
       },
+      rate: { value: "N", text: "learn, browse: requests a second to the PLC, at most (default 5)" },
       for: {
         value: "TIME",
         text: `how long: test (default ${TEST_FOR}), each mode of learn (${LEARN_MODE_FOR}), learn counters (${LEARN_COUNTERS_FOR})`,

@@ -58,12 +58,14 @@ export const REPORTS_TABLE = [
     options: {
       ...REPORT,
       ago: { value: "TIME", text: "changed: how long ago, e.g. 30m or 2h, up to 36h (default now)" },
+      part: { value: "TEXT", text: "changed: part number of the new one, up to 60 characters" },
+      note: { value: "TEXT", text: "changed: a note on it, up to 200 characters; both stay on this box" },
       undo: { value: "", text: "changed: take the last entry of that filter back, within 24 h" },
       ...BY,
     },
     notes: [
       ...REPORT_NOTES,
-      "Days; overuse is time past the limit, until the filter is replaced.",
+      "Hours in use, limit, percent, and when it will be full at the pace of the last weeks; overuse is time past the limit, until the filter is replaced.",
       "Where the PLC has its own reset for a changed filter, use that: an entry within 12 h of it is the same change.",
     ],
     examples: ["filters", "filters changed exhaust", "filters changed exhaust --undo"],

@@ -3,6 +3,7 @@ import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { jsonOf } from "../../contract/fields.ts";
 import { errorShape } from "../../contract/provisioning.ts";
 import type { HttpAnswer } from "./client.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** Statuses that mean "later"; everything else in 4xx will never be taken as it is. */
 export const KEEP = new Set([408, 425, 429, 500, 502, 503, 504]);
@@ -36,8 +37,7 @@ export function answerOf<T>(answer: HttpAnswer, parse: Parse<T>, now: EpochMs): 
   if (status >= 200 && status < 300) {
     const value = parse(jsonOf(answer.text));
     if (value !== null) return { kind: "ok", value };
-    const strange = `the answer (${status.toString()}) isn't the service's: is something in between?`;
-    return { kind: "keep", reason: strange, after_ms: null };
+    return { kind: "keep", reason: say("service.strange", { status }), after_ms: null };
   }
   if (status === 401 || status === 403) return { kind: "denied", reason };
   if (status === 404) return { kind: "not_found" };
@@ -50,5 +50,5 @@ export function answerOf<T>(answer: HttpAnswer, parse: Parse<T>, now: EpochMs): 
 
 function reasonOf(answer: HttpAnswer): string {
   const text = errorShape.parse(jsonOf(answer.text)).error.slice(0, 200);
-  return text === "" ? `the service answered ${answer.status.toString()}` : `${text} (${answer.status.toString()})`;
+  return text === "" ? say("service.answered", { status: answer.status }) : `${text} (${answer.status.toString()})`;
 }

@@ -13,6 +13,7 @@ import { afterAnswer, afterFailure, type Breaker, CLOSED, heldOff } from "../rul
 import { answerOf, dateOf, KEEP, type Parse } from "./answer.ts";
 import { type HttpClient, HttpClosed, type HttpRequest } from "./client.ts";
 import { type Ask, claimPlain, completePlain, findPlain, type PlainService, withFacility } from "./plain-level.ts";
+import { say } from "../../domain/sentences.ts";
 
 const PATH = "/api/booths_provisioning";
 /** Short trouble is ridden out here; longer trouble is the provisioning loop's, which waits with what it knows. */
@@ -195,12 +196,12 @@ export interface BoothFieldsSetup extends Pick<HttpService, "clock"> {
 export function createBoothFields({ http, clock, key }: BoothFieldsSetup) {
   const ask = async (request: Omit<HttpRequest, "key">): Promise<ServiceAnswer<BoothFieldValues>> => {
     const own = await key();
-    if (own === null) return { kind: "denied", reason: "this gateway has no key for the service yet" };
+    if (own === null) return { kind: "denied", reason: say("service.no_key") };
     try {
       return answerOf(await http.send({ ...request, key: own }), readAs(boothFieldsShape), clock.wall());
     } catch (error) {
       const reason = error instanceof Error && error.message !== "" ? error.message : String(error);
-      return { kind: "keep", reason: `the service can't be reached: ${reason}`, after_ms: null };
+      return { kind: "keep", reason: say("service.away", { reason }), after_ms: null };
     }
   };
   return {

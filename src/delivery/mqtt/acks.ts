@@ -7,6 +7,7 @@ import type { Milliseconds, Seq } from "../../domain/units.ts";
 import type { BatchOutcome, Rejection } from "../port.ts";
 import type { MqttSetup } from "./connect.ts";
 import { ServiceLinkError } from "../../domain/link-error.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** A batch or a chunk under way. */
 export interface Waiting {
@@ -90,7 +91,7 @@ export function chunkOutcomeOf(ack: AckWire, { stream, hash, from, to, first_seq
 function refusalOf(ack: Exclude<AckWire, { chunk: string }>, batch: SentBatch, alone: boolean): AckedBatch | null {
   const isOfStream = ack.st === batch.stream;
   if (!isOfStream && ack.st !== "") return null;
-  const reason = `the service took nothing: ${ack.error}`;
+  const reason = say("service.took_nothing", { reason: ack.error });
   if (!CONTENT_REFUSED.test(ack.error)) return { kind: "keep", reason };
   const namesNone = !isOfStream || ack.s0 === 0;
   if (namesNone) return alone ? { kind: "refused", reason: ack.error } : { kind: "unclear", reason };
@@ -113,7 +114,7 @@ interface Exchange extends Omit<Waiting, "settle"> {
 export function exchange({ waiting, atDeadline, publish, ...sent }: Exchange): Promise<AckedBatch> {
   return new Promise((resolve) => {
     let confirmed = false;
-    const late = (): void => entry.settle({ kind: "keep", reason: "no ack in time", is_silent: confirmed });
+    const late = (): void => entry.settle({ kind: "keep", reason: say("service.no_ack"), is_silent: confirmed });
     const cancel = atDeadline(late);
     const entry: Waiting = {
       ...sent,
@@ -218,7 +219,7 @@ const NOT_AUTHORIZED = 135;
 
 function publishRefusal(error: Error, topic: string): Error {
   if (!("code" in error) || error.code !== NOT_AUTHORIZED) return error;
-  return new ServiceLinkError("not_allowed", `the broker doesn't let us publish on ${topic}`, error);
+  return new ServiceLinkError("not_allowed", say("service.refuses_topic", { topic }), error);
 }
 
 /** Reason codes of a PUBACK that are about the message itself: packet too large, payload format invalid (MQTT 5, 3.4.2.1). */

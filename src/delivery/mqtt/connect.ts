@@ -7,6 +7,7 @@ import type { Milliseconds } from "../../domain/units.ts";
 import type { LinkAccount } from "../port.ts";
 import type { ClientCertificate } from "../tls.ts";
 import { type Connected, connectOnce, isSecure, keepPoolSmall, typedError } from "./dial.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** A broker that took 3.1.1 alone is asked for 5 again at the first connect after so long: it may have been renewed. */
 const ASK_5_AGAIN_MS: Milliseconds = 6 * 3_600_000;
@@ -62,7 +63,7 @@ export function createDialler(setup: MqttSetup): (dial: Dial) => Promise<Dialled
       }
     }
     // The last one went furthest: what blocked the ways before it is the lesser news.
-    throw failures.at(-1) ?? new ServiceLinkError("unknown_host", "the service names no broker");
+    throw failures.at(-1) ?? new ServiceLinkError("unknown_host", say("service.no_broker"));
   };
 }
 

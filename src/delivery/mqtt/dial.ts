@@ -4,6 +4,7 @@ import { TLSSocket } from "node:tls";
 import { faultOfCode, ServiceLinkError } from "../../domain/link-error.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { type ClientCertificate, withPublicRoots } from "../tls.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** One connection to an MQTT broker, bounded and verified: what every station that speaks MQTT has in common. */
 
@@ -80,7 +81,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
   const isTooLong = packetSizes(MAX_PACKET_BYTES);
   client.stream.on("data", (chunk: Buffer) => {
     if (!isTooLong(chunk)) return;
-    client.emit("error", new ServiceLinkError("protocol", "the broker sent a packet too long"));
+    client.emit("error", new ServiceLinkError("protocol", say("service.packet_too_long")));
     client.stream.destroy();
   });
   const stop = (): void => void client.end(true);
@@ -111,7 +112,7 @@ function connackOf(client: MqttClient): Promise<IConnackPacket> {
   let taken = !(client.stream instanceof Socket);
   client.stream.once(client.stream instanceof TLSSocket ? "secureConnect" : "connect", () => (taken = true));
   const unanswered = (cause?: unknown): ServiceLinkError =>
-    new ServiceLinkError("unanswered", "the broker took the connection and closed it without an answer", cause);
+    new ServiceLinkError("unanswered", say("service.unanswered"), cause);
   return new Promise((resolve, reject) => {
     client.once("connect", resolve);
     client.once("error", (error) => {
@@ -119,7 +120,7 @@ function connackOf(client: MqttClient): Promise<IConnackPacket> {
       reject(taken && isReset ? unanswered(error) : error);
     });
     client.once("close", () =>
-      reject(taken ? unanswered() : new ServiceLinkError("unreachable", "the broker can't be reached")),
+      reject(taken ? unanswered() : new ServiceLinkError("unreachable", say("service.unreachable"))),
     );
   });
 }

@@ -28,6 +28,7 @@ import type { ClientCertificate } from "../tls.ts";
 import { parseCommand, upMessageOf } from "../../contract/commands.ts";
 import type { HeardCommand, UpMessage } from "../../domain/command.ts";
 import type { Placed } from "../../domain/record.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** Time for the last words of a session. */
 const CLOSE_WITHIN_MS = 1_000;
@@ -114,7 +115,7 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
     });
   // Without a deadline a broker that never answers would keep the session open for ever, by its pings alone.
   const late = delay(setup.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, undefined, { ref: false }).then(() =>
-    Promise.reject(new ServiceLinkError("unreachable", "the broker doesn't answer the subscription")),
+    Promise.reject(new ServiceLinkError("unreachable", say("service.no_subscription"))),
   );
   const ended = living.closed.then((reason) => Promise.reject(reason));
   const commands = commandSide(publish);
@@ -151,7 +152,7 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
 function notAllowed(error: unknown): ServiceLinkError {
   const typed = typedError(error);
   return typed.fault === "credential" || typed.fault === "protocol"
-    ? new ServiceLinkError("not_allowed", `the broker refuses the subscription: ${typed.message}`, error)
+    ? new ServiceLinkError("not_allowed", say("service.refuses_subscription", { reason: typed.message }), error)
     : typed;
 }
 
@@ -172,7 +173,7 @@ function watchSession(setup: MqttSetup, { client, account }: Open) {
     for (const tell of [...endings]) tell(living.over);
     resolveClosed(living.over);
   };
-  client.on("close", () => end(new ServiceLinkError("closed", "the connection to the broker is gone")));
+  client.on("close", () => end(new ServiceLinkError("closed", say("service.gone"))));
   client.on("disconnect", ({ reasonCode = 0 }) => end(endedByBroker(reasonCode)));
   client.on("error", (error: Error) => {
     end(typedError(error));
@@ -190,8 +191,8 @@ const TAKEN_OVER = 142;
 
 function endedByBroker(reasonCode: number): ServiceLinkError {
   return reasonCode === TAKEN_OVER
-    ? new ServiceLinkError("taken_over", "another box has connected to the broker with this gateway's identity")
-    : new ServiceLinkError("closed", `the broker ended the session (reason ${reasonCode.toString()})`);
+    ? new ServiceLinkError("taken_over", say("service.taken_over"))
+    : new ServiceLinkError("closed", say("service.ended", { code: reasonCode }));
 }
 
 interface Line {

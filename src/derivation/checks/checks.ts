@@ -20,6 +20,7 @@ import { isIn, modeOf, tagWithRole, energyOf, fullLoadKwh, loadsOf, MACHINES, ty
 import { judge, type Incident, type Slice, report, type EventOf } from "../timeline/events.ts";
 import { checkPlcClocks, checkSourceTime, checkStep } from "./clocks.ts";
 import type { PendingReading, Settled } from "../timeline/state.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** Values of sensors that live: exactly the same for long means that one doesn't. */
 const ANALOG: readonly TagRole[] = ["air_temperature", "metal_temperature", "booth_pressure", "filter_pressure"];
@@ -80,7 +81,7 @@ function prepareChecks(fold: ChecksFold, parameters: Parameters): void {
   };
   checks.tz_known = isKnownZone(parameters.tz);
   if (checks.tz_known) return;
-  const reason = `the time zone ${parameters.tz} isn't known: UTC is taken`;
+  const reason = say("incident.zone", { tz: parameters.tz });
   report(fold, { tag_name: "", check: "config_tz", logic: { op: "config_tz" }, reason, severity: "error" });
 }
 
@@ -141,12 +142,12 @@ function isStuck({ checks }: ChecksState, tag: TagName): boolean {
 /** A counter did what none does. */
 function checkCount(fold: ChecksFold, { tag, as, from, to }: EventOf<"count">): void {
   if (as !== "unexplained") return;
-  const reason = `went from ${from} to ${to}, which is neither counting, a known wrap nor a reset: nothing was booked`;
+  const reason = say("incident.monotonic", { from, to });
   report(fold, { tag_name: tag, check: "monotonic", logic: { op: "monotonic" }, reason });
 }
 
 function reportLoss(fold: ChecksFold, tags: readonly TagName[]): void {
-  const reason = `counters fell with a restart of the PLC: ${tags.join(", ")}; usage goes on from before`;
+  const reason = say("incident.memory_loss", { tags: tags.join(", ") });
   report(fold, { tag_name: "", check: "memory_loss", logic: { op: "monotonic" }, reason });
 }
 
@@ -339,7 +340,7 @@ interface Mismatch {
 
 function mismatch(fold: ChecksFold, { tag, check, wrong, plc, own }: Mismatch): void {
   const text = (value: number): string => String(Math.round(value * 10) / 10);
-  const reason = `over the day the PLC counted ${text(plc)}, ${text(own)} were derived`;
+  const reason = say("incident.mismatch", { plc: text(plc), own: text(own) });
   judge(fold, wrong, {
     tag_name: tag,
     check,

@@ -3,6 +3,7 @@ import type { EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
 import type { ChecksFold } from "./state.ts";
 import { isWitnessed } from "../clock.ts";
 import { judge, report } from "../timeline/events.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** A PLC's or a server's clock may be off by this. */
 const SKEW_MS: Milliseconds = 60_000;
@@ -20,7 +21,7 @@ export function checkSourceTime(fold: ChecksFold, { tag, value, quality, source_
   const ahead = source_at - seen.clock.now;
   const changed = changedJustNow(seen, tag, value);
   if (ahead <= SKEW_MS && !changed) return;
-  compare(fold, seen.bays[0]?.tag ?? tag, { ahead, whose: "the server's clock" });
+  compare(fold, seen.bays[0]?.tag ?? tag, { ahead, whose: "server" });
 }
 
 /** The PLC's own clock, where the profile has it. */
@@ -30,23 +31,28 @@ export function checkPlcClocks(fold: ChecksFold): void {
     const parameter = parameters?.tags[tag];
     if (parameter?.role !== "plc_clock" || quality === "bad" || typeof value !== "number" || !clock.synced) continue;
     const at: EpochMs = value * parameter.factor * (parameter.unit === "ms" ? 1 : 1000);
-    compare(fold, tag, { ahead: at - clock.now, whose: "the PLC's clock" });
+    compare(fold, tag, { ahead: at - clock.now, whose: "plc" });
   }
 }
 
-function compare(
-  fold: ChecksFold,
-  tag_name: TagName,
-  { ahead, whose }: { readonly ahead: Milliseconds; readonly whose: string },
-): void {
-  const seconds = SKEW_MS / 1000;
-  const direction = ahead > 0 ? "ahead" : "behind";
-  judge(fold, Math.abs(ahead) > SKEW_MS, {
+interface Skew {
+  readonly ahead: Milliseconds;
+  readonly whose: "plc" | "server";
+}
+
+function compare(fold: ChecksFold, tag_name: TagName, skew: Skew): void {
+  const isOff = Math.abs(skew.ahead) > SKEW_MS;
+  judge(fold, isOff, {
     tag_name,
     check: "clock_skew",
-    logic: { op: "clock_skew", max_seconds: seconds },
-    reason: `${whose} is ${Math.round(Math.abs(ahead) / 1000)} s ${direction}`,
+    logic: { op: "clock_skew", max_seconds: SKEW_MS / 1000 },
+    reason: isOff ? skewText(skew) : "",
   });
+}
+
+function skewText({ ahead, whose }: Skew): string {
+  const seconds = Math.round(Math.abs(ahead) / 1000);
+  return say(`incident.${whose}_clock_${ahead > 0 ? "ahead" : "behind"}`, { seconds });
 }
 
 /** It has another value than before, and its group was polled without a break since that was read. */
@@ -68,6 +74,6 @@ export function checkStep(fold: ChecksFold, record: ClockRecord): void {
   const moved = record.value.state === "stepped" || (clock.synced && isWitnessed(record) && Math.abs(by) > STEP_MS);
   if (!moved) return;
   const logic = { op: "clock_skew", max_seconds: STEP_MS / 1000 };
-  const reason = `the gateway's clock was put by ${by / 1000} s`;
+  const reason = say("incident.clock_put", { seconds: by / 1000 });
   report(fold, { tag_name: "", check: "clock_skew", logic, reason });
 }

@@ -6,6 +6,7 @@ import { lengthOf, workingIntervals } from "../../domain/time-zone.ts";
 import { isOpenSince } from "../incidents.ts";
 import { modeOf, bridgeMs, pollIntervalMs } from "../parameters.ts";
 import type { BayState, DeepReadonly } from "../timeline/state.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** A bake is warm by then. */
 const WARM_AFTER_MS: Milliseconds = 20 * 60_000;
@@ -36,7 +37,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     },
     allowed_ms: 0,
     min: WARM_C,
-    reason: `bake is under ${WARM_C} C after 20 min`,
+    reason: say("incident.cold_bake", { celsius: WARM_C }),
   },
   {
     sensor: "fan",
@@ -47,7 +48,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     // Fans start with the mode, not before it: so long they may lag.
     allowed_ms: 60_000,
     min: FAN_OFF,
-    reason: "the fan is off in spray",
+    reason: say("incident.no_fan"),
   },
   {
     sensor: "burner",
@@ -58,14 +59,14 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     },
     allowed_ms: 0,
     min: FAN_OFF,
-    reason: "the burner is on without airflow",
+    reason: say("incident.no_airflow"),
   },
   {
     sensor: "door",
     holds: (fold, at) => isOn(fold, "door") && startOf(fold, "bake", at) <= at,
     allowed_ms: 120_000,
     min: 0,
-    reason: "the door has been open in bake for over 2 min",
+    reason: say("incident.open_door"),
   },
 ];
 
@@ -194,7 +195,7 @@ export function checkSuccession(fold: ChecksFold, { tag, stage, next }: EventOf<
       tag_name: tag,
       check: "transition",
       logic: { op: "transition", from: stage.mode, to: next },
-      reason: `${next} followed on ${stage.mode}`,
+      reason: say("incident.transition", { next, mode: stage.mode }),
     });
   }
   if (stage.mode !== "purge" || next !== "bake") return;
@@ -202,7 +203,7 @@ export function checkSuccession(fold: ChecksFold, { tag, stage, next }: EventOf<
   dwell(fold, tag, {
     wrong: ms < SHORT_PURGE_MS,
     logic: { op: "dwell", mode: "purge", min: 1 },
-    reason: `purge took ${ms / 1000} s before a bake`,
+    reason: say("incident.short_purge", { seconds: ms / 1000 }),
   });
 }
 
@@ -214,7 +215,7 @@ export function checkDwell(fold: ChecksFold, { tag, open, good_until }: DeepRead
   dwell(fold, tag, {
     wrong: true,
     logic: { op: "dwell", mode: open.mode, max: minutes },
-    reason: `${open.mode} has lasted for over ${minutes / 60} h`,
+    reason: say("incident.long", { mode: open.mode, hours: minutes / 60 }),
   });
 }
 
@@ -246,7 +247,7 @@ export function checkGap(fold: ChecksFold, bay: DeepReadonly<BayState>): void {
   if (!gapIsWrong(fold.seen, bay)) return;
   const minutes = GAP_MS / 60_000;
   const logic = { op: "gap", duration_minutes: minutes, working_hours_only: true };
-  const reason = `the booth wasn't read for over ${minutes} min of its working hours`;
+  const reason = say("incident.gap", { minutes });
   report(fold, { tag_name: bay.tag, check: "gap", logic, reason });
 }
 
@@ -262,7 +263,7 @@ export function checkMode(fold: ChecksFold, { bay, raw }: EventOf<"mode_read">):
     fold.finding({ kind: "right", check: "unmapped", tag_name });
     return;
   }
-  const reason = `the profile doesn't map the mode code ${raw}`;
+  const reason = say("incident.unmapped", { raw });
   report(fold, { tag_name, check: "unmapped", logic: { op: "mapped" }, reason });
 }
 
@@ -272,7 +273,7 @@ export function checkConflict(fold: ChecksFold, bay: DeepReadonly<BayState>): vo
   const { parameters, clock } = fold.seen;
   const at = bay.conflict + POLLS * pollIntervalMs(parameters, bay.group);
   if (clock.now <= at || (!bay.live && bay.good_until < at)) return;
-  const reason = `two modes of the process are on at once: ${bay.raw ?? ""}`;
+  const reason = say("incident.mode_conflict", { raw: bay.raw ?? "" });
   const logic = { op: "mode_conflict", polls: POLLS };
   report(fold, { tag_name: bay.tag, check: "mode_conflict", logic, reason }, at);
 }

@@ -3,6 +3,7 @@ import { parseTime } from "../../contract/time.ts";
 import { fullJitter } from "../../domain/retrying.ts";
 import { choiceWords, chosen, type ClaimIntent, type ServiceAnswer, type ServiceRecord } from "../../domain/service.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import { say } from "../../domain/sentences.ts";
 
 /**
  * What only people can mend is asked for again this often: a serial that the service doesn't know may be entered by the office
@@ -50,7 +51,7 @@ function retry(
   return move(row, around, {
     state,
     reason,
-    advice: "nothing to do: readings are kept and it is tried again by itself",
+    advice: say("bind.kept"),
     attempt: row.attempt + 1,
     wait_ms: Math.max(jittered, after_ms ?? 0),
   });
@@ -69,8 +70,8 @@ function refused(
     case "not_found":
       return move(row, around, {
         state: "not_found",
-        reason: `the service knows no booth with serial number ${row.serial ?? ""}`,
-        advice: "compare it with the nameplate (O and 0, I and 1) and enter it again, or have the office add the booth",
+        reason: say("bind.unknown", { serial: row.serial ?? "" }),
+        advice: say("bind.unknown_todo"),
         wait_ms: askAgainIn(around),
       });
     case "denied":
@@ -78,8 +79,8 @@ function refused(
         holderWaitedFor(row, around) ??
         move(row, around, {
           state: "denied",
-          reason: `the service refused the key: ${answer.reason}`,
-          advice: "give a key that may provision booths of this account",
+          reason: say("bind.key_refused", { reason: answer.reason }),
+          advice: say("bind.key_refused_todo"),
           wait_ms: askAgainIn(around),
         })
       );
@@ -89,8 +90,7 @@ function refused(
       return move(row, around, {
         state: "conflict",
         reason: answer.reason,
-        advice:
-          "check the serial number; if the gateway that holds the booth is broken or gone, enter it again and let this one take its place (--replace)",
+        advice: say("bind.held_todo"),
         wait_ms: askAgainIn(around),
       });
   }
@@ -109,8 +109,8 @@ function holderWaitedFor(row: ProvisioningRow, around: Surroundings): Provisioni
   const wait_ms = left + CLOCKS_DIFFER_MS;
   return move(row, around, {
     state: "conflict",
-    reason: "the gateway that holds the booth was heard of a moment ago",
-    advice: "switch it off: once it has been silent for 10 min this one takes its place by itself",
+    reason: say("bind.rests"),
+    advice: say("bind.rests_todo"),
     possible_at: around.now + wait_ms,
     wait_ms,
   });
@@ -121,8 +121,8 @@ function refusedAtPlain(row: ProvisioningRow, said: string, around: Surroundings
   const isBound = row.generation !== null;
   return move(row, around, {
     state: isBound ? "claimed" : "conflict",
-    reason: isBound ? `the service doesn't let the booth be marked as complete: ${said}` : said,
-    advice: "ask whoever runs the service about the booth's provisioning record; it is tried again by itself",
+    reason: isBound ? say("bind.incomplete", { reason: said }) : said,
+    advice: say("bind.ask_record"),
     wait_ms: askAgainIn(around),
   });
 }
@@ -141,7 +141,7 @@ export function lookedUp(
   const isHeld = holder !== null && holder !== around.gateway_id;
   if (isHeld && row.confirmed?.replace !== true) {
     const seen = record.gateway?.last_seen_at ?? "never";
-    const reason = `bound to another gateway (${holder}, last seen ${seen})`;
+    const reason = say("bind.held", { holder, seen });
     return refused({ ...row, record }, { kind: "conflict", reason }, around);
   }
   const known = row.confirmed === null ? null : chosen(record, row.confirmed.service_booth);
@@ -153,9 +153,7 @@ export function lookedUp(
 export function toBeConfirmed(row: ProvisioningRow, record: ServiceRecord, around: Surroundings): ProvisioningRow {
   const said = row.confirmed?.service_booth;
   const words =
-    record.choices === undefined && said === undefined
-      ? { advice: "compare booth and facility, then confirm" }
-      : choiceWords(record, said);
+    record.choices === undefined && said === undefined ? { advice: say("bind.compare") } : choiceWords(record, said);
   return move({ ...row, confirmed: null }, around, { state: "awaiting_confirm", record, ...words });
 }
 
@@ -196,8 +194,8 @@ export function left(
   if (answer.kind === "denied" || answer.kind === "reject") {
     return move(row, around, {
       state: row.state,
-      reason: `the service refuses to end the binding: ${answer.reason}`,
-      advice: "it is tried again by itself; the office can release the booth as well",
+      reason: say("bind.stays", { reason: answer.reason }),
+      advice: say("bind.stays_todo"),
       wait_ms: askAgainIn(around),
     });
   }

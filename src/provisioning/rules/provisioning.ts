@@ -13,6 +13,7 @@ import { chosen, chosenAgain, onlyChoice, type ServiceAnswer, type ServiceRecord
 import { configTrial, sifted, type TrialEvent } from "./trial.ts";
 import { renamed, type NewName } from "../../domain/stream-label.ts";
 import type { Seq, Serial } from "../../domain/units.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** verifying must have seen everything within this, else back to claimed. */
 export const VERIFY_WITHIN_MS = 900_000;
@@ -90,7 +91,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
       return row.state === "verifying" ? move(row, around, { state: "active" }) : row;
     case "not_verified":
       return row.state === "verifying"
-        ? move(row, around, { state: "claimed", reason: event.reason, advice: "it is tried again by itself" })
+        ? move(row, around, { state: "claimed", reason: event.reason, advice: say("bind.again") })
         : row;
     case "record_seen": {
       const seen = isBound(row) ? recordSeen(row, event, around) : namedAgain(row, event.record, around);
@@ -99,7 +100,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
     }
     case "key_refused": {
       // Nothing else changes: what is bound stays so, and goes on once a key opens again.
-      const reason = `the service refuses the key: ${event.reason}`;
+      const reason = say("bind.key_refuses", { reason: event.reason });
       return row.state === "active" && row.reason !== reason ? { ...row, reason, advice: REVOKED } : row;
     }
     case "leave":
@@ -120,8 +121,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
   }
 }
 
-const REVOKED =
-  "give another key: put it in the place of the old one, or enter the serial number again with it (--key-file); readings go on being kept";
+const REVOKED = say("bind.revoked");
 
 /**
  * A bound booth's own number says nothing new: beginning anew would stop its delivery. Who enters it wants the booth kept, so a
@@ -176,9 +176,8 @@ function recordSeen(
   if (isLater && holder !== null && holder !== around.gateway_id) {
     return move(row, around, {
       state: "suspended",
-      reason: `another gateway (${holder}) has taken this booth over`,
-      advice:
-        "nothing to do: what was recorded before is still delivered; to have the booth back, enter its serial number again",
+      reason: say("bind.taken", { holder }),
+      advice: say("bind.taken_todo"),
       last_seq: newest_seq,
       leaving: null,
       ended,
@@ -190,8 +189,8 @@ function recordSeen(
     ...emptyRow(around.now),
     state: record.status,
     stream: row.stream,
-    reason: `the service has ended the binding (${record.status})`,
-    advice: "to bind the booth again, enter its serial number",
+    reason: say("bind.ended", { status: record.status }),
+    advice: say("bind.ended_todo"),
     ended,
   };
 }

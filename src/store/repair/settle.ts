@@ -6,6 +6,7 @@ import { createQuarantine } from "../retention/quarantine.ts";
 import { find } from "./find.ts";
 import { mend } from "./mend.ts";
 import type { FoundStream } from "./proven.ts";
+import { say } from "../../domain/sentences.ts";
 
 export interface Known {
   readonly wall: () => number;
@@ -40,7 +41,7 @@ export function settleStreams(
     const renew_from = extent.last + 1;
     settle(db, row, { renew_from, wall });
     const missing = noteMissing(db, row, own !== undefined);
-    const detail = `the store was salvaged or imported into a new file: ${missing} records are missing`;
+    const detail = say("incident.store_damaged", { count: missing });
     const due = `INSERT OR REPLACE INTO due (stream_id, event, detail) VALUES (?, 'store_damaged', ?)`;
     db.prepare(due).run(row.stream_id, detail);
     return { stream: row.stream_id, booth: row.booth_id, newest_seq: row.newest_seq, missing, renew_from };

@@ -13,6 +13,7 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
     status.lacks.length === 0
       ? linkFinding("service link", status.service, status.at)
       : skipped("service link", "nothing is wanted of the service until the box is set up"),
+    ...pageFindings(status.page),
     ...status.shared.map(({ booth, link }) => linkFinding(`shared connection of ${booth}`, link, status.at)),
     ...status.outputs.map(({ name, link }) => linkFinding(`output ${name}`, link, status.at)),
     ...status.certificates.map(({ link, server, expires, state, advice }) => {
@@ -23,6 +24,13 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
       return state === "expired" ? bad(what, said, advice) : warn(what, said, advice);
     }),
   ];
+}
+
+/** A door that is open is told of; whether that is meant, nobody here knows. */
+function pageFindings(page: AgentStatus["page"]): Finding[] {
+  if (page === undefined || page.network === "closed") return [];
+  const how = page.network === "always" ? `always; signed in: ${page.devices}` : "for a time";
+  return [ok("page", `open on the network, with HTTPS and a PIN, ${how}`)];
 }
 
 /** Where the agent doesn't answer. `why` says what to do as well. */

@@ -1,5 +1,6 @@
 import type { Sample } from "../../domain/taken.ts";
 import type { Profile, ProfileTag } from "../../domain/profile.ts";
+import { say } from "../../domain/sentences.ts";
 
 /** Which profile fits a PLC: by what it calls itself, and by how plausible the profile's tags read there. Pure. */
 
@@ -71,7 +72,7 @@ function ranked({ profile, samples, failed }: ProfileReading, said: readonly str
     profile: profile.name,
     vendor: profile.vendor,
     fit: Math.round(Math.min(1, share * (1 - NAMED) + (named === undefined ? 0 : NAMED)) * 100) / 100,
-    reasons: failed === null ? reasonsOf(profile, values, named) : [`it can't be read by this profile: ${failed}`],
+    reasons: failed === null ? reasonsOf(profile, values, named) : [say("fit.unread", { reason: failed })],
     values,
   };
 }
@@ -83,13 +84,19 @@ function reasonsOf(profile: Profile, values: readonly TagVerdict[], named: strin
   const modes = (profile.tags as readonly ProfileTag[]).filter(({ role }) => role === "mode").map(({ name }) => name);
   const mode = values.find(({ tag, verdict }) => modes.includes(tag) && verdict !== "silent");
   return [
-    ...(named === undefined ? [] : [`the device calls itself "${named}"`]),
-    `${values.length - of("silent").length} of ${values.length} tags answer, ${of("plausible").length} read as they should`,
-    ...(mode === undefined ? [] : [`${mode.label} reads ${String(mode.value)}: ${mode.usual}`]),
+    ...(named === undefined ? [] : [say("fit.named", { name: named })]),
+    say("fit.tags", {
+      answering: values.length - of("silent").length,
+      count: values.length,
+      plausible: of("plausible").length,
+    }),
+    ...(mode === undefined
+      ? []
+      : [say("fit.mode", { label: mode.label, value: String(mode.value), mode: mode.usual })]),
     ...odd
       .slice(0, MOST_NAMED)
-      .map(({ label, value, unit, usual }) => `${label} reads ${shown(value)} ${unit}, usual is ${usual}`),
-    ...(odd.length > MOST_NAMED ? [`${odd.length - MOST_NAMED} more values are odd`] : []),
+      .map(({ label, value, unit, usual }) => say("fit.odd", { label, value: shown(value), unit, usual })),
+    ...(odd.length > MOST_NAMED ? [say("fit.more_odd", { count: odd.length - MOST_NAMED })] : []),
   ];
 }
 

@@ -58,8 +58,11 @@ export async function screenshot(page: Page, name: string, { whole = true } = {}
   await page.screenshot({ path: `${SCREENSHOTS}${name}.png`, fullPage: whole, animations: "disabled" });
 }
 
-/** What axe finds serious or worse, each with the place. */
-export async function seriousFaults(page: Page): Promise<string[]> {
+/** What axe finds, each with the place. */
+export async function faultsByAxe(
+  page: Page,
+  isMeant: (impact: string | null) => boolean = () => true,
+): Promise<string[]> {
   await page.evaluate(AXE);
   const { violations } = await page.evaluate<{
     readonly violations: readonly {
@@ -69,8 +72,13 @@ export async function seriousFaults(page: Page): Promise<string[]> {
     }[];
   }>("axe.run()");
   return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .filter(({ impact }) => isMeant(impact))
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
+}
+
+/** What axe finds serious or worse. */
+export function seriousFaults(page: Page): Promise<string[]> {
+  return faultsByAxe(page, (impact) => impact === "serious" || impact === "critical");
 }
 
 /** What a gloved finger doesn't hit: less than 48 px high or wide, of all that can be touched and is shown. */

@@ -15,19 +15,22 @@ afterAll(async () => {
   for (const end of ending.toReversed()) await end();
 });
 
-let opened: Promise<string> | undefined;
+let opened: ReturnType<typeof openedPage> | undefined;
 /** One page for all who only look. */
-function page(): Promise<string> {
-  return (opened ??= (async () => {
-    const site = await realSite({ speed: 30, serial: SERIAL, atEnd: (end) => void ending.push(end) });
-    await runningAgent(site);
-    await boothOnce(site, "the PLC is read", ({ now }) => now !== null);
-    return (await openPage(site, { for_ms: 3_600_000 })).url ?? "";
-  })());
+function onePage(): ReturnType<typeof openedPage> {
+  return (opened ??= openedPage());
+}
+
+async function openedPage() {
+  const site = await realSite({ speed: 30, serial: SERIAL, atEnd: (end) => void ending.push(end) });
+  await runningAgent(site);
+  await boothOnce(site, "the PLC is read", ({ now }) => now !== null);
+  const { url, pin } = await openPage(site, { for_ms: 3_600_000 });
+  return { site, url: url ?? "", pin };
 }
 
 it("speaks the browser's language, loads no other, and keeps on this device the one that is chosen", async () => {
-  const url = await page();
+  const { url } = await onePage();
   const { page: tab, faults } = await openTab(browser, { viewport: PHONE, locale: "de-AT" });
   const loaded: string[] = [];
   tab.on("request", (request) => loaded.push(new URL(request.url()).pathname));
@@ -50,7 +53,7 @@ it("speaks the browser's language, loads no other, and keeps on this device the 
 });
 
 it("shows in English what the language lacks, and speaks English where it has none of the browser's", async () => {
-  const url = await page();
+  const { url } = await onePage();
   const { page: tab } = await openTab(browser, { locale: "de-DE" });
   await tab.route("**/de.js", async (route) => {
     const whole = await (await route.fetch()).text();
@@ -65,4 +68,29 @@ it("shows in English what the language lacks, and speaks English where it has no
   const { page: finnish } = await openTab(browser, { locale: "fi-FI" });
   await finnish.goto(url);
   await finnish.getByRole("heading", { name: "Today" }).waitFor();
+});
+
+it("says what the agent says in the page's language too: why a link is down, and what was wrong with a PIN", async () => {
+  const { site, url, pin } = await onePage();
+  const { page: tab, faults } = await openTab(browser, { viewport: PHONE, locale: "de-DE" });
+  await tab.goto(`${url}/#/setup`);
+  await tab.getByRole("button", { name: "Zum Ansehen PIN eingeben" }).first().click();
+  await tab.getByLabel("PIN, acht Ziffern").fill(pin === "1111 1111" ? "22222222" : "11111111");
+  await tab.getByRole("button", { name: "Weiter", exact: true }).click();
+  await tab.getByText("Das ist nicht die PIN; noch 4 Versuche, dann ist gesperrt").waitFor();
+  await tab.getByRole("button", { name: "Abbrechen" }).click();
+
+  await site.plc.stop();
+  await tab.goto(`${url}/#/now`);
+  await tab
+    .getByText("Prüfen Sie Strom und Kabel der SPS sowie Adresse und Port in der Konfiguration")
+    .first()
+    .waitFor();
+  const { page: english } = await openTab(browser);
+  await english.goto(url);
+  await english
+    .getByText("Check the PLC's power, the cable, and address and port in the configuration")
+    .first()
+    .waitFor();
+  expect(faults).toEqual([]);
 });

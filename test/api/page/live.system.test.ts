@@ -132,15 +132,15 @@ it("a part of the day is chosen by two taps, and what is shown comes as CSV", as
   await signIn(page, pin);
   await page.getByText("°C").first().waitFor();
   await page.goto(`${url}/#/days`);
-  const strip = page.locator("svg.strip");
+  const strip = page.locator(".strip.tapped");
   await strip.waitFor();
   // Before the agent's first start nothing was read: hatched, and said so; neither blank nor idle.
-  expect(await strip.locator('rect[data-mode="no_data"]').first().getAttribute("fill")).toMatch(/^url\(#hatch-/);
+  expect(await strip.locator('[data-mode="no_data"]').first().getAttribute("class")).toContain("hatch");
   expect(await strip.getAttribute("aria-label")).toMatch(/^Modes of .*: No data \d+ h/);
   // A finger doesn't wait until the strip, drawn anew each minute of the booth, stands still.
   const tap = async (hour: number): Promise<void> => {
     const { x, y } = await page.evaluate<{ readonly x: number; readonly y: number }>(`(() => {
-      const strip = document.querySelector("svg.strip");
+      const strip = document.querySelector(".strip.tapped");
       strip.scrollIntoView({ block: "center" });
       const { left, top, width, height } = strip.getBoundingClientRect();
       return { x: left + (width * ${hour.toString()}) / 24, y: top + height / 2 };

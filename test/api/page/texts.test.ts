@@ -1,16 +1,19 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { SENTENCES } from "../../../src/domain/sentences.ts";
 import { isPageFile } from "../../../src/api/page-files.ts";
 
 const FOLDER = new URL("../../../src/api/page/", import.meta.url);
-const files = readdirSync(FOLDER).filter((name) => !name.endsWith(".json"));
+const files = readdirSync(FOLDER).filter((name) => name !== "tsconfig.json");
 const scripts = files.filter((name) => name.endsWith(".js"));
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
 const LANGUAGES = ["en", "es", "de"] as const;
 type Texts = Readonly<Record<string, string>>;
 const code = scripts.filter((name) => !LANGUAGES.some((language) => name === `${language}.js`)).map(read);
-const textsOf = async (language: string): Promise<Texts> =>
-  ((await import(new URL(`${language}.js`, FOLDER).href)) as { readonly TEXTS: Texts }).TEXTS;
+const fileOf = async (language: string) =>
+  (await import(new URL(`${language}.js`, FOLDER).href)) as { readonly TEXTS: Texts; readonly SAYINGS: Texts };
+const textsOf = async (language: string): Promise<Texts> => (await fileOf(language)).TEXTS;
+const sayingsOf = async (language: string): Promise<Texts> => (await fileOf(language)).SAYINGS;
 const ENGLISH = await textsOf("en");
 const keys = Object.keys(ENGLISH);
 const namesIn = (text = ""): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([name]) => name).toSorted();
@@ -18,11 +21,22 @@ const namesIn = (text = ""): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([
 it.each(LANGUAGES)("%s has every text once, no other, and each is filled in with the same", async (language) => {
   const texts = await textsOf(language);
   expect(Object.keys(texts).toSorted()).toEqual(keys.toSorted());
-  const written = [...read(`${language}.js`).matchAll(/^ {2}"?([\w.]+)"?:/gm)].map(([, key]) => key ?? "");
+  const written = [
+    ...(read(`${language}.js`).split("export const SAYINGS")[0] ?? "").matchAll(/^ {2}"?([\w.]+)"?:/gm),
+  ].map(([, key]) => key ?? "");
   expect(written.toSorted()).toEqual(keys.toSorted());
   for (const key of keys) {
     expect([key, namesIn(texts[key])]).toEqual([key, namesIn(ENGLISH[key])]);
     expect(texts[key]?.trim(), key).not.toBe("");
+  }
+});
+
+it.each(["es", "de"])("%s says every sentence of the agent, no other, and fills in the same", async (language) => {
+  const sayings = await sayingsOf(language);
+  expect(Object.keys(sayings).toSorted()).toEqual(Object.keys(SENTENCES).toSorted());
+  for (const [code, text] of Object.entries(SENTENCES)) {
+    expect([code, namesIn(sayings[code])]).toEqual([code, namesIn(text)]);
+    expect(sayings[code], code).not.toBe(text);
   }
 });
 
@@ -48,8 +62,11 @@ it("every text that a view asks for is there, and every one that is there is ask
 });
 
 it("every file of the folder is served, and every path in one leads to a file", () => {
-  for (const name of files) expect(isPageFile("GET", name === "index.html" ? "/" : `/${name}`), name).toBe(true);
-  const linked = [...read("index.html").matchAll(/(?:href|src)="(\/[^"]+)"/g)].map(([, path]) => path ?? "");
+  const documents: Readonly<Record<string, string>> = { "index.html": "/", "scan.html": "/scan" };
+  for (const name of files) expect(isPageFile("GET", documents[name] ?? `/${name}`), name).toBe(true);
+  const linked = Object.keys(documents).flatMap((name) =>
+    [...read(name).matchAll(/(?:href|src)="(\/[^"]+)"/g)].map(([, path]) => path ?? ""),
+  );
   expect(linked.length).toBeGreaterThan(5);
   for (const path of linked) expect(isPageFile("GET", path), path).toBe(true);
   for (const path of ["/tsconfig.json", "/page.ts", "/../server.ts", "/__proto__", "/constructor"]) {
@@ -63,5 +80,7 @@ it("nothing is asked of another host, and nothing runs that stands in the page i
     expect(text, name).not.toMatch(/https?:\/\/|@import|url\(["']?\/\//);
     expect(text, name).not.toMatch(/\binnerHTML\b|\beval\(|new Function/);
   }
-  expect(read("index.html")).not.toMatch(/<script(?![^>]* src=)|<style| on\w+=| style=/);
+  for (const name of ["index.html", "scan.html"]) {
+    expect(read(name)).not.toMatch(/<script(?![^>]* src=)|<style| on\w+=| style=/);
+  }
 });

@@ -1,0 +1,64 @@
+const TOKEN = "owner-session";
+const TIMEOUT_MS = 20_000;
+
+/** The service's answer to who asks without a good token. */
+export class SignedOut extends Error {}
+
+/** What the service's clock said last, epoch ms: in a simulated site it isn't the browser's. */
+let now = Date.now();
+
+export function serviceNow() {
+  return now;
+}
+
+export function isSignedIn() {
+  return sessionStorage.getItem(TOKEN) !== null;
+}
+
+export function signOut() {
+  sessionStorage.removeItem(TOKEN);
+}
+
+/**
+ * A key is sent with each request; e-mail and password are taken for a session. Rejects with an Error whose message is for people.
+ * @param {{ api_key: string } | { email: string, password: string }} who
+ */
+export async function signIn(who) {
+  const authorization = "api_key" in who ? who.api_key : `Bearer ${await sessionOf(who)}`;
+  const answer = await fetch("/api/facilities", {
+    headers: { authorization },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  if (answer.status === 401) throw new Error("that key isn't valid");
+  if (!answer.ok) throw new Error(`the service answered ${answer.status.toString()}`);
+  sessionStorage.setItem(TOKEN, authorization);
+}
+
+/** @param {{ email: string, password: string }} who @returns {Promise<string>} */
+async function sessionOf(who) {
+  const answer = await fetch("session", {
+    ...{ method: "POST", body: JSON.stringify(who), headers: { "content-type": "application/json" } },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  const { session_token, error } = /** @type {{ session_token?: string, error?: string }} */ (await answer.json());
+  if (session_token === undefined) throw new Error(error ?? `the service answered ${answer.status.toString()}`);
+  return session_token;
+}
+
+/**
+ * One GET of the service's interface; its body as it is. Rejects with SignedOut where the session isn't good any more.
+ * @param {string} path @param {Readonly<Record<string, string>>} [query]
+ * @returns {Promise<any>}
+ */
+export async function get(path, query = {}) {
+  const search = new URLSearchParams(query).toString();
+  const answer = await fetch(`/api/${path}${search === "" ? "" : `?${search}`}`, {
+    headers: { authorization: sessionStorage.getItem(TOKEN) ?? "" },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  const date = Date.parse(answer.headers.get("date") ?? "");
+  if (!Number.isNaN(date)) now = date;
+  if (answer.status === 401) throw new SignedOut("the session is over");
+  if (!answer.ok) throw new Error(`the service answered ${answer.status.toString()} to ${path}`);
+  return answer.json();
+}

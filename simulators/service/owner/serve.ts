@@ -1,0 +1,64 @@
+import { readFile } from "node:fs/promises";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { HttpError } from "../http/errors.ts";
+import type { Answer, Call, Operation, Service } from "../http/operation.ts";
+
+const PATH = "/owner/";
+const FOLDER = new URL("./page/", import.meta.url);
+const JS = "text/javascript; charset=utf-8";
+const SCRIPTS = "main api dom format fleet strip views";
+/** By path: file and type. Nothing else is ever read for a request. */
+const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
+  [PATH]: ["index.html", "text/html; charset=utf-8"],
+  [`${PATH}owner.css`]: ["owner.css", "text/css; charset=utf-8"],
+  [`${PATH}icon.svg`]: ["icon.svg", "image/svg+xml"],
+  ...Object.fromEntries(SCRIPTS.split(" ").map((name) => [`${PATH}${name}.js`, [`${name}.js`, JS] as const])),
+};
+const SESSION = `${PATH}session`;
+
+/** Scripts, styles and data from this service alone; nothing inline, no frames, no forms that lead elsewhere. */
+const HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-cache",
+} as const;
+
+/** The page's files and its way in: what is asked of before anybody has a key. */
+export function isOwnersPage({ url }: Pick<FastifyRequest, "url">): boolean {
+  const [path = ""] = url.split("?");
+  return path === "/" || path === "/owner" || path === SESSION || Object.hasOwn(FILES, path);
+}
+
+/**
+ * The owner's page: read-only, and all that it shows is asked of /api with the owner's own key. Who has e-mail and password signs in
+ * here, since /api wants a key even for that.
+ */
+export function serveOwner(app: FastifyInstance, service: Service, operations: readonly Operation[]): void {
+  const signIn = operations.find(({ path }) => path === "/api/authenticate");
+  for (const path of ["/", "/owner"]) app.get(path, (_, reply) => reply.redirect(PATH));
+  for (const [path, [file, type]] of Object.entries(FILES)) {
+    app.get(path, async (_, reply) =>
+      reply
+        .headers(HEADERS)
+        .type(type)
+        .send(await readFile(new URL(file, FOLDER))),
+    );
+  }
+  app.post(SESSION, async ({ body }, reply) => {
+    const isUser = typeof body === "object" && body !== null && "email" in body;
+    if (signIn === undefined || !isUser) throw new HttpError(400, "e-mail and password are needed");
+    const answer = await signInOf(signIn, service, body);
+    return reply.headers(HEADERS).code(answer.status).send(answer.body);
+  });
+}
+
+function signInOf(signIn: Operation, service: Service, body: unknown): Answer | Promise<Answer> {
+  // Nobody is known yet, and nothing is asked of the caller.
+  const caller = { key_id: "", account_id: "", scope: "user" } as Call["caller"];
+  return signIn.handle({ service, caller, now: service.now(), params: {}, query: {}, headers: {}, body });
+}

@@ -1,0 +1,26 @@
+import { cycleItem, periodItem, trendBody, trendParams } from "../contract/charts.ts";
+import { envelopeOf } from "../contract/reports.ts";
+import { pagingParams, seriesParams, windowParams } from "../contract/reports-query.ts";
+import { cyclesIn } from "../reports/cycles.ts";
+import { filterUse } from "../reports/filter-use.ts";
+import { usePeriods } from "../reports/periods.ts";
+import { timeLineOf } from "../reports/source.ts";
+import { trend } from "../reports/trend.ts";
+import type { BoothReport } from "./report.ts";
+
+/** What the page's charts are drawn from, by the last part of the operation's path. */
+export const CHARTS = {
+  trend: ({ source, query, clock }) => ({
+    body: trendBody(trend(source, windowParams(query, clock), trendParams(query))),
+  }),
+  use_periods({ source, query, clock }) {
+    const { window, unit } = seriesParams(query, clock);
+    const { periods, coverage } = usePeriods(source, window, unit);
+    return { body: { data: periods.map(periodItem) }, coverage };
+  },
+  cycles({ source, query, clock }) {
+    const cycles = cyclesIn(source, timeLineOf(source, windowParams(query, clock)));
+    return { body: envelopeOf(cycles.map(cycleItem), pagingParams(query, { allowAll: false })) };
+  },
+  filter_use: ({ source, query, clock }) => ({ body: { data: filterUse(source, windowParams(query, clock)) } }),
+} satisfies Readonly<Record<string, BoothReport>>;

@@ -1,0 +1,285 @@
+/**
+ * What the agent says to people, sentence by sentence: the one place where its English stands. Whoever says one names its code;
+ * logs, the command line and the service get the text, and the local API's pages get code and arguments beside it, to say it in
+ * another language. A code is never given another meaning. {name} is filled in.
+ */
+const KEPT = "readings are kept and sent when the link is back";
+const ASK = "ask whoever runs the service whether its data, or this box's, was put back from an old copy";
+
+export const SENTENCES = {
+  // What to do about a link to a PLC.
+  "plc.check.refused": "check the PLC's power, the cable, and address and port in the configuration",
+  "plc.check.timeout": "check the cable and the unit id; another master may hold the PLC's only connection",
+  "plc.check.reset": "the PLC broke the connection off: another master may hold its only connection",
+  "plc.check.malformed": "check that address and port belong to the PLC and nothing else answers there",
+  "plc.check.closed": "nothing to do: the PLC closed the connection, a new one is made",
+  "plc.check.busy": "nothing to do: the PLC asks to come back later",
+  "plc.check.path": "check the serial line behind the Modbus gateway and the unit id",
+  "plc.check.config": "correct the configuration as the reason says",
+  "plc.check.tags": 'compare their addresses in the profile with the PLC\'s manual; "booth-gateway detect TAG" helps',
+  "plc.check.losses":
+    "check cable, shield, plugs, and the switch or converter in between; another master may ask the PLC too often",
+  "plc.check.serial":
+    "check that cable and address lead to this booth's own PLC; if they do, confirm the booth again (booth-gateway provision), or correct the number in the PLC",
+
+  // Why a link to a PLC is down, or not as good as it could be.
+  "plc.not_yet": "not connected yet",
+  "plc.refuses_one": "the device refuses the tag {tag}",
+  "plc.refuses": "the device refuses {count} tags: {tags}",
+  "plc.refuses_more": "the device refuses {count} tags: {tags} and {more} more",
+  "plc.losses": "{missed} of the last {asked} requests brought no right answer; most are made up for by asking again",
+  "plc.foreign":
+    "the PLC shows serial number {shown}, this booth is {expected}: what it says is not counted for this booth",
+  "plc.no_within": "no {what} within {ms} ms",
+  "plc.connection.refused": "{at}: ECONNREFUSED",
+  "plc.connection.reset": "{at}: ECONNRESET",
+  "plc.connection.unreachable": "{at}: EHOSTUNREACH",
+  "plc.connection.no_network": "{at}: ENETUNREACH",
+  "plc.connection.unknown": "{at}: ENOTFOUND",
+  "plc.connection.timeout": "{at}: ETIMEDOUT",
+  "plc.connect.refused": "connect ECONNREFUSED {at}",
+  "plc.connect.unreachable": "connect EHOSTUNREACH {at}",
+  "plc.connect.no_network": "connect ENETUNREACH {at}",
+  "plc.connect.timeout": "connect ETIMEDOUT {at}",
+  "plc.connect.broken": "read ECONNRESET",
+  "plc.busy": "the device is busy (exception 6)",
+  "plc.busy_unit": "unit {unit} hasn't answered just now; try again in a moment",
+  "plc.busy_tools": "too many tools ask at once; try again",
+  "plc.no_path": "the gateway in between has no path to the device (exception 10)",
+  "plc.behind_silent": "the device behind the gateway doesn't answer (exception 11)",
+  "plc.closed.device": "the device closed the connection",
+  "plc.closed.server": "the server closed the connection",
+  "plc.closed.gateway": "closed by the gateway",
+  "plc.closed.closed": "the connection is closed",
+  "plc.closed.not_open": "the connection is not open",
+  "plc.closed.given_up": "given up by the gateway",
+  "plc.closed.stopping": "the agent is stopping",
+  "plc.closed.shared": "the connection that booths share was made anew",
+  "plc.closed.after": "made anew after: {reason}",
+  "plc.odd.unasked": "{count} bytes that nobody asked for",
+  "plc.odd.too_long": "more bytes than any answer has",
+  "plc.odd.refused": "refused by modbus-serial",
+  "plc.odd.answer": "an answer that can't be understood",
+  "plc.odd.hello": "the answer to the hello is none of OPC UA",
+  "plc.opcua.room": "the server has no room for another session ({name})",
+  "plc.opcua.session_ended": "the server has ended the session ({name})",
+  "plc.opcua.subscription_ended": "the server has ended the subscription ({name})",
+  "plc.opcua.namespaces": "the server's namespaces have changed: its variables are looked up anew",
+  "plc.opcua.nothing": "the server has none of the profile's variables: is the PLC's program loaded?",
+  "plc.opcua.no_read": "the server answers no read in time",
+  "plc.opcua.slow": "the server takes too long over several variables",
+  "plc.opcua.wants_login": "the server wants a login: set opcua.user and opcua.password_file",
+  "plc.opcua.no_password_login": "the server offers no login by user and password",
+  "plc.opcua.no_certificate_login": "the server offers no login by certificate",
+  "plc.opcua.refuses_us":
+    "the server refuses the gateway's certificate ({name}): trust the gateway's certificate in the server",
+  "plc.opcua.expired": "the server's certificate expired on {since}: make a new one in the PLC and pin it",
+  "plc.opcua.no_password":
+    "the service's record holds no password of this PLC yet: enter the booth's serial number, or set opcua.password_file",
+
+  // What to do about the link to the service.
+  "service.check.unknown_host": `compare the address with the service's, and see to the site's name server; ${KEPT}`,
+  "service.check.unreachable": `nothing to do where the network is being worked on; else see whether a firewall holds the port back; ${KEPT}`,
+  "service.check.unanswered": `nothing to do where the broker is starting anew; else see whether MQTT is switched on at that port, and what the broker's own log says; ${KEPT}`,
+  "service.check.certificate_expired": `the service's certificate has ended: tell whoever runs the service; compare this box's date; ${KEPT}`,
+  "service.check.certificate_not_yet_valid": `compare this box's date with a clock, then the service's certificate; ${KEPT}`,
+  "service.check.certificate_name": `the certificate is of another server: compare the address, and see whether the site's network redirects it; ${KEPT}`,
+  "service.check.certificate_authority": `nobody known here signed the certificate: where the site looks into TLS, give its authority as service.ca_file; ${KEPT}`,
+  "service.check.certificate_wanted": `the service asks for a client certificate, or doesn't take ours: see service.client_certificate_file; ${KEPT}`,
+  "service.check.tls": `see whether something on the way looks into TLS, or offers a version before 1.2; ${KEPT}`,
+  "service.check.credential": `the service doesn't take this gateway's key: see whether it was revoked; ${KEPT}`,
+  "service.check.not_allowed": `the broker doesn't allow this gateway its own topics: tell whoever runs the service; ${KEPT}`,
+  "service.check.taken_over": `another box uses this gateway's identity, as a copied disk does: take it off the network; ${KEPT}`,
+  "service.check.protocol": `what answers there is no broker as it should be: compare the address; ${KEPT}`,
+  "service.check.closed": `nothing to do: ${KEPT}`,
+
+  // Why the link to the service is down.
+  "service.no_booth": "no booth is bound: nothing to deliver",
+  "service.no_booth_todo": "it connects by itself once a booth is bound",
+  "service.gone": "the connection to the broker is gone",
+  "service.unreachable": "the broker can't be reached",
+  "service.unanswered": "the broker took the connection and closed it without an answer",
+  "service.no_subscription": "the broker doesn't answer the subscription",
+  "service.refuses_subscription": "the broker refuses the subscription: {reason}",
+  "service.refuses_topic": "the broker doesn't let us publish on {topic}",
+  "service.taken_over": "another box has connected to the broker with this gateway's identity",
+  "service.ended": "the broker ended the session (reason {code})",
+  "service.no_broker": "the service names no broker",
+  "service.packet_too_long": "the broker sent a packet too long",
+  "service.unproven_conflict": "the service names a conflict at seq {seq}, and doesn't prove it",
+  "service.no_ack": "no ack in time",
+  "service.took_nothing": "the service took nothing: {reason}",
+  "service.strange": "the answer ({status}) isn't the service's: is something in between?",
+  "service.answered": "the service answered {status}",
+  "service.away": "the service can't be reached: {reason}",
+  "service.no_key": "this gateway has no key for the service yet",
+  "service.unknown_name": "getaddrinfo ENOTFOUND {host}",
+  "service.name_later": "getaddrinfo EAI_AGAIN {host}",
+
+  // Binding.
+  "bind.enter": "enter the booth's serial number",
+  "bind.kept": "nothing to do: readings are kept and it is tried again by itself",
+  "bind.again": "it is tried again by itself",
+  "bind.unknown": "the service knows no booth with serial number {serial}",
+  "bind.unknown_todo":
+    "compare it with the nameplate (O and 0, I and 1) and enter it again, or have the office add the booth",
+  "bind.key_refused": "the service refused the key: {reason}",
+  "bind.key_refused_todo": "give a key that may provision booths of this account",
+  "bind.key_refuses": "the service refuses the key: {reason}",
+  "bind.revoked":
+    "give another key: put it in the place of the old one, or enter the serial number again with it (--key-file); readings go on being kept",
+  "bind.held": "bound to another gateway ({holder}, last seen {seen})",
+  "bind.held_todo":
+    "check the serial number; if the gateway that holds the booth is broken or gone, enter it again and let this one take its place (--replace)",
+  "bind.rests": "the gateway that holds the booth was heard of a moment ago",
+  "bind.rests_todo": "switch it off: once it has been silent for 10 min this one takes its place by itself",
+  "bind.incomplete": "the service doesn't let the booth be marked as complete: {reason}",
+  "bind.ask_record": "ask whoever runs the service about the booth's provisioning record; it is tried again by itself",
+  "bind.compare": "compare booth and facility, then confirm",
+  "bind.compare_or_again": "compare booth and facility, then confirm, or enter the serial number again",
+  "bind.other_booth": "the service knows serial number {serial} as booth {booth}, not as {said}",
+  "bind.several": "the service has {count} booths with serial number {serial}: {names}",
+  "bind.found_one": "the service doesn't repeat the serial number; its search found one booth, {name}",
+  "bind.found_several": "the service doesn't repeat the serial number; its search found {count} booths: {names}",
+  "bind.choose": "choose the one that this box stands beside (--booth ID)",
+  "bind.stays": "the service refuses to end the binding: {reason}",
+  "bind.stays_todo": "it is tried again by itself; the office can release the booth as well",
+  "bind.taken": "another gateway ({holder}) has taken this booth over",
+  "bind.taken_todo":
+    "nothing to do: what was recorded before is still delivered; to have the booth back, enter its serial number again",
+  "bind.ended": "the service has ended the binding ({status})",
+  "bind.ended_todo": "to bind the booth again, enter its serial number",
+  "bind.unverified": "not verified within 15 min: {missing}",
+  "bind.missing.link": "the service link isn't up",
+  "bind.missing.ack": "no batch was acked",
+  "bind.missing.answer": "the service doesn't answer for this booth",
+  "bind.missing.complete": "the service doesn't show the booth as complete",
+  "bind.missing.record": "the service names another gateway",
+
+  // The log and its names at the service.
+  "log.ask": ASK,
+  "log.ask_kept": `${ASK}; readings go on being kept`,
+  "log.ask_by_itself": `${ASK}; readings go on being kept, and delivery goes on by itself once the service takes them`,
+  "log.doubt":
+    "the service says that it holds another record under seq {seq}, and doesn't prove it: readings wait until it takes them, or has said so for an hour",
+  "log.forked":
+    "the service held other records than this box {seqs}: since {at} UTC the log goes under another name there",
+  "log.fork_waits":
+    "the service says again that it holds other records, {seqs}: a second new name within a day waits until {at} UTC, and so do the readings",
+  "log.seqs_on": "from seq {from} on",
+  "log.seq": "under seq {from}",
+  "log.seqs": "under seq {from} to {to}",
+  "log.missing_one": "{count} record is missing, damaged in the store",
+  "log.missing": "{count} records are missing, damaged in the store",
+  "log.missing_one_at": "{count} record is missing, damaged in the store: seq {seqs}",
+  "log.missing_at": "{count} records are missing, damaged in the store: seq {seqs}",
+  "log.missing_newest_at": "{count} records are missing, damaged in the store: the newest of them seq {seqs}",
+  "booth.correct":
+    'correct it, try it with "booth-gateway check", then restart the agent; the other booths run meanwhile',
+
+  // Certificates.
+  "certificate.own_service": "put a new one into service.client_certificate_file; it is read at the next connection",
+  "certificate.service": "tell whoever runs the service",
+  "certificate.own_opcua":
+    "the next connection to an OPC UA server makes a new one: restart the agent, then let each PLC trust it",
+  "certificate.opcua": "renew it in the PLC and pin the new one",
+
+  // Settings on trial.
+  "trial.unread": "the PLC at {address} wasn't read within 2 min: {reason}; {advice}",
+  "trial.not_run": "the booth didn't run with it",
+  "trial.somebody": "somebody took it back",
+  "trial.stopped": "the agent stopped while it was tried",
+
+  // Incidents.
+  "incident.between": "{value} {unit} is outside {min} to {max}",
+  "incident.stuck": "the value has been {value} for {minutes} min in use",
+  "incident.monotonic":
+    "went from {from} to {to}, which is neither counting, a known wrap nor a reset: nothing was booked",
+  "incident.memory_loss": "counters fell with a restart of the PLC: {tags}; usage goes on from before",
+  "incident.mismatch": "over the day the PLC counted {plc}, {own} were derived",
+  "incident.zone": "the time zone {tz} isn't known: UTC is taken",
+  "incident.plc_clock_ahead": "the PLC's clock is {seconds} s ahead",
+  "incident.plc_clock_behind": "the PLC's clock is {seconds} s behind",
+  "incident.server_clock_ahead": "the server's clock is {seconds} s ahead",
+  "incident.server_clock_behind": "the server's clock is {seconds} s behind",
+  "incident.clock_put": "the gateway's clock was put by {seconds} s",
+  "incident.cold_bake": "bake is under {celsius} C after 20 min",
+  "incident.no_fan": "the fan is off in spray",
+  "incident.no_airflow": "the burner is on without airflow",
+  "incident.open_door": "the door has been open in bake for over 2 min",
+  "incident.transition": "{next} followed on {mode}",
+  "incident.short_purge": "purge took {seconds} s before a bake",
+  "incident.long": "{mode} has lasted for over {hours} h",
+  "incident.gap": "the booth wasn't read for over {minutes} min of its working hours",
+  "incident.unmapped": "the profile doesn't map the mode code {raw}",
+  "incident.mode_conflict": "two modes of the process are on at once: {raw}",
+
+  "incident.sentinel": "the device shows the raw value that means: no value",
+  "incident.nan": "the device shows a float that is no number",
+  "incident.inf": "the device shows an infinite float",
+  "incident.not_bcd": "the register holds digits that are none",
+  "incident.below_min": "the value lies below what the tag can be",
+  "incident.above_max": "the value lies above what the tag can be",
+  "incident.all_zero": "every register of the block turned 0 at once: held for two polls",
+  "incident.torn": "the counter fell or ran, and a second read at once didn't agree with the first",
+  "incident.tail_damaged":
+    "{count} entries of the tail file were damaged: polls taken before the last stop are missing",
+  "incident.store_damaged": "the store was salvaged or imported into a new file: {count} records are missing",
+
+  // The store's disk and file.
+  "disk.damaged": "the store's file is damaged ({detail}): it is being salvaged into a new one",
+  "disk.unsure":
+    "the disk doesn't confirm what was written ({detail}): the store is written anew; replace the card if it goes on",
+  "disk.full": "the disk is full ({detail}): free space on it",
+  "disk.read_only": "the disk takes no writes ({detail}): check whether it is mounted read-only or worn out",
+
+  // How well a profile fits a PLC.
+  "fit.unread": "it can't be read by this profile: {reason}",
+  "fit.named": 'the device calls itself "{name}"',
+  "fit.tags": "{answering} of {count} tags answer, {plausible} read as they should",
+  "fit.mode": "{label} reads {value}: {mode}",
+  "fit.odd": "{label} reads {value} {unit}, usual is {usual}",
+  "fit.more_odd": "{count} more values are odd",
+
+  // What the local server refuses.
+  "ask.wrong_pin": "that isn't the PIN; {left} more tries, then it is locked",
+  "ask.wrong_pin_last": "that isn't the PIN; one more try, then it is locked",
+  "ask.locked": 'locked after too many wrong PINs: wait {minutes} min, or get a new PIN with "booth-gateway page"',
+  "ask.pin_later": "too many PINs are tried at once: wait a moment, then try again",
+  "ask.pin_much_later":
+    'too many wrong PINs: wait {minutes} min, or get a PIN of its own with "booth-gateway page" on this box',
+  "ask.no_device": "no such device is signed in",
+  "ask.network_fixed": "page.network stands in {file}, which wins: change it there, then restart the agent",
+  "ask.network_no_pin":
+    "no PIN is set beforehand: put one of 8 digits or more into a file of mode 0600 and name it as page.pin_file",
+  "ask.no_pin": 'no PIN is in force: get one with "booth-gateway page" on this box',
+  "ask.no_session":
+    'not signed in: POST /api/authenticate with the PIN that "booth-gateway page" prints, then send its token',
+  "ask.too_many": "too many requests",
+  "ask.too_many_pages": "too many pages are open; close one",
+  "ask.serial": "a serial number has letters, digits and single dashes, like ABCD-123-123",
+  "ask.bound":
+    '{booth} is bound as {bound}: give that up first ("booth-gateway release --wrong-serial" where it was mistyped), then enter {serial}',
+  "ask.moved": "somebody else has changed {fields} meanwhile: read them again",
+  "ask.forgotten": "the service doesn't know this booth any more",
+  "ask.refused": "the service refuses: {reason}",
+  "ask.on_trial": "a change is being tried: wait for it, or say whether it stays",
+  "ask.fixed": "{what} stands in {file}, which wins: change it there, then restart the agent",
+  "ask.bound_service": "a booth is bound at the service: give it up first, then enter another service",
+  "ask.booth_name": "a booth's name has lower-case letters, digits and dashes, like booth-1",
+} as const;
+
+export type SentenceCode = keyof typeof SENTENCES;
+
+/** The {names} of a text. */
+type Names<T extends string> = T extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
+type Values<C extends SentenceCode> = Readonly<Record<Names<(typeof SENTENCES)[C]>, string | number>>;
+
+/** A sentence in English, filled in. Made when it is said, not for each reading: it costs a microsecond. */
+export function say<C extends SentenceCode>(
+  code: C,
+  ...[values]: Names<(typeof SENTENCES)[C]> extends never ? [] : [Values<C>]
+): string {
+  const given: Readonly<Record<string, string | number>> = values ?? {};
+  return SENTENCES[code].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(given[name] ?? whole));
+}

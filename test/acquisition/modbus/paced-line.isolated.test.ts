@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { pacedLine } from "../../../src/acquisition/modbus/tool-line.ts";
+import { modbusLine, type Wire } from "../../../src/acquisition/modbus/wire.ts";
+
+const DEVICE = { host: "192.0.2.1", port: 502 };
+const NOBODY = { connected: () => undefined, data: () => undefined, down: () => undefined };
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A paced line whose wires tell when something is written to them. */
+function paced(pace_ms: number) {
+  const written: [at: number, text: string][] = [];
+  const began = performance.now();
+  const openWire = (): Wire => ({
+    write: (bytes) => void written.push([performance.now() - began, bytes.toString()]),
+    destroy: () => undefined,
+  });
+  return { line: pacedLine({ ...modbusLine(DEVICE), openWire }, pace_ms), written };
+}
+
+it("keeps requests so far apart, over one connection after the other; the first goes at once", () => {
+  const { line, written } = paced(200);
+  const first = line.openWire(NOBODY);
+  const again = Buffer.from("b");
+  first.write(Buffer.from("a"));
+  first.write(again);
+  // Its sender uses the buffer again.
+  again.write("x");
+  vi.advanceTimersByTime(250);
+  line.openWire(NOBODY).write(Buffer.from("c"));
+  vi.advanceTimersByTime(1_000);
+  line.openWire(NOBODY).write(Buffer.from("d"));
+  expect(written).toEqual([
+    [0, "a"],
+    [200, "b"],
+    [400, "c"],
+    [1_250, "d"],
+  ]);
+});
+
+it("writes nothing more once the connection is ended", () => {
+  const { line, written } = paced(200);
+  const wire = line.openWire(NOBODY);
+  wire.write(Buffer.from("a"));
+  wire.write(Buffer.from("b"));
+  wire.destroy(false);
+  vi.advanceTimersByTime(1_000);
+  expect(written).toEqual([[0, "a"]]);
+});

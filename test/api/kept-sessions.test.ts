@@ -1,0 +1,127 @@
+import { describe, expect, it } from "vitest";
+import { createSessions } from "../../src/api/access.ts";
+import { createKeptSessions } from "../../src/api/kept-sessions.ts";
+
+const DAY_MS = 86_400_000;
+const PIN = "1234 5678";
+
+/** A box with a file, and clocks that are moved by hand. */
+function box(text: string | null = null) {
+  const held = { text, writes: 0, wall: 1_000 * DAY_MS, mono: 0, broken: false };
+  const file = {
+    read: () => held.text,
+    write(next: string): void {
+      held.writes += 1;
+      if (held.broken) throw new Error("ENOSPC");
+      held.text = next;
+    },
+  };
+  const kept = createKeptSessions({ file, wall: () => held.wall });
+  const sessions = createSessions(() => held.mono, kept);
+  sessions.stand(PIN);
+  const enter = (pin: string, sender = "192.0.2.1") => sessions.enter(pin, { sender, way: "lan", device: "Phone" });
+  const open = (): string => {
+    const entry = enter(PIN);
+    if (entry.kind !== "open") throw new Error(entry.kind);
+    return entry.token;
+  };
+  return { held, kept, sessions, enter, open };
+}
+
+describe("a session of a page that stays open", () => {
+  it("outlives a restart and holds 30 days to the instant; the file holds no token", () => {
+    const one = box();
+    const token = one.open();
+    expect(one.held.text).not.toContain(token);
+    const later = box(one.held.text);
+    later.held.wall += 30 * DAY_MS - 1;
+    expect([later.sessions.holds(token), later.sessions.holds(`${token}x`)]).toEqual([true, false]);
+    later.held.wall += 1;
+    expect(later.sessions.holds(token)).toBe(false);
+    expect(later.kept.list(undefined)).toEqual([]);
+  });
+
+  it("is ended one by one, and all of them where the page doesn't stay open any more", () => {
+    const { kept, sessions, open, held } = box();
+    const [one, two, three] = [open(), open(), open()];
+    const own = kept.list(two).find(({ is_own }) => is_own);
+    expect(kept.list(two).filter(({ is_own }) => is_own)).toHaveLength(1);
+    expect(kept.end(own?.id ?? "")).toBe(true);
+    expect(kept.end(own?.id ?? "")).toBe(false);
+    expect([one, two, three].map((token) => sessions.holds(token))).toEqual([true, false, true]);
+    sessions.stand(null);
+    expect([one, three].map((token) => sessions.holds(token))).toEqual([false, false]);
+    expect(box(held.text).sessions.holds(one)).toBe(false);
+  });
+
+  it("isn't ended by another PIN that somebody makes on the box, whose own sessions end with it", () => {
+    const { sessions, open, held } = box();
+    const token = open();
+    const pin = sessions.open(60_000);
+    const timed = sessions.enter(pin, { sender: "192.0.2.9", way: "lan" });
+    expect(timed).toMatchObject({ kind: "open", for_ms: 60_000, is_kept: false });
+    held.mono += 60_000;
+    expect(timed.kind === "open" && sessions.holds(timed.token)).toBe(false);
+    sessions.close();
+    expect(sessions.holds(token)).toBe(true);
+  });
+
+  it("doesn't hold before the day it was made, as after a clock that was put back", () => {
+    const { sessions, open, held } = box();
+    const token = open();
+    held.wall -= DAY_MS;
+    expect(sessions.holds(token)).toBe(true);
+    held.wall -= 1;
+    expect(sessions.holds(token)).toBe(false);
+  });
+
+  it("is one of 40: whoever was seen least lately goes", () => {
+    const { sessions, open, held } = box();
+    const tokens = Array.from({ length: 41 }, () => {
+      held.wall += 600_000;
+      held.mono += 600_000;
+      return open();
+    });
+    expect(tokens.map((token) => sessions.holds(token)).indexOf(true)).toBe(1);
+  });
+
+  it("is written down when it is used at most once in six hours", () => {
+    const { sessions, open, held } = box();
+    const token = open();
+    const before = held.writes;
+    for (let hour = 0; hour < 24; hour += 1) {
+      held.wall += DAY_MS / 24;
+      for (let ask = 0; ask < 50; ask += 1) sessions.holds(token);
+    }
+    expect(held.writes - before).toBe(4);
+  });
+});
+
+it.each(["", "{", "[]", '{"version":2,"sessions":[]}', '{"version":1,"sessions":[{"id":"x"}]}'])(
+  "a file that says %j lets nobody in, and a new session is kept",
+  (text) => {
+    const { kept, open, sessions } = box(text);
+    expect(kept.count()).toBe(0);
+    expect(sessions.holds(open())).toBe(true);
+  },
+);
+
+it("a disk that takes nothing costs what comes after the restart alone", () => {
+  const { sessions, open, held } = box();
+  held.broken = true;
+  const token = open();
+  expect(sessions.holds(token)).toBe(true);
+  expect(box(held.text).sessions.holds(token)).toBe(false);
+});
+
+it("whoever guesses from however many addresses gets 52,560 guesses a year and 20 more", () => {
+  const { enter, held } = box();
+  const kinds: string[] = [];
+  for (let minute = 0; minute < 6 * 60; minute += 1) {
+    held.mono += 60_000;
+    for (let nth = 0; nth < 5; nth += 1)
+      kinds.push(enter("0000 0000", `192.0.${minute.toString()}.${nth.toString()}`).kind);
+  }
+  expect(kinds.filter((kind) => kind === "wrong")).toHaveLength(20 + 35);
+  expect(new Set(kinds)).toEqual(new Set(["wrong", "busy"]));
+});

@@ -1,0 +1,33 @@
+import type { Locator, Page } from "playwright-core";
+
+/** What a person has done so far: what was tapped, each character typed, each reading of a code. */
+export interface Tally {
+  readonly taps: number;
+  readonly typed: number;
+  readonly seconds: number;
+}
+
+/** Somebody before the page, who is counted. */
+export interface Person {
+  tap(what: Locator): Promise<void>;
+  type(into: Locator, text: string): Promise<void>;
+  tally(): Tally;
+}
+
+export function person(page: Page): Person {
+  const begun = performance.now();
+  let [taps, typed] = [0, 0];
+  return {
+    async tap(what) {
+      await what.tap();
+      taps += 1;
+    },
+    async type(into, text) {
+      await into.tap();
+      await page.keyboard.type(text);
+      taps += 1;
+      typed += text.length;
+    },
+    tally: () => ({ taps, typed, seconds: (performance.now() - begun) / 1000 }),
+  };
+}

@@ -1,0 +1,70 @@
+import { afterEach, expect, it, vi } from "vitest";
+
+const PAGE = new URL("../../../src/api/page/", import.meta.url);
+
+interface Units {
+  readonly units: Readonly<Record<"temperature" | "gas" | "pressure" | "clock", string>>;
+}
+interface Format {
+  readonly measured: (
+    value: number,
+    unit: string,
+    digits?: number,
+  ) => { readonly number: string; readonly unit: string };
+  readonly clockText: (at: number, tz: string) => string;
+  readonly zoneText: (at: number, tz: string) => string;
+}
+
+/** The page's modules as a browser of that language and region loads them. */
+async function inBrowser(language: string, kept: Readonly<Record<string, string>> = {}): Promise<Units & Format> {
+  vi.stubGlobal("navigator", { languages: [language] });
+  vi.stubGlobal("localStorage", { getItem: (name: string) => kept[name] ?? null });
+  vi.stubGlobal("document", { documentElement: {} });
+  vi.resetModules();
+  const load = (name: string): Promise<object> => import(new URL(name, PAGE).href) as Promise<object>;
+  return { ...(await load("units.js")), ...(await load("format.js")) } as Units & Format;
+}
+
+afterEach(() => void vi.unstubAllGlobals());
+
+it.each([
+  ["en-US", { temperature: "F", gas: "therm", pressure: "inWC", clock: "12" }],
+  ["es-US", { temperature: "F", gas: "therm", pressure: "inWC", clock: "12" }],
+  ["en-CA", { temperature: "C", gas: "m3", pressure: "inWC", clock: "12" }],
+  ["en-GB", { temperature: "C", gas: "kWh", pressure: "Pa", clock: "24" }],
+  ["de-DE", { temperature: "C", gas: "kWh", pressure: "Pa", clock: "24" }],
+  ["es-MX", { temperature: "C", gas: "m3", pressure: "Pa" }],
+  ["es-ES", { temperature: "C", gas: "kWh", pressure: "Pa", clock: "24" }],
+])("%s: units as people there have them", async (language, wanted) => {
+  expect((await inBrowser(language)).units).toMatchObject(wanted);
+});
+
+it("what was chosen on the device wins; what can't be chosen, or isn't JSON, is as nothing", async () => {
+  const chosen = { units: JSON.stringify({ temperature: "F", gas: "coal", clock: "12" }) };
+  const { units, clockText } = await inBrowser("de-DE", chosen);
+  expect(units).toEqual({ temperature: "F", gas: "kWh", pressure: "Pa", clock: "12" });
+  expect(clockText(Date.UTC(2026, 2, 2, 13, 5), "UTC")).toMatch(/^1:05.PM$/);
+  expect((await inBrowser("de-DE", { units: "{" })).units.temperature).toBe("C");
+});
+
+it.each([
+  { language: "en-US", box: [20, "C", 1], shown: ["68.0", "°F"] },
+  { language: "de-DE", box: [20, "C", 1], shown: ["20,0", "°C"] },
+  { language: "de-DE", box: [68, "F", 1], shown: ["20,0", "°C"] },
+  { language: "de-DE", box: [10, "therm", 0], shown: ["293", "kWh"] },
+  { language: "es-MX", box: [10, "therm", 1], shown: ["27.5", "m³"] },
+  { language: "en-US", box: [25, "Pa", 1], shown: ["0.100", "inWC"] },
+  { language: "de-DE", box: [0.1, "inWC", 1], shown: ["24,9", "Pa"] },
+  { language: "en-US", box: [12, "kWh", 1], shown: ["12.0", "kWh"] },
+  { language: "en-US", box: [3.5, "A", 1], shown: ["3.5", "A"] },
+] as const)("$language: $box is shown as $shown", async ({ language, box: [value, unit, digits], shown }) => {
+  const { number, unit: by } = (await inBrowser(language)).measured(value, unit, digits);
+  expect([number, by]).toEqual(shown);
+});
+
+it("the zone is named as people of the language name it, or by its place", async () => {
+  const march = Date.UTC(2026, 2, 2);
+  expect((await inBrowser("en-US")).zoneText(march, "America/Denver")).toBe("MST");
+  expect((await inBrowser("de-DE")).zoneText(march, "Europe/Berlin")).toBe("MEZ");
+  expect((await inBrowser("de-DE")).zoneText(march, "America/Denver")).toBe("Denver (GMT-7)");
+});

@@ -1,0 +1,124 @@
+// Needs a Debian package: chromium.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { loadProfile } from "../../../src/config/profile.ts";
+import type { ProfileMode } from "../../../src/domain/booth.ts";
+import { boothOnce, openPage, runningAgent } from "../box-http.ts";
+import { drawnProfile, workshopAt } from "../../cli/drawn-plc.ts";
+import { freshBox } from "../../support/real-site.ts";
+import {
+  enterPin,
+  openBrowser,
+  openTab,
+  PHONE,
+  screenshot,
+  seriousFaults,
+  smallTargets,
+  wideParts,
+} from "./browser.ts";
+
+/** A PLC that no known program fits, and a person with a phone. */
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+const press = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole("button", { name, exact: true }).click();
+
+/** A step of the workshop, opened. */
+async function opened(page: Page, title: string) {
+  const step = page.locator("#workshop details", { has: page.locator(`summary:text-is("${title}")`) });
+  if ((await step.getAttribute("open")) === null) await step.locator("summary").click();
+  return step;
+}
+
+async function mustBeUsable(page: Page): Promise<void> {
+  expect(await wideParts(page)).toEqual([]);
+  expect(await smallTargets(page)).toEqual([]);
+  expect(await seriousFaults(page)).toEqual([]);
+}
+
+it("makes a profile on the page, from its name to the booth that runs by it; nothing is written to the PLC", async () => {
+  const profile = drawnProfile(3);
+  const plc = await workshopAt(profile);
+  const site = await freshBox();
+  await runningAgent(site);
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(url ?? "");
+  await press(page, "Later");
+  await enterPin(page, pin);
+  const at = `127.0.0.1:${plc.plc.port.toString()}`;
+  await page.getByLabel("Address of the PLC").first().fill(at);
+  await press(page, "Look there");
+  await press(page, `Use ${at}`);
+
+  await page.locator("#workshop > summary").click();
+  const begin = await opened(page, "Begin a profile");
+  await begin.getByLabel("Its name").fill("acme");
+  await press(page, "Begin");
+  await page.getByText("acme: 0 tags. Still missing").waitFor();
+  await mustBeUsable(page);
+  await screenshot(page, "workshop-1-begun");
+
+  plc.set("spray");
+  const tag = profile.tags.find(({ name }) => name === "cycle_count");
+  if (tag === undefined) throw new Error("the drawn map has such a tag");
+  const add = await opened(page, "Add a tag");
+  await add.getByLabel("Tag, such as air_temperature").fill(tag.name);
+  await add.getByLabel("Address as the manual has it").fill(`${tag.point.table}:${tag.point.address.toString()}`);
+  await add.getByLabel("The display shows").fill(plc.shows(tag.name));
+  await press(page, "Find it");
+  await page.getByText(/^Write this to .*acme\.yaml/).waitFor();
+  await mustBeUsable(page);
+  await screenshot(page, "workshop-2-add");
+  await press(page, "Yes");
+  await page.getByText("acme: 1 tags. Still missing").waitFor();
+
+  plc.clock.pace(1);
+  const code = profile.tags.find(({ role }) => role === "mode")?.point ?? { table: "holding", address: 0 };
+  const learn = await opened(page, "Learn the modes");
+  const modes = ["idle", "spray", "bake"] as const satisfies readonly ProfileMode[];
+  await learn.getByLabel("Modes, in this order").fill(modes.join(","));
+  const range = `${code.table}:${Math.max(0, code.address - 3).toString()}-${(code.address + 3).toString()}`;
+  await learn.getByLabel("Where to look").fill(range);
+  await learn.getByLabel("How long").fill("1s");
+  await press(page, "Begin to learn");
+  // Shown before it is read.
+  await page.getByText(`Reads ${range}; 5 requests a second at most`).waitFor();
+  for (const mode of [...modes, modes[0]]) {
+    await page.getByText(`Set the booth to ${mode}`).waitFor();
+    if (mode === "spray") await screenshot(page, "workshop-3-learn");
+    plc.set(mode);
+    await press(page, "It is so");
+    await page.getByText(`Set the booth to ${mode}`).waitFor({ state: "detached" });
+  }
+  await page.getByText(/^Write this to .*acme\.yaml/).waitFor();
+  await press(page, "Yes");
+  await page.getByText("acme: 2 tags, and it can be used.").waitFor();
+
+  const test = await opened(page, "Test it");
+  await test.getByLabel("How long").fill("1s");
+  await press(page, "Begin the test");
+  await page.getByText("it reads right").waitFor();
+  await mustBeUsable(page);
+  await screenshot(page, "workshop-4-tested");
+  await press(page, "Use acme");
+  await press(page, "Try these settings");
+  await boothOnce(site, "the booth runs by it", ({ plc: link, now }) => link.kind === "up" && now?.mode === "idle");
+  const file = join(site.dataDir, "profiles", "acme.yaml");
+  const made = loadProfile(file);
+  expect(made.tags.map(({ name, point }) => [name, "table" in point ? [point.table, point.address] : null])).toEqual([
+    [tag.name, [tag.point.table, tag.point.address]],
+    ["mode", [code.table, code.address]],
+  ]);
+  expect(Object.values(made.modes)).toEqual(expect.arrayContaining([...modes]));
+  expect(readFileSync(file, "utf8")).toMatch(/# learned on /);
+  expect(plc.plc.counts).toMatchObject({ writes: 0, malformed: 0 });
+  expect(faults).toEqual([]);
+});

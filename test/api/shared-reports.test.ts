@@ -1,0 +1,88 @@
+import { expect, it } from "vitest";
+import type { ReportRequest } from "../../src/api/report.ts";
+import { sharedReports } from "../../src/api/shared-reports.ts";
+import type { ReportParts } from "../../src/store/port.ts";
+
+const CHART = "GET /api/booths/{id}/use_periods";
+const FIGURE = "GET /api/booths/{id}/duration_by_mode";
+
+function asked(operation: string, query: Record<string, string> = {}): ReportRequest {
+  return { operation, params: { id: "booth-1" }, query, booths: [], now_ms: 0 };
+}
+
+/** A reports thread whose parts stand in one memory, as the real one's do. */
+function thread(status = 200, size = 4) {
+  const memory = new Uint8Array(size);
+  const made: string[] = [];
+  const ask = (request: ReportRequest): Promise<ReportParts> => {
+    made.push(`${request.operation} ${JSON.stringify(request.query)}`);
+    const nth = made.length;
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (const part of [0, 1]) yield await Promise.resolve(memory.fill(10 * nth + part));
+    }
+    return Promise.resolve({ status, headers: { "Content-Type": "application/json" }, body: body() });
+  };
+  return { made, ask };
+}
+
+async function bytesOf({ body }: ReportParts): Promise<number[]> {
+  const all: number[] = [];
+  for await (const part of body) for (const byte of part) all.push(byte);
+  return all;
+}
+
+it("pages that ask the same within seconds share one answer, also while it is being made", async () => {
+  let now = 0;
+  const { made, ask } = thread();
+  const shared = sharedReports(ask, () => now);
+  const both = await Promise.all([
+    shared(asked(CHART, { unit: "day", a: "1" })),
+    shared(asked(CHART, { a: "1", unit: "day" })),
+  ]);
+  const texts = await Promise.all(both.map(bytesOf));
+  expect(texts).toEqual([
+    [10, 10, 10, 10, 11, 11, 11, 11],
+    [10, 10, 10, 10, 11, 11, 11, 11],
+  ]);
+  now = 9_999;
+  expect(await bytesOf(await shared(asked(CHART, { unit: "day", a: "1" })))).toEqual(texts[0]);
+  expect(made).toHaveLength(1);
+  now = 10_000;
+  expect((await bytesOf(await shared(asked(CHART, { unit: "day", a: "1" }))))[0]).toBe(20);
+  await shared(asked(CHART, { unit: "week" }));
+  expect(made).toHaveLength(3);
+});
+
+it("what isn't a chart's is made for each, and so is what failed or is long", async () => {
+  for (const [{ made, ask }, operation] of [
+    [thread(), FIGURE],
+    [thread(400), CHART],
+    [thread(200, 200_000), CHART],
+  ] as const) {
+    const shared = sharedReports(ask, () => 0);
+    await bytesOf(await shared(asked(operation)));
+    await bytesOf(await shared(asked(operation)));
+    expect(made).toHaveLength(2);
+  }
+});
+
+it("a thread that had no room is asked again", async () => {
+  let times = 0;
+  const { ask } = thread();
+  const shared = sharedReports(
+    (request) => ((times += 1) === 1 ? Promise.reject(new Error("too many reports")) : ask(request)),
+    () => 0,
+  );
+  await expect(shared(asked(CHART))).rejects.toThrow("too many reports");
+  expect(await bytesOf(await shared(asked(CHART)))).toHaveLength(8);
+});
+
+it("a hundred different questions don't stay in memory", async () => {
+  const { made, ask } = thread();
+  const shared = sharedReports(ask, () => 0);
+  for (let nth = 0; nth < 100; nth += 1) await shared(asked(CHART, { unit: nth.toString() }));
+  await shared(asked(CHART, { unit: "99" }));
+  expect(made).toHaveLength(100);
+  await shared(asked(CHART, { unit: "0" }));
+  expect(made).toHaveLength(101);
+});

@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { saidOf } from "../../src/api/said.ts";
+import { step } from "../../src/derivation/fold.ts";
+import { emptyState } from "../../src/derivation/state.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import { KIND } from "../../src/domain/record.ts";
+import { forget, run, script, stay, valuesOf } from "../support/booth.ts";
+import { PARAMETERS, tag } from "../support/parameters.ts";
+import { logOf } from "./folds.ts";
+import { steppedWalks } from "./streams.ts";
+
+const MINUTE = 60_000;
+const LIVES = 60;
+
+/** Checks that judge each reading make their texts themselves, as one is made for nothing nearly always. */
+const SENSED: Parameters = {
+  ...PARAMETERS,
+  tags: { ...PARAMETERS.tags, air: tag("air_temperature", "C", { between: { min: -20, max: 150 } }) },
+};
+
+it.each([
+  ["incident.between", 200],
+  ["incident.stuck", 21],
+  ["incident.stuck", 0],
+])("%s is one of the sentences, with the value %i", (code, air) => {
+  const booth = script(SENSED);
+  stay(booth, 40 * MINUTE, { mode: 3, air });
+  forget(booth);
+  stay(booth, 2 * MINUTE, { mode: 3, air });
+  const reasons = valuesOf(run(booth, SENSED).facts, "i").map(({ reason }) => saidOf(reason)?.code);
+  expect(reasons).toContain(code);
+});
+
+it("whatever is found in random lives is one of the sentences", () => {
+  const codes = new Set<string>();
+  const unsaid = new Set<string>();
+  for (const walk of fc.sample(steppedWalks, { seed: 1, numRuns: LIVES })) {
+    let state = emptyState();
+    for (const record of logOf(walk)) {
+      const next = step(state, record);
+      state = next.state;
+      for (const fact of next.facts) {
+        if (fact.kind !== KIND.incident) continue;
+        const said = saidOf(fact.value.reason);
+        if (said === null) unsaid.add(fact.value.reason);
+        else codes.add(said.code);
+      }
+    }
+  }
+  expect([...unsaid]).toEqual([]);
+  expect(codes.size).toBeGreaterThan(4);
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { filterUse, forecastOf, weeklyUse } from "../../src/reports/filter-use.ts";
+import type { Source } from "../../src/reports/source.ts";
+import { put, run, script, stay, T0, type Script } from "../support/booth.ts";
+import { tag, withFilters } from "../support/parameters.ts";
+import { readerOf } from "../support/reader.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
+const NOW = T0 + 100 * DAY;
+
+const USE = { minutes: 3_000, limit_minutes: 6_000, limit_days: null, installed_at: NOW - 30 * DAY };
+
+describe("when a filter is full", () => {
+  it.each([
+    ["at the mean pace, between the busiest and the quietest week", [1_000, 500, 1_500, 1_000], [3, 2, 6]],
+    ["at one pace where all weeks are alike", [600], [5, 5, 5]],
+  ])("%s", (_, pace, [at = 0, earliest = 0, latest = 0]) => {
+    expect(forecastOf(USE, pace, NOW)).toEqual({
+      ...{ at: NOW + at * WEEK, earliest: NOW + earliest * WEEK, latest: NOW + latest * WEEK, by: "use" },
+    });
+  });
+
+  it("has no latest day where a week had no use, and can't be told under a week or without use", () => {
+    expect(forecastOf(USE, [1_000, 0], NOW)).toMatchObject({
+      at: NOW + 6 * WEEK,
+      earliest: NOW + 3 * WEEK,
+      latest: null,
+    });
+    expect(forecastOf(USE, [], NOW)).toBeNull();
+    expect(forecastOf(USE, [0, 0], NOW)).toBeNull();
+    expect(forecastOf({ ...USE, minutes: null }, [1_000], NOW)).toBeNull();
+    expect(forecastOf({ ...USE, limit_minutes: 10_000_000 }, [1], NOW)).toBeNull();
+  });
+
+  it("is its age's day where that comes first", () => {
+    const forecast = forecastOf({ ...USE, limit_days: 37 }, [1_000], NOW);
+    expect(forecast).toEqual({ at: NOW + WEEK, earliest: NOW + WEEK, latest: NOW + WEEK, by: "age" });
+  });
+});
+
+const PARAMETERS = withFilters(
+  { exhaust_filter: { limits: { minutes: 6_000, pressure_pa: 100 } } },
+  { drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }) },
+);
+
+/** So many days, 4 h of each in spray; the filter is changed on the fifth. */
+function lived(days: number): Script {
+  const booth = script(PARAMETERS);
+  for (let day = 0; day < days; day += 1) {
+    stay(booth, 8 * HOUR, { mode: 0, drop: 0 });
+    stay(booth, 4 * HOUR, { mode: 3, drop: 30 + day });
+    stay(booth, 12 * HOUR, { mode: 0, drop: 0 });
+    if (day !== 4) continue;
+    const value = {
+      filter: "exhaust_filter",
+      source: "technician",
+      installed_at: T0 + booth.now,
+      flagged: false,
+    } as const;
+    put(booth, { kind: "f", value: { ...value, ago_ms: 0, id: "the-change", by: "Dana" } });
+  }
+  return booth;
+}
+
+describe("a filter's use", () => {
+  const booth = lived(16);
+  const source: Source = { reader: readerOf(run(booth, PARAMETERS)), stream: "s", now_ms: T0 + booth.now };
+  const [exhaust] = filterUse(source, { start: T0, end: T0 + booth.now });
+
+  it("is told in minutes, limit and percent, with the weeks' pace and a day on which it is full", () => {
+    expect(exhaust).toMatchObject({ filter: "exhaust_filter", minutes: 11 * 240, limit_minutes: 6_000, percent: 44 });
+    expect(weeklyUse(source)).toEqual([7 * 240, 7 * 240]);
+    const left = (6_000 - 11 * 240) / (7 * 240);
+    expect(exhaust?.forecast?.at).toBeCloseTo(source.now_ms + left * WEEK, -1);
+    expect(exhaust?.forecast?.by).toBe("use");
+  });
+
+  it("grows day by day, and begins anew where another one went in", () => {
+    const points = exhaust?.points ?? [];
+    const change = points.findIndex(({ minutes }) => minutes === null);
+    const after = points.slice(change + 1);
+    expect(after[0]).toEqual({ at: T0 + 5 * DAY, minutes: 0 });
+    expect(after.map(({ minutes }) => minutes)).toEqual(Array.from({ length: 12 }, (_, day) => day * 240));
+    expect(points.slice(0, change).map(({ minutes }) => minutes)).toEqual([0, 240, 480, 720, 960, 1200]);
+  });
+
+  it("shows the highest pressure drop of each day in use, against the limit over the clean drop", () => {
+    expect(exhaust?.pressure).toMatchObject({ tag: "drop", unit: "Pa" });
+    expect(exhaust?.pressure?.days.map(({ max }) => max)).toEqual(Array.from({ length: 16 }, (_, day) => 30 + day));
+  });
+});

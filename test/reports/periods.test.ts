@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import { cycleCount } from "../../src/reports/cycles.ts";
+import { energy } from "../../src/reports/energy.ts";
+import { usePeriods } from "../../src/reports/periods.ts";
+import type { Source } from "../../src/reports/source.ts";
+import { durationByMode, utilization } from "../../src/reports/usage.ts";
+import { run, script, silence, stay, T0, type Script } from "../support/booth.ts";
+import { PARAMETERS, tag } from "../support/parameters.ts";
+import { readerOf } from "../support/reader.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+function sourceOf(booth: Script, parameters: Parameters): Source {
+  return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + booth.now };
+}
+
+const METER = { step: 0.5, max_rate_per_h: 36_000, retained: true };
+const METERED = { ...PARAMETERS, tags: { ...PARAMETERS.tags, kwh: tag("kwh", "kWh", { counter: METER }) } };
+
+/** Three days of cycles, with a silence of three hours. */
+function days(): Source {
+  const booth = script(METERED);
+  let [cycles, meter, kwh] = [10, 1000, 50];
+  for (let turn = 0; turn < 12; turn += 1) {
+    stay(booth, 40 * MINUTE, { mode: 3, meter: (meter += 3), kwh: (kwh += 4) });
+    stay(booth, 60 * MINUTE, { mode: 6, cycles: ++cycles, meter: (meter += 5), kwh: (kwh += 2.5) });
+    if (turn === 6) silence(booth, 3 * HOUR);
+    stay(booth, 4 * HOUR, { mode: 1 });
+  }
+  return sourceOf(booth, METERED);
+}
+
+describe("a window's figures by periods", () => {
+  const source = days();
+  const window = { start: T0 + 90 * MINUTE, end: source.now_ms };
+
+  it.each(["hour", "day", "week"] as const)("by %s add up to those of the whole window", (unit) => {
+    const { periods } = usePeriods(source, window, unit);
+    const sum = (of: (one: (typeof periods)[number]) => number): number =>
+      periods.reduce((all, one) => all + of(one), 0);
+    const { by_mode } = durationByMode(source, window);
+    for (const [mode, ms] of Object.entries(by_mode)) {
+      expect(
+        sum((one) => one.by_mode[mode as keyof typeof by_mode] ?? 0),
+        mode,
+      ).toBe(ms);
+    }
+    expect(sum(({ cycle_count }) => cycle_count)).toBe(cycleCount(source, window).cycle_count);
+    expect(sum(({ in_use_ms }) => in_use_ms)).toBe(utilization(source, window).in_use_ms);
+    expect(sum(({ energy_kwh }) => energy_kwh ?? 0)).toBeCloseTo(energy(source, window).energy_kwh ?? 0, 6);
+    expect(periods[0]?.start).toBe(window.start);
+    expect(periods.at(-1)?.end).toBe(window.end);
+    expect(by_mode.no_data).toBeGreaterThan(HOUR);
+    expect(energy(source, window).energy_kwh).toBeGreaterThan(50);
+  });
+
+  it("each period's modes add up to it", () => {
+    for (const { start, end, by_mode } of usePeriods(source, window, "day").periods) {
+      expect(Object.values(by_mode).reduce((all, ms) => all + ms, 0)).toBe(end - start);
+    }
+  });
+
+  it("more than a chart may have are refused with what to do", () => {
+    const long = { start: source.now_ms - 10 * DAY, end: source.now_ms };
+    expect(() => usePeriods(source, long, "hour")).toThrow("take a longer unit");
+  });
+});
