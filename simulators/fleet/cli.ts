@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { inTransaction, isPostgres, openDb } from "../service/db.ts";
+import { inTransaction } from "../service/db.ts";
+import { isPostgres, openDb } from "../service/storage/open.ts";
 import { seedSite } from "../service/seed.ts";
 import type { Account, StoreLook } from "./account.ts";
 import { fleetClock } from "./clock.ts";

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { readClockFile, scaledClock } from "../clock.ts";
 import { seedFullDemo } from "./demo/bar.ts";
-import { isPostgres } from "./db.ts";
+import { isPostgres } from "./storage/open.ts";
 import { type Role, type RoleOptions, ROLES, type RunningRole, startRole } from "./roles.ts";
 import { seedSite } from "./seed.ts";
 import { type RunningService, startService } from "./start.ts";

@@ -1,6 +1,4 @@
 import type { Db, SqlValue } from "./storage/port.ts";
-import { openPostgres } from "./storage/postgres/db.ts";
-import { openSqlite } from "./storage/sqlite.ts";
 
 export type { Db, SqlValue } from "./storage/port.ts";
 
@@ -10,19 +8,6 @@ export type { Db, SqlValue } from "./storage/port.ts";
  */
 export const ANY_NUMBER = "(? + 0)";
 export const ANY_TEXT = "(? || '')";
-
-/** Whether it names a PostgreSQL database; else it is a folder, or ":memory:". */
-export function isPostgres(where: string): boolean {
-  return /^postgres(ql)?:\/\//.test(where);
-}
-
-/**
- * Opens what is kept there, brought up to date: a PostgreSQL database by its URL, SQLite's file in a folder, or nothing but memory.
- * `folder`: where files go that lie beside a database on a server.
- */
-export function openDb(where: string, folder?: string): Db {
-  return isPostgres(where) ? openPostgres(where, folder) : openSqlite(where);
-}
 
 /** Runs a writing statement; answers the number of rows changed. */
 export function run(db: Db, sql: string, ...values: SqlValue[]): number {

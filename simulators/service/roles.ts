@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { faultPlan } from "./admin/faults.ts";
-import { openDb } from "./db.ts";
+import { openDb } from "./storage/open.ts";
 import { startEvaluator } from "./events/evaluator.ts";
 import type { Service } from "./http/operation.ts";
 import { buildHttp } from "./http/server.ts";

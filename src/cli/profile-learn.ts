@@ -18,6 +18,7 @@ import { codeWithout, type ModeFinding, modeFindings, type Stay } from "../tools
 import { LEARN_MODE_FOR, LEARNED_MODES } from "../tools/rules/usual.ts";
 import { usualTags } from "../tools/usual-tags.ts";
 import { lengthOption, textOption } from "./options.ts";
+import { forgetStays, keepStays, type StaysDone, staysDone } from "./learned-stays.ts";
 import { type Change, enter } from "./profile-enter.ts";
 
 /** `profile learn modes`: what tells the mode, by looking at all registers while somebody sets the booth to one after another. */
@@ -63,23 +64,36 @@ async function learnModes(tools: PlcTools, call: Call): Promise<number> {
   const draft = openDraft(values);
   const modes = modesIn(textOption(values, "modes"));
   const for_ms = lengthOption({ for: LEARN_MODE_FOR, ...values }, "for", LONGEST_H) ?? 0;
-  const stays = await looking(tools, call, async (look) => {
-    const made: Stay[] = [];
+  const wish = `${modes.join()} ${textOption(values, "range") ?? ""}`;
+  const made = new Map(await doneBefore(call, draft, wish));
+  await looking(tools, call, async (look) => {
     // The first mode once more in the end: what reads the same then is no counter.
     for (const [index, mode] of [...modes, ...modes.slice(0, 1)].entries()) {
+      if (made.has(index)) continue;
       const again = index === modes.length ? " once more" : "";
       const question = `Set the booth to ${mode}${again}, then press Enter (or s to leave ${mode} out): `;
       const said = await io.ask(question, "ready");
       if (said === null) throw new CommandError("nobody to set the booth's mode: learn modes needs a terminal");
       if (/^s/i.test(said.trim())) continue;
-      made.push({ mode, looks: await stay(tools, call, { look, mode, for_ms }) });
+      made.set(index, { mode, looks: await stay(tools, call, { look, mode, for_ms }) });
+      keepStays(draft, made, { wish, at: Date.now() });
     }
-    return made;
   });
+  forgetStays(draft);
+  const stays = [...made.values()];
   const entries = tagEntries(draft.text);
   const known = entries.find(({ role }) => role === "mode");
   const finding = await chosen(call, modeFindings(stays, known === undefined ? undefined : placeOf(known)));
   return enter(call, draft, changeOf(finding, { draft, stays, known }));
+}
+
+/** What was learned before a stop, if somebody wants to go on with it. */
+async function doneBefore({ io }: Call, draft: Draft, wish: string): Promise<StaysDone> {
+  const done = staysDone(draft, wish, Date.now());
+  if (done.size === 0) return done;
+  const names = [...done.values()].map(({ mode }) => mode).join(", ");
+  const said = await io.ask(`Go on after ${names}, which were learned before? [y/N] `, "agree");
+  return /^y/i.test(said?.trim() ?? "") ? done : new Map();
 }
 
 async function stay(

@@ -8,6 +8,7 @@ import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
 import { type BenchOptions, type Family, type Figure, percentile } from "./figure.ts";
 import { idleBeat } from "./idle-beat.ts";
+import { INTERVAL_MS, latenesses } from "./lateness.ts";
 import { cpuSeconds } from "./process-figures.ts";
 import { withAgent } from "./running-agent.ts";
 
@@ -16,9 +17,6 @@ import { withAgent } from "./running-agent.ts";
  * begin, as the PLC sees it: the requests' arrival in this process, which also plays the PLCs.
  */
 
-const INTERVAL_MS = 1000;
-/** Requests of one poll come close together, so much of the interval is never between them. */
-const PAUSE = 0.4;
 const SETTLE_MS = { quick: 1_000, full: 8_000 };
 /** Of fewer polls of a booth, as in a short run, nothing is said. */
 const FEWEST_EACH = 10;
@@ -56,15 +54,6 @@ export async function tap(target: number): Promise<Tap> {
     server.close();
   };
   return { port: (server.address() as AddressInfo).port, arrivals, close };
-}
-
-/** How much later than the beat of its own earliest poll each poll began; the first may have begun before the first arrival. */
-export function latenesses(arrivals: readonly number[], interval_ms = INTERVAL_MS): readonly number[] {
-  const begins = arrivals.filter((at, i) => i > 0 && at - (arrivals[i - 1] ?? 0) > PAUSE * interval_ms);
-  const first = begins[0] ?? 0;
-  const offsets = begins.map((at) => at - first - Math.round((at - first) / interval_ms) * interval_ms);
-  const earliest = Math.min(...offsets);
-  return offsets.map((offset) => offset - earliest);
 }
 
 /** How often the booths' groups are read: both of them each second, or as the profile says. */

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { latenesses } from "./agent.ts";
+import { latenesses } from "./lateness.ts";
 import { percentile } from "./figure.ts";
 
 const BEAT_MS = 100;

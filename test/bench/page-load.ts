@@ -48,14 +48,20 @@ function flowing(path: string, count: (bytes: Uint8Array) => void, again: boolea
   });
 }
 
-/** One page's looks, each at its own pace. A report that can't be made now is asked for again at the next. */
-async function look(every_ms: number, paths: readonly string[]): Promise<void> {
+/**
+ * One page's looks, each at its own pace, from its own moment on: nobody opens twenty pages in one instant. What can't be had now (too many
+ * reports are made, a kept connection was just closed) a page asks for at its next look.
+ */
+async function look(nth: number, every_ms: number, paths: readonly string[]): Promise<void> {
+  await sleep((every_ms * nth) / PAGES, undefined, { signal });
   while (!signal.aborted) {
     for (const path of paths) {
-      const answer = await fetch(`${url}/api/booths/booth-1/${path}`, { signal, headers: { Authorization: session } });
-      await answer.arrayBuffer();
-      if (answer.ok) sums.looks += 1;
-      else if (answer.status < 500) throw new Error(`${path} answers ${answer.status}`);
+      const asked = fetch(`${url}/api/booths/booth-1/${path}`, { signal, headers: { Authorization: session } });
+      const answer = await asked.catch(() => null);
+      await answer?.arrayBuffer().catch(() => null);
+      if (answer !== null && answer.status >= 400 && answer.status < 500)
+        throw new Error(`${path} answers ${answer.status}`);
+      if (answer?.ok === true) sums.looks += 1;
     }
     await sleep(every_ms, undefined, { signal });
   }
@@ -69,7 +75,7 @@ const pages = Array.from({ length: PAGES }, () =>
 await Promise.all([flowing(csv, ({ length }) => void (sums.exported_bytes += length), true), ...pages]);
 for (const { every_ms, paths } of LOOKS) {
   for (let page = 0; page < PAGES; page += 1) {
-    look(every_ms, paths).catch((error: unknown) => {
+    look(page, every_ms, paths).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
   }

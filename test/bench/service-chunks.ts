@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { type Db, inTransaction, openDb, run } from "../../simulators/service/db.ts";
+import { type Db, inTransaction, run } from "../../simulators/service/db.ts";
+import { openDb } from "../../simulators/service/storage/open.ts";
 import { callerOfKey } from "../../simulators/service/keys.ts";
 import { takeUplink } from "../../simulators/service/mqtt/uplink.ts";
 import { provision } from "../../simulators/service/provisioning/provision.ts";

@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Driver, PlcTools } from "../../src/acquisition/port.ts";
 import { profileCommand } from "../../src/cli/profile.ts";
 import { loadProfile } from "../../src/config/profile.ts";
 import type { ProfileTag } from "../../src/domain/profile.ts";
-import type { Io } from "../../src/tools/command.ts";
+import { CommandError, type Io } from "../../src/tools/command.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { say } from "./say.ts";
 
@@ -38,6 +38,11 @@ function workshop(places: (mode: string) => Readonly<Record<string, number>>) {
       return Promise.resolve();
     },
   } as unknown as PlcTools;
+  const answer: Io["ask"] = (question) => {
+    asked.push(question);
+    mode = /Set the booth to (\w+)/.exec(question)?.[1] ?? mode;
+    return Promise.resolve("y");
+  };
   const run = (words: string, answers: Readonly<Record<string, string>> = {}, io: Partial<Io> = {}) => {
     const ask: Io["ask"] = (question) => {
       asked.push(question);
@@ -48,7 +53,7 @@ function workshop(places: (mode: string) => Readonly<Record<string, number>>) {
     const argv = ["profile", ...words.split(" "), "--config", config, "--host", "192.0.2.1"];
     return say(argv, { runs: { profile: profileCommand(tools) }, io: { ask, ...io } });
   };
-  return { run, asked, file: join(config, "../profiles/acme.yaml") };
+  return { run, answer, asked, file: join(config, "../profiles/acme.yaml") };
 }
 
 describe("booth-gateway profile learn modes", () => {
@@ -73,6 +78,32 @@ describe("booth-gateway profile learn modes", () => {
     ]);
     const tested = await site.run("test --for 1s");
     expect(tested.out).toContain("mode none: idle");
+  });
+
+  it("goes on after a stop where it was: what was learned isn't asked for again, unless somebody wants to", async () => {
+    const codes: Readonly<Record<string, number>> = { idle: 1, spray: 3, bake: 6 };
+    const site = workshop((mode) => ({ "holding:1": codes[mode] ?? 0 }));
+    await site.run("new acme");
+    const learn = "learn modes --modes idle,spray,bake --range holding:0-9";
+    const leaving: Io["ask"] = (question) => {
+      if (question.includes("to bake")) return Promise.reject(new CommandError("left"));
+      return site.answer(question);
+    };
+    expect(await site.run(learn, {}, { ask: leaving })).toMatchObject({ code: 1 });
+    site.asked.length = 0;
+    expect(await site.run(learn)).toMatchObject({ code: 0 });
+    expect(site.asked[0]).toContain("Go on after idle, spray, which were learned before?");
+    expect(site.asked.slice(1, 3).map((one) => one.split(",")[0])).toEqual([
+      "Set the booth to bake",
+      "Set the booth to idle once more",
+    ]);
+    expect(loadProfile(site.file).modes).toEqual({ "1": "idle", "3": "spray", "6": "bake" });
+    // It is over: nothing is left of it, and another wish begins anew.
+    expect(existsSync(`${site.file}.learning`)).toBe(false);
+    await site.run(learn, {}, { ask: leaving });
+    site.asked.length = 0;
+    await site.run("learn modes --modes idle,bake --range holding:0-9");
+    expect(site.asked[0]).toContain("Set the booth to idle,");
   });
 
   it("asks which of several places it is, and leaves a mode out that can't be had", async () => {

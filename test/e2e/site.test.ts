@@ -5,7 +5,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { oracle, type OracleStream } from "../../simulators/service/admin/oracle.ts";
-import { openDb, rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/db.ts";
+import { openDb } from "../../simulators/service/storage/open.ts";
 import { eventually, until } from "../support/eventually.ts";
 import {
   isAlive,

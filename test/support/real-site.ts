@@ -83,7 +83,16 @@ export async function realSite(options: RealSiteOptions): Promise<RealSite> {
   const identity = { plc_serial: SERIAL };
   const behind = options.opcua === true ? { opcua: { profile: plcnextBooth(), port: 0 } } : {};
   const from = story === undefined ? {} : { start: story };
-  const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, identity, ...from, ...behind });
+  const plc = await startPlc({
+    profile: clickBooth(),
+    scenario,
+    seed: 1,
+    clock,
+    port: 0,
+    identity,
+    ...from,
+    ...behind,
+  });
   atEnd(() => plc.stop());
   const startAt = (port: number, mqttPort: number): Promise<RunningService> =>
     startService({ dataDir: join(folder, "service"), port, mqttPort, clock });

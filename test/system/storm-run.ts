@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
-import { openDb, rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/db.ts";
+import { openDb } from "../../simulators/service/storage/open.ts";
 import { contentLine } from "../../simulators/service/ingest/canonical.ts";
 import { storedRange } from "../../simulators/service/ingest/records.ts";
 import { findStream } from "../../simulators/service/ingest/streams.ts";

@@ -7,7 +7,7 @@ import { clockFileText, clockFromNow, scaledClock } from "../../simulators/clock
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
 import type { OracleStream } from "../../simulators/service/admin/oracle.ts";
-import { openDb } from "../../simulators/service/db.ts";
+import { openDb } from "../../simulators/service/storage/open.ts";
 import { seedSite } from "../../simulators/service/seed.ts";
 import { onTestFinished } from "vitest";
 import { askAgent } from "../../src/tools/agent-client.ts";

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { openDb, row } from "../db.ts";
+import { row } from "../db.ts";
+import { openDb } from "../storage/open.ts";
 import { evaluateRound } from "../events/evaluator.ts";
 import { HttpError } from "../http/errors.ts";
 import type { Service } from "../http/operation.ts";

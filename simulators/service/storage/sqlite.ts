@@ -49,7 +49,7 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     if (found === undefined) raw.set(sql, (found = file.prepare(sql).raw(true)));
     return found;
   };
-  // Made once: making one costs as much as a small chunk.
+  // One for all: to make one takes as long as a small one does.
   const transaction = file.transaction((work: () => unknown) => work());
   return {
     engine: "sqlite",
@@ -64,9 +64,10 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     all: (sql, values) => statement(sql).all(...values),
     each: (sql, values: readonly SqlValue[]) => rawStatement(sql).iterate(...values),
     exec: (sql) => void file.exec(sql),
-    transaction: <T>(kind: Transaction, work: () => T): T =>
+    transaction: <T>(kind: Transaction, work: () => T): T => {
       // What the work answers comes through as it is.
-      (kind === "snapshot" ? transaction.deferred(work) : transaction.immediate(work)) as T,
+      return (kind === "snapshot" ? transaction.deferred(work) : transaction.immediate(work)) as T;
+    },
     close: () => void file.close(),
   };
 }

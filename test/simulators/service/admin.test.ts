@@ -5,7 +5,7 @@ import mqtt from "mqtt";
 import { describe, expect, it } from "vitest";
 import { drifted } from "../../../simulators/service/admin/drift.ts";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
-import { openDb } from "../../../simulators/service/db.ts";
+import { openDb } from "../../../simulators/service/storage/open.ts";
 import { claim, type Running, startBench } from "./service-http.ts";
 import { batchOf, script } from "./service-log.ts";
 import { prepareService } from "./service-kills.ts";

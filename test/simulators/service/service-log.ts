@@ -1,6 +1,7 @@
 /** Hand-made booth logs for the reference service: a script of stages and silences, told as records and batches. */
 import type { Parameters, TagParameters } from "../../../src/domain/parameters.ts";
-import { type Db, openDb } from "../../../simulators/service/db.ts";
+import { type Db } from "../../../simulators/service/db.ts";
+import { openDb } from "../../../simulators/service/storage/open.ts";
 import { boothFigures, type BoothFigures } from "../../../simulators/service/figures/booth.ts";
 import type { Service } from "../../../simulators/service/http/operation.ts";
 import { type Ack, ingestBatch } from "../../../simulators/service/ingest/store.ts";

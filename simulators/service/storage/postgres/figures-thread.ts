@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import { openDb } from "../../db.ts";
+import { openDb } from "../open.ts";
 import type { FiguresOptions } from "./figures.ts";
 import { isUnavailable } from "./line.ts";
 import { figuresRound } from "./round.ts";
