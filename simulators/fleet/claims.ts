@@ -8,7 +8,7 @@ import { NO_SERVICE_TIME, seededRandom, type VirtualGateway } from "./gateway.ts
 /** Claims under way at once: what a handful of technicians and their retries come to, times ten. */
 const AT_ONCE = 32;
 /** A service that restarts is back by then. */
-const TRIES = 20;
+const TRIES = 60;
 const AGAIN_MS = 1_000;
 
 export interface Claiming {

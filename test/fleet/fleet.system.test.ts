@@ -14,7 +14,7 @@ it("row 1: two hundred gateways lose nothing while brokers, PostgreSQL and the s
   onTestFinished(() => stopping.abort());
   const lines: string[] = [];
   const { kills, account, ran, ...result } = await rideFleet({
-    ...{ folder: temporaryFolder(), gateways: 200, minutes: 2.4, speed: 2, outage_minutes: 0.2 },
+    ...{ folder: temporaryFolder(), gateways: 200, minutes: 1.2, speed: 1, outage_minutes: 0.15 },
     ...{ seed: seedOf("fleet"), kill_every_ms: 5 * SECOND, drain_ms: 120 * SECOND, hasten: 120 },
     ...{ atEnd: ofTest, signal: stopping.signal, told: (line) => void lines.push(line) },
   });
@@ -38,5 +38,5 @@ it("row 1: two hundred gateways lose nothing while brokers, PostgreSQL and the s
     ...{ lost: 0, doubled: 0, wrong: 0, waiting: 0, refused: 0 },
   });
   expect(kills).toBeGreaterThanOrEqual(10);
-  expect(account.acked).toBeGreaterThan(gateways * 10 * 51);
+  expect(account.acked).toBeGreaterThan(gateways * 4 * 51);
 });

@@ -93,8 +93,8 @@ function usage(pidNow: () => number | undefined): { ends(): void } & Pick<Part, 
 
 const WORDS_OF_GATEWAYS = "pattern write bg/v1/%u/up/#\npattern read bg/v1/%u/down/#\n";
 const WORDS_OF_SERVICE = "user service\ntopic readwrite bg/v1/#\n";
-/** What waits for a worker that is restarting. */
-const MOSQUITTO_QUEUE = 20_000;
+/** What waits for a worker that is busy: seconds of work. What waits longer is offered again by its gateway anyway. */
+const MOSQUITTO_QUEUE = 200;
 
 /** A mosquitto that lets everybody in by name, and holds each to its own topics: on loopback, for virtual boxes. */
 export async function mosquittoPart(
