@@ -1,35 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
-import { z } from "zod";
+import { keptSessionsShape, type KeptSession, MAX_DEVICE_CHARS, MAX_KEPT } from "../contract/kept-sessions.ts";
 
 const DAY_MS = 86_400_000;
 /** A device is asked for the PIN again after this. */
 const HOLDS_MS = 30 * DAY_MS;
-/** Phones, tablets and a screen on the wall of a large shop; whoever was seen least lately goes. */
-const MAX_KEPT = 40;
 /** When a device was last seen is written down this often at most: the flash isn't worn by a page that stays open. */
 const NOTE_EVERY_MS = DAY_MS / 4;
-/** Of what a browser calls itself, so much tells devices apart. */
-const MAX_DEVICE_CHARS = 160;
-
-const shape = z.strictObject({
-  version: z.literal(1),
-  sessions: z
-    .array(
-      z.strictObject({
-        id: z.string().regex(/^[0-9a-f]{16}$/),
-        /** SHA-256 of the token, base64: who reads the file can't sign in with it. */
-        key: z.string().length(44),
-        device: z.string().max(MAX_DEVICE_CHARS),
-        made_at: z.number(),
-        seen_at: z.number(),
-        until: z.number(),
-      }),
-    )
-    .max(MAX_KEPT),
-});
-
-export type KeptSession = z.output<typeof shape>["sessions"][number];
-
 /** What people see of one. */
 export interface DeviceSession extends Pick<KeptSession, "id" | "device" | "made_at" | "seen_at" | "until"> {
   /** Of whoever asks. */
@@ -115,7 +91,7 @@ export function createKeptSessions({ file, wall }: { readonly file: SessionFile;
 
 function readFrom(file: SessionFile): readonly KeptSession[] {
   try {
-    return shape.parse(JSON.parse(file.read() ?? '{"version":1,"sessions":[]}')).sessions;
+    return keptSessionsShape.parse(JSON.parse(file.read() ?? '{"version":1,"sessions":[]}')).sessions;
   } catch {
     // Damaged, or of another version: nobody is let in by it.
     return [];

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { type Services, toldStatus } from "./operation.ts";
+import type { AgentControl } from "../domain/agent-control.ts";
+import type { AgentStatus } from "../domain/status.ts";
 import type { BoothId } from "../domain/units.ts";
 import { withSaid } from "./said.ts";
 
@@ -25,8 +26,7 @@ interface LiveView {
 }
 
 /** Server-sent events: the status each second, and the readings of the booth that a page asks for. */
-export function createLiveFeed(services: Pick<Services, "control" | "page">) {
-  const { control } = services;
+export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
   const pages = new Map<ServerResponse, LiveView>();
   let timer: NodeJS.Timeout | undefined;
   const detach = (response: ServerResponse): void => {
@@ -34,7 +34,7 @@ export function createLiveFeed(services: Pick<Services, "control" | "page">) {
     if (pages.size === 0) clearInterval(timer);
   };
   const send = (to: ReadonlyMap<ServerResponse, LiveView>): void => {
-    const now = toldStatus(services);
+    const now = told();
     const [status, statusSaid] = [once(() => eventText("status", now)), once(() => eventText("status", withSaid(now)))];
     // As bytes, once for all pages that see the same: a text would be encoded anew for each of them.
     const made = new Map<string, Buffer>();

@@ -5,7 +5,15 @@ import { dirname } from "node:path";
 import { createRate, keepRoom } from "./crowd.ts";
 import { handlerOf } from "./handler.ts";
 import { createLiveFeed } from "./live.ts";
-import { isSocket, type PageListener, Refusal, type Services, type Sessions, type Way } from "./operation.ts";
+import {
+  isSocket,
+  type PageListener,
+  Refusal,
+  type Services,
+  type Sessions,
+  toldStatus,
+  type Way,
+} from "./operation.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
 import { say } from "../domain/sentences.ts";
 import type { PageState } from "./port.ts";
@@ -98,7 +106,7 @@ interface Serving {
 }
 
 async function serve(services: Services, { way, listen, tls }: Serving) {
-  const feed = createLiveFeed(services);
+  const feed = createLiveFeed(services.control, () => toldStatus(services));
   const allow = isSocket(way) ? () => true : createRate(RATES[way], () => performance.now());
   const handler = handlerOf({ services, way, allow, feed });
   const server =
