@@ -1,11 +1,29 @@
 import { createHash, randomBytes } from "node:crypto";
-import { keptSessionsShape, type KeptSession, MAX_DEVICE_CHARS, MAX_KEPT } from "../contract/kept-sessions.ts";
+import type { EpochMs } from "../domain/units.ts";
 
 const DAY_MS = 86_400_000;
 /** A device is asked for the PIN again after this. */
 const HOLDS_MS = 30 * DAY_MS;
 /** When a device was last seen is written down this often at most: the flash isn't worn by a page that stays open. */
 const NOTE_EVERY_MS = DAY_MS / 4;
+/** Phones, tablets and a screen on the wall of a large shop; whoever was seen least lately goes. */
+const MAX_KEPT = 40;
+/** Of what a browser calls itself, so much tells devices apart. */
+const MAX_DEVICE_CHARS = 160;
+/** SHA-256 in base64. */
+const KEY_CHARS = 44;
+
+interface KeptSession {
+  /** 16 hex digits. */
+  readonly id: string;
+  /** SHA-256 of the token, base64: who reads the file can't sign in with it. */
+  readonly key: string;
+  readonly device: string;
+  readonly made_at: EpochMs;
+  readonly seen_at: EpochMs;
+  readonly until: EpochMs;
+}
+
 /** What people see of one. */
 export interface DeviceSession extends Pick<KeptSession, "id" | "device" | "made_at" | "seen_at" | "until"> {
   /** Of whoever asks. */
@@ -91,11 +109,23 @@ export function createKeptSessions({ file, wall }: { readonly file: SessionFile;
 
 function readFrom(file: SessionFile): readonly KeptSession[] {
   try {
-    return keptSessionsShape.parse(JSON.parse(file.read() ?? '{"version":1,"sessions":[]}')).sessions;
+    const kept = JSON.parse(file.read() ?? '{"version":1,"sessions":[]}') as Record<"version" | "sessions", unknown>;
+    const { version, sessions } = kept;
+    const isWhole = version === 1 && Array.isArray(sessions) && sessions.length <= MAX_KEPT && sessions.every(isKept);
+    return isWhole ? sessions : [];
   } catch {
     // Damaged, or of another version: nobody is let in by it.
     return [];
   }
+}
+
+function isKept(value: unknown): value is KeptSession {
+  if (typeof value !== "object" || value === null) return false;
+  const { id, key, device, made_at, seen_at, until } = value as Readonly<Record<string, unknown>>;
+  const isId = typeof id === "string" && /^[0-9a-f]{16}$/.test(id);
+  const isKey = typeof key === "string" && key.length === KEY_CHARS;
+  const isDevice = typeof device === "string" && device.length <= MAX_DEVICE_CHARS;
+  return isId && isKey && isDevice && [made_at, seen_at, until].every((at) => typeof at === "number");
 }
 
 function keyOf(token: string): string {
