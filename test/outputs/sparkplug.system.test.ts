@@ -23,6 +23,8 @@ interface HostMetric {
 }
 
 const GROUP = "Plant 1";
+/** Records that go out before the cursor moves. */
+const MOST_UNDER_WAY = 64;
 const SPEED = 360;
 const AWAY_MS = 3 * 3_600_000;
 const POLL = { poll: { fast: { poll_interval_ms: 15_000 }, slow: { poll_interval_ms: 60_000 } } };
@@ -87,7 +89,7 @@ function toldInPython(heard: readonly Heard[]): readonly string[] {
   });
 }
 
-test("a Sparkplug host rebuilds every metric with its history after 3 h offline; nothing is lost or doubled", async () => {
+test("a Sparkplug host rebuilds every metric with its history after 3 h offline; nothing is lost, nor doubled but what the broken line had under way", async () => {
   const broker = await plantBroker(temporaryFolder());
   const heard = await subscriber(broker.port);
   const plant = await host(broker.url);
@@ -120,7 +122,11 @@ test("a Sparkplug host rebuilds every metric with its history after 3 h offline;
   );
   expect(plant.faults).toEqual([]);
   expect(lost).toEqual([]);
-  expect(plant.told).toEqual(held.slice(0, last + 1));
+  // Nobody can know whether QoS 0 got there when the line breaks: of what was under way the host is told again, as history.
+  const twice = plant.told.filter((reading, index) => plant.told.indexOf(reading) < index);
+  expect(twice.length).toBeLessThanOrEqual(MOST_UNDER_WAY);
+  expect(twice.filter((reading) => !plant.historical.includes(reading))).toEqual([]);
+  expect([...new Set(plant.told)]).toEqual(held.slice(0, last + 1));
   expect(toldInPython(heard)).toEqual(plant.told);
   // What was read before the session in which it was told is history, and nothing else.
   const back = gone + AWAY_MS;

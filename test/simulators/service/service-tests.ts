@@ -6,7 +6,23 @@ import { temporaryFolder } from "../../support/temporary.ts";
 export interface Counted {
   readonly numPassedTests: number;
   readonly numTotalTests: number;
-  readonly testResults: readonly { readonly name: string; readonly status: string; readonly message: string }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly failureMessages?: readonly string[] }[];
+  }[];
+}
+
+/** What failed of a file, and why. */
+export function failuresIn({ testResults }: Counted): readonly string[] {
+  return testResults
+    .filter(({ status }) => status !== "passed")
+    .flatMap(({ name, message, assertionResults }) => {
+      const failed = assertionResults.filter(({ failureMessages = [] }) => failureMessages.length > 0);
+      const why = failed.map(({ fullName, failureMessages = [] }) => `${fullName}: ${failureMessages.join("; ")}`);
+      return [`${name} ${message}`, ...why];
+    });
 }
 
 /** Runs files of the service's tests, each service in them on a database of its own. */

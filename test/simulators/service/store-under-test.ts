@@ -17,6 +17,7 @@ export function freshStore(): string {
   const name = `test_${process.pid.toString()}_${made.toString()}`;
   const admin = postgresDb(server);
   admin.exec(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+  admin.close();
   return databaseAt(server, name);
 }
 
