@@ -1,8 +1,5 @@
-// Needs Debian packages: nats-server, postgresql-15.
-import { brokerFleet } from "../fleet/broker-fleet.ts";
+// Needs a Debian package: nats-server.
 import { outageRow } from "./broker-outages.ts";
 import { nats } from "./nats.ts";
 
 outageRow({ name: "NATS 2.9", make: nats, mqtt: { version: "3.1.1", why: /^/ }, quick: 3 });
-
-brokerFleet({ name: "NATS 2.9", make: nats, way: "plain" });

@@ -1,5 +1,4 @@
-// Needs Debian packages: rabbitmq-server, postgresql-15.
-import { brokerFleet } from "../fleet/broker-fleet.ts";
+// Needs a Debian package: rabbitmq-server.
 import { outageRow } from "./broker-outages.ts";
 import { rabbitmq } from "./rabbitmq.ts";
 
@@ -10,5 +9,3 @@ outageRow({
   mqtt: { version: "3.1.1", why: /^since the broker closes the connection at MQTT 5/ },
   quick: 1,
 });
-
-brokerFleet({ name: "RabbitMQ 3.10", make: (folder) => rabbitmq(folder, { isOpenDoor: true }), way: "plain" });
