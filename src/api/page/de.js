@@ -733,7 +733,7 @@ export const SAYINGS = {
   "log.missing_at": "{count} Einträge fehlen, im Speicher beschädigt: seq {seqs}",
   "log.missing_newest_at": "{count} Einträge fehlen, im Speicher beschädigt: die neuesten davon seq {seqs}",
   "booth.correct":
-    'berichtigen Sie es, prüfen Sie mit "booth-gateway check", dann starten Sie den Agenten neu; die anderen Kabinen laufen derweil',
+    'berichtigen Sie es, prüfen Sie mit "booth-gateway check", dann "booth-gateway reload"; die anderen Kabinen laufen derweil',
 
   "certificate.own_service":
     "legen Sie ein neues in service.client_certificate_file; es wird bei der nächsten Verbindung gelesen",
@@ -816,7 +816,7 @@ export const SAYINGS = {
   "ask.forgotten": "der Dienst kennt diese Kabine nicht mehr",
   "ask.refused": "der Dienst lehnt ab: {reason}",
   "ask.on_trial": "gerade wird eine Änderung erprobt: warten Sie, oder sagen Sie, ob es dabei bleibt",
-  "ask.fixed": "{what} steht in {file} und gilt: ändern Sie es dort, dann starten Sie den Agenten neu",
+  "ask.fixed": '{what} steht in {file} und gilt: ändern Sie es dort, dann "booth-gateway reload"',
   "ask.bound_service":
     "eine Kabine ist beim Dienst gebunden: geben Sie sie zuerst auf, dann geben Sie einen anderen Dienst ein",
   "ask.booth_name": "der Name einer Kabine hat Kleinbuchstaben, Ziffern und Striche, wie booth-1",

@@ -722,7 +722,7 @@ export const SAYINGS = {
   "log.missing_at": "faltan {count} registros, dañados en el almacenamiento: seq {seqs}",
   "log.missing_newest_at": "faltan {count} registros, dañados en el almacenamiento: los más nuevos, seq {seqs}",
   "booth.correct":
-    'corríjalo, pruébelo con "booth-gateway check" y reinicie el agente; las demás cabinas siguen mientras tanto',
+    'corríjalo, pruébelo con "booth-gateway check" y luego "booth-gateway reload"; las demás cabinas siguen mientras tanto',
 
   "certificate.own_service": "ponga uno nuevo en service.client_certificate_file; se lee en la próxima conexión",
   "certificate.service": "avise a quien lleva el servicio",
@@ -804,7 +804,7 @@ export const SAYINGS = {
   "ask.forgotten": "el servicio ya no conoce esta cabina",
   "ask.refused": "el servicio se niega: {reason}",
   "ask.on_trial": "se está probando un cambio: espere, o diga si se queda",
-  "ask.fixed": "{what} está en {file}, que manda: cámbielo ahí y reinicie el agente",
+  "ask.fixed": '{what} está en {file}, que manda: cámbielo ahí y luego "booth-gateway reload"',
   "ask.bound_service": "hay una cabina vinculada en el servicio: cédala primero, y después introduzca otro servicio",
   "ask.booth_name": "el nombre de una cabina tiene minúsculas, cifras y guiones, como booth-1",
 };
