@@ -241,6 +241,26 @@ export const SENTENCES = {
   "fit.odd": "{label} reads {value} {unit}, usual is {usual}",
   "fit.more_odd": "{count} more values are odd",
 
+  // Notices: why one doesn't get through, and what to do about it.
+  "notice.server_says": "the server says: {answer}",
+  "notice.broker_has_it": "the broker has it ({topic})",
+  "notice.waits": "what is to be told waits, and goes when it works again",
+  "notice.check.unknown_host": "compare the server's address, and see to the site's name server",
+  "notice.check.unreachable": "see whether the server runs, and whether a firewall holds the port back",
+  "notice.check.certificate_time":
+    "the server's certificate has ended, or isn't valid yet: renew it, and compare this box's date",
+  "notice.check.certificate_name": "the certificate is of another server: give the name that it is made for",
+  "notice.check.certificate_authority":
+    "nobody known here signed the server's certificate: give its authority as ca_file",
+  "notice.check.tls": "compare tls and port with what the server offers: starttls is usual on 587, tls on 465",
+  "notice.check.credential": "the server doesn't let us in: see user and password_file, or secret_file",
+  "notice.check.refused": "the server won't take it so: see what it says, and the addresses in the configuration",
+  "notice.check.later": "nothing to do: the server asks to come back later",
+  "notice.check.file": "correct the file that the reason names; it is read again at the next try",
+  "notice.check.closed": "see what the server's own log says",
+  "notice.none": "no notice is configured: see notices in the configuration, then restart the agent",
+  "notice.unknown": "there is no notice {name}: {names}",
+
   // What the local server refuses.
   "ask.wrong_pin": "that isn't the PIN; {left} more tries, then it is locked",
   "ask.wrong_pin_last": "that isn't the PIN; one more try, then it is locked",

@@ -21,7 +21,7 @@ import { applyEvent, provisionLoop } from "../provisioning/loop.ts";
 import { reportLoop, sawSizes } from "../provisioning/reported-fields.ts";
 import { openBooth, type Booth } from "./booth.ts";
 import type { AgentSetup, Gateway } from "./gateway.ts";
-import type { Outputs } from "../outputs/port.ts";
+import { noticeBooth } from "./notices.ts";
 import { outputBooth } from "./outputs.ts";
 import { statusOf } from "./status.ts";
 import { watchdogLoop } from "./service-manager.ts";
@@ -45,10 +45,9 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
   const find = (id: BoothId): Booth => boothIn(booths, id);
   const commands = createRemoteCommands(signals.news);
   const session = (): LinkSession | null => commands.session();
-  let outputs: Outputs | null = null;
-  let connections: Awaited<ReturnType<typeof sharedConnections>> = [];
+  let others: Others | null = null;
   const status = (): AgentStatus =>
-    statusOf(gateway, booths, { outputs: outputs?.status() ?? [], shared: connections.map((one) => one.status()) });
+    statusOf(gateway, booths, others?.status() ?? { outputs: [], notices: [], shared: [] });
   const provisioning: ProvisioningGateway = {
     ...gateway,
     session,
@@ -62,13 +61,12 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     booths.push(await openBooth(gateway, one, { gateway: provisioning, all: booths }));
   }
   signal.throwIfAborted();
-  outputs = (await setup.outputs?.(booths.map((booth) => outputBooth(gateway, booth)))) ?? null;
   const rotation = createRotation(provisioning, booths);
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const work = openRemoteWork({ gateway: provisioning, booths, find, commands, rotation }, both);
   const shared = openSharedLinks(booths, clock);
-  connections = await sharedConnections(gateway, booths, shared.askPlc);
+  others = await openOthers(gateway, booths, shared.askPlc);
   const states = booths.map(({ state }) => state);
   const loops = [
     ...pollLoops(gateway, { booths, shared }, both),
@@ -79,8 +77,7 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     ...booths.map((booth) => provisionLoop(booth, both)),
     ...booths.map((booth) => reportLoop(booth, both)),
     ...booths.map((booth) => followService(booth, both)),
-    ...(outputs?.run(both) ?? []),
-    ...connections.map((one) => one.run(both)),
+    ...others.run(both),
     clockLoop({ clock, log, service_time: gateway.service_time, booths }, both),
     farewellLoop(gateway, states, both),
     watchdogLoop(gateway, booths, both),
@@ -97,6 +94,7 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     reconciliation: work.reconciliation,
     sharedLinks: shared.sharedLinks,
     askPlc: shared.askPlc,
+    testNotices: (name) => others.test(name, both),
     readings: (id) => find(id).watch.readings(clock.mono()),
     counts: () => booths.map(countsOf),
     backlog: () => Promise.all(states.map((state) => backlogOf(state, store))),
@@ -116,6 +114,28 @@ function deliveryOf(
       const name = { from_seq, stream: state.log.reach.stream, id: gateway.random.uuid(), ...why };
       return applyEvent(find(state.booth), { kind: "renamed", name });
     },
+  };
+}
+
+type Others = Awaited<ReturnType<typeof openOthers>>;
+
+/** Whom the box tells beside the service, and who reads PLCs through it. What they need is loaded where there are any. */
+async function openOthers(gateway: Gateway, booths: readonly Booth[], ask: SharedConnection["ask"]) {
+  const outputs = await gateway.outputs?.(booths.map((booth) => outputBooth(gateway, booth)));
+  const notices = await gateway.notices?.(gateway, booths.map(noticeBooth));
+  const connections = await sharedConnections(gateway, booths, ask);
+  return {
+    status: (): Pick<AgentStatus, "outputs" | "notices" | "shared"> => ({
+      outputs: outputs?.status() ?? [],
+      notices: notices?.status() ?? [],
+      shared: connections.map((one) => one.status()),
+    }),
+    run: (signal: AbortSignal): readonly Promise<unknown>[] => [
+      ...(outputs?.run(signal) ?? []),
+      ...(notices?.run(signal) ?? []),
+      ...connections.map((one) => one.run(signal)),
+    ],
+    test: async (name: string | undefined, signal: AbortSignal) => (await notices?.test(name, signal)) ?? [],
   };
 }
 

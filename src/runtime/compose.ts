@@ -34,6 +34,7 @@ import { createLogger, rememberingLog } from "./logger.ts";
 import { linksOf, setupOf } from "./plc-links.ts";
 import { openPlcLogins, type PlcLogins } from "./plc-logins.ts";
 import { systemdNotify } from "./service-manager.ts";
+import { noticesOf } from "./notices.ts";
 import { outputsOf } from "./outputs.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
@@ -172,6 +173,7 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
       ...outputsOf(usable, { ...lasting, version: VERSION }),
+      ...noticesOf(usable, { log, clock }),
       ...(refused.length === 0 ? { outOfService: io.outOfService } : {}),
     },
     signal,

@@ -4,11 +4,12 @@ import type { Tail } from "../acquisition/port.ts";
 import type { HeardTime } from "../acquisition/clock.ts";
 import type { ServiceApi, ServiceLink } from "../delivery/port.ts";
 import type { DeriveState } from "../derivation/state.ts";
-import type { AgentStatus, DisabledBooth, KnownCertificate, OutputStatus } from "../domain/status.ts";
+import type { AgentStatus, DisabledBooth, KnownCertificate, NoticeStatus, OutputStatus } from "../domain/status.ts";
 import type { ServiceState } from "../domain/link-status.ts";
 import type { Clock, Logger, Notify, Random, Sealer, Secrets } from "../domain/machine.ts";
 import type { Pulse, SharedSignals } from "../domain/signal.ts";
 import type { BoothSummary } from "../domain/summary.ts";
+import type { NoticeBooth, Notices } from "../notices/port.ts";
 import type { OutputBooth, Outputs } from "../outputs/port.ts";
 import type { DayFigures, LocalDay } from "../provisioning/rules/reconciliation.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
@@ -57,6 +58,10 @@ export interface AgentSetup {
   readonly outputs?: (booths: readonly OutputBooth[]) => Promise<Outputs>;
   /** Outputs that are left out for what is wrong in their entries. */
   readonly refused_outputs?: readonly OutputStatus[];
+  /** Whom the box tells of alarms; absent: nobody. */
+  readonly notices?: (gateway: Gateway, booths: readonly NoticeBooth[]) => Promise<Notices>;
+  /** Notices that are left out for what is wrong in their entries. */
+  readonly refused_notices?: readonly NoticeStatus[];
   /** Called once every booth is out of service for good; absent: the agent goes on. */
   readonly outOfService?: () => void;
 }

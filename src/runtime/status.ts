@@ -14,7 +14,7 @@ import { forkTrouble } from "../delivery/service-words.ts";
 export function statusOf(
   gateway: Gateway,
   booths: readonly Booth[],
-  { outputs, shared }: Pick<AgentStatus, "outputs" | "shared">,
+  { outputs, notices, shared }: Pick<AgentStatus, "outputs" | "notices" | "shared">,
 ): AgentStatus {
   const { clock, service, started_at } = gateway;
   const now = clock.wall();
@@ -37,6 +37,7 @@ export function statusOf(
     disabled: (gateway.disabled ?? []).map((booth) => ({ ...booth, since: started_at })),
     shared,
     outputs: [...outputs, ...(gateway.refused_outputs ?? [])],
+    notices: [...notices, ...(gateway.refused_notices ?? [])],
     certificates: (gateway.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
     loss_window_ms: gateway.commit_interval_ms,
   };

@@ -60,6 +60,7 @@ describe("the gateway's configuration", () => {
         },
       ],
       outputs: [],
+      notices: [],
     });
   });
 

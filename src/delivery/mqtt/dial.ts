@@ -23,7 +23,8 @@ export interface Broker {
   readonly client_id: string;
   readonly username?: string;
   readonly password?: string;
-  readonly will: NonNullable<IClientOptions["will"]>;
+  /** Absent: nothing is said where the connection breaks off. */
+  readonly will?: NonNullable<IClientOptions["will"]>;
   readonly protocol: 4 | 5;
   /** A site's own authority, PEM. */
   readonly ca?: string;
@@ -74,7 +75,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
     ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
     // With one the library would speak TLS whatever the URL says.
     ...(isSecure(url) ? certificate : {}),
-    will,
+    ...(will === undefined ? {} : { will }),
   });
   // A batch's last piece must not wait a round trip until those before it are confirmed.
   if (client.stream instanceof Socket) client.stream.setNoDelay(true);
