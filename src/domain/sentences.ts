@@ -244,7 +244,6 @@ export const SENTENCES = {
   // Notices: why one doesn't get through, and what to do about it.
   "notice.server_says": "the server says: {answer}",
   "notice.broker_has_it": "the broker has it ({topic})",
-  "notice.waits": "what is to be told waits, and goes when it works again",
   "notice.check.unknown_host": "compare the server's address, and see to the site's name server",
   "notice.check.unreachable": "see whether the server runs, and whether a firewall holds the port back",
   "notice.check.certificate_time":

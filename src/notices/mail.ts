@@ -80,7 +80,8 @@ function failed(error: unknown): NoticeOutcome {
   const known: NodemailerError = error instanceof Error ? error : new Error(String(error));
   const { code, responseCode = 0, response, permanent = false, command, message } = known;
   const says = { reason: message, again_ms: null };
-  if (responseCode >= 400) {
+  // What it says to STARTTLS is no word about the mail.
+  if (responseCode >= 400 && code !== "ETLS") {
     const fault = code === "EAUTH" && permanent ? "credential" : permanent ? "refused" : "later";
     const step = command === undefined ? "" : ` (${command})`;
     const reason = say("notice.server_says", { answer: `${response ?? message}${step}` });

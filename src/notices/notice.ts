@@ -2,7 +2,6 @@ import type { NoticeConfig } from "../config/port.ts";
 import { linkDown, stillDown } from "../domain/link-status.ts";
 import type { NoticeOutcome, NoticeTest } from "../domain/notice.ts";
 import { fullJitter } from "../domain/retrying.ts";
-import { say } from "../domain/sentences.ts";
 import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, NoticeStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -234,13 +233,12 @@ function isUp({ state, machine, config }: Notice): void {
 
 function isDown({ state, machine, config }: Notice, outcome: Exclude<NoticeOutcome, { kind: "taken" }>): void {
   const { clock, random } = machine;
-  const { reason, lasting, again_ms } = outcome;
+  const { reason, advice, lasting, again_ms } = outcome;
   const usual = lasting ? LASTING_MS : LEAST_WAIT_MS + fullJitter(state.failures, RETRY, () => random.next());
   const wait = Math.max(usual, again_ms ?? 0);
   state.failures += 1;
   state.next_try = clock.mono() + wait;
   const now = clock.wall();
-  const advice = `${outcome.advice}; ${say("notice.waits")}`;
   const before = state.link;
   state.link = stillDown(before, {
     ...linkDown(now, reason, advice),
