@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { parseConfig } from "../../src/config/config.ts";
@@ -78,4 +79,14 @@ outputs:
     ["good", 7],
   ]);
   expect(refused_outputs.map(({ name }) => name)).toEqual(["plain"]);
+});
+
+test("what docs/notices.md shows is taken", () => {
+  const text = readFileSync(new URL("../../docs/notices.md", import.meta.url), "utf8");
+  const example = /```yaml\n([^]*?)```/.exec(text)?.[1] ?? "";
+  expect(parseConfig(BOOTHS + example, "/srv/gateway.yaml").notices.map(({ name }) => name)).toEqual([
+    "office",
+    "shift",
+    "scada",
+  ]);
 });

@@ -85,6 +85,12 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
     client.emit("error", new ServiceLinkError("protocol", say("service.packet_too_long")));
     client.stream.destroy();
   });
+  // The library keeps such a message until its sender lets it go, 65,535 of them: who subscribes here asks for QoS 1 at most.
+  client.on("packetreceive", (packet) => {
+    if (packet.cmd !== "publish" || packet.qos !== 2) return;
+    client.emit("error", new ServiceLinkError("protocol", say("service.qos_2")));
+    client.stream.destroy();
+  });
   const stop = (): void => void client.end(true);
   signal.addEventListener("abort", stop, { once: true });
   try {
