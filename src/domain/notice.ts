@@ -23,10 +23,10 @@ export type NoticeClass = (typeof NOTICE_CLASSES)[number];
 /** What came of one try to tell. */
 export type NoticeOutcome =
   /** It is there; `answer`: the server's own words. */
-  | { readonly kind: "taken"; readonly answer: string }
+  | { readonly kind: "delivered"; readonly answer: string }
   | {
-      /** not_taken: it isn't there. unknown: it may be, and goes again under the same id. */
-      readonly kind: "not_taken" | "unknown";
+      /** not_delivered: it isn't there. unknown: it may be, and goes again under the same id. */
+      readonly kind: "not_delivered" | "unknown";
       readonly reason: string;
       readonly advice: string;
       /** The next try is no better before somebody has changed something. */

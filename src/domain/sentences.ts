@@ -107,7 +107,7 @@ export const SENTENCES = {
   "service.no_broker": "the service names no broker",
   "service.packet_too_long": "the broker sent a packet too long",
   "service.qos_2": "the broker sent a message of QoS 2, which nobody here has asked for",
-  "service.floods": "the broker sends more than 1 MB a second, which nobody here has asked for",
+  "service.floods": "the broker sends more in a second than anybody here has asked for",
   "service.unproven_conflict": "the service names a conflict at seq {seq}, and doesn't prove it",
   "service.no_ack": "no ack in time",
   "service.took_nothing": "the service took nothing: {reason}",

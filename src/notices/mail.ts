@@ -34,7 +34,7 @@ export const openMail: OpenChannel = (machine, config): Channel => {
         signal: AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)]),
       });
       const refused = info.rejected.length === 0 ? "" : `; refused for ${info.rejected.join(", ")}`;
-      return { kind: "taken", answer: `${info.response}${refused}` };
+      return { kind: "delivered", answer: `${info.response}${refused}` };
     } catch (error) {
       return failed(error);
     }
@@ -85,10 +85,10 @@ function failed(error: unknown): NoticeOutcome {
     const fault = code === "EAUTH" && permanent ? "credential" : permanent ? "refused" : "later";
     const step = command === undefined ? "" : ` (${command})`;
     const reason = say("notice.server_says", { answer: `${response ?? message}${step}` });
-    return { ...says, kind: "not_taken", reason, advice: adviceOf(fault), lasting: permanent };
+    return { ...says, kind: "not_delivered", reason, advice: adviceOf(fault), lasting: permanent };
   }
   const fault = faultOf(known);
-  if (fault !== null) return { ...says, kind: "not_taken", advice: adviceOf(fault), lasting: false };
+  if (fault !== null) return { ...says, kind: "not_delivered", advice: adviceOf(fault), lasting: false };
   return { ...says, kind: "unknown", advice: adviceOf("closed"), lasting: false };
 }
 

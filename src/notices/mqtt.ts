@@ -37,7 +37,7 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }): Channel => {
           closed: new Promise<void>((resolve) => client.once("close", () => resolve())),
           signal,
         });
-        return { kind: "taken", answer: say("notice.broker_has_it", { topic }) };
+        return { kind: "delivered", answer: say("notice.broker_has_it", { topic }) };
       } catch (error) {
         const said = failed(error);
         return error instanceof ServiceLinkError && error.fault === "no_ack" ? { ...said, kind: "unknown" } : said;
@@ -68,10 +68,10 @@ function published(
   });
 }
 
-function failed(error: unknown): Extract<NoticeOutcome, { kind: "not_taken" | "unknown" }> {
+function failed(error: unknown): Extract<NoticeOutcome, { kind: "not_delivered" | "unknown" }> {
   const isOurs = error instanceof Error && "code" in error && ["ENOENT", "EACCES"].includes(String(error.code));
   const isSecret = error instanceof Error && error.message.includes("chmod");
   const typed = typedError(error);
   const advice = adviceOf(isOurs || isSecret ? "file" : typed.fault);
-  return { kind: "not_taken", reason: typed.message, advice, lasting: false, again_ms: null };
+  return { kind: "not_delivered", reason: typed.message, advice, lasting: false, again_ms: null };
 }

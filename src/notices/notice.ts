@@ -14,10 +14,10 @@ import {
   looked,
   movedTo,
   nextStep,
-  notTaken,
+  putBack,
   type Plan,
   read,
-  taken,
+  delivered,
 } from "./rules/ledger.ts";
 import { messageOf, type Teller, testMessage } from "./rules/words.ts";
 
@@ -174,15 +174,15 @@ async function tryOnce(notice: Notice, bundle: Bundle, signal: AbortSignal): Pro
   const message = messageOf(bundle, tellerOf(notice));
   const send = await notice.channel();
   const outcome = await send(message, signal);
-  if (isOver(signal) && outcome.kind !== "taken") return false;
-  if (outcome.kind !== "taken") {
-    if (outcome.kind === "not_taken") state.ledger = notTaken(state.ledger);
+  if (isOver(signal) && outcome.kind !== "delivered") return false;
+  if (outcome.kind !== "delivered") {
+    if (outcome.kind === "not_delivered") state.ledger = putBack(state.ledger);
     changed(notice);
     isDown(notice, outcome);
     return false;
   }
   const at = machine.clock.wall();
-  state.ledger = taken(state.ledger, { at, what: message.subject, answer: outcome.answer });
+  state.ledger = delivered(state.ledger, { at, what: message.subject, answer: outcome.answer });
   state.sent += 1;
   changed(notice);
   state.unsaved = true;
@@ -209,7 +209,7 @@ export async function testNotice(notice: Notice, signal: AbortSignal): Promise<N
   const send = await notice.channel();
   const outcome = await send(message, signal);
   // What waits for the next try needn't, if it works now.
-  if (outcome.kind === "taken") notice.state.next_try = 0;
+  if (outcome.kind === "delivered") notice.state.next_try = 0;
   return { name: config.name, ...placeOf(config), outcome };
 }
 
@@ -231,7 +231,7 @@ function isUp({ state, machine, config }: Notice): void {
   machine.log.info({ event: "notice_up", notice: config.name }, `notice ${config.name} gets through again`);
 }
 
-function isDown({ state, machine, config }: Notice, outcome: Exclude<NoticeOutcome, { kind: "taken" }>): void {
+function isDown({ state, machine, config }: Notice, outcome: Exclude<NoticeOutcome, { kind: "delivered" }>): void {
   const { clock, random } = machine;
   const { reason, advice, lasting, again_ms } = outcome;
   const usual = lasting ? LASTING_MS : LEAST_WAIT_MS + fullJitter(state.failures, RETRY, () => random.next());

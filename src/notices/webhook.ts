@@ -103,11 +103,11 @@ async function readAnswer(answer: IncomingMessage): Promise<Answer> {
 
 function outcomeOf({ status, text, again_ms }: Answer): NoticeOutcome {
   const answer = `HTTP ${status.toString()}${text === "" ? "" : `: ${text}`}`;
-  if (status >= 200 && status < 300) return { kind: "taken", answer };
+  if (status >= 200 && status < 300) return { kind: "delivered", answer };
   const isLater = status >= 500 || status === 408 || status === 429;
   const advice = adviceOf(isLater ? "later" : status === 401 || status === 403 ? "credential" : "refused");
   // It may have come through before something on the way failed.
-  const kind = status >= 500 ? "unknown" : "not_taken";
+  const kind = status >= 500 ? "unknown" : "not_delivered";
   return { kind, reason: say("notice.server_says", { answer }), advice, lasting: !isLater, again_ms };
 }
 
@@ -117,8 +117,8 @@ function failed(error: unknown): NoticeOutcome {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   // Only a name, a connection or a certificate that isn't there says that nothing was sent.
   const fault = code === "ECONNRESET" ? "closed" : faultOfCode(code);
-  if (fault !== null && fault !== "closed") return { ...says, kind: "not_taken", advice: adviceOf(fault) };
+  if (fault !== null && fault !== "closed") return { ...says, kind: "not_delivered", advice: adviceOf(fault) };
   const isFile = code === "ENOENT" || code === "EACCES" || (code === "" && reason.includes("chmod"));
-  if (isFile) return { ...says, kind: "not_taken", advice: adviceOf("file") };
+  if (isFile) return { ...says, kind: "not_delivered", advice: adviceOf("file") };
   return { ...says, kind: "unknown", advice: adviceOf("closed") };
 }

@@ -28,8 +28,8 @@ const CONFIRM_WITHIN_MS: Milliseconds = 15_000;
 /** A connection that says nothing is looked at so often. */
 const PING_MS: Milliseconds = 20_000;
 const CLOSE_WITHIN_MS: Milliseconds = 1_000;
-/** Confirmations are a few bytes for each of our messages, 100,000 a second at most; a broker that sends more than this keeps us from polls. */
-const MOST_HEARD_BYTES_PER_S = 1_048_576;
+/** Confirmations are a few bytes for each of our messages: a broker that sends more than this in a second keeps us from polls. */
+const MOST_HEARD = { bytes: 1_048_576, packets: 20_000 };
 
 /** By the machine's own timers: the broker lives in real time, whatever clock the box has. What it returns takes that back. */
 function after(ms: Milliseconds, act: () => void): () => void {
@@ -167,14 +167,19 @@ function earsOf(client: MqttClient, ignored: () => void) {
   return (topic: string, heard: (payload: Uint8Array, retained: boolean) => void): void => void ears.set(topic, heard);
 }
 
+/** Ends a session whose broker sends more than anybody here has asked for: small packets cost most. */
 function boundFlood(client: MqttClient, end: (why: ServiceLinkError) => void): void {
-  let [second, bytes] = [0, 0];
-  client.stream.on("data", (chunk: Buffer) => {
+  let [second, bytes, packets] = [0, 0, 0];
+  const heard = (more: { readonly bytes: number; readonly packets: number }): void => {
     const now = Math.floor(performance.now() / 1_000);
-    if (now !== second) [second, bytes] = [now, 0];
-    bytes += chunk.length;
-    if (bytes > MOST_HEARD_BYTES_PER_S) end(new ServiceLinkError("protocol", say("service.floods")));
-  });
+    if (now !== second) [second, bytes, packets] = [now, 0, 0];
+    bytes += more.bytes;
+    packets += more.packets;
+    if (bytes > MOST_HEARD.bytes || packets > MOST_HEARD.packets)
+      end(new ServiceLinkError("protocol", say("service.floods")));
+  };
+  client.stream.on("data", (chunk: Buffer) => heard({ bytes: chunk.length, packets: 0 }));
+  client.on("packetreceive", () => heard({ bytes: 0, packets: 1 }));
 }
 
 /** Pings of our own, each told when its answer came: a broker answers them in order. */

@@ -115,8 +115,8 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
   },
   // Where no agent answers there is something to do, whatever this machine's clock and disk are like.
   notify: {
-    human: ["test", 0, /^office +webhook to http:\/\/127\.0\.0\.1:\d+: taken: HTTP 204\n$/],
-    json: ["test office", 0, /^{"notices":\[{"name":"office","kind":"webhook".*"outcome":{"kind":"taken"/],
+    human: ["test", 0, /^office +webhook to http:\/\/127\.0\.0\.1:\d+: delivered: HTTP 204\n$/],
+    json: ["test office", 0, /^{"notices":\[{"name":"office","kind":"webhook".*"outcome":{"kind":"delivered"/],
     fails: ["test none", 1, /there is no notice none: office/],
   },
   doctor: {

@@ -74,7 +74,7 @@ test("a mail goes over STARTTLS or TLS with a login, and never without what was 
     [tls, "tls"],
   ] as const) {
     const outcome = await by(server.port, how)(message("m1"), never);
-    expect(outcome).toEqual({ kind: "taken", answer: "250 2.0.0 queued as 4711" });
+    expect(outcome).toEqual({ kind: "delivered", answer: "250 2.0.0 queued as 4711" });
     await eventually("it is heard", () => server.heard[1]);
     expect(server.heard).toEqual([
       { login: true },
@@ -93,7 +93,7 @@ test("a mail goes over STARTTLS or TLS with a login, and never without what was 
   }
   const wrong = secretFile("wrong");
   expect(await by(tls.port, "tls", { password: wrong })(message("m2"), never)).toMatchObject({
-    ...{ kind: "not_taken", lasting: true },
+    ...{ kind: "not_delivered", lasting: true },
     reason: expect.stringContaining("535 5.7.8 Authentication credentials invalid") as string,
     advice: expect.stringContaining("user and password_file") as string,
   });
@@ -108,7 +108,7 @@ test("a mail goes over STARTTLS or TLS with a login, and never without what was 
   ];
   for (const [way, advice] of refusals) {
     const outcome = await way(message("m3"), never);
-    expect(outcome).toMatchObject({ kind: "not_taken", advice: expect.stringContaining(advice) as string });
+    expect(outcome).toMatchObject({ kind: "not_delivered", advice: expect.stringContaining(advice) as string });
   }
   expect([...expired.heard, ...elsewhere.heard, ...open.heard]).toEqual([]);
   expect(tls.heard.filter(({ id }) => id !== undefined)).toHaveLength(1);
@@ -121,16 +121,16 @@ test("what a mail server says, or doesn't, is taken for what it means", async ()
     [
       "grey",
       {
-        kind: "not_taken",
+        kind: "not_delivered",
         lasting: false,
         reason: "the server says: 450 4.7.1 greylisted, come back in a minute (RCPT TO)",
       },
     ],
-    ["busy", { kind: "not_taken", lasting: false, reason: "the server says: 451 4.3.0 try again later (DATA)" }],
-    ["refused", { kind: "not_taken", lasting: true, reason: "the server says: 550 5.1.1 no such user (RCPT TO)" }],
-    ["full", { kind: "not_taken", lasting: true, reason: "the server says: 552 5.2.2 mailbox full (DATA)" }],
+    ["busy", { kind: "not_delivered", lasting: false, reason: "the server says: 451 4.3.0 try again later (DATA)" }],
+    ["refused", { kind: "not_delivered", lasting: true, reason: "the server says: 550 5.1.1 no such user (RCPT TO)" }],
+    ["full", { kind: "not_delivered", lasting: true, reason: "the server says: 552 5.2.2 mailbox full (DATA)" }],
     ["drop", { kind: "unknown", lasting: false }],
-    ["ok", { kind: "taken" }],
+    ["ok", { kind: "delivered" }],
   ] as const;
   for (const [word, outcome] of rows) {
     await server.now(word);
@@ -144,7 +144,7 @@ test("what a mail server says, or doesn't, is taken for what it means", async ()
   expect(await held).toMatchObject({ kind: "unknown" });
   await server.now("stop");
   expect(await send(message("gone"), never)).toMatchObject({
-    ...{ kind: "not_taken", reason: expect.stringContaining("ECONNREFUSED") as string },
+    ...{ kind: "not_delivered", reason: expect.stringContaining("ECONNREFUSED") as string },
     advice: expect.stringContaining("see whether the server runs") as string,
   });
 });
@@ -154,7 +154,7 @@ test("a webhook is signed, and its answers are taken for what they mean", async 
   const url = `http://127.0.0.1:${server.port.toString()}/hooks/4711?token=x`;
   const send = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${secretFile("a secret")} }`);
   const forged = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${secretFile("another")} }`);
-  expect(await send(message("n1"), never)).toEqual({ kind: "taken", answer: "HTTP 204" });
+  expect(await send(message("n1"), never)).toEqual({ kind: "delivered", answer: "HTTP 204" });
   await forged(message("n2"), never);
   await eventually("both are heard", () => server.heard[1]);
   expect(server.heard.map(({ id, signed, document }) => [id, signed, document.id])).toEqual([
@@ -162,10 +162,10 @@ test("a webhook is signed, and its answers are taken for what they mean", async 
     ["n2", false, "n2"],
   ]);
   const rows = [
-    ["401", { kind: "not_taken", lasting: true, reason: "the server says: HTTP 401" }],
-    ["404", { kind: "not_taken", lasting: true }],
-    ["302", { kind: "not_taken", lasting: true, reason: "the server says: HTTP 302" }],
-    ["429", { kind: "not_taken", lasting: false, again_ms: 120_000 }],
+    ["401", { kind: "not_delivered", lasting: true, reason: "the server says: HTTP 401" }],
+    ["404", { kind: "not_delivered", lasting: true }],
+    ["302", { kind: "not_delivered", lasting: true, reason: "the server says: HTTP 302" }],
+    ["429", { kind: "not_delivered", lasting: false, again_ms: 120_000 }],
     ["503", { kind: "unknown", lasting: false }],
     ["drop", { kind: "unknown", lasting: false }],
   ] as const;
@@ -174,12 +174,12 @@ test("a webhook is signed, and its answers are taken for what they mean", async 
     expect(await send(message(word), never), word).toMatchObject(outcome);
   }
   const nobody = channel(openWebhook, `webhook: { url: "http://127.0.0.1:${(await freePort()).toString()}/" }`);
-  expect(await nobody(message("n3"), never)).toMatchObject({ kind: "not_taken", lasting: false });
+  expect(await nobody(message("n3"), never)).toMatchObject({ kind: "not_delivered", lasting: false });
   const open = join(temporaryFolder(), "open");
   writeFileSync(open, "secret\n", { mode: 0o644 });
   const careless = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${open} }`);
   expect(await careless(message("n4"), never)).toMatchObject({
-    ...{ kind: "not_taken", reason: expect.stringContaining("chmod 600") as string },
+    ...{ kind: "not_delivered", reason: expect.stringContaining("chmod 600") as string },
     advice: expect.stringContaining("correct the file") as string,
   });
 });
@@ -193,12 +193,12 @@ test("a broker's subscriber of another author hears a notice once, and a broker 
   await eventually("it has subscribed", () => (heard.includes("Subscribed") ? true : undefined));
   const by = (url: string): Channel => channel(openMqtt, `mqtt: { url: "${url}", topic: plant/booths/notices }`);
   expect(await by(broker.url)(message("q1"), never)).toEqual({
-    ...{ kind: "taken", answer: "the broker has it (plant/booths/notices)" },
+    ...{ kind: "delivered", answer: "the broker has it (plant/booths/notices)" },
   });
   await eventually("it hears it", () => (heard.includes("plant/booths/notices {") ? true : undefined));
   expect(heard.match(/"id":"q1"/g)).toHaveLength(1);
   await broker.kill();
-  expect(await by(broker.url)(message("q2"), never)).toMatchObject({ kind: "not_taken", lasting: false });
+  expect(await by(broker.url)(message("q2"), never)).toMatchObject({ kind: "not_delivered", lasting: false });
   // It takes the connection, and no packet more.
   const mute = createServer((socket) => socket.once("data", () => socket.write(Buffer.from([0x20, 3, 0, 0, 0]))));
   await once(mute.listen(0, "127.0.0.1"), "listening");

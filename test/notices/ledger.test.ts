@@ -9,12 +9,12 @@ import {
   MAX_LINES,
   MAX_WAITING,
   nextStep,
-  notTaken,
+  putBack,
   only,
   type Plan,
   quietUntil,
   read,
-  taken,
+  delivered,
 } from "../../src/notices/rules/ledger.ts";
 
 /** Monday 2026-03-02 15:00 in UTC. */
@@ -46,7 +46,7 @@ const shown = ({ events, more }: Bundle): string =>
 function send(ledger: Ledger, now: number, plan = PLAN): { readonly told: string | null; readonly ledger: Ledger } {
   const step = nextStep(ledger, plan, { now, id: "id" });
   if (step.kind === "wait") return { told: null, ledger };
-  return { told: shown(step.bundle), ledger: taken(step.ledger, { at: now, what: "", answer: "" }) };
+  return { told: shown(step.bundle), ledger: delivered(step.ledger, { at: now, what: "", answer: "" }) };
 }
 
 describe("an event", () => {
@@ -153,7 +153,7 @@ describe("what can't go at once", () => {
     expect(first.bundle.events).toHaveLength(MAX_LINES);
     expect(first.bundle.more).toBe(MAX_WAITING + 5 - MAX_LINES);
     // The oldest five had no room, and what was told as a number has no end.
-    const after = taken(first.ledger, { at: T0, what: "", answer: "" });
+    const after = delivered(first.ledger, { at: T0, what: "", answer: "" });
     const over = [0, 5, 60].reduce((now, index) => read(now, ended(index.toString(), T0 + HOUR), PLAN), after);
     expect(over.waiting.map(({ what }) => what)).toEqual(["5"]);
   });
@@ -163,7 +163,7 @@ describe("what can't go at once", () => {
     if (step.kind !== "send") throw new Error("nothing goes");
     // Its end comes while it is under way.
     const meanwhile = read(read(step.ledger, ended("a", T0 + MIN), PLAN), began("b", T0 + MIN), PLAN);
-    expect(send(notTaken(meanwhile), T0 + 2 * MIN).told).toBe("a passed, b began");
+    expect(send(putBack(meanwhile), T0 + 2 * MIN).told).toBe("a passed, b began");
     // Where nobody knows whether it is there, it goes just as it was.
     const again = nextStep(meanwhile, PLAN, { now: T0 + 2 * MIN, id: "second" });
     expect(again).toMatchObject({ kind: "send", bundle: step.bundle });
@@ -227,7 +227,7 @@ describe("whatever happens", () => {
           if (quietUntil(QUIET, now) !== null) expect(bundle.events.some((one) => one.class === "fault")).toBe(true);
           if (kind === "refused") {
             const merged = bundle.events.length;
-            ledger = notTaken(ledger);
+            ledger = putBack(ledger);
             // A beginning that met its end goes as one event.
             events +=
               ledger.waiting.length +
@@ -244,7 +244,7 @@ describe("whatever happens", () => {
           counted += bundle.events.length + bundle.more;
           at.push(now);
           expect(at.filter((one) => one > now - HOUR).length).toBeLessThanOrEqual(QUIET.max_per_hour);
-          ledger = taken(ledger, { at: now, what: "", answer: "" });
+          ledger = delivered(ledger, { at: now, what: "", answer: "" });
         }
         // Nothing is forgotten: what wasn't told waits, or is under way.
         const left =

@@ -108,12 +108,12 @@ test("alarms and their ends get out while the service is away, each once, over a
   expect([tried.code, tried.out]).toEqual([
     1,
     expect.stringMatching(
-      /^office {2}mail to shop@.* by 127\.0\.0\.1:\d+: NOT TAKEN: connect ECONNREFUSED.*\n {2}advice {2}see whether/,
+      /^office {2}mail to shop@.* by 127\.0\.0\.1:\d+: NOT DELIVERED: connect ECONNREFUSED.*\n {2}advice {2}see whether/,
     ),
   ]);
   await mail.now("start");
   const taken = await say(["notify", "test", "office", "--config", site.configFile]);
-  expect([taken.code, taken.out]).toEqual([0, expect.stringMatching(/: taken: 250 2\.0\.0 queued as 4711\n$/)]);
+  expect([taken.code, taken.out]).toEqual([0, expect.stringMatching(/: delivered: 250 2\.0\.0 queued as 4711\n$/)]);
   await noticeOf(site, "nothing waits", ({ link, waiting: count }) => link.kind === "up" && count === 0);
   const newest = await eventually("it is there", () =>
     mail.heard.find(({ id, text }) => id !== undefined && text.includes("the PLC doesn't answer")),

@@ -670,7 +670,7 @@ export const SAYINGS = {
   "service.no_broker": "der Dienst nennt keinen Broker",
   "service.packet_too_long": "der Broker hat ein zu langes Paket gesendet",
   "service.qos_2": "der Broker hat eine Nachricht mit QoS 2 gesendet, die hier niemand verlangt hat",
-  "service.floods": "der Broker sendet mehr als 1 MB in der Sekunde, die hier niemand verlangt hat",
+  "service.floods": "der Broker sendet in einer Sekunde mehr, als hier jemand verlangt hat",
   "service.unproven_conflict": "der Dienst nennt einen Widerspruch bei seq {seq} und belegt ihn nicht",
   "service.no_ack": "keine Bestätigung in der erwarteten Zeit",
   "service.took_nothing": "der Dienst hat nichts angenommen: {reason}",

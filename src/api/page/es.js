@@ -662,7 +662,7 @@ export const SAYINGS = {
   "service.no_broker": "el servicio no indica ningún broker",
   "service.packet_too_long": "el broker envió un paquete demasiado largo",
   "service.qos_2": "el broker envió un mensaje de QoS 2, que aquí nadie ha pedido",
-  "service.floods": "el broker envía más de 1 MB por segundo, que aquí nadie ha pedido",
+  "service.floods": "el broker envía en un segundo más de lo que aquí se ha pedido",
   "service.unproven_conflict": "el servicio indica un conflicto en seq {seq} y no lo demuestra",
   "service.no_ack": "sin confirmación a tiempo",
   "service.took_nothing": "el servicio no aceptó nada: {reason}",

@@ -212,12 +212,12 @@ function marked(ledger: Ledger, events: readonly Told[], told: boolean): Ledger 
   return { ...ledger, open };
 }
 
-export function taken(ledger: Ledger, { at, what, answer }: NonNullable<Ledger["last"]>): Ledger {
+export function delivered(ledger: Ledger, { at, what, answer }: NonNullable<Ledger["last"]>): Ledger {
   return { ...ledger, sending: null, sent: [...ledger.sent, at], last: { at, what, answer } };
 }
 
 /** It didn't get there: it waits again, in front of what has come since, and goes with that. */
-export function notTaken(ledger: Ledger): Ledger {
+export function putBack(ledger: Ledger): Ledger {
   const { sending } = ledger;
   if (sending === null) return ledger;
   const back = sending.events.map((event): Told => {
