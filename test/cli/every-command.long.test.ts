@@ -194,7 +194,8 @@ it("every command of the table has a row here, and JSON where it takes --json", 
 it("each command answers people, answers programs with one document, and fails with a sentence", async () => {
   const site = await realSite({ speed: 120, serial: null, scenario: "busy-day" });
   writeFileSync(join(site.folder, "typed"), `${PROVISION_KEY}\n`);
-  const office = createServer((_, answer) => void answer.writeHead(204).end()).listen(0, "127.0.0.1");
+  const office = createServer((_, answer) => void answer.writeHead(204).end());
+  await new Promise<void>((resolve) => office.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void office.close());
   const { port } = office.address() as AddressInfo;
   const notice = `notices: [{ name: office, webhook: { url: "http://127.0.0.1:${port.toString()}/" } }]\n`;
