@@ -177,7 +177,7 @@ export const SENTENCES = {
   "log.missing_at": "{count} records are missing, damaged in the store: seq {seqs}",
   "log.missing_newest_at": "{count} records are missing, damaged in the store: the newest of them seq {seqs}",
   "booth.correct":
-    'correct it, try it with "booth-gateway check", then restart the agent; the other booths run meanwhile',
+    'correct it, try it with "booth-gateway check", then "booth-gateway reload"; the other booths run meanwhile',
 
   // Certificates.
   "certificate.own_service": "put a new one into service.client_certificate_file; it is read at the next connection",
@@ -259,7 +259,7 @@ export const SENTENCES = {
   "notice.check.later": "nothing to do: the server asks to come back later",
   "notice.check.file": "correct the file that the reason names; it is read again at the next try",
   "notice.check.closed": "see what the server's own log says",
-  "notice.none": "no notice is configured: see notices in the configuration, then restart the agent",
+  "notice.none": 'no notice is configured: see notices in the configuration, then "booth-gateway reload"',
   "notice.unknown": "there is no notice {name}: {names}",
 
   // What the local server refuses.
@@ -285,7 +285,7 @@ export const SENTENCES = {
   "ask.forgotten": "the service doesn't know this booth any more",
   "ask.refused": "the service refuses: {reason}",
   "ask.on_trial": "a change is being tried: wait for it, or say whether it stays",
-  "ask.fixed": "{what} stands in {file}, which wins: change it there, then restart the agent",
+  "ask.fixed": '{what} stands in {file}, which wins: change it there, then "booth-gateway reload"',
   "ask.bound_service": "a booth is bound at the service: give it up first, then enter another service",
   "ask.booth_name": "a booth's name has lower-case letters, digits and dashes, like booth-1",
 } as const;

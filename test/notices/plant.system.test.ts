@@ -126,6 +126,12 @@ test("alarms and their ends get out while the service is away, each once, over a
   const posts = ["booth-1 estop began", "booth-1 link began", "booth-1 link ended"];
   expect(posted(hook.heard)).toEqual(posts);
 
+  // Another bound: that notice begins anew, and what it told stays told.
+  const config = readFileSync(site.configFile, "utf8");
+  writeFileSync(site.configFile, config.replace("name: office", "name: office\n    max_per_hour: 20"));
+  const reloaded = await say(["reload", "--config", site.configFile]);
+  expect([reloaded.code, reloaded.out]).toEqual([0, "notice office: begun anew\n"]);
+
   // As a power cut does: what stood on the tmpfs is gone.
   second.signal("SIGKILL");
   await second.ended;

@@ -820,7 +820,7 @@ export const SAYINGS = {
   "notice.check.later": "nichts zu tun: der Server bittet, später wiederzukommen",
   "notice.check.file": "berichtigen Sie die Datei, die der Grund nennt; sie wird beim nächsten Versuch neu gelesen",
   "notice.check.closed": "sehen Sie nach, was das Protokoll des Servers selbst sagt",
-  "notice.none": "keine Meldung ist eingerichtet: siehe notices in der Konfiguration, dann den Agenten neu starten",
+  "notice.none": 'keine Meldung ist eingerichtet: siehe notices in der Konfiguration, dann "booth-gateway reload"',
   "notice.unknown": "es gibt keine Meldung {name}: {names}",
   "ask.wrong_pin": "das ist nicht die PIN; noch {left} Versuche, dann ist gesperrt",
   "ask.wrong_pin_last": "das ist nicht die PIN; noch ein Versuch, dann ist gesperrt",

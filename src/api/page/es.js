@@ -805,7 +805,7 @@ export const SAYINGS = {
   "notice.check.later": "no hay que hacer nada: el servidor pide volver más tarde",
   "notice.check.file": "corrija el archivo que nombra el motivo; se lee de nuevo en el próximo intento",
   "notice.check.closed": "vea lo que dice el registro del propio servidor",
-  "notice.none": "no hay ningún aviso configurado: vea notices en la configuración y reinicie el agente",
+  "notice.none": 'no hay ningún aviso configurado: vea notices en la configuración y luego "booth-gateway reload"',
   "notice.unknown": "no hay ningún aviso {name}: {names}",
   "ask.wrong_pin": "ese no es el PIN; quedan {left} intentos y se bloquea",
   "ask.wrong_pin_last": "ese no es el PIN; queda un intento y se bloquea",
