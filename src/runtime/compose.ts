@@ -36,6 +36,7 @@ import { createLogger, rememberingLog } from "./logger.ts";
 import { linksOf, setupOf } from "./plc-links.ts";
 import { openPlcLogins, type PlcLogins } from "./plc-logins.ts";
 import { systemdNotify } from "./service-manager.ts";
+import { noticesOf } from "./notices.ts";
 import { outputsOf } from "./outputs.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
@@ -194,6 +195,7 @@ async function configuredBy(lasting: LongLived, { usable }: Lasting, pki: OpcuaP
     booths: booths.map((booth) => setupOf(booth, links, paced)),
     disabled: refused.map(disabledOf),
     ...outputsOf(usable, { ...lasting, version: VERSION, runtime_dir: folders.runtime_dir }),
+    ...noticesOf(usable, { clock, log, runtime_dir: folders.runtime_dir }),
   };
 }
 

@@ -20,6 +20,7 @@ const STATUS = {
   clock: { synced: true, offset_ms: 0 },
   lacks: [],
   outputs: [],
+  notices: [],
   shared: [],
   service: { kind: "up", since: 0, url: "https://service.example", broker_url: null },
   booths: [],
