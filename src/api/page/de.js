@@ -328,6 +328,7 @@ export const TEXTS = {
   "unit.min": "{m} min",
   "unit.s": "{s} s",
   "unit.d": "{d} d {h} h",
+  "unit.days": "{d} d",
 
   // Die Schritte der Einrichtung.
   "begin.title": "Diese Box einrichten",

@@ -327,6 +327,7 @@ export const TEXTS = {
   "unit.min": "{m} min",
   "unit.s": "{s} s",
   "unit.d": "{d} d {h} h",
+  "unit.days": "{d} d",
 
   // Los pasos de la puesta en marcha.
   "begin.title": "Poner en marcha este equipo",
