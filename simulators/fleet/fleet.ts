@@ -32,8 +32,7 @@ export interface FleetOptions extends Omit<Claiming, "clock"> {
   /** Told of the fleet's life about once a second. */
   readonly show: (state: FleetState) => Promise<void> | void;
   readonly told: (line: string) => void;
-  /** Called when all booths are claimed, and when the story is over. */
-  readonly begun?: () => void;
+  /** Called when the story is over. */
   readonly draining?: () => Promise<void>;
 }
 
@@ -94,7 +93,6 @@ export async function runFleet(options: FleetOptions): Promise<RanFleet> {
   await claimAll(options, gateways, {
     done: (count) => count % 1_000 === 0 && options.told(`${count.toString()} booths are claimed`),
   });
-  options.begun?.();
   const showing = setInterval(shower(running), 1_000);
   try {
     await live(running);
@@ -123,7 +121,7 @@ function newRunning(options: FleetOptions): Running {
   return { ...empty, options, parts, links, meter, logs };
 }
 
-/** Commits fall due evenly over their interval. */
+/** Commits fall due evenly over their interval, of those that were switched on. */
 async function live(running: Running): Promise<void> {
   const { options, gateways } = running;
   const { clock, length_ms, signal } = options;
@@ -138,7 +136,7 @@ async function live(running: Running): Promise<void> {
     const due = Math.min(gateways.length, Math.ceil(((performance.now() - began) / 1_000) * SESSIONS_PER_S));
     for (; started < due; started += 1) gateways[started]?.start();
     for (const to = Math.floor((passed / COMMIT_MS) * gateways.length); handed < to; handed += 1)
-      gateways[handed % gateways.length]?.commit();
+      if (handed % gateways.length < started) gateways[handed % gateways.length]?.commit();
     while ((waiting[0]?.at ?? Infinity) <= passed) {
       const event = waiting.shift();
       if (event !== undefined) besides(running, befall(running, event));

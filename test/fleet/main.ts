@@ -19,6 +19,7 @@ In the end every record that was acked must be in PostgreSQL once. Writes test/r
   --speed N      seconds of the story in a second (1)
   --outage N     minutes of the story for which all gateways are away at once (a tenth of it)
   --kill-every N seconds from one kill to the next; 0: none is killed (10)
+  --warm-up N    minutes of the story after which what the processes use is measured (0)
   --calm         nothing befalls the gateways but the outage
 `;
 
@@ -34,7 +35,15 @@ function numberOf(name: string, text: string | undefined, otherwise: number): nu
 function optionsOf(args: string[]) {
   const text = { type: "string" } as const;
   const flag = { type: "boolean" } as const;
-  const texts = { minutes: text, gateways: text, seed: text, speed: text, outage: text, "kill-every": text };
+  const texts = {
+    minutes: text,
+    gateways: text,
+    seed: text,
+    speed: text,
+    outage: text,
+    "kill-every": text,
+    "warm-up": text,
+  };
   const { values } = parseArgs({ args, options: { ...texts, calm: flag, help: flag } });
   const minutes = numberOf("minutes", values.minutes, 60);
   const every_s = numberOf("kill-every", values["kill-every"], 10);
@@ -43,6 +52,7 @@ function optionsOf(args: string[]) {
     gateways: Math.max(1, Math.floor(numberOf("gateways", values.gateways, 200))),
     seed: Math.floor(numberOf("seed", values.seed, 1)),
     speed: numberOf("speed", values.speed, 1),
+    warm_up_minutes: numberOf("warm-up", values["warm-up"], 0),
     outage_minutes: numberOf("outage", values.outage, minutes / 10),
     kill_every_ms: every_s === 0 ? null : every_s * 1_000,
   };

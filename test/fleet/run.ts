@@ -23,6 +23,8 @@ export interface FleetRun {
   readonly minutes: number;
   readonly seed: number;
   readonly speed: number;
+  /** Of the fleet's time: what the processes use is measured from then on. */
+  readonly warm_up_minutes?: number;
   /** Real time from one kill to the next; null: none is killed. */
   readonly kill_every_ms: number | null;
   /** Of the fleet's time: all of it away at once. */
@@ -91,19 +93,29 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
   const story = calm ? told.filter(({ kind }) => kind === "outage") : told;
   const killing = killer(run, site);
   const used = measure(site);
+  const warm_up_ms = (run.warm_up_minutes ?? 0) * MINUTE_MS;
+  let isWarm = false;
   const show = (state: FleetState): void => {
     if (state.passed_ms > 0) killing.begin();
+    if (!isWarm && state.passed_ms >= warm_up_ms) {
+      isWarm = true;
+      used.begin();
+    }
     run.told(`${liveLine(state)}  kills ${killing.count().toString()}`);
   };
   const clock = fleetClock(speed);
+  let usage: FleetResult["usage"] = [];
   const [url = ""] = site.urls;
   const ran = await runFleet({
     ...{ url, clock, story, length_ms, show, gateways, seed, booths_per: 1, key: ADMIN_KEY, drain_ms: run.drain_ms },
     ...(run.hasten === undefined ? {} : { hasten: run.hasten }),
-    ...{ signal: run.signal, told: run.told, begun: used.begin, draining: () => killing.end() },
+    ...{ signal: run.signal, told: run.told },
+    async draining() {
+      usage = used.end();
+      await killing.end();
+    },
   });
   await killing.end();
-  const usage = used.end();
   const look = await lookInto(site.store);
   const account = await ran.account(look, Math.ceil(gateways / MAX_COMPARED)).finally(() => look.close());
   const { lost, doubled } = account;

@@ -13,7 +13,7 @@ const RECONNECT_MS = 1000;
  * Messages that a broker gives before the first of them is confirmed; it holds back what comes on top. What waits longer than a gateway
  * does for its ack is offered again, and costs more then: a long queue makes an overload last.
  */
-const RECEIVE_MAXIMUM = 100;
+const RECEIVE_MAXIMUM = 400;
 /** A message to oneself is there within milliseconds; a busy broker takes longer, and a wrong no costs work, not data. */
 const PROBE_MS = 3_000;
 /** A message whose store is away is offered to it again after so long. The broker gives nothing more meanwhile. */
