@@ -11,7 +11,7 @@ import { COMMIT_MS, mixed } from "./virtual-log.ts";
 /** Real time between two looks at which gateways have something to commit. */
 const STEP_MS = 20;
 /** Sessions that begin in a second at the start: a fleet wasn't switched on in one instant. */
-const SESSIONS_PER_S = 400;
+const SESSIONS_PER_S = 150;
 /** A session that was stopped has said its farewell by then. */
 const STOPPED_AT_ONCE = 200;
 

@@ -94,7 +94,7 @@ function usage(pidNow: () => number | undefined): { ends(): void } & Pick<Part, 
 const WORDS_OF_GATEWAYS = "pattern write bg/v1/%u/up/#\npattern read bg/v1/%u/down/#\n";
 const WORDS_OF_SERVICE = "user service\ntopic readwrite bg/v1/#\n";
 /** What waits for a worker that is busy: seconds of work. What waits longer is offered again by its gateway anyway. */
-const MOSQUITTO_QUEUE = 200;
+const MOSQUITTO_QUEUE = 1_000;
 
 /** A mosquitto that lets everybody in by name, and holds each to its own topics: on loopback, for virtual boxes. */
 export async function mosquittoPart(
@@ -139,7 +139,8 @@ export async function mosquittoPart(
 export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part & { readonly url: string }> {
   // The server's own user must get through to its folder.
   chmodSync(folder, 0o711);
-  const settings = { max_connections: "100", shared_buffers: "256MB", max_wal_size: "1GB" };
+  const log = { max_wal_size: "4GB", wal_compression: "lz4", checkpoint_timeout: "15min" };
+  const settings = { max_connections: "100", shared_buffers: "256MB", ...log };
   const cluster: Cluster = await startCluster({ folder: join(folder, "postgres"), settings });
   atEnd(() => cluster.stop("kill"));
   const used = usage(cluster.pid);
