@@ -158,6 +158,12 @@ export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part &
   };
 }
 
+export interface ServicePart extends Part {
+  readonly lines: () => readonly string[];
+  /** SIGTERM; resolves with the exit code, or the signal's name. */
+  stop(): Promise<number | string>;
+}
+
 const READY_WITHIN_MS = 120_000;
 const AGAIN_MS = 500;
 
@@ -166,7 +172,7 @@ export function servicePart(
   name: string,
   argv: readonly string[],
   { atEnd, env = {} }: { readonly atEnd: AtEnd; readonly env?: Readonly<Record<string, string>> },
-): Part & { readonly lines: () => readonly string[] } {
+): ServicePart {
   let program: Program | null = null;
   const said: string[] = [];
   const used = usage(() => program?.pid);
@@ -177,6 +183,12 @@ export function servicePart(
       used.ends();
       program.signal("SIGKILL");
       await program.ended;
+    },
+    async stop() {
+      if (program?.isRunning() !== true) throw new Error(`${name} doesn't run`);
+      used.ends();
+      program.signal("SIGTERM");
+      return program.ended;
     },
     async start() {
       // As a service manager does: what it needs may be away as well.

@@ -193,7 +193,9 @@ function sender({ client, log }: Pick<Line, "client" | "log">): RunningBroker["s
 async function stop(line: Line): Promise<void> {
   const { client, under_way } = line;
   if (client.connected) await client.unsubscribeAsync([UPLINKS, `${SHARED}${UPLINKS}`]).catch(() => undefined);
-  await Promise.race([Promise.all(under_way), sleep(DRAIN_MS, undefined, { ref: false })]);
+  const late = sleep(DRAIN_MS, "late", { ref: false });
+  // What the broker had queued for us comes still.
+  while (under_way.size > 0 && (await Promise.race([Promise.all(under_way), late])) !== "late");
   line.stopping = true;
   await client.endAsync(!client.connected);
 }
