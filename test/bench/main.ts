@@ -28,6 +28,7 @@ import { cellsOf, figuresBlock, type BenchResult } from "./result.ts";
 import { startFamily } from "./start.ts";
 import { storeFamily } from "./store.ts";
 import { serviceFamily } from "./service.ts";
+import { throughputFamily } from "./throughput.ts";
 
 /**
  * npm run bench [-- --quick] [FAMILY ...]: measures, prints one table, writes test/results/bench.json. Figures are
@@ -50,7 +51,7 @@ const FAMILIES: readonly Family[] = [
   drainLatenessFamily,
 ];
 /** Measured where they are named alone: they take minutes, and what they bring from elsewhere. */
-const BY_NAME: readonly Family[] = [peersFamily, postgresFamily];
+const BY_NAME: readonly Family[] = [peersFamily, postgresFamily, throughputFamily];
 const RESULTS = new URL("../results/", import.meta.url);
 
 function commit(): string {

@@ -9,7 +9,7 @@ import { ofTest, temporaryFolder } from "../support/temporary.ts";
 import { freePort } from "../system/mosquitto.ts";
 import { mosquittoPart, postgresPart, type ServicePart, servicePart } from "./parts.ts";
 
-const GATEWAYS = 40;
+const GATEWAYS = 100;
 const KEY = "fleet-admin";
 const SPEED = 5;
 const LENGTH_MS = 60_000;

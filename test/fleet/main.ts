@@ -95,7 +95,7 @@ function report(result: FleetResult, told: (line: string) => void): number {
   const { gateways, batches, kills, lost, doubled, ack_p99_ms, account, ran, usage } = result;
   told(ranLine(ran));
   for (const { name, cpu_percent, mb } of usage)
-    told(`${name.padEnd(10)} ${cpu_percent.toFixed(1).padStart(6)} % of a core  ${mb.toString().padStart(6)} MB`);
+    told(`${name.padEnd(24)} ${cpu_percent.toFixed(1).padStart(6)} % of a core  ${mb.toString().padStart(6)} MB`);
   told(accountLine(account));
   mkdirSync(RESULTS, { recursive: true });
   const figures = { gateways, batches, kills, lost, doubled, ack_p99_ms };

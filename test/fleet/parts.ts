@@ -43,7 +43,7 @@ interface Usage {
 }
 
 /** Of a process, with those of its children that it has buried. */
-function usageOf(pid: number): Usage {
+export function usageOf(pid: number): Usage {
   try {
     const stat = readFileSync(`/proc/${pid.toString()}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "pg";
 import type { Account } from "../../simulators/fleet/account.ts";
 import { liveLine, lookInto, placeFleet } from "../../simulators/fleet/cli.ts";
 import { fleetClock } from "../../simulators/fleet/clock.ts";
@@ -7,7 +8,7 @@ import { storyOf } from "../../simulators/fleet/story.ts";
 import { seededSequence } from "../../simulators/network/faults.ts";
 import type { AtEnd } from "../support/temporary.ts";
 import { freePort } from "../system/mosquitto.ts";
-import { mosquittoPart, type Part, postgresPart, servicePart } from "./parts.ts";
+import { mosquittoPart, type Part, postgresPart, servicePart, usageOf } from "./parts.ts";
 
 const ADMIN_KEY = "fleet-admin";
 const MINUTE_MS = 60_000;
@@ -66,14 +67,14 @@ async function startSite({ folder, gateways, atEnd, told }: FleetRun): Promise<S
   told(`${gateways.toString()} booths are placed`);
   const ports = [await freePort(), await freePort()];
   const named = brokers.flatMap(({ url }) => ["--broker", url.replace("//", "//service@")]);
-  const usual = ["--store", postgres.url, ...named];
-  const workers = ["ingest-1", "ingest-2"].map((name) => servicePart(name, ["--role", "ingest", ...usual], { atEnd }));
-  const figures = ["figures-1", "figures-2"].map((name) =>
-    servicePart(name, ["--role", "figures", ...usual], { atEnd }),
-  );
-  const http = ports.map((port, index) =>
-    servicePart(`http-${(index + 1).toString()}`, ["--role", "http", "--port", port.toString(), ...usual], { atEnd }),
-  );
+  const role = (name: string, argv: readonly string[]): Part => {
+    // Under its name PostgreSQL shows whose connections they are.
+    const store = `${postgres.url}?application_name=${name}`;
+    return servicePart(name, ["--role", name.replace(/-.*/, ""), "--store", store, ...named, ...argv], { atEnd });
+  };
+  const workers = ["ingest-1", "ingest-2"].map((name) => role(name, []));
+  const figures = ["figures-1", "figures-2"].map((name) => role(name, []));
+  const http = ports.map((port, index) => role(`http-${(index + 1).toString()}`, ["--port", port.toString()]));
   const roles = [...workers, ...figures, ...http];
   await Promise.all(roles.map((part) => part.start()));
   told("two each of ingest, figures and HTTP are ready");
@@ -111,7 +112,7 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
     ...(run.hasten === undefined ? {} : { hasten: run.hasten }),
     ...{ signal: run.signal, told: run.told },
     async draining() {
-      usage = used.end();
+      usage = await used.end();
       await killing.end();
     },
   });
@@ -158,20 +159,42 @@ function killer({ kill_every_ms, seed, told }: FleetRun, { parts }: Site) {
   };
 }
 
-function measure({ parts }: Site) {
+/** CPU seconds of PostgreSQL's connections that figures workers have: what their work costs there is in its own sum as well. */
+async function figuresInPostgres(store: string): Promise<number> {
+  const client = new Client({ connectionString: store });
+  try {
+    await client.connect();
+    const sql = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'figures%'";
+    const { rows } = await client.query<{ pid: number }>(sql);
+    return rows.reduce((sum, { pid }) => sum + usageOf(pid).cpu_s, 0);
+  } catch {
+    // It is away just now: somebody killed it.
+    return 0;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function measure({ parts, store }: Site) {
   const own = (): number => (process.cpuUsage().user + process.cpuUsage().system) / 1_000_000;
-  let [at, before, ownBefore] = [performance.now(), parts.map((part) => part.cpu()), own()];
+  const look = async () => ({
+    at: performance.now(),
+    parts: parts.map((part) => part.cpu()),
+    own: own(),
+    figures: await figuresInPostgres(store),
+  });
+  let before = look();
   return {
-    begin: (): void => void ([at, before, ownBefore] = [performance.now(), parts.map((part) => part.cpu()), own()]),
-    end(): FleetResult["usage"] {
-      const seconds = (performance.now() - at) / 1_000;
-      const percent = (cpu_s: number): number => Math.round((cpu_s / seconds) * 1_000) / 10;
+    begin: (): void => void (before = look()),
+    async end(): Promise<FleetResult["usage"]> {
+      const [was, is] = [await before, await look()];
+      const percent = (cpu_s: number): number => Math.round((cpu_s / (is.at - was.at)) * 1_000_000) / 10;
       const mb = (bytes: number): number => Math.round(bytes / 1_000_000);
+      const of = (name: string, cpu_s: number, bytes: number) => ({ name, cpu_percent: percent(cpu_s), mb: mb(bytes) });
       return [
-        ...parts.map((part, index) => ({
-          ...{ name: part.name, cpu_percent: percent(part.cpu() - (before[index] ?? 0)), mb: mb(part.memory()) },
-        })),
-        { name: "generator", cpu_percent: percent(own() - ownBefore), mb: mb(process.memoryUsage.rss()) },
+        ...parts.map((part, nth) => of(part.name, (is.parts[nth] ?? 0) - (was.parts[nth] ?? 0), part.memory())),
+        of("generator", is.own - was.own, process.memoryUsage.rss()),
+        of("of postgres, for figures", Math.max(0, is.figures - was.figures), 0),
       ];
     },
   };
