@@ -5,6 +5,7 @@ import type { FleetClock } from "./clock.ts";
 import { type GatewayParts, type VirtualGateway, virtualGateway } from "./gateway.ts";
 import { type Links, mqttLinks } from "./links.ts";
 import { latencies, type Meter, newMeter } from "./meter.ts";
+import { type Returned, watchReturn } from "./return.ts";
 import type { FaultKind, FleetEvent } from "./story.ts";
 import { COMMIT_MS, mixed } from "./virtual-log.ts";
 
@@ -26,6 +27,8 @@ export interface FleetOptions extends Omit<Claiming, "clock"> {
   readonly drain_ms: number;
   /** The speed at which the fleet's time goes on once nothing is acked any more, so that an hour needn't be waited for; absent: as before. */
   readonly hasten?: number;
+  /** Seconds of an outage that pass in one of the fleet's: its hour needn't be waited for, what is recorded in it is that of an hour. Default 1. */
+  readonly outage_pace?: number;
   /** Default: real MQTT connections. */
   readonly links?: (parts: { readonly clock: FleetClock; readonly meter: Meter }) => Links;
   readonly signal: AbortSignal;
@@ -50,6 +53,8 @@ export interface FleetState {
 export interface RanFleet {
   readonly meter: Meter;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  /** After the outage; null: there was none. */
+  readonly returned: Returned | null;
   account(look: StoreLook, contents: number): Promise<Account>;
 }
 
@@ -65,6 +70,7 @@ interface Running {
   readonly faults: Partial<Record<FaultKind, number>>;
   /** What faults do besides, while time goes on. */
   readonly under_way: Set<Promise<void>>;
+  returned: Returned | null;
   failure: Error | null;
 }
 
@@ -107,6 +113,7 @@ export async function runFleet(options: FleetOptions): Promise<RanFleet> {
   return {
     meter,
     faults,
+    returned: running.returned,
     account: (look, contents) => accountOf(look, { booths: gateways.flatMap(({ booths }) => booths), gone }, contents),
   };
 }
@@ -117,7 +124,7 @@ function newRunning(options: FleetOptions): Running {
   const links = linksOf({ clock, meter });
   const logs = new Map<string, VirtualBooth>();
   const parts = { clock, meter, store: virtualStore(logs), link: links.of };
-  const empty = { gateways: [], gone: [], faults: {}, under_way: new Set<Promise<void>>(), failure: null };
+  const empty = { gateways: [], gone: [], faults: {}, under_way: new Set<Promise<void>>(), returned: null, failure: null };
   return { ...empty, options, parts, links, meter, logs };
 }
 
@@ -187,16 +194,9 @@ function besides(running: Running, act: Promise<void>): void {
 }
 
 async function befall(running: Running, event: FleetEvent): Promise<void> {
-  const { faults, options, links, gateways } = running;
+  const { faults, options, gateways } = running;
   faults[event.kind] = (faults[event.kind] ?? 0) + 1;
-  if (event.kind === "outage") {
-    links.isAway = true;
-    // Whoever has a session loses it; how each comes back is the agent's own business.
-    await Promise.all(gateways.map((gateway) => gateway.cut()));
-    await options.clock.sleep(event.for_ms, options.signal).catch(() => undefined);
-    links.isAway = false;
-    return;
-  }
+  if (event.kind === "outage") return outage(running, event.for_ms);
   const gateway = gateways[event.gateway];
   if (gateway === undefined) return;
   switch (event.kind) {
@@ -218,6 +218,20 @@ async function befall(running: Running, event: FleetEvent): Promise<void> {
     case "replaced":
       return replace(running, event.gateway, gateway);
   }
+}
+
+async function outage(running: Running, for_ms: number): Promise<void> {
+  const { options, links, gateways, meter } = running;
+  const { clock, signal, drain_ms, outage_pace = 1 } = options;
+  links.isAway = true;
+  // Whoever has a session loses it; how each comes back is the agent's own business.
+  await Promise.all(gateways.map((gateway) => gateway.cut()));
+  const speed = clock.speed();
+  clock.setSpeed(speed * outage_pace);
+  await clock.sleep(for_ms, signal).catch(() => undefined);
+  clock.setSpeed(speed);
+  links.isAway = false;
+  running.returned = await watchReturn({ gateways, meter }, drain_ms, signal);
 }
 
 /** Its process ends, and another one begins. */

@@ -30,6 +30,7 @@ export interface FleetRun {
   readonly kill_every_ms: number | null;
   /** Of the fleet's time: all of it away at once. */
   readonly outage_minutes: number;
+  readonly outage_pace?: number;
   readonly calm?: boolean;
   readonly drain_ms: number;
   readonly hasten?: number;
@@ -110,6 +111,7 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
   const ran = await runFleet({
     ...{ url, clock, story, length_ms, show, gateways, seed, booths_per: 1, key: ADMIN_KEY, drain_ms: run.drain_ms },
     ...(run.hasten === undefined ? {} : { hasten: run.hasten }),
+    ...(run.outage_pace === undefined ? {} : { outage_pace: run.outage_pace }),
     ...{ signal: run.signal, told: run.told },
     async draining() {
       usage = await used.end();
