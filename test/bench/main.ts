@@ -93,6 +93,7 @@ peers measures the agent beside Node-RED, modbus-serial and libmodbus, one after
 temporary folder, libmodbus is Debian's (apt-get install gcc pkg-config libmodbus-dev).
 postgres measures the service on PostgreSQL (apt-get install postgresql-15): what a reading takes at rest over a week of 100 booths, and
 reports over 10,000: some minutes.
+throughput measures how many batches of 50,000 gateways ingest and PostgreSQL take, without brokers and sessions: two minutes.
 --box runs what the package brings as /usr/lib/booth-gateway/bench, which needs no npm: start, memory, reading, flash and packing on this
 very box, as a text to paste.
 Families: ${FAMILIES.map(({ name }) => name).join(", ")}

@@ -26,24 +26,25 @@ it("row 51: each role finishes at SIGTERM what it has under way: nothing is lost
   await Promise.all([postgres.start(), broker.start()]);
   placeFleet(postgres.url, GATEWAYS, KEY);
   const named = ["--store", postgres.url, "--broker", broker.url.replace("//", "//service@")];
-  const ports = [await freePort(), await freePort()].map(String);
+  const port = (await freePort()).toString();
   const role = (name: string, argv: readonly string[]): ServicePart =>
     servicePart(name, [...argv, ...named], { atEnd: ofTest });
-  const roles = [
-    ...["ingest-1", "ingest-2"].map((name) => role(name, ["--role", "ingest"])),
-    role("figures", ["--role", "figures"]),
-    ...ports.map((port) => role(`http at ${port}`, ["--role", "http", "--port", port])),
-  ];
-  await Promise.all(roles.map((part) => part.start()));
+  const workers = ["ingest-1", "ingest-2"].map((name) => role(name, ["--role", "ingest"]));
+  const others = [role("figures", ["--role", "figures"]), role("http", ["--role", "http", "--port", port])];
+  await Promise.all([...workers, ...others].map((part) => part.start()));
   const ended: [name: string, code: number | string][] = [];
-  const stopAll = async (): Promise<void> => {
-    for (const part of [...roles, ...roles.slice(0, 2)]) {
-      await sleep(PAUSE_MS, undefined, { signal: stopping.signal });
-      ended.push([part.name, await part.stop()]);
-      await part.start();
-    }
+  const stop = async (part: ServicePart): Promise<void> => {
+    await sleep(PAUSE_MS, undefined, { signal: stopping.signal });
+    ended.push([part.name, await part.stop()]);
   };
-  const url = `http://127.0.0.1:${ports[0] ?? ""}`;
+  const stopAll = async (): Promise<void> => {
+    for (const worker of [...workers, ...workers]) {
+      await stop(worker);
+      await worker.start();
+    }
+    for (const part of others) await stop(part);
+  };
+  const url = `http://127.0.0.1:${port}`;
   let striking: Promise<void> | undefined;
   const ran = await runFleet({
     ...{ gateways: GATEWAYS, booths_per: 1, seed: 5, url, key: KEY, clock: fleetClock(SPEED), length_ms: LENGTH_MS },
@@ -58,7 +59,7 @@ it("row 51: each role finishes at SIGTERM what it has under way: nothing is lost
   const passed = lost + doubled + wrong + waiting + refused + unanswered === 0;
   const injected = ended.length;
   recordFault({ row: 51, fault: "SIGTERM of each role under load", injected, lost, doubled, wrong, passed });
-  expect(ended).toEqual([...roles, ...roles.slice(0, 2)].map(({ name }) => [name, 0]));
+  expect(ended).toEqual([...workers, ...workers, ...others].map(({ name }) => [name, 0]));
   expect({ lost, doubled, wrong, waiting, refused, unanswered }).toEqual({
     ...{ lost: 0, doubled: 0, wrong: 0, waiting: 0, refused: 0, unanswered: 0 },
   });

@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { Worker } from "node:worker_threads";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, expect, it } from "vitest";
@@ -202,20 +201,4 @@ it("row 54: a late will of an older session says nothing of a gateway that is ba
     ...{ row: 54, fault: "late wills on PostgreSQL", injected: GATEWAYS },
     ...{ lost: 0, doubled: 0, wrong: 0, passed: true },
   });
-});
-
-const ASKING_THREADS = 4;
-const QUESTIONS = 10_000;
-
-it("answers of PostgreSQL belong to their questions, in threads that wait for them side by side", async () => {
-  const { cluster } = await storeIn();
-  const file = new URL("asking-thread.ts", import.meta.url);
-  const asked = Array.from({ length: ASKING_THREADS }, () => {
-    const thread = new Worker(file, { workerData: { url: cluster.url, questions: QUESTIONS } });
-    return new Promise((resolve, reject) => {
-      thread.on("message", resolve);
-      thread.on("error", reject);
-    });
-  });
-  expect(await Promise.all(asked)).toEqual(asked.map(() => QUESTIONS));
 });

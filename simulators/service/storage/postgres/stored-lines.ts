@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { contentLine } from "../../ingest/canonical.ts";
 import { offeredOf, isChunk, parseMessage } from "../../ingest/chunk-message.ts";
-import { type Offered, parseBatch } from "../../ingest/batch.ts";
+import { type Offered, takenRecords } from "../../ingest/batch.ts";
 import { unpack } from "../../ingest/unpack.ts";
 
 /** Seqs, both included. */
@@ -31,12 +31,11 @@ export async function storedLines(
 }
 
 /** All that it came with, whatever of it is in rows as well. */
-function recordsOf(message: Uint8Array): readonly Offered[] {
+function recordsOf(message: Uint8Array): Iterable<Omit<Offered, "fault">> {
   if (isChunk(message)) {
     const chunk = parseMessage(message);
     return "error" in chunk ? [] : offeredOf(chunk);
   }
   const unpacked = unpack(message);
-  const batch = "error" in unpacked ? unpacked : parseBatch(unpacked.batch);
-  return "error" in batch ? [] : batch.records;
+  return "error" in unpacked ? [] : takenRecords(unpacked.batch, () => true);
 }
