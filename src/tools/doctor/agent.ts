@@ -1,4 +1,4 @@
-import type { AgentStatus, BoothStatus, LinkStatus } from "../../domain/status.ts";
+import type { AgentStatus, BoothStatus, LinkStatus, NoticeStatus } from "../../domain/status.ts";
 import { lasting, linkText, sayings, SET_UP_HOW, storageText } from "../texts.ts";
 import { bad, ok, skipped, warn, type Finding } from "./finding.ts";
 
@@ -16,6 +16,7 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
     ...pageFindings(status.page),
     ...status.shared.map(({ booth, link }) => linkFinding(`shared connection of ${booth}`, link, status.at)),
     ...status.outputs.map(({ name, link }) => linkFinding(`output ${name}`, link, status.at)),
+    ...status.notices.map((notice) => noticeFinding(notice, status.at)),
     ...status.certificates.map(({ link, server, expires, state, advice }) => {
       const own = link === "opcua" ? "own OPC UA certificate" : "client certificate";
       const what = server === null ? own : `certificate of ${server}`;
@@ -95,6 +96,14 @@ function storageFinding(booth: string, storage: NonNullable<BoothStatus["log"]["
   if (storage.quarantined > 0)
     return warn(what, said, "they are declared as a gap; look after the disk, and keep the damaged file for the maker");
   return ok(what, said);
+}
+
+function noticeFinding({ name, link, last, waiting }: NoticeStatus, now: number): Finding {
+  const what = `notice ${name}`;
+  if (link.kind !== "up") return linkFinding(what, link, now);
+  if (last === null) return ok(what, `nothing was to be told yet: try it with "booth-gateway notify test ${name}"`);
+  const wait = waiting === 0 ? "" : `, ${waiting} events wait`;
+  return ok(what, `"${last.what}" ${lasting(now - last.at)} ago: ${last.answer}${wait}`);
 }
 
 function linkFinding(what: string, link: LinkStatus, now: number): Finding {
