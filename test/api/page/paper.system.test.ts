@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { boothOnce, openPage, runningAgent } from "../box-http.ts";
 import { openBrowser, openTab, PHONE } from "./browser.ts";
-import { until } from "../../support/eventually.ts";
+import { eventually } from "../../support/eventually.ts";
 import { realSite, SERIAL } from "../../support/real-site.ts";
 
 const PAPER = fileURLToPath(new URL("../../results/paper/", import.meta.url));
@@ -45,7 +45,9 @@ it.each([
   await page.goto(`${url}/#/days`);
   await at(page, press).click();
   await page.getByRole("heading", { name: "Use and energy" }).waitFor();
-  await until(async () => (await page.locator(".report .strip").count()) === strips, "a strip for each day");
+  await eventually("a strip for each day", async () =>
+    (await page.locator(".report .strip").count()) === strips ? true : undefined,
+  );
   mkdirSync(PAPER, { recursive: true });
   const path = `${PAPER}${name}.pdf`;
   await page.pdf({ path, format: "A4", printBackground: true, preferCSSPageSize: false });
