@@ -38,11 +38,6 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     json: ["", 0, /^{"agent_version":.*"booths":\[{"booth":"booth-1"/],
     fails: NO_FILE,
   },
-  reload: {
-    human: ["", 0, /^the configuration is in force as it was\n$/],
-    json: ["", 0, /^{"booths":{"added":\[\],"changed":\[\],"removed":\[\]},.*"needs_restart":\[\]}/],
-    fails: NO_FILE,
-  },
   backlog: { human: ["", 0, /booth-1/], json: ["", 0, /"booth":"booth-1"/], fails: NO_FILE },
   page: {
     human: ["", 0, /^PIN +\d{4} \d{4} +\(for 30 min\)\non this box +http:/],
