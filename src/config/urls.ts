@@ -1,3 +1,5 @@
+import { say } from "../domain/sentences.ts";
+
 /** Schemes that protect what they carry, and those that don't and are therefore good for this machine alone. */
 interface UrlSchemes {
   readonly secure: readonly string[];
@@ -38,10 +40,10 @@ export function proxyUrlFault(text: string): string | null {
 function urlFault(text: string, schemes: UrlSchemes): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   const all = [...schemes.secure, ...schemes.plain].map((scheme) => `${scheme}//`).join(", ");
-  if (url === null) return `is no URL (${all})`;
-  if (url.username !== "" || url.password !== "") return "must not hold a user name or password";
-  if (url.search !== "" || url.hash !== "") return "must not have a query or a fragment";
+  if (url === null) return say("config.no_url", { schemes: all });
+  if (url.username !== "" || url.password !== "") return say("config.url_login");
+  if (url.search !== "" || url.hash !== "") return say("config.url_query");
   if (schemes.secure.includes(url.protocol)) return null;
-  if (!schemes.plain.includes(url.protocol)) return `must begin with one of ${all}`;
-  return isLoopback(url.hostname) ? null : `${url.protocol}// is unprotected and good for loopback addresses alone`;
+  if (!schemes.plain.includes(url.protocol)) return say("config.url_begin", { schemes: all });
+  return isLoopback(url.hostname) ? null : say("config.url_open", { scheme: `${url.protocol}//` });
 }

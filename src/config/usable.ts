@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
@@ -140,20 +141,20 @@ function profileFor(
   const at = ["booths", index];
   if (profile === null) {
     const hint = unknownProfileHint(booth.profile, dirs);
-    const message = `there is no profile "${booth.profile}"`;
+    const message = say("config.no_profile", { profile: booth.profile });
     return new ConfigError(source.file, [source.problemAt([...at, "profile"], message, { hint })]);
   }
   if (profile instanceof ConfigError) return profile;
   const link = booth.modbus === undefined ? "opcua" : "modbus";
   const problems = unknownGroups(profile, booth).map((group) =>
-    source.problemAt([...at, "poll", group], `the profile ${profile.name} has no poll group "${group}"`, {
+    source.problemAt([...at, "poll", group], say("config.no_poll_group", { profile: profile.name, group }), {
       at: "key",
-      hint: `it has ${Object.keys(profile.groups).join(", ")}`,
+      hint: say("config.has_groups", { groups: Object.keys(profile.groups).join(", ") }),
     }),
   );
   if (profile.protocol !== link) {
-    const message = `the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${link}`;
-    const hint = `give the booth ${profile.protocol}: instead, or a profile for ${link}`;
+    const message = say("config.other_link", { profile: profile.name, protocol: profile.protocol, link });
+    const hint = say("config.give_link", { protocol: profile.protocol, link });
     problems.push(source.problemAt([...at, link], message, { at: "key", hint }));
   }
   return problems.length === 0 ? profile : new ConfigError(source.file, problems);
@@ -239,7 +240,7 @@ export function loadLasting(path: string, environment: Readonly<Record<string, s
   throw refused;
 }
 
-const CUT = "says nothing of a booth or a service, and it did: it looks cut off";
+const CUT = say("config.cut");
 const CUT_HINT = `write "booths: []" to set the box up anew, and delete ${NAME} for another service`;
 
 /** A box to be set up has neither booths nor service; where it had them before, only the file's beginning was written. */

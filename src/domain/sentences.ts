@@ -1,5 +1,10 @@
+import { CONFIGURATION } from "./sentences/configuration.ts";
+import { DOCTOR } from "./sentences/doctor.ts";
+import { OUTPUTS } from "./sentences/outputs.ts";
+import { TAGS, WORKSHOP } from "./sentences/workshop.ts";
+
 /**
- * What the agent says to people, sentence by sentence: the one place where its English stands. Whoever says one names its code;
+ * What the agent says to people, sentence by sentence: the one place where its English stands (by subject in `sentences/`). Whoever says one names its code;
  * logs, the command line and the service get the text, and the local API's pages get code and arguments beside it, to say it in
  * another language. A code is never given another meaning. {name} is filled in.
  */
@@ -288,6 +293,12 @@ export const SENTENCES = {
   "ask.fixed": '{what} stands in {file}, which wins: change it there, then "booth-gateway reload"',
   "ask.bound_service": "a booth is bound at the service: give it up first, then enter another service",
   "ask.booth_name": "a booth's name has lower-case letters, digits and dashes, like booth-1",
+
+  ...OUTPUTS,
+  ...CONFIGURATION,
+  ...WORKSHOP,
+  ...TAGS,
+  ...DOCTOR,
 } as const;
 
 export type SentenceCode = keyof typeof SENTENCES;

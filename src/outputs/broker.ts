@@ -84,7 +84,7 @@ function sessionOf(
         if (error) reject(error);
         else resolve();
       };
-      const late = (): void => end(new ServiceLinkError("no_ack", "the broker doesn't confirm what it was sent"));
+      const late = (): void => end(new ServiceLinkError("no_ack", say("output.no_confirm")));
       const cancel = after(CONFIRM_WITHIN_MS, late);
       waiting.add(settle);
       const reason = over();
@@ -146,13 +146,9 @@ function endingOf(client: MqttClient) {
   };
   client.on("error", (error) => end(typedError(error)));
   client.on("disconnect", ({ reasonCode = 0 }) =>
-    end(
-      typedError(
-        Object.assign(new Error(`the broker ended the session (reason ${String(reasonCode)})`), { code: reasonCode }),
-      ),
-    ),
+    end(typedError(Object.assign(new Error(say("service.ended", { code: String(reasonCode) })), { code: reasonCode }))),
   );
-  client.on("close", () => end(new ServiceLinkError("closed", "the connection to the broker was closed")));
+  client.on("close", () => end(new ServiceLinkError("closed", say("output.closed"))));
   return { end, ended, over: () => reason };
 }
 

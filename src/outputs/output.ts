@@ -248,8 +248,7 @@ function isDown(output: Output, error: unknown, { failures, wait }: { failures: 
   const { state, machine, config } = output;
   const reason = error instanceof Error ? error.message : String(error);
   const fault = error instanceof ServiceLinkError ? error.fault : null;
-  const advice =
-    fault === null ? "correct the file that the reason names; it is read again at the next try" : adviceOf(fault);
+  const advice = fault === null ? say("output.check.file") : adviceOf(fault);
   const since = machine.clock.wall();
   const before = state.link;
   state.link = stillDown(before, { kind: "down", since, reason, advice, attempt: failures, next_try_at: since + wait });
@@ -258,21 +257,13 @@ function isDown(output: Output, error: unknown, { failures, wait }: { failures: 
   machine.log.warn({ event: "output_down", output: config.name, reason }, text);
 }
 
-const KEPT = "readings are kept, and go there when it is back";
-const ADVICE: Readonly<Partial<Record<ServiceLinkFault, string>>> = {
-  unknown_host: "compare the address with the broker's",
-  unreachable: "see whether the broker runs, and whether a firewall holds the port back",
-  unanswered: "see whether MQTT is switched on at that port, and try the other mqtt_version",
-  certificate_expired: "the broker's certificate has ended: renew it",
-  certificate_name: "the certificate is of another server: compare the address",
-  certificate_authority: "nobody known here signed the broker's certificate: give its authority as ca_file",
-  certificate_wanted: "the broker asks for a client certificate: see client_certificate_file",
-  credential: "the broker doesn't take user or password: see user and password_file",
-  not_allowed: "the broker doesn't allow these topics to this user",
-  taken_over: "another client uses the same client_id: give this output another",
-};
+/** What is to be done about some faults of a line to a broker; of the others that all is kept. */
+const ADVISED = [
+  ...(["unknown_host", "unreachable", "unanswered", "certificate_expired", "certificate_name"] as const),
+  ...(["certificate_authority", "certificate_wanted", "credential", "not_allowed", "taken_over"] as const),
+];
 
 function adviceOf(fault: ServiceLinkFault): string {
-  const advice = ADVICE[fault];
-  return advice === undefined ? KEPT : `${advice}; ${KEPT}`;
+  const advised = ADVISED.find((one) => one === fault);
+  return advised === undefined ? say("output.kept") : say(`output.check.${advised}`);
 }

@@ -28,6 +28,7 @@ const STATUS = {
   certificates: [],
   loss_window_ms: 10_000,
   config_refused: null,
+  needs_restart: [],
 };
 
 /** An agent that says what it is told to, and goes on delivering 25 records with each look. Returns its runtime folder. */

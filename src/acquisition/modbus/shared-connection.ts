@@ -1,3 +1,4 @@
+import { say } from "../../domain/sentences.ts";
 import { createServer, type Server, type Socket } from "node:net";
 import type { ShareConfig } from "../../config/port.ts";
 import type { AgentControl } from "../../domain/agent-control.ts";
@@ -61,7 +62,7 @@ export function openSharedConnection(connection: SharedConnection) {
     ...{ from_polls: 0, passed: 0, refused_writes: 0, refused_clients: 0, busy: 0, failed: 0, last_age_ms: null },
   };
   const clients = new Set<Client>();
-  let link: SharedConnectionStatus["link"] = linkDown(clock.wall(), "not listening yet");
+  let link: SharedConnectionStatus["link"] = linkDown(clock.wall(), say("shared.not_yet"));
   let { port } = share;
   const answer = answering(connection, counts);
   const listen = async (signal: AbortSignal): Promise<never> => {
@@ -105,7 +106,7 @@ export function openSharedConnection(connection: SharedConnection) {
         const reason = await Promise.race([over, listen(signal).catch((error: unknown) => error)]);
         if (isOver(signal)) return;
         const why = reason instanceof Error ? reason.message : String(reason);
-        const advice = "give another port or address, or end what holds it; it is tried again";
+        const advice = say("shared.check");
         const next_try_at = clock.wall() + LISTEN_AGAIN_MS;
         link = { ...linkDown(clock.wall(), why, advice), next_try_at };
         log.warn(

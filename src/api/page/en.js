@@ -317,6 +317,7 @@ export const TEXTS = {
   "unit.min": "{m} min",
   "unit.s": "{s} s",
   "unit.d": "{d} d {h} h",
+  "unit.days": "{d} d",
 
   // The steps of the set-up.
   "begin.title": "Set this box up",

@@ -179,7 +179,7 @@ function versionFigures(status, { now }) {
     figure(t("health.running"), lasting(status.at - status.started_at)),
     figure(t("health.firmware"), now?.firmware_version ?? "–"),
     figure(t("health.program"), program),
-    el("div", {}, el("dt", {}, t("health.gateway")), el("dd", {}, status.gateway_id)),
+    el("div", { className: "wide" }, el("dt", {}, t("health.gateway")), el("dd", {}, status.gateway_id)),
     ...status.certificates.map((/** @type {any} */ { server, expires, advice }) =>
       figure(
         t("health.profile", { server: server ?? t("health.own") }),
