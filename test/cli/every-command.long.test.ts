@@ -114,11 +114,6 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     fails: ["show nothing", 1, /there is no setting nothing/],
   },
   // Where no agent answers there is something to do, whatever this machine's clock and disk are like.
-  reload: {
-    human: ["", 0, /^the configuration is in force as it was\n$/],
-    json: ["", 0, /^{"booths":{"added":\[\],"changed":\[\]/],
-    fails: NO_FILE,
-  },
   notify: {
     human: ["test", 0, /^office +webhook to http:\/\/127\.0\.0\.1:\d+: delivered: HTTP 204\n$/],
     json: ["test office", 0, /^{"notices":\[{"name":"office","kind":"webhook".*"outcome":{"kind":"delivered"/],
