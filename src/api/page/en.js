@@ -255,6 +255,12 @@ export const TEXTS = {
   "health.profile": "Certificate of {server}",
   "health.own": "this gateway",
   "health.ends": "ends on {day}",
+  "health.told": "Whom this box tells",
+  "health.toldNone": "Nothing was to be told yet.",
+  "health.toldLast": "“{what}” was told {time} ago.",
+  "health.toldWaits": "Events that wait: {count}.",
+  "health.notTold": "It doesn't get through: {reason}; {advice}.",
+  "health.outputUp": "Connected for {time}.",
   "health.log": "Newest log lines",
   "health.noLog": "No lines yet.",
   "health.help": "Ask for help",
@@ -311,6 +317,7 @@ export const TEXTS = {
   "unit.min": "{m} min",
   "unit.s": "{s} s",
   "unit.d": "{d} d {h} h",
+  "unit.days": "{d} d",
 
   // The steps of the set-up.
   "begin.title": "Set this box up",

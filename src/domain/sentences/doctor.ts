@@ -32,7 +32,7 @@ export const DOCTOR = {
   "doctor.open_to_others": "{path} has mode {mode}: others may use it",
   "doctor.line_missing": "it isn't there",
   "doctor.line_no_right": "no right to open it",
-  "doctor.correct_file": 'correct {file}: "booth-gateway check" shows the place; then restart the agent',
+  "doctor.correct_file": 'correct {file}: "booth-gateway check" shows the place; then "booth-gateway reload"',
   "doctor.no_store": "there is none in {folder} yet",
   "doctor.no_store_right": "no right to read it in {folder}: run it as root (sudo)",
   "doctor.salvage": 'stop the agent, then "booth-gateway store salvage", then start it',

@@ -1,5 +1,5 @@
 import { say } from "../../domain/sentences.ts";
-import type { AgentStatus, BoothStatus, LinkStatus } from "../../domain/status.ts";
+import type { AgentStatus, BoothStatus, LinkStatus, NoticeStatus } from "../../domain/status.ts";
 import { lasting, linkText, sayings, SET_UP_HOW, storageText } from "../texts.ts";
 import { bad, ok, skipped, warn, type Finding } from "./finding.ts";
 
@@ -19,6 +19,7 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
     ...pageFindings(status.page),
     ...status.shared.map(({ booth, link }) => linkFinding(`shared connection of ${booth}`, link, status.at)),
     ...status.outputs.map(({ name, link }) => linkFinding(`output ${name}`, link, status.at)),
+    ...status.notices.map((notice) => noticeFinding(notice, status.at)),
     ...status.certificates.map(({ link, server, expires, state, advice }) => {
       const own = link === "opcua" ? "own OPC UA certificate" : "client certificate";
       const what = server === null ? own : `certificate of ${server}`;
@@ -96,6 +97,14 @@ function storageFinding(booth: string, storage: NonNullable<BoothStatus["log"]["
   }
   if (storage.quarantined > 0) return warn(what, said, say("doctor.quarantined"));
   return ok(what, said);
+}
+
+function noticeFinding({ name, link, last, waiting }: NoticeStatus, now: number): Finding {
+  const what = `notice ${name}`;
+  if (link.kind !== "up") return linkFinding(what, link, now);
+  if (last === null) return ok(what, `nothing was to be told yet: try it with "booth-gateway notify test ${name}"`);
+  const wait = waiting === 0 ? "" : `, ${waiting} events wait`;
+  return ok(what, `"${last.what}" ${lasting(now - last.at)} ago: ${last.answer}${wait}`);
 }
 
 function linkFinding(what: string, link: LinkStatus, now: number): Finding {
