@@ -248,7 +248,7 @@ function isDown(output: Output, error: unknown, { failures, wait }: { failures: 
   const { state, machine, config } = output;
   const reason = error instanceof Error ? error.message : String(error);
   const fault = error instanceof ServiceLinkError ? error.fault : null;
-  const advice = fault === null ? say("output.check.file") : adviceOf(fault);
+  const advice = fault === null ? say("notice.check.file") : adviceOf(fault);
   const since = machine.clock.wall();
   const before = state.link;
   state.link = stillDown(before, { kind: "down", since, reason, advice, attempt: failures, next_try_at: since + wait });

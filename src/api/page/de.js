@@ -856,7 +856,6 @@ export const SAYINGS = {
   "output.host_gone": "der Primary Host {id} ist offline gegangen",
   "output.host_away": "verbunden; der Primary Host {id} ist nicht online",
   "output.host_todo": "nichts zu tun: alles wird aufbewahrt, bis er zurück ist",
-  "output.check.file": "berichtigen Sie die Datei, die der Grund nennt; beim nächsten Versuch wird sie neu gelesen",
   "output.kept": STAYS,
   "output.check.unknown_host": `vergleichen Sie die Adresse mit der des Brokers; ${STAYS}`,
   "output.check.unreachable": `prüfen Sie, ob der Broker läuft und ob eine Firewall den Port sperrt; ${STAYS}`,

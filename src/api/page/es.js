@@ -840,7 +840,6 @@ export const SAYINGS = {
   "output.host_gone": "el host primario {id} se ha desconectado",
   "output.host_away": "conectado; el host primario {id} no está en línea",
   "output.host_todo": "nada que hacer: todo se guarda hasta que vuelva",
-  "output.check.file": "corrija el archivo que nombra el motivo; en el próximo intento se lee de nuevo",
   "output.kept": STAYS,
   "output.check.unknown_host": `compare la dirección con la del broker; ${STAYS}`,
   "output.check.unreachable": `vea si el broker funciona y si un cortafuegos cierra el puerto; ${STAYS}`,

@@ -7,7 +7,6 @@ export const OUTPUTS = {
   "output.host_gone": "the primary host {id} has gone offline",
   "output.host_away": "connected; the primary host {id} isn't online",
   "output.host_todo": "nothing to do: all is kept until it is back",
-  "output.check.file": "correct the file that the reason names; it is read again at the next try",
   "shared.not_yet": "not listening yet",
   "shared.check": "give another port or address, or end what holds it; it is tried again",
   "output.check.unknown_host": `compare the address with the broker's; ${STAYS}`,
