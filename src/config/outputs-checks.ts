@@ -2,7 +2,7 @@ import type { BoothId } from "../domain/units.ts";
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./nearest.ts";
 import type { OutputInput } from "./outputs-schema.ts";
-import { brokerUrlFault } from "./urls.ts";
+import { brokerUrlFault, serviceUrlFault } from "./urls.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
 
 /** What stands in braces of each template. */
@@ -36,16 +36,25 @@ export function checkOutputs(
   });
 }
 
+const KINDS = ["mqtt", "sparkplug", "otlp"] as const;
+/** What another kind has. */
+const STRANGE = { mqtt: ["token_file"], sparkplug: ["token_file"], otlp: ["client_id", "since"] } as const;
+
 type Fault = readonly [key: readonly string[], message: string];
 
 function faultsOf(output: OutputInput): readonly Fault[] {
-  const { url, mqtt, sparkplug, user, password_file, client_certificate_file, client_key_file, since } = output;
+  const { url, mqtt, otlp, user, password_file, client_certificate_file, client_key_file, since } = output;
   const faults: Fault[] = [];
-  const fault = brokerUrlFault(url);
+  const fault = otlp === undefined ? brokerUrlFault(url) : serviceUrlFault(url);
   if (fault !== null) faults.push([["url"], fault]);
-  if ((mqtt === undefined) === (sparkplug === undefined)) {
-    faults.push([mqtt === undefined ? [] : ["sparkplug"], "an output needs mqtt or sparkplug, and not both"]);
+  const [kind, second] = KINDS.filter((name) => output[name] !== undefined);
+  if (kind === undefined || second !== undefined) {
+    faults.push([second === undefined ? [] : [second], `an output needs one of ${KINDS.join(", ")}, and no other`]);
   }
+  const strange = kind === undefined ? undefined : STRANGE[kind].find((name) => output[name] !== undefined);
+  if (strange !== undefined) faults.push([[strange], `${strange} means nothing to ${kind ?? ""}`]);
+  if (output.token_file !== undefined && user !== undefined)
+    faults.push([["token_file"], "give token_file or user, not both"]);
   if (password_file !== undefined && user === undefined)
     faults.push([["password_file"], "password_file goes with user"]);
   if ((client_certificate_file === undefined) !== (client_key_file === undefined)) {

@@ -8,6 +8,9 @@ import { opcuaLibrary } from "../acquisition/opcua/library.ts";
 import { createPollGaps } from "../acquisition/poll-gaps.ts";
 import { createServiceTime } from "../acquisition/clock.ts";
 import { openTail } from "../acquisition/intake.ts";
+import { processFigures } from "../api/metrics.ts";
+import { type Metric, metricsOf } from "../contract/metrics.ts";
+import { openTraffic, type TrafficWatch } from "./traffic.ts";
 import { createFilterLabels } from "../api/filter-labels.ts";
 import type { ReportRequest } from "../api/report.ts";
 import { type FiguresRequest, figuresOf, type OwnFigures } from "../api/report-thread.ts";
@@ -82,9 +85,13 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     open.push(reports, tail);
     const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
     const logins = await openPlcLogins({ identity, sealer });
+    const service_time = createServiceTime(MADE_AT);
+    const file_of_traffic = join(config.runtime_dir, "traffic.json");
+    const traffic = await openTraffic({ clock, log, identity, service_time, file: file_of_traffic });
+    const counting = traffic.run(io.signal);
     const lasting: LongLived = {
       ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, logins, gateway_id, paced, io },
-      ...{ random: systemRandom(), service_time: createServiceTime(MADE_AT) },
+      ...{ random: systemRandom(), service_time, traffic },
       figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
     };
     const runs = await agentRuns((next) => beginAgent(lasting, next), {
@@ -110,6 +117,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     };
     const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
     await serveUntil(() => runs.run(set_up.run), { config, file, clock, log, logins, services }, runtime_dir);
+    await counting;
   } finally {
     notify.stopping();
     await Promise.all(open.map((one) => one.close()));
@@ -141,6 +149,7 @@ type LongLived = Pick<
 > & {
   readonly gateway_id: string;
   readonly logins: PlcLogins;
+  readonly traffic: TrafficWatch;
   readonly paced: (driver: Driver) => Driver;
   readonly io: LongIo;
 };
@@ -152,10 +161,13 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
   const { commit_interval_ms, heartbeat_interval_ms, service } = config;
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
-  const { http, mqtt } = await waysTo(service, { clock, service_time, log, agentVersion: VERSION }, signal);
+  const { meter } = lasting.traffic;
+  lasting.traffic.setBudget(service.monthly_mb === undefined ? null : service.monthly_mb * 1e6);
+  const { http, mqtt } = await waysTo(service, { clock, service_time, log, meter, agentVersion: VERSION }, signal);
   const links = linksOf(config, { clock, log, logins, keeperOf: await holeKeepers({ identity, log }, booths) });
   // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
   if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
+  const begun = Promise.withResolvers<Agent>();
   const agent = await startAgent(
     {
       ...{ ...rest, clock, random, log, identity, service_time, sealer },
@@ -171,13 +183,26 @@ async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: 
       booths: booths.map((booth) => setupOf(booth, links, paced)),
       certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
       disabled: refused.map(disabledOf),
-      ...outputsOf(usable, { ...lasting, version: VERSION }),
+      ...outputsOf(usable, { ...lasting, version: VERSION, meter, metrics: (booths) => figuresNow(begun, booths) }),
       ...(refused.length === 0 ? { outOfService: io.outOfService } : {}),
     },
     signal,
   );
+  begun.resolve(agent);
   void leaveStartBehind(agent, clock, signal).catch(() => undefined); // it ends with the agent, and rejects then
   return { agent, http, stopped: ending.signal, stop: () => ending.abort() };
+}
+
+/** The agent's own figures, for who wants them pushed: of these booths. */
+async function figuresNow(
+  { promise }: PromiseWithResolvers<Agent>,
+  ids: readonly string[],
+): Promise<readonly Metric[]> {
+  const agent = await promise;
+  const of = <T extends { readonly booth: string }>(all: readonly T[]): readonly T[] =>
+    all.filter(({ booth }) => ids.includes(booth));
+  const status = agent.status();
+  return metricsOf({ ...status, booths: of(status.booths) }, of(agent.counts()), await processFigures());
 }
 
 /** Between two looks whether every booth has been read. */

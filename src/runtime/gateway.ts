@@ -12,6 +12,7 @@ import type { BoothSummary } from "../domain/summary.ts";
 import type { OutputBooth, Outputs } from "../outputs/port.ts";
 import type { DayFigures, LocalDay } from "../provisioning/rules/reconciliation.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
+import type { TrafficWatch } from "./traffic.ts";
 import type { Identity, Store } from "../store/port.ts";
 
 /** What an agent is started with. */
@@ -57,6 +58,8 @@ export interface AgentSetup {
   readonly outputs?: (booths: readonly OutputBooth[]) => Promise<Outputs>;
   /** Outputs that are left out for what is wrong in their entries. */
   readonly refused_outputs?: readonly OutputStatus[];
+  /** What goes over the network, and what gives way to the month's budget; absent: nobody counts. */
+  readonly traffic?: Pick<TrafficWatch, "status" | "thrift"> | undefined;
   /** Called once every booth is out of service for good; absent: the agent goes on. */
   readonly outOfService?: () => void;
 }

@@ -15,7 +15,7 @@ type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "store" | "identit
 /** What outputs need is loaded where there are any. */
 export function outputsOf(
   { config, refused_outputs }: Lasting["usable"],
-  { clock, random, log, store, identity, gateway_id, version }: Machine,
+  { clock, random, log, store, identity, gateway_id, version, meter, metrics }: Machine,
 ): Pick<AgentSetup, "outputs" | "refused_outputs"> {
   const left_out = refused_outputs.map(({ name, error }) => refusedOutput(name, error.brief(), clock.wall()));
   for (const { name, link } of left_out) {
@@ -35,6 +35,8 @@ export function outputsOf(
     identity,
     gateway_id,
     version,
+    meter,
+    metrics,
     cursor_file,
     secret: readOwnSecret,
   };

@@ -38,6 +38,7 @@ export function statusOf(
     shared,
     outputs: [...outputs, ...(gateway.refused_outputs ?? [])],
     certificates: (gateway.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
+    ...(gateway.traffic === undefined ? {} : { traffic: gateway.traffic.status() }),
     loss_window_ms: gateway.commit_interval_ms,
   };
 }
