@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
-import type { ServerOptions } from "node:http";
+import type { RequestListener, ServerOptions } from "node:http";
 import type { ListenOptions, Socket } from "node:net";
 import { dirname } from "node:path";
 import { createRate, keepRoom } from "./crowd.ts";
@@ -16,6 +16,7 @@ import {
 } from "./operation.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
 import { say } from "../domain/sentences.ts";
+import type { PageAccess } from "../domain/status.ts";
 import type { PageState } from "./port.ts";
 import { typedAddresses } from "../tools/own-addresses.ts";
 import { createSessions } from "./access.ts";
@@ -109,25 +110,42 @@ async function serve(services: Services, { way, listen, tls }: Serving) {
   const feed = createLiveFeed(services.control, () => toldStatus(services));
   const allow = isSocket(way) ? () => true : createRate(RATES[way], () => performance.now());
   const handler = handlerOf({ services, way, allow, feed });
-  const server =
-    tls === undefined
-      ? createPlain(OPTIONS, handler)
-      : createTls({ ...OPTIONS, ...tls, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS }, handler);
-  // Who may open the socket is one party.
-  if (isSocket(way)) server.maxConnections = CONNECTIONS.total;
-  else keepRoom(server, CONNECTIONS);
-  server.on("clientError", refuse);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(listen, resolve);
-  });
-  const address = server.address();
+  const server = boundedServer(tls ?? null, handler, isSocket(way) ? "one" : "many");
   return {
     /** 0: a unix socket. */
-    port: address === null || typeof address === "string" ? 0 : address.port,
+    port: await server.listen(listen),
     /** Ends every connection, event streams too. */
     close(): void {
       feed.close();
+      server.close();
+    },
+  };
+}
+
+/** A server whose connections, and what each may take, are bounded. `tls` null: without. `parties`: one, as who may open the socket, or many. */
+export function boundedServer(
+  tls: { readonly key: string; readonly cert: string } | null,
+  handler: RequestListener,
+  parties: "one" | "many" = "many",
+) {
+  const server =
+    tls === null
+      ? createPlain(OPTIONS, handler)
+      : createTls({ ...OPTIONS, ...tls, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS }, handler);
+  if (parties === "one") server.maxConnections = CONNECTIONS.total;
+  else keepRoom(server, CONNECTIONS);
+  server.on("clientError", refuse);
+  return {
+    /** The port; 0: a unix socket. Rejects where it can't listen there. */
+    async listen(listen: ListenOptions): Promise<number> {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(listen, resolve);
+      });
+      const address = server.address();
+      return address === null || typeof address === "string" ? 0 : address.port;
+    },
+    close: (): void => {
       server.close();
       server.closeAllConnections();
     },
@@ -163,6 +181,8 @@ interface PageListenerOptions {
   readonly certificate: () => Promise<PageCertificate>;
   /** Absent: it stays open on the network for nobody. */
   readonly always?: AlwaysOpen;
+  /** How figures are scraped over the network; absent: they aren't. */
+  readonly scraped?: () => PageAccess["scraped"];
 }
 
 /** What it takes to stay open on the network. */
@@ -222,7 +242,7 @@ function createLan(
  * network, encrypted, it stands open between `open` and the end of its time, or for good.
  */
 export async function openPageListener(
-  { port, always, ...network }: PageListenerOptions,
+  { port, always, scraped, ...network }: PageListenerOptions,
   given: Omit<Services, "sessions" | "page">,
 ) {
   const sessions = createSessions(() => performance.now(), always?.kept);
@@ -244,7 +264,9 @@ export async function openPageListener(
     access() {
       const open = lan.state();
       const network = open === null ? "closed" : open.for_ms === null ? "always" : "timed";
-      return { network, urls: open?.urls ?? [], devices: always?.kept.count() ?? 0 };
+      const door = scraped?.();
+      const more = door === undefined ? {} : { scraped: door };
+      return { network, urls: open?.urls ?? [], devices: always?.kept.count() ?? 0, ...more };
     },
     async open(how) {
       // Where it stays open a PIN of its own makes no other listener.

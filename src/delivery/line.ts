@@ -64,12 +64,12 @@ function none(within_ms: Milliseconds): string {
   return `no connection within ${(within_ms / 1000).toString()} s`;
 }
 
-/** Keeps the connections of one client, over such lines. `secure` null: without TLS. */
+/** Keeps the connections of one client, over such lines; how many there are is the client's to bound. `secure` null: without TLS. */
 export function lineAgent(
   secure: AgentOptions | null,
   opening: Opening,
 ): { readonly agent: PlainAgent | Agent; close(): void } {
-  const kept = { keepAlive: true, maxSockets: 2 };
+  const kept = { keepAlive: true };
   const agent = secure === null ? new HttpAgent(kept) : new HttpsAgent({ ...kept, ...secure });
   const own = agent.createConnection.bind(agent);
   // A line that is still to come is in no agent's hands.

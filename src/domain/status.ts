@@ -241,6 +241,8 @@ export interface PageAccess {
   readonly urls: readonly string[];
   /** Devices that are signed in for 30 days. */
   readonly devices: number;
+  /** Where figures are scraped over the network, and why they can't be ("": they can); absent: it isn't configured. */
+  readonly scraped?: { readonly port: number; readonly trouble: string };
 }
 
 /** `booth-gateway status --json`: everything, without a secret. */

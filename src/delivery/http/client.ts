@@ -16,6 +16,8 @@ const TOTAL_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** The proxy answers within this, or there is none. */
 const TUNNEL_TIMEOUT_MS = 10_000;
+/** A small service must not be flooded by one box. */
+const MAX_CONNECTIONS = 2;
 /** More of an answer is never read: records are a few KiB. */
 const MAX_ANSWER_BYTES = 1_048_576;
 /** Of an error's body only this much. */
@@ -73,34 +75,53 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const open = secure ? httpsRequest : httpRequest;
   // The agent's own end would let requests that wait for a connection make one.
   const calls = new Set<ClientRequest>();
+  const turn = turns(MAX_CONNECTIONS);
   let isClosed = false;
+  const exchange = (request: HttpRequest): Promise<HttpAnswer> =>
+    new Promise((resolve, reject) => {
+      if (isClosed) {
+        reject(new HttpClosed("the gateway is stopping"));
+        return;
+      }
+      const body = bodyOf(request.body);
+      const content =
+        body === undefined ? {} : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+      const call = open(new URL(request.path, base), {
+        method: request.method,
+        agent,
+        signal: AbortSignal.timeout(total_timeout_ms),
+        headers: { ...shown(request.key), Accept: "application/json", ...content, ...request.headers },
+      });
+      calls.add(call);
+      call.on("close", () => calls.delete(call));
+      call.on("error", reject);
+      call.on("response", (answer) => void readAnswer(answer).then(resolve, reject));
+      call.end(body);
+    });
   return {
-    send: (request) =>
-      new Promise((resolve, reject) => {
-        if (isClosed) {
-          reject(new HttpClosed("the gateway is stopping"));
-          return;
-        }
-        const body = bodyOf(request.body);
-        const content =
-          body === undefined ? {} : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
-        const call = open(new URL(request.path, base), {
-          method: request.method,
-          agent,
-          signal: AbortSignal.timeout(total_timeout_ms),
-          headers: { ...shown(request.key), Accept: "application/json", ...content, ...request.headers },
-        });
-        calls.add(call);
-        call.on("close", () => calls.delete(call));
-        call.on("error", reject);
-        call.on("response", (answer) => void readAnswer(answer).then(resolve, reject));
-        call.end(body);
-      }),
+    send: (request) => turn(() => exchange(request)),
     close: () => {
       isClosed = true;
       for (const call of calls) call.destroy(new HttpClosed("the gateway is stopping"));
       connections.close();
     },
+  };
+}
+
+/** So many at a time. The agent's own bound doesn't count connections that are still to come. */
+function turns(most: number): <T>(act: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let busy = 0;
+  return async (act) => {
+    if (busy >= most) await new Promise<void>((resolve) => void waiting.push(resolve));
+    else busy += 1;
+    try {
+      return await act();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) busy -= 1;
+      else next();
+    }
   };
 }
 
@@ -122,7 +143,7 @@ function agentOf({ baseUrl, ca, proxy, certificate, counted, ...options }: HttpC
     ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
   };
   if (proxy === undefined) return lineAgent(tls, { within_ms, counted });
-  const agent = tunnelAgent({ proxy: new URL(proxy), counted, within_ms }, { keepAlive: true, maxSockets: 2, ...tls });
+  const agent = tunnelAgent({ proxy: new URL(proxy), counted, within_ms }, { keepAlive: true, ...tls });
   return { agent, close: () => agent.destroy() };
 }
 

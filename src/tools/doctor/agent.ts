@@ -1,4 +1,5 @@
-import type { AgentStatus, BoothStatus, LinkStatus } from "../../domain/status.ts";
+import type { AgentStatus, BoothStatus, LinkStatus, OutputStatus } from "../../domain/status.ts";
+import { megabytes } from "../../domain/traffic.ts";
 import { lasting, linkText, sayings, SET_UP_HOW, storageText } from "../texts.ts";
 import { bad, ok, skipped, warn, type Finding } from "./finding.ts";
 
@@ -15,7 +16,8 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
       : skipped("service link", "nothing is wanted of the service until the box is set up"),
     ...pageFindings(status.page),
     ...status.shared.map(({ booth, link }) => linkFinding(`shared connection of ${booth}`, link, status.at)),
-    ...status.outputs.map(({ name, link }) => linkFinding(`output ${name}`, link, status.at)),
+    ...status.outputs.flatMap((output) => outputFindings(output, status.at)),
+    ...trafficFindings(status.traffic),
     ...status.certificates.map(({ link, server, expires, state, advice }) => {
       const own = link === "opcua" ? "own OPC UA certificate" : "client certificate";
       const what = server === null ? own : `certificate of ${server}`;
@@ -28,9 +30,36 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
 
 /** A door that is open is told of; whether that is meant, nobody here knows. */
 function pageFindings(page: AgentStatus["page"]): Finding[] {
-  if (page === undefined || page.network === "closed") return [];
+  if (page === undefined) return [];
   const how = page.network === "always" ? `always; signed in: ${page.devices}` : "for a time";
-  return [ok("page", `open on the network, with HTTPS and a PIN, ${how}`)];
+  return [
+    ...(page.network === "closed" ? [] : [ok("page", `open on the network, with HTTPS and a PIN, ${how}`)]),
+    ...scrapedFindings(page.scraped),
+  ];
+}
+
+function scrapedFindings(scraped: NonNullable<AgentStatus["page"]>["scraped"]): Finding[] {
+  if (scraped === undefined) return [];
+  const { port, trouble } = scraped;
+  if (trouble !== "")
+    return [bad("figures on the network", trouble, "see metrics in the configuration, then restart the agent")];
+  return [ok("figures on the network", `at port ${port}, with HTTPS and a token`)];
+}
+
+function outputFindings({ name, link, pushed }: OutputStatus, now: number): Finding[] {
+  const what = `output ${name}`;
+  const found = linkFinding(what, link, now);
+  if (pushed === undefined || pushed.given_up === 0) return [found];
+  const said = `${pushed.given_up} data points were given up since the agent's start, the last since ${pushed.reason}`;
+  return [found, warn(`figures of ${what}`, said, "see what the collector's own log says")];
+}
+
+/** A budget that gives way is told of as long as it does. */
+function trafficFindings(traffic: AgentStatus["traffic"]): Finding[] {
+  if (traffic === undefined || traffic.budget_bytes === null) return [];
+  const { month, budget_bytes, reason, advice } = traffic;
+  if (reason !== "") return [warn("data of the month", reason, advice)];
+  return [ok("data of the month", `${megabytes(month.metered)} of ${megabytes(budget_bytes)} MB are used`)];
 }
 
 /** Where the agent doesn't answer. `why` says what to do as well. */
