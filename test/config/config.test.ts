@@ -82,7 +82,8 @@ describe("the gateway's configuration", () => {
         { id: b, profile: p, opcua: { endpoint: "opc.tcp://plc", user_certificate_file: ./it, user_key_file: ./it } },
         { id: c, profile: p, modbus: { serial: { path: ./it } } } ],
       outputs: [ { name: o, url: "mqtts://plant.example", user: u, password_file: ./it, ca_file: ./it,
-        token_file: ./it, client_certificate_file: ./it, client_key_file: ./it, mqtt: {} } ],
+        client_certificate_file: ./it, client_key_file: ./it, mqtt: {} },
+        { name: m, url: "https://plant.example", token_file: ./it, otlp: {} } ],
       metrics: { token_file: ./it } }`;
     const known = jsonSchemas()["gateway.schema.json"]?.match(/"maxLength": 4096/g);
     expect(text.match(/\.\/it/g)).toHaveLength(known?.length ?? 0);
