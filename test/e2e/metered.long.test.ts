@@ -138,7 +138,8 @@ test.each(["mqtts", "mqtt"] as const)(
     expect(Math.abs(since_start.http.up - http.bytes.up) / http.bytes.up).toBeLessThan(0.02);
     for (const purpose of ["readings", "heartbeats", "session", "http"] as const) {
       expect(since_start[purpose].up, purpose).toBeGreaterThan(0);
-      expect(since_start[purpose].down, purpose).toBeGreaterThan(0);
+      // Confirmations are taken for those of readings.
+      if (purpose !== "heartbeats") expect(since_start[purpose].down, purpose).toBeGreaterThan(0);
     }
     expect(month.metered).toBe(all.up + all.down);
     expect(today.metered).toBe(month.metered);
@@ -189,7 +190,8 @@ test("as the month's budget is used up heartbeats, batches and the backlog give 
   process.stdout.write(
     `${waited.toString()} records waited; the change of mode got there in ${took.toString()} ms of virtual time\n`,
   );
-  expect(waited).toBeGreaterThan(50);
+  // Some 20 come between two commits.
+  expect(waited).toBeGreaterThan(30);
   expect(took).toBeLessThan(10_000);
 
   bed.site.clock.stepWall(2 * 86_400_000);

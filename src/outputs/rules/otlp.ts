@@ -61,11 +61,7 @@ function dataOf({ type, samples, distributions }: Metric, times: Times) {
   const points = samples.map((sample) => pointOf(sample, times));
   switch (type) {
     case "gauge":
-      return {
-        gauge: {
-          dataPoints: points.map(({ attributes, timeUnixNano, asDouble }) => ({ attributes, timeUnixNano, asDouble })),
-        },
-      };
+      return { gauge: { dataPoints: points.map(({ startTimeUnixNano: _, ...point }) => point) } };
     case "counter":
       return { sum: { dataPoints: points, aggregationTemporality: CUMULATIVE, isMonotonic: true } };
     case "histogram":
@@ -79,14 +75,14 @@ function dataOf({ type, samples, distributions }: Metric, times: Times) {
 }
 
 function pointOf({ labels, value }: Sample, times: Times) {
-  return { attributes: attributesOf(labels), ...times, asDouble: value };
+  return { ...labelled(labels), ...times, asDouble: value };
 }
 
 /** Its counts are of each bucket alone; the last one has no bound. */
 function distributionOf({ labels, buckets, sum }: Distribution, times: Times) {
   const alone = buckets.map(({ count }, index) => count - (buckets[index - 1]?.count ?? 0));
   return {
-    attributes: attributesOf(labels),
+    ...labelled(labels),
     ...times,
     count: (buckets.at(-1)?.count ?? 0).toString(),
     sum,
@@ -97,6 +93,12 @@ function distributionOf({ labels, buckets, sum }: Distribution, times: Times) {
 
 function attributesOf(named: Readonly<Record<string, string>> | Resource) {
   return Object.entries(named).map(([key, text]: [string, string]) => ({ key, value: { stringValue: text } }));
+}
+
+/** An empty list is left out, as protobuf does. */
+function labelled(labels: Readonly<Record<string, string>>) {
+  const attributes = attributesOf(labels);
+  return attributes.length === 0 ? {} : { attributes };
 }
 
 function nanos(at: EpochMs): string {
