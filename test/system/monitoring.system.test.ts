@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { METRICS } from "../../src/contract/metrics.ts";
-import { eventually, until } from "../support/eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -268,10 +268,10 @@ test("Debian's Prometheus scrapes the box over TLS with its token; every query o
 
   const { ask, query } = await prometheus({ port, ca_file, token_file });
   const ups = 'count_over_time(up{job="booth-gateway"}[1m])';
-  await until(
-    async () => Number((await query(ups).catch(() => []))[0]?.value[1] ?? 0) >= 5,
-    "it was scraped five times",
-  );
+  await eventually("it was scraped five times", async () => {
+    const [counted] = await query(ups).catch(() => []);
+    return Number(counted?.value[1] ?? 0) >= 5 ? true : undefined;
+  });
   expect((await query('up{job="booth-gateway"}'))[0]?.value[1]).toBe("1");
   const dashboard = JSON.parse(readFileSync(DASHBOARD, "utf8")) as {
     readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[];

@@ -256,6 +256,19 @@ export const TEXTS = {
   "health.damaged": "Beschädigte Dateien beiseitegelegt: {files}",
   "health.lastCommit": "Zuletzt gesichert vor {time}",
   "health.loss": "Ein Stromausfall jetzt würde höchstens {time} an Messwerten kosten.",
+  "health.network": "Netz",
+  "health.purpose": "Daten für",
+  "health.today": "Heute (UTC)",
+  "health.month": "Dieser Monat (UTC)",
+  "health.purpose.readings": "Messwerte",
+  "health.purpose.heartbeats": "Lebenszeichen",
+  "health.purpose.session": "Sitzung mit dem Broker",
+  "health.purpose.http": "HTTP mit dem Dienst",
+  "health.purpose.outputs": "Ausgänge",
+  "health.budget": "{used} von {max} des Monats sind verbraucht.",
+  "health.thrift": "Daten sparen",
+  "health.cuts": "Stromausfälle in diesem Monat: {count}. Bis zu eine Stunde vor jedem ist nicht gezählt.",
+  "health.outputUp": "verbunden",
   "health.versions": "Versionen",
   "health.agent": "Agent",
   "health.gateway": "Gateway",
@@ -741,6 +754,23 @@ export const SAYINGS = {
   "certificate.own_opcua":
     "die nächste Verbindung zu einem OPC-UA-Server erzeugt ein neues: starten Sie den Agenten neu, dann lassen Sie jede SPS ihm vertrauen",
   "certificate.opcua": "erneuern Sie es in der SPS und hinterlegen Sie das neue",
+  "traffic.heartbeats":
+    "{used} MB der {budget} MB dieses Monats sind verbraucht: Lebenszeichen gehen alle 110 s (ab 70 % des Budgets)",
+  "traffic.batches":
+    "{used} MB der {budget} MB dieses Monats sind verbraucht: Lebenszeichen gehen alle 110 s, Messwerte in Paketen von 10 min (ab 80 % des Budgets); ein Moduswechsel geht sofort",
+  "traffic.backlog":
+    "{used} MB der {budget} MB dieses Monats sind verbraucht: Lebenszeichen gehen alle 110 s, Messwerte in Paketen von 10 min, und was bei einem Ausfall liegen blieb, geht nachts, 22:00 bis 5:00 (ab 90 % des Budgets); ein Moduswechsel geht sofort",
+  "traffic.mode_changes":
+    "{used} MB der {budget} MB dieses Monats sind verbraucht, also alles: Messwerte gehen alle 6 h oder mit einem Moduswechsel, der sofort geht; was bei einem Ausfall liegen blieb, geht nachts, 22:00 bis 5:00",
+  "traffic.todo":
+    "nichts geht verloren, und mit dem nächsten Monat (UTC) ist alles wie zuvor; für sofort mehr erhöhen Sie service.monthly_mb und starten Sie den Agenten neu",
+  "output.figures_old": "zu viele Sätze von Werten warteten: der älteste wich dem neuesten",
+  "output.figures_rejected": "der Sammler nahm sie nicht an und sagt nicht, warum",
+  "output.figures_away":
+    "vergleichen Sie die Adresse, und sehen Sie nach, ob der Sammler läuft und eine Firewall seinen Port durchlässt; die Werte der letzten Stunde werden aufgehoben",
+  "output.figures_key": "der Sammler lässt dieses Gerät nicht hinein: siehe token_file, oder user und password_file",
+  "output.figures_refused":
+    "sehen Sie nach, ob die Adresse die eines Sammlers ist, der OTLP über HTTP mit JSON annimmt; solche Werte gehen nicht noch einmal",
 
   "trial.unread": "die SPS an {address} wurde nicht innerhalb von 2 min gelesen: {reason}; {advice}",
   "trial.not_run": "die Kabine lief damit nicht",

@@ -13,6 +13,7 @@ export function healthView(context) {
   const incidents = el("div", {});
   const clock = el("div", {});
   const store = el("div", {});
+  const network = el("div", {});
   const versions = el("dl", { className: "figures plain" });
   const log = el("div", {});
   const said = el("p", { role: "status", className: "advice" });
@@ -21,6 +22,7 @@ export function healthView(context) {
     { className: "grid two" },
     card(t("health.clock"), {}, clock),
     card(t("health.store"), {}, store),
+    card(t("health.network"), { class: "wide" }, network),
     card(t("health.versions"), { class: "wide" }, versions),
     card(t("health.incidents"), { class: "wide" }, incidents),
     card(t("health.log"), { class: "wide" }, log),
@@ -51,6 +53,7 @@ export function healthView(context) {
     );
     const storeLines = storeTexts(booth, status);
     redraw(store, storeLines, () => [storeBar(booth.log.storage), ...storeLines.map((text) => el("p", {}, text))]);
+    redraw(network, [status.traffic, status.outputs.map(linkOfOutput)], () => networkParts(status));
     redraw(
       versions,
       [
@@ -141,6 +144,46 @@ function storeBar(storage) {
     },
     el("i", { style: { width: `${percent.toString()}%` } }),
   );
+}
+
+/** Of an output, what is shown. @param {any} output */
+function linkOfOutput({ name, link, pushed }) {
+  return [name, link.kind, link.reason, pushed?.given_up];
+}
+
+/** What goes over the network, by what it is for, and who else is told. @param {any} status */
+function networkParts({ traffic, outputs }) {
+  const lines = outputs.map((/** @type {any} */ { name, link }) =>
+    el(
+      "p",
+      {},
+      el("span", { className: `badge ${link.kind === "up" ? "good" : "bad"}` }, name),
+      ` ${link.kind === "up" ? t("health.outputUp") : `${link.reason}; ${link.advice}`}`,
+    ),
+  );
+  return traffic === undefined ? lines : [...trafficParts(traffic), ...lines];
+}
+
+/** @param {any} traffic */
+function trafficParts({ today, month, budget_bytes, reason, advice }) {
+  const purposes = Object.keys(month.traffic);
+  /** @param {any} period @param {string} purpose */
+  const both = ({ traffic }, purpose) => bytes(traffic[purpose].up + traffic[purpose].down);
+  const shown = table(
+    t("health.network"),
+    [t("health.purpose"), t("health.today"), t("health.month")],
+    purposes.map((purpose) => [t(`health.purpose.${purpose}`), both(today, purpose), both(month, purpose)]),
+  );
+  const budget =
+    budget_bytes === null
+      ? null
+      : el("p", {}, t("health.budget", { used: bytes(month.metered), max: bytes(budget_bytes) }));
+  const gives =
+    reason === ""
+      ? null
+      : el("p", {}, el("span", { className: "badge warn" }, t("health.thrift")), ` ${reason}; ${advice}`);
+  const cuts = month.cuts === 0 ? null : el("p", {}, t("health.cuts", { count: month.cuts }));
+  return [shown, budget, gives, cuts].filter((part) => part !== null);
 }
 
 /** @param {any} status @param {any} booth */
