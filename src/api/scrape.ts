@@ -36,12 +36,12 @@ export interface ScrapeListener {
 /** Never rejects: why it can't listen stands in its state. */
 export async function openScrape(setting: ScrapeSetting): Promise<ScrapeListener> {
   const mono = (): number => performance.now();
-  const doors = { setting, mayAsk: createRate(ASKED, mono), wrong: wrongTokens(mono) };
+  const gate = { setting, mayAsk: createRate(ASKED, mono), wrong: wrongTokens(mono) };
   try {
     tokenIn(setting);
     const { key, cert } = await setting.certificate();
     const server = boundedServer({ key, cert }, (request, response) => {
-      void answered(doors, request, response).catch(() => response.destroy());
+      void answered(gate, request, response).catch(() => response.destroy());
     });
     const port = await server.listen({ port: setting.port });
     return { state: { port, trouble: "" }, close: server.close };
@@ -51,7 +51,7 @@ export async function openScrape(setting: ScrapeSetting): Promise<ScrapeListener
   }
 }
 
-interface Doors {
+interface Gate {
   readonly setting: ScrapeSetting;
   readonly mayAsk: (sender: string) => boolean;
   readonly wrong: ReturnType<typeof wrongTokens>;
@@ -59,14 +59,14 @@ interface Doors {
 
 type Refused = readonly [status: number, headers: Readonly<Record<string, string>>];
 
-async function answered(doors: Doors, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const refused = refusalOf(doors, request);
+async function answered(gate: Gate, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const refused = refusalOf(gate, request);
   if (refused !== null) {
     const [status, headers] = refused;
     response.writeHead(status, { ...headers, Connection: "close", "Content-Length": 0 }).end();
     return;
   }
-  const { control } = doors.setting;
+  const { control } = gate.setting;
   const metrics = metricsOf(control.status(), control.counts(), await processFigures());
   const body = prometheusText(metrics);
   const headers = { "Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store" };
@@ -74,7 +74,7 @@ async function answered(doors: Doors, request: IncomingMessage, response: Server
 }
 
 /** Who may not look; what else there is at this door is told to who may. */
-function refusalOf({ setting, mayAsk, wrong }: Doors, request: IncomingMessage): Refused | null {
+function refusalOf({ setting, mayAsk, wrong }: Gate, request: IncomingMessage): Refused | null {
   const sender = senderOf(request.socket.remoteAddress);
   if (!mayAsk(sender) || wrong.isLocked(sender)) return [429, { "Retry-After": WAIT_S.toString() }];
   if (!holdsToken(setting, request)) {

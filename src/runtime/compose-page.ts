@@ -40,10 +40,10 @@ export async function openPage({ config, file, clock, log, logins, services }: P
   const workshop = lateWorkshop(plc.only, { file, data_dir: config.data_dir, log, tools: plc.tools });
   const given = { ...services, storeHelp, plc: plc.box, workshop };
   const always = alwaysOpen({ config, file, clock });
-  const door = await scrapeDoor({ config, log, control: services.control, certificate });
-  const scraped = door === null ? {} : { scraped: () => door.state };
+  const figures = await openFigures({ config, log, control: services.control, certificate });
+  const scraped = figures === null ? {} : { scraped: () => figures.state };
   const listener = await openPageListener({ port, lan_port, certificate, always, ...scraped }, given);
-  const page = { ...listener, close: () => [door, listener].forEach((one) => one?.close()) };
+  const page = { ...listener, close: () => [figures, listener].forEach((one) => one?.close()) };
   const { url, trouble } = page.services.page.state();
   if (url === null) log.warn({ event: "page_closed", port }, trouble);
   else log.info({ event: "page", url }, `the page is at ${url}`);
@@ -59,7 +59,7 @@ export async function openPage({ config, file, clock, log, logins, services }: P
 }
 
 /** Figures for a scraper on the network, where that is configured; null: it isn't. */
-async function scrapeDoor({
+async function openFigures({
   config: { metrics },
   log,
   ...given
@@ -70,8 +70,8 @@ async function scrapeDoor({
   if (metrics === undefined) return null;
   const { openScrape } = await import("../api/scrape.ts");
   const { port, token_file } = metrics;
-  const door = await openScrape({ ...given, port, token: () => readOwnSecret(token_file) });
-  const { state } = door;
+  const figures = await openScrape({ ...given, port, token: () => readOwnSecret(token_file) });
+  const { state } = figures;
   const text = `figures can't be scraped over the network: ${state.trouble}; then restart the agent`;
   if (state.trouble === "")
     log.info(
@@ -79,7 +79,7 @@ async function scrapeDoor({
       `figures at port ${state.port.toString()}, with HTTPS and a token`,
     );
   else log.error({ event: "not_scraped", port, reason: state.trouble }, text);
-  return door;
+  return figures;
 }
 
 /** What stays open by configuration, or by what somebody said on the spot, does so again at each start. */

@@ -81,7 +81,7 @@ describe("what gives way to a budget of 100 MB", () => {
     [90_000_000, "backlog", 110_000, 600_000, true],
     [100_000_000, "mode_changes", 110_000, 21_600_000, true],
     [900_000_000, "mode_changes", 110_000, 21_600_000, true],
-  ])("at %i bytes: %s", (bytes, step, heartbeat_ms, hold_ms, by_night) => {
+  ])("at %i bytes: %s", (...[bytes, step, heartbeat_ms, hold_ms, by_night]) => {
     expect(thriftFor(bytes, 100e6)).toEqual({ step, heartbeat_ms, hold_ms, by_night });
     const month = { ...EMPTY_PERIOD, metered: bytes };
     const account = { days: {}, months: { "2026-11": month } };

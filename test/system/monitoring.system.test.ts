@@ -217,8 +217,7 @@ async function collector(): Promise<string> {
 }
 
 function scrape(
-  port: number,
-  ca: string,
+  { port, ca }: { readonly port: number; readonly ca: string },
   token: string,
   path = "/metrics",
 ): Promise<{ readonly status: number; readonly text: string }> {
@@ -260,7 +259,7 @@ test("Debian's Prometheus scrapes the box over TLS with its token; every query o
   const { site, port, token_file } = await scrapedSite();
   const ca_file = join(site.dataDir, "page", "own.pem");
   const ca = readFileSync(ca_file, "utf8");
-  const { text } = await scrape(port, ca, TOKEN);
+  const { text } = await scrape({ port, ca }, TOKEN);
   expect(execFileSync("promtool", ["check", "metrics"], { input: text, encoding: "utf8" })).toBe("");
   const shown = [...text.matchAll(/^# TYPE booth_gateway_(\w+)/gm)].map(([, name]) => name ?? "");
   expect(Object.keys(METRICS)).toEqual(expect.arrayContaining(shown));
@@ -293,11 +292,11 @@ test("Debian's Prometheus scrapes the box over TLS with its token; every query o
   expect(new Set(health)).toEqual(new Set(["ok"]));
 
   // A wrong token shows nothing, the right one nothing but figures, and guessing ends soon.
-  expect(await scrape(port, ca, TOKEN, "/status")).toMatchObject({ status: 404, text: "" });
-  expect(await scrape(port, ca, "")).toMatchObject({ status: 401, text: "" });
+  expect(await scrape({ port, ca }, TOKEN, "/status")).toMatchObject({ status: 404, text: "" });
+  expect(await scrape({ port, ca }, "")).toMatchObject({ status: 401, text: "" });
   const guesses: number[] = [];
   for (let guess = 0; guess < 8; guess += 1)
-    guesses.push((await scrape(port, ca, `${TOKEN}${guess.toString()}`)).status);
+    guesses.push((await scrape({ port, ca }, `${TOKEN}${guess.toString()}`)).status);
   expect(guesses).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
-  expect((await scrape(port, ca, TOKEN)).status).toBe(429);
+  expect((await scrape({ port, ca }, TOKEN)).status).toBe(429);
 });

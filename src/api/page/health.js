@@ -172,7 +172,7 @@ function trafficParts({ today, month, budget_bytes, reason, advice }) {
   const shown = table(
     t("health.network"),
     [t("health.purpose"), t("health.today"), t("health.month")],
-    purposes.map((purpose) => [t(`health.purpose.${purpose}`), both(today, purpose), both(month, purpose)]),
+    purposes.map((purpose) => [t(`purpose.${purpose}`), both(today, purpose), both(month, purpose)]),
   );
   const budget =
     budget_bytes === null

@@ -75,7 +75,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const open = secure ? httpsRequest : httpRequest;
   // The agent's own end would let requests that wait for a connection make one.
   const calls = new Set<ClientRequest>();
-  const turn = turns(MAX_CONNECTIONS);
+  const inRow = fewAtOnce(MAX_CONNECTIONS);
   let isClosed = false;
   const exchange = (request: HttpRequest): Promise<HttpAnswer> =>
     new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       call.end(body);
     });
   return {
-    send: (request) => turn(() => exchange(request)),
+    send: (request) => inRow(() => exchange(request)),
     close: () => {
       isClosed = true;
       for (const call of calls) call.destroy(new HttpClosed("the gateway is stopping"));
@@ -109,7 +109,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 }
 
 /** So many at a time. The agent's own bound doesn't count connections that are still to come. */
-function turns(most: number): <T>(act: () => Promise<T>) => Promise<T> {
+function fewAtOnce(most: number): <T>(act: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let busy = 0;
   return async (act) => {

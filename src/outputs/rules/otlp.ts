@@ -58,12 +58,17 @@ function namesOf({ name, type, help }: Metric) {
 }
 
 function dataOf({ type, samples, distributions }: Metric, times: Times) {
-  const points = samples.map((sample) => pointOf(sample, times));
   switch (type) {
     case "gauge":
-      return { gauge: { dataPoints: points.map(({ startTimeUnixNano: _, ...point }) => point) } };
+      return { gauge: { dataPoints: samples.map((sample) => pointOf(sample, { timeUnixNano: times.timeUnixNano })) } };
     case "counter":
-      return { sum: { dataPoints: points, aggregationTemporality: CUMULATIVE, isMonotonic: true } };
+      return {
+        sum: {
+          dataPoints: samples.map((sample) => pointOf(sample, times)),
+          aggregationTemporality: CUMULATIVE,
+          isMonotonic: true,
+        },
+      };
     case "histogram":
       return {
         histogram: {
@@ -74,7 +79,7 @@ function dataOf({ type, samples, distributions }: Metric, times: Times) {
   }
 }
 
-function pointOf({ labels, value }: Sample, times: Times) {
+function pointOf({ labels, value }: Sample, times: Partial<Times>) {
   return { ...labelled(labels), ...times, asDouble: value };
 }
 
