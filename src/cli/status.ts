@@ -150,7 +150,7 @@ function pushedText(pushed: OutputStatus["pushed"]): readonly string[] {
   const { waiting, given_up, reason } = pushed;
   return [
     ...(waiting === 0 ? [] : [`${waiting.toString()} sets of figures wait`]),
-    ...(given_up === 0 ? [] : [`${given_up.toString()} data points were given up, the last since ${reason}`]),
+    ...(given_up === 0 ? [] : [`${given_up.toString()} data points were given up; why the last of them were: ${reason}`]),
   ];
 }
 

@@ -50,7 +50,7 @@ function outputFindings({ name, link, pushed }: OutputStatus, now: number): Find
   const what = `output ${name}`;
   const found = linkFinding(what, link, now);
   if (pushed === undefined || pushed.given_up === 0) return [found];
-  const said = `${pushed.given_up} data points were given up since the agent's start, the last since ${pushed.reason}`;
+  const said = `${pushed.given_up} data points were given up since the agent's start; why the last of them were: ${pushed.reason}`;
   return [found, warn(`figures of ${what}`, said, "see what the collector's own log says")];
 }
 
