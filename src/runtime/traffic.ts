@@ -75,7 +75,10 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
     return day;
   };
   const thrift = (): Thrift => thriftFor((account.months[monthOf(today())] ?? EMPTY_PERIOD).metered, budget_bytes);
-  const status = (): TrafficStatus => trafficStatus(account, { day: look(), budget_bytes, since_start });
+  const status = (): TrafficStatus => {
+    const day = look();
+    return trafficStatus(account, { day, budget_bytes, since_start });
+  };
   const tell = (): void => {
     const { step, reason, advice } = status();
     if (step === told) return;
