@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Reloaded } from "../config/differences.ts";
 import type { BoothEntry } from "../config/set-up.ts";
 import type { BoothFieldValues } from "../contract/booths.ts";
 import type { BodyOf } from "../contract/local.ts";
@@ -231,6 +232,8 @@ export interface Services {
   readonly plc?: PlcToolbox;
   readonly set_up?: SetUpOnSpot;
   readonly workshop?: Workshop;
+  /** Takes the configuration's file into use as it is now. Rejects with a Refusal where something in it is wrong. */
+  readonly reload?: () => Promise<Reloaded>;
   /** Newest last. */
   readonly log?: () => readonly LogLine[];
 }

@@ -178,6 +178,9 @@ export const OPERATIONS: readonly LocalOperation[] = [
     ...{ query: "booth", way: "loopback", runs: upkeep("rebuildProgress") },
   }),
   row("POST /rebuild", "Begins one", { body: "rebuild", status: 202, runs: upkeep("rebuild") }),
+  row("POST /reload", "The configuration's file is taken into use as it is now", {
+    ...{ way: "socket", runs: upkeep("reload") },
+  }),
   row("GET /setup", "What is set up, by whom, and what is on trial", { way: "loopback", runs: setUp("setUpStatus") }),
   row("PUT /setup/draft", "Keeps the answers so far", { body: "set_up_draft", runs: setUp("saveDraft") }),
   row("POST /setup/service", "Where the service is, and the first key", {

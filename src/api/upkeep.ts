@@ -51,6 +51,11 @@ function entryAnswer(answer: EntryAnswer): LocalAnswer {
   }
 }
 
+/** The configuration's file as it is now: 200 with what it has brought, 409 with what is wrong in it. */
+export async function reload(_: Call, services: Services): Promise<LocalAnswer> {
+  return { status: 200, body: await needed(services.reload, "this agent can't reload its configuration")() };
+}
+
 /** Begins a comparison of a day with the service: 202 with its id, or 409 with the reason. */
 export function reconcile(call: Call<BodyOf<"reconcile">>, { control }: Services): LocalAnswer {
   const { booth: named, day = null } = call.body();

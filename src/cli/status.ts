@@ -71,7 +71,10 @@ export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: For
       : `broker    ${service.broker_url ?? ""}: MQTT ${service.mqtt.version}, ${service.mqtt.why}`,
     config_refused === null
       ? null
-      : `config    ${style.bad("the last good one is in use")}, the file isn't: ${config_refused.trim()}; correct the file, then restart the agent`,
+      : `config    ${style.bad("the last good one is in use")}, the file isn't: ${config_refused.trim()}; correct the file, then "booth-gateway reload"`,
+    status.needs_restart.length === 0
+      ? null
+      : `config    ${style.warn("waits for a restart of the service")}: ${status.needs_restart.join(", ")}`,
     clock.synced ? null : `clock     ${style.warn(wrong)}`,
     pageLine(status.page),
     scrapedLine(status.page?.scraped, style),

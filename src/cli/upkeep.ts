@@ -6,6 +6,7 @@ import { barText, lasting, linesText } from "../tools/texts.ts";
 import { followWork } from "./follow.ts";
 import { textOption, lengthOption } from "./options.ts";
 import { print, tableText } from "./print.ts";
+import type { Reloaded } from "../config/differences.ts";
 import type { PageState } from "../api/port.ts";
 
 type Reconciled = Extract<Reconciliation, { kind: "done" }>;
@@ -78,6 +79,31 @@ const NAMES: Readonly<Record<string, string>> = {
   i: "incidents",
   f: "filters",
 };
+
+/** Of a big change on a small box: files are read, booths opened one after the other, a session is closed in order. */
+const RELOAD_MS = 120_000;
+
+/** `booth-gateway reload`: the configuration as it is now. */
+export const reloadCommand: Run = async (call) => {
+  const agent = await agentOf(call);
+  print(call, await agent.post<Reloaded>("/reload", {}, RELOAD_MS), reloadedText);
+  return EXIT.ok;
+};
+
+function reloadedText({ booths, outputs, agent, needs_restart }: Reloaded): string {
+  const changes = (what: string, { added, changed, removed }: Reloaded["booths"]): readonly string[] => [
+    ...added.map((name) => `${what} ${name}: added`),
+    ...changed.map((name) => `${what} ${name}: begun anew`),
+    ...removed.map((name) => `${what} ${name}: ended`),
+  ];
+  const told = [
+    ...changes("booth", booths),
+    ...changes("output", outputs),
+    agent.length === 0 ? null : `the whole agent has begun anew within its process, for ${agent.join(", ")}`,
+    needs_restart.length === 0 ? null : `in force after "systemctl restart booth-gateway": ${needs_restart.join(", ")}`,
+  ];
+  return linesText(told.every((line) => line === null) ? ["the configuration is in force as it was"] : told);
+}
 
 const LONGEST_H = 12;
 /** The first opening makes the box's key: on a small processor, behind the polls, that takes many seconds. */

@@ -181,7 +181,7 @@ export interface Made {
 }
 
 /** What the next start can be spared of making again; null: the file, a booth or a profile is refused. */
-export function madeOf(path: string, { usable, refused }: Lasting): Made | null {
+export function madeOf(path: string, { usable, refused }: Pick<Lasting, "usable" | "refused">): Made | null {
   return refused === null && usable.refused.length + usable.refused_outputs.length === 0
     ? { usable, files: filesOf(path, usable) }
     : null;
@@ -202,6 +202,8 @@ export interface Lasting {
   readonly usable: UsableConfig;
   /** Why the file itself isn't in use but the last one that was good; null: it is. */
   readonly refused: ConfigError | null;
+  /** The operator's, of the file that is in use. */
+  readonly text: string;
 }
 
 /**
@@ -221,16 +223,16 @@ export function loadLasting(path: string, environment: Readonly<Record<string, s
     }
     // A file that costs a booth is in use, and isn't what the next broken one is replaced by.
     if (first === undefined) keep(own.config.data_dir, { file: resolve(path), text });
-    if (first === undefined || own.booths.length > 0) return { usable: own, refused: null };
+    if (first === undefined || own.booths.length > 0) return { usable: own, refused: null, text };
     refused = first.error;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     refused = error;
   }
   const good = lastGood(path, foldersOf(path, { text, environment }));
-  if (good !== null) return { usable: good, refused };
+  if (good !== null) return { ...good, refused };
   // Each booth of the file is refused: better the last good file than none of them, but there isn't any.
-  if (own !== null) return { usable: own, refused: null };
+  if (own !== null) return { usable: own, refused: null, text };
   throw refused;
 }
 
@@ -238,15 +240,16 @@ const CUT = "says nothing of a booth or a service, and it did: it looks cut off"
 const CUT_HINT = `write "booths: []" to set the box up anew, and delete ${NAME} for another service`;
 
 /** A box to be set up has neither booths nor service; where it had them before, only the file's beginning was written. */
-function isCutOff({ config, refused }: UsableConfig, text: string, goodOne: () => UsableConfig | null): boolean {
+function isCutOff({ config, refused }: UsableConfig, text: string, goodOne: () => Good | null): boolean {
   const lacksBooths = config.booths.length + refused.length === 0 && !/^booths:[ \t]*\[\s*\]/m.test(text);
   const lacksService = config.service.url === undefined;
   if (!lacksBooths && !lacksService) return false;
   const good = goodOne();
-  return good !== null && (lacksBooths || good.config.service.url !== undefined);
+  return good !== null && (lacksBooths || good.usable.config.service.url !== undefined);
 }
 
-function soundIn(text: string, path: string): UsableConfig {
+/** Throws the ConfigError of what is wrong beside booths and outputs. */
+export function soundIn(text: string, path: string): UsableConfig {
   const usable = inspectText(text, path);
   if (usable.fatal !== null) throw usable.fatal;
   return usable;
@@ -281,13 +284,15 @@ function foldersOf(
   return [...folders.flatMap((folder) => (folder === undefined ? [] : [folder])), DEFAULT_DATA_DIR];
 }
 
-function lastGood(path: string, folders: readonly string[]): UsableConfig | null {
+type Good = Pick<Lasting, "usable" | "text">;
+
+function lastGood(path: string, folders: readonly string[]): Good | null {
   for (const folder of folders) {
     try {
       const copy = JSON.parse(readFileSync(join(folder, NAME), "utf8")) as { file?: unknown; text?: unknown };
       if (copy.file !== resolve(path) || typeof copy.text !== "string") continue;
       const usable = soundIn(copy.text, path);
-      if (usable.booths.length > 0) return usable;
+      if (usable.booths.length > 0) return { usable, text: copy.text };
     } catch {
       // No copy there, or one that is spoilt: the next place, and in the end the file's own fault, is what counts.
     }

@@ -175,7 +175,7 @@ export const SENTENCES = {
   "log.missing_at": "{count} records are missing, damaged in the store: seq {seqs}",
   "log.missing_newest_at": "{count} records are missing, damaged in the store: the newest of them seq {seqs}",
   "booth.correct":
-    'correct it, try it with "booth-gateway check", then restart the agent; the other booths run meanwhile',
+    'correct it, try it with "booth-gateway check", then "booth-gateway reload"; the other booths run meanwhile',
 
   // Certificates.
   "certificate.own_service": "put a new one into service.client_certificate_file; it is read at the next connection",
@@ -194,7 +194,7 @@ export const SENTENCES = {
   "traffic.mode_changes":
     "{used} MB of this month's {budget} MB are used, which is all of it: readings go every 6 h, or with a change of mode, which goes at once; what waited during an outage goes at night, 22:00 to 5:00",
   "traffic.todo":
-    "nothing is lost, and all of it is taken back with the next month (UTC); for more at once raise service.monthly_mb, then restart the agent",
+    'nothing is lost, and all of it is taken back with the next month (UTC); for more at once raise service.monthly_mb, then "booth-gateway reload"',
 
   // Figures that are pushed to a collector.
   "output.figures_old": "too many sets of figures waited: the oldest went for the newest",
@@ -285,7 +285,7 @@ export const SENTENCES = {
   "ask.forgotten": "the service doesn't know this booth any more",
   "ask.refused": "the service refuses: {reason}",
   "ask.on_trial": "a change is being tried: wait for it, or say whether it stays",
-  "ask.fixed": "{what} stands in {file}, which wins: change it there, then restart the agent",
+  "ask.fixed": '{what} stands in {file}, which wins: change it there, then "booth-gateway reload"',
   "ask.bound_service": "a booth is bound at the service: give it up first, then enter another service",
   "ask.booth_name": "a booth's name has lower-case letters, digits and dashes, like booth-1",
 } as const;

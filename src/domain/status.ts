@@ -251,6 +251,8 @@ export interface AgentStatus {
   readonly gateway_id: string;
   /** Why the configuration's file isn't in use but the last one that was good; null: it is in use. */
   readonly config_refused: string | null;
+  /** Settings that the file has otherwise than they are in use, e.g. "store.max_bytes": they wait for a restart of the service. */
+  readonly needs_restart: readonly string[];
   readonly at: EpochMs;
   readonly started_at: EpochMs;
   readonly boot: string;

@@ -15,6 +15,8 @@ export interface Cursors {
   /** What else an output has to remember; small. */
   note(output: string): unknown;
   setNote(output: string, note: unknown): void;
+  /** It is an output's no more: one of that name begins anew. */
+  forget(output: string): void;
   /** On the disk. */
   save(): Promise<void>;
 }
@@ -64,6 +66,11 @@ export async function openCursors(
     note: (output) => notes[output],
     setNote(output, note) {
       notes[output] = note;
+      write();
+    },
+    forget(output) {
+      Reflect.deleteProperty(reached, output);
+      Reflect.deleteProperty(notes, output);
       write();
     },
     save: () => identity.keep(NAME, { reached, notes }),

@@ -22,7 +22,7 @@ import { exportRequest, outcomeOf, pointsIn, type PushOutcome } from "./rules/ot
 
 export interface FigureOutput {
   status(): OutputStatus;
-  run(signal: AbortSignal): Promise<unknown>;
+  run(signal: AbortSignal): Promise<void>;
 }
 
 interface Waiting {
@@ -81,7 +81,9 @@ export function figureOutput(
       },
       pushed: { waiting: state.waiting.length, given_up: state.given_up, reason: state.reason },
     }),
-    run: (signal) => Promise.all([gather(signal), sendAll(push, signal)]),
+    async run(signal) {
+      await Promise.all([gather(signal), sendAll(push, signal)]);
+    },
   };
 }
 

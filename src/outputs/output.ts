@@ -107,16 +107,17 @@ async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
   const session = await connectBroker(machine, config, { will: speaker.will, signal });
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
+  const telling: Promise<unknown>[] = [];
   try {
     const told = async (): Promise<void> => {
       await speaker.begin(session, both);
       isUp(output);
-      await Promise.all(
-        booths.flatMap((booth) => [
+      for (const booth of booths)
+        telling.push(
           follow(output, { session, speaker, booth }, both),
           tellNews(output, { session, speaker, booth }, both),
-        ]),
-      );
+        );
+      await Promise.all(telling);
     };
     const over = (reason: ServiceLinkError): Promise<never> => Promise.reject(reason);
     await Promise.race([
@@ -126,8 +127,19 @@ async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
     ]);
   } finally {
     ending.abort();
+    await heard(telling, machine);
     await session.close(speaker.last());
   }
+}
+
+/** What is under way when a session ends: the cursor moves over what the broker takes of it, so that it doesn't go twice. */
+const HEARD_WITHIN_MS: Milliseconds = 1_000;
+
+async function heard(telling: readonly Promise<unknown>[], { clock }: OutputMachine): Promise<void> {
+  const late = Promise.withResolvers<undefined>();
+  const cancel = clock.after(HEARD_WITHIN_MS, () => late.resolve(undefined));
+  await Promise.race([Promise.allSettled(telling), late.promise]);
+  cancel();
 }
 
 interface Told {
@@ -185,6 +197,7 @@ async function sendNext(output: Output, { session, speaker, booth }: Told, signa
   if (after >= sendable_seq) return false;
   const records = await machine.store.read(stream, after + 1, READ_LIMIT);
   for (let at = 0; at < records.length; at += MOVE_LIMIT) {
+    signal.throwIfAborted();
     const some = records.slice(at, at + MOVE_LIMIT);
     const messages = speaker.records(booth, some);
     await session.send(messages);

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import type { OutputConfig } from "../config/port.ts";
-import { isOver } from "../domain/signal.ts";
-import { openCursors, SAVE_MS } from "./cursors.ts";
+import { isOver, onAbort } from "../domain/signal.ts";
+import type { OutputStatus } from "../domain/status.ts";
+import { type Cursors, openCursors, SAVE_MS } from "./cursors.ts";
 import { newOutputState, type Output, outputLoop, statusOf } from "./output.ts";
 import { plainSpeaker } from "./plain.ts";
-import type { FigureOutput } from "./otlp.ts";
 import type { OutputBooth, OutputMachine, Outputs } from "./port.ts";
 
 /** Opens the outputs that are configured. What speaks Sparkplug is loaded where one does. */
@@ -12,46 +13,110 @@ export async function openOutputs(
   configs: readonly OutputConfig[],
   booths: readonly OutputBooth[],
 ): Promise<Outputs> {
-  const figures = await figureOutputs(machine, configs, booths);
-  const telling = configs.filter(({ otlp }) => otlp === undefined);
-  const names = telling.map(({ name }) => name);
-  const cursors = await openCursors(machine, names);
-  const outputs = await Promise.all(
-    telling.map(async (config): Promise<Output> => {
-      const told = booths.filter(({ state }) => config.booths?.includes(state.booth) ?? true);
-      const parts = { machine, config, booths: told, cursors, state: newOutputState(machine.clock.wall()) };
-      return { ...parts, speaker: await speakerOf(parts) };
-    }),
+  const cursors = await openCursors(
+    machine,
+    configs.map(({ name }) => name),
   );
-  const keep = async (signal: AbortSignal): Promise<void> => {
-    while (!isOver(signal)) {
-      await machine.clock.sleep(SAVE_MS, signal).catch(() => undefined);
-      await cursors.save().catch((error: unknown) => {
-        machine.log.warn({ event: "output_cursors", error }, "how far the outputs have come isn't on the disk");
-      });
-    }
-  };
+  const open = (all: readonly OutputConfig[], of: readonly OutputBooth[]): Promise<readonly Opened[]> =>
+    Promise.all(all.map((config) => outputOf({ machine, cursors }, config, toldOf(config, of))));
+  let outputs = await open(configs, booths);
+  let running: Running | null = null;
   return {
-    status: () => [...outputs.map(statusOf), ...figures.map((one) => one.status())],
-    run: (signal) => [
-      ...outputs.map((output) => outputLoop(output, signal)),
-      ...figures.map((one) => one.run(signal)),
-      ...(outputs.length === 0 ? [] : [keep(signal)]),
-    ],
+    status: () => outputs.map((output) => output.status()),
+    run(signal) {
+      running = runningUntil(signal);
+      for (const output of outputs) running.begin(output);
+      // What pushes figures has no cursor: for that alone nothing is written to the flash.
+      const isMoved = (): boolean => outputs.some(({ config }) => config.otlp === undefined);
+      return [running.over, keep(machine, { cursors, isMoved }, signal)];
+    },
+    async become(next, of) {
+      const stays = ({ config, booths: told }: Opened): boolean =>
+        next.some((one) => isDeepStrictEqual(one, config) && areSame(told, toldOf(one, of)));
+      const [kept, ended] = [outputs.filter(stays), outputs.filter((output) => !stays(output))];
+      await Promise.all(ended.map(async (output) => running?.end(output)));
+      for (const { config } of ended) {
+        // Another entry of that name goes on where it stood: what it was told isn't told again.
+        if (!next.some(({ name }) => name === config.name)) cursors.forget(config.name);
+      }
+      const begun = await open(
+        next.filter(({ name }) => !kept.some(({ config }) => config.name === name)),
+        of,
+      );
+      outputs = next.flatMap(({ name }) => [...kept, ...begun].filter(({ config }) => config.name === name));
+      for (const output of begun) running?.begin(output);
+    },
   };
 }
 
-/** Those that push the agent's own figures; what they need is loaded where there are any. */
-async function figureOutputs(
-  machine: OutputMachine,
-  configs: readonly OutputConfig[],
-  booths: readonly OutputBooth[],
-): Promise<readonly FigureOutput[]> {
-  const pushed = configs.flatMap((config) => (config.otlp === undefined ? [] : [{ config, otlp: config.otlp }]));
-  if (pushed.length === 0) return [];
-  const { figureOutput } = await import("./otlp.ts");
-  const all = booths.map(({ state }) => state.booth);
-  return pushed.map(({ config, otlp }) => figureOutput(machine, { config, otlp }, config.booths ?? all));
+function toldOf({ booths }: OutputConfig, all: readonly OutputBooth[]): readonly OutputBooth[] {
+  return all.filter(({ state }) => booths?.includes(state.booth) ?? true);
+}
+
+function areSame(before: readonly OutputBooth[], now: readonly OutputBooth[]): boolean {
+  return before.length === now.length && before.every(({ state }, index) => state === now[index]?.state);
+}
+
+type Running = ReturnType<typeof runningUntil>;
+
+/** Loops of outputs, each of which can be ended by itself; all end with the signal. */
+function runningUntil(signal: AbortSignal) {
+  const loops = new Map<Opened, { readonly ending: AbortController; readonly over: Promise<void> }>();
+  const broken = Promise.withResolvers<never>();
+  const end = async (output: Opened): Promise<void> => {
+    loops.get(output)?.ending.abort();
+    await loops.get(output)?.over;
+    loops.delete(output);
+  };
+  const aborted = new Promise<void>((resolve) => void onAbort(signal, resolve));
+  return {
+    end,
+    begin(output: Opened): void {
+      if (isOver(signal)) return;
+      const ending = new AbortController();
+      const over = output.run(ending.signal);
+      over.catch(broken.reject);
+      loops.set(output, { ending, over });
+    },
+    over: Promise.race([aborted, broken.promise]).finally(() => Promise.all([...loops.keys()].map(end))),
+  };
+}
+
+async function keep(
+  { clock, log }: OutputMachine,
+  { cursors, isMoved }: { readonly cursors: Cursors; readonly isMoved: () => boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!isOver(signal)) {
+    await clock.sleep(SAVE_MS, signal).catch(() => undefined);
+    if (!isMoved()) continue;
+    await cursors.save().catch((error: unknown) => {
+      log.warn({ event: "output_cursors", error }, "how far the outputs have come isn't on the disk");
+    });
+  }
+}
+
+type Opening = Pick<Output, "machine" | "cursors">;
+
+/** An output of whatever kind. */
+interface Opened {
+  readonly config: OutputConfig;
+  readonly booths: readonly OutputBooth[];
+  status(): OutputStatus;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** What a kind needs is loaded where there is one. */
+async function outputOf(opening: Opening, config: OutputConfig, booths: readonly OutputBooth[]): Promise<Opened> {
+  const { otlp } = config;
+  if (otlp !== undefined) {
+    const { figureOutput } = await import("./otlp.ts");
+    const ids = booths.map(({ state }) => state.booth);
+    return { config, booths, ...figureOutput(opening.machine, { config, otlp }, ids) };
+  }
+  const parts = { ...opening, config, booths, state: newOutputState(opening.machine.clock.wall()) };
+  const output: Output = { ...parts, speaker: await speakerOf(parts) };
+  return { config, booths, status: () => statusOf(output), run: (signal) => outputLoop(output, signal) };
 }
 
 async function speakerOf(parts: Omit<Output, "speaker">): Promise<Output["speaker"]> {

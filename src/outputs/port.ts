@@ -1,3 +1,4 @@
+import type { OutputConfig } from "../config/port.ts";
 import type { LiveReading } from "../domain/agent-control.ts";
 import type { Mode } from "../domain/booth.ts";
 import type { BoothState } from "../domain/booth-state.ts";
@@ -41,6 +42,11 @@ export interface OutputMachine {
 
 export interface Outputs {
   status(): readonly OutputStatus[];
-  /** One loop an output; they end with the signal. */
+  /** Their loops; they end with the signal. */
   run(signal: AbortSignal): readonly Promise<unknown>[];
+  /**
+   * Goes over to these entries and booths: what differs ends in order and begins, from its cursor where one of that name stood. What
+   * isn't touched by it goes on. One at a time.
+   */
+  become(configs: readonly OutputConfig[], booths: readonly OutputBooth[]): Promise<void>;
 }

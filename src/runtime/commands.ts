@@ -22,6 +22,7 @@ function version(): string {
 /** Each command with the way to its code: a command loads what it needs itself, which keeps `status` quick on a small box. */
 const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   run: async () => (await import("./compose.ts")).runCommand,
+  reload: async () => (await import("../cli/upkeep.ts")).reloadCommand,
   status: async () => (await import("../cli/status.ts")).statusCommand,
   backlog: async () => (await import("../cli/backlog.ts")).backlogCommand,
   page: async () => (await import("../cli/upkeep.ts")).pageCommand,

@@ -1,4 +1,5 @@
 import type { BoothSetup } from "../acquisition/booth.ts";
+import type { OutputConfig } from "../config/port.ts";
 import type { PollGaps } from "../acquisition/poll-gaps.ts";
 import type { Tail } from "../acquisition/port.ts";
 import type { HeardTime } from "../acquisition/clock.ts";
@@ -15,8 +16,21 @@ import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
 import type { TrafficWatch } from "./traffic.ts";
 import type { Identity, Store } from "../store/port.ts";
 
+/** What of the configuration may become another while the agent runs. */
+export interface Configured {
+  readonly booths: readonly BoothSetup[];
+  /** Configured booths that can't be run; told, and nothing else. */
+  readonly disabled?: readonly Omit<DisabledBooth, "since">[];
+  /** Whom else the box tells what it reads; absent: nobody. */
+  readonly outputs?: (booths: readonly OutputBooth[]) => Promise<Outputs>;
+  /** Their entries, for outputs that are open already. */
+  readonly output_entries?: readonly OutputConfig[];
+  /** Outputs that are left out for what is wrong in their entries. */
+  readonly refused_outputs?: readonly OutputStatus[];
+}
+
 /** What an agent is started with. */
-export interface AgentSetup {
+export interface AgentSetup extends Configured {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -45,19 +59,12 @@ export interface AgentSetup {
   readonly least_backlog?: number | undefined;
   readonly commit_interval_ms: Milliseconds;
   readonly heartbeat_interval_ms: Milliseconds;
-  /** Why the configuration's file isn't in use but the last one that was good; absent or null: it is in use. */
-  readonly config_refused?: string | null;
-  readonly booths: readonly BoothSetup[];
-  /** Configured booths that can't be run; told, and nothing else. */
-  readonly disabled?: readonly Omit<DisabledBooth, "since">[];
+  /** How the configuration's file is in use; absent: it is, and all of it. */
+  readonly config?: () => Pick<AgentStatus, "config_refused" | "needs_restart">;
   /** Certificates that links depend on, for people to be told in time. */
   readonly certificates?: () => readonly KnownCertificate[];
   /** What the box itself makes of a booth's day. */
   readonly figures: (booth: BoothId, day: LocalDay, status: AgentStatus) => Promise<DayFigures>;
-  /** Whom else the box tells what it reads; absent: nobody. */
-  readonly outputs?: (booths: readonly OutputBooth[]) => Promise<Outputs>;
-  /** Outputs that are left out for what is wrong in their entries. */
-  readonly refused_outputs?: readonly OutputStatus[];
   /** What goes over the network, and what gives way to the month's budget; absent: nobody counts. */
   readonly traffic?: Pick<TrafficWatch, "status" | "thrift"> | undefined;
   /** Called once every booth is out of service for good; absent: the agent goes on. */
@@ -65,7 +72,7 @@ export interface AgentSetup {
 }
 
 /** The same while it runs. */
-export interface Gateway extends AgentSetup, SharedSignals {
+export interface Gateway extends Omit<AgentSetup, keyof Configured>, SharedSignals {
   readonly gateway_id: string;
   readonly started_at: EpochMs;
   readonly pulse: Pulse;

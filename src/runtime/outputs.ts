@@ -3,20 +3,21 @@ import type { Lasting } from "../config/usable.ts";
 import { linkDown } from "../domain/link-status.ts";
 import type { OutputStatus } from "../domain/status.ts";
 import type { EpochMs } from "../domain/units.ts";
-import type { OutputBooth, OutputMachine } from "../outputs/port.ts";
+import type { OutputBooth, OutputMachine, Outputs } from "../outputs/port.ts";
 import { durationsToday } from "../reports/summary.ts";
 import type { Booth } from "./booth.ts";
-import type { AgentSetup, Gateway } from "./gateway.ts";
+import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
+import type { Parts } from "./parts.ts";
 import { readOwnSecret } from "./secrets.ts";
 
 type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "store" | "identity"> &
-  Pick<AgentSetup, "store" | "identity">;
+  Pick<AgentSetup, "store" | "identity"> & { readonly runtime_dir: string };
 
 /** What outputs need is loaded where there are any. */
 export function outputsOf(
   { config, refused_outputs }: Lasting["usable"],
-  { clock, random, log, store, identity, gateway_id, version, meter, metrics }: Machine,
-): Pick<AgentSetup, "outputs" | "refused_outputs"> {
+  { clock, random, log, store, identity, gateway_id, version, meter, metrics, runtime_dir }: Machine,
+): Pick<Configured, "outputs" | "output_entries" | "refused_outputs"> {
   const left_out = refused_outputs.map(({ name, error }) => refusedOutput(name, error.brief(), clock.wall()));
   for (const { name, link } of left_out) {
     if (link.kind !== "up")
@@ -26,7 +27,7 @@ export function outputsOf(
       );
   }
   if (config.outputs.length === 0) return { refused_outputs: left_out };
-  const cursor_file = join(config.runtime_dir, "outputs.json");
+  const cursor_file = join(runtime_dir, "outputs.json");
   const machine = {
     clock,
     random,
@@ -42,21 +43,41 @@ export function outputsOf(
   };
   return {
     refused_outputs: left_out,
+    output_entries: config.outputs,
     outputs: async (booths) => (await import("../outputs/outputs.ts")).openOutputs(machine, config.outputs, booths),
   };
 }
 
+/** The agent's outputs, which come and go while it runs. */
+export function createOutputParts(gateway: Gateway, booths: readonly Booth[], parts: Parts) {
+  let open: Outputs | null = null;
+  return {
+    status: (): readonly OutputStatus[] => open?.status() ?? [],
+    /** Goes over to these, and to the booths that there are now. */
+    async become({ outputs, output_entries = [] }: Configured): Promise<void> {
+      const told = booths.map((booth) => outputBooth(gateway, booth));
+      if (open !== null) await open.become(output_entries, told);
+      else if (outputs !== undefined) {
+        const opened = await outputs(told);
+        parts.begin((signal) => opened.run(signal));
+        open = opened;
+      }
+    },
+  };
+}
+
 function refusedOutput(name: string, reason: string, since: EpochMs): OutputStatus {
-  const advice = 'correct it, try it with "booth-gateway check", then restart the agent; all else runs meanwhile';
+  const advice = 'correct it, then "booth-gateway reload"; all else runs meanwhile';
   const link = { ...linkDown(since, reason, advice) };
   return { name, kind: "mqtt", url: "", link, sent: 0, ignored: 0, booths: [] };
 }
 
 /** A booth as outputs see it. */
-export function outputBooth({ clock, store }: Gateway, { state, watch, log }: Booth): OutputBooth {
+function outputBooth({ clock, store }: Gateway, booth: Booth): OutputBooth {
+  const { state, log } = booth;
   return {
     state,
-    readings: () => watch.readings(clock.mono()),
+    readings: () => booth.watch.readings(clock.mono()),
     durationsToday: async () => durationsToday(await store.state(log.reach.stream), log.now()),
   };
 }

@@ -13,6 +13,7 @@ const STATUS: AgentStatus = {
   agent_version: "0",
   gateway_id: "gateway",
   config_refused: null,
+  needs_restart: [],
   at: 1_000,
   started_at: 0,
   boot: "boot",

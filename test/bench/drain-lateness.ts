@@ -1,5 +1,4 @@
 import { writeFileSync } from "node:fs";
-import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
@@ -8,6 +7,7 @@ import { writerIn } from "../support/store.ts";
 import { temporaryFolder, type AtEnd } from "../support/temporary.ts";
 import { latenesses } from "./lateness.ts";
 import { tap } from "./agent.ts";
+import { putElsewhere } from "./elsewhere.ts";
 import { idleBeat } from "./idle-beat.ts";
 import { percentile, type BenchOptions, type Family, type Figure } from "./figure.ts";
 import { modbusPlc } from "./modbus-plc.ts";
@@ -30,16 +30,13 @@ const BEGINS_WITHIN_MS = 120_000;
 /** Days of log that wait, and seconds of measuring. */
 const SIZE = { quick: { days: 1, seconds: 2 }, full: { days: 90, seconds: 60 } };
 
-/**
- * A service with one booth to bind, as a process behind all others; its address. It stands at another machine: what it does mustn't take
- * the processor from what is measured.
- */
+/** A service with one booth to bind, as a process; its address. */
 async function serviceProcess(folder: string, atEnd: AtEnd): Promise<string> {
   const ports = ["--port", "0", "--mqtt-port", "0"];
   const argv = ["service", ...ports, "--data", join(folder, "service"), "--serial", SERIAL, "--api-key", KEY];
   const program = startProgram(SIMULATORS, argv, { atEnd });
   const line = await program.line(/^service http/);
-  setPriority(program.pid, constants.priority.PRIORITY_LOW);
+  putElsewhere(program.pid);
   return /http:\/\/[^,\s]+/.exec(line)?.[0] ?? "";
 }
 

@@ -210,6 +210,7 @@ describe("the agent's own word", () => {
     agent_version: "1",
     gateway_id: "g",
     config_refused: null,
+    needs_restart: [],
     at: NOW,
     started_at: NOW - DAY,
     boot: "b",

@@ -763,7 +763,7 @@ export const SAYINGS = {
   "traffic.mode_changes":
     "{used} MB der {budget} MB dieses Monats sind verbraucht, also alles: Messwerte gehen alle 6 h oder mit einem Moduswechsel, der sofort geht; was bei einem Ausfall liegen blieb, geht nachts, 22:00 bis 5:00",
   "traffic.todo":
-    "nichts geht verloren, und mit dem nächsten Monat (UTC) ist alles wie zuvor; für sofort mehr erhöhen Sie service.monthly_mb und starten Sie den Agenten neu",
+    'nichts geht verloren, und mit dem nächsten Monat (UTC) ist alles wie zuvor; für sofort mehr erhöhen Sie service.monthly_mb, dann "booth-gateway reload"',
   "output.figures_old": "zu viele Sätze von Werten warteten: der älteste wich dem neuesten",
   "output.figures_rejected": "der Sammler nahm sie nicht an und sagt nicht, warum",
   "output.figures_away":

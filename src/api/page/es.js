@@ -751,7 +751,7 @@ export const SAYINGS = {
   "traffic.mode_changes":
     "este mes se han usado {used} MB de {budget} MB, que es todo: las lecturas van cada 6 h, o con un cambio de modo, que va al momento; lo pendiente de un corte va de noche, de 22:00 a 5:00",
   "traffic.todo":
-    "no se pierde nada, y todo vuelve a lo normal con el mes siguiente (UTC); para tener más ya, aumente service.monthly_mb y reinicie el agente",
+    'no se pierde nada, y todo vuelve a lo normal con el mes siguiente (UTC); para tener más ya, aumente service.monthly_mb y después "booth-gateway reload"',
   "output.figures_old": "esperaban demasiados juegos de cifras: el más antiguo dejó sitio al más nuevo",
   "output.figures_rejected": "el recolector no las aceptó y no dice por qué",
   "output.figures_away":

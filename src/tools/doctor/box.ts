@@ -112,7 +112,7 @@ export function examineConfig(path: string): { findings: readonly Finding[]; usa
 }
 
 function broken(what: string, error: ConfigError): Finding {
-  const todo = `correct ${error.file}: "booth-gateway check" shows the place; then restart the agent`;
+  const todo = `correct ${error.file}: "booth-gateway check" shows the place; then "booth-gateway reload"`;
   return bad(what, error.brief(), todo);
 }
 
