@@ -9,8 +9,6 @@ import { type OpcuaPki, opcuaPki } from "../acquisition/opcua/pki.ts";
 import { createPollGaps } from "../acquisition/poll-gaps.ts";
 import { createServiceTime } from "../acquisition/clock.ts";
 import { openTail } from "../acquisition/intake.ts";
-import { processFigures } from "../api/metrics.ts";
-import { type Metric, metricsOf } from "../contract/metrics.ts";
 import { openTraffic, type TrafficWatch } from "./traffic.ts";
 import { createFilterLabels } from "../api/filter-labels.ts";
 import type { ReportRequest } from "../api/report.ts";
@@ -20,9 +18,9 @@ import { sharedReports } from "../api/shared-reports.ts";
 import type { Config } from "../config/port.ts";
 import { keepConfig, keptConfig } from "../config/kept.ts";
 import type { Lasting, RefusedBooth } from "../config/usable.ts";
-import type { Clock, Logger, Random } from "../domain/machine.ts";
+import type { Clock, Random } from "../domain/machine.ts";
 import { DAY_MS } from "../domain/storage.ts";
-import type { EpochMs } from "../domain/units.ts";
+import type { BoothId, EpochMs } from "../domain/units.ts";
 import { firstKeyOf } from "../provisioning/keys.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
 import { collectGarbage, growYoung, MANY_BOOTHS } from "../store/thread/memory.ts";
@@ -38,8 +36,8 @@ import type { AgentSetup, Configured } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
 import { linksOf, setupOf } from "./plc-links.ts";
 import { openPlcLogins, type PlcLogins } from "./plc-logins.ts";
-import { systemdNotify } from "./service-manager.ts";
-import { outputsOf } from "./outputs.ts";
+import { cutLongStop, systemdNotify } from "./service-manager.ts";
+import { figuresNow, outputsOf } from "./outputs.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
 import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
@@ -205,7 +203,7 @@ async function configuredBy(
 ): Promise<Configured> {
   const { clock, log, identity, logins, paced, traffic } = lasting;
   const { runtime_dir } = lasting.folders;
-  const metrics = (ids: readonly string[]): Promise<readonly Metric[]> => figuresNow(agent, ids);
+  const metrics = (ids: readonly BoothId[]) => figuresNow(agent, ids);
   const { booths, refused } = usable;
   const links = linksOf({ clock, log, logins, pki, keeperOf: await holeKeepers({ identity, log }, booths) });
   // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
@@ -215,15 +213,6 @@ async function configuredBy(
     disabled: refused.map(disabledOf),
     ...outputsOf(usable, { ...lasting, version: VERSION, runtime_dir, meter: traffic.meter, metrics }),
   };
-}
-
-/** The agent's own figures, for who wants them pushed: of these booths. */
-async function figuresNow(begun: Promise<Agent>, ids: readonly string[]): Promise<readonly Metric[]> {
-  const agent = await begun;
-  const of = <T extends { readonly booth: string }>(all: readonly T[]): readonly T[] =>
-    all.filter(({ booth }) => ids.includes(booth));
-  const status = agent.status();
-  return metricsOf({ ...status, booths: of(status.booths) }, of(agent.counts()), await processFigures());
 }
 
 /** Between two looks whether every booth has been read. */
@@ -263,24 +252,6 @@ async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtim
 function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentSetup["disabled"]>[number] {
   const advice = say("booth.correct");
   return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
-}
-
-/** From the order to stop: systemd would wait longer, a person at the box doesn't, and what is left to do is safe without it. */
-const STOP_WITHIN_MS = 4_000;
-
-/**
- * Ends the process where a stop hangs, as signal 9 does: a disk that doesn't answer, a salvage or a long query in a thread, which no
- * exit can interrupt (Node waits for its threads). What was taken stands in the tail file and is committed at the next start.
- */
-function cutLongStop(signal: AbortSignal, log: Logger): void {
-  addAbortListener(signal, () => {
-    const cut = (): void => {
-      const text = `the stop took longer than ${(STOP_WITHIN_MS / 1000).toString()} s and is cut short; what was read is in the tail file and is committed at the next start`;
-      log.warn({ event: "stop_cut" }, text);
-      process.kill(process.pid, "SIGKILL");
-    };
-    setTimeout(cut, STOP_WITHIN_MS).unref();
-  });
 }
 
 /** The machine's own source: good for identifiers and credentials as well as for jitter. */

@@ -1,4 +1,7 @@
 import { join } from "node:path";
+import { processFigures } from "../api/metrics.ts";
+import { type Metric, metricsOf } from "../contract/metrics.ts";
+import type { AgentControl } from "../domain/agent-control.ts";
 import type { Lasting } from "../config/usable.ts";
 import { linkDown } from "../domain/link-status.ts";
 import type { OutputStatus } from "../domain/status.ts";
@@ -64,6 +67,18 @@ export function createOutputParts(gateway: Gateway, booths: readonly Booth[], pa
       }
     },
   };
+}
+
+/** The agent's own figures, for who wants them pushed: of these booths. */
+export async function figuresNow(
+  begun: Promise<Pick<AgentControl, "status" | "counts">>,
+  ids: readonly string[],
+): Promise<readonly Metric[]> {
+  const agent = await begun;
+  const of = <T extends { readonly booth: string }>(all: readonly T[]): readonly T[] =>
+    all.filter(({ booth }) => ids.includes(booth));
+  const status = agent.status();
+  return metricsOf({ ...status, booths: of(status.booths) }, of(agent.counts()), await processFigures());
 }
 
 function refusedOutput(name: string, reason: string, since: EpochMs): OutputStatus {
