@@ -31,6 +31,12 @@ const STATIONS = {
     src("delivery/http/(answer|client)\\.ts$"),
     ...pkg("mqtt", "protobufjs"),
   ],
+  notices: [
+    ...whole("domain", "contract"),
+    ...door("store", "config"),
+    src("delivery/(mqtt/dial|tls)\\.ts$"),
+    ...pkg("nodemailer"),
+  ],
   config: [...whole("domain"), ...pkg("zod", "yaml")],
   tools: [
     ...whole("domain", "contract", "config", "reports", "acquisition"),

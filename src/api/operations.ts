@@ -203,6 +203,9 @@ export const OPERATIONS: readonly LocalOperation[] = [
   row("POST /plc/detect", "Reads an address in every order", { body: "detect", runs: plc("detect") }),
   row("GET /plc/links", "Links to PLCs that tools share with the agent", { way: "socket", runs: plc("links") }),
   row("POST /plc/ask", "One read over such a link", { body: "plc_ask", way: "socket", runs: plc("ask") }),
+  row("POST /notices/test", "Sends a test by a notice, or by each", {
+    ...{ body: "notice_test", runs: upkeep("testNotices") },
+  }),
   row("GET /page/network", "Whether the page stays open on the network, and the devices that are signed in", {
     runs: access("networkState"),
   }),

@@ -5,7 +5,7 @@ import type { PageAccess } from "../domain/status.ts";
 import { metricsOf } from "../contract/metrics.ts";
 import { createRate, remember, senderOf } from "./crowd.ts";
 import { processFigures, prometheusText } from "./metrics.ts";
-import { boundedServer, type PageCertificate } from "./server.ts";
+import { secureServer, type PageCertificate } from "./server.ts";
 
 /**
  * `GET /metrics` on the network, for a scraper that shows a bearer token: the page's server and certificate, at a port of its own, so
@@ -40,7 +40,7 @@ export async function openScrape(setting: ScrapeSetting): Promise<ScrapeListener
   try {
     tokenIn(setting);
     const { key, cert } = await setting.certificate();
-    const server = boundedServer({ key, cert }, (request, response) => {
+    const server = secureServer({ key, cert }, (request, response) => {
       void answered(gate, request, response).catch(() => response.destroy());
     });
     const port = await server.listen({ port: setting.port });

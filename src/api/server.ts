@@ -23,7 +23,6 @@ import { createSessions } from "./access.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { createServer: createPlain } = process.getBuiltinModule("node:http");
-const { createServer: createTls } = process.getBuiltinModule("node:https");
 
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -43,13 +42,13 @@ const RATES = {
   lan: { per_s: 20, burst: 150 },
 };
 
-const OPTIONS: ServerOptions = {
+const OPTIONS = {
   headersTimeout: HEADERS_TIMEOUT_MS,
   requestTimeout: REQUEST_TIMEOUT_MS,
   connectionsCheckingInterval: CHECK_EVERY_MS,
   keepAliveTimeout: KEEP_ALIVE_MS,
   maxHeaderSize: MAX_HEADER_BYTES,
-};
+} as const satisfies ServerOptions;
 
 type Listener = Awaited<ReturnType<typeof serve>>;
 
@@ -110,7 +109,15 @@ async function serve(services: Services, { way, listen, tls }: Serving) {
   const feed = createLiveFeed(services.control, () => toldStatus(services));
   const allow = isSocket(way) ? () => true : createRate(RATES[way], () => performance.now());
   const handler = handlerOf({ services, way, allow, feed });
-  const server = boundedServer(tls ?? null, handler, isSocket(way) ? "one" : "many");
+  const server = boundedServer(
+    tls === undefined
+      ? createPlain(OPTIONS, handler)
+      : (await import("./over-tls.ts")).createTlsServer(
+          { http1: OPTIONS, tls: { ...tls, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS } },
+          handler,
+        ),
+    isSocket(way) ? "one" : "many",
+  );
   return {
     /** 0: a unix socket. */
     port: await server.listen(listen),
@@ -122,16 +129,17 @@ async function serve(services: Services, { way, listen, tls }: Serving) {
   };
 }
 
-/** A server whose connections, and what each may take, are bounded. `tls` null: without. `parties`: one, as who may open the socket, or many. */
-export function boundedServer(
-  tls: { readonly key: string; readonly cert: string } | null,
-  handler: RequestListener,
-  parties: "one" | "many" = "many",
-) {
-  const server =
-    tls === null
-      ? createPlain(OPTIONS, handler)
-      : createTls({ ...OPTIONS, ...tls, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS }, handler);
+/** A server for figures alone, with the page's certificate. */
+export function secureServer(tls: { readonly key: string; readonly cert: string }, handler: RequestListener) {
+  const { createServer: createTls } = process.getBuiltinModule("node:https");
+  const options = { ...OPTIONS, ...tls, minVersion: "TLSv1.2" as const, handshakeTimeout: HANDSHAKE_MS };
+  return boundedServer(createTls(options, handler), "many");
+}
+
+type BoundedServer = ReturnType<typeof createPlain> | ReturnType<(typeof import("./over-tls.ts"))["createTlsServer"]>;
+
+/** A server whose connections are bounded. `parties`: one, as who may open the socket, or many. */
+function boundedServer(server: BoundedServer, parties: "one" | "many") {
   if (parties === "one") server.maxConnections = CONNECTIONS.total;
   else keepRoom(server, CONNECTIONS);
   server.on("clientError", refuse);

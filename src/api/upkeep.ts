@@ -2,6 +2,7 @@ import type { EntryAnswer } from "../domain/entry.ts";
 import type { BoothStatus } from "../domain/status.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { labelledEntries } from "./filter-labels.ts";
+import { say } from "../domain/sentences.ts";
 import { boothOf, type Call, type LocalAnswer, needed, Refusal, type Services } from "./operation.ts";
 
 const MINUTE_MS = 60_000;
@@ -100,4 +101,15 @@ export async function rebuildProgress({ query }: Call, { control, rebuilds }: Se
   const thread = needed(rebuilds, CANT_REBUILD);
   const { stream } = boothOf(control, query["booth"]).log;
   return { status: 200, body: (await thread.progress(stream)) ?? { kind: "none" } };
+}
+
+/** By the one named, or by each; with what the server said. */
+export async function testNotices(call: Call<BodyOf<"notice_test">>, { control }: Services): Promise<LocalAnswer> {
+  const { name } = call.body();
+  const known = control.status().notices.filter(({ where }) => where !== "");
+  if (known.length === 0) throw new Refusal(409, say("notice.none"));
+  if (name !== undefined && !known.some((one) => one.name === name)) {
+    throw new Refusal(404, say("notice.unknown", { name, names: known.map((one) => one.name).join(", ") }));
+  }
+  return { status: 200, body: { notices: await control.testNotices(name) } };
 }

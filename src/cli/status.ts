@@ -3,6 +3,7 @@ import type {
   BoothStatus,
   CertificateStatus,
   DisabledBooth,
+  NoticeStatus,
   OutputStatus,
   SharedConnectionStatus,
 } from "../domain/status.ts";
@@ -81,6 +82,7 @@ export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: For
     ...trafficLines(status.traffic, style),
     ...status.certificates.map(certificateLine),
     ...status.outputs.map((output) => outputLine(output, at, style)),
+    ...status.notices.map((notice) => noticeLine(notice, at, style)),
     ...status.shared.map((shared) => sharedLine(shared, at, style)),
     ...status.booths.flatMap((booth) => ["", ...boothLines(booth, status, { style, ahead: ahead[booth.booth] ?? {} })]),
     ...status.disabled.flatMap((booth) => ["", ...disabledLines(booth, at, style)]),
@@ -153,8 +155,19 @@ function pushedText(pushed: OutputStatus["pushed"]): readonly string[] {
   const { waiting, given_up, reason } = pushed;
   return [
     ...(waiting === 0 ? [] : [`${waiting.toString()} sets of figures wait`]),
-    ...(given_up === 0 ? [] : [`${given_up.toString()} data points were given up; why the last of them were: ${reason}`]),
+    ...(given_up === 0
+      ? []
+      : [`${given_up.toString()} data points were given up; why the last of them were: ${reason}`]),
   ];
+}
+
+function noticeLine({ name, kind, where, link, waiting, last }: NoticeStatus, now: number, style: Style): string {
+  if (where === "") return `notice    ${name}, left out: ${linkText(link, now, style)}`;
+  // That the last one got through isn't news; that there was none yet, neither.
+  const state = link.kind === "up" ? [] : [linkText(link, now, style)];
+  const told = last === null ? "nothing told yet" : `told "${last.what}" ${lasting(now - last.at)} ago: ${last.answer}`;
+  const rest = waiting === 0 ? [] : [`${waiting.toString()} events wait`];
+  return `notice    ${name}, ${kind} to ${where}: ${[...state, ...rest, told].join("; ")}`;
 }
 
 function sharedLine(shared: SharedConnectionStatus, now: number, style: Style): string {

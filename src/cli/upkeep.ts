@@ -1,3 +1,4 @@
+import type { NoticeTest } from "../domain/notice.ts";
 import type { RebuildProgress } from "../domain/rebuild.ts";
 import type { Reconciliation } from "../domain/reconciliation.ts";
 import { agentOf } from "../tools/agent-client.ts";
@@ -90,7 +91,7 @@ export const reloadCommand: Run = async (call) => {
   return EXIT.ok;
 };
 
-function reloadedText({ booths, outputs, agent, needs_restart }: Reloaded): string {
+function reloadedText({ booths, outputs, notices, agent, needs_restart }: Reloaded): string {
   const changes = (what: string, { added, changed, removed }: Reloaded["booths"]): readonly string[] => [
     ...added.map((name) => `${what} ${name}: added`),
     ...changed.map((name) => `${what} ${name}: begun anew`),
@@ -99,6 +100,7 @@ function reloadedText({ booths, outputs, agent, needs_restart }: Reloaded): stri
   const told = [
     ...changes("booth", booths),
     ...changes("output", outputs),
+    ...changes("notice", notices),
     agent.length === 0 ? null : `the whole agent has begun anew within its process, for ${agent.join(", ")}`,
     needs_restart.length === 0 ? null : `in force after "systemctl restart booth-gateway": ${needs_restart.join(", ")}`,
   ];
@@ -143,4 +145,24 @@ function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer, code: (tex
     `PIN          ${pin}   (for ${lasting(Math.ceil((pin_for_ms ?? 0) / 1000) * 1000)})`,
     here,
   ]);
+}
+
+/** A mail server may take three minutes in all. */
+const NOTICE_MS = 190_000;
+
+/** `booth-gateway notify test`: sends a test, and shows what the server said. */
+export const notifyCommand: Run = async (call) => {
+  const [, name] = call.operands;
+  const agent = await agentOf(call);
+  const body = name === undefined ? {} : { name };
+  const answer = await agent.post<{ readonly notices: readonly NoticeTest[] }>("/notices/test", body, NOTICE_MS);
+  print(call, answer, ({ notices }) => linesText(notices.flatMap(testLines)));
+  return answer.notices.every(({ outcome }) => outcome.kind === "delivered") ? EXIT.ok : EXIT.failed;
+};
+
+function testLines({ name, kind, where, outcome }: NoticeTest): readonly string[] {
+  const head = `${name}  ${kind} to ${where}`;
+  if (outcome.kind === "delivered") return [`${head}: delivered: ${outcome.answer}`];
+  const state = outcome.kind === "unknown" ? "NOT CONFIRMED" : "NOT DELIVERED";
+  return [`${head}: ${state}: ${outcome.reason}`, `  advice  ${outcome.advice}`];
 }

@@ -5,12 +5,13 @@ import type { UsableConfig } from "./usable.ts";
 /** What a changed configuration means for an agent that runs. */
 
 /**
- * What has to begin anew where a setting is another. part: what the entry is of, a booth with its link or an output. agent: the whole
+ * What has to begin anew where a setting is another. part: what the entry is of, a booth with its link, an output or a notice. agent: the whole
  * agent, within its process. service: the process, since its folders, ports or threads hang on it.
  */
 const BEGINS_ANEW: Readonly<Record<keyof Config, "part" | "agent" | "service">> = {
   booths: "part",
   outputs: "part",
+  notices: "part",
   service: "agent",
   commit_interval_ms: "agent",
   heartbeat_interval_ms: "agent",
@@ -35,6 +36,7 @@ export interface Differences {
   /** Changed: its entry, or what its profile's file says. */
   readonly booths: EntryChanges;
   readonly outputs: EntryChanges;
+  readonly notices: EntryChanges;
   /** Settings for which the whole agent begins anew, e.g. "service.url". */
   readonly agent: readonly string[];
   /** Settings that wait for a restart of the service. */
@@ -55,10 +57,12 @@ export function differencesOf(before: UsableConfig, after: UsableConfig): Differ
       .filter((key) => BEGINS_ANEW[key] === anew)
       .flatMap((key) => pathsThatDiffer(before.config[key], after.config[key], key));
   const boothsOf = ({ booths }: UsableConfig) => new Map(booths.map((booth) => [booth.config.id, booth]));
-  const outputsOf = ({ config }: UsableConfig) => new Map(config.outputs.map((output) => [output.name, output]));
+  const named = (list: "outputs" | "notices", { config }: UsableConfig) =>
+    new Map(config[list].map((entry) => [entry.name, entry]));
   return {
     booths: entryChanges(boothsOf(before), boothsOf(after)),
-    outputs: entryChanges(outputsOf(before), outputsOf(after)),
+    outputs: entryChanges(named("outputs", before), named("outputs", after)),
+    notices: entryChanges(named("notices", before), named("notices", after)),
     agent: settings("agent"),
     service: settings("service"),
   };

@@ -12,6 +12,7 @@ import {
   type OpcuaInput,
 } from "./gateway-schema.ts";
 import type { ModbusConfig } from "./port.ts";
+import { checkNotices } from "./notices-checks.ts";
 import { checkOutputs } from "./outputs-checks.ts";
 import { brokerUrlFault, proxyUrlFault, serviceUrlFault } from "./urls.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
@@ -24,6 +25,7 @@ export function checkGateway(input: GatewayInput, source: YamlSource): readonly 
     ...checkSharing(input, source),
     ...input.booths.flatMap((booth, index) => checkBooth(booth, ["booths", index], source)),
     ...checkOutputs(input, source),
+    ...checkNotices(input, source),
   ];
 }
 

@@ -13,6 +13,7 @@ import {
   profileNameSchema,
   whole,
 } from "./common-schema.ts";
+import { noticesSchema } from "./notices-schema.ts";
 import { outputsSchema } from "./outputs-schema.ts";
 
 /**
@@ -250,6 +251,7 @@ export const gatewaySchema = z.strictObject({
   service: serviceSchema.prefault({}),
   booths: z.array(boothSchema).max(MAX_BOOTHS).default([]).describe("None: they are set up on the spot."),
   outputs: outputsSchema.describe("Whom else the box tells what it reads, beside the service."),
+  notices: noticesSchema.describe("Whom the box tells of alarms by itself, also while the service is away."),
 });
 
 export type GatewayInput = z.output<typeof gatewaySchema>;

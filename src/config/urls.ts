@@ -8,13 +8,20 @@ const HTTP_SCHEMES: UrlSchemes = { secure: ["https:"], plain: ["http:"] };
 const MQTT_SCHEMES: UrlSchemes = { secure: ["mqtts:", "wss:"], plain: ["mqtt:", "ws:"] };
 
 /** Names this machine by address; a name other than localhost could be made to point elsewhere. */
-function isLoopback(hostname: string): boolean {
+export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 /** What is wrong with the service's URL, as a sentence; null: nothing. */
 export function serviceUrlFault(text: string): string | null {
   return urlFault(text, HTTP_SCHEMES);
+}
+
+/** What is wrong with a webhook's URL, as a sentence; null: nothing. A query may be its secret. */
+export function webhookUrlFault(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null) url.search = "";
+  return urlFault(url?.href ?? text, HTTP_SCHEMES);
 }
 
 /** What is wrong with a broker's URL, as a sentence; null: nothing. */

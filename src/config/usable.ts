@@ -31,8 +31,8 @@ export interface RefusedBooth {
   readonly error: ConfigError;
 }
 
-/** An output that is left out for what is wrong in its entry. */
-export interface RefusedOutput {
+/** An output or a notice that is left out for what is wrong in its entry. */
+export interface RefusedEntry {
   /** `outputs[2]` where it has no usable one. */
   readonly name: string;
   readonly error: ConfigError;
@@ -45,7 +45,9 @@ export interface UsableConfig {
   /** In the file's order. */
   readonly refused: readonly RefusedBooth[];
   /** In the file's order. */
-  readonly refused_outputs: readonly RefusedOutput[];
+  readonly refused_outputs: readonly RefusedEntry[];
+  /** In the file's order. */
+  readonly refused_notices: readonly RefusedEntry[];
   /** What is wrong beside the booths and makes the file unusable; null: nothing. */
   readonly fatal: ConfigError | null;
 }
@@ -73,12 +75,15 @@ export function inspectText(text: string, path: string, set_up?: SetUp): UsableC
       .filter(([index]) => !checked[list].has(index));
   const of_booths = kept("booths", input.booths);
   const outputs = kept("outputs", input.outputs).map(([, output]) => output);
-  const config = configFrom({ ...input, booths: of_booths.map(([, booth]) => booth), outputs }, path);
+  const notices = kept("notices", input.notices).map(([, notice]) => notice);
+  const config = configFrom({ ...input, booths: of_booths.map(([, booth]) => booth), outputs, notices }, path);
   const errorsOf = (list: List): Map<number, ConfigError> =>
     new Map(
       [...misshapen[list], ...checked[list]].map(([index, problems]) => [index, new ConfigError(path, problems)]),
     );
   const errors = errorsOf("booths");
+  const refusedIn = (list: "outputs" | "notices"): RefusedEntry[] =>
+    inOrder(errorsOf(list)).map(([index, error]) => ({ name: nameOf(source, list, index), error }));
   // Most booths of a gateway have the same profile: reading it for each would keep a start with 64 of them busy for seconds.
   const names = new Set(config.booths.map(({ profile }) => profile));
   const profiles = new Map([...names].map((name) => [name, foundProfile(name, config.profile_dirs)]));
@@ -98,10 +103,8 @@ export function inspectText(text: string, path: string, set_up?: SetUp): UsableC
       // What was set up can't be read: the operator's booths run without it, and everybody is told.
       ...(set_up_refused === null ? [] : [{ id: SET_UP_FILE, serial: null, error: set_up_refused }]),
     ],
-    refused_outputs: inOrder(errorsOf("outputs")).map(([index, error]) => ({
-      name: nameOfOutput(source, index),
-      error,
-    })),
+    refused_outputs: refusedIn("outputs"),
+    refused_notices: refusedIn("notices"),
     fatal: checked.others.length === 0 ? null : new ConfigError(path, checked.others),
   };
 }
@@ -167,11 +170,11 @@ function nameOfBooth(source: YamlSource, index: number): { readonly id: string; 
   return { id: given("id") ?? `booths[${index}]`, serial: given("serial")?.toUpperCase() ?? null };
 }
 
-/** What an output calls itself; its place where it has no usable name. */
-function nameOfOutput(source: YamlSource, index: number): string {
-  const output = entriesIn(source, "outputs")[index];
-  const name: unknown = typeof output === "object" && output !== null ? Reflect.get(output, "name") : undefined;
-  return typeof name === "string" && /^[a-z0-9-]{1,32}$/.test(name) ? name : `outputs[${index}]`;
+/** What an output or a notice calls itself; its place where it has no usable name. */
+function nameOf(source: YamlSource, list: "outputs" | "notices", index: number): string {
+  const entry = entriesIn(source, list)[index];
+  const name: unknown = typeof entry === "object" && entry !== null ? Reflect.get(entry, "name") : undefined;
+  return typeof name === "string" && /^[a-z0-9-]{1,32}$/.test(name) ? name : `${list}[${index}]`;
 }
 
 export interface Made {
@@ -182,7 +185,7 @@ export interface Made {
 
 /** What the next start can be spared of making again; null: the file, a booth or a profile is refused. */
 export function madeOf(path: string, { usable, refused }: Pick<Lasting, "usable" | "refused">): Made | null {
-  return refused === null && usable.refused.length + usable.refused_outputs.length === 0
+  return refused === null && usable.refused.length + usable.refused_outputs.length + usable.refused_notices.length === 0
     ? { usable, files: filesOf(path, usable) }
     : null;
 }

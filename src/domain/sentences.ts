@@ -106,6 +106,8 @@ export const SENTENCES = {
   "service.ended": "the broker ended the session (reason {code})",
   "service.no_broker": "the service names no broker",
   "service.packet_too_long": "the broker sent a packet too long",
+  "service.qos_2": "the broker sent a message of QoS 2, which nobody here has asked for",
+  "service.floods": "the broker sends more in a second than anybody here has asked for",
   "service.unproven_conflict": "the service names a conflict at seq {seq}, and doesn't prove it",
   "service.no_ack": "no ack in time",
   "service.took_nothing": "the service took nothing: {reason}",
@@ -261,6 +263,25 @@ export const SENTENCES = {
   "fit.mode": "{label} reads {value}: {mode}",
   "fit.odd": "{label} reads {value} {unit}, usual is {usual}",
   "fit.more_odd": "{count} more values are odd",
+
+  // Notices: why one doesn't get through, and what to do about it.
+  "notice.server_says": "the server says: {answer}",
+  "notice.broker_has_it": "the broker has it ({topic})",
+  "notice.check.unknown_host": "compare the server's address, and see to the site's name server",
+  "notice.check.unreachable": "see whether the server runs, and whether a firewall holds the port back",
+  "notice.check.certificate_time":
+    "the server's certificate has ended, or isn't valid yet: renew it, and compare this box's date",
+  "notice.check.certificate_name": "the certificate is of another server: give the name that it is made for",
+  "notice.check.certificate_authority":
+    "nobody known here signed the server's certificate: give its authority as ca_file",
+  "notice.check.tls": "compare tls and port with what the server offers: starttls is usual on 587, tls on 465",
+  "notice.check.credential": "the server doesn't let us in: see user and password_file, or secret_file",
+  "notice.check.refused": "the server won't take it so: see what it says, and the addresses in the configuration",
+  "notice.check.later": "nothing to do: the server asks to come back later",
+  "notice.check.file": "correct the file that the reason names; it is read again at the next try",
+  "notice.check.closed": "see what the server's own log says",
+  "notice.none": 'no notice is configured: see notices in the configuration, then "booth-gateway reload"',
+  "notice.unknown": "there is no notice {name}: {names}",
 
   // What the local server refuses.
   "ask.wrong_pin": "that isn't the PIN; {left} more tries, then it is locked",

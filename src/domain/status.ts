@@ -182,6 +182,24 @@ export interface OutputStatus {
   }[];
 }
 
+/** Whom the box tells of alarms, and how that goes. */
+export interface NoticeStatus {
+  readonly name: string;
+  readonly kind: "mail" | "webhook" | "mqtt";
+  /** Of the server, without what could be a secret; "": it is left out. */
+  readonly where: string;
+  /** Down: the last try came to nothing. */
+  readonly link: LinkStatus;
+  /** Events that are still to be told. */
+  readonly waiting: number;
+  /** What has begun and isn't over. */
+  readonly open: number;
+  /** Messages since the agent's start. */
+  readonly sent: number;
+  /** The newest message that was taken, and the server's own words; null: none was. */
+  readonly last: { readonly at: EpochMs; readonly what: string; readonly answer: string } | null;
+}
+
 /** How a PLC's connection is shared with others, counted since the agent's start. */
 export interface SharedConnectionStatus {
   readonly booth: BoothId;
@@ -271,6 +289,8 @@ export interface AgentStatus {
   readonly disabled: readonly DisabledBooth[];
   /** In the configuration's order, those first that run. */
   readonly outputs: readonly OutputStatus[];
+  /** In the configuration's order, those first that run. */
+  readonly notices: readonly NoticeStatus[];
   /** Connections to PLCs that others read by. */
   readonly shared: readonly SharedConnectionStatus[];
   /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */

@@ -4,6 +4,7 @@ import type { OutputConfig } from "../config/port.ts";
 import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
 import { clientCertificateIn } from "../delivery/tls.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
+import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { OutputMachine } from "./port.ts";
 import type { Message } from "./rules/plain.ts";
@@ -27,6 +28,8 @@ const CONFIRM_WITHIN_MS: Milliseconds = 15_000;
 /** A connection that says nothing is looked at so often. */
 const PING_MS: Milliseconds = 20_000;
 const CLOSE_WITHIN_MS: Milliseconds = 1_000;
+/** Confirmations are a few bytes for each of our messages: a broker that sends more than this in a second keeps us from polls. */
+const MOST_HEARD = { bytes: 1_048_576, packets: 20_000 };
 
 /** By the machine's own timers: the broker lives in real time, whatever clock the box has. What it returns takes that back. */
 function after(ms: Milliseconds, act: () => void): () => void {
@@ -38,7 +41,7 @@ function after(ms: Milliseconds, act: () => void): () => void {
 export async function connectBroker(
   machine: OutputMachine,
   config: OutputConfig,
-  { will, signal }: { readonly will: Message; readonly signal: AbortSignal },
+  { will, ignored, signal }: { readonly will: Message; readonly ignored: () => void; readonly signal: AbortSignal },
 ): Promise<BrokerSession> {
   keepPoolSmall();
   const { user, password_file, ca_file, client_certificate_file: cert, client_key_file: key, mqtt_version } = config;
@@ -59,11 +62,17 @@ export async function connectBroker(
     },
     signal,
   );
-  return sessionOf(connected.client, Math.min(WINDOW, connected.receive_maximum));
+  return sessionOf(connected.client, { window: Math.min(WINDOW, connected.receive_maximum), ignored });
 }
 
-function sessionOf(client: MqttClient, window: number): BrokerSession {
+/** `ignored`: told of each message on a topic that nobody here listens to. */
+function sessionOf(
+  client: MqttClient,
+  { window, ignored }: { readonly window: number; readonly ignored: () => void },
+): BrokerSession {
   const { end, ended, over } = endingOf(client);
+  boundFlood(client, end);
+  const listen = earsOf(client, ignored);
   const pings = pingsOf(client);
   const waiting = new Set<(reason: ServiceLinkError) => void>();
   void ended.then((reason) => waiting.forEach((fail) => fail(reason)));
@@ -115,9 +124,7 @@ function sessionOf(client: MqttClient, window: number): BrokerSession {
     send,
     ended,
     subscribe: async (topic, heard) => {
-      client.on("message", (of: string, payload: Buffer, { retain }: IPublishPacket) => {
-        if (of === topic) heard(payload, retain);
-      });
+      listen(topic, heard);
       await within((done) => client.subscribe(topic, { qos: 1 }, done));
     },
     async close(last) {
@@ -148,6 +155,32 @@ function endingOf(client: MqttClient) {
   );
   client.on("close", () => end(new ServiceLinkError("closed", "the connection to the broker was closed")));
   return { end, ended, over: () => reason };
+}
+
+/** Each topic's own ear; what comes on another is told to `ignored`. */
+function earsOf(client: MqttClient, ignored: () => void) {
+  const ears = new Map<string, (payload: Uint8Array, retained: boolean) => void>();
+  client.on("message", (topic: string, payload: Buffer, { retain }: IPublishPacket) => {
+    const heard = ears.get(topic);
+    if (heard === undefined) ignored();
+    else heard(payload, retain);
+  });
+  return (topic: string, heard: (payload: Uint8Array, retained: boolean) => void): void => void ears.set(topic, heard);
+}
+
+/** Ends a session whose broker sends more than anybody here has asked for: small packets cost most. */
+function boundFlood(client: MqttClient, end: (why: ServiceLinkError) => void): void {
+  let [second, bytes, packets] = [0, 0, 0];
+  const heard = (more: { readonly bytes: number; readonly packets: number }): void => {
+    const now = Math.floor(performance.now() / 1_000);
+    if (now !== second) [second, bytes, packets] = [now, 0, 0];
+    bytes += more.bytes;
+    packets += more.packets;
+    if (bytes > MOST_HEARD.bytes || packets > MOST_HEARD.packets)
+      end(new ServiceLinkError("protocol", say("service.floods")));
+  };
+  client.stream.on("data", (chunk: Buffer) => heard({ bytes: chunk.length, packets: 0 }));
+  client.on("packetreceive", () => heard({ bytes: 0, packets: 1 }));
 }
 
 /** Pings of our own, each told when its answer came: a broker answers them in order. */

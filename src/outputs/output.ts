@@ -104,7 +104,8 @@ export async function outputLoop(output: Output, signal: AbortSignal): Promise<v
 async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
   const { machine, config, booths } = output;
   const speaker = output.speaker();
-  const session = await connectBroker(machine, config, { will: speaker.will, signal });
+  const ignored = (): void => void (output.state.ignored += 1);
+  const session = await connectBroker(machine, config, { will: speaker.will, ignored, signal });
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const telling: Promise<unknown>[] = [];

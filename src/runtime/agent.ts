@@ -21,6 +21,7 @@ import { sawSizes } from "../provisioning/reported-fields.ts";
 import type { Booth } from "./booth.ts";
 import { createBooths } from "./booths.ts";
 import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
+import { createNoticeParts } from "./notices.ts";
 import { createOutputParts } from "./outputs.ts";
 import { createParts } from "./parts.ts";
 import { statusOf } from "./status.ts";
@@ -50,7 +51,10 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
   const session = (): LinkSession | null => commands.session();
   let configured: Configured = { booths: [] };
   const status = (): AgentStatus =>
-    statusOf(gateway, booths, { outputs: outputs.status(), shared: open.links.status(), configured });
+    statusOf(gateway, booths, {
+      ...{ outputs: outputs.status(), notices: notices.status(), shared: open.links.status() },
+      configured,
+    });
   const provisioning: ProvisioningGateway = {
     ...gateway,
     session,
@@ -61,11 +65,13 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
   const open = createBooths(gateway, provisioning, parts);
   const { booths, find } = open;
   const outputs = createOutputParts(gateway, booths, parts);
+  const notices = createNoticeParts(gateway, booths, parts);
   const become = async (next: Configured): Promise<void> => {
     tellDisabled(next, configured, log);
     await open.become(next.booths);
     configured = next;
     await outputs.become(next);
+    await notices.become(next);
   };
   await become(setup);
   const rotation = createRotation(provisioning, booths);
@@ -91,6 +97,7 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     reconciliation: work.reconciliation,
     sharedLinks: open.links.shared.sharedLinks,
     askPlc: open.links.shared.askPlc,
+    testNotices: (name) => notices.test(name),
     readings: (id) => find(id).watch.readings(clock.mono()),
     counts: () => booths.map(countsOf),
     backlog: () => Promise.all(booths.map(({ state }) => backlogOf(state, store))),

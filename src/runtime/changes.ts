@@ -59,9 +59,9 @@ export function createChanges({ file, environment, log, first, runs }: Changing)
           log.error({ event: "reload_refused", reason: refused }, `${refused}: the agent goes on as it was`);
           throw new Refusal(409, `nothing is changed, and the agent goes on as it was:\n${refused}`);
         }
-        const { booths, outputs, agent } = await becomes(next);
+        const { booths, outputs, notices, agent } = await becomes(next);
         refused = null;
-        const reloaded = { booths, outputs, agent, needs_restart: inUse().needs_restart };
+        const reloaded = { booths, outputs, notices, agent, needs_restart: inUse().needs_restart };
         log.info({ event: "reloaded", ...reloaded }, `the configuration of ${file} is in force`);
         return reloaded;
       }),
@@ -72,8 +72,8 @@ export function createChanges({ file, environment, log, first, runs }: Changing)
 function wholeIn(file: string, environment: Changing["environment"]): Lasting | ConfigError {
   try {
     const lasting = loadLasting(file, environment);
-    const { refused, refused_outputs } = lasting.usable;
-    return lasting.refused ?? [...refused, ...refused_outputs][0]?.error ?? lasting;
+    const { refused, refused_outputs, refused_notices } = lasting.usable;
+    return lasting.refused ?? [...refused, ...refused_outputs, ...refused_notices][0]?.error ?? lasting;
   } catch (error) {
     if (error instanceof ConfigError) return error;
     throw error;

@@ -45,6 +45,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   profile: async () => sharing((await import("../cli/profile.ts")).profileCommand, readsPlc),
   check: async () => (await import("../cli/check.ts")).checkCommand,
   config: async () => (await import("../cli/config.ts")).configCommand,
+  notify: async () => (await import("../cli/upkeep.ts")).notifyCommand,
   doctor: async () => (await import("../cli/doctor.ts")).doctorCommand(await doctorParts()),
   "support-bundle": async () => (await import("../cli/support-bundle.ts")).supportBundleCommand(await doctorParts()),
   store: async () => (await import("../cli/store.ts")).storeCommand(await storeTools()),

@@ -37,6 +37,7 @@ import { createLogger, rememberingLog } from "./logger.ts";
 import { linksOf, setupOf } from "./plc-links.ts";
 import { openPlcLogins, type PlcLogins } from "./plc-logins.ts";
 import { cutLongStop, systemdNotify } from "./service-manager.ts";
+import { noticesOf } from "./notices.ts";
 import { figuresNow, outputsOf } from "./outputs.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
@@ -212,6 +213,7 @@ async function configuredBy(
     booths: booths.map((booth) => setupOf(booth, links, paced)),
     disabled: refused.map(disabledOf),
     ...outputsOf(usable, { ...lasting, version: VERSION, runtime_dir, meter: traffic.meter, metrics }),
+    ...noticesOf(usable, { clock, log, runtime_dir }),
   };
 }
 

@@ -1,15 +1,16 @@
 import type { BoothSetup } from "../acquisition/booth.ts";
-import type { OutputConfig } from "../config/port.ts";
+import type { NoticeConfig, OutputConfig } from "../config/port.ts";
 import type { PollGaps } from "../acquisition/poll-gaps.ts";
 import type { Tail } from "../acquisition/port.ts";
 import type { HeardTime } from "../acquisition/clock.ts";
 import type { ServiceApi, ServiceLink } from "../delivery/port.ts";
 import type { DeriveState } from "../derivation/state.ts";
-import type { AgentStatus, DisabledBooth, KnownCertificate, OutputStatus } from "../domain/status.ts";
+import type { AgentStatus, DisabledBooth, KnownCertificate, NoticeStatus, OutputStatus } from "../domain/status.ts";
 import type { ServiceState } from "../domain/link-status.ts";
 import type { Clock, Logger, Notify, Random, Sealer, Secrets } from "../domain/machine.ts";
 import type { Pulse, SharedSignals } from "../domain/signal.ts";
 import type { BoothSummary } from "../domain/summary.ts";
+import type { NoticeBooth, Notices } from "../notices/port.ts";
 import type { OutputBooth, Outputs } from "../outputs/port.ts";
 import type { DayFigures, LocalDay } from "../provisioning/rules/reconciliation.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
@@ -27,6 +28,12 @@ export interface Configured {
   readonly output_entries?: readonly OutputConfig[];
   /** Outputs that are left out for what is wrong in their entries. */
   readonly refused_outputs?: readonly OutputStatus[];
+  /** Whom the box tells of alarms; absent: nobody. */
+  readonly notices?: (gateway: Gateway, booths: readonly NoticeBooth[]) => Promise<Notices>;
+  /** Their entries, by which it is seen whether any is another. */
+  readonly notice_entries?: readonly NoticeConfig[];
+  /** Notices that are left out for what is wrong in their entries. */
+  readonly refused_notices?: readonly NoticeStatus[];
 }
 
 /** What an agent is started with. */

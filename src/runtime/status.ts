@@ -14,7 +14,12 @@ import { forkTrouble } from "../delivery/service-words.ts";
 export function statusOf(
   gateway: Gateway,
   booths: readonly Booth[],
-  { outputs, shared, configured }: Pick<AgentStatus, "outputs" | "shared"> & { readonly configured: Configured },
+  {
+    outputs,
+    notices,
+    shared,
+    configured,
+  }: Pick<AgentStatus, "outputs" | "notices" | "shared"> & { readonly configured: Configured },
 ): AgentStatus {
   const { clock, service, started_at } = gateway;
   const { disabled = [] } = configured;
@@ -38,6 +43,7 @@ export function statusOf(
     disabled: disabled.map((booth) => ({ ...booth, since: started_at })),
     shared,
     outputs: [...outputs, ...(configured.refused_outputs ?? [])],
+    notices: [...notices, ...(configured.refused_notices ?? [])],
     certificates: (gateway.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
     ...(gateway.traffic === undefined ? {} : { traffic: gateway.traffic.status() }),
     loss_window_ms: gateway.commit_interval_ms,

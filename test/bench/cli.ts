@@ -23,6 +23,7 @@ const STATUS: AgentStatus = {
   booths: [],
   disabled: [],
   outputs: [],
+  notices: [],
   shared: [],
   certificates: [],
   loss_window_ms: 10_000,

@@ -25,6 +25,7 @@ import { planFamily } from "./plan.ts";
 import { postgresFamily } from "./postgres.ts";
 import { profiled } from "./profile.ts";
 import { cellsOf, figuresBlock, type BenchResult } from "./result.ts";
+import { sharedFamily } from "./shared.ts";
 import { startFamily } from "./start.ts";
 import { storeFamily } from "./store.ts";
 import { serviceFamily } from "./service.ts";
@@ -41,6 +42,7 @@ const FAMILIES: readonly Family[] = [
   memoryFamily,
   startFamily,
   agentFamily,
+  sharedFamily,
   pageFamily,
   cliFamily,
   deriveFamily,

@@ -6,10 +6,11 @@ import { join } from "node:path";
 
 const BOOTH = { id: "booth-1", profile: "click-booth", modbus: { host: "192.0.2.10" } };
 const OUTPUT = { name: "plant", url: "mqtts://plant.example", mqtt: {} };
+const NOTICE = { name: "office", webhook: { url: "https://chat.example" } };
 const NONE = { added: [], changed: [], removed: [] };
 
 function usable(folder: string, config: object) {
-  const all = { data_dir: folder, booths: [BOOTH], outputs: [OUTPUT], ...config };
+  const all = { data_dir: folder, booths: [BOOTH], outputs: [OUTPUT], notices: [NOTICE], ...config };
   return inspectText(JSON.stringify(all), join(folder, "gateway.yaml"));
 }
 
@@ -26,6 +27,11 @@ it.each([
   ],
   ["a booth more", { booths: [BOOTH, { ...BOOTH, id: "booth-2" }] }, { booths: { ...NONE, added: ["booth-2"] } }],
   ["no booth", { booths: [] }, { booths: { ...NONE, removed: ["booth-1"] } }],
+  [
+    "a notice told otherwise",
+    { notices: [{ ...NOTICE, max_per_hour: 5 }] },
+    { notices: { ...NONE, changed: ["office"] } },
+  ],
   [
     "an output's broker",
     { outputs: [{ ...OUTPUT, url: "mqtts://other.example" }] },
@@ -49,5 +55,5 @@ it.each([
 ])("tells %s", (_what, after, expected) => {
   const folder = temporaryFolder();
   const differences = differencesOf(usable(folder, {}), usable(folder, after));
-  expect(differences).toEqual({ booths: NONE, outputs: NONE, agent: [], service: [], ...expected });
+  expect(differences).toEqual({ booths: NONE, outputs: NONE, notices: NONE, agent: [], service: [], ...expected });
 });

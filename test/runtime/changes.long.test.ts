@@ -1,52 +1,19 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { readSetUp } from "../../src/config/set-up.ts";
 import type { Reloaded } from "../../src/config/differences.ts";
-import type { SetUpStatus } from "../../src/domain/set-up.ts";
-import type { AgentStatus, BoothStatus } from "../../src/domain/status.ts";
-import { askAgent } from "../../src/tools/agent-client.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
 import { tcpGate, type TcpGate } from "../acquisition/tcp-gate.ts";
 import { runningAgent } from "../api/box-http.ts";
-import { heapWatch } from "../soak/heap.ts";
 import { eventually, until } from "../support/eventually.ts";
 import { GATEWAY, type Program, runProgram } from "../support/processes.ts";
-import { freshBox, realSite, type RealSite, SERIAL } from "../support/real-site.ts";
+import { realSite, type RealSite, SERIAL } from "../support/real-site.ts";
+import { boothAt, NOBODY, onceBooth, settles, tries } from "./tried.ts";
 
-/** Nobody listens there. */
-const NOBODY = 9;
 /** Long against what a busy machine holds a poll up by. */
-const POLL_MS = 2_000;
+const POLL_MS = 1_000;
 const SLOW_POLLS = { poll: { fast: { poll_interval_ms: POLL_MS }, slow: { poll_interval_ms: POLL_MS } } };
-
-async function asked(site: RealSite, path: string, body: object): Promise<SetUpStatus> {
-  const call = { method: "POST" as const, path, body, patience_ms: 30_000 };
-  // The agent answers its own shape.
-  return (await askAgent(join(site.runtimeDir, "agent.sock"), call)) as SetUpStatus;
-}
-
-const boothAt = (port: number, more: object = {}): object => ({
-  ...{ id: "booth-2", profile: "click-booth", tz: "America/Denver" },
-  modbus: { host: "127.0.0.1", port },
-  ...more,
-});
-
-const tries = (site: RealSite, entry: object): Promise<SetUpStatus> => asked(site, "/setup/booth", entry);
-const settles = (site: RealSite, keep: boolean): Promise<SetUpStatus> => asked(site, "/setup/settle", { keep });
-
-function onceBooth(
-  site: RealSite,
-  id: string,
-  what: string,
-  wanted: (booth: BoothStatus) => boolean,
-): Promise<BoothStatus> {
-  return eventually(
-    what,
-    async () => (await site.status())?.booths.find((one) => one.booth === id && wanted(one)),
-    60_000,
-  );
-}
 
 /** The configuration's file with some of it put otherwise. */
 function rewrite(site: RealSite, change: (config: Record<string, unknown>) => object): void {
@@ -85,111 +52,43 @@ async function watchedSite() {
     },
   });
   const agent = await runningAgent(site);
-  await onceBooth(site, "booth-1", "it is bound", ({ provisioning }) => provisioning.state === "active");
+  await onceBooth(site, "booth-1")("it is bound", ({ provisioning }) => provisioning.state === "active");
   const rounds = (): readonly number[] =>
     polls.slice(1).map((at, index) => Math.round((at - (polls[index] ?? 0)) / POLL_MS));
   return { site, agent, gate: gates[0], polls, rounds };
 }
 
-describe("a booth that is tried", { timeout: 120_000 }, () => {
-  it("lets another's polls go on at their instants, over the connection that it has, and the session with the service", async () => {
+it(
+  "a booth that is tried lets another's polls go on at their instants, over the connection that it has, and the session with the service",
+  { timeout: 120_000 },
+  async () => {
     const { site, agent, gate, polls, rounds } = await watchedSite();
     const [before, connections] = [polls.length, gate?.accepted()];
     await tries(site, boothAt(site.plc.port));
-    await onceBooth(site, "booth-2", "the second is read", ({ plc }) => plc.kind === "up");
-    await eventually("it is kept", async () => (readSetUp(site.dataDir).trial === null ? true : undefined));
+    await onceBooth(site, "booth-2")("the second is read", ({ plc }) => plc.kind === "up");
+    await eventually("it is kept", () => (readSetUp(site.dataDir).trial === null ? true : undefined));
     await tries(site, { id: "booth-2", modbus: { host: "127.0.0.1", port: NOBODY } });
-    await onceBooth(site, "booth-2", "nobody is there", ({ plc }) => plc.kind === "down" && plc.attempt > 0);
+    await onceBooth(site, "booth-2")("nobody is there", ({ plc }) => plc.kind === "down" && plc.attempt > 0);
     const back = await settles(site, false);
     expect(back.taken_back?.booth).toBe("booth-2");
-    await onceBooth(site, "booth-2", "the second is read again", ({ plc }) => plc.kind === "up");
+    await onceBooth(site, "booth-2")("the second is read again", ({ plc }) => plc.kind === "up");
     await tries(site, { id: "booth-2", tz: "Europe/Madrid" });
-    await onceBooth(site, "booth-2", "its time zone is another", ({ tz }) => tz === "Europe/Madrid");
+    await onceBooth(site, "booth-2")("its time zone is another", ({ tz }) => tz === "Europe/Madrid");
     await until(() => polls.length >= before + 5, "polls went on meanwhile");
     expect(new Set(rounds())).toEqual(new Set([1]));
     expect(gate?.accepted()).toBe(connections);
     expect([countOf(agent, "service_up"), countOf(agent, "service_down"), countOf(agent, "plc_down")]).toEqual([
       1, 0, 1,
     ]);
-    const status = await onceBooth(site, "booth-1", "all is acked", ({ log }) => log.newest_seq === log.acked_seq);
+    const status = await onceBooth(site, "booth-1")("all is acked", ({ log }) => log.newest_seq === log.acked_seq);
     expect(status.plc.kind).toBe("up");
-  });
+  },
+);
 
-  it("comes back to the value before after a kill -9 at each step of a trial, and stays after the last", async () => {
-    const site = await freshBox(1);
-    let agent = await runningAgent(site);
-    const first = boothAt(site.plc.port, { id: "booth-1" });
-    await tries(site, first);
-    await onceBooth(site, "booth-1", "the first is read", ({ plc }) => plc.kind === "up");
-    await eventually("it is kept", async () => (readSetUp(site.dataDir).trial === null ? true : undefined));
-    const wrong = { id: "booth-1", modbus: { host: "127.0.0.1", port: NOBODY } };
-    const written = (wanted: (set_up: ReturnType<typeof readSetUp>) => boolean): Promise<true> =>
-      eventually("it is written", () => (wanted(readSetUp(site.dataDir)) ? true : undefined));
-    const unheard = (asking: Promise<unknown>): void => void asking.catch(() => undefined);
-    const steps: readonly (readonly [string, () => Promise<unknown>])[] = [
-      [
-        "it is written, and perhaps in force",
-        () => (unheard(tries(site, wrong)), written(({ trial }) => trial !== null)),
-      ],
-      ["it is in force", () => tries(site, wrong)],
-      [
-        "what was before is written again",
-        async () => {
-          await tries(site, wrong);
-          unheard(settles(site, false));
-          return written(({ trial, taken_back }) => trial === null && taken_back !== null);
-        },
-      ],
-      ["what was before is in force again", async () => (await tries(site, wrong), settles(site, false))],
-    ];
-    for (const [step, reach] of steps) {
-      await reach();
-      agent.signal("SIGKILL");
-      await agent.ended;
-      agent = await runningAgent(site);
-      const { booths, trial, taken_back } = readSetUp(site.dataDir);
-      expect({ step, booths, trial, back: taken_back?.booth }).toEqual({
-        step,
-        booths: [first],
-        trial: null,
-        back: "booth-1",
-      });
-      await onceBooth(site, "booth-1", `it is read again: ${step}`, ({ plc }) => plc.kind === "up");
-    }
-    await tries(site, wrong);
-    await settles(site, true);
-    agent.signal("SIGKILL");
-    await agent.ended;
-    await runningAgent(site);
-    expect(readSetUp(site.dataDir)).toMatchObject({ booths: [{ modbus: { port: NOBODY } }], trial: null });
-  });
-
-  it("leaves nothing behind after 200 trials: no socket, no file, no memory", async () => {
-    const site = await freshBox(1, { node: ["--inspect=127.0.0.1:0"] });
-    const agent = await runningAgent(site);
-    const heap = await heapWatch(await agent.line(/Debugger listening/));
-    onTestFinished(() => heap.close());
-    const zones = ["America/Denver", "Europe/Madrid"];
-    const trial = async (round: number): Promise<void> => {
-      await tries(site, boothAt(site.plc.port, { tz: zones[round % 2] }));
-      await settles(site, round % 3 > 0);
-    };
-    const handles = (): number => readdirSync(`/proc/${agent.pid.toString()}/fd`).length;
-    // Code is compiled and caches are filled by then.
-    for (let round = 0; round < 40; round++) await trial(round);
-    const before = { live: await heap.live(), handles: handles() };
-    for (let round = 0; round < 200; round++) await trial(round);
-    await onceBooth(site, "booth-2", "it is read", ({ plc }) => plc.kind === "up");
-    const after = { live: await heap.live(), handles: handles() };
-    process.stdout.write(`${JSON.stringify({ before, after })}\n`);
-    expect(after.handles - before.handles).toBeLessThanOrEqual(2);
-    // A booth with its profile and parameters is some 100 kB: 200 of them would be 20 MB.
-    expect(after.live - before.live).toBeLessThan(3);
-  });
-});
-
-describe("a reload", { timeout: 120_000 }, () => {
-  it("begins what differs anew and nothing else, tells what waits for a restart, and refuses a wrong file as a whole", async () => {
+it(
+  "a reload begins what differs anew and nothing else, tells what waits for a restart, and refuses a wrong file as a whole",
+  { timeout: 120_000 },
+  async () => {
     const { site, agent, gate, rounds } = await watchedSite();
     const connections = gate?.accepted();
     const more = { ...boothAt(site.plc.port), ...SLOW_POLLS };
@@ -204,7 +103,7 @@ describe("a reload", { timeout: 120_000 }, () => {
       agent: [],
       needs_restart: ["store.max_bytes"],
     });
-    await onceBooth(site, "booth-2", "it is read", ({ plc }) => plc.kind === "up");
+    await onceBooth(site, "booth-2")("it is read", ({ plc }) => plc.kind === "up");
     const good = readFileSync(site.configFile, "utf8");
     writeFileSync(site.configFile, good.replace("id: booth-2", "id: booth-2\n    polls: {}"));
     const wrong = await runProgram(GATEWAY, ["reload", "--config", site.configFile]);
@@ -231,9 +130,7 @@ describe("a reload", { timeout: 120_000 }, () => {
     }));
     expect((await reload(site)).booths.changed).toEqual(["booth-1"]);
     await until(() => (gate?.accepted() ?? 0) === (connections ?? 0) + 1, "its link has begun anew");
-    await onceBooth(
-      site,
-      "booth-1",
+    await onceBooth(site, "booth-1")(
       "all is acked",
       ({ plc, log }) => plc.kind === "up" && log.newest_seq === log.acked_seq,
     );
@@ -244,5 +141,5 @@ describe("a reload", { timeout: 120_000 }, () => {
     await until(() => countOf(agent, "service_up") === 2, "another session");
     agent.signal("SIGTERM");
     expect(await agent.ended).toBe(0);
-  });
-});
+  },
+);

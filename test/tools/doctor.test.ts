@@ -229,6 +229,7 @@ describe("the agent's own word", () => {
       { booth: "booth-2", serial: null, since: NOW, file: "f", line: 1, reason: "wrong", advice: "correct it" },
     ],
     outputs: [],
+    notices: [],
     shared: [],
     certificates: [
       { link: "opcua", server: null, expires: NOW + DAY, state: "ends_soon", advice: "renew" },

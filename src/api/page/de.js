@@ -268,7 +268,6 @@ export const TEXTS = {
   "health.budget": "{used} von {max} des Monats sind verbraucht.",
   "health.thrift": "Daten sparen",
   "health.cuts": "Stromausfälle in diesem Monat: {count}. Bis zu eine Stunde vor jedem ist nicht gezählt.",
-  "health.outputUp": "verbunden",
   "health.versions": "Versionen",
   "health.agent": "Agent",
   "health.gateway": "Gateway",
@@ -278,6 +277,11 @@ export const TEXTS = {
   "health.profile": "Zertifikat von {server}",
   "health.own": "dieses Gateway",
   "health.ends": "endet am {day}",
+  "health.told": "Wem diese Box Bescheid sagt",
+  "health.toldNone": "Es gab noch nichts zu melden.",
+  "health.toldLast": "„{what}“ wurde vor {time} gemeldet.",
+  "health.toldWaits": "Ereignisse, die warten: {count}.",
+  "health.notTold": "Es kommt nicht an: {reason}; {advice}.",
   "health.log": "Neueste Logzeilen",
   "health.noLog": "Noch keine Zeilen.",
   "health.help": "Hilfe anfordern",
@@ -335,6 +339,7 @@ export const TEXTS = {
   "unit.min": "{m} min",
   "unit.s": "{s} s",
   "unit.d": "{d} d {h} h",
+  "unit.days": "{d} d",
 
   // Die Schritte der Einrichtung.
   "begin.title": "Diese Box einrichten",
@@ -676,6 +681,8 @@ export const SAYINGS = {
   "service.ended": "der Broker hat die Sitzung beendet (Grund {code})",
   "service.no_broker": "der Dienst nennt keinen Broker",
   "service.packet_too_long": "der Broker hat ein zu langes Paket gesendet",
+  "service.qos_2": "der Broker hat eine Nachricht mit QoS 2 gesendet, die hier niemand verlangt hat",
+  "service.floods": "der Broker sendet in einer Sekunde mehr, als hier jemand verlangt hat",
   "service.unproven_conflict": "der Dienst nennt einen Widerspruch bei seq {seq} und belegt ihn nicht",
   "service.no_ack": "keine Bestätigung in der erwarteten Zeit",
   "service.took_nothing": "der Dienst hat nichts angenommen: {reason}",
@@ -746,7 +753,7 @@ export const SAYINGS = {
   "log.missing_at": "{count} Einträge fehlen, im Speicher beschädigt: seq {seqs}",
   "log.missing_newest_at": "{count} Einträge fehlen, im Speicher beschädigt: die neuesten davon seq {seqs}",
   "booth.correct":
-    'berichtigen Sie es, prüfen Sie mit "booth-gateway check", dann starten Sie den Agenten neu; die anderen Kabinen laufen derweil',
+    'berichtigen Sie es, prüfen Sie mit "booth-gateway check", dann "booth-gateway reload"; die anderen Kabinen laufen derweil',
 
   "certificate.own_service":
     "legen Sie ein neues in service.client_certificate_file; es wird bei der nächsten Verbindung gelesen",
@@ -824,6 +831,26 @@ export const SAYINGS = {
   "fit.odd": "{label} liest {value} {unit}, üblich ist {usual}",
   "fit.more_odd": "{count} weitere Werte sind seltsam",
 
+  "notice.server_says": "der Server sagt: {answer}",
+  "notice.broker_has_it": "der Broker hat es ({topic})",
+  "notice.check.unknown_host": "vergleichen Sie die Adresse des Servers und sehen Sie nach dem Nameserver des Betriebs",
+  "notice.check.unreachable": "sehen Sie nach, ob der Server läuft und ob eine Firewall den Port sperrt",
+  "notice.check.certificate_time":
+    "das Zertifikat des Servers ist abgelaufen oder gilt noch nicht: erneuern Sie es und vergleichen Sie das Datum dieser Box",
+  "notice.check.certificate_name":
+    "das Zertifikat gehört einem anderen Server: geben Sie den Namen an, für den es gemacht ist",
+  "notice.check.certificate_authority":
+    "niemand hier Bekanntes hat das Zertifikat des Servers unterschrieben: geben Sie seine Stelle als ca_file an",
+  "notice.check.tls":
+    "vergleichen Sie tls und port mit dem, was der Server anbietet: starttls ist auf 587 üblich, tls auf 465",
+  "notice.check.credential": "der Server lässt uns nicht hinein: siehe user und password_file, oder secret_file",
+  "notice.check.refused":
+    "so nimmt der Server es nicht: sehen Sie nach, was er sagt, und nach den Adressen in der Konfiguration",
+  "notice.check.later": "nichts zu tun: der Server bittet, später wiederzukommen",
+  "notice.check.file": "berichtigen Sie die Datei, die der Grund nennt; sie wird beim nächsten Versuch neu gelesen",
+  "notice.check.closed": "sehen Sie nach, was das Protokoll des Servers selbst sagt",
+  "notice.none": 'keine Meldung ist eingerichtet: siehe notices in der Konfiguration, dann "booth-gateway reload"',
+  "notice.unknown": "es gibt keine Meldung {name}: {names}",
   "ask.wrong_pin": "das ist nicht die PIN; noch {left} Versuche, dann ist gesperrt",
   "ask.wrong_pin_last": "das ist nicht die PIN; noch ein Versuch, dann ist gesperrt",
   "ask.locked":
@@ -846,7 +873,7 @@ export const SAYINGS = {
   "ask.forgotten": "der Dienst kennt diese Kabine nicht mehr",
   "ask.refused": "der Dienst lehnt ab: {reason}",
   "ask.on_trial": "gerade wird eine Änderung erprobt: warten Sie, oder sagen Sie, ob es dabei bleibt",
-  "ask.fixed": "{what} steht in {file} und gilt: ändern Sie es dort, dann starten Sie den Agenten neu",
+  "ask.fixed": '{what} steht in {file} und gilt: ändern Sie es dort, dann "booth-gateway reload"',
   "ask.bound_service":
     "eine Kabine ist beim Dienst gebunden: geben Sie sie zuerst auf, dann geben Sie einen anderen Dienst ein",
   "ask.booth_name": "der Name einer Kabine hat Kleinbuchstaben, Ziffern und Striche, wie booth-1",

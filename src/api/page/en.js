@@ -258,7 +258,6 @@ export const TEXTS = {
   "health.budget": "{used} of the month's {max} are used.",
   "health.thrift": "Saving data",
   "health.cuts": "Power cuts this month: {count}. Up to an hour before each isn't counted.",
-  "health.outputUp": "connected",
   "health.versions": "Versions",
   "health.agent": "Agent",
   "health.gateway": "Gateway",
@@ -268,6 +267,11 @@ export const TEXTS = {
   "health.profile": "Certificate of {server}",
   "health.own": "this gateway",
   "health.ends": "ends on {day}",
+  "health.told": "Whom this box tells",
+  "health.toldNone": "Nothing was to be told yet.",
+  "health.toldLast": "“{what}” was told {time} ago.",
+  "health.toldWaits": "Events that wait: {count}.",
+  "health.notTold": "It doesn't get through: {reason}; {advice}.",
   "health.log": "Newest log lines",
   "health.noLog": "No lines yet.",
   "health.help": "Ask for help",
@@ -324,6 +328,7 @@ export const TEXTS = {
   "unit.min": "{m} min",
   "unit.s": "{s} s",
   "unit.d": "{d} d {h} h",
+  "unit.days": "{d} d",
 
   // The steps of the set-up.
   "begin.title": "Set this box up",

@@ -266,7 +266,6 @@ export const TEXTS = {
   "health.budget": "Se han usado {used} de los {max} del mes.",
   "health.thrift": "Ahorro de datos",
   "health.cuts": "Cortes de corriente este mes: {count}. No se cuenta hasta una hora antes de cada uno.",
-  "health.outputUp": "conectada",
   "health.versions": "Versiones",
   "health.agent": "Agente",
   "health.gateway": "Gateway",
@@ -276,6 +275,11 @@ export const TEXTS = {
   "health.profile": "Certificado de {server}",
   "health.own": "este gateway",
   "health.ends": "caduca el {day}",
+  "health.told": "A quién avisa esta caja",
+  "health.toldNone": "Aún no había nada que avisar.",
+  "health.toldLast": "Se avisó «{what}» hace {time}.",
+  "health.toldWaits": "Sucesos en espera: {count}.",
+  "health.notTold": "No llega: {reason}; {advice}.",
   "health.log": "Últimas líneas del registro",
   "health.noLog": "Aún no hay líneas.",
   "health.help": "Pedir ayuda",
@@ -334,6 +338,7 @@ export const TEXTS = {
   "unit.min": "{m} min",
   "unit.s": "{s} s",
   "unit.d": "{d} d {h} h",
+  "unit.days": "{d} d",
 
   // Los pasos de la puesta en marcha.
   "begin.title": "Poner en marcha este equipo",
@@ -668,6 +673,8 @@ export const SAYINGS = {
   "service.ended": "el broker terminó la sesión (motivo {code})",
   "service.no_broker": "el servicio no indica ningún broker",
   "service.packet_too_long": "el broker envió un paquete demasiado largo",
+  "service.qos_2": "el broker envió un mensaje de QoS 2, que aquí nadie ha pedido",
+  "service.floods": "el broker envía en un segundo más de lo que aquí se ha pedido",
   "service.unproven_conflict": "el servicio indica un conflicto en seq {seq} y no lo demuestra",
   "service.no_ack": "sin confirmación a tiempo",
   "service.took_nothing": "el servicio no aceptó nada: {reason}",
@@ -735,7 +742,7 @@ export const SAYINGS = {
   "log.missing_at": "faltan {count} registros, dañados en el almacenamiento: seq {seqs}",
   "log.missing_newest_at": "faltan {count} registros, dañados en el almacenamiento: los más nuevos, seq {seqs}",
   "booth.correct":
-    'corríjalo, pruébelo con "booth-gateway check" y reinicie el agente; las demás cabinas siguen mientras tanto',
+    'corríjalo, pruébelo con "booth-gateway check" y luego "booth-gateway reload"; las demás cabinas siguen mientras tanto',
 
   "certificate.own_service": "ponga uno nuevo en service.client_certificate_file; se lee en la próxima conexión",
   "certificate.service": "avise a quien lleva el servicio",
@@ -812,6 +819,23 @@ export const SAYINGS = {
   "fit.odd": "{label} lee {value} {unit}, lo habitual es {usual}",
   "fit.more_odd": "{count} valores más son raros",
 
+  "notice.server_says": "el servidor dice: {answer}",
+  "notice.broker_has_it": "el broker lo tiene ({topic})",
+  "notice.check.unknown_host": "compare la dirección del servidor y mire el servidor de nombres de la planta",
+  "notice.check.unreachable": "mire si el servidor funciona y si un cortafuegos cierra el puerto",
+  "notice.check.certificate_time":
+    "el certificado del servidor ha caducado o aún no vale: renuévelo y compare la fecha de esta caja",
+  "notice.check.certificate_name": "el certificado es de otro servidor: dé el nombre para el que está hecho",
+  "notice.check.certificate_authority":
+    "nadie conocido aquí firmó el certificado del servidor: dé su autoridad como ca_file",
+  "notice.check.tls": "compare tls y port con lo que ofrece el servidor: starttls es lo usual en el 587, tls en el 465",
+  "notice.check.credential": "el servidor no nos deja entrar: vea user y password_file, o secret_file",
+  "notice.check.refused": "el servidor no lo acepta así: vea lo que dice y las direcciones de la configuración",
+  "notice.check.later": "no hay que hacer nada: el servidor pide volver más tarde",
+  "notice.check.file": "corrija el archivo que nombra el motivo; se lee de nuevo en el próximo intento",
+  "notice.check.closed": "vea lo que dice el registro del propio servidor",
+  "notice.none": 'no hay ningún aviso configurado: vea notices en la configuración y luego "booth-gateway reload"',
+  "notice.unknown": "no hay ningún aviso {name}: {names}",
   "ask.wrong_pin": "ese no es el PIN; quedan {left} intentos y se bloquea",
   "ask.wrong_pin_last": "ese no es el PIN; queda un intento y se bloquea",
   "ask.locked":
@@ -834,7 +858,7 @@ export const SAYINGS = {
   "ask.forgotten": "el servicio ya no conoce esta cabina",
   "ask.refused": "el servicio se niega: {reason}",
   "ask.on_trial": "se está probando un cambio: espere, o diga si se queda",
-  "ask.fixed": "{what} está en {file}, que manda: cámbielo ahí y reinicie el agente",
+  "ask.fixed": '{what} está en {file}, que manda: cámbielo ahí y luego "booth-gateway reload"',
   "ask.bound_service": "hay una cabina vinculada en el servicio: cédala primero, y después introduzca otro servicio",
   "ask.booth_name": "el nombre de una cabina tiene minúsculas, cifras y guiones, como booth-1",
 };

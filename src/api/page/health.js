@@ -14,6 +14,8 @@ export function healthView(context) {
   const clock = el("div", {});
   const store = el("div", {});
   const network = el("div", {});
+  const told_to = el("div", {});
+  const toldCard = card(t("health.told"), { class: "wide" }, told_to);
   const versions = el("dl", { className: "figures plain" });
   const log = el("div", {});
   const said = el("p", { role: "status", className: "advice" });
@@ -24,6 +26,7 @@ export function healthView(context) {
     card(t("health.store"), {}, store),
     card(t("health.network"), { class: "wide" }, network),
     card(t("health.versions"), { class: "wide" }, versions),
+    toldCard,
     card(t("health.incidents"), { class: "wide" }, incidents),
     card(t("health.log"), { class: "wide" }, log),
     helpCard(said),
@@ -53,7 +56,12 @@ export function healthView(context) {
     );
     const storeLines = storeTexts(booth, status);
     redraw(store, storeLines, () => [storeBar(booth.log.storage), ...storeLines.map((text) => el("p", {}, text))]);
-    redraw(network, [status.traffic, status.outputs.map(linkOfOutput)], () => networkParts(status));
+    redraw(network, [status.traffic], () => trafficParts(status.traffic));
+    toldCard.hidden = status.notices.length + status.outputs.length === 0;
+    const toldLines = toldTexts(status);
+    redraw(told_to, toldLines, () =>
+      toldLines.map(([look, name, text]) => el("p", {}, el("span", { className: `badge ${look}` }, name), ` ${text}`)),
+    );
     redraw(
       versions,
       [
@@ -107,6 +115,26 @@ function clockTexts({ clock }) {
       ];
 }
 
+/** Whom the box tells beside the service. @param {any} status @returns {(readonly [string, string, string])[]} */
+function toldTexts({ outputs, notices, at }) {
+  /** @param {any} link */
+  const down = ({ reason, advice }) => t("health.notTold", { reason, advice });
+  return [
+    ...outputs.map((/** @type {any} */ { name, link }) => [
+      link.kind === "up" ? "good" : "bad",
+      name,
+      link.kind === "up" ? t("health.outputUp", { time: lasting(at - link.since) }) : down(link),
+    ]),
+    ...notices.map((/** @type {any} */ { name, link, last, waiting }) => {
+      const newest =
+        last === null ? t("health.toldNone") : t("health.toldLast", { what: last.what, time: lasting(at - last.at) });
+      const waits = waiting === 0 ? [] : [t("health.toldWaits", { count: waiting })];
+      const state = link.kind === "up" ? [] : [down(link)];
+      return [link.kind === "up" ? "good" : "bad", name, [...state, ...waits, newest].join(" ")];
+    }),
+  ];
+}
+
 /** @param {any} booth @param {any} status */
 function storeTexts({ log }, { at, loss_window_ms }) {
   const { storage } = log;
@@ -146,26 +174,10 @@ function storeBar(storage) {
   );
 }
 
-/** Of an output, what is shown. @param {any} output */
-function linkOfOutput({ name, link, pushed }) {
-  return [name, link.kind, link.reason, pushed?.given_up];
-}
-
-/** What goes over the network, by what it is for, and who else is told. @param {any} status */
-function networkParts({ traffic, outputs }) {
-  const lines = outputs.map((/** @type {any} */ { name, link }) =>
-    el(
-      "p",
-      {},
-      el("span", { className: `badge ${link.kind === "up" ? "good" : "bad"}` }, name),
-      ` ${link.kind === "up" ? t("health.outputUp") : `${link.reason}; ${link.advice}`}`,
-    ),
-  );
-  return traffic === undefined ? lines : [...trafficParts(traffic), ...lines];
-}
-
-/** @param {any} traffic */
-function trafficParts({ today, month, budget_bytes, reason, advice }) {
+/** What goes over the network, by what it is for. @param {any} traffic */
+function trafficParts(traffic) {
+  if (traffic === undefined) return [];
+  const { today, month, budget_bytes, reason, advice } = traffic;
   const purposes = Object.keys(month.traffic);
   /** @param {any} period @param {string} purpose */
   const both = ({ traffic }, purpose) => bytes(traffic[purpose].up + traffic[purpose].down);
@@ -194,7 +206,7 @@ function versionFigures(status, { now }) {
     figure(t("health.running"), lasting(status.at - status.started_at)),
     figure(t("health.firmware"), now?.firmware_version ?? "–"),
     figure(t("health.program"), program),
-    el("div", {}, el("dt", {}, t("health.gateway")), el("dd", {}, status.gateway_id)),
+    el("div", { className: "wide" }, el("dt", {}, t("health.gateway")), el("dd", {}, status.gateway_id)),
     ...status.certificates.map((/** @type {any} */ { server, expires, advice }) =>
       figure(
         t("health.profile", { server: server ?? t("health.own") }),

@@ -1,4 +1,4 @@
-import type { AgentStatus, BoothStatus, LinkStatus, OutputStatus } from "../../domain/status.ts";
+import type { AgentStatus, BoothStatus, LinkStatus, NoticeStatus, OutputStatus } from "../../domain/status.ts";
 import { megabytes } from "../../domain/traffic.ts";
 import { lasting, linkText, sayings, SET_UP_HOW, storageText } from "../texts.ts";
 import { bad, ok, skipped, warn, type Finding } from "./finding.ts";
@@ -18,6 +18,7 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
     ...status.shared.map(({ booth, link }) => linkFinding(`shared connection of ${booth}`, link, status.at)),
     ...status.outputs.flatMap((output) => outputFindings(output, status.at)),
     ...trafficFindings(status.traffic),
+    ...status.notices.map((notice) => noticeFinding(notice, status.at)),
     ...status.certificates.map(({ link, server, expires, state, advice }) => {
       const own = link === "opcua" ? "own OPC UA certificate" : "client certificate";
       const what = server === null ? own : `certificate of ${server}`;
@@ -124,6 +125,14 @@ function storageFinding(booth: string, storage: NonNullable<BoothStatus["log"]["
   if (storage.quarantined > 0)
     return warn(what, said, "they are declared as a gap; look after the disk, and keep the damaged file for the maker");
   return ok(what, said);
+}
+
+function noticeFinding({ name, link, last, waiting }: NoticeStatus, now: number): Finding {
+  const what = `notice ${name}`;
+  if (link.kind !== "up") return linkFinding(what, link, now);
+  if (last === null) return ok(what, `nothing was to be told yet: try it with "booth-gateway notify test ${name}"`);
+  const wait = waiting === 0 ? "" : `, ${waiting} events wait`;
+  return ok(what, `"${last.what}" ${lasting(now - last.at)} ago: ${last.answer}${wait}`);
 }
 
 function linkFinding(what: string, link: LinkStatus, now: number): Finding {
