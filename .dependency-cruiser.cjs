@@ -27,6 +27,8 @@ const STATIONS = {
     ...door("store", "reports", "config"),
     // A connection to a broker, bounded and verified, is one subject.
     src("delivery/(mqtt/dial|tls)\\.ts$"),
+    // And so is one to a server of HTTP.
+    src("delivery/http/(answer|client)\\.ts$"),
     ...pkg("mqtt", "protobufjs"),
   ],
   notices: [

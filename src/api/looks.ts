@@ -1,5 +1,6 @@
 import type { BodyOf } from "../contract/local.ts";
-import { metricsText } from "./metrics.ts";
+import { metricsOf } from "../contract/metrics.ts";
+import { processFigures, prometheusText } from "./metrics.ts";
 import { wantsSaid } from "./said.ts";
 import { boothOf, type Call, type LocalAnswer, needed, Refusal, type Services, toldStatus } from "./operation.ts";
 import { say } from "../domain/sentences.ts";
@@ -34,7 +35,8 @@ export function health(_: Call, { control }: Services): LocalAnswer {
 }
 
 export async function metrics(_: Call, { control }: Services): Promise<LocalAnswer> {
-  return { status: 200, body: await metricsText(control.status(), control.counts()) };
+  const known = metricsOf(control.status(), control.counts(), await processFigures());
+  return { status: 200, body: prometheusText(known) };
 }
 
 export function readings({ query }: Call, { control }: Services): LocalAnswer {

@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
-import type { ServerOptions } from "node:http";
+import type { RequestListener, ServerOptions } from "node:http";
 import type { ListenOptions, Socket } from "node:net";
 import { dirname } from "node:path";
 import { createRate, keepRoom } from "./crowd.ts";
@@ -16,6 +16,7 @@ import {
 } from "./operation.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
 import { say } from "../domain/sentences.ts";
+import type { PageAccess } from "../domain/status.ts";
 import type { PageState } from "./port.ts";
 import { typedAddresses } from "../tools/own-addresses.ts";
 import { createSessions } from "./access.ts";
@@ -108,28 +109,51 @@ async function serve(services: Services, { way, listen, tls }: Serving) {
   const feed = createLiveFeed(services.control, () => toldStatus(services));
   const allow = isSocket(way) ? () => true : createRate(RATES[way], () => performance.now());
   const handler = handlerOf({ services, way, allow, feed });
-  const server =
+  const server = boundedServer(
     tls === undefined
       ? createPlain(OPTIONS, handler)
       : (await import("./over-tls.ts")).createTlsServer(
           { http1: OPTIONS, tls: { ...tls, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS } },
           handler,
-        );
-  // Who may open the socket is one party.
-  if (isSocket(way)) server.maxConnections = CONNECTIONS.total;
-  else keepRoom(server, CONNECTIONS);
-  server.on("clientError", refuse);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(listen, resolve);
-  });
-  const address = server.address();
+        ),
+    isSocket(way) ? "one" : "many",
+  );
   return {
     /** 0: a unix socket. */
-    port: address === null || typeof address === "string" ? 0 : address.port,
+    port: await server.listen(listen),
     /** Ends every connection, event streams too. */
     close(): void {
       feed.close();
+      server.close();
+    },
+  };
+}
+
+/** A server for figures alone, with the page's certificate. */
+export function secureServer(tls: { readonly key: string; readonly cert: string }, handler: RequestListener) {
+  const { createServer: createTls } = process.getBuiltinModule("node:https");
+  const options = { ...OPTIONS, ...tls, minVersion: "TLSv1.2" as const, handshakeTimeout: HANDSHAKE_MS };
+  return boundedServer(createTls(options, handler), "many");
+}
+
+type BoundedServer = ReturnType<typeof createPlain> | ReturnType<(typeof import("./over-tls.ts"))["createTlsServer"]>;
+
+/** A server whose connections are bounded. `parties`: one, as who may open the socket, or many. */
+function boundedServer(server: BoundedServer, parties: "one" | "many") {
+  if (parties === "one") server.maxConnections = CONNECTIONS.total;
+  else keepRoom(server, CONNECTIONS);
+  server.on("clientError", refuse);
+  return {
+    /** The port; 0: a unix socket. Rejects where it can't listen there. */
+    async listen(listen: ListenOptions): Promise<number> {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(listen, resolve);
+      });
+      const address = server.address();
+      return address === null || typeof address === "string" ? 0 : address.port;
+    },
+    close: (): void => {
       server.close();
       server.closeAllConnections();
     },
@@ -165,6 +189,8 @@ interface PageListenerOptions {
   readonly certificate: () => Promise<PageCertificate>;
   /** Absent: it stays open on the network for nobody. */
   readonly always?: AlwaysOpen;
+  /** How figures are scraped over the network; absent: they aren't. */
+  readonly scraped?: () => PageAccess["scraped"];
 }
 
 /** What it takes to stay open on the network. */
@@ -224,7 +250,7 @@ function createLan(
  * network, encrypted, it stands open between `open` and the end of its time, or for good.
  */
 export async function openPageListener(
-  { port, always, ...network }: PageListenerOptions,
+  { port, always, scraped, ...network }: PageListenerOptions,
   given: Omit<Services, "sessions" | "page">,
 ) {
   const sessions = createSessions(() => performance.now(), always?.kept);
@@ -246,7 +272,9 @@ export async function openPageListener(
     access() {
       const open = lan.state();
       const network = open === null ? "closed" : open.for_ms === null ? "always" : "timed";
-      return { network, urls: open?.urls ?? [], devices: always?.kept.count() ?? 0 };
+      const door = scraped?.();
+      const more = door === undefined ? {} : { scraped: door };
+      return { network, urls: open?.urls ?? [], devices: always?.kept.count() ?? 0, ...more };
     },
     async open(how) {
       // Where it stays open a PIN of its own makes no other listener.

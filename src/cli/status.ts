@@ -8,6 +8,7 @@ import type {
   SharedConnectionStatus,
 } from "../domain/status.ts";
 import { differencesText } from "../domain/read-back.ts";
+import { allOf, megabytes, type Period, PURPOSES } from "../domain/traffic.ts";
 import type { FilterUse } from "../reports/filter-use.ts";
 import { agentOf } from "../tools/agent-client.ts";
 import type { Run } from "../tools/command.ts";
@@ -77,6 +78,8 @@ export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: For
       : `config    ${style.warn("waits for a restart of the service")}: ${status.needs_restart.join(", ")}`,
     clock.synced ? null : `clock     ${style.warn(wrong)}`,
     pageLine(status.page),
+    scrapedLine(status.page?.scraped, style),
+    ...trafficLines(status.traffic, style),
     ...status.certificates.map(certificateLine),
     ...status.outputs.map((output) => outputLine(output, at, style)),
     ...status.notices.map((notice) => noticeLine(notice, at, style)),
@@ -94,6 +97,39 @@ function pageLine(page: AgentStatus["page"]): string | null {
   return `page      open on the network (${how}): ${page.urls.length === 0 ? "no network" : page.urls.join(", ")}`;
 }
 
+function scrapedLine(scraped: NonNullable<AgentStatus["page"]>["scraped"], style: Style): string | null {
+  if (scraped === undefined) return null;
+  const { port, trouble } = scraped;
+  return `figures   ${trouble === "" ? `open on the network at port ${port}, with HTTPS and a token` : style.bad(trouble)}`;
+}
+
+function trafficLines(traffic: AgentStatus["traffic"], style: Style): string[] {
+  if (traffic === undefined) return [];
+  const { today, month, budget_bytes, reason, advice } = traffic;
+  const both = ({ traffic: all }: Period): string =>
+    `${megabytes(allOf(all).up)} MB up, ${megabytes(allOf(all).down)} down`;
+  const budget =
+    budget_bytes === null
+      ? ""
+      : `; ${megabytes(month.metered)} of ${megabytes(budget_bytes)} MB of the budget are used`;
+  const cuts = month.cuts === 0 ? "" : `; ${lostText(month.cuts)}`;
+  const parts = PURPOSES.map((purpose) => {
+    const { up, down } = month.traffic[purpose];
+    return `${purpose} ${megabytes(up + down)}`;
+  });
+  return [
+    `data      today ${both(today)}; this month ${both(month)}${budget}${cuts}`,
+    `          of the month, MB: ${parts.join(", ")}`,
+    ...(reason === "" ? [] : [`          ${style.warn("BUDGET")}: ${reason}; ${advice}`]),
+  ];
+}
+
+function lostText(cuts: number): string {
+  return cuts === 1
+    ? "up to 1 h before a power cut isn't in it"
+    : `up to 1 h before each of ${cuts} power cuts isn't in it`;
+}
+
 function certificateLine({ link, server, expires, state, advice }: CertificateStatus): string {
   const own = link === "opcua" ? "OPC UA" : "client";
   const whose = server === null ? `the gateway's ${own} certificate` : `the certificate of ${server}`;
@@ -103,15 +139,26 @@ function certificateLine({ link, server, expires, state, advice }: CertificateSt
   return `keys      ${whose} ${ends}${advice === "" ? "" : `: ${advice}`}`;
 }
 
-function outputLine({ name, url, link, booths }: OutputStatus, now: number, style: Style): string {
+function outputLine({ name, url, link, booths, pushed }: OutputStatus, now: number, style: Style): string {
   const waiting = booths.reduce((sum, booth) => sum + booth.waiting, 0);
   const passed = booths.flatMap(({ booth, passed_over: over }) => {
     return over === null
       ? []
       : [`records ${over.from.toString()} to ${over.to.toString()} of ${booth} were passed over`];
   });
-  const rest = [...(waiting === 0 ? [] : [`${waiting.toString()} records wait`]), ...passed];
+  const rest = [...(waiting === 0 ? [] : [`${waiting.toString()} records wait`]), ...passed, ...pushedText(pushed)];
   return `output    ${[`${name}, ${url === "" ? "left out" : url}: ${linkText(link, now, style)}`, ...rest].join("; ")}`;
+}
+
+function pushedText(pushed: OutputStatus["pushed"]): readonly string[] {
+  if (pushed === undefined) return [];
+  const { waiting, given_up, reason } = pushed;
+  return [
+    ...(waiting === 0 ? [] : [`${waiting.toString()} sets of figures wait`]),
+    ...(given_up === 0
+      ? []
+      : [`${given_up.toString()} data points were given up; why the last of them were: ${reason}`]),
+  ];
 }
 
 function noticeLine({ name, kind, where, link, waiting, last }: NoticeStatus, now: number, style: Style): string {

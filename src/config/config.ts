@@ -38,6 +38,7 @@ export function configFrom(input: GatewayInput, file: string): Config {
     profile_dirs: [...new Set([...dirs, madeProfiles(own.data_dir), SHIPPED_PROFILES])],
     page: absolute(input.page, folder),
     service: absolute(input.service, folder),
+    ...(input.metrics === undefined ? {} : { metrics: absolute(input.metrics, folder) }),
     booths: input.booths.map((booth) => boothOf(booth, folder)),
     outputs: input.outputs.map((output) => absolute(output, folder)),
     notices: input.notices.map((notice) => noticeOf(notice, folder)),

@@ -21,6 +21,7 @@ const BEGINS_ANEW: Readonly<Record<keyof Config, "part" | "agent" | "service">> 
   log_level: "service",
   store: "service",
   page: "service",
+  metrics: "service",
   clock_file: "service",
 };
 

@@ -183,6 +183,11 @@ const serviceSchema = z.strictObject({
   ),
   client_key_file: optionalPath("Its private key, PEM, mode 0600."),
   mqtt_url: z.string().max(2000).exactOptional().describe("Broker, where the service's records name none."),
+  monthly_mb: whole(1, 1_000_000)
+    .exactOptional()
+    .describe(
+      "Megabytes (10^6 bytes) that the box may use in a month of UTC. As it is used up heartbeats, batches and the backlog give way, in that order; a change of mode never does. Default: no budget.",
+    ),
   backlog_records_per_s: whole(10, 1_000_000)
     .exactOptional()
     .describe(
@@ -215,6 +220,15 @@ const pageSchema = z.strictObject({
   ),
 });
 
+const metricsSchema = z.strictObject({
+  port: port
+    .default(9464)
+    .describe("Of the network, with HTTPS and the page's certificate: GET /metrics and nothing else."),
+  token_file: path.describe(
+    "File of mode 0600 with the bearer token, 32 characters or more, that a scraper has to show.",
+  ),
+});
+
 export const gatewaySchema = z.strictObject({
   data_dir: path.default(DEFAULT_DATA_DIR),
   runtime_dir: path.default(DEFAULT_RUNTIME_DIR),
@@ -232,6 +246,9 @@ export const gatewaySchema = z.strictObject({
   store: storeSchema.prefault({}),
   page: pageSchema.prefault({}),
   clock_file: optionalPath("Simulation only: time is taken from this file."),
+  metrics: metricsSchema
+    .exactOptional()
+    .describe("Figures are scraped over the network. Absent: on this machine alone."),
   service: serviceSchema.prefault({}),
   booths: z.array(boothSchema).max(MAX_BOOTHS).default([]).describe("None: they are set up on the spot."),
   outputs: outputsSchema.describe("Whom else the box tells what it reads, beside the service."),

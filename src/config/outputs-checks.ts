@@ -3,7 +3,7 @@ import type { BoothId } from "../domain/units.ts";
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./nearest.ts";
 import type { OutputInput } from "./outputs-schema.ts";
-import { brokerUrlFault } from "./urls.ts";
+import { brokerUrlFault, serviceUrlFault } from "./urls.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
 
 /** What stands in braces of each template. */
@@ -41,16 +41,24 @@ export function checkOutputs(
   });
 }
 
+const KINDS = ["mqtt", "sparkplug", "otlp"] as const;
+/** What another kind has. */
+const STRANGE = { mqtt: ["token_file"], sparkplug: ["token_file"], otlp: ["client_id", "since"] } as const;
+
 type Fault = readonly [key: readonly string[], message: string];
 
 function faultsOf(output: OutputInput): readonly Fault[] {
-  const { url, mqtt, sparkplug, user, password_file, client_certificate_file, client_key_file, since } = output;
+  const { url, mqtt, otlp, user, password_file, client_certificate_file, client_key_file, since } = output;
   const faults: Fault[] = [];
-  const fault = brokerUrlFault(url);
+  const fault = otlp === undefined ? brokerUrlFault(url) : serviceUrlFault(url);
   if (fault !== null) faults.push([["url"], fault]);
-  if ((mqtt === undefined) === (sparkplug === undefined)) {
-    faults.push([mqtt === undefined ? [] : ["sparkplug"], say("config.mqtt_or_sparkplug")]);
+  const [kind, second] = KINDS.filter((name) => output[name] !== undefined);
+  if (kind === undefined || second !== undefined) {
+    faults.push([second === undefined ? [] : [second], say("config.one_kind", { kinds: KINDS.join(", ") })]);
   }
+  const strange = kind === undefined ? undefined : STRANGE[kind].find((name) => output[name] !== undefined);
+  if (strange !== undefined) faults.push([[strange], say("config.strange_key", { key: strange, kind: kind ?? "" })]);
+  if (output.token_file !== undefined && user !== undefined) faults.push([["token_file"], say("config.token_or_user")]);
   if (password_file !== undefined && user === undefined) faults.push([["password_file"], say("config.password_user")]);
   if ((client_certificate_file === undefined) !== (client_key_file === undefined)) {
     const key = client_key_file === undefined ? "client_certificate_file" : "client_key_file";

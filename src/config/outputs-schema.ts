@@ -55,11 +55,20 @@ const sparkplugSchema = z.strictObject({
     .describe("Nothing is sent, and all is kept, until this host application says that it is online."),
 });
 
+const otlpSchema = z.strictObject({
+  interval_ms: whole(10_000, 3_600_000).default(60_000).describe("The agent's figures go so often."),
+});
+
 export const outputsSchema = z
   .array(
     z.strictObject({
       name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, say("config.output_name")),
-      url: z.string().max(2000).describe("Its broker. mqtts or wss; mqtt and ws on this machine alone."),
+      url: z
+        .string()
+        .max(2000)
+        .describe(
+          "Its broker: mqtts or wss; mqtt and ws on this machine alone. Of otlp: the collector, https, or http on this machine alone; without a path /v1/metrics.",
+        ),
       mqtt_version: z.enum(["v5", "v3.1.1"]).default("v5"),
       client_id: z
         .string()
@@ -69,6 +78,7 @@ export const outputsSchema = z
         .describe("Default: booth-gateway, the gateway's id and the output's name."),
       user: z.string().min(1).max(200).exactOptional(),
       password_file: optionalPath("File of mode 0600 that holds the user's password."),
+      token_file: optionalPath("Of otlp: file of mode 0600 that holds a bearer token."),
       ca_file: optionalPath("Extra certificate authorities, PEM."),
       client_certificate_file: optionalPath("Shown to a broker that asks for one, PEM; read anew at each connection."),
       client_key_file: optionalPath("Its private key, PEM, mode 0600."),
@@ -90,6 +100,9 @@ export const outputsSchema = z
         .describe("Most records a second of what waited, so that nothing else is held up."),
       mqtt: mqttSchema.exactOptional().describe("A topic for each tag and each figure."),
       sparkplug: sparkplugSchema.exactOptional().describe("Sparkplug B, as an edge node with a device for each booth."),
+      otlp: otlpSchema
+        .exactOptional()
+        .describe("The agent's own figures, as on /metrics, pushed to a collector: OTLP over HTTP, JSON, gzip."),
     }),
   )
   .max(MAX_OUTPUTS)

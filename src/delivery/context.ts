@@ -3,6 +3,7 @@ import type { ServiceState } from "../domain/link-status.ts";
 import type { Clock, Logger, Random } from "../domain/machine.ts";
 import type { CameRound, Signals } from "../domain/signal.ts";
 import type { RefusedRecords } from "../domain/status.ts";
+import type { Thrift } from "../domain/traffic.ts";
 import type { NewName } from "../domain/stream-label.ts";
 import type { Milliseconds, Seq } from "../domain/units.ts";
 import type { Identity } from "../store/port.ts";
@@ -26,6 +27,8 @@ export interface DeliveryGateway extends Signals {
   readonly backlog_rate: number | null;
   /** So many waiting records go in a lane of their own. Absent: LEAST_BACKLOG. */
   readonly least_backlog?: number | undefined;
+  /** What gives way to the month's budget of data, as it is now; absent: there is no budget. */
+  readonly thrift?: () => Thrift;
   /** The key that was given for the service; null: none was. */
   readonly firstKey: () => Promise<string | null>;
   readonly new_key: NewKey;

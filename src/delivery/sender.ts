@@ -7,7 +7,9 @@ import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
 import { type LaneBatch, laneReaders } from "./lane-reader.ts";
 import type { BatchOutcome, LinkSession, Rejection } from "./port.ts";
 import { afterFailedChunk, heldSeqs, mayTryChunks, newNameFrom, REST_MS } from "./rules/belief.ts";
+import { type Held, heldOf, type LetGo, letGo, logNow, NOTHING_HELD } from "./rules/held.ts";
 import { stretchOf, type LaneName } from "./rules/lanes.ts";
+import { NO_THRIFT } from "../domain/traffic.ts";
 import {
   afterProbe,
   afterReOffer,
@@ -27,7 +29,10 @@ import { say } from "../domain/sentences.ts";
 
 /** A booth's log on its way over one session. */
 interface SentLog {
-  readonly gateway: Pick<DeliveryGateway, "clock" | "log" | "store" | "rename" | "backlog_rate" | "least_backlog">;
+  readonly gateway: Pick<
+    DeliveryGateway,
+    "clock" | "log" | "store" | "rename" | "backlog_rate" | "least_backlog" | "thrift"
+  >;
   readonly booth: DeliveredBooth;
   readonly session: Pick<LinkSession, "send" | "sendChunk" | "takesChunks" | "window">;
   /** Called at each ack. */
@@ -52,6 +57,8 @@ interface SenderRun extends SentLog {
   sending: Sending;
   /** An answer isn't taken at its word: nothing goes for a while, then all that isn't acked goes again. */
   is_resting: boolean;
+  /** null: the month's budget holds nothing. */
+  gone: LetGo | null;
   failure: Error | null;
 }
 
@@ -73,6 +80,7 @@ export async function runSender(sent: SentLog, signal: AbortSignal): Promise<nev
     readers: laneReaders(gateway.store, reach),
     sending: sendingFrom(reach().acked_seq, { silence, first_seq }),
     is_resting: false,
+    gone: null,
     failure: null,
   };
   for (;;) {
@@ -127,7 +135,8 @@ async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
 }
 
 /** What is under way, and may be. */
-function roomOf({ gateway, booth, session, under_way }: SenderRun) {
+function roomOf(run: SenderRun) {
+  const { gateway, booth, session, under_way } = run;
   const mono = gateway.clock.mono();
   const sizes = [...under_way.values()];
   const chunks = sizes.filter((bytes) => bytes > 0);
@@ -135,7 +144,22 @@ function roomOf({ gateway, booth, session, under_way }: SenderRun) {
   return {
     ...{ mono, window: session.window(), under_way: sizes.length - chunks.length },
     chunks: mayTry ? { under_way: chunks.length, bytes: chunks.reduce((sum, bytes) => sum + bytes, 0) } : null,
+    held: heldNow(run),
   };
+}
+
+/** What waits to spare the month's budget. */
+function heldNow(run: SenderRun): Held {
+  const thrift = run.gateway.thrift?.() ?? NO_THRIFT;
+  if (thrift.hold_ms === 0) {
+    run.gone = null;
+    return NOTHING_HELD;
+  }
+  const { log } = run.booth.state;
+  const reached = { sendable_seq: run.reach().sendable_seq, live_seq: run.sending.lanes.live_seq };
+  const now = { ...logNow(log), ...reached, mono: run.gateway.clock.mono() };
+  run.gone = letGo(run.gone, now, thrift);
+  return heldOf(run.gone, now, thrift);
 }
 
 /** Offers a record once more that the service should have. */

@@ -151,7 +151,8 @@ async function heartbeats({ gateway, session, booths }: Session, signal: AbortSi
     signal.throwIfAborted();
     const now = booths.map(({ state }) => heartbeatOf(state));
     const isNew = now.some((beat, index) => SAID_AT_ONCE.some((field) => beat[field] !== said[index]?.[field]));
-    const due = gateway.heartbeat_interval_ms - (clock.mono() - saidAt);
+    const interval = Math.max(gateway.heartbeat_interval_ms, gateway.thrift?.().heartbeat_ms ?? 0);
+    const due = interval - (clock.mono() - saidAt);
     gateway.turned(Math.max(0, due) + LOOP_MS);
     if (isNew || due <= 0) {
       said = now;

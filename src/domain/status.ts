@@ -4,6 +4,7 @@ import type { Reported, ShownBooth } from "./service.ts";
 import type { Lacking } from "./set-up.ts";
 import type { ClockVerdict } from "./service-time.ts";
 import type { BoothSummary } from "./summary.ts";
+import type { TrafficStatus } from "./traffic.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
 import { say } from "./sentences.ts";
 
@@ -163,11 +164,13 @@ export interface BacklogStatus {
 /** Whom else the box tells what it reads, and how that goes. */
 export interface OutputStatus {
   readonly name: string;
-  readonly kind: "mqtt" | "sparkplug";
+  readonly kind: "mqtt" | "sparkplug" | "otlp";
   readonly url: string;
   readonly link: LinkStatus;
   /** Messages since the agent's start. */
   readonly sent: number;
+  /** Of figures that are pushed: sets of them that wait, data points given up since the agent's start, and why the last of them were. */
+  readonly pushed?: { readonly waiting: number; readonly given_up: number; readonly reason: string };
   /** What came from there and isn't heard, since the agent's start. */
   readonly ignored: number;
   readonly booths: readonly {
@@ -256,6 +259,8 @@ export interface PageAccess {
   readonly urls: readonly string[];
   /** Devices that are signed in for 30 days. */
   readonly devices: number;
+  /** Where figures are scraped over the network, and why they can't be ("": they can); absent: it isn't configured. */
+  readonly scraped?: { readonly port: number; readonly trouble: string };
 }
 
 /** `booth-gateway status --json`: everything, without a secret. */
@@ -292,6 +297,8 @@ export interface AgentStatus {
   readonly certificates: readonly CertificateStatus[];
   /** Of the page on the network; absent: this answer doesn't tell. */
   readonly page?: PageAccess;
+  /** What goes over the network, and what gives way to the month's budget; absent: nobody counts. */
+  readonly traffic?: TrafficStatus;
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */
   readonly loss_window_ms: Milliseconds;
 }

@@ -58,6 +58,7 @@ export async function connectBroker(
       protocol: mqtt_version === "v5" ? 5 : 4,
       // Ours tell what of QoS 0 got there, so nobody else may send any.
       keepalive_s: 0,
+      ...(machine.meter === undefined ? {} : { counted: { meter: machine.meter, purposeOf: () => "outputs" } }),
     },
     signal,
   );

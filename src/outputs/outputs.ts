@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OutputConfig } from "../config/port.ts";
 import { isOver, onAbort } from "../domain/signal.ts";
+import type { OutputStatus } from "../domain/status.ts";
 import { type Cursors, openCursors, SAVE_MS } from "./cursors.ts";
 import { newOutputState, type Output, outputLoop, statusOf } from "./output.ts";
 import { plainSpeaker } from "./plain.ts";
@@ -16,19 +17,21 @@ export async function openOutputs(
     machine,
     configs.map(({ name }) => name),
   );
-  const open = (all: readonly OutputConfig[], of: readonly OutputBooth[]): Promise<readonly Output[]> =>
+  const open = (all: readonly OutputConfig[], of: readonly OutputBooth[]): Promise<readonly Opened[]> =>
     Promise.all(all.map((config) => outputOf({ machine, cursors }, config, toldOf(config, of))));
   let outputs = await open(configs, booths);
   let running: Running | null = null;
   return {
-    status: () => outputs.map(statusOf),
+    status: () => outputs.map((output) => output.status()),
     run(signal) {
       running = runningUntil(signal);
       for (const output of outputs) running.begin(output);
-      return [running.over, keep(machine, cursors, signal)];
+      // What pushes figures has no cursor: for that alone nothing is written to the flash.
+      const isMoved = (): boolean => outputs.some(({ config }) => config.otlp === undefined);
+      return [running.over, keep(machine, { cursors, isMoved }, signal)];
     },
     async become(next, of) {
-      const stays = ({ config, booths: told }: Output): boolean =>
+      const stays = ({ config, booths: told }: Opened): boolean =>
         next.some((one) => isDeepStrictEqual(one, config) && areSame(told, toldOf(one, of)));
       const [kept, ended] = [outputs.filter(stays), outputs.filter((output) => !stays(output))];
       await Promise.all(ended.map(async (output) => running?.end(output)));
@@ -58,9 +61,9 @@ type Running = ReturnType<typeof runningUntil>;
 
 /** Loops of outputs, each of which can be ended by itself; all end with the signal. */
 function runningUntil(signal: AbortSignal) {
-  const loops = new Map<Output, { readonly ending: AbortController; readonly over: Promise<void> }>();
+  const loops = new Map<Opened, { readonly ending: AbortController; readonly over: Promise<void> }>();
   const broken = Promise.withResolvers<never>();
-  const end = async (output: Output): Promise<void> => {
+  const end = async (output: Opened): Promise<void> => {
     loops.get(output)?.ending.abort();
     await loops.get(output)?.over;
     loops.delete(output);
@@ -68,10 +71,10 @@ function runningUntil(signal: AbortSignal) {
   const aborted = new Promise<void>((resolve) => void onAbort(signal, resolve));
   return {
     end,
-    begin(output: Output): void {
+    begin(output: Opened): void {
       if (isOver(signal)) return;
       const ending = new AbortController();
-      const over = outputLoop(output, ending.signal);
+      const over = output.run(ending.signal);
       over.catch(broken.reject);
       loops.set(output, { ending, over });
     },
@@ -79,9 +82,14 @@ function runningUntil(signal: AbortSignal) {
   };
 }
 
-async function keep({ clock, log }: OutputMachine, cursors: Cursors, signal: AbortSignal): Promise<void> {
+async function keep(
+  { clock, log }: OutputMachine,
+  { cursors, isMoved }: { readonly cursors: Cursors; readonly isMoved: () => boolean },
+  signal: AbortSignal,
+): Promise<void> {
   while (!isOver(signal)) {
     await clock.sleep(SAVE_MS, signal).catch(() => undefined);
+    if (!isMoved()) continue;
     await cursors.save().catch((error: unknown) => {
       log.warn({ event: "output_cursors", error }, "how far the outputs have come isn't on the disk");
     });
@@ -90,9 +98,25 @@ async function keep({ clock, log }: OutputMachine, cursors: Cursors, signal: Abo
 
 type Opening = Pick<Output, "machine" | "cursors">;
 
-async function outputOf(opening: Opening, config: OutputConfig, booths: readonly OutputBooth[]): Promise<Output> {
+/** An output of whatever kind. */
+interface Opened {
+  readonly config: OutputConfig;
+  readonly booths: readonly OutputBooth[];
+  status(): OutputStatus;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** What a kind needs is loaded where there is one. */
+async function outputOf(opening: Opening, config: OutputConfig, booths: readonly OutputBooth[]): Promise<Opened> {
+  const { otlp } = config;
+  if (otlp !== undefined) {
+    const { figureOutput } = await import("./otlp.ts");
+    const ids = booths.map(({ state }) => state.booth);
+    return { config, booths, ...figureOutput(opening.machine, { config, otlp }, ids) };
+  }
   const parts = { ...opening, config, booths, state: newOutputState(opening.machine.clock.wall()) };
-  return { ...parts, speaker: await speakerOf(parts) };
+  const output: Output = { ...parts, speaker: await speakerOf(parts) };
+  return { config, booths, status: () => statusOf(output), run: (signal) => outputLoop(output, signal) };
 }
 
 async function speakerOf(parts: Omit<Output, "speaker">): Promise<Output["speaker"]> {

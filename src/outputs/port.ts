@@ -5,6 +5,9 @@ import type { BoothState } from "../domain/booth-state.ts";
 import type { Clock, Logger, Random } from "../domain/machine.ts";
 import type { OutputStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
+import type { Metric } from "../contract/metrics.ts";
+import type { Meter } from "../domain/traffic.ts";
+import type { BoothId } from "../domain/units.ts";
 import type { Identity, Store } from "../store/port.ts";
 
 /** A booth as outputs see it. */
@@ -29,6 +32,10 @@ export interface OutputMachine {
   readonly version: string;
   /** Where a kill leaves the cursors as they are: a file on a tmpfs. */
   readonly cursor_file: string;
+  /** Counts what goes over the network; absent: nobody does. */
+  readonly meter?: Meter | undefined;
+  /** The agent's figures as they are now. */
+  readonly metrics: (booths: readonly BoothId[]) => Promise<readonly Metric[]>;
   /** A secret's file. Throws, naming it and what to do, where it can't be used. */
   readonly secret: (path: string) => string;
 }

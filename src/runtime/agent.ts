@@ -112,6 +112,7 @@ function deliveryOf(
 ): DeliveryGateway {
   return {
     ...{ ...gateway, ...taking, turned: gateway.pulse.loop("sync") },
+    ...(gateway.traffic === undefined ? {} : { thrift: gateway.traffic.thrift }),
     firstKey: () => firstKeyOf(gateway),
     rename: ({ state }, from_seq, forked) => {
       const why = forked === undefined ? {} : { forked };

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { opcuaPki } from "../acquisition/opcua/pki.ts";
 import { type AlwaysOpen, openPageListener, type OpenPageListener, type PageCertificate } from "../api/server.ts";
 import { createKeptSessions, type SessionFile } from "../api/kept-sessions.ts";
+import type { ScrapeListener } from "../api/scrape.ts";
 import type { PlcTools } from "../acquisition/port.ts";
 import type { PlcToolbox, PlcWish, Services, Workshop } from "../api/operation.ts";
 import type { Config } from "../config/port.ts";
@@ -39,7 +40,10 @@ export async function openPage({ config, file, clock, log, logins, services }: P
   const workshop = lateWorkshop(plc.only, { file, data_dir: config.data_dir, log, tools: plc.tools });
   const given = { ...services, storeHelp, plc: plc.box, workshop };
   const always = alwaysOpen({ config, file, clock });
-  const page = await openPageListener({ port, lan_port, certificate, always }, given);
+  const figures = await openFigures({ config, log, control: services.control, certificate });
+  const scraped = figures === null ? {} : { scraped: () => figures.state };
+  const listener = await openPageListener({ port, lan_port, certificate, always, ...scraped }, given);
+  const page = { ...listener, close: () => [figures, listener].forEach((one) => one?.close()) };
   const { url, trouble } = page.services.page.state();
   if (url === null) log.warn({ event: "page_closed", port }, trouble);
   else log.info({ event: "page", url }, `the page is at ${url}`);
@@ -52,6 +56,30 @@ export async function openPage({ config, file, clock, log, logins, services }: P
     services.control.status().booths.every(({ provisioning }) => provisioning.generation === null);
   if (pin_file !== undefined && left > 0 && isUnbound()) await openByPin(page, { pin_file, for_ms: left, log });
   return page;
+}
+
+/** Figures for a scraper on the network, where that is configured; null: it isn't. */
+async function openFigures({
+  config: { metrics },
+  log,
+  ...given
+}: Pick<PageSetting, "config" | "log"> & {
+  readonly control: AgentControl;
+  readonly certificate: () => Promise<PageCertificate>;
+}): Promise<ScrapeListener | null> {
+  if (metrics === undefined) return null;
+  const { openScrape } = await import("../api/scrape.ts");
+  const { port, token_file } = metrics;
+  const figures = await openScrape({ ...given, port, token: () => readOwnSecret(token_file) });
+  const { state } = figures;
+  const text = `figures can't be scraped over the network: ${state.trouble}; then restart the agent`;
+  if (state.trouble === "")
+    log.info(
+      { event: "scraped", port: state.port },
+      `figures at port ${state.port.toString()}, with HTTPS and a token`,
+    );
+  else log.error({ event: "not_scraped", port, reason: state.trouble }, text);
+  return figures;
 }
 
 /** What stays open by configuration, or by what somebody said on the spot, does so again at each start. */

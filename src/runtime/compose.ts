@@ -9,6 +9,7 @@ import { type OpcuaPki, opcuaPki } from "../acquisition/opcua/pki.ts";
 import { createPollGaps } from "../acquisition/poll-gaps.ts";
 import { createServiceTime } from "../acquisition/clock.ts";
 import { openTail } from "../acquisition/intake.ts";
+import { openTraffic, type TrafficWatch } from "./traffic.ts";
 import { createFilterLabels } from "../api/filter-labels.ts";
 import type { ReportRequest } from "../api/report.ts";
 import { type FiguresRequest, figuresOf, type OwnFigures } from "../api/report-thread.ts";
@@ -17,9 +18,9 @@ import { sharedReports } from "../api/shared-reports.ts";
 import type { Config } from "../config/port.ts";
 import { keepConfig, keptConfig } from "../config/kept.ts";
 import type { Lasting, RefusedBooth } from "../config/usable.ts";
-import type { Clock, Logger, Random } from "../domain/machine.ts";
+import type { Clock, Random } from "../domain/machine.ts";
 import { DAY_MS } from "../domain/storage.ts";
-import type { EpochMs } from "../domain/units.ts";
+import type { BoothId, EpochMs } from "../domain/units.ts";
 import { firstKeyOf } from "../provisioning/keys.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
 import { collectGarbage, growYoung, MANY_BOOTHS } from "../store/thread/memory.ts";
@@ -35,9 +36,9 @@ import type { AgentSetup, Configured } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
 import { linksOf, setupOf } from "./plc-links.ts";
 import { openPlcLogins, type PlcLogins } from "./plc-logins.ts";
-import { systemdNotify } from "./service-manager.ts";
+import { cutLongStop, systemdNotify } from "./service-manager.ts";
 import { noticesOf } from "./notices.ts";
-import { outputsOf } from "./outputs.ts";
+import { figuresNow, outputsOf } from "./outputs.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
 import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
@@ -85,6 +86,10 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     open.push(reports, tail);
     const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
     const logins = await openPlcLogins({ identity, sealer });
+    const service_time = createServiceTime(MADE_AT);
+    const file_of_traffic = join(config.runtime_dir, "traffic.json");
+    const traffic = await openTraffic({ clock, log, identity, service_time, file: file_of_traffic });
+    const counting = traffic.run(io.signal);
     const changes = lateChanges({
       ...{ file, environment: io.environment, log, first },
       runs: { become: (next) => runs.become(next), restart: (next) => runs.restart(next) },
@@ -92,7 +97,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     const lasting: LongLived = {
       ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, logins, gateway_id, paced, io },
       ...{ folders: config, config: changes.inUse },
-      ...{ random: systemRandom(), service_time: createServiceTime(MADE_AT) },
+      ...{ random: systemRandom(), service_time, traffic },
       figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
     };
     const runs = await agentRuns((next) => beginAgent(lasting, next), { first, signal: io.signal });
@@ -116,6 +121,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     };
     const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
     await serveUntil(() => runs.run(set_up.run), { config, file, clock, log, logins, services }, runtime_dir);
+    await counting;
   } finally {
     notify.stopping();
     await Promise.all(open.map((one) => one.close()));
@@ -150,6 +156,7 @@ type LongLived = Pick<
   readonly folders: Pick<Config, "data_dir" | "runtime_dir">;
   readonly gateway_id: string;
   readonly logins: PlcLogins;
+  readonly traffic: TrafficWatch;
   readonly paced: (driver: Driver) => Driver;
   readonly io: LongIo;
 };
@@ -160,8 +167,12 @@ async function beginAgent(lasting: LongLived, first: Lasting) {
   const { commit_interval_ms, heartbeat_interval_ms, service } = first.usable.config;
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
-  const { http, mqtt } = await waysTo(service, { clock, service_time, log, agentVersion: VERSION }, signal);
+  const { meter } = lasting.traffic;
+  lasting.traffic.setBudget(service.monthly_mb === undefined ? null : service.monthly_mb * 1e6);
+  const { http, mqtt } = await waysTo(service, { clock, service_time, log, meter, agentVersion: VERSION }, signal);
   const pki = opcuaPki({ dir: join(folders.data_dir, "opcua"), wall: () => clock.wall(), log });
+  const begun = Promise.withResolvers<Agent>();
+  const given = { pki, agent: begun.promise };
   const agent = await startAgent(
     {
       ...{ ...rest, clock, random, log, service_time, sealer },
@@ -174,19 +185,26 @@ async function beginAgent(lasting: LongLived, first: Lasting) {
         ...{ agentVersion: VERSION, hardwareId: gateway_id },
       }),
       certificates: () => [...mqtt.certificates(), ...pki.certificates()],
-      ...(await configuredBy(lasting, first, pki)),
+      ...(await configuredBy(lasting, first, given)),
       outOfService: io.outOfService,
     },
     signal,
   );
+  begun.resolve(agent);
   void leaveStartBehind(agent, clock, signal).catch(() => undefined); // it ends with the agent, and rejects then
-  const become = async (next: Lasting): Promise<void> => agent.become(await configuredBy(lasting, next, pki));
+  const become = async (next: Lasting): Promise<void> => agent.become(await configuredBy(lasting, next, given));
   return { agent, http, become, stop: () => ending.abort() };
 }
 
 /** What of a configuration can change while the agent runs. */
-async function configuredBy(lasting: LongLived, { usable }: Lasting, pki: OpcuaPki): Promise<Configured> {
-  const { clock, log, identity, logins, paced, folders } = lasting;
+async function configuredBy(
+  lasting: LongLived,
+  { usable }: Lasting,
+  { pki, agent }: { readonly pki: OpcuaPki; readonly agent: Promise<Agent> },
+): Promise<Configured> {
+  const { clock, log, identity, logins, paced, traffic } = lasting;
+  const { runtime_dir } = lasting.folders;
+  const metrics = (ids: readonly BoothId[]) => figuresNow(agent, ids);
   const { booths, refused } = usable;
   const links = linksOf({ clock, log, logins, pki, keeperOf: await holeKeepers({ identity, log }, booths) });
   // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
@@ -194,8 +212,8 @@ async function configuredBy(lasting: LongLived, { usable }: Lasting, pki: OpcuaP
   return {
     booths: booths.map((booth) => setupOf(booth, links, paced)),
     disabled: refused.map(disabledOf),
-    ...outputsOf(usable, { ...lasting, version: VERSION, runtime_dir: folders.runtime_dir }),
-    ...noticesOf(usable, { clock, log, runtime_dir: folders.runtime_dir }),
+    ...outputsOf(usable, { ...lasting, version: VERSION, runtime_dir, meter: traffic.meter, metrics }),
+    ...noticesOf(usable, { clock, log, runtime_dir }),
   };
 }
 
@@ -236,24 +254,6 @@ async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtim
 function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentSetup["disabled"]>[number] {
   const advice = say("booth.correct");
   return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
-}
-
-/** From the order to stop: systemd would wait longer, a person at the box doesn't, and what is left to do is safe without it. */
-const STOP_WITHIN_MS = 4_000;
-
-/**
- * Ends the process where a stop hangs, as signal 9 does: a disk that doesn't answer, a salvage or a long query in a thread, which no
- * exit can interrupt (Node waits for its threads). What was taken stands in the tail file and is committed at the next start.
- */
-function cutLongStop(signal: AbortSignal, log: Logger): void {
-  addAbortListener(signal, () => {
-    const cut = (): void => {
-      const text = `the stop took longer than ${(STOP_WITHIN_MS / 1000).toString()} s and is cut short; what was read is in the tail file and is committed at the next start`;
-      log.warn({ event: "stop_cut" }, text);
-      process.kill(process.pid, "SIGKILL");
-    };
-    setTimeout(cut, STOP_WITHIN_MS).unref();
-  });
 }
 
 /** The machine's own source: good for identifiers and credentials as well as for jitter. */

@@ -1,4 +1,7 @@
 import { join } from "node:path";
+import { processFigures } from "../api/metrics.ts";
+import { type Metric, metricsOf } from "../contract/metrics.ts";
+import type { AgentControl } from "../domain/agent-control.ts";
 import type { Lasting } from "../config/usable.ts";
 import { linkDown } from "../domain/link-status.ts";
 import type { OutputStatus } from "../domain/status.ts";
@@ -16,7 +19,7 @@ type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "store" | "identit
 /** What outputs need is loaded where there are any. */
 export function outputsOf(
   { config, refused_outputs }: Lasting["usable"],
-  { clock, random, log, store, identity, gateway_id, version, runtime_dir }: Machine,
+  { clock, random, log, store, identity, gateway_id, version, meter, metrics, runtime_dir }: Machine,
 ): Pick<Configured, "outputs" | "output_entries" | "refused_outputs"> {
   const left_out = refused_outputs.map(({ name, error }) => refusedOutput(name, error.brief(), clock.wall()));
   for (const { name, link } of left_out) {
@@ -36,6 +39,8 @@ export function outputsOf(
     identity,
     gateway_id,
     version,
+    meter,
+    metrics,
     cursor_file,
     secret: readOwnSecret,
   };
@@ -62,6 +67,18 @@ export function createOutputParts(gateway: Gateway, booths: readonly Booth[], pa
       }
     },
   };
+}
+
+/** The agent's own figures, for who wants them pushed: of these booths. */
+export async function figuresNow(
+  begun: Promise<Pick<AgentControl, "status" | "counts">>,
+  ids: readonly string[],
+): Promise<readonly Metric[]> {
+  const agent = await begun;
+  const of = <T extends { readonly booth: string }>(all: readonly T[]): readonly T[] =>
+    all.filter(({ booth }) => ids.includes(booth));
+  const status = agent.status();
+  return metricsOf({ ...status, booths: of(status.booths) }, of(agent.counts()), await processFigures());
 }
 
 function refusedOutput(name: string, reason: string, since: EpochMs): OutputStatus {

@@ -1,6 +1,7 @@
+import { addAbortListener } from "node:events";
 import { writeSync } from "node:fs";
 import { serviceLinkOf } from "../domain/link-status.ts";
-import type { Notify } from "../domain/machine.ts";
+import type { Logger, Notify } from "../domain/machine.ts";
 import type { LinkStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { Booth } from "./booth.ts";
@@ -74,4 +75,22 @@ export function systemdNotify(environment: Readonly<Record<string, string | unde
     status: (text) => send(`STATUS=${text}`),
     stopping: () => send("STOPPING=1"),
   };
+}
+
+/** From the order to stop: systemd would wait longer, a person at the box doesn't, and what is left to do is safe without it. */
+const STOP_WITHIN_MS = 4_000;
+
+/**
+ * Ends the process where a stop hangs, as signal 9 does: a disk that doesn't answer, a salvage or a long query in a thread, which no
+ * exit can interrupt (Node waits for its threads). What was taken stands in the tail file and is committed at the next start.
+ */
+export function cutLongStop(signal: AbortSignal, log: Logger): void {
+  addAbortListener(signal, () => {
+    const cut = (): void => {
+      const text = `the stop took longer than ${(STOP_WITHIN_MS / 1000).toString()} s and is cut short; what was read is in the tail file and is committed at the next start`;
+      log.warn({ event: "stop_cut" }, text);
+      process.kill(process.pid, "SIGKILL");
+    };
+    setTimeout(cut, STOP_WITHIN_MS).unref();
+  });
 }

@@ -15,17 +15,25 @@ import { ownFile } from "./secrets.ts";
 /** By HTTP and by its broker. Rejects where a file of certificates or keys can't be used. */
 export async function waysTo(
   service: ServiceConfig,
-  { clock, service_time, log, agentVersion }: Pick<MqttSetup, "clock" | "service_time" | "log" | "agentVersion">,
+  {
+    clock,
+    service_time,
+    log,
+    agentVersion,
+    meter,
+  }: Pick<MqttSetup, "clock" | "service_time" | "log" | "agentVersion" | "meter">,
   signal: AbortSignal,
 ) {
   const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
   const proxy = service.proxy_url === undefined ? {} : { proxy: service.proxy_url };
-  const http = service.url === undefined ? NO_SERVICE : createHttpClient({ baseUrl: service.url, ...ca, ...proxy });
+  const counted = meter === undefined ? {} : { counted: { meter, purpose: "http" as const } };
+  const { url: baseUrl } = service;
+  const http = baseUrl === undefined ? NO_SERVICE : createHttpClient({ baseUrl, ...ca, ...proxy, ...counted });
   // A service that takes a request and never answers would hold a stop up for the whole of the request's time.
   addAbortListener(signal, () => http.close());
   return {
     http: service.authorization === "session" ? await sessionTokens(http) : http,
-    mqtt: await mqttLink({ clock, service_time, log, agentVersion, ...ca, ...clientOf(service) }),
+    mqtt: await mqttLink({ clock, service_time, log, agentVersion, meter, ...ca, ...clientOf(service) }),
   };
 }
 

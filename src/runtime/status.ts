@@ -45,6 +45,7 @@ export function statusOf(
     outputs: [...outputs, ...(configured.refused_outputs ?? [])],
     notices: [...notices, ...(configured.refused_notices ?? [])],
     certificates: (gateway.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
+    ...(gateway.traffic === undefined ? {} : { traffic: gateway.traffic.status() }),
     loss_window_ms: gateway.commit_interval_ms,
   };
 }

@@ -112,8 +112,10 @@ function layOutTexts({ root, stage, made_at, bundle, architecture, cache, versio
   for (const name of ["gateway.first.yaml", "booth-gateway.avahi"]) {
     put(join(shared, name), readFileSync(join(root, "systemd", name)));
   }
-  for (const name of readdirSync(join(root, "config/schemas"))) {
-    put(join(shared, "schemas", name), readFileSync(join(root, "config/schemas", name)));
+  for (const [folder, name] of ["schemas", "monitoring"].flatMap((one) =>
+    readdirSync(join(root, "config", one)).map((file) => [one, file] as const),
+  )) {
+    put(join(shared, folder, name), readFileSync(join(root, "config", folder, name)));
   }
   for (const name of readdirSync(join(root, "docs")).filter((one) => one.endsWith(".md"))) {
     put(join(stage, DOC, name), readFileSync(join(root, "docs", name)));

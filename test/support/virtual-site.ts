@@ -80,7 +80,7 @@ export interface VirtualSiteOptions {
   /** Default: the store's own. */
   readonly budget?: StoreBudget;
   /** What each process is given, before it starts. `life.dead` once it was killed. */
-  readonly given?: (parts: AgentSetup, life: Life) => AgentSetup;
+  readonly given?: (parts: AgentSetup, life: Life) => AgentSetup | Promise<AgentSetup>;
   /** What the store folds with; default: the derivation. */
   readonly fold?: Fold;
 }
@@ -224,7 +224,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       },
     };
     process = born;
-    const agent = await startAgent(options.given?.(parts, life) ?? parts, stopping.signal);
+    const agent = await startAgent((await options.given?.(parts, life)) ?? parts, stopping.signal);
     born.agent = agent;
     agent.finished.catch((error: unknown) => {
       if (!life.dead) lines.push(`FAILED ${String(error)}`);

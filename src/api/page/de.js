@@ -256,6 +256,18 @@ export const TEXTS = {
   "health.damaged": "Beschädigte Dateien beiseitegelegt: {files}",
   "health.lastCommit": "Zuletzt gesichert vor {time}",
   "health.loss": "Ein Stromausfall jetzt würde höchstens {time} an Messwerten kosten.",
+  "health.network": "Netz",
+  "health.purpose": "Daten für",
+  "health.today": "Heute (UTC)",
+  "health.month": "Dieser Monat (UTC)",
+  "purpose.readings": "Messwerte",
+  "purpose.heartbeats": "Lebenszeichen",
+  "purpose.session": "Sitzung mit dem Broker",
+  "purpose.http": "HTTP mit dem Dienst",
+  "purpose.outputs": "Ausgänge",
+  "health.budget": "{used} von {max} des Monats sind verbraucht.",
+  "health.thrift": "Daten sparen",
+  "health.cuts": "Stromausfälle in diesem Monat: {count}. Bis zu eine Stunde vor jedem ist nicht gezählt.",
   "health.versions": "Versionen",
   "health.agent": "Agent",
   "health.gateway": "Gateway",
@@ -270,7 +282,6 @@ export const TEXTS = {
   "health.toldLast": "„{what}“ wurde vor {time} gemeldet.",
   "health.toldWaits": "Ereignisse, die warten: {count}.",
   "health.notTold": "Es kommt nicht an: {reason}; {advice}.",
-  "health.outputUp": "Verbunden seit {time}.",
   "health.log": "Neueste Logzeilen",
   "health.noLog": "Noch keine Zeilen.",
   "health.help": "Hilfe anfordern",
@@ -752,6 +763,23 @@ export const SAYINGS = {
   "certificate.own_opcua":
     "die nächste Verbindung zu einem OPC-UA-Server erzeugt ein neues: starten Sie den Agenten neu, dann lassen Sie jede SPS ihm vertrauen",
   "certificate.opcua": "erneuern Sie es in der SPS und hinterlegen Sie das neue",
+  "traffic.heartbeats":
+    "{used} MB der {budget} MB dieses Monats sind verbraucht: Lebenszeichen gehen alle 110 s (ab 70 % des Budgets)",
+  "traffic.batches":
+    "{used} MB der {budget} MB dieses Monats sind verbraucht: Lebenszeichen gehen alle 110 s, Messwerte in Paketen von 10 min (ab 80 % des Budgets); ein Moduswechsel geht sofort",
+  "traffic.backlog":
+    "{used} MB der {budget} MB dieses Monats sind verbraucht: Lebenszeichen gehen alle 110 s, Messwerte in Paketen von 10 min, und was bei einem Ausfall liegen blieb, geht nachts, 22:00 bis 5:00 (ab 90 % des Budgets); ein Moduswechsel geht sofort",
+  "traffic.mode_changes":
+    "{used} MB der {budget} MB dieses Monats sind verbraucht, also alles: Messwerte gehen alle 6 h oder mit einem Moduswechsel, der sofort geht; was bei einem Ausfall liegen blieb, geht nachts, 22:00 bis 5:00",
+  "traffic.todo":
+    'nichts geht verloren, und mit dem nächsten Monat (UTC) ist alles wie zuvor; für sofort mehr erhöhen Sie service.monthly_mb, dann "booth-gateway reload"',
+  "output.figures_old": "zu viele Sätze von Werten warteten: der älteste wich dem neuesten",
+  "output.figures_rejected": "der Sammler nahm sie nicht an und sagt nicht, warum",
+  "output.figures_away":
+    "vergleichen Sie die Adresse, und sehen Sie nach, ob der Sammler läuft und eine Firewall seinen Port durchlässt; die Werte der letzten Stunde werden aufgehoben",
+  "output.figures_key": "der Sammler lässt dieses Gerät nicht hinein: siehe token_file, oder user und password_file",
+  "output.figures_refused":
+    "sehen Sie nach, ob die Adresse die eines Sammlers ist, der OTLP über HTTP mit JSON annimmt; solche Werte gehen nicht noch einmal",
 
   "trial.unread": "die SPS an {address} wurde nicht innerhalb von 2 min gelesen: {reason}; {advice}",
   "trial.not_run": "die Kabine lief damit nicht",
@@ -912,7 +940,9 @@ export const SAYINGS = {
   "config.did_you_mean": 'meinten Sie "{name}"?',
   "config.name_taken": 'der Name "{name}" ist vergeben',
   "config.no_booth": 'es gibt keine Kabine "{booth}"',
-  "config.mqtt_or_sparkplug": "ein Ausgang braucht mqtt oder sparkplug, und nicht beides",
+  "config.one_kind": "ein Ausgang braucht eines von {kinds}, und kein anderes",
+  "config.strange_key": "{key} bedeutet {kind} nichts",
+  "config.token_or_user": "geben Sie token_file oder user an, nicht beides",
   "config.instant": "kein Zeitpunkt: schreiben Sie ihn wie 2026-11-25T00:00:00Z",
   "config.topic": "in einem Topic steht kein + oder #, und kein $ am Anfang",
   "config.brace": "eine Klammer ohne ihr Gegenstück",
@@ -1179,6 +1209,12 @@ export const SAYINGS = {
   "tag.timer": "Zeitgeber",
   "doctor.runs": "läuft seit {time}, Gateway {gateway}",
   "doctor.lacks": "noch kein {what}",
+  "doctor.scrape_how": "siehe metrics in der Konfiguration, dann starten Sie den Agenten neu",
+  "doctor.scrape_open": "an Port {port}, mit HTTPS und einem Token",
+  "doctor.figures_given_up":
+    "seit dem Start des Agenten wurden {count} Datenpunkte aufgegeben; warum die letzten: {reason}",
+  "doctor.collector_log": "sehen Sie nach, was das Protokoll des Kollektors sagt",
+  "doctor.data_used": "{used} von {budget} MB sind verbraucht",
   "doctor.set_up_first": "vom Dienst wird nichts gewollt, bis die Box eingerichtet ist",
   "doctor.page_open": "im Netz offen, mit HTTPS und PIN, {how}",
   "doctor.start_agent": 'starten Sie den Agenten: "systemctl start booth-gateway"',

@@ -254,6 +254,18 @@ export const TEXTS = {
   "health.damaged": "Archivos dañados apartados: {files}",
   "health.lastCommit": "Guardado por última vez hace {time}",
   "health.loss": "Un corte de luz ahora costaría como mucho {time} de lecturas.",
+  "health.network": "Red",
+  "health.purpose": "Datos para",
+  "health.today": "Hoy (UTC)",
+  "health.month": "Este mes (UTC)",
+  "purpose.readings": "Lecturas",
+  "purpose.heartbeats": "Señales de vida",
+  "purpose.session": "Sesión con el broker",
+  "purpose.http": "HTTP con el servicio",
+  "purpose.outputs": "Salidas",
+  "health.budget": "Se han usado {used} de los {max} del mes.",
+  "health.thrift": "Ahorro de datos",
+  "health.cuts": "Cortes de corriente este mes: {count}. No se cuenta hasta una hora antes de cada uno.",
   "health.versions": "Versiones",
   "health.agent": "Agente",
   "health.gateway": "Gateway",
@@ -268,7 +280,6 @@ export const TEXTS = {
   "health.toldLast": "Se avisó «{what}» hace {time}.",
   "health.toldWaits": "Sucesos en espera: {count}.",
   "health.notTold": "No llega: {reason}; {advice}.",
-  "health.outputUp": "Conectado desde hace {time}.",
   "health.log": "Últimas líneas del registro",
   "health.noLog": "Aún no hay líneas.",
   "health.help": "Pedir ayuda",
@@ -740,6 +751,23 @@ export const SAYINGS = {
   "certificate.own_opcua":
     "la próxima conexión con un servidor OPC UA hace uno nuevo: reinicie el agente y haga que cada PLC confíe en él",
   "certificate.opcua": "renuévelo en el PLC y fije el nuevo",
+  "traffic.heartbeats":
+    "este mes se han usado {used} MB de {budget} MB: las señales de vida van cada 110 s (a partir del 70 % del presupuesto)",
+  "traffic.batches":
+    "este mes se han usado {used} MB de {budget} MB: las señales de vida van cada 110 s y las lecturas en lotes de 10 min (a partir del 80 % del presupuesto); un cambio de modo va al momento",
+  "traffic.backlog":
+    "este mes se han usado {used} MB de {budget} MB: las señales de vida van cada 110 s, las lecturas en lotes de 10 min y lo pendiente de un corte va de noche, de 22:00 a 5:00 (a partir del 90 % del presupuesto); un cambio de modo va al momento",
+  "traffic.mode_changes":
+    "este mes se han usado {used} MB de {budget} MB, que es todo: las lecturas van cada 6 h, o con un cambio de modo, que va al momento; lo pendiente de un corte va de noche, de 22:00 a 5:00",
+  "traffic.todo":
+    'no se pierde nada, y todo vuelve a lo normal con el mes siguiente (UTC); para tener más ya, aumente service.monthly_mb y después "booth-gateway reload"',
+  "output.figures_old": "esperaban demasiados juegos de cifras: el más antiguo dejó sitio al más nuevo",
+  "output.figures_rejected": "el recolector no las aceptó y no dice por qué",
+  "output.figures_away":
+    "compare la dirección, y mire si el recolector funciona y si un cortafuegos deja pasar su puerto; se guardan las cifras de la última hora",
+  "output.figures_key": "el recolector no deja entrar a este equipo: vea token_file, o user y password_file",
+  "output.figures_refused":
+    "mire si la dirección es la de un recolector que acepta OTLP por HTTP, con JSON; esas cifras no se envían otra vez",
 
   "trial.unread": "el PLC en {address} no se leyó en 2 min: {reason}; {advice}",
   "trial.not_run": "la cabina no funcionó con ello",
@@ -895,7 +923,9 @@ export const SAYINGS = {
   "config.did_you_mean": '¿quiso decir "{name}"?',
   "config.name_taken": 'el nombre "{name}" ya está usado',
   "config.no_booth": 'no hay cabina "{booth}"',
-  "config.mqtt_or_sparkplug": "una salida necesita mqtt o sparkplug, y no ambos",
+  "config.one_kind": "una salida necesita uno de {kinds}, y ningún otro",
+  "config.strange_key": "{key} no significa nada para {kind}",
+  "config.token_or_user": "indique token_file o user, no ambos",
   "config.instant": "no es un instante: escríbalo como 2026-11-25T00:00:00Z",
   "config.topic": "un topic no lleva + ni #, ni empieza por $",
   "config.brace": "una llave sin su pareja",
@@ -1157,6 +1187,11 @@ export const SAYINGS = {
   "tag.timer": "Temporizador",
   "doctor.runs": "en marcha desde hace {time}, gateway {gateway}",
   "doctor.lacks": "aún sin {what}",
+  "doctor.scrape_how": "vea metrics en la configuración, después reinicie el agente",
+  "doctor.scrape_open": "en el puerto {port}, con HTTPS y un token",
+  "doctor.figures_given_up": "desde el inicio del agente se desecharon {count} datos; por qué los últimos: {reason}",
+  "doctor.collector_log": "vea qué dice el registro del propio recolector",
+  "doctor.data_used": "se han usado {used} de {budget} MB",
   "doctor.set_up_first": "no se pide nada al servicio hasta que el equipo esté configurado",
   "doctor.page_open": "abierta en la red, con HTTPS y PIN, {how}",
   "doctor.start_agent": 'arranque el agente: "systemctl start booth-gateway"',

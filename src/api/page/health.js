@@ -13,6 +13,7 @@ export function healthView(context) {
   const incidents = el("div", {});
   const clock = el("div", {});
   const store = el("div", {});
+  const network = el("div", {});
   const told_to = el("div", {});
   const toldCard = card(t("health.told"), { class: "wide" }, told_to);
   const versions = el("dl", { className: "figures plain" });
@@ -23,6 +24,7 @@ export function healthView(context) {
     { className: "grid two" },
     card(t("health.clock"), {}, clock),
     card(t("health.store"), {}, store),
+    card(t("health.network"), { class: "wide" }, network),
     card(t("health.versions"), { class: "wide" }, versions),
     toldCard,
     card(t("health.incidents"), { class: "wide" }, incidents),
@@ -54,6 +56,7 @@ export function healthView(context) {
     );
     const storeLines = storeTexts(booth, status);
     redraw(store, storeLines, () => [storeBar(booth.log.storage), ...storeLines.map((text) => el("p", {}, text))]);
+    redraw(network, [status.traffic], () => trafficParts(status.traffic));
     toldCard.hidden = status.notices.length + status.outputs.length === 0;
     const toldLines = toldTexts(status);
     redraw(told_to, toldLines, () =>
@@ -169,6 +172,30 @@ function storeBar(storage) {
     },
     el("i", { style: { width: `${percent.toString()}%` } }),
   );
+}
+
+/** What goes over the network, by what it is for. @param {any} traffic */
+function trafficParts(traffic) {
+  if (traffic === undefined) return [];
+  const { today, month, budget_bytes, reason, advice } = traffic;
+  const purposes = Object.keys(month.traffic);
+  /** @param {any} period @param {string} purpose */
+  const both = ({ traffic }, purpose) => bytes(traffic[purpose].up + traffic[purpose].down);
+  const shown = table(
+    t("health.network"),
+    [t("health.purpose"), t("health.today"), t("health.month")],
+    purposes.map((purpose) => [t(`purpose.${purpose}`), both(today, purpose), both(month, purpose)]),
+  );
+  const budget =
+    budget_bytes === null
+      ? null
+      : el("p", {}, t("health.budget", { used: bytes(month.metered), max: bytes(budget_bytes) }));
+  const gives =
+    reason === ""
+      ? null
+      : el("p", {}, el("span", { className: "badge warn" }, t("health.thrift")), ` ${reason}; ${advice}`);
+  const cuts = month.cuts === 0 ? null : el("p", {}, t("health.cuts", { count: month.cuts }));
+  return [shown, budget, gives, cuts].filter((part) => part !== null);
 }
 
 /** @param {any} status @param {any} booth */

@@ -1,12 +1,13 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import type { Agent, AgentOptions } from "node:https";
-import { isIP, type Socket } from "node:net";
+import { isIP } from "node:net";
 import { PassThrough, type Duplex } from "node:stream";
 import { connect as tlsConnect } from "node:tls";
-import { withPublicRoots } from "../tls.ts";
+import { type Counted, lineAgent, secureWithin } from "../line.ts";
+import { type ClientCertificate, withPublicRoots } from "../tls.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
-const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule("node:http");
+const { request: httpRequest } = process.getBuiltinModule("node:http");
 const { Agent: HttpsAgent, request: httpsRequest } = process.getBuiltinModule("node:https");
 
 /** The whole exchange must be done within this. */
@@ -15,6 +16,8 @@ const TOTAL_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** The proxy answers within this, or there is none. */
 const TUNNEL_TIMEOUT_MS = 10_000;
+/** A small service must not be flooded by one box. */
+const MAX_CONNECTIONS = 2;
 /** More of an answer is never read: records are a few KiB. */
 const MAX_ANSWER_BYTES = 1_048_576;
 /** Of an error's body only this much. */
@@ -23,7 +26,9 @@ const MAX_ERROR_BYTES = 65_536;
 export interface HttpRequest {
   readonly method: "GET" | "POST" | "PUT";
   readonly path: string;
+  /** "": nothing is shown. */
   readonly key: string;
+  /** Sent as JSON; bytes are sent as they are, and said to be JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -40,6 +45,10 @@ export interface HttpClientOptions {
   readonly ca?: string;
   /** http://HOST:PORT of a proxy on the way to an https:// service. */
   readonly proxy?: string;
+  /** Shown to a server that asks for one. */
+  readonly certificate?: ClientCertificate;
+  /** Who counts its bytes; absent: nobody. */
+  readonly counted?: Counted;
   /** Default 10 s. */
   readonly connect_timeout_ms?: number;
   /** Default 30 s. */
@@ -60,66 +69,82 @@ export interface HttpClient {
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const base = new URL(options.baseUrl);
   const secure = base.protocol === "https:";
-  const { connect_timeout_ms = CONNECT_TIMEOUT_MS, total_timeout_ms = TOTAL_TIMEOUT_MS } = options;
-  const agent = secure ? secureAgent(options) : new HttpAgent({ keepAlive: true, maxSockets: 2 });
+  const { total_timeout_ms = TOTAL_TIMEOUT_MS } = options;
+  const connections = agentOf(options);
+  const { agent } = connections;
   const open = secure ? httpsRequest : httpRequest;
   // The agent's own end would let requests that wait for a connection make one.
   const calls = new Set<ClientRequest>();
+  const inRow = fewAtOnce(MAX_CONNECTIONS);
   let isClosed = false;
+  const exchange = (request: HttpRequest): Promise<HttpAnswer> =>
+    new Promise((resolve, reject) => {
+      if (isClosed) {
+        reject(new HttpClosed("the gateway is stopping"));
+        return;
+      }
+      const body = bodyOf(request.body);
+      const content =
+        body === undefined ? {} : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+      const call = open(new URL(request.path, base), {
+        method: request.method,
+        agent,
+        signal: AbortSignal.timeout(total_timeout_ms),
+        headers: { ...shown(request.key), Accept: "application/json", ...content, ...request.headers },
+      });
+      calls.add(call);
+      call.on("close", () => calls.delete(call));
+      call.on("error", reject);
+      call.on("response", (answer) => void readAnswer(answer).then(resolve, reject));
+      call.end(body);
+    });
   return {
-    send: (request) =>
-      new Promise((resolve, reject) => {
-        if (isClosed) {
-          reject(new HttpClosed("the gateway is stopping"));
-          return;
-        }
-        const body = request.body === undefined ? undefined : JSON.stringify(request.body);
-        const content =
-          body === undefined ? {} : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
-        const call = open(new URL(request.path, base), {
-          method: request.method,
-          agent,
-          signal: AbortSignal.timeout(total_timeout_ms),
-          headers: { Authorization: request.key, Accept: "application/json", ...content, ...request.headers },
-        });
-        calls.add(call);
-        call.on("close", () => calls.delete(call));
-        call.on("error", reject);
-        call.on("socket", (socket) => connectWithin(call, socket, { secure, connect_timeout_ms }));
-        call.on("response", (answer) => void readAnswer(answer).then(resolve, reject));
-        call.end(body);
-      }),
+    send: (request) => inRow(() => exchange(request)),
     close: () => {
       isClosed = true;
       for (const call of calls) call.destroy(new HttpClosed("the gateway is stopping"));
-      agent.destroy();
+      connections.close();
     },
   };
 }
 
-function secureAgent({ ca, proxy }: HttpClientOptions): Agent {
-  const options = {
-    keepAlive: true,
-    maxSockets: 2,
-    minVersion: "TLSv1.2" as const,
-    ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
+/** So many at a time. The agent's own bound doesn't count connections that are still to come. */
+function fewAtOnce(most: number): <T>(act: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let busy = 0;
+  return async (act) => {
+    if (busy >= most) await new Promise<void>((resolve) => void waiting.push(resolve));
+    else busy += 1;
+    try {
+      return await act();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) busy -= 1;
+      else next();
+    }
   };
-  return proxy === undefined ? new HttpsAgent(options) : tunnelAgent(new URL(proxy), options);
 }
 
-/** A host that swallows packets must not hold a request for the whole of its time. */
-function connectWithin(
-  call: ClientRequest,
-  socket: Socket,
-  { secure, connect_timeout_ms }: { readonly secure: boolean; readonly connect_timeout_ms: number },
-): void {
-  if (!socket.connecting) return;
-  const timer = setTimeout(
-    () => call.destroy(new Error(`no connection within ${(connect_timeout_ms / 1000).toString()} s`)),
-    connect_timeout_ms,
-  );
-  socket.once(secure ? "secureConnect" : "connect", () => clearTimeout(timer));
-  socket.once("close", () => clearTimeout(timer));
+function bodyOf(body: unknown): string | Uint8Array | undefined {
+  return body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body);
+}
+
+function shown(key: string): Readonly<Record<string, string>> {
+  return key === "" ? {} : { Authorization: key };
+}
+
+/** TLS over lines that tell their bytes, through a proxy where there is one; without TLS for this machine alone. */
+function agentOf({ baseUrl, ca, proxy, certificate, counted, ...options }: HttpClientOptions) {
+  const { connect_timeout_ms: within_ms = CONNECT_TIMEOUT_MS } = options;
+  if (new URL(baseUrl).protocol !== "https:") return lineAgent(null, { within_ms, counted });
+  const tls = {
+    minVersion: "TLSv1.2" as const,
+    ...certificate,
+    ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
+  };
+  if (proxy === undefined) return lineAgent(tls, { within_ms, counted });
+  const agent = tunnelAgent({ proxy: new URL(proxy), counted, within_ms }, { keepAlive: true, ...tls });
+  return { agent, close: () => agent.destroy() };
 }
 
 async function readAnswer(answer: IncomingMessage): Promise<HttpAnswer> {
@@ -136,16 +161,26 @@ async function readAnswer(answer: IncomingMessage): Promise<HttpAnswer> {
 }
 
 /** Keep-alive connections through an HTTP proxy (CONNECT, RFC 9110, 9.3.6); TLS is with the service itself, verified as always. */
-function tunnelAgent(proxy: URL, options: AgentOptions): Agent {
+function tunnelAgent(way: Tunnel, options: AgentOptions): Agent {
   const agent = new HttpsAgent(options);
   agent.createConnection = (target, settle) => {
-    openTunnel(proxy, target, settle ?? (() => undefined));
+    openTunnel(way, target, settle ?? (() => undefined));
     return undefined;
   };
   return agent;
 }
 
-function openTunnel(proxy: URL, options: RequestOptions, settle: (error: Error | null, stream: Duplex) => void): void {
+interface Tunnel {
+  readonly proxy: URL;
+  readonly counted: Counted | undefined;
+  readonly within_ms: number;
+}
+
+function openTunnel(
+  { proxy, counted, within_ms }: Tunnel,
+  options: RequestOptions,
+  settle: (error: Error | null, stream: Duplex) => void,
+): void {
   const host = options.host ?? "";
   const target = `${host}:${String(options.port ?? 443)}`;
   const call = httpRequest({
@@ -158,13 +193,17 @@ function openTunnel(proxy: URL, options: RequestOptions, settle: (error: Error |
   });
   // The type wants a stream there; nobody looks at it beside an error.
   const fail = (error: Error): void => settle(error, new PassThrough());
+  call.on("socket", (socket) => counted?.meter.count(socket, counted.purpose));
   call.on("timeout", () => call.destroy(new Error("the proxy doesn't answer")));
   call.on("error", fail);
   call.on("connect", ({ statusCode = 0 }, socket) => {
     // RFC 6066, 3: an address is no server name.
     const named = isIP(host) === 0 ? { servername: host } : {};
-    if (statusCode === 200) settle(null, tlsConnect({ ...(options as object), socket, ...named }));
-    else {
+    if (statusCode === 200) {
+      const secure = tlsConnect({ ...(options as object), socket, ...named });
+      secureWithin(secure, within_ms);
+      settle(null, secure);
+    } else {
       socket.destroy();
       fail(new Error(`the proxy refuses the way to ${target} (${statusCode.toString()})`));
     }

@@ -1,4 +1,6 @@
-import type { IClientOptions } from "mqtt";
+import type { IClientOptions, Packet } from "mqtt";
+import { TOPICS } from "../../contract/telemetry.ts";
+import type { Meter, Purpose } from "../../domain/traffic.ts";
 import type { Clock, Logger } from "../../domain/machine.ts";
 import type { ServiceTime } from "../../domain/service-time.ts";
 import { isWayBlocked, ServiceLinkError } from "../../domain/link-error.ts";
@@ -24,6 +26,8 @@ export interface MqttSetup {
   readonly connect_timeout_ms?: Milliseconds;
   /** From a batch's sending to the service's ack. Default 15 s. */
   readonly ack_deadline_ms?: Milliseconds;
+  /** Counts what goes there and comes back; absent: nobody does. */
+  readonly meter?: Meter | undefined;
 }
 
 interface Dial {
@@ -115,7 +119,7 @@ async function dialOnce(
   { account, will, signal, shown, url }: Dial & { readonly url: string },
   protocol: 4 | 5,
 ): Promise<Dialled> {
-  const { ca, connect_timeout_ms } = setup;
+  const { ca, connect_timeout_ms, meter } = setup;
   const certificate = isSecure(url) ? shown() : undefined;
   const connected = await connectOnce(
     {
@@ -124,8 +128,16 @@ async function dialOnce(
       ...(ca === undefined ? {} : { ca }),
       ...(certificate === undefined ? {} : { certificate }),
       ...(connect_timeout_ms === undefined ? {} : { connect_timeout_ms }),
+      ...(meter === undefined ? {} : { counted: { meter, purposeOf } }),
     },
     signal,
   );
   return { ...connected, mqtt: { version: "5", why: "" } };
+}
+
+/** Confirmations go with the readings: hardly anything else is confirmed. */
+function purposeOf(cmd: Packet["cmd"], topic: string): Purpose {
+  const isOf = (...names: readonly string[]): boolean => names.some((name) => topic.endsWith(`/${name}`));
+  if (cmd === "pingreq" || cmd === "pingresp" || isOf(TOPICS.state)) return "heartbeats";
+  return cmd === "puback" || isOf(TOPICS.batch, TOPICS.chunk, TOPICS.ack) ? "readings" : "session";
 }

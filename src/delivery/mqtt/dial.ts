@@ -1,8 +1,11 @@
-import type { IClientOptions, IConnackPacket, MqttClient } from "mqtt";
+import type { IClientOptions, IConnackPacket, MqttClient, Packet } from "mqtt";
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { faultOfCode, ServiceLinkError } from "../../domain/link-error.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import type { Bytes, Meter, Purpose, SharedOut } from "../../domain/traffic.ts";
+import { onAbort } from "../../domain/signal.ts";
+import { lineAgent, type LineTo, openLine } from "../line.ts";
 import { type ClientCertificate, withPublicRoots } from "../tls.ts";
 import { say } from "../../domain/sentences.ts";
 
@@ -34,6 +37,9 @@ export interface Broker {
   readonly keepalive_s?: number;
   /** Default 10 s. */
   readonly connect_timeout_ms?: Milliseconds;
+  /** Who counts its bytes, and what a packet is for (`topic` of a message, else ""); absent: nobody. */
+  readonly counted?:
+    { readonly meter: Meter; readonly purposeOf: (cmd: Packet["cmd"], topic: string) => Purpose } | undefined;
 }
 
 export interface Connected {
@@ -56,7 +62,10 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
   // At the first session, which is after the first reading: loading it would take a tenth of a start.
   const { connect } = await import("mqtt");
   signal.throwIfAborted();
+  const account = accountOf(broker);
+  const over = await linesFor(broker, account?.line, signal);
   const client = connect(url, {
+    ...over,
     clientId: broker.client_id,
     ...(broker.username === undefined ? {} : { username: broker.username }),
     ...(broker.password === undefined ? {} : { password: broker.password }),
@@ -77,6 +86,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
     ...(isSecure(url) ? certificate : {}),
     ...(will === undefined ? {} : { will }),
   });
+  account?.follow(client);
   // A batch's last piece must not wait a round trip until those before it are confirmed.
   if (client.stream instanceof Socket) client.stream.setNoDelay(true);
   const isTooLong = packetSizes(MAX_PACKET_BYTES);
@@ -95,6 +105,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
   signal.addEventListener("abort", stop, { once: true });
   try {
     const connack = await connackOf(client);
+    account?.settle();
     return {
       client,
       url,
@@ -110,6 +121,76 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** A line that the library is to speak over where it would make its own, whose bytes nobody could tell. */
+async function linesFor(
+  { url, connect_timeout_ms = CONNECT_TIMEOUT_MS }: Broker,
+  counted: LineTo["counted"],
+  signal: AbortSignal,
+): Promise<Partial<IClientOptions> & { readonly socket?: Socket }> {
+  const { protocol, hostname, port } = new URL(url);
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const to = { host, within_ms: connect_timeout_ms, counted };
+  switch (protocol) {
+    case "mqtts:":
+      return { socket: await lineWithin({ ...to, port: Number(port === "" ? 8883 : port) }, signal) };
+    case "ws:":
+      return { wsOptions: { agent: lineAgent(null, to).agent } };
+    case "wss:":
+      return { wsOptions: { agent: lineAgent(OLDEST_TLS, to).agent } };
+    default:
+      return {};
+  }
+}
+
+function lineWithin(to: LineTo, signal: AbortSignal): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = openLine(to, (error, line) => {
+      forget();
+      if (line === undefined) reject(error ?? new ServiceLinkError("unreachable", say("service.unreachable")));
+      else resolve(line);
+    });
+    const forget = onAbort(signal, () => {
+      socket.destroy();
+      reject(signal.reason as Error);
+    });
+  });
+}
+
+/** What an MQTT packet has around its topic and payload. */
+const AROUND_BYTES = 6;
+
+/** The account of one connection: its packets tell what its bytes were for, its line how many they were. */
+function accountOf({ counted, url }: Broker) {
+  if (counted === undefined) return null;
+  const { meter, purposeOf } = counted;
+  let told = new Map<Purpose, Bytes>();
+  let settle = (): void => undefined;
+  const note = (packet: Packet, way: keyof Bytes): void => {
+    const isMessage = packet.cmd === "publish";
+    const purpose = purposeOf(packet.cmd, isMessage ? packet.topic : "");
+    const { up, down } = told.get(purpose) ?? { up: 0, down: 0 };
+    const bytes = AROUND_BYTES + (isMessage ? packet.topic.length + packet.payload.length : 0);
+    told.set(purpose, way === "up" ? { up: up + bytes, down } : { up, down: down + bytes });
+  };
+  const purpose: SharedOut = () => {
+    const shares = Object.fromEntries(told);
+    told = new Map();
+    return shares;
+  };
+  const counting: Meter = { count: (socket) => (settle = meter.count(socket, purpose)) };
+  return {
+    line: { meter: counting, purpose },
+    /** What went so far was for what was told so far. */
+    settle: () => settle(),
+    follow(client: MqttClient): void {
+      client.on("packetsend", (packet) => note(packet, "up"));
+      client.on("packetreceive", (packet) => note(packet, "down"));
+      // The library's own line, without TLS.
+      if (new URL(url).protocol === "mqtt:" && client.stream instanceof Socket) counting.count(client.stream, purpose);
+    },
+  };
 }
 
 function connackOf(client: MqttClient): Promise<IConnackPacket> {

@@ -1,5 +1,6 @@
 import type { Milliseconds, Seq } from "../../domain/units.ts";
 import type { BatchOutcome, Rejection } from "../port.ts";
+import { type Held, NOTHING_HELD } from "./held.ts";
 import {
   goesByRecord,
   hasBacklog,
@@ -104,6 +105,8 @@ interface SendingNow {
   readonly under_way: number;
   /** Those that are under way; null: none may be sent. */
   readonly chunks: { readonly under_way: number; readonly bytes: number } | null;
+  /** What waits to spare the month's budget; absent: nothing. */
+  readonly held?: Held;
 }
 
 /**
@@ -127,16 +130,23 @@ type SendingAction =
 
 export function nextAction(sending: Sending, now: SendingNow): SendingAction {
   const { ahead, lanes } = sending;
+  const { held = NOTHING_HELD } = now;
   const isFull = now.under_way >= (ahead.kind === "no" ? now.window : 1);
   const chunk = nextChunk(sending, now);
-  const full = { context: isFull, live: isFull, backlog: chunk === null ? isFull : hasNoRoom(now) };
-  if (isFull && full.backlog) return { kind: "acks" };
+  const isBacklogFull = chunk === null ? isFull : hasNoRoom(now);
+  const full = { context: isFull, live: isFull || held.live, backlog: isBacklogFull || held.backlog };
+  if (isFull && isBacklogFull) return { kind: "acks" };
   if (ahead.kind === "probe") return { kind: "probe", seq: ahead.seq };
   const lane = nextLane(lanes, { ...now, full });
   if (lane === "backlog" && chunk !== null) return { kind: "chunk", ...chunk };
   if (lane !== null) return sendIn(sending, lane, now);
-  if (nextLane(lanes, now) !== null) return { kind: "acks" };
-  return { kind: "news", ms: hasBacklog(lanes) ? Math.max(1, lanes.backlog_at - now.mono) : null };
+  if (nextLane(lanes, { ...now, full: { context: false, ...held } }) !== null) return { kind: "acks" };
+  const backlog_ms = hasBacklog(lanes) && !held.backlog ? Math.max(1, lanes.backlog_at - now.mono) : null;
+  return { kind: "news", ms: soonest(backlog_ms, held.ms) };
+}
+
+function soonest(one: Milliseconds | null, other: Milliseconds | null): Milliseconds | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
 
 /** Where the backlog goes on with a chunk: not in what sessions end over, nor before the service is seen not to be ahead. */

@@ -2,6 +2,12 @@
 export const DOCTOR = {
   "doctor.runs": "runs for {time}, gateway {gateway}",
   "doctor.lacks": "no {what} yet",
+  "doctor.scrape_how": "see metrics in the configuration, then restart the agent",
+  "doctor.scrape_open": "at port {port}, with HTTPS and a token",
+  "doctor.figures_given_up":
+    "{count} data points were given up since the agent's start; why the last of them were: {reason}",
+  "doctor.collector_log": "see what the collector's own log says",
+  "doctor.data_used": "{used} of {budget} MB are used",
   "doctor.set_up_first": "nothing is wanted of the service until the box is set up",
   "doctor.page_open": "open on the network, with HTTPS and a PIN, {how}",
   "doctor.start_agent": 'start the agent: "systemctl start booth-gateway"',

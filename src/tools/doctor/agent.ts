@@ -1,5 +1,6 @@
 import { say } from "../../domain/sentences.ts";
-import type { AgentStatus, BoothStatus, LinkStatus, NoticeStatus } from "../../domain/status.ts";
+import type { AgentStatus, BoothStatus, LinkStatus, NoticeStatus, OutputStatus } from "../../domain/status.ts";
+import { megabytes } from "../../domain/traffic.ts";
 import { lasting, linkText, sayings, SET_UP_HOW, storageText } from "../texts.ts";
 import { bad, ok, skipped, warn, type Finding } from "./finding.ts";
 
@@ -18,7 +19,8 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
       : skipped("service link", say("doctor.set_up_first")),
     ...pageFindings(status.page),
     ...status.shared.map(({ booth, link }) => linkFinding(`shared connection of ${booth}`, link, status.at)),
-    ...status.outputs.map(({ name, link }) => linkFinding(`output ${name}`, link, status.at)),
+    ...status.outputs.flatMap((output) => outputFindings(output, status.at)),
+    ...trafficFindings(status.traffic),
     ...status.notices.map((notice) => noticeFinding(notice, status.at)),
     ...status.certificates.map(({ link, server, expires, state, advice }) => {
       const own = link === "opcua" ? "own OPC UA certificate" : "client certificate";
@@ -32,9 +34,40 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
 
 /** A door that is open is told of; whether that is meant, nobody here knows. */
 function pageFindings(page: AgentStatus["page"]): Finding[] {
-  if (page === undefined || page.network === "closed") return [];
+  if (page === undefined) return [];
   const how = page.network === "always" ? `always; signed in: ${page.devices}` : "for a time";
-  return [ok("page", say("doctor.page_open", { how }))];
+  return [
+    ...(page.network === "closed" ? [] : [ok("page", say("doctor.page_open", { how }))]),
+    ...scrapedFindings(page.scraped),
+  ];
+}
+
+function scrapedFindings(scraped: NonNullable<AgentStatus["page"]>["scraped"]): Finding[] {
+  if (scraped === undefined) return [];
+  const { port, trouble } = scraped;
+  if (trouble !== "") return [bad("figures on the network", trouble, say("doctor.scrape_how"))];
+  return [ok("figures on the network", say("doctor.scrape_open", { port: port.toString() }))];
+}
+
+function outputFindings({ name, link, pushed }: OutputStatus, now: number): Finding[] {
+  const what = `output ${name}`;
+  const found = linkFinding(what, link, now);
+  if (pushed === undefined || pushed.given_up === 0) return [found];
+  const said = say("doctor.figures_given_up", { count: pushed.given_up.toString(), reason: pushed.reason });
+  return [found, warn(`figures of ${what}`, said, say("doctor.collector_log"))];
+}
+
+/** A budget that gives way is told of as long as it does. */
+function trafficFindings(traffic: AgentStatus["traffic"]): Finding[] {
+  if (traffic === undefined || traffic.budget_bytes === null) return [];
+  const { month, budget_bytes, reason, advice } = traffic;
+  if (reason !== "") return [warn("data of the month", reason, advice)];
+  return [
+    ok(
+      "data of the month",
+      say("doctor.data_used", { used: megabytes(month.metered), budget: megabytes(budget_bytes) }),
+    ),
+  ];
 }
 
 /** Where the agent doesn't answer. `why` says what to do as well. */

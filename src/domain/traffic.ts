@@ -1,0 +1,213 @@
+import { say } from "./sentences.ts";
+import { type DayNumber, daysFromCivil, utcText } from "./time-zone.ts";
+import type { EpochMs, Milliseconds } from "./units.ts";
+
+/**
+ * What goes over the network, by what it is for: counted at the sockets, kept by day and month, held against a month's budget.
+ * readings: batches and their acks; heartbeats: the state and pings; session: connecting, subscriptions, commands;
+ * http: binding, reports, comparisons; outputs: everybody else.
+ */
+export const PURPOSES = ["readings", "heartbeats", "session", "http", "outputs"] as const;
+export type Purpose = (typeof PURPOSES)[number];
+
+/** Towards the others, and from them. */
+export interface Bytes {
+  readonly up: number;
+  readonly down: number;
+}
+
+export type Traffic = Readonly<Record<Purpose, Bytes>>;
+
+/** A connection's bytes as they are on the line, TLS and all, since its begin; they can still be asked for once it is closed. */
+export interface CountedSocket {
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+  readonly remoteAddress?: string | undefined;
+  once(event: "close", closed: () => void): unknown;
+}
+
+/** Shares a connection's bytes out among several purposes: what each had of its contents since it was asked last. */
+export type SharedOut = () => Readonly<Partial<Record<Purpose, Bytes>>>;
+
+export interface Meter {
+  /** Counts the connection until it is closed. What it returns books what went until then. */
+  count(socket: CountedSocket, purpose: Purpose | SharedOut): () => void;
+}
+
+/** What went since some instant; `metered`: as much of it as counts against a budget, both ways together. */
+export interface Period {
+  readonly traffic: Traffic;
+  readonly metered: number;
+  /** Power cuts, each of which took what was counted since the last saving with it. */
+  readonly cuts: number;
+}
+
+/** By day (2026-11-25) and month (2026-11), of UTC. */
+export interface TrafficAccount {
+  readonly days: Readonly<Record<string, Period>>;
+  readonly months: Readonly<Record<string, Period>>;
+}
+
+const NONE: Bytes = { up: 0, down: 0 };
+export const NO_TRAFFIC: Traffic = {
+  readings: NONE,
+  heartbeats: NONE,
+  session: NONE,
+  http: NONE,
+  outputs: NONE,
+};
+export const EMPTY_PERIOD: Period = { traffic: NO_TRAFFIC, metered: 0, cuts: 0 };
+export const EMPTY_ACCOUNT: TrafficAccount = { days: {}, months: {} };
+
+/** A month's bill comes weeks later; who asks about it asks by day. */
+const KEPT_DAYS = 40;
+const KEPT_MONTHS = 13;
+
+export function monthOf(day: string): string {
+  return day.slice(0, 7);
+}
+
+/** The day of UTC. */
+export function dayNamed(at: EpochMs): string {
+  return utcText(at).slice(0, 10);
+}
+
+/**
+ * Which day is to be booked on. A clock that nobody has vouched for says nothing: what goes meanwhile is booked where the last was,
+ * so that no month begins by a clock that stands wrong after a power cut.
+ */
+export function bookingDay({ days }: TrafficAccount, at: EpochMs, is_vouched: boolean): string {
+  const newest = Object.keys(days).sort().at(-1);
+  return is_vouched || newest === undefined ? dayNamed(at) : newest;
+}
+
+/** Some more was counted. Nothing is lost whatever the clock does: it stands on the day that the clock said. */
+export function booked(account: TrafficAccount, day: string, more: Period): TrafficAccount {
+  const month = monthOf(day);
+  return {
+    days: nearest({ ...account.days, [day]: sum(account.days[day], more) }, day, KEPT_DAYS),
+    months: nearest({ ...account.months, [month]: sum(account.months[month], more) }, month, KEPT_MONTHS),
+  };
+}
+
+function sum(one: Period = EMPTY_PERIOD, other: Period): Period {
+  return {
+    traffic: added(one.traffic, other.traffic),
+    metered: one.metered + other.metered,
+    cuts: one.cuts + other.cuts,
+  };
+}
+
+export function added(one: Traffic, other: Traffic): Traffic {
+  const both = (purpose: Purpose): Bytes => ({
+    up: one[purpose].up + other[purpose].up,
+    down: one[purpose].down + other[purpose].down,
+  });
+  return Object.fromEntries(PURPOSES.map((purpose) => [purpose, both(purpose)])) as unknown as Traffic;
+}
+
+/** Those nearest in time stay: a clock that once stood years ahead must not take the present ones' places. */
+function nearest(periods: Readonly<Record<string, Period>>, now: string, most: number): Record<string, Period> {
+  const distance = (name: string): number => Math.abs(numberOf(name) - numberOf(now));
+  const names = Object.keys(periods).sort((one, other) => distance(one) - distance(other));
+  const kept = names.slice(0, most).sort();
+  return Object.fromEntries(kept.flatMap((name) => (periods[name] === undefined ? [] : [[name, periods[name]]])));
+}
+
+/** Its first day, since 1970. */
+function numberOf(period: string): DayNumber {
+  const [year = 1970, month = 1, day = 1] = period.split("-").map(Number);
+  return daysFromCivil(year, month, day);
+}
+
+/** All purposes together. */
+export function allOf(traffic: Traffic): Bytes {
+  const sums = (way: keyof Bytes): number => PURPOSES.reduce((so_far, purpose) => so_far + traffic[purpose][way], 0);
+  return { up: sums("up"), down: sums("down") };
+}
+
+/** What has given way so far, one after the other; a change of mode goes at once in each of them. */
+export const THRIFT_STEPS = ["none", "heartbeats", "batches", "backlog", "mode_changes"] as const;
+export type ThriftStep = (typeof THRIFT_STEPS)[number];
+
+export interface Thrift {
+  readonly step: ThriftStep;
+  /** At least so long between two heartbeats that say nothing new. */
+  readonly heartbeat_ms: Milliseconds;
+  /** Readings wait for others so long, unless the mode changes. */
+  readonly hold_ms: Milliseconds;
+  /** What waited during an outage goes at night alone. */
+  readonly by_night: boolean;
+}
+
+/** The service takes a gateway for offline that is silent for 120 s. */
+const SLOW_HEARTBEAT_MS: Milliseconds = 110_000;
+const MINUTE_MS: Milliseconds = 60_000;
+/** From which share of the budget on. */
+const STEPS: readonly (Thrift & { readonly from: number })[] = [
+  { from: 0, step: "none", heartbeat_ms: 0, hold_ms: 0, by_night: false },
+  { from: 0.7, step: "heartbeats", heartbeat_ms: SLOW_HEARTBEAT_MS, hold_ms: 0, by_night: false },
+  { from: 0.8, step: "batches", heartbeat_ms: SLOW_HEARTBEAT_MS, hold_ms: 10 * MINUTE_MS, by_night: false },
+  { from: 0.9, step: "backlog", heartbeat_ms: SLOW_HEARTBEAT_MS, hold_ms: 10 * MINUTE_MS, by_night: true },
+  { from: 1, step: "mode_changes", heartbeat_ms: SLOW_HEARTBEAT_MS, hold_ms: 6 * 60 * MINUTE_MS, by_night: true },
+];
+export const NO_THRIFT: Thrift = { step: "none", heartbeat_ms: 0, hold_ms: 0, by_night: false };
+
+/** `budget_bytes` null: there is none. */
+export function thriftFor(metered: number, budget_bytes: number | null): Thrift {
+  if (budget_bytes === null) return NO_THRIFT;
+  const share = metered / budget_bytes;
+  const reached = STEPS.findLast(({ from }) => share >= from);
+  if (reached === undefined) return NO_THRIFT;
+  const { step, heartbeat_ms, hold_ms, by_night } = reached;
+  return { step, heartbeat_ms, hold_ms, by_night };
+}
+
+/** Bytes counted, for people. */
+export interface TrafficStatus {
+  /** 2026-11-25, of UTC. */
+  readonly day: string;
+  readonly today: Period;
+  readonly month: Period;
+  /** Since the agent's start. */
+  readonly since_start: Traffic;
+  /** null: there is none. */
+  readonly budget_bytes: number | null;
+  readonly step: ThriftStep;
+  /** Its place among them; 0: nothing gives way. */
+  readonly thrift: number;
+  /** What gives way to the budget, and why; "": nothing does. */
+  readonly reason: string;
+  readonly advice: string;
+}
+
+const MB = 1e6;
+
+export function megabytes(bytes: number): string {
+  return (bytes / MB).toFixed(bytes < 10 * MB ? 2 : 0);
+}
+
+/** What the box tells of its account. Pure. */
+export function trafficStatus(
+  account: TrafficAccount,
+  { day, budget_bytes, since_start }: Pick<TrafficStatus, "day" | "budget_bytes" | "since_start">,
+): TrafficStatus {
+  const today = account.days[day] ?? EMPTY_PERIOD;
+  const month = account.months[monthOf(day)] ?? EMPTY_PERIOD;
+  const { step } = thriftFor(month.metered, budget_bytes);
+  const common = { day, today, month, since_start, budget_bytes, step, thrift: THRIFT_STEPS.indexOf(step) };
+  if (step === "none" || budget_bytes === null) return { ...common, reason: "", advice: "" };
+  const used = { used: megabytes(month.metered), budget: megabytes(budget_bytes) };
+  return { ...common, reason: say(`traffic.${step}`, used), advice: say("traffic.todo") };
+}
+
+/** Addresses that no provider bills: this machine, private networks, link-local. */
+export function isOwnNetwork(address: string | undefined): boolean {
+  if (address === undefined) return false;
+  const plain = address.toLowerCase().replace(/^::ffff:(?=[0-9.]+$)/, "");
+  return (
+    /^(127|10|169\.254|192\.168|172\.(1[6-9]|2\d|3[01]))\./.test(plain) ||
+    plain === "::1" ||
+    /^f([cd]|e[89ab])/.test(plain)
+  );
+}

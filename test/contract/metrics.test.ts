@@ -1,0 +1,22 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { METRICS } from "../../src/contract/metrics.ts";
+
+const DOCS = readFileSync(new URL("../../docs/monitoring.md", import.meta.url), "utf8");
+
+it("the documentation's table has each figure, in order, with its sort, its labels and what it tells", () => {
+  const rows = [...DOCS.matchAll(/^\| `booth_gateway_(\w+)` +\| (\w+) +\| ([^|]*?) *\| (.*?) *\|$/gm)];
+  const told = rows.map(([, name, type, labels, help]) => ({ name, type, labels, help }));
+  const known = Object.entries(METRICS).map(([name, { type, labels, help }]) => ({
+    ...{ name, type, help },
+    labels: labels.map((label) => `\`${label}\``).join(" "),
+  }));
+  expect(told).toEqual(known);
+});
+
+it("names are as Prometheus wants them: base units, and _total on what only grows", () => {
+  for (const [name, { type }] of Object.entries(METRICS)) {
+    expect(name.endsWith("_total"), name).toBe(type === "counter");
+    expect(name).not.toMatch(/milliseconds|hours|minutes|percent|kilobytes/);
+  }
+});

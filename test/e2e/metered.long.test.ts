@@ -1,0 +1,251 @@
+import { connect, createServer, type AddressInfo, type Server } from "node:net";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createServer as createTls } from "node:tls";
+import { expect, onTestFinished, test } from "vitest";
+import { createHttpClient } from "../../src/delivery/http/client.ts";
+import { allOf, type Meter } from "../../src/domain/traffic.ts";
+import { openTraffic, type TrafficWatch } from "../../src/runtime/traffic.ts";
+import { findScenario } from "../../simulators/plc/scenarios/all.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { testAuthority } from "../support/tls-files.ts";
+import { BED_START, type DeliveryBed, deliveryBed, type DeliveryBedOptions } from "./delivery-bed.ts";
+
+/** The agent's own count against what a proxy on the way counted: real sockets, the reference service, virtual time. */
+
+const BUDGET = 1_000_000;
+
+interface CountingProxy {
+  readonly port: number;
+  readonly bytes: { up: number; down: number };
+}
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** Counts what goes through, and knows nothing of it. */
+async function countingProxy(target: () => number): Promise<CountingProxy> {
+  const bytes = { up: 0, down: 0 };
+  const server = createServer((client) => {
+    const onward = connect({ port: target(), host: "127.0.0.1", noDelay: true });
+    client.setNoDelay(true);
+    client.on("data", (some) => {
+      bytes.up += some.length;
+      onward.write(some);
+    });
+    onward.on("data", (some) => {
+      bytes.down += some.length;
+      client.write(some);
+    });
+    for (const [one, other] of [
+      [client, onward],
+      [onward, client],
+    ] as const) {
+      one.on("error", () => other.destroy());
+      one.on("close", () => other.end());
+    }
+  });
+  return { port: await listening(server), bytes };
+}
+
+/** TLS in front of a server without: the far end of what the box encrypts. */
+async function tlsFront(files: { readonly cert: string; readonly key: string }, target: () => number): Promise<number> {
+  const pems = { cert: readFileSync(files.cert), key: readFileSync(files.key) };
+  const server = createTls(pems, (client) => {
+    const onward = connect({ port: target(), host: "127.0.0.1", noDelay: true });
+    client.pipe(onward).pipe(client);
+    client.on("error", () => onward.destroy());
+    onward.on("error", () => client.destroy());
+  });
+  return listening(server);
+}
+
+interface Metered {
+  readonly bed: DeliveryBed;
+  readonly traffic: () => TrafficWatch;
+  readonly broker: CountingProxy;
+  readonly http: CountingProxy;
+}
+
+const portOf = (url: string): number => Number(new URL(url).port);
+
+/** Everything of the box by TLS through proxies, counted on both sides. `scheme`: how the broker is spoken to. */
+async function meteredBed(scheme: "mqtts" | "wss" | "mqtt", more: DeliveryBedOptions = {}): Promise<Metered> {
+  const folder = temporaryFolder();
+  const authority = testAuthority(folder, "plant");
+  const files = authority.issue("service");
+  const known: { traffic: TrafficWatch | null; bed: DeliveryBed | null } = { traffic: null, bed: null };
+  const bedNow = (): DeliveryBed => {
+    if (known.bed === null) throw new Error("nobody connects before the bed is made");
+    return known.bed;
+  };
+  const meter: Meter = {
+    count: (socket, purpose) => (known.traffic === null ? () => undefined : known.traffic.meter.count(socket, purpose)),
+  };
+  const mqttPort = (): number => portOf(bedNow().service.mqttUrl);
+  const mqttFront = scheme === "mqtt" ? mqttPort : await tlsFront(files, mqttPort).then((port) => () => port);
+  const httpFront = await tlsFront(files, () => portOf(bedNow().service.url));
+  const [broker, http] = [await countingProxy(mqttFront), await countingProxy(() => httpFront)];
+  const bed = await deliveryBed({
+    url: () => `${scheme}://localhost:${broker.port.toString()}`,
+    link: { ca: authority.ca, meter },
+    http: () =>
+      createHttpClient({
+        baseUrl: `https://localhost:${http.port.toString()}`,
+        ca: authority.ca,
+        counted: { meter, purpose: "http" },
+      }),
+    ...more,
+    site: {
+      ...more.site,
+      async given(parts, life) {
+        const { clock, log, identity, service_time } = parts;
+        const file = join(folder, "traffic.json");
+        const traffic = await openTraffic({ clock, log, identity, service_time, file });
+        known.traffic = traffic;
+        void traffic.run(new AbortController().signal).catch(() => undefined);
+        return { ...((await more.site?.given?.(parts, life)) ?? parts), traffic };
+      },
+    },
+  });
+  known.bed = bed;
+  const traffic = (): TrafficWatch => {
+    if (known.traffic === null) throw new Error("no agent was started");
+    return known.traffic;
+  };
+  return { bed, traffic, broker, http };
+}
+
+test.each(["mqtts", "mqtt"] as const)(
+  "over %s the box counts each byte that went through the line, TLS and all, by what it was for",
+  async (scheme) => {
+    const { bed, traffic, broker, http } = await meteredBed(scheme);
+    const agent = await bed.start();
+    await bed.until("records are acked", () => (agent.status().booths[0]?.log.acked_seq ?? 0) > 150);
+    await bed.pass(90_000);
+    const { since_start, month, today } = traffic().status();
+    const all = allOf(since_start);
+    const [up, down] = [broker.bytes.up + http.bytes.up, broker.bytes.down + http.bytes.down];
+    process.stdout.write(
+      `${scheme}: counted ${all.up.toString()} up, ${all.down.toString()} down; the proxies ${up.toString()} and ${down.toString()}\n`,
+    );
+    process.stdout.write(`${JSON.stringify(since_start)}\n`);
+    expect(Math.abs(all.up - up) / up).toBeLessThan(0.02);
+    expect(Math.abs(all.down - down) / down).toBeLessThan(0.02);
+    expect(Math.abs(since_start.http.up - http.bytes.up) / http.bytes.up).toBeLessThan(0.02);
+    for (const purpose of ["readings", "heartbeats", "session", "http"] as const) {
+      expect(since_start[purpose].up, purpose).toBeGreaterThan(0);
+      // Confirmations are taken for those of readings.
+      if (purpose !== "heartbeats") expect(since_start[purpose].down, purpose).toBeGreaterThan(0);
+    }
+    expect(month.metered).toBe(all.up + all.down);
+    expect(today.metered).toBe(month.metered);
+  },
+);
+
+/** Half past eight in Tokyo, and the last half hour of March in UTC. */
+const LAST_OF_MARCH = Date.UTC(2026, 2, 31, 23, 35);
+
+test("as the month's budget is used up heartbeats, batches and the backlog give way in that order, a change of mode never; a clock that is put counts for nothing, and the next month takes all of it back", async () => {
+  const scenario = findScenario("busy-day");
+  if (scenario === undefined) throw new Error("there is a busy day");
+  const site = { start: LAST_OF_MARCH, scenario: { ...scenario, tz: "Asia/Tokyo" } };
+  const { bed, traffic } = await meteredBed("mqtts", { site });
+  const agent = await bed.start();
+  const log = () => agent.status().booths[0]?.log ?? { newest_seq: 0, acked_seq: 0 };
+  await bed.until("records are acked", () => log().acked_seq > 100);
+  traffic().setBudget(BUDGET);
+  // Somebody else's use of the line, so that a month goes by in minutes.
+  const other = { bytesRead: 0, bytesWritten: 0, once: () => undefined };
+  traffic().meter.count(other, "http");
+  const steps: string[] = [];
+  const look = (): string => {
+    const { step } = traffic().status();
+    if (steps.at(-1) !== step) steps.push(step);
+    return step;
+  };
+  await bed.until("all of the budget is used", () => {
+    other.bytesWritten += BUDGET / 100;
+    return look() === "mode_changes";
+  });
+  expect(steps).toEqual(["none", "heartbeats", "batches", "backlog", "mode_changes"]);
+  expect(agent.status().traffic?.reason).toContain("which is all of it");
+  await bed.pass(60_000);
+  expect(bed.site.lines.filter((line) => line.includes("which is all of it"))).toHaveLength(1);
+
+  const mode = () => agent.status().booths[0]?.now?.mode;
+  let waited = 0;
+  const before = mode();
+  await bed.until("the mode changes", () => {
+    const { newest_seq, acked_seq } = log();
+    waited = Math.max(waited, newest_seq - acked_seq);
+    return mode() !== before;
+  });
+  const changed = { at: bed.site.clock.mono(), seq: log().newest_seq };
+  await bed.until("the change is with the service", () => (bed.service.oracle().at(-1)?.acked_seq ?? 0) >= changed.seq);
+  const took = bed.site.clock.mono() - changed.at;
+  process.stdout.write(
+    `${waited.toString()} records waited; the change of mode got there in ${took.toString()} ms of virtual time\n`,
+  );
+  // Some 20 come between two commits.
+  expect(waited).toBeGreaterThan(30);
+  expect(took).toBeLessThan(10_000);
+
+  bed.site.clock.stepWall(2 * 86_400_000);
+  await bed.pass(30_000);
+  expect(traffic().status()).toMatchObject({ day: "2026-03-31", step: "mode_changes" });
+  bed.site.clock.stepWall(-2 * 86_400_000);
+  const { metered: used } = traffic().status().month;
+  await bed.until("the next month begins", () => look() === "none");
+  const next = traffic().status();
+  expect(next.day).toBe("2026-04-01");
+  expect(next.month.metered).toBeLessThan(used / 10);
+  await bed.until("nothing waits any more", () => log().newest_seq - log().acked_seq < 50);
+  expect(bed.site.lines.some((line) => line.includes("nothing gives way"))).toBe(true);
+});
+
+test("what was counted is there after a kill and after a stop; a power cut costs what came since the last saving, and that is told", async () => {
+  const folder = temporaryFolder();
+  const kept = new Map<string, unknown>();
+  const identity = {
+    kept: (name: string) => Promise.resolve(kept.get(name)),
+    keep: (name: string, what: unknown) => Promise.resolve(void kept.set(name, structuredClone(what))),
+  };
+  const { virtualClock } = await import("../../simulators/virtual/clock.ts");
+  const { silentLog } = await import("../support/silent-log.ts");
+  const clock = virtualClock({ wall: BED_START });
+  const service_time = { verdict: () => ({ synced: true, offset_ms: 0 }) };
+  const open = (file: string) =>
+    openTraffic({ clock, log: silentLog, identity, service_time, file: join(folder, file) });
+  const counted = (watch: TrafficWatch): number => watch.status().month.metered;
+  const socket = (bytes: number) => ({ bytesRead: 0, bytesWritten: bytes, once: () => undefined });
+
+  const first = await open("tmpfs-1");
+  first.meter.count(socket(1_000), "readings");
+  void first.run(new AbortController().signal);
+  await clock.run(2 * 60_000);
+  // Killed: the tmpfs has it.
+  const second = await open("tmpfs-1");
+  expect(counted(second)).toBe(1_000);
+  expect(second.status().month.cuts).toBe(0);
+  second.meter.count(socket(500), "http");
+  const stopping = new AbortController();
+  const ended = second.run(stopping.signal);
+  stopping.abort();
+  await ended;
+  // Stopped, and the box was switched off: another tmpfs, the disk has it.
+  const third = await open("tmpfs-2");
+  expect(counted(third)).toBe(1_500);
+  expect(third.status().month.cuts).toBe(0);
+  third.meter.count(socket(200), "http");
+  void third.run(new AbortController().signal);
+  await clock.run(61 * 60_000);
+  third.meter.count(socket(7), "http");
+  // The power is cut.
+  const fourth = await open("tmpfs-3");
+  expect(counted(fourth)).toBe(1_700);
+  expect(fourth.status().month.cuts).toBe(1);
+});
