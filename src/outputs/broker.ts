@@ -1,24 +1,11 @@
 import type { IPublishPacket, MqttClient } from "mqtt";
 import { readFileSync } from "node:fs";
-import type { OutputConfig } from "../config/port.ts";
 import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
 import { clientCertificateIn } from "../delivery/tls.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import type { OutputMachine } from "./port.ts";
+import type { BrokerSession, ConnectBroker } from "./port.ts";
 import type { Message } from "./rules/plain.ts";
-
-/** A session with an output's broker. */
-export interface BrokerSession {
-  /** Resolves once the broker has all of it; rejects with the session's end. */
-  send(messages: readonly Message[]): Promise<void>;
-  /** What comes on that topic is heard from now on. */
-  subscribe(topic: string, heard: (payload: Uint8Array, retained: boolean) => void): Promise<void>;
-  /** Resolves with the reason of its end. */
-  readonly ended: Promise<ServiceLinkError>;
-  /** Says the last words, as far as the broker still takes them, and leaves. */
-  close(last: readonly Message[]): Promise<void>;
-}
 
 /** Messages under way at most: what a broker of a small machine keeps in memory for us. */
 const WINDOW = 64;
@@ -34,31 +21,34 @@ function after(ms: Milliseconds, act: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Files are read anew at each connection: a renewed certificate needs no restart. Rejects with a ServiceLinkError, or as the files do. */
-export async function connectBroker(
-  machine: OutputMachine,
-  config: OutputConfig,
-  { will, signal }: { readonly will: Message; readonly signal: AbortSignal },
-): Promise<BrokerSession> {
-  keepPoolSmall();
-  const { user, password_file, ca_file, client_certificate_file: cert, client_key_file: key, mqtt_version } = config;
-  const { payload, ...rest } = will;
-  const connected = await connectOnce(
-    {
-      url: config.url,
-      client_id: config.client_id ?? `booth-gateway-${machine.gateway_id}-${config.name}`,
-      ...(user === undefined ? {} : { username: user }),
-      ...(password_file === undefined ? {} : { password: machine.secret(password_file) }),
-      ...(ca_file === undefined ? {} : { ca: readFileSync(ca_file, "utf8") }),
-      ...(cert === undefined || key === undefined ? {} : { certificate: clientCertificateIn(cert, key)() }),
-      will: { ...rest, payload: Buffer.from(payload) },
-      protocol: mqtt_version === "v5" ? 5 : 4,
-      // Ours tell what of QoS 0 got there, so nobody else may send any.
-      keepalive_s: 0,
-    },
-    signal,
-  );
-  return sessionOf(connected.client, Math.min(WINDOW, connected.receive_maximum));
+interface Credentials {
+  readonly gateway_id: string;
+  /** A secret's file. Throws, naming it and what to do, where it can't be used. */
+  readonly secret: (path: string) => string;
+}
+
+/** Files are read anew at each connection: a renewed certificate needs no restart. */
+export function brokerConnector({ gateway_id, secret }: Credentials): ConnectBroker {
+  return async (config, { will: { payload, ...will }, signal }) => {
+    keepPoolSmall();
+    const { user, password_file, ca_file, client_certificate_file: cert, client_key_file: key, mqtt_version } = config;
+    const connected = await connectOnce(
+      {
+        url: config.url,
+        client_id: config.client_id ?? `booth-gateway-${gateway_id}-${config.name}`,
+        ...(user === undefined ? {} : { username: user }),
+        ...(password_file === undefined ? {} : { password: secret(password_file) }),
+        ...(ca_file === undefined ? {} : { ca: readFileSync(ca_file, "utf8") }),
+        ...(cert === undefined || key === undefined ? {} : { certificate: clientCertificateIn(cert, key)() }),
+        will: { ...will, payload: Buffer.from(payload) },
+        protocol: mqtt_version === "v5" ? 5 : 4,
+        // Ours tell what of QoS 0 got there, so nobody else may send any.
+        keepalive_s: 0,
+      },
+      signal,
+    );
+    return sessionOf(connected.client, Math.min(WINDOW, connected.receive_maximum));
+  };
 }
 
 function sessionOf(client: MqttClient, window: number): BrokerSession {

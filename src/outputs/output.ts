@@ -6,9 +6,8 @@ import { fullJitter } from "../domain/retrying.ts";
 import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, OutputStatus } from "../domain/status.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq } from "../domain/units.ts";
-import { type BrokerSession, connectBroker } from "./broker.ts";
 import type { Cursors } from "./cursors.ts";
-import type { DurationsToday, OutputBooth, OutputMachine } from "./port.ts";
+import type { BrokerSession, DurationsToday, OutputBooth, OutputMachine } from "./port.ts";
 import { type Figure, figuresOf } from "./rules/figures.ts";
 import type { Message } from "./rules/plain.ts";
 import { say } from "../domain/sentences.ts";
@@ -104,7 +103,7 @@ export async function outputLoop(output: Output, signal: AbortSignal): Promise<v
 async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
   const { machine, config, booths } = output;
   const speaker = output.speaker();
-  const session = await connectBroker(machine, config, { will: speaker.will, signal });
+  const session = await machine.connect(config, { will: speaker.will, signal });
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   try {

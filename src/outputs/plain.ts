@@ -1,9 +1,8 @@
-import type { TagValue } from "../domain/booth.ts";
 import type { BoothId, TagName } from "../domain/units.ts";
 import type { Cursors } from "./cursors.ts";
 import { figuresNow, type Output, type Speaker } from "./output.ts";
 import type { OutputBooth } from "./port.ts";
-import type { Figure } from "./rules/figures.ts";
+import { changedFigures, type Figure } from "./rules/figures.ts";
 import { discoveryOf } from "./rules/home-assistant.ts";
 import {
   figureMessages,
@@ -62,16 +61,6 @@ export function plainSpeaker(output: Omit<Output, "speaker">, config: PlainConfi
       }),
     ],
     last: () => [status("offline")],
-  };
-}
-
-/** Figures that aren't as they were told last. */
-export function changedFigures(): (booth: BoothId, figures: readonly Figure[]) => readonly Figure[] {
-  const told = new Map<string, TagValue>();
-  return (booth, figures) => {
-    const changed = figures.filter(({ figure, value }) => told.get(`${booth} ${figure}`) !== value);
-    for (const { figure, value } of changed) told.set(`${booth} ${figure}`, value);
-    return changed;
   };
 }
 

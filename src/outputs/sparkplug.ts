@@ -3,11 +3,9 @@ import { ServiceLinkError } from "../domain/link-error.ts";
 import { linkDown } from "../domain/link-status.ts";
 import { onAbort } from "../domain/signal.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
-import type { BrokerSession } from "./broker.ts";
 import { figuresNow, type Output, type Speaker } from "./output.ts";
-import { changedFigures } from "./plain.ts";
-import type { OutputBooth } from "./port.ts";
-import type { Figure } from "./rules/figures.ts";
+import type { BrokerSession, OutputBooth } from "./port.ts";
+import { changedFigures, type Figure } from "./rules/figures.ts";
 import type { Message } from "./rules/plain.ts";
 import {
   asksRebirth,
@@ -21,7 +19,7 @@ import {
   instantsOf,
   type Metric,
   nodeMetrics,
-  presentOf,
+  presentSaid,
   type Said,
   SEQ_MODULUS,
   topicsOf,
@@ -58,7 +56,7 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
   /** `wanted`: what is about to be said, which a birth before didn't name, or with another type. */
   const birth = (booth: OutputBooth, figures: readonly Figure[], wanted: readonly Said[] = []): Message => {
     const { booth: id, log } = booth.state;
-    const said = presentOf({ readings: booth.readings(), figures, at: log.now() }, wanted);
+    const said = presentSaid({ readings: booth.readings(), figures, at: log.now() }, wanted);
     const births = birthsOf(said, { first: aliases, before: devices.get(id)?.births, wanted });
     aliases += births.size;
     devices.set(id, { births, since: log.now() });

@@ -70,7 +70,7 @@ function datatypeOf(value: TagValue): Datatype | null {
 }
 
 /** What every metric of a booth says now, for its birth; what is `wanted` beside it isn't known now. */
-export function presentOf(
+export function presentSaid(
   booth: { readonly readings: readonly LiveReading[]; readonly figures: readonly Figure[]; readonly at: EpochMs },
   wanted: readonly Said[],
 ): readonly Said[] {
