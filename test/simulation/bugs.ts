@@ -8,6 +8,7 @@ import type { Driver, GroupSamples } from "../../src/acquisition/port.ts";
 import { parseAck } from "../../src/delivery/mqtt/acks.ts";
 import type { LinkSession } from "../../src/delivery/port.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
+import type { OutputBooth, OutputMachine } from "../../src/outputs/port.ts";
 import type { Fold } from "../../src/store/facts/fold.ts";
 
 /** A fault planted into what an agent is given: nothing in the agent itself knows of it. */
@@ -15,10 +16,17 @@ export interface Bug {
   readonly name: string;
   readonly parts?: (parts: AgentSetup) => AgentSetup;
   readonly fold?: (fold: Fold) => Fold;
+  /** What the outputs are given. */
+  readonly outputs?: (given: GivenOutputs) => GivenOutputs;
   /** How what comes on down/ack is heard. */
   readonly hear?: ServiceWay["hear"];
   /** A commit is called durable while it stands in the kernel's memory alone: a power cut takes the last one. */
   readonly is_sync_late?: boolean;
+}
+
+export interface GivenOutputs {
+  readonly machine: OutputMachine;
+  readonly booths: readonly OutputBooth[];
 }
 
 const never = new Promise<never>(() => undefined);
