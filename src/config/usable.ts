@@ -32,9 +32,13 @@ export interface RefusedBooth {
 }
 
 /** An output that is left out for what is wrong in its entry. */
+type OutputKind = "mqtt" | "sparkplug" | null;
+
 export interface RefusedOutput {
   /** `outputs[2]` where it has no usable one. */
   readonly name: string;
+  /** null: its entry has neither, or both. */
+  readonly kind: OutputKind;
   readonly error: ConfigError;
 }
 
@@ -100,6 +104,7 @@ export function inspectText(text: string, path: string, set_up?: SetUp): UsableC
     ],
     refused_outputs: inOrder(errorsOf("outputs")).map(([index, error]) => ({
       name: nameOfOutput(source, index),
+      kind: kindOfOutput(source, index),
       error,
     })),
     fatal: checked.others.length === 0 ? null : new ConfigError(path, checked.others),
@@ -165,6 +170,14 @@ function nameOfBooth(source: YamlSource, index: number): { readonly id: string; 
     return typeof value === "string" && /^[A-Za-z0-9-]{1,64}$/.test(value.trim()) ? value.trim() : null;
   };
   return { id: given("id") ?? `booths[${index}]`, serial: given("serial")?.toUpperCase() ?? null };
+}
+
+/** What it was meant to be. */
+function kindOfOutput(source: YamlSource, index: number): OutputKind {
+  const output = entriesIn(source, "outputs")[index];
+  if (typeof output !== "object" || output === null) return null;
+  const kinds = (["mqtt", "sparkplug"] as const).filter((kind) => kind in output);
+  return kinds.length === 1 ? (kinds[0] ?? null) : null;
 }
 
 /** What an output calls itself; its place where it has no usable name. */

@@ -14,6 +14,8 @@ const CONFIRM_WITHIN_MS: Milliseconds = 15_000;
 /** A connection that says nothing is looked at so often. */
 const PING_MS: Milliseconds = 20_000;
 const CLOSE_WITHIN_MS: Milliseconds = 1_000;
+/** MQTT 5, 3.14.2.1. */
+const DISCONNECT_WITH_WILL = 4;
 
 /** By the machine's own timers: the broker lives in real time, whatever clock the box has. What it returns takes that back. */
 function after(ms: Milliseconds, act: () => void): () => void {
@@ -32,6 +34,7 @@ export function brokerConnector({ gateway_id, secret }: Credentials): ConnectBro
   return async (config, { will: { payload, ...will }, signal }) => {
     keepPoolSmall();
     const { user, password_file, ca_file, client_certificate_file: cert, client_key_file: key, mqtt_version } = config;
+    const protocol = mqtt_version === "v5" ? 5 : 4;
     const connected = await connectOnce(
       {
         url: config.url,
@@ -41,17 +44,21 @@ export function brokerConnector({ gateway_id, secret }: Credentials): ConnectBro
         ...(ca_file === undefined ? {} : { ca: readFileSync(ca_file, "utf8") }),
         ...(cert === undefined || key === undefined ? {} : { certificate: clientCertificateIn(cert, key)() }),
         will: { ...will, payload: Buffer.from(payload) },
-        protocol: mqtt_version === "v5" ? 5 : 4,
+        protocol,
         // Ours tell what of QoS 0 got there, so nobody else may send any.
-        keepalive_s: 0,
+        own_pings: true,
       },
       signal,
     );
-    return sessionOf(connected.client, Math.min(WINDOW, connected.receive_maximum));
+    const window = Math.min(WINDOW, connected.receive_maximum);
+    return sessionOf(connected.client, { window, protocol });
   };
 }
 
-function sessionOf(client: MqttClient, window: number): BrokerSession {
+function sessionOf(
+  client: MqttClient,
+  { window, protocol }: { readonly window: number; readonly protocol: 4 | 5 },
+): BrokerSession {
   const { end, ended, over } = endingOf(client);
   const pings = pingsOf(client);
   const waiting = new Set<(reason: ServiceLinkError) => void>();
@@ -112,7 +119,8 @@ function sessionOf(client: MqttClient, window: number): BrokerSession {
     async close(last) {
       const late = new Promise<void>((resolve) => void after(CLOSE_WITHIN_MS, resolve));
       await Promise.race([send(last).catch(() => undefined), late]);
-      client.end(false);
+      // Sparkplug asks for it (payloads-ndeath-will-message-publisher-disconnect-mqtt50); elsewhere the will says what was said anyway.
+      client.end(false, protocol === 5 ? { reasonCode: DISCONNECT_WITH_WILL } : {});
       end(new ServiceLinkError("closed", "left"));
     },
   };

@@ -34,12 +34,18 @@ export interface Speaker {
   readonly passes_over: boolean;
 }
 
+interface Range {
+  readonly from: Seq;
+  readonly to: Seq;
+}
+
 /** What is told of an output, and what its loops share. */
 export interface OutputState {
   link: LinkStatus;
   sent: number;
   ignored: number;
-  passed_over: Map<BoothId, { from: Seq; to: Seq }>;
+  /** The newest ranges. */
+  passed_over: Map<BoothId, readonly Range[]>;
 }
 
 export interface Output {
@@ -58,6 +64,8 @@ const STOOD_MS: Milliseconds = 60_000;
 const READ_LIMIT = 500;
 /** Of them the cursor moves over so many at a time: a kill makes no more of them go twice. */
 const MOVE_LIMIT = 64;
+/** Of what was passed over so many ranges are shown; the log has them all. */
+const MOST_RANGES = 8;
 /** Figures that only grow are told so often. */
 const FIGURES_MS: Milliseconds = 60_000;
 
@@ -76,7 +84,7 @@ export function statusOf({ config, state, booths, cursors }: Output): OutputStat
     booths: booths.map(({ state: { booth, log } }) => {
       const { stream, sendable_seq } = log.reach;
       const after = cursors.after(config.name, stream) ?? sendable_seq;
-      return { booth, waiting: Math.max(0, sendable_seq - after), passed_over: state.passed_over.get(booth) ?? null };
+      return { booth, waiting: Math.max(0, sendable_seq - after), passed_over: state.passed_over.get(booth) ?? [] };
     }),
   };
 }
@@ -148,7 +156,8 @@ async function follow(output: Output, told: Told, signal: AbortSignal): Promise<
 /** Where a log is new to the output, or what came meanwhile is passed over, the cursor is put there. */
 async function beginAt(output: Output, { booth, speaker }: Told): Promise<void> {
   const { cursors, config } = output;
-  const { stream, sendable_seq } = booth.state.log.reach;
+  const { stream, sendable_seq, renew_from = 0 } = booth.state.log.reach;
+  if (renew_from > 0) cursors.salvaged(config.name, stream, renew_from);
   const after = cursors.after(config.name, stream);
   if (after === null) {
     const since = config.since === undefined ? null : Date.parse(config.since);
@@ -201,8 +210,7 @@ function passOver({ cursors, config, state, machine }: Output, { state: { booth,
   const { stream } = log.reach;
   const after = cursors.after(config.name, stream) ?? to;
   const range = { from: after + 1, to };
-  const earlier = state.passed_over.get(booth);
-  state.passed_over.set(booth, earlier === undefined ? range : { from: earlier.from, to });
+  state.passed_over.set(booth, [...(state.passed_over.get(booth) ?? []), range].slice(-MOST_RANGES));
   cursors.moved(config.name, stream, to);
   const text = `output ${config.name}: records ${range.from.toString()} to ${to.toString()} of ${booth} were passed over`;
   machine.log.warn({ event: "output_passed_over", output: config.name, booth, ...range }, text);

@@ -21,11 +21,11 @@ export async function openOutputs(
     }),
   );
   const keep = async (signal: AbortSignal): Promise<void> => {
+    // First what the tmpfs alone has known: agents that are killed again and again would else never save.
+    await cursors.save();
     while (!isOver(signal)) {
       await machine.clock.sleep(SAVE_MS, signal).catch(() => undefined);
-      await cursors.save().catch((error: unknown) => {
-        machine.log.warn({ event: "output_cursors", error }, "how far the outputs have come isn't on the disk");
-      });
+      await cursors.save();
     }
   };
   return {

@@ -79,7 +79,7 @@ function announcements(
     for (const { topic, payload } of changed) told.set(topic, payload);
     // Before they are sent: what is taken back twice is no harm, what is never taken back stays at the broker for ever.
     if (gone.length > 0 || topics.length !== earlier.length) {
-      cursors.setNote(output, { ...before, [booth]: topics });
+      void cursors.setNote(output, { ...before, [booth]: topics });
     }
     return [...gone.map((topic): Message => ({ topic, payload: "", qos: 1, retain: true })), ...changed];
   };

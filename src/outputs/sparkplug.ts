@@ -22,6 +22,7 @@ import {
   presentSaid,
   type Said,
   SEQ_MODULUS,
+  type Taken,
   topicsOf,
 } from "./rules/sparkplug.ts";
 import { commandsIn, encodePayload } from "./sparkplug-payload.ts";
@@ -36,13 +37,13 @@ const MAX_COMMAND_BYTES = 4_096;
 /** A device as it was born in this session, and hasn't died since. */
 interface Device {
   readonly births: Births;
-  /** What was read before says nothing of the present. */
-  readonly since: EpochMs;
+  /** What was taken before says nothing of the present. */
+  readonly born: Taken;
 }
 
 /** A session's words in Sparkplug B: births, data by alias, deaths, and the one command that is heard. */
 export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: SparkplugConfig): Speaker {
-  const { machine, booths, state } = output;
+  const { machine, booths, state, cursors } = output;
   const wall = (): EpochMs => machine.clock.wall();
   const topics = topicsOf(config.group_id, config.edge_node_id ?? machine.gateway_id);
   const bd_seq = nextBdSeq(output);
@@ -59,7 +60,7 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
     const said = presentSaid({ readings: booth.readings(), figures, at: log.now() }, wanted);
     const births = birthsOf(said, { first: aliases, before: devices.get(id)?.births, wanted });
     aliases += births.size;
-    devices.set(id, { births, since: log.now() });
+    devices.set(id, { births, born: { boot: machine.clock.boot, mono: machine.clock.mono() } });
     changed(id, figures);
     return numbered.message(topics.device_birth(id), birthMetrics(said, births));
   };
@@ -68,11 +69,11 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
     const { booth: id } = booth.state;
     const device = devices.get(id);
     if (device === undefined || said.length === 0) return [];
-    const metrics = dataMetrics(said, device.births, device.since);
+    const metrics = dataMetrics(said, device.births, device.born);
     if (metrics.length === said.length) return [numbered.message(topics.device_data(id), metrics)];
     const again = birth(booth, latest.get(id) ?? [], said);
-    const { births = device.births, since = device.since } = devices.get(id) ?? {};
-    return [again, numbered.message(topics.device_data(id), dataMetrics(said, births, since))];
+    const { births, born } = devices.get(id) ?? device;
+    return [again, numbered.message(topics.device_data(id), dataMetrics(said, births, born))];
   };
   const bear = (): readonly Message[] => {
     numbered.begin();
@@ -91,7 +92,10 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
         is_rebirth_due = true;
         booths[0]?.state.news.raise();
       };
+      await cursors.setNote(output.config.name, { bd_seq });
       await session.subscribe(topics.node_command, commandEar(output, rebirth));
+      for (const { state: of } of booths)
+        await session.subscribe(topics.device_command(of.booth), () => void (state.ignored += 1));
       await host.online(session, signal);
       for (const booth of booths) latest.set(booth.state.booth, await figuresNow(booth));
       await session.send(bear());
@@ -126,13 +130,11 @@ function isAlive({ state }: OutputBooth): boolean {
   return state.link.plc.kind !== "down";
 }
 
-/** Each session has the next one, so that a host knows which birth a death belongs to. */
+/** Each session has the next one, and one that never came about none, so that a host knows which birth a death belongs to. */
 function nextBdSeq({ cursors, config }: Omit<Output, "speaker">): number {
   const note = cursors.note(config.name);
   const last = typeof note === "object" && note !== null ? (note as { bd_seq?: unknown }).bd_seq : undefined;
-  const bd_seq = typeof last === "number" ? (last + 1) % SEQ_MODULUS : 0;
-  cursors.setNote(config.name, { bd_seq });
-  return bd_seq;
+  return typeof last === "number" ? (last + 1) % SEQ_MODULUS : 0;
 }
 
 /** Messages in the order in which they go out: they are to be sent as soon as they are made. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Lasting } from "../config/usable.ts";
+import type { Lasting, RefusedOutput } from "../config/usable.ts";
 import { linkDown } from "../domain/link-status.ts";
 import type { OutputStatus } from "../domain/status.ts";
 import type { EpochMs } from "../domain/units.ts";
@@ -17,7 +17,7 @@ export function outputsOf(
   { config, refused_outputs }: Lasting["usable"],
   { clock, random, log, store, identity, gateway_id, version }: Machine,
 ): Pick<AgentSetup, "outputs" | "refused_outputs"> {
-  const left_out = refused_outputs.map(({ name, error }) => refusedOutput(name, error.brief(), clock.wall()));
+  const left_out = refused_outputs.map((refused) => refusedOutput(refused, clock.wall()));
   for (const { name, link } of left_out) {
     if (link.kind !== "up")
       log.error(
@@ -41,10 +41,10 @@ export function outputsOf(
   };
 }
 
-function refusedOutput(name: string, reason: string, since: EpochMs): OutputStatus {
+function refusedOutput({ name, kind, error }: RefusedOutput, since: EpochMs): OutputStatus {
   const advice = 'correct it, try it with "booth-gateway check", then restart the agent; all else runs meanwhile';
-  const link = { ...linkDown(since, reason, advice) };
-  return { name, kind: "mqtt", url: "", link, sent: 0, ignored: 0, booths: [] };
+  const link = { ...linkDown(since, error.brief(), advice) };
+  return { name, kind, url: "", link, sent: 0, ignored: 0, booths: [] };
 }
 
 /** A booth as outputs see it. */

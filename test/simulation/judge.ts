@@ -103,18 +103,22 @@ export function judge(played: Played): readonly Broken[] {
 }
 
 /** What outputs said, held against the log that they read. */
-function ofOutputs({ plant, boxes, outcome }: Played): readonly string[] {
+function ofOutputs({ plant, boxes, outcome, ledger }: Played): readonly string[] {
   const box = boxes.at(-1);
   if (plant.sides.length === 0 || box === undefined) return [];
   const { stream, records } = ownRecords(box.folder);
   const log = records.flatMap((record): readonly Given[] => {
     if (record.kind !== KIND.reading) return [];
-    const { seq, tag, time, quality, value } = record;
-    return [{ stream, seq, tag, time, quality, value: JSON.stringify(value) }];
+    const { seq, tag, time, boot, mono, value } = record;
+    return [{ stream, seq, tag, time, boot, mono, value: JSON.stringify(value) }];
   });
-  const isUnsure = (at: number): boolean =>
-    outcome.unsure.some(({ start, end }) => start - CLOCK_MS <= at && at <= end + CLOCK_MS);
-  return outputFaults({ plant, boxes, log, due: outcome.window.end, isUnsure });
+  const taken = new Map(
+    ledger.takes.map(({ at, entry }) => {
+      const { boot, mono } = entry.kind === "poll" ? entry : entry.record;
+      return [`${boot} ${mono.toString()}`, at] as const;
+    }),
+  );
+  return outputFaults({ plant, boxes, log, due: outcome.window.end, taken });
 }
 
 function namesOf({ faults }: Story): { readonly damages: number; readonly isLiedTo: boolean } {

@@ -12,6 +12,8 @@ export interface ToldReading {
   /** As it stands in a Given: tag, time, value. */
   readonly key: string;
   readonly is_history: boolean | null;
+  /** True instant of the birth before it; null: the kind has none. */
+  readonly born_at: number | null;
 }
 
 export interface OutputLook {
@@ -21,8 +23,8 @@ export interface OutputLook {
   readonly due: number;
   /** The gateway's own log at the end: what it holds still, as it is told. */
   readonly log: readonly Given[];
-  /** Where the time is wrong or unsure. */
-  readonly isUnsure: (at: number) => boolean;
+  /** True instants by boot and mono of what was taken. */
+  readonly taken: ReadonlyMap<string, number>;
 }
 
 /** Records that go out before a cursor moves. */
@@ -50,13 +52,13 @@ function ofOne(look: OutputLook, { side, box, index }: One): readonly string[] {
   const isLast = index === look.boxes.length - 1;
   const { kind, payload } = side.output;
   const known = knownOf([...box.seen.given.values(), ...(isLast ? look.log : [])]);
-  const end = isLast ? retainedFaults({ side, box, events }) : [];
+  const end = isLast && kind !== "sparkplug" ? retainedFaults({ side, box, events }) : [];
   if (kind !== "sparkplug" && payload === "value") return end;
   const told = kind === "sparkplug" ? devicesTold(events) : plainTold(events);
   const passed = passedOver(box, side.output.name);
   return [
-    ...(kind === "sparkplug" ? sparkplugFaults(events, { side, isUnsure: look.isUnsure }) : end),
-    ...accountFaults(told, { known, passed, side, box, due: isLast ? look.due : null }),
+    ...(kind === "sparkplug" ? sparkplugFaults(events, side) : end),
+    ...accountFaults(told, { known, passed, side, box, due: isLast ? look.due : null, taken: look.taken }),
   ];
 }
 
@@ -114,7 +116,7 @@ function plainTold(events: readonly PlantEvent[]): readonly ToldReading[] {
     if (tag === undefined || !begun.has(event.session)) return [];
     const { value, time } = JSON.parse(payload.toString()) as { readonly value: unknown; readonly time: string };
     const key = keyOf({ tag, time: Date.parse(time), value: JSON.stringify(value) });
-    return [{ at: event.at, session: event.session, key, is_history: null }];
+    return [{ at: event.at, session: event.session, key, is_history: null, born_at: null }];
   });
 }
 
@@ -125,54 +127,99 @@ interface Account {
   readonly box: Box;
   /** null: of a gateway that was taken away nothing is due. */
   readonly due: number | null;
+  readonly taken: OutputLook["taken"];
+}
+
+/** What was put out of the configuration and in again begins anew. */
+function accountFaults(told: readonly ToldReading[], account: Account): readonly string[] {
+  const { put_back } = account.side;
+  const eras = Map.groupBy(told, ({ at }) => put_back.filter((back) => back <= at).length);
+  return [...eras].flatMap(([era, of]) =>
+    eraFaults(of, { ...account, due: era === put_back.length ? account.due : null }),
+  );
 }
 
 /** Nothing twice beyond what was under way, in order, nothing lost without a word. */
-function accountFaults(told: readonly ToldReading[], account: Account): readonly string[] {
-  const { known, passed, due } = account;
+function eraFaults(told: readonly ToldReading[], account: Account): readonly string[] {
+  const { known, passed } = account;
   const faults: string[] = [];
   const first = new Map<number, ToldReading>();
-  let [session, last, most, ended_at] = [0, 0, 0, 0];
-  let lowest = Infinity;
+  let [session, last, most, lowest] = [0, 0, 0, Infinity];
   for (const one of told) {
-    const places = known.byKey.get(one.key);
-    if (places === undefined) {
+    const isNew = one.session !== session;
+    const places = known.byKey.get(one.key) ?? [];
+    const place = places.find((at) => at > (isNew ? most - UNDER_WAY : last)) ?? places.at(-1);
+    if (place === undefined) {
       faults.push(`${dateOf(one.at)} told what stands in no log: ${one.key}`);
       continue;
     }
-    const isNew = one.session !== session;
-    const place = places.find((at) => at > (isNew ? most - UNDER_WAY : last)) ?? places.at(-1) ?? 0;
+    faults.push(...historyFaults(one, places, account));
     const again = first.get(place);
     if (!isNew && place <= last)
       faults.push(`${dateOf(one.at)} out of order: ${one.key} at ${String(place)} after ${String(last)}`);
-    if (again !== undefined && !mayRepeat(account, { one, again, place, most, ended_at }))
+    if (again !== undefined && !mayRepeat(account, { one, again, place, most }))
       faults.push(
         `${dateOf(one.at)} told again: ${one.key}, at ${String(place)} of ${String(most)}, first at ${dateOf(again.at)}`,
       );
     if (again !== undefined && one.is_history === false) faults.push(`${dateOf(one.at)} told again as new: ${one.key}`);
     if (again === undefined) first.set(place, one);
-    [session, last, most] = [one.session, place, Math.max(most, place)];
-    ended_at = one.at;
-    lowest = Math.min(lowest, place);
+    [session, last, most, lowest] = [one.session, place, Math.max(most, place), Math.min(lowest, place)];
   }
+  const isPassed = (place: number): boolean =>
+    passed.some(([from, to]) => from <= place % NEXT_STREAM && place % NEXT_STREAM <= to);
   const lost = known.places.filter(
     (place) =>
       place >= lowest &&
       !first.has(place) &&
-      !passed.some(([from, to]) => from <= place % NEXT_STREAM && place % NEXT_STREAM <= to) &&
-      (place < most || isDue(known.at.get(place), due)),
+      !isPassed(place) &&
+      (place < most || isDue(known.at.get(place), account.due)),
   );
-  const names = lost.slice(0, 3).map((place) => `${String(place)} ${keyOf(known.at.get(place) ?? NONE)}`);
-  if (lost.length > 0)
-    faults.push(`${String(lost.length)} of ${String(known.places.length)} readings weren't told: ${names.join("; ")}`);
-  const wrong = passed.filter(([from, to]) =>
-    known.places.some((place) => from <= place && place <= to && first.has(place)),
-  );
-  for (const [from, to] of wrong) faults.push(`told as passed over, and was told: ${String(from)} to ${String(to)}`);
-  return faults;
+  return [...faults, ...lostText(lost, known), ...passedFaults(account, first)];
 }
 
-const NONE: Given = { stream: "", seq: 0, tag: "", time: 0, value: "", quality: "" };
+/** What a slow line adds between a birth and its arrival. */
+const SLOW_MS = 25_000;
+
+/** What was read before its device's birth is history, and nothing else is. */
+function historyFaults(
+  { is_history, born_at, key, at }: ToldReading,
+  places: readonly number[],
+  { known, taken }: Account,
+): readonly string[] {
+  if (born_at === null) return [];
+  const read = places.flatMap((place) => {
+    const { boot, mono } = known.at.get(place) ?? NONE;
+    return [taken.get(`${boot} ${mono.toString()}`)].filter((found) => found !== undefined);
+  });
+  const isSo = (when: number): boolean => (is_history === true ? when < born_at + SLOW_MS : when > born_at - SLOW_MS);
+  if (read.length === 0 || read.some(isSo)) return [];
+  return [
+    `${dateOf(at)} ${is_history === true ? "is" : "isn't"} marked as history: ${key}, born at ${dateOf(born_at)}`,
+  ];
+}
+
+function lostText(lost: readonly number[], { at, places }: Known): readonly string[] {
+  const names = lost.slice(0, 3).map((place) => `${String(place)} ${keyOf(at.get(place) ?? NONE)}`);
+  return lost.length === 0
+    ? []
+    : [`${String(lost.length)} of ${String(places.length)} readings weren't told: ${names.join("; ")}`];
+}
+
+/** Nobody knows of what was under way whether it came; a power cut takes the cursor's last minutes. */
+function passedFaults({ passed, box, known }: Account, first: ReadonlyMap<number, ToldReading>): readonly string[] {
+  return passed.flatMap(([from, to]) => {
+    const told = known.places.filter((place) => from <= place && place <= to && first.has(place));
+    const wrong = told.filter((place) => {
+      const at = first.get(place)?.at ?? 0;
+      return place >= from + UNDER_WAY && !box.seen.cuts.some((cut) => at <= cut && cut - at <= SAVED_MS);
+    });
+    return wrong.length === 0
+      ? []
+      : [`told as passed over, and was told: ${String(wrong[0])} of ${String(from)} to ${String(to)}`];
+  });
+}
+
+const NONE: Given = { stream: "", seq: 0, tag: "", time: 0, value: "", boot: "", mono: 0 };
 
 function isDue(reading: Given | undefined, due: number | null): boolean {
   return reading !== undefined && due !== null && reading.time <= due;
@@ -182,14 +229,11 @@ interface Again {
   readonly one: ToldReading;
   readonly again: ToldReading;
   readonly place: number;
-  /** The furthest that was told so far, and when something was told last. */
+  /** The furthest that was told so far. */
   readonly most: number;
-  readonly ended_at: number;
 }
 
-function mayRepeat({ side, box }: Account, { one, again, place, most }: Again): boolean {
-  // What was put out of the configuration and in again begins anew.
-  if (side.put_back.some((at) => again.at <= at && at <= one.at)) return true;
+function mayRepeat({ box }: Account, { one, again, place, most }: Again): boolean {
   if (place > most - UNDER_WAY) return true;
   return box.seen.cuts.some((at) => again.at <= at && at <= one.at && at - again.at <= SAVED_MS);
 }
@@ -217,14 +261,14 @@ function retainedFaults({ side, box, events }: Ended): readonly string[] {
     // A bare value can't say that it isn't known.
     if (side.output.payload === "value" && value === "null") continue;
     if (kept === undefined) faults.push(`nothing is kept of ${tag}, which is ${value}`);
-    else if (valueIn(side, kept) !== value && !isOfThePresent(events, topic, time))
+    else if (!isKept(side, kept, value) && !isOfThePresent(events, topic, time))
       faults.push(`${tag} is kept as ${kept}, and is ${value}`);
   }
   for (const { figure, value, sort } of box.seen.stopped) {
     if (sort === "minutes" || value === null) continue;
     const kept = retained.get(`booths/booth-1/figures/${figure}`)?.toString();
-    if (kept === undefined || valueIn(side, kept) !== JSON.stringify(value))
-      faults.push(`figure ${figure} is kept as ${String(kept)}, and is ${String(value)}`);
+    const isSame = kept !== undefined && isKept(side, kept, JSON.stringify(value));
+    if (!isSame) faults.push(`figure ${figure} is kept as ${String(kept)}, and is ${String(value)}`);
   }
   return [...faults, ...discoveryFaults(side, events)];
 }
@@ -254,16 +298,16 @@ function isOfThePresent(events: readonly PlantEvent[], topic: string, after: num
 /** What a clock may be off. */
 const CLOCK_MS = 4_000;
 
-function valueIn({ output }: Side, kept: string): string {
-  if (output.payload === "json") return JSON.stringify((JSON.parse(kept) as { readonly value: unknown }).value);
-  return kept === "true" || kept === "false" || (kept !== "" && !Number.isNaN(Number(kept)))
-    ? kept
-    : JSON.stringify(kept);
+/** `value`: as JSON. */
+function isKept({ output }: Side, kept: string, value: string): boolean {
+  if (output.payload === "value") return kept === String(JSON.parse(value));
+  return JSON.stringify((JSON.parse(kept) as { readonly value: unknown }).value) === value;
 }
 
 /** Entities that are announced are those of the last session that announced any; none is left where none is wanted. */
 function discoveryFaults(side: Side, events: readonly PlantEvent[]): readonly string[] {
-  const kept = [...side.broker.retained.keys()].filter((topic) => topic.startsWith("homeassistant/"));
+  const own = new Set(events.flatMap((event) => (event.kind === "message" ? [event.message.topic] : [])));
+  const kept = [...side.broker.retained.keys()].filter((topic) => topic.startsWith("homeassistant/") && own.has(topic));
   const isWanted = configOf(side).mqtt?.home_assistant !== undefined;
   if (!isWanted)
     return kept.length > 0 ? [`${String(kept.length)} entities are still announced: ${kept.slice(0, 2).join()}`] : [];

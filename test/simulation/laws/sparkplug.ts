@@ -11,8 +11,6 @@ const NODE_CONTROL = "Node Control/Rebirth";
 /** A rebirth once a minute at most; asked for, it comes within so long. */
 const REBIRTH_EVERY_MS = 60_000;
 const REBORN_WITHIN_MS = 30_000;
-/** What a clock may be off that only the service put right. */
-const CLOCK_MS = 5_000;
 /** What was under way when the host said that it is offline. */
 const UNDER_WAY_MS = 20_000;
 
@@ -40,8 +38,10 @@ function bdSeqOf(metrics: readonly HostMetric[]): number | null {
 /** Readings of tags, in the order in which they came. */
 export function devicesTold(events: readonly PlantEvent[]): readonly ToldReading[] {
   const names = new Map<string, string>();
+  const born = new Map<string, number>();
   return events.flatMap((event) => {
     const came = cameOf(event);
+    if (came?.type === "DBIRTH") born.set(came.device, came.at);
     if (came?.type === "DBIRTH")
       for (const { name = "", alias } of payloadOf(came).metrics) names.set(String(alias), name);
     if (came?.type !== "DDATA") return [];
@@ -49,17 +49,20 @@ export function devicesTold(events: readonly PlantEvent[]): readonly ToldReading
       const [, tag] = /^Tags\/(.+)$/.exec(names.get(String(alias)) ?? "") ?? [];
       if (tag === undefined) return [];
       const key = keyOf({ tag, time: Number(timestamp), value: JSON.stringify(value) });
-      return [{ at: event.at, session: event.session, key, is_history: isHistorical === true }];
+      return [
+        {
+          at: event.at,
+          session: event.session,
+          key,
+          is_history: isHistorical === true,
+          born_at: born.get(came.device) ?? null,
+        },
+      ];
     });
   });
 }
 
-interface Seen {
-  readonly side: Side;
-  readonly isUnsure: (at: number) => boolean;
-}
-
-export function sparkplugFaults(events: readonly PlantEvent[], { side, isUnsure }: Seen): readonly string[] {
+export function sparkplugFaults(events: readonly PlantEvent[], side: Side): readonly string[] {
   const sessions = Map.groupBy(events, ({ session }) => session);
   const faults: string[] = [];
   let before: number | null = null;
@@ -81,23 +84,17 @@ export function sparkplugFaults(events: readonly PlantEvent[], { side, isUnsure 
     if (before !== null && bd_seq !== (before + 1) % SEQ_MODULUS && !side.put_back.some((at) => at <= opened.at))
       faults.push(`${date} bdSeq ${String(bd_seq)} after ${String(before)}`);
     before = bd_seq;
-    faults.push(...sessionFaults(own, { bd_seq, isUnsure }).map((fault) => `session of ${date}: ${fault}`));
+    faults.push(...sessionFaults(own, bd_seq).map((fault) => `session of ${date}: ${fault}`));
   }
   return [...faults, ...hostFaults(events, side)];
 }
 
-interface Own {
-  readonly bd_seq: number | null;
-  readonly isUnsure: (at: number) => boolean;
-}
-
 interface Device {
   readonly names: ReadonlyMap<string, { readonly name: string; readonly type: string }>;
-  readonly born_at: number;
 }
 
 /** One session, from its birth to its death. */
-function sessionFaults(events: readonly PlantEvent[], { bd_seq, isUnsure }: Own): readonly string[] {
+function sessionFaults(events: readonly PlantEvent[], bd_seq: number | null): readonly string[] {
   const faults: string[] = [];
   const devices = new Map<string, Device>();
   let seq: number | null = null;
@@ -135,17 +132,14 @@ function sessionFaults(events: readonly PlantEvent[], { bd_seq, isUnsure }: Own)
       const aliases = new Set(metrics.map(([alias]) => alias));
       if (aliases.size !== metrics.length || others.some((alias) => aliases.has(alias)))
         say(came, "has an alias twice");
-      devices.set(device, { names: new Map(metrics), born_at: came.at });
+      devices.set(device, { names: new Map(metrics) });
     }
-    if (type === "DDATA") faults.push(...dataFaults(came, { device: devices.get(device), isUnsure }));
+    if (type === "DDATA") faults.push(...dataFaults(came, devices.get(device)));
   }
   return [...faults, ...rebirthFaults(events, births)];
 }
 
-function dataFaults(
-  came: Came,
-  { device, isUnsure }: { readonly device: Device | undefined; readonly isUnsure: Own["isUnsure"] },
-): readonly string[] {
+function dataFaults(came: Came, device: Device | undefined): readonly string[] {
   const date = new Date(came.at).toISOString();
   if (device === undefined) return [`${date} DDATA of a device that wasn't born, or is dead`];
   return payloadOf(came).metrics.flatMap((metric) => {
@@ -154,10 +148,7 @@ function dataFaults(
     if (born === undefined || (name ?? "") !== "")
       return [`${date} DDATA names ${name ?? String(alias)}, which no birth did`];
     if (born.type !== type && value !== null) return [`${date} ${born.name} is ${type}, and was born as ${born.type}`];
-    const time = Number(metric.timestamp);
-    const [isOlder, isNewer] = [time < device.born_at - CLOCK_MS, time > device.born_at + CLOCK_MS];
-    if (((isOlder && !isHistorical) || (isNewer && isHistorical)) && !isUnsure(time) && !isUnsure(came.at))
-      return [`${date} ${born.name} of ${new Date(time).toISOString()} ${isHistorical ? "is" : "isn't"} historical`];
+    if (born.name.startsWith("Figures/") && isHistorical) return [`${date} ${born.name} is history, and was made now`];
     return [];
   });
 }

@@ -183,7 +183,11 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
         ),
       async close(last) {
         await Promise.race([send(last).catch(() => undefined), own.sleep(CLOSE_WITHIN_MS)]);
-        written(() => over(session, "clean"));
+        // MQTT 5's goodbye with the will, as the agent's own says it.
+        written(() => {
+          take(session, session.will, true);
+          over(session, "clean");
+        });
         session.end(new ServiceLinkError("closed", "left"));
       },
     };

@@ -62,7 +62,8 @@ export interface Given {
   readonly tag: string;
   readonly time: number;
   readonly value: string;
-  readonly quality: string;
+  readonly boot: string;
+  readonly mono: number;
 }
 
 /** What was seen of one gateway's outputs. */
@@ -189,8 +190,8 @@ async function noted({ given }: Seen, { store }: AgentSetup, asked: Parameters<O
   const [stream] = asked;
   for (const record of records) {
     if (record.kind !== KIND.reading) continue;
-    const { seq, tag, time, quality } = record;
-    const one = { stream, seq, tag, time, quality, value: JSON.stringify(record.value) };
+    const { seq, tag, time, boot, mono } = record;
+    const one = { stream, seq, tag, time, boot, mono, value: JSON.stringify(record.value) };
     given.set(`${stream} ${seq.toString()} ${time.toString()} ${tag}`, one);
   }
   return records;

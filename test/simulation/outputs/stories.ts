@@ -72,7 +72,7 @@ function faultOf(dice: Dice, { name: output, kind }: StoryOutput): OutputFault {
     }),
     () => ({ kind: "output_cut", output, after: Math.floor(dice.between(0, 80)) }),
     () => ({ kind: "output_cut", output, after: Math.floor(dice.between(0, 400)) }),
-    () => ({ kind: "output_slow", output, latency_ms: minutes(0.01, 0.3), for_ms: minutes(1, 60) }),
+    () => ({ kind: "output_slow", output, latency_ms: minutes(0.01, 0.15), for_ms: minutes(1, 60) }),
     ...(kind === "sparkplug"
       ? [
           (): OutputFault => ({ kind: "output_host", output, for_ms: minutes(0.2, 180) }),
