@@ -160,7 +160,7 @@ async function beginAt(output: Output, { booth, speaker }: Told): Promise<void> 
   if (renew_from > 0) cursors.salvaged(config.name, stream, renew_from);
   const after = cursors.after(config.name, stream);
   if (after === null) {
-    const since = config.since === undefined ? null : Date.parse(config.since);
+    const since = config.since === undefined || speaker.passes_over ? null : Date.parse(config.since);
     const first = since === null ? sendable_seq : (await firstSince(output, booth, since)) - 1;
     cursors.moved(config.name, stream, first);
   } else if (speaker.passes_over && after < sendable_seq) passOver(output, booth, sendable_seq);

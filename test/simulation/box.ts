@@ -154,7 +154,11 @@ export function openBox(options: BoxOptions): Box {
       const planted = options.bug?.parts?.(own) ?? own;
       const watched = watchedParts(withLedger(planted, { options, state, site, answered }), around(life));
       const ports = { around: around(life), folder, seed: options.outputs_seed + box.counts.starts };
-      const outputs = outputsOf(own, { plant, seen }, { ...ports, bug: options.bug, disk: () => box.disk });
+      const outputs = outputsOf(
+        own,
+        { plant, seen },
+        { ...ports, bug: options.bug, disk: () => box.disk, now: () => clock.truth() },
+      );
       return { ...watched, ...outputs };
     },
   });

@@ -1,5 +1,5 @@
 import type { Box } from "../box.ts";
-import { configOf, type Given, type Plant, type Side } from "../outputs/plant.ts";
+import { configOf, type Given, type Plant, type Seen, type Side } from "../outputs/plant.ts";
 import type { PlantEvent } from "../outputs/broker.ts";
 import { devicesTold, sparkplugFaults } from "./sparkplug.ts";
 
@@ -55,7 +55,7 @@ function ofOne(look: OutputLook, { side, box, index }: One): readonly string[] {
   const end = isLast && kind !== "sparkplug" ? retainedFaults({ side, box, events }) : [];
   if (kind !== "sparkplug" && payload === "value") return end;
   const told = kind === "sparkplug" ? devicesTold(events) : plainTold(events);
-  const passed = passedOver(box, side.output.name);
+  const passed = box.seen.passed.filter(({ output }) => output === side.output.name);
   return [
     ...(kind === "sparkplug" ? sparkplugFaults(events, side) : end),
     ...accountFaults(told, { known, passed, side, box, due: isLast ? look.due : null, taken: look.taken }),
@@ -96,15 +96,6 @@ export function keyOf({ tag, time, value }: Pick<Given, "tag" | "time" | "value"
   return `${tag} ${time.toString()} ${value}`;
 }
 
-/** Log lines say what was passed over. */
-function passedOver(box: Box, output: string): readonly (readonly [number, number])[] {
-  const told = new RegExp(`^output ${output}: records (\\d+) to (\\d+) of booth-1 were passed over`);
-  return box.site.lines.flatMap((line) => {
-    const [, from, to] = told.exec(line) ?? [];
-    return from === undefined || to === undefined ? [] : [[Number(from), Number(to)] as const];
-  });
-}
-
 /** Readings in plain MQTT, without what a session says first of the present. */
 function plainTold(events: readonly PlantEvent[]): readonly ToldReading[] {
   const begun = new Set<number>();
@@ -122,7 +113,7 @@ function plainTold(events: readonly PlantEvent[]): readonly ToldReading[] {
 
 interface Account {
   readonly known: Known;
-  readonly passed: readonly (readonly [number, number])[];
+  readonly passed: Seen["passed"];
   readonly side: Side;
   readonly box: Box;
   /** null: of a gateway that was taken away nothing is due. */
@@ -133,10 +124,11 @@ interface Account {
 /** What was put out of the configuration and in again begins anew. */
 function accountFaults(told: readonly ToldReading[], account: Account): readonly string[] {
   const { put_back } = account.side;
-  const eras = Map.groupBy(told, ({ at }) => put_back.filter((back) => back <= at).length);
-  return [...eras].flatMap(([era, of]) =>
-    eraFaults(of, { ...account, due: era === put_back.length ? account.due : null }),
-  );
+  const eraOf = ({ at }: { readonly at: number }): number => put_back.filter((back) => back <= at).length;
+  return [...Map.groupBy(told, eraOf)].flatMap(([era, of]) => {
+    const passed = account.passed.filter((one) => eraOf(one) === era);
+    return eraFaults(of, { ...account, passed, due: era === put_back.length ? account.due : null });
+  });
 }
 
 /** Nothing twice beyond what was under way, in order, nothing lost without a word. */
@@ -166,7 +158,7 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
     [session, last, most, lowest] = [one.session, place, Math.max(most, place), Math.min(lowest, place)];
   }
   const isPassed = (place: number): boolean =>
-    passed.some(([from, to]) => from <= place % NEXT_STREAM && place % NEXT_STREAM <= to);
+    passed.some(({ from, to }) => from <= place % NEXT_STREAM && place % NEXT_STREAM <= to);
   const lost = known.places.filter(
     (place) =>
       place >= lowest &&
@@ -207,7 +199,7 @@ function lostText(lost: readonly number[], { at, places }: Known): readonly stri
 
 /** Nobody knows of what was under way whether it came; a power cut takes the cursor's last minutes. */
 function passedFaults({ passed, box, known }: Account, first: ReadonlyMap<number, ToldReading>): readonly string[] {
-  return passed.flatMap(([from, to]) => {
+  return passed.flatMap(({ from, to }) => {
     const told = known.places.filter((place) => from <= place && place <= to && first.has(place));
     const wrong = told.filter((place) => {
       const at = first.get(place)?.at ?? 0;

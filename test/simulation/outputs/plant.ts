@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { createRequire } from "node:module";
 import type { OutputConfig } from "../../../src/config/port.ts";
+import type { Logger } from "../../../src/domain/machine.ts";
 import { KIND } from "../../../src/domain/record.ts";
 import { openOutputs } from "../../../src/outputs/outputs.ts";
 import type { DurationsToday, OutputBooth, OutputMachine } from "../../../src/outputs/port.ts";
@@ -72,6 +73,8 @@ export interface Seen {
   readonly given: Map<string, Given>;
   /** True instants at which its memory went. */
   readonly cuts: number[];
+  /** What was told as passed over, as the log line says it, with the true instant. */
+  readonly passed: { readonly at: number; readonly output: string; readonly from: number; readonly to: number }[];
   /** Figures as the agent has them now; null: none runs. */
   now: () => readonly Figure[] | null;
   /** As they were when it was stopped at last. */
@@ -100,7 +103,7 @@ export function sayHost({ output, broker, is_host_online }: Side, clock: Virtual
 }
 
 export function sawBox(plant: Plant): Seen {
-  const seen: Seen = { box: plant.seen.length, given: new Map(), cuts: [], now: () => null, stopped: [] };
+  const seen: Seen = { box: plant.seen.length, given: new Map(), cuts: [], passed: [], now: () => null, stopped: [] };
   plant.seen.push(seen);
   return seen;
 }
@@ -142,6 +145,8 @@ export interface Ports {
   readonly seed: number;
   readonly bug: Bug | null;
   readonly disk: () => DiskFault | null;
+  /** True time. */
+  readonly now: () => number;
 }
 
 /** Agents of that gateway have the plant's outputs. */
@@ -150,7 +155,7 @@ export function outputsOf(
   { plant, seen }: { readonly plant: Plant; readonly seen: Seen },
   ports: Ports,
 ): Pick<AgentSetup, "outputs"> {
-  const { around, folder, seed, bug, disk } = ports;
+  const { around, folder, seed, bug, disk, now } = ports;
   const sides = plant.sides.filter(({ is_absent }) => !is_absent);
   if (sides.length === 0) return {};
   const brokers = new Map(sides.map((side) => [side.output.name, side.broker]));
@@ -159,7 +164,13 @@ export function outputsOf(
     async outputs(booths) {
       const { gateway_id } = await parts.identity.gateway();
       const machine: OutputMachine = {
-        ...{ clock: parts.clock, random: seededRandom(seed), log: parts.log, gateway_id, version: parts.version },
+        ...{
+          clock: parts.clock,
+          random: seededRandom(seed),
+          log: listening(seen, parts.log, now),
+          gateway_id,
+          version: parts.version,
+        },
         cursor_file: join(folder, "outputs.json"),
         store: { read: (...asked) => through(unseen, "read", () => noted(seen, parts, asked)) },
         identity: {
@@ -181,6 +192,19 @@ export function outputsOf(
       watchBooth(seen, told, around);
       const planted = bug?.outputs?.({ machine, booths: told }) ?? { machine, booths: told };
       return openOutputs(planted.machine, sides.map(configOf), planted.booths);
+    },
+  };
+}
+
+const PASSED = /^output (\S+): records (\d+) to (\d+) of booth-1 were passed over$/;
+
+function listening({ passed }: Seen, log: Logger, now: () => number): Logger {
+  return {
+    ...log,
+    warn(fields, text) {
+      const [, output, from, to] = PASSED.exec(text) ?? [];
+      if (output !== undefined) passed.push({ at: now(), output, from: Number(from), to: Number(to) });
+      log.warn(fields, text);
     },
   };
 }
