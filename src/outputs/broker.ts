@@ -4,7 +4,7 @@ import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts
 import { clientCertificateIn } from "../delivery/tls.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import type { BrokerSession, ConnectBroker } from "./port.ts";
+import type { BrokerSession, ConnectBroker, OutputMachine } from "./port.ts";
 import type { Message } from "./rules/plain.ts";
 
 /** Messages under way at most: what a broker of a small machine keeps in memory for us. */
@@ -23,14 +23,8 @@ function after(ms: Milliseconds, act: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-interface Credentials {
-  readonly gateway_id: string;
-  /** A secret's file. Throws, naming it and what to do, where it can't be used. */
-  readonly secret: (path: string) => string;
-}
-
 /** Files are read anew at each connection: a renewed certificate needs no restart. */
-export function brokerConnector({ gateway_id, secret }: Credentials): ConnectBroker {
+export function brokerConnector({ gateway_id, secret }: Pick<OutputMachine, "gateway_id" | "secret">): ConnectBroker {
   return async (config, { will: { payload, ...will }, signal }) => {
     keepPoolSmall();
     const { user, password_file, ca_file, client_certificate_file: cert, client_key_file: key, mqtt_version } = config;

@@ -31,6 +31,8 @@ export interface OutputMachine {
   readonly version: string;
   /** Where a kill leaves the cursors as they are: a file on a tmpfs. */
   readonly cursor_file: string;
+  /** A secret's file. Throws, naming it and what to do, where it can't be used. */
+  readonly secret: (path: string) => string;
   readonly connect: ConnectBroker;
 }
 

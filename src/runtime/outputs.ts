@@ -9,7 +9,7 @@ import type { Booth } from "./booth.ts";
 import type { AgentSetup, Gateway } from "./gateway.ts";
 import { readOwnSecret } from "./secrets.ts";
 
-type Machine = Omit<OutputMachine, "cursor_file" | "connect" | "store" | "identity"> &
+type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "store" | "identity"> &
   Pick<AgentSetup, "store" | "identity">;
 
 /** What outputs need is loaded where there are any. */
@@ -27,7 +27,7 @@ export function outputsOf(
   }
   if (config.outputs.length === 0) return { refused_outputs: left_out };
   const cursor_file = join(config.runtime_dir, "outputs.json");
-  const machine = { clock, random, log, store, identity, gateway_id, version, cursor_file };
+  const machine = { clock, random, log, store, identity, gateway_id, version, cursor_file, secret: readOwnSecret };
   return {
     refused_outputs: left_out,
     outputs: async (booths) => {
@@ -35,8 +35,7 @@ export function outputsOf(
         import("../outputs/outputs.ts"),
         import("../outputs/broker.ts"),
       ]);
-      const connect = brokerConnector({ gateway_id, secret: readOwnSecret });
-      return openOutputs({ ...machine, connect }, config.outputs, booths);
+      return openOutputs({ ...machine, connect: brokerConnector(machine) }, config.outputs, booths);
     },
   };
 }

@@ -8,7 +8,7 @@ import type { Driver, GroupSamples } from "../../src/acquisition/port.ts";
 import { parseAck } from "../../src/delivery/mqtt/acks.ts";
 import type { LinkSession } from "../../src/delivery/port.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
-import type { OutputBooth, OutputMachine } from "../../src/outputs/port.ts";
+import { type GivenOutputs, OUTPUT_BUGS } from "./outputs/bugs.ts";
 import type { Fold } from "../../src/store/facts/fold.ts";
 
 /** A fault planted into what an agent is given: nothing in the agent itself knows of it. */
@@ -22,11 +22,6 @@ export interface Bug {
   readonly hear?: ServiceWay["hear"];
   /** A commit is called durable while it stands in the kernel's memory alone: a power cut takes the last one. */
   readonly is_sync_late?: boolean;
-}
-
-export interface GivenOutputs {
-  readonly machine: OutputMachine;
-  readonly booths: readonly OutputBooth[];
 }
 
 const never = new Promise<never>(() => undefined);
@@ -283,4 +278,5 @@ export const BUGS: readonly Bug[] = [
   { name: "a window of 0 kept for ever", hear: shutWindow },
   { name: "an ack of a chunk under another hash", ...unhashedChunks() },
   { name: "a chunk's conflict that makes the log fork", parts: forkingChunks },
+  ...OUTPUT_BUGS,
 ];

@@ -172,6 +172,7 @@ export function outputsOf(
           version: parts.version,
         },
         cursor_file: join(folder, "outputs.json"),
+        secret: () => "",
         store: { read: (...asked) => through(unseen, "read", () => noted(seen, parts, asked)) },
         identity: {
           kept: (name) => through(unseen, "read", () => parts.identity.kept(name)),
