@@ -1,6 +1,7 @@
 import { download, get, send } from "./api.js";
 import { card, el, field, figure, redraw, table } from "./dom.js";
-import { bytes, lasting, secondsText, timeOf, whenText } from "./format.js";
+import { bytes, lasting, number, secondsText, timeOf, whenText } from "./format.js";
+import { linkCard, linkKey } from "./now.js";
 import { pinButton, withSession } from "./session.js";
 import { t } from "./texts.js";
 
@@ -16,11 +17,13 @@ export function healthView(context) {
   const versions = el("dl", { className: "figures plain" });
   const log = el("div", {});
   const said = el("p", { role: "status", className: "advice" });
+  const outputs = el("div", { className: "wide grid two" });
   const node = el(
     "div",
     { className: "grid two" },
     card(t("health.clock"), {}, clock),
     card(t("health.store"), {}, store),
+    outputs,
     card(t("health.versions"), { class: "wide" }, versions),
     card(t("health.incidents"), { class: "wide" }, incidents),
     card(t("health.log"), { class: "wide" }, log),
@@ -51,6 +54,7 @@ export function healthView(context) {
     );
     const storeLines = storeTexts(booth, status);
     redraw(store, storeLines, () => [storeBar(booth.log.storage), ...storeLines.map((text) => el("p", {}, text))]);
+    redraw(outputs, outputKeys(status), () => outputCards(status, booth));
     redraw(
       versions,
       [
@@ -141,6 +145,27 @@ function storeBar(storage) {
     },
     el("i", { style: { width: `${percent.toString()}%` } }),
   );
+}
+
+/** @param {any} status */
+function outputKeys({ outputs, at }) {
+  return outputs.map((/** @type {any} */ output) => [output.name, linkKey(output.link, at), output.booths]);
+}
+
+/** Whom else the box tells, one card each. @param {any} status @param {any} booth */
+function outputCards({ outputs, at }, { tz }) {
+  return outputs.map((/** @type {any} */ { name, url, link, booths }) => {
+    const shown = linkCard(t("health.output", { name }), link, { where: url, at, tz });
+    const waiting = booths.reduce((/** @type {number} */ sum, /** @type {any} */ of) => sum + of.waiting, 0);
+    if (waiting > 0) shown.append(el("p", { className: "soft" }, t("health.waiting", { count: number(waiting) })));
+    for (const { booth, passed_over } of booths) {
+      const ranges = passed_over
+        .map((/** @type {any} */ { from, to }) => `${from.toString()}–${to.toString()}`)
+        .join(", ");
+      if (ranges !== "") shown.append(el("p", { className: "soft" }, t("health.passedOver", { booth, ranges })));
+    }
+    return shown;
+  });
 }
 
 /** @param {any} status @param {any} booth */
