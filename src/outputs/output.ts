@@ -182,7 +182,8 @@ async function firstSince({ machine }: Output, { state }: OutputBooth, since: Ep
 /** The next records of a booth; false: there are none now. */
 async function sendNext(output: Output, { session, speaker, booth }: Told, signal: AbortSignal): Promise<boolean> {
   const { machine, cursors, config, state } = output;
-  if (speaker.ready?.(booth) === false) return false;
+  const isMute = (): boolean => speaker.ready?.(booth) === false;
+  if (isMute()) return false;
   const { stream, oldest_seq, sendable_seq } = booth.state.log.reach;
   const after = cursors.after(config.name, stream) ?? sendable_seq;
   // They were given up for age or space: an output keeps no row alive.
@@ -193,10 +194,13 @@ async function sendNext(output: Output, { session, speaker, booth }: Told, signa
   if (after >= sendable_seq) return false;
   const records = await machine.store.read(stream, after + 1, READ_LIMIT);
   for (let at = 0; at < records.length; at += MOVE_LIMIT) {
+    // It may have become so while the store or the broker was waited for.
+    if (isMute()) return false;
     const some = records.slice(at, at + MOVE_LIMIT);
     const messages = speaker.records(booth, some);
     await session.send(messages);
     state.sent += messages.length;
+    for (const hole of holesIn(cursors.after(config.name, stream) ?? after, some)) tellPassed(output, booth, hole);
     cursors.moved(config.name, stream, some.at(-1)?.seq ?? after);
   }
   const to = records.at(-1)?.seq ?? sendable_seq;
@@ -206,13 +210,24 @@ async function sendNext(output: Output, { session, speaker, booth }: Told, signa
   return isBehind;
 }
 
-function passOver({ cursors, config, state, machine }: Output, { state: { booth, log } }: OutputBooth, to: Seq): void {
-  const { stream } = log.reach;
-  const after = cursors.after(config.name, stream) ?? to;
-  const range = { from: after + 1, to };
-  state.passed_over.set(booth, [...(state.passed_over.get(booth) ?? []), range].slice(-MOST_RANGES));
+/** What damage to the store has taken from amid the log. */
+function holesIn(after: Seq, records: readonly Placed[]): readonly Range[] {
+  return records.flatMap(({ seq }, index) => {
+    const before = records[index - 1]?.seq ?? after;
+    return seq > before + 1 ? [{ from: before + 1, to: seq - 1 }] : [];
+  });
+}
+
+function passOver(output: Output, booth: OutputBooth, to: Seq): void {
+  const { cursors, config } = output;
+  const { stream } = booth.state.log.reach;
+  tellPassed(output, booth, { from: (cursors.after(config.name, stream) ?? to) + 1, to });
   cursors.moved(config.name, stream, to);
-  const text = `output ${config.name}: records ${range.from.toString()} to ${to.toString()} of ${booth} were passed over`;
+}
+
+function tellPassed({ config, state, machine }: Output, { state: { booth } }: OutputBooth, range: Range): void {
+  state.passed_over.set(booth, [...(state.passed_over.get(booth) ?? []), range].slice(-MOST_RANGES));
+  const text = `output ${config.name}: records ${range.from.toString()} to ${range.to.toString()} of ${booth} were passed over`;
   machine.log.warn({ event: "output_passed_over", output: config.name, booth, ...range }, text);
 }
 

@@ -43,15 +43,14 @@ interface Device {
 
 /** A session's words in Sparkplug B: births, data by alias, deaths, and the one command that is heard. */
 export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: SparkplugConfig): Speaker {
-  const { machine, booths, state, cursors } = output;
-  const wall = (): EpochMs => machine.clock.wall();
+  const { machine, booths, state } = output;
   const topics = topicsOf(config.group_id, config.edge_node_id ?? machine.gateway_id);
   const bd_seq = nextBdSeq(output);
-  const numbered = numbering(wall);
-  const devices = new Map<BoothId, Device>();
-  const latest = new Map<BoothId, readonly Figure[]>();
+  const numbered = numbering(() => machine.clock.wall());
+  const [devices, latest] = [new Map<BoothId, Device>(), new Map<BoothId, readonly Figure[]>()];
   const changed = changedFigures();
   const host = hostOf(output, config.primary_host_id);
+  const death = (): Message => deathOf(topics.node_death, bd_seq, machine.clock.wall());
   let [aliases, is_rebirth_due] = [0, false];
 
   /** `wanted`: what is about to be said, which a birth before didn't name, or with another type. */
@@ -78,12 +77,12 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
   const bear = (): readonly Message[] => {
     numbered.begin();
     return [
-      numbered.message(topics.node_birth, nodeMetrics(bd_seq, wall())),
+      numbered.message(topics.node_birth, nodeMetrics(bd_seq, machine.clock.wall())),
       ...booths.filter(isAlive).map((booth) => birth(booth, latest.get(booth.state.booth) ?? [])),
     ];
   };
   return {
-    will: deathOf(topics.node_death, bd_seq, wall()),
+    will: death(),
     passes_over: false,
     lost: host.lost,
     ready: ({ state: { booth } }) => devices.has(booth),
@@ -92,10 +91,8 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
         is_rebirth_due = true;
         booths[0]?.state.news.raise();
       };
-      await cursors.setNote(output.config.name, { bd_seq });
-      await session.subscribe(topics.node_command, commandEar(output, rebirth));
-      for (const { state: of } of booths)
-        await session.subscribe(topics.device_command(of.booth), () => void (state.ignored += 1));
+      await output.cursors.setNote(output.config.name, { bd_seq });
+      await hearCommands(output, { session, topics, rebirth });
       await host.online(session, signal);
       for (const booth of booths) latest.set(booth.state.booth, await figuresNow(booth));
       await session.send(bear());
@@ -116,7 +113,7 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
       devices.delete(id);
       return [numbered.message(topics.device_death(id), [])];
     },
-    last: () => (state.link.kind === "up" ? [deathOf(topics.node_death, bd_seq, wall())] : []),
+    last: () => (state.link.kind === "up" ? [death()] : []),
   };
 }
 
@@ -148,6 +145,19 @@ function numbering(wall: () => EpochMs) {
       return { topic, payload, qos: 0, retain: false };
     },
   };
+}
+
+interface Commands {
+  readonly session: BrokerSession;
+  readonly topics: ReturnType<typeof topicsOf>;
+  readonly rebirth: () => void;
+}
+
+async function hearCommands(output: Omit<Output, "speaker">, { session, topics, rebirth }: Commands): Promise<void> {
+  await session.subscribe(topics.node_command, commandEar(output, rebirth));
+  // Nothing here can be written to: it is counted.
+  for (const { state } of output.booths)
+    await session.subscribe(topics.device_command(state.booth), () => void (output.state.ignored += 1));
 }
 
 /** Hears a rebirth once a minute; whatever else comes is counted, and does nothing. */

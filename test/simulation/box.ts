@@ -24,6 +24,8 @@ import { faultyAnswers, faultyHttp, faultyLink, type Uplink } from "./uplink.ts"
 const MEMORY = "/dev/shm";
 /** The service manager's patience between two starts of a process that failed. */
 const RESTART_MS = 5_000;
+/** From SIGTERM to the end of all, whatever an agent has to say goodbye to: outputs take a second at most. */
+const GOODBYE_MS = 1_500;
 
 export interface BoxOptions {
   readonly site: Omit<VirtualSiteOptions, "folder" | "way" | "given" | "fold">;
@@ -232,7 +234,7 @@ export function openBox(options: BoxOptions): Box {
       boot();
     },
     async restart(for_ms, between) {
-      const due = clock.truth() + for_ms;
+      const gone = clock.truth() + GOODBYE_MS;
       state.start_at = Number.POSITIVE_INFINITY;
       // A moment that would come in the midst of the end is done without: a process that is killed there never ends in order.
       state.waiting = null;
@@ -240,10 +242,10 @@ export function openBox(options: BoxOptions): Box {
         if (state.life !== null) end(null);
       } else await site.stopping();
       Object.assign(state, { life: null, agent: null, waiting: null });
+      await clock.sleep(Math.max(0, gone - clock.truth()));
       between();
       state.start_at = 0;
-      // Counted from the signal on: how long it takes to say goodbye is nobody's matter but its own.
-      startLater(Math.max(0, due - clock.truth()));
+      startLater(for_ms);
     },
     at(moment, within_ms, act) {
       const waiting: Waiting = { moment, left: moment.nth, act };
