@@ -22,7 +22,7 @@ import {
   presentSaid,
   type Said,
   SEQ_MODULUS,
-  type Taken,
+  type Instant,
   topicsOf,
 } from "./rules/sparkplug.ts";
 import { commandsIn, encodePayload } from "./sparkplug-payload.ts";
@@ -38,7 +38,7 @@ const MAX_COMMAND_BYTES = 4_096;
 interface Device {
   readonly births: Births;
   /** What was taken before says nothing of the present. */
-  readonly born: Taken;
+  readonly born: Instant;
 }
 
 /** A session's words in Sparkplug B: births, data by alias, deaths, and the one command that is heard. */

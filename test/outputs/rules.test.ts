@@ -13,7 +13,7 @@ import {
   instantsOf,
   nodeMetrics,
   type Said,
-  type Taken,
+  type Instant,
 } from "../../src/outputs/rules/sparkplug.ts";
 import { commandsIn, encodePayload } from "../../src/outputs/sparkplug-payload.ts";
 
@@ -28,10 +28,10 @@ interface Codec {
   };
 }
 
-const born = (mono: number): Taken => ({ boot: "b", mono });
+const born = (mono: number): Instant => ({ boot: "b", mono });
 
 function said(name: string, value: TagValue, at = 1_000): Said {
-  return { name, value, at, quality: value === null ? "bad" : "good", unit: "", taken: born(at) };
+  return { name, value, at, quality: value === null ? "bad" : "good", unit: "", read_at: born(at) };
 }
 
 test("a template's places are filled, and no name makes a level or a wildcard of its own", () => {

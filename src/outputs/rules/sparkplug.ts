@@ -61,11 +61,11 @@ export interface Said {
   readonly quality: Quality;
   readonly unit: string;
   /** Of a reading: when it was taken, by a clock that nobody moves. */
-  readonly taken?: Taken;
+  readonly read_at?: Instant;
 }
 
 /** An instant by the kernel's own count. */
-export interface Taken {
+export interface Instant {
   readonly boot: BootId;
   readonly mono: Milliseconds;
 }
@@ -131,7 +131,7 @@ export function birthMetrics(said: readonly Said[], births: Births): readonly Me
 }
 
 /** Metrics of data, without those that the birth didn't name, or gave another type. `born`: what was taken before is history. */
-export function dataMetrics(said: readonly Said[], births: Births, born: Taken): readonly Metric[] {
+export function dataMetrics(said: readonly Said[], births: Births, born: Instant): readonly Metric[] {
   return said.flatMap((one) => {
     const metric = births.get(one.name);
     const datatype = datatypeOf(one.value);
@@ -141,8 +141,8 @@ export function dataMetrics(said: readonly Said[], births: Births, born: Taken):
 }
 
 /** Not by the wall clock, which may have stood a day ahead at the birth. */
-function isHistory({ taken }: Said, born: Taken): boolean {
-  return taken !== undefined && (taken.boot !== born.boot || taken.mono < born.mono);
+function isHistory({ read_at }: Said, born: Instant): boolean {
+  return read_at !== undefined && (read_at.boot !== born.boot || read_at.mono < born.mono);
 }
 
 function metricOf({ value, at, quality }: Said, { alias, datatype }: Born, is_historical: boolean): Metric {
@@ -176,7 +176,7 @@ export function instantsOf(records: readonly Placed[]): readonly (readonly Said[
       at: record.time,
       quality: record.quality,
       unit: "",
-      taken: { boot: record.boot, mono: record.mono },
+      read_at: { boot: record.boot, mono: record.mono },
     };
     const last = instants.at(-1);
     if (last?.[0]?.at === said.at) last.push(said);
