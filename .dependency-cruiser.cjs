@@ -29,6 +29,12 @@ const STATIONS = {
     src("delivery/(mqtt/dial|tls)\\.ts$"),
     ...pkg("mqtt", "protobufjs"),
   ],
+  notices: [
+    ...whole("domain", "contract"),
+    ...door("store", "config"),
+    src("delivery/(mqtt/dial|tls)\\.ts$"),
+    ...pkg("nodemailer"),
+  ],
   config: [...whole("domain"), ...pkg("zod", "yaml")],
   tools: [
     ...whole("domain", "contract", "config", "reports", "acquisition"),

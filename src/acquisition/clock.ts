@@ -92,7 +92,7 @@ export type BoothClock = ReturnType<typeof openClock>;
 /** Logs the clock at the start, and keeps the watch on it. */
 export function openClock(
   clock: Clock,
-  { log, intake, leftover }: { log: LogState; intake: Intake; leftover: readonly TakenEntry[] },
+  { log, intake, leftover }: { log: LogState; intake: Pick<Intake, "record">; leftover: readonly TakenEntry[] },
 ) {
   const write = (value: ClockRecord["value"]): void =>
     intake.record((when) => ({ kind: KIND.clock, ...when, tag: "", value, quality: "good" }));

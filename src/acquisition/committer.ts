@@ -102,6 +102,7 @@ export function createCommitter(committing: Committing, leftover: readonly Taken
         });
       }
       while (pending.length > 0) await commit();
+      turned?.(Number.POSITIVE_INFINITY);
     },
   };
 }

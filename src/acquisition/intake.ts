@@ -139,6 +139,8 @@ export function createIntake(taking: Taking, lastTake: number) {
     record(make: (now: When) => LogRecord): void {
       hand([{ kind: "record", take: ++take, stream, record: make(when()) }], true);
     },
+    /** The number of the take that was made last. */
+    last: (): TakeNumber => take,
     /** What the next poll says of the tag is logged, whether it changed or not. */
     logAnew: filters.forgetTag,
   };

@@ -4,11 +4,11 @@ import type { ProvisioningRow } from "../domain/provisioning.ts";
 import { type CameRound, LOOP_MS, type Pulse, isOver, createSignal } from "../domain/signal.ts";
 import type { LinkStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import type { PolledBooth } from "./booth.ts";
+import type { BoothSetup, PolledBooth } from "./booth.ts";
 import { type BoothOnLink, linkBooth, type LinkBooth, type LinkFailure, type LinkMachine } from "./link-booth.ts";
 import type { PollGaps } from "./poll-gaps.ts";
 import { serialTagOf } from "./rules/link-trouble.ts";
-import { linkBegins, nextPoll, fitsBetween } from "./rules/schedule.ts";
+import { nextPoll, fitsBetween } from "./rules/schedule.ts";
 import type { LinkToShare, PlcAsk } from "../domain/agent-control.ts";
 import type { AskOverLink } from "./port.ts";
 import { say } from "../domain/sentences.ts";
@@ -24,7 +24,7 @@ export interface PolledLink extends LinkMachine {
   readonly shared?: SharedLink | undefined;
   /** Absent: nobody watches over the loop. */
   readonly beat?: CameRound;
-  /** Told when the next poll is due, in monotonic time. */
+  /** Told when the next poll is due, in monotonic time. Infinity: the loop has ended. */
   readonly due?: (at: Milliseconds) => void;
 }
 
@@ -56,6 +56,8 @@ export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<v
   } finally {
     link.shared?.close();
     await Promise.all(booths.map((booth) => booth.close()));
+    link.beat?.(Number.POSITIVE_INFINITY);
+    link.due?.(Number.POSITIVE_INFINITY);
   }
 }
 
@@ -78,30 +80,26 @@ function failTogether(booths: readonly LinkBooth[], first: LinkBooth, { error, w
   }
 }
 
-/** One for each physical link, whatever the number of booths on it. */
-export function pollLoops(
+/** The booths of one physical link, whatever their number. */
+export function pollLoop(
   gateway: LinkMachine & { readonly pulse: Pulse; readonly sealer: Sealer; readonly gaps?: PollGaps },
-  { booths, shared }: { readonly booths: readonly PolledBooth[]; readonly shared: SharedLinks },
+  {
+    link,
+    booths,
+    ...more
+  }: { readonly link: string; readonly booths: readonly PolledBooth[] } & Pick<PolledLink, "begins_in" | "shared">,
   signal: AbortSignal,
-): Promise<void>[] {
-  const links = boothsByLink(booths);
-  const begins = linkBegins(
-    links.size,
-    booths.map(({ setup }) => setup.parameters.groups),
-  );
-  return [...links].map(([link, together], index) =>
-    linkLoop(
-      {
-        ...gateway,
-        shared: shared.on(link),
-        begins_in: begins[index] ?? 0,
-        beat: gateway.pulse.loop(`poll of ${together.map(({ setup }) => setup.config.id).join(" and ")}`),
-        due: (at) => gateway.gaps?.due(link, at),
-        probe_ms: () => Math.max(...together.map(({ setup }) => setup.probe_ms?.() ?? 0)),
-        booths: together.map((booth) => onLink(booth, gateway.sealer)),
-      },
-      signal,
-    ),
+): Promise<void> {
+  return linkLoop(
+    {
+      ...gateway,
+      ...more,
+      beat: gateway.pulse.loop(`poll of ${booths.map(({ setup }) => setup.config.id).join(" and ")}`),
+      due: (at) => gateway.gaps?.due(link, at),
+      probe_ms: () => Math.max(...booths.map(({ setup }) => setup.probe_ms?.() ?? 0)),
+      booths: booths.map((booth) => onLink(booth, gateway.sealer)),
+    },
+    signal,
   );
 }
 
@@ -204,27 +202,30 @@ function giveUpImpatient(waiting: Waiting[], now: Milliseconds): void {
 
 type SharedLink = ReturnType<typeof createSharedLink>;
 
-function boothsByLink<B extends Pick<PolledBooth, "setup">>(booths: readonly B[]): Map<string, B[]> {
-  return Map.groupBy(booths, ({ setup }) => setup.link ?? setup.config.id);
+/** The physical link that a booth is polled over. */
+export function linkOf({ link, config }: Pick<BoothSetup, "link" | "config">): string {
+  return link ?? config.id;
 }
 
-type SharedLinks = ReturnType<typeof openSharedLinks>;
-
 /** The agent's links, as far as tools may ask over them. */
-export function openSharedLinks(booths: readonly Pick<PolledBooth, "setup">[], clock: Clock) {
-  const links = [...boothsByLink(booths)].flatMap(([link, together]) => {
-    const ways = together.flatMap(({ setup }) => setup.shared ?? []);
-    const [first] = ways;
-    if (first === undefined) return [];
-    return [{ link, units: [...new Set(ways.map(({ unit }) => unit))], shared: createSharedLink(clock, first.ask) }];
-  });
-  /** Absent: that one isn't shared. */
-  const on = (wanted: string): SharedLink | undefined => links.find(({ link }) => link === wanted)?.shared;
-  const sharedLinks = (): readonly LinkToShare[] => links.map(({ link, units }) => ({ link, units }));
-  const askPlc = async (link: string, ask: PlcAsk, patient = true): Promise<Uint8Array> => {
-    const shared = on(link);
-    if (shared === undefined) throw new LinkError("config", `the agent holds no link ${link}`);
-    return shared.ask(ask, patient);
+export function createSharedLinks(clock: Clock) {
+  const links = new Map<string, { readonly units: readonly number[]; readonly shared: SharedLink }>();
+  return {
+    /** A link begins, with these booths on it. undefined: it isn't shared. */
+    begun(link: string, booths: readonly Pick<PolledBooth, "setup">[]): SharedLink | undefined {
+      const ways = booths.flatMap(({ setup }) => setup.shared ?? []);
+      const [first] = ways;
+      if (first === undefined) return undefined;
+      const shared = createSharedLink(clock, first.ask);
+      links.set(link, { units: [...new Set(ways.map(({ unit }) => unit))], shared });
+      return shared;
+    },
+    ended: (link: string): void => void links.delete(link),
+    sharedLinks: (): readonly LinkToShare[] => [...links].map(([link, { units }]) => ({ link, units })),
+    askPlc: async (link: string, ask: PlcAsk, patient = true): Promise<Uint8Array> => {
+      const shared = links.get(link)?.shared;
+      if (shared === undefined) throw new LinkError("config", `the agent holds no link ${link}`);
+      return shared.ask(ask, patient);
+    },
   };
-  return { on, sharedLinks, askPlc };
 }

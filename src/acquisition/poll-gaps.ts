@@ -16,8 +16,11 @@ export function createPollGaps(clock: Pick<Clock, "mono" | "sleep">) {
   // A poll under way has no due time yet but its last one, which has passed.
   const isNear = (at: Milliseconds, now: Milliseconds): boolean => at > now - BEGUN_MS && at <= now + NEEDED_MS;
   return {
-    /** The link's next poll is due then, in monotonic time. */
-    due: (link: string, at: Milliseconds): void => void dues.set(link, at),
+    /** The link's next poll is due then, in monotonic time. Infinity: it has ended. */
+    due(link: string, at: Milliseconds): void {
+      if (at === Number.POSITIVE_INFINITY) dues.delete(link);
+      else dues.set(link, at);
+    },
     /** Resolves when no poll is due for some 8 ms; after 50 ms at the latest. */
     async next(): Promise<void> {
       const until = clock.mono() + LONGEST_WAIT_MS;

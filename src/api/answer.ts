@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AgentControl } from "../domain/agent-control.ts";
 import { CLOSING, type LocalAnswer, type LocalOperation, Refusal } from "./operation.ts";
+import type { Answering, Asking } from "./over-tls.ts";
 import { withSaid } from "./said.ts";
 import { type AskReport, localBooths, type ReportRequest, reportsNow } from "./report.ts";
 
@@ -12,20 +12,26 @@ const REFUSED_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
 /** A text as it is, anything else as JSON. */
 export function send(
-  response: ServerResponse,
+  response: Answering,
   { status, body, headers }: Extract<LocalAnswer, { readonly status: number }>,
 ): void {
   const isText = typeof body === "string";
   response.writeHead(status, {
     "Content-Type": isText ? "text/plain; version=0.0.4; charset=utf-8" : "application/json; charset=utf-8",
     "Cache-Control": "no-store",
-    ...headers,
+    ...sendable(response, headers),
   });
   response.end(isText ? body : `${JSON.stringify(body)}\n`);
 }
 
+/** HTTP/2 has no word for ending a connection, and a stream ends by itself. */
+function sendable(response: Answering, headers: Readonly<Record<string, string>> = {}) {
+  const { Connection, ...rest } = headers;
+  return Connection === undefined || "stream" in response ? rest : headers;
+}
+
 /** Half an answer can't be taken back: the connection ends, and its reader sees that it is not whole. */
-export function sendFailure(response: ServerResponse, error: unknown, { said = false } = {}): void {
+export function sendFailure(response: Answering, error: unknown, { said = false } = {}): void {
   if (response.headersSent) response.destroy();
   else {
     const { status, headers } = error instanceof Refusal ? error : { status: 500, headers: {} };
@@ -35,7 +41,7 @@ export function sendFailure(response: ServerResponse, error: unknown, { said = f
 }
 
 /** The body as text. Rejects with a Refusal where it is too large. */
-export async function readBody(request: IncomingMessage, most_bytes = MAX_BODY_BYTES): Promise<string> {
+export async function readBody(request: Asking, most_bytes = MAX_BODY_BYTES): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -84,7 +90,7 @@ function depthOf(text: string): number {
 
 /** Sends a report part by part, at the pace at which it is read. */
 export async function sendReport(
-  response: ServerResponse,
+  response: Answering,
   { operation, params, query }: Pick<ReportRequest, "operation" | "params" | "query">,
   { control, ask }: { readonly control: AgentControl; readonly ask: AskReport },
 ): Promise<void> {
@@ -96,7 +102,7 @@ export async function sendReport(
 }
 
 /** The part is with the kernel, and its memory free for the next. Rejects when its reader goes away, which ends the making. */
-function sent(response: ServerResponse, part: Uint8Array): Promise<void> {
+function sent(response: Answering, part: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     const left = (): void => reject(new Error("the reader has gone"));
     response.once("close", left);

@@ -1,5 +1,7 @@
 import type { Server } from "node:http";
+import type { Http2SecureServer } from "node:http2";
 import type { Socket } from "node:net";
+import type { Answering, Asking } from "./over-tls.ts";
 
 /**
  * Who sends, as far as an address tells: one of IPv4 is one, of IPv6 its network of 64 bits is, since a single machine has as
@@ -28,7 +30,10 @@ interface Guest {
  * waited longest without asking anything makes room: of that sender, else of those that have most. Where all are being
  * answered the newcomer is turned away.
  */
-export function keepRoom(server: Server, { total, each }: { readonly total: number; readonly each: number }): void {
+export function keepRoom(
+  server: Server | Http2SecureServer,
+  { total, each }: { readonly total: number; readonly each: number },
+): void {
   /** By address and port, in the order they came: of a TLS connection the request knows another object. */
   const guests = new Map<string, Guest>();
   const crowdFor = (sender: string): readonly Guest[] | null => {
@@ -53,7 +58,7 @@ export function keepRoom(server: Server, { total, each }: { readonly total: numb
     guests.set(key, { sender, busy: 0, leave });
     socket.once("close", () => guests.delete(key));
   });
-  server.on("request", (request, response) => {
+  server.on("request", (request: Asking, response: Answering) => {
     const guest = guests.get(keyOf(request.socket));
     if (guest === undefined) return;
     guest.busy += 1;

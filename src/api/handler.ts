@@ -1,4 +1,3 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { hostname } from "node:os";
 import { allAddresses, nameOnSite } from "../tools/own-addresses.ts";
 import { refusalOf } from "./access.ts";
@@ -17,6 +16,7 @@ import {
 import { matchOf, nameOf, type Match } from "./operations.ts";
 import { isPageFile, PAGE_HEADERS, sendPageFile } from "./page-files.ts";
 import { senderOf } from "./crowd.ts";
+import type { Answering, Asking } from "./over-tls.ts";
 import { say } from "../domain/sentences.ts";
 
 /** One listener of the local server, and what it answers from. */
@@ -30,12 +30,12 @@ interface Entrance {
 
 /** A request as it came in. */
 interface Arrival extends Entrance {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly request: Asking;
+  readonly response: Answering;
 }
 
 /** Answers every request that comes in at the entrance; errors are `{error}` as at the service. */
-export function handlerOf(entrance: Entrance): RequestListener {
+export function handlerOf(entrance: Entrance): (request: Asking, response: Answering) => void {
   return (request, response) => {
     answer({ ...entrance, request, response }).catch((error: unknown) =>
       sendFailure(response, error, { said: saidIsWanted(request) }),
@@ -48,7 +48,7 @@ type Here = Extract<Match, { kind: "here" }>;
 async function answer(arrival: Arrival): Promise<void> {
   const { request, response, way } = arrival;
   const url = urlOf(request);
-  if (!isSocket(way)) response.setHeaders(new Map(Object.entries(PAGE_HEADERS)));
+  if (!isSocket(way)) for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value);
   if (url === null) throw new Refusal(400, "that is no path", CLOSING);
   const { pathname } = url;
   const method = request.method ?? "GET";
@@ -56,16 +56,16 @@ async function answer(arrival: Arrival): Promise<void> {
   const match = matchOf(method, pathname);
   admit(arrival, pathname, is_page_file ? "anyone" : leastFor(match, method, pathname));
   if (is_page_file) {
-    const { "accept-encoding": encodings, "if-none-match": known } = request.headers;
-    await sendPageFile(response, pathname, { encodings: encodings?.toString(), known });
+    const { "accept-encoding": encodings, "if-none-match": known, "accept-language": languages } = request.headers;
+    await sendPageFile(response, pathname, { encodings: encodings?.toString(), known, languages });
   } else await carryOut(arrival, match, url);
 }
 
-function saidIsWanted(request: IncomingMessage): boolean {
+function saidIsWanted(request: Asking): boolean {
   return wantsSaid(firstOfEach(urlOf(request)?.searchParams ?? new URLSearchParams()));
 }
 
-function urlOf({ url = "/" }: IncomingMessage): URL | null {
+function urlOf({ url = "/" }: Asking): URL | null {
   return url.startsWith("/") && URL.canParse(url, "http://agent") ? new URL(`http://agent${url}`) : null;
 }
 
@@ -84,8 +84,7 @@ function admit({ request, services, way, allow }: Arrival, path: string, least: 
   const refusal = refusalOf({
     way,
     least,
-    // Named twice it is nobody's name: proxies and browsers differ in which of them they take.
-    host: request.headersDistinct["host"]?.join(", "),
+    host: hostOf(request),
     origin,
     fetch_site: request.headers["sec-fetch-site"]?.toString(),
     has_session: hasSession(services, authorization),
@@ -93,6 +92,13 @@ function admit({ request, services, way, allow }: Arrival, path: string, least: 
     own_names: ownNames,
   });
   if (refusal !== null) throw refusal;
+}
+
+/** Named twice it is nobody's name: proxies and browsers differ in which of them they take. */
+function hostOf(request: Asking): string | undefined {
+  if ("headersDistinct" in request) return request.headersDistinct["host"]?.join(", ");
+  const { authority, headers } = request;
+  return [...new Set([authority, headers.host].filter((name) => name !== undefined))].join(", ");
 }
 
 function hasSession({ sessions }: Services, authorization: string | undefined): boolean {

@@ -1,7 +1,7 @@
-import type { ServerResponse } from "node:http";
 import type { AgentControl } from "../domain/agent-control.ts";
 import type { AgentStatus } from "../domain/status.ts";
 import type { BoothId } from "../domain/units.ts";
+import type { Answering } from "./over-tls.ts";
 import { withSaid } from "./said.ts";
 
 const EVERY_MS = 1_000;
@@ -27,13 +27,13 @@ interface LiveView {
 
 /** Server-sent events: the status each second, and the readings of the booth that a page asks for. */
 export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
-  const pages = new Map<ServerResponse, LiveView>();
+  const pages = new Map<Answering, LiveView>();
   let timer: NodeJS.Timeout | undefined;
-  const detach = (response: ServerResponse): void => {
+  const detach = (response: Answering): void => {
     pages.delete(response);
     if (pages.size === 0) clearInterval(timer);
   };
-  const send = (to: ReadonlyMap<ServerResponse, LiveView>): void => {
+  const send = (to: ReadonlyMap<Answering, LiveView>): void => {
     const now = told();
     const [status, statusSaid] = [once(() => eventText("status", now)), once(() => eventText("status", withSaid(now)))];
     // As bytes, once for all pages that see the same: a text would be encoded anew for each of them.
@@ -60,7 +60,7 @@ export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
   };
   return {
     /** Takes the response over; false: too many pages look already. */
-    attach(response: ServerResponse, view: LiveView): boolean {
+    attach(response: Answering, view: LiveView): boolean {
       const own = [...pages.values()].filter(({ sender }) => sender === view.sender);
       if (pages.size >= MAX_PAGES || own.length >= MAX_PAGES_EACH) return false;
       response.writeHead(200, {

@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { Reloaded } from "../config/differences.ts";
 import type { BoothEntry } from "../config/set-up.ts";
 import type { BoothFieldValues } from "../contract/booths.ts";
 import type { BodyOf } from "../contract/local.ts";
@@ -10,6 +10,7 @@ import type { AgentStatus, BoothStatus, PageAccess } from "../domain/status.ts";
 import type { Rebuilds } from "../store/port.ts";
 import type { FilterLabels } from "./filter-labels.ts";
 import type { LiveFeed } from "./live.ts";
+import type { Answering } from "./over-tls.ts";
 import type { PageNetwork, PageState } from "./port.ts";
 import type { AskReport, BoothReport, BoxReport } from "./report.ts";
 
@@ -62,7 +63,7 @@ export interface Call<Body = never> {
 /** A body that is a text goes as it is, anything else as JSON; or what writes the response itself. */
 export type LocalAnswer =
   | { readonly status: number; readonly body: unknown; readonly headers?: Readonly<Record<string, string>> }
-  | { readonly writes: (response: ServerResponse) => void | Promise<void> };
+  | { readonly writes: (response: Answering) => void | Promise<void> };
 
 /** Headers of an answer that ends the connection: whoever isn't let in, or sends too much, begins anew. */
 export const CLOSING = { Connection: "close" } as const;
@@ -231,6 +232,8 @@ export interface Services {
   readonly plc?: PlcToolbox;
   readonly set_up?: SetUpOnSpot;
   readonly workshop?: Workshop;
+  /** Takes the configuration's file into use as it is now. Rejects with a Refusal where something in it is wrong. */
+  readonly reload?: () => Promise<Reloaded>;
   /** Newest last. */
   readonly log?: () => readonly LogLine[];
 }

@@ -178,6 +178,9 @@ export const OPERATIONS: readonly LocalOperation[] = [
     ...{ query: "booth", way: "loopback", runs: upkeep("rebuildProgress") },
   }),
   row("POST /rebuild", "Begins one", { body: "rebuild", status: 202, runs: upkeep("rebuild") }),
+  row("POST /reload", "The configuration's file is taken into use as it is now", {
+    ...{ way: "socket", runs: upkeep("reload") },
+  }),
   row("GET /setup", "What is set up, by whom, and what is on trial", { way: "loopback", runs: setUp("setUpStatus") }),
   row("PUT /setup/draft", "Keeps the answers so far", { body: "set_up_draft", runs: setUp("saveDraft") }),
   row("POST /setup/service", "Where the service is, and the first key", {
@@ -200,6 +203,9 @@ export const OPERATIONS: readonly LocalOperation[] = [
   row("POST /plc/detect", "Reads an address in every order", { body: "detect", runs: plc("detect") }),
   row("GET /plc/links", "Links to PLCs that tools share with the agent", { way: "socket", runs: plc("links") }),
   row("POST /plc/ask", "One read over such a link", { body: "plc_ask", way: "socket", runs: plc("ask") }),
+  row("POST /notices/test", "Sends a test by a notice, or by each", {
+    ...{ body: "notice_test", runs: upkeep("testNotices") },
+  }),
   row("GET /page/network", "Whether the page stays open on the network, and the devices that are signed in", {
     runs: access("networkState"),
   }),

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import type { ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import type { Answering } from "./over-tls.ts";
 
 const FOLDER = new URL("./page/", import.meta.url);
 /** Libraries that a view loads when it needs them, as their packages have them. */
@@ -13,6 +13,9 @@ const CSS = "text/css; charset=utf-8";
 
 const SCRIPTS =
   "main api network help dom texts en es de display format units session chart measured spark stages strip today now booths days day-figures day-part day-trends bars period-bars plot filters filter-charts setup begin find program trial binding steps size plc health scan barcode scanned workshop workshop-talk";
+
+/** Each a file of texts; the page's own list is in texts.js. */
+const LANGUAGES: readonly string[] = ["en", "es", "de"];
 
 /** By path: file and type. Nothing else is ever read for a request. */
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
@@ -56,30 +59,52 @@ const SCAN_HEADERS = {
 
 /** What is larger isn't kept in memory: it is asked for once a phone, by the day. */
 const MOST_KEPT_BYTES = 65_536;
+const YEAR_S = 31_536_000;
+/** Below this the files stand once more, by what they all hold together: under that name they never change. */
+const VERSIONED = /^\/v\/([\w-]+)(\/.+)$/;
 
 const pack = promisify(gzip);
 const loaded = new Map<string, ReturnType<typeof load>>();
 
 export function isPageFile(method: string, path: string): boolean {
-  return (method === "GET" || method === "HEAD") && (Object.hasOwn(FILES, path) || Object.hasOwn(LIBRARY_FILES, path));
+  const { file } = placeOf(path);
+  return (method === "GET" || method === "HEAD") && (Object.hasOwn(FILES, file) || Object.hasOwn(LIBRARY_FILES, file));
 }
 
-/** Sends one of the page's files, packed where the browser takes that; 304 where it has it already. */
-export async function sendPageFile(
-  response: ServerResponse,
-  path: string,
-  headers: { readonly encodings: string | undefined; readonly known: string | undefined },
-): Promise<void> {
-  const { type, plain, packed, etag } = await fileOf(path);
+/** The file's own path, and the version that it is asked by. */
+function placeOf(path: string): { readonly file: string; readonly asked: string | null } {
+  const [, asked = null, file = path] = VERSIONED.exec(path) ?? [];
+  return { file, asked };
+}
+
+interface Wish {
+  readonly encodings: string | undefined;
+  /** The entity that the browser has. */
+  readonly known: string | undefined;
+  /** What its person speaks, best first. */
+  readonly languages: string | undefined;
+}
+
+/**
+ * Sends one of the page's files, packed where the browser takes that; 304 where it has it already. By the present version a
+ * browser keeps it, and asks no more.
+ */
+export async function sendPageFile(response: Answering, path: string, wish: Wish): Promise<void> {
+  const { file: name, asked } = placeOf(path);
+  const isDocument = FILES[name]?.[1] === HTML;
+  const { type, plain, packed, etag } = await (isDocument ? documentOf(name, wish.languages) : fileOf(name));
+  const isFixed = asked !== null && asked === (await version());
   const common = {
-    ...{ ETag: etag, "Cache-Control": "no-cache", Vary: "Accept-Encoding" },
-    ...(path === "/scan" ? SCAN_HEADERS : {}),
+    ETag: etag,
+    "Cache-Control": isFixed ? `max-age=${YEAR_S.toString()}, immutable` : "no-cache",
+    Vary: isDocument ? "Accept-Encoding, Accept-Language" : "Accept-Encoding",
+    ...(name === "/scan" ? SCAN_HEADERS : {}),
   };
-  if (headers.known === etag) {
+  if (wish.known === etag) {
     response.writeHead(304, common).end();
     return;
   }
-  const isPacked = /\bgzip\b/.test(headers.encodings ?? "");
+  const isPacked = /\bgzip\b/.test(wish.encodings ?? "");
   const body = isPacked ? packed : plain;
   response
     .writeHead(200, {
@@ -101,8 +126,70 @@ async function fileOf(path: string): ReturnType<typeof load> {
 }
 
 async function load(path: string) {
-  const [file, type] = FILES[path] ?? LIBRARY_FILES[path] ?? ["", ""];
-  const plain = await readFile(new URL(file, Object.hasOwn(FILES, path) ? FOLDER : LIBRARIES));
-  const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
-  return { type, plain, packed: await pack(plain, { level: 9 }), etag };
+  const [, type] = FILES[path] ?? LIBRARY_FILES[path] ?? ["", ""];
+  return entityOf(await read(path), type);
+}
+
+function read(path: string): Promise<Buffer> {
+  const [file] = FILES[path] ?? LIBRARY_FILES[path] ?? [""];
+  return readFile(new URL(file, Object.hasOwn(FILES, path) ? FOLDER : LIBRARIES));
+}
+
+async function entityOf(plain: Buffer, type: string) {
+  return { type, plain, packed: await pack(plain, { level: 9 }), etag: `"${hashOf([plain])}"` };
+}
+
+function hashOf(parts: readonly Buffer[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest("base64url").slice(0, 22);
+}
+
+let made: Promise<string> | undefined;
+
+/** Of all that the page is made of; a library's machine code changes with its scripts. */
+function version(): Promise<string> {
+  made ??= Promise.all(
+    [...Object.keys(FILES), ...Object.keys(LIBRARY_FILES).filter((path) => !path.endsWith(".wasm"))].map(read),
+  ).then(hashOf);
+  return made;
+}
+
+/**
+ * A document, its files by their version, with all at its head that its first view is drawn with: a browser then asks for
+ * everything at once, and not for one after the other as each names the next.
+ */
+async function documentOf(path: string, languages: string | undefined): ReturnType<typeof load> {
+  const key = `${path} ${languageOf(languages)}`;
+  const known = loaded.get(key) ?? writeDocument(path, languageOf(languages));
+  loaded.set(key, known);
+  return known;
+}
+
+async function writeDocument(path: string, language: string): ReturnType<typeof load> {
+  const text = (await read(path)).toString("utf8");
+  const [, script = ""] = /src="\/([\w-]+)\.js"/.exec(text) ?? [];
+  const names = [...(await modulesOf(script)), language];
+  const links = names.map((name) => `<link rel="modulepreload" href="/${name}.js" />`).join("\n    ");
+  const whole = text
+    .replace("<script", `${links}\n    <script`)
+    .replaceAll(/"(\/[\w-]+\.(?:js|css))"/g, `"/v/${await version()}$1"`);
+  return entityOf(Buffer.from(whole), HTML);
+}
+
+/** The modules that come with this one, by their imports. */
+async function modulesOf(name: string, found = new Set<string>()): Promise<ReadonlySet<string>> {
+  const text = (await read(`/${name}.js`)).toString("utf8");
+  for (const [, next = ""] of text.matchAll(/^(?:import |export |\} )[^\n]*from "\.\/([\w-]+)\.js";$/gm)) {
+    if (found.has(next)) continue;
+    found.add(next);
+    await modulesOf(next, found);
+  }
+  return found;
+}
+
+/** The first of the page's languages that the browser names. Chosen on the page it may be another, which is then loaded too. */
+function languageOf(accepted = ""): string {
+  const names = accepted.split(",").map((one) => one.trim().slice(0, 2).toLowerCase());
+  return names.find((name) => LANGUAGES.includes(name)) ?? "en";
 }

@@ -1,6 +1,6 @@
 import { LinkError } from "../domain/link-error.ts";
 import type { BodyOf, LocalPlcAnswer } from "../contract/local.ts";
-import { wantsSaid, withSaid } from "./said.ts";
+import { talkSaid, wantsSaid } from "./said.ts";
 import {
   boothOf,
   type Call,
@@ -46,7 +46,7 @@ function telling(
   { query }: Pick<Call, "query">,
   work: (tell: (event: string, data: object) => void, signal: AbortSignal) => Promise<object>,
 ): LocalAnswer {
-  const spoken = (data: object): unknown => (wantsSaid(query) ? withSaid(data) : data);
+  const spoken = (data: object): unknown => (wantsSaid(query) ? talkSaid(data) : data);
   return {
     writes: async (response) => {
       const leaving = new AbortController();

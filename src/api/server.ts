@@ -22,7 +22,6 @@ import { createSessions } from "./access.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { createServer: createPlain } = process.getBuiltinModule("node:http");
-const { createServer: createTls } = process.getBuiltinModule("node:https");
 
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -42,13 +41,13 @@ const RATES = {
   lan: { per_s: 20, burst: 150 },
 };
 
-const OPTIONS: ServerOptions = {
+const OPTIONS = {
   headersTimeout: HEADERS_TIMEOUT_MS,
   requestTimeout: REQUEST_TIMEOUT_MS,
   connectionsCheckingInterval: CHECK_EVERY_MS,
   keepAliveTimeout: KEEP_ALIVE_MS,
   maxHeaderSize: MAX_HEADER_BYTES,
-};
+} as const satisfies ServerOptions;
 
 type Listener = Awaited<ReturnType<typeof serve>>;
 
@@ -112,7 +111,10 @@ async function serve(services: Services, { way, listen, tls }: Serving) {
   const server =
     tls === undefined
       ? createPlain(OPTIONS, handler)
-      : createTls({ ...OPTIONS, ...tls, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS }, handler);
+      : (await import("./over-tls.ts")).createTlsServer(
+          { http1: OPTIONS, tls: { ...tls, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS } },
+          handler,
+        );
   // Who may open the socket is one party.
   if (isSocket(way)) server.maxConnections = CONNECTIONS.total;
   else keepRoom(server, CONNECTIONS);

@@ -2,6 +2,7 @@ import type { EntryAnswer } from "../domain/entry.ts";
 import type { BoothStatus } from "../domain/status.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { labelledEntries } from "./filter-labels.ts";
+import { say } from "../domain/sentences.ts";
 import { boothOf, type Call, type LocalAnswer, needed, Refusal, type Services } from "./operation.ts";
 
 const MINUTE_MS = 60_000;
@@ -51,6 +52,11 @@ function entryAnswer(answer: EntryAnswer): LocalAnswer {
   }
 }
 
+/** The configuration's file as it is now: 200 with what it has brought, 409 with what is wrong in it. */
+export async function reload(_: Call, services: Services): Promise<LocalAnswer> {
+  return { status: 200, body: await needed(services.reload, "this agent can't reload its configuration")() };
+}
+
 /** Begins a comparison of a day with the service: 202 with its id, or 409 with the reason. */
 export function reconcile(call: Call<BodyOf<"reconcile">>, { control }: Services): LocalAnswer {
   const { booth: named, day = null } = call.body();
@@ -95,4 +101,15 @@ export async function rebuildProgress({ query }: Call, { control, rebuilds }: Se
   const thread = needed(rebuilds, CANT_REBUILD);
   const { stream } = boothOf(control, query["booth"]).log;
   return { status: 200, body: (await thread.progress(stream)) ?? { kind: "none" } };
+}
+
+/** By the one named, or by each; with what the server said. */
+export async function testNotices(call: Call<BodyOf<"notice_test">>, { control }: Services): Promise<LocalAnswer> {
+  const { name } = call.body();
+  const known = control.status().notices.filter(({ where }) => where !== "");
+  if (known.length === 0) throw new Refusal(409, say("notice.none"));
+  if (name !== undefined && !known.some((one) => one.name === name)) {
+    throw new Refusal(404, say("notice.unknown", { name, names: known.map((one) => one.name).join(", ") }));
+  }
+  return { status: 200, body: { notices: await control.testNotices(name) } };
 }

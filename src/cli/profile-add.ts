@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import type { ModbusAddress } from "../config/port.ts";
 import { parseAddress, type TableAddress } from "../config/profile-address.ts";
 import { modbusAddressText } from "../domain/plc-address.ts";
@@ -84,7 +85,7 @@ function tagOf(
 
 function foundNode({ at, type, usual, more }: Wanted): Finding {
   const kind = type ?? usual?.type;
-  if (kind === undefined) throw new CommandError("say with --type what the variable holds", EXIT.usage);
+  if (kind === undefined) throw new CommandError(say("workshop.needs_type"), EXIT.usage);
   const keys = { ...("path" in more ? {} : { node: at }), type: kind };
   return { keys, from: `as typed on ${today()}, not read`, told: [], isSure: true };
 }
@@ -132,16 +133,16 @@ async function foundBit({ at: typed, expect, more }: Wanted, place: At, ask: Ask
   const bit = more["bit"];
   const isAlone = isBitTable(at.table);
   if (!isAlone && typeof bit !== "number") {
-    throw new CommandError("say which bit of the register with --with bit=N, 0 the lowest", EXIT.usage);
+    throw new CommandError(say("workshop.needs_bit"), EXIT.usage);
   }
   const wanted = expect === undefined ? undefined : ON[expect.toLowerCase()];
   if (expect !== undefined && wanted === undefined)
-    throw new CommandError(`--expect ${expect} is neither on nor off`, EXIT.usage);
+    throw new CommandError(say("workshop.on_off", { text: expect }), EXIT.usage);
   const [word = 0] = await wordsAt({ ...at, count: 1 }, place, ask);
   const isOn = ((word >> (isAlone ? 0 : Number(bit))) & 1) === 1;
   if (wanted !== undefined && wanted !== isOn) {
     const said = `${addressText(at)} is ${onOff(isOn)}, not ${onOff(wanted)}`;
-    throw new CommandError(`${said}: check the address, or ask again when the machine is so`, EXIT.failed);
+    throw new CommandError(say("workshop.check_again", { said }), EXIT.failed);
   }
   return {
     keys: { address: addressText(at), type: "bool" },
@@ -168,14 +169,14 @@ async function foundText({ at: typed, expect, more, usual }: Wanted, place: At, 
   if (found === undefined) {
     const said = read.map(({ text }) => JSON.stringify(text)).join(" or ");
     throw new CommandError(
-      `${addressText(at)} holds ${said}, not "${expect ?? ""}": check address and length`,
+      say("workshop.other_text", { place: addressText(at), found: said, wanted: expect ?? "" }),
       EXIT.failed,
     );
   }
   return {
     keys: { address: addressText(at), type: "string", length, ...stringOrder(found.order, place.quirks) },
     from: `${typed}, read "${found.text}" on ${today()}`,
-    told: [`${addressText(at)} holds "${found.text}"`],
+    told: [say("workshop.text_is", { place: addressText(at), text: found.text })],
     isSure: expect !== undefined,
   };
 }
@@ -245,13 +246,13 @@ function findingOf(
   const letters = words.length > 1 ? `, ${order.letters}` : "";
   const display = expect === undefined ? "" : `, the display ${expect}`;
   const read = `${shown(value)}${display}`;
-  const doubt = others === 0 ? [] : [`${others} other places fit too: ask again when the value has changed`];
+  const doubt = others === 0 ? [] : [say("workshop.others_fit", { count: others })];
   return {
     keys: { address: addressText(place), type, ...orders, ...(scale === 1 ? {} : { scale }) },
     from: `${typed} ${place.reading}${letters}, read ${read} on ${today()}`,
     told: [
       `${addressText(place)} as ${type}${letters}${scale === 1 ? "" : `, scale ${scale}`}: ${read}`,
-      ...(isExact ? [] : ["It fits within 5 % alone: look whether the display moves."]),
+      ...(isExact ? [] : [say("workshop.roughly")]),
       ...doubt,
     ],
     isSure: isExact && others === 0,
@@ -260,8 +261,7 @@ function findingOf(
 
 function nothingFits(typed: string, expect: string | undefined, candidates: readonly Candidate[]): CommandError {
   const at = expect === undefined ? "" : ` --expect ${expect}`;
-  const why =
-    candidates.length === 0 ? "nothing read there gives what the display shows" : "nothing plausible is read there";
+  const why = candidates.length === 0 ? say("workshop.nothing_fits") : say("workshop.nothing_plausible");
   return new CommandError(
     `${typed}: ${why}; detect ${typed}${at} shows all that is read, or say the type with --type`,
     EXIT.failed,
@@ -302,5 +302,5 @@ async function wordsAt(
 function wordsOf(answer: RegisterAnswer, { table, address, count }: TableAddress & { readonly count: number }) {
   if (answer.kind === "words") return answer.words;
   const span = count === 1 ? `${table}:${address}` : `${table}:${address} to ${address + count - 1}`;
-  throw new CommandError(`the PLC refuses ${span} (exception ${answer.code}): check address and length`, EXIT.failed);
+  throw new CommandError(say("workshop.refuses", { span, code: answer.code }), EXIT.failed);
 }

@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import type { BrowsedVariable, PlcTools } from "../acquisition/port.ts";
 import { MOST_TAGS } from "../config/profile-schema.ts";
 import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
@@ -25,10 +26,7 @@ export function browseCommand(tools: PlcTools): Run {
     const { values, operands } = call;
     const draft = openDraft(values);
     if (protocolOf(draft) !== "opcua")
-      throw new CommandError(
-        `${draft.name} is for Modbus, whose registers have no names: profile import, add or learn`,
-        EXIT.usage,
-      );
+      throw new CommandError(say("workshop.for_modbus", { profile: draft.name }), EXIT.usage);
     const part = operands[1]?.toLowerCase() ?? "";
     const shown = (await browsed(tools, call)).filter(({ namespace }) => namespace !== STANDARD);
     const wanted = shown.filter(({ path }) => path.join(".").toLowerCase().includes(part));
@@ -38,19 +36,21 @@ export function browseCommand(tools: PlcTools): Run {
     const fresh = wanted.filter(({ type, ...at }) => type !== null && !places.has(nodeText(at)));
     if (fresh.length === 0)
       throw new CommandError(
-        `${shown.length} variables, none of them new and with a value${part === "" ? "" : ` below a name with "${part}"`}`,
+        part === ""
+          ? say("workshop.none_new", { count: shown.length })
+          : say("workshop.none_below", { count: shown.length, part }),
       );
     if (fresh.length > MOST_TAGS)
-      throw new CommandError(
-        `${fresh.length} variables, more than ${MOST_TAGS}: name a part of their path, as in profile browse PROGRAM`,
-      );
+      throw new CommandError(say("workshop.too_many_variables", { count: fresh.length, most: MOST_TAGS }));
     const found = fresh.map((one) => foundFrom(one, taken));
     const meanings = meaningsOf(found);
     const mode = known.some(({ role }) => role === "mode") ? null : await modeOf(call, found, meanings);
     const tags = found.map((one) => tagFrom(one, one === mode ? usualTags().get("mode") : meanings.get(one)));
     const left = wanted.length - fresh.length;
     const told = [
-      `${shown.length} variables, ${fresh.length} taken${left === 0 ? "" : `, ${left} left out: known already, without a value, or lists`}`,
+      left === 0
+        ? say("workshop.browsed", { count: shown.length, taken: fresh.length })
+        : say("workshop.browsed_some", { count: shown.length, taken: fresh.length, left }),
     ];
     return enter(call, draft, { tags, told });
   };
@@ -58,14 +58,13 @@ export function browseCommand(tools: PlcTools): Run {
 
 async function browsed(tools: PlcTools, { values, io }: Call): Promise<readonly BrowsedVariable[]> {
   const { booth, data_dir } = deviceLink(values, "opcua");
-  if (booth.opcua === undefined || data_dir === undefined)
-    throw new CommandError("the configuration has no booth over OPC UA", EXIT.usage);
+  if (booth.opcua === undefined || data_dir === undefined) throw new CommandError(say("workshop.no_opcua"), EXIT.usage);
   try {
     return await tools.paced(requestRate(values)).browse(
       { address: booth.opcua, data_dir },
       {
         signal: io.signal,
-        progress: (found) => io.progress(`looking through the server: ${found} variables so far`),
+        progress: (found) => io.progress(say("workshop.browsing", { found })),
       },
     );
   } catch (error) {

@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import type { PlcTools } from "../acquisition/port.ts";
 import type { FirstOf } from "../domain/profile.ts";
 import { type Call, CommandError, type Run } from "../tools/command.ts";
@@ -37,16 +38,14 @@ export function learnCountersCommand(tools: PlcTools): Run {
   return async (call) => {
     const { values, io } = call;
     const draft = openDraft(values);
-    if (protocolOf(draft) === "opcua")
-      throw new CommandError("over OPC UA a variable says by itself what it is: profile browse");
+    if (protocolOf(draft) === "opcua") throw new CommandError(say("workshop.browse_says"));
     const for_ms = lengthOption({ for: LEARN_COUNTERS_FOR, ...values }, "for", LONGEST_H) ?? 0;
     const looks = await looking(tools, call, (look) =>
       watch({ tools, call, modeIn: modeReader(draft.text) }, look, for_ms),
     );
     const known = new Set(tagEntries(draft.text).map(placeOf));
     const found = counterFindings(looks, quirksOf(draft).word_order).filter(({ place }) => !known.has(place));
-    if (found.length === 0)
-      throw new CommandError("nothing grew: let the booth work meanwhile, longer (--for), or look elsewhere (--range)");
+    if (found.length === 0) throw new CommandError(say("workshop.nothing_grew"));
     const json = values["json"] === true;
     if (!json) io.out(tableText(["register", "type", "now", "per hour", "grew in", "rested in"], found.map(rowOf)));
     const minutes = Math.round(for_ms / 60_000);
@@ -107,15 +106,12 @@ function rowOf({ place, type, word_order, last, per_h, growth }: CounterFinding)
 async function named({ io, values }: Call, finding: CounterFinding, minutes: number): Promise<Entered<TagEntry>[]> {
   const guess = guessOf(finding);
   const about = `${finding.place}: ${finding.last}, ${Number(finding.per_h.toPrecision(3))} an hour`;
-  const likely = guess === null ? "Enter: leave it out" : `Enter: ${guess.tag}, -: leave it out`;
-  const said = values["yes"] === true ? "" : await io.ask(`${about}. Which tag is it (${likely})? `);
+  const likely = guess === null ? say("workshop.leave_out") : say("workshop.enter_tag", { tag: guess.tag });
+  const said = values["yes"] === true ? "" : await io.ask(`${say("workshop.which_tag", { about, likely })} `);
   const name = said === null || said.trim() === "" ? guess?.tag : said.trim();
   if (name === undefined || name === "-") return [];
   const usual = usualFor(name, usualTags());
-  const shown =
-    values["yes"] === true
-      ? null
-      : await io.ask(`What does the machine's display show of ${name} now (Enter: nobody knows)? `);
+  const shown = values["yes"] === true ? null : await io.ask(`${say("workshop.display", { tag: name })} `);
   const read = readAs(finding, { guess, usual, shown: shown?.trim() ?? "" });
   const growth = finding.growth.filter(({ grown }) => grown > 0).map(({ mode, grown }) => `${grown} in ${mode}`);
   const from = `learned on ${new Date().toISOString().slice(0, 10)} in ${minutes} min: grew ${growth.join(", ")}${read.said}`;
@@ -162,9 +158,7 @@ function readAs(finding: CounterFinding, { guess, usual, shown }: Known) {
   const [best] = fits.toSorted((a, b) => a.off - b.off);
   if (best === undefined || !(best.off <= CLOSE)) {
     const read = ways.map(({ last }) => last).join(" or ");
-    throw new CommandError(
-      `${finding.place} holds ${read}: that isn't ${shown}; look at the display once more, or leave it out`,
-    );
+    throw new CommandError(say("workshop.isnt", { place: finding.place, read, shown }));
   }
   return { ...best, said: `; the display showed ${shown}` };
 }

@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { ConfigError, type Problem } from "../config/config-error.ts";
 import type { ProfileMode } from "../domain/booth.ts";
 import { type Call, EXIT } from "../tools/command.ts";
@@ -46,9 +47,9 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
   if (!quiet) io.out(linesText(lines));
   if (values["yes"] !== true) {
     await mustAgree(io, {
-      question: `Write this to ${draft.path}?`,
+      question: say("workshop.write", { file: draft.path }),
       nobody: "run it again with --yes",
-      no: "nothing was written",
+      no: say("workshop.not_written"),
     });
   }
   saveDraft(draft, text);
@@ -60,21 +61,21 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
     missing,
     ...change.answer,
   };
-  print(call, answer, () => `${draft.path} written; ${missingText(missing)}\n`);
+  print(call, answer, () => `${say("workshop.written", { file: draft.path, missing: missingText(missing) })}\n`);
   return EXIT.ok;
 }
 
 /** What a profile in the making lacks, in words. */
 export function missingIn(problems: readonly Problem[]): readonly string[] {
   return problems.map(({ path, message }) =>
-    path === "tags" && message.startsWith("a list is too small") ? "a tag" : message,
+    path === "tags" && message.startsWith("a list is too small") ? say("workshop.a_tag") : message,
   );
 }
 
 /** What keeps the profile from being used. */
 export function missingText(missing: readonly string[]): string {
-  if (missing.length === 0) return "it can be used";
-  return `still missing: ${missing.join("; ")}`;
+  if (missing.length === 0) return say("workshop.usable");
+  return say("workshop.missing", { missing: missing.join("; ") });
 }
 
 /** Throws for what is wrong with the new tags themselves; what the profile lacks beside them is told, and may come later. */

@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { writeFileSync } from "node:fs";
 import { csvField } from "../contract/reports.ts";
 import { isBitTable, type ModbusTable, type Profile, type ProfileTag } from "../domain/profile.ts";
@@ -45,7 +46,8 @@ export const exportCommand: Run = (call) => {
   print(
     call,
     { file: out, tags: rows.length },
-    () => `${out}: ${rows.length} tags of ${profile.name} ${profile.version}\n`,
+    () =>
+      `${say("workshop.exported", { file: out, tags: rows.length, profile: profile.name, version: profile.version })}\n`,
   );
   return Promise.resolve(EXIT.ok);
 };

@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { readFileSync } from "node:fs";
 import { MODES_LISTED, type ProfileMode } from "../domain/booth.ts";
 import type { ModbusQuirks } from "../domain/profile.ts";
@@ -46,7 +47,7 @@ export const importCommand: Run = async (call) => {
   const list = listIn(file);
   const rows = list.rows.filter(({ cells }) => cells.name !== undefined);
   if (rows.length > MOST_TAGS)
-    throw new CommandError(`${file} has ${rows.length} names, more than ${MOST_TAGS}: leave out what no booth needs`);
+    throw new CommandError(say("workshop.too_many_names", { file, count: rows.length, most: MOST_TAGS }));
   const protocol = protocolOf(draft);
   const taking = {
     counting: await countingOf(call, rows),
@@ -64,7 +65,7 @@ export const importCommand: Run = async (call) => {
   const taken = read.filter((one) => "keys" in one);
   const left = read.filter((one) => "why" in one);
   if (taken.length === 0)
-    throw new CommandError(`${file}: no row could be taken; ${leftText(left)[0] ?? "it has no names"}`);
+    throw new CommandError(say("workshop.no_row", { file, why: leftText(left)[0] ?? say("workshop.no_names") }));
   const meanings = meaningsOf(taken);
   const mode = await modeOf(call, taken, meanings);
   const tags = taken.map((one) => tagFrom(one, { usual: one === mode ? modeTag() : meanings.get(one), file, list }));
@@ -78,7 +79,10 @@ const MOST_ROWS = 20_000;
 function listIn(file: string): RegisterList {
   const list = registerList(textIn(file));
   if (list !== null && list.rows.length > MOST_ROWS)
-    throw new CommandError(`${file} has ${list.rows.length} rows, more than ${MOST_ROWS}`, EXIT.usage);
+    throw new CommandError(
+      say("workshop.too_many_rows", { file, count: list.rows.length, most: MOST_ROWS }),
+      EXIT.usage,
+    );
   if (list !== null) return list;
   const heads =
     "a name (Name, Tag Name, Nickname, Variable Name ...) and an address (Address, Modbus Address, Offset ...)";
@@ -88,7 +92,7 @@ function listIn(file: string): RegisterList {
 function textIn(file: string): string {
   const bytes = bytesIn(file);
   if (bytes.length <= MOST_LIST_BYTES) return decoded(bytes);
-  throw new CommandError(`${file} is over ${MOST_LIST_BYTES / 1e6} MB: leave out what no booth needs`, EXIT.usage);
+  throw new CommandError(say("workshop.too_big", { file, size: MOST_LIST_BYTES / 1e6 }), EXIT.usage);
 }
 
 function bytesIn(file: string): Buffer {
@@ -122,9 +126,7 @@ async function countingOf({ io, values }: Call, rows: readonly ListRow[]): Promi
   const said =
     values["yes"] === true
       ? ""
-      : await io.ask(
-          `Does the list count registers from 1, so that ${address} is holding:${Number(address) - 1} counted from 0? [Y/n] `,
-        );
+      : await io.ask(`${say("workshop.counts_from_one", { address, place: Number(address) - 1 })} [Y/n] `);
   return { first: /^n/i.test(said?.trim() ?? "") ? 0 : 1 };
 }
 
@@ -139,18 +141,19 @@ function listTagOf(row: ListRow, { counting, quirks, list }: Taking): ListTag | 
   const { cells, line } = row;
   const name = tagNameOf(cells.name ?? "");
   const type = typeNamed(cells);
-  if (name === "") return { line, why: `"${cells.name ?? ""}" leaves no name` };
+  if (name === "") return { line, why: say("workshop.no_name", { text: cells.name ?? "" }) };
   if (type === null)
-    return { line, why: `${name}: the type "${cells.type ?? cells.system_id ?? ""}" isn't known here` };
+    return { line, why: say("workshop.unknown_type", { tag: name, type: cells.type ?? cells.system_id ?? "" }) };
   if (quirks === null) {
-    if (cells.node === undefined) return { line, why: `${name}: an OPC UA profile wants a node` };
+    if (cells.node === undefined) return { line, why: say("workshop.wants_node", { tag: name }) };
     return { row, name, type, keys: { ...nodeKeys(cells.node), type, ...ownKeys(row) } };
   }
   const place = placeIn(row, type, counting);
   if ("message" in place)
     return { line, why: `${name}: ${place.message}${place.hint === undefined ? "" : ` (${place.hint})`}` };
   const isBit = place.table === "coil" || place.table === "discrete";
-  if (isBit && type !== "bool") return { line, why: `${name}: a ${type} can't stand in table ${place.table}` };
+  if (isBit && type !== "bool")
+    return { line, why: say("workshop.wrong_table", { tag: name, type, table: place.table }) };
   return {
     row,
     name,
@@ -282,7 +285,7 @@ export async function modeOf<T extends Named>(
     const said =
       values["yes"] === true && likely.length === 1
         ? "y"
-        : await io.ask(`Does ${one.name} tell the booth's mode? [y/N] `, "agree");
+        : await io.ask(`${say("workshop.does_mode", { tag: one.name })} [y/N] `, "agree");
     if (/^y/i.test(said?.trim() ?? "")) return one;
   }
   return null;
@@ -320,13 +323,10 @@ function changeFrom(
     readonly file: string;
   },
 ): Change {
-  const columns = `${file}: a list as ${list.maker} exports it; columns ${list.columns.join(", ")}`;
-  const unknown = list.unknown.length === 0 ? [] : [`not used: ${list.unknown.join(", ")}`];
+  const columns = say("workshop.list", { file, maker: list.maker, columns: list.columns.join(", ") });
+  const unknown = list.unknown.length === 0 ? [] : [say("workshop.not_used", { names: list.unknown.join(", ") })];
   const order = MAKERS[list.maker];
-  const doubt =
-    "word_order" in order || list.columns.includes("word_order")
-      ? []
-      : ["It doesn't say which word comes first: compare with the display, profile test shows the values."];
+  const doubt = "word_order" in order || list.columns.includes("word_order") ? [] : [say("workshop.word_doubt")];
   const modes = mode === null ? [] : codesIn(mode, `${file.split("/").at(-1) ?? file}:${mode.row.line}`);
   return { tags, modes, told: [columns, ...unknown, ...doubt, ...leftText(left)] };
 }
@@ -343,6 +343,6 @@ function codesIn({ row }: ListTag, from: string) {
 const MOST_LEFT = 20;
 
 function leftText(left: readonly Left[]): readonly string[] {
-  const more = left.length > MOST_LEFT ? [`... and ${left.length - MOST_LEFT} more`] : [];
-  return [...left.slice(0, MOST_LEFT).map(({ line, why }) => `line ${line} left out: ${why}`), ...more];
+  const more = left.length > MOST_LEFT ? [say("workshop.and_more", { count: left.length - MOST_LEFT })] : [];
+  return [...left.slice(0, MOST_LEFT).map(({ line, why }) => say("workshop.left_out", { line, why })), ...more];
 }

@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import type { PlcTools } from "../acquisition/port.ts";
 import { MODES_LISTED, type ProfileMode } from "../domain/booth.ts";
 import { meant } from "./parse.ts";
@@ -37,7 +38,7 @@ export function looking<T>(tools: PlcTools, call: Call, act: (look: () => Promis
   const quirks = quirksOf(draft);
   const range = textOption(values, "range");
   const ranges = range === undefined ? rangesOf(quirks) : rangesIn(range);
-  io.err(`Reads ${rangesText(ranges)}; ${rate} requests a second at most, and nothing is written to the PLC.\n`);
+  io.err(`${say("workshop.reads", { ranges: rangesText(ranges), rate })}\n`);
   return scanning(reading, { quirks, ranges }, act);
 }
 
@@ -70,9 +71,8 @@ async function learnModes(tools: PlcTools, call: Call): Promise<number> {
     // The first mode once more in the end: what reads the same then is no counter.
     for (const [index, mode] of [...modes, ...modes.slice(0, 1)].entries()) {
       if (made.has(index)) continue;
-      const again = index === modes.length ? " once more" : "";
-      const question = `Set the booth to ${mode}${again}, then press Enter (or s to leave ${mode} out): `;
-      const said = await io.ask(question, "ready");
+      const code = index === modes.length ? "workshop.set_mode_again" : "workshop.set_mode";
+      const said = await io.ask(`${say(code, { mode })} `, "ready");
       if (said === null) throw new CommandError("nobody to set the booth's mode: learn modes needs a terminal");
       if (/^s/i.test(said.trim())) continue;
       made.set(index, { mode, looks: await stay(tools, call, { look, mode, for_ms }) });
@@ -92,7 +92,7 @@ async function doneBefore({ io }: Call, draft: Draft, wish: string): Promise<Sta
   const done = staysDone(draft, wish, Date.now());
   if (done.size === 0) return done;
   const names = [...done.values()].map(({ mode }) => mode).join(", ");
-  const said = await io.ask(`Go on after ${names}, which were learned before? [y/N] `, "agree");
+  const said = await io.ask(`${say("workshop.go_on", { modes: names })} [y/N] `, "agree");
   return /^y/i.test(said?.trim() ?? "") ? done : new Map();
 }
 
@@ -104,7 +104,7 @@ async function stay(
   const looks: Look[] = [];
   for (let i = 0; i < SETTLING_LOOKS; i++) await look();
   for (let i = 0; i < LOOKS; i++) {
-    io.progress(`${mode}: look ${i + 1} of ${LOOKS}; leave the booth as it is`);
+    io.progress(say("workshop.look", { mode, number: i + 1, of: LOOKS }));
     looks.push(await look());
     await tools.sleep(for_ms / LOOKS, io.signal);
   }
@@ -118,29 +118,27 @@ function modesIn(text: string | undefined): readonly ProfileMode[] {
     const mode = MODES_LISTED.find((known): known is ProfileMode => known === one.trim() && known !== "no_data");
     if (mode !== undefined) return mode;
     const hint = meant(one.trim(), MODES_LISTED);
-    throw new CommandError(`there is no mode "${one.trim()}"${hint}; there are ${MODES_LISTED.join(", ")}`, EXIT.usage);
+    throw new CommandError(
+      say("workshop.no_mode", { mode: one.trim(), hint, modes: MODES_LISTED.join(", ") }),
+      EXIT.usage,
+    );
   });
   if (new Set(modes).size > 1) return modes;
-  throw new CommandError("one mode can't be told from another: name two or more", EXIT.usage);
+  throw new CommandError(say("workshop.two_modes"), EXIT.usage);
 }
 
 /** The finding, after a question where there are several. Throws a CommandError where there is none. */
 async function chosen({ values, io }: Call, findings: readonly ModeFinding[]): Promise<ModeFinding> {
   const [first, ...others] = findings;
   if (first === undefined) {
-    const why = "no register held still in each mode and differed between them";
-    const todo =
-      "look whether the mode changed each time, name other ranges with --range, or give it longer with --for";
-    throw new CommandError(`${why}: ${todo}`);
+    throw new CommandError(say("workshop.no_place"));
   }
   if (others.length === 0 || values["yes"] === true) return first;
   const shown = findings.slice(0, MOST_SHOWN).map((one, i) => `  ${i + 1}: ${findingText(one)}\n`);
-  const said = await io.ask(
-    `Several places tell the modes, the likeliest first:\n${shown.join("")}Which one (Enter: 1)? `,
-  );
+  const said = await io.ask(`${say("workshop.several")}\n${shown.join("")}${say("workshop.which_one")} `);
   const number = said === null || said.trim() === "" ? 1 : Number(said);
   const found = findings[number - 1];
-  if (found === undefined) throw new CommandError(`"${said ?? ""}" is none of them`);
+  if (found === undefined) throw new CommandError(say("workshop.none_of_them", { text: said ?? "" }));
   return found;
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { PlcTools } from "../acquisition/port.ts";
@@ -47,19 +48,16 @@ const newCommand: Run = (call) => {
   const name = operands[1];
   if (name === undefined) throw new CommandError("name the profile: profile new NAME --from FAMILY", EXIT.usage);
   if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) {
-    throw new CommandError(`${name} is no profile's name: lower-case letters, digits, dashes and dots`, EXIT.usage);
+    throw new CommandError(say("workshop.name", { name }), EXIT.usage);
   }
   const path = join(ownFolder(values), `${name}.yaml`);
-  if (existsSync(path)) throw new CommandError(`${path} is there already: name another, or delete it`, EXIT.usage);
+  if (existsSync(path)) throw new CommandError(say("workshop.is_there", { file: path }), EXIT.usage);
   const begun = newDraft(name, textOption(values, "from") ?? "modbus", new Date().toISOString().slice(0, 10));
   const text = withUnit(begun, textOption(values, "unit"));
   saveDraft({ path }, text);
   const missing = missingIn(inspectDraft({ path, text }).problems);
   print(call, { file: path, missing }, () =>
-    linesText([
-      `${path} written; ${missingText(missing)}`,
-      "Next: profile add TAG --at ADDRESS --expect VALUE, profile import FILE.csv, or profile learn modes",
-    ]),
+    linesText([say("workshop.written", { file: path, missing: missingText(missing) }), say("workshop.next")]),
   );
   return Promise.resolve(EXIT.ok);
 };
@@ -95,7 +93,7 @@ function testCommand(tools: PlcTools): Run {
 
 function modbusAlone(profile: Profile) {
   if (profile.protocol === "modbus") return profile;
-  throw new CommandError("a trace is of Modbus; this profile is for OPC UA", EXIT.usage);
+  throw new CommandError(say("workshop.trace_modbus"), EXIT.usage);
 }
 
 function judgementText({ name, version }: Profile, { tags, modes, ok }: Judgement, style: Style): string {
@@ -109,11 +107,13 @@ function judgementText({ name, version }: Profile, { tags, modes, ok }: Judgemen
   ]);
   const wrong = tags.filter(({ verdict }) => verdict === "wrong").length;
   const looks = tags.filter(({ verdict }) => verdict === "look").length;
-  const result = ok ? style.good("it reads right") : style.bad(`${wrong} of ${tags.length} tags are wrong`);
+  const result = ok
+    ? style.good(say("workshop.reads_right"))
+    : style.bad(say("workshop.wrong", { wrong, tags: tags.length }));
   return linesText([
     `${name} ${version}`,
     tableText(["", "tag", "value", "unit", "reads", ""], rows).trimEnd(),
-    ...modes.map(({ raw, mode, reads }) => `mode ${raw}: ${mode ?? "not mapped"}, ${reads} reads`),
-    `${result}${looks === 0 ? "" : `; look at ${looks}`}`,
+    ...modes.map(({ raw, mode, reads }) => say("test.mode", { raw, mode: mode ?? say("test.not_mapped"), reads })),
+    `${result}${looks === 0 ? "" : `; ${say("test.look_at", { count: looks })}`}`,
   ]);
 }

@@ -3,6 +3,7 @@ import type {
   BoothStatus,
   CertificateStatus,
   DisabledBooth,
+  NoticeStatus,
   OutputStatus,
   SharedConnectionStatus,
 } from "../domain/status.ts";
@@ -70,11 +71,15 @@ export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: For
       : `broker    ${service.broker_url ?? ""}: MQTT ${service.mqtt.version}, ${service.mqtt.why}`,
     config_refused === null
       ? null
-      : `config    ${style.bad("the last good one is in use")}, the file isn't: ${config_refused.trim()}; correct the file, then restart the agent`,
+      : `config    ${style.bad("the last good one is in use")}, the file isn't: ${config_refused.trim()}; correct the file, then "booth-gateway reload"`,
+    status.needs_restart.length === 0
+      ? null
+      : `config    ${style.warn("waits for a restart of the service")}: ${status.needs_restart.join(", ")}`,
     clock.synced ? null : `clock     ${style.warn(wrong)}`,
     pageLine(status.page),
     ...status.certificates.map(certificateLine),
     ...status.outputs.map((output) => outputLine(output, at, style)),
+    ...status.notices.map((notice) => noticeLine(notice, at, style)),
     ...status.shared.map((shared) => sharedLine(shared, at, style)),
     ...status.booths.flatMap((booth) => ["", ...boothLines(booth, status, { style, ahead: ahead[booth.booth] ?? {} })]),
     ...status.disabled.flatMap((booth) => ["", ...disabledLines(booth, at, style)]),
@@ -106,6 +111,15 @@ function outputLine({ name, url, link, booths }: OutputStatus, now: number, styl
   });
   const rest = [...(waiting === 0 ? [] : [`${waiting.toString()} records wait`]), ...passed];
   return `output    ${[`${name}, ${url === "" ? "left out" : url}: ${linkText(link, now, style)}`, ...rest].join("; ")}`;
+}
+
+function noticeLine({ name, kind, where, link, waiting, last }: NoticeStatus, now: number, style: Style): string {
+  if (where === "") return `notice    ${name}, left out: ${linkText(link, now, style)}`;
+  // That the last one got through isn't news; that there was none yet, neither.
+  const state = link.kind === "up" ? [] : [linkText(link, now, style)];
+  const told = last === null ? "nothing told yet" : `told "${last.what}" ${lasting(now - last.at)} ago: ${last.answer}`;
+  const rest = waiting === 0 ? [] : [`${waiting.toString()} events wait`];
+  return `notice    ${name}, ${kind} to ${where}: ${[...state, ...rest, told].join("; ")}`;
 }
 
 function sharedLine(shared: SharedConnectionStatus, now: number, style: Style): string {

@@ -16,8 +16,8 @@ export function terminalIo(): Io {
   };
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
-  // Of a terminal that was closed, or of "systemctl reload": a service manager starts the agent anew, with the file as it is now.
-  process.once("SIGHUP", stop);
+  let hangUp = stop;
+  process.on("SIGHUP", () => hangUp());
   // Started by another program over a channel: without that program nobody would ever stop us.
   if (process.connected) process.once("disconnect", stop);
   // Whoever reads the output has gone, as with "| head".
@@ -41,6 +41,9 @@ export function terminalIo(): Io {
     environment: process.env,
     signal: stopping.signal,
     begins: () => void (isLoading = false),
+    reloads(act) {
+      if (!process.stdout.isTTY) hangUp = act;
+    },
   };
 }
 

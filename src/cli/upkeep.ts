@@ -1,3 +1,4 @@
+import type { NoticeTest } from "../domain/notice.ts";
 import type { RebuildProgress } from "../domain/rebuild.ts";
 import type { Reconciliation } from "../domain/reconciliation.ts";
 import { agentOf } from "../tools/agent-client.ts";
@@ -6,6 +7,7 @@ import { barText, lasting, linesText } from "../tools/texts.ts";
 import { followWork } from "./follow.ts";
 import { textOption, lengthOption } from "./options.ts";
 import { print, tableText } from "./print.ts";
+import type { Reloaded } from "../config/differences.ts";
 import type { PageState } from "../api/port.ts";
 
 type Reconciled = Extract<Reconciliation, { kind: "done" }>;
@@ -79,6 +81,32 @@ const NAMES: Readonly<Record<string, string>> = {
   f: "filters",
 };
 
+/** Of a big change on a small box: files are read, booths opened one after the other, a session is closed in order. */
+const RELOAD_MS = 120_000;
+
+/** `booth-gateway reload`: the configuration as it is now. */
+export const reloadCommand: Run = async (call) => {
+  const agent = await agentOf(call);
+  print(call, await agent.post<Reloaded>("/reload", {}, RELOAD_MS), reloadedText);
+  return EXIT.ok;
+};
+
+function reloadedText({ booths, outputs, notices, agent, needs_restart }: Reloaded): string {
+  const changes = (what: string, { added, changed, removed }: Reloaded["booths"]): readonly string[] => [
+    ...added.map((name) => `${what} ${name}: added`),
+    ...changed.map((name) => `${what} ${name}: begun anew`),
+    ...removed.map((name) => `${what} ${name}: ended`),
+  ];
+  const told = [
+    ...changes("booth", booths),
+    ...changes("output", outputs),
+    ...changes("notice", notices),
+    agent.length === 0 ? null : `the whole agent has begun anew within its process, for ${agent.join(", ")}`,
+    needs_restart.length === 0 ? null : `in force after "systemctl restart booth-gateway": ${needs_restart.join(", ")}`,
+  ];
+  return linesText(told.every((line) => line === null) ? ["the configuration is in force as it was"] : told);
+}
+
 const LONGEST_H = 12;
 /** The first opening makes the box's key: on a small processor, behind the polls, that takes many seconds. */
 export const CERTIFICATE_MS = 120_000;
@@ -117,4 +145,24 @@ function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer, code: (tex
     `PIN          ${pin}   (for ${lasting(Math.ceil((pin_for_ms ?? 0) / 1000) * 1000)})`,
     here,
   ]);
+}
+
+/** A mail server may take three minutes in all. */
+const NOTICE_MS = 190_000;
+
+/** `booth-gateway notify test`: sends a test, and shows what the server said. */
+export const notifyCommand: Run = async (call) => {
+  const [, name] = call.operands;
+  const agent = await agentOf(call);
+  const body = name === undefined ? {} : { name };
+  const answer = await agent.post<{ readonly notices: readonly NoticeTest[] }>("/notices/test", body, NOTICE_MS);
+  print(call, answer, ({ notices }) => linesText(notices.flatMap(testLines)));
+  return answer.notices.every(({ outcome }) => outcome.kind === "delivered") ? EXIT.ok : EXIT.failed;
+};
+
+function testLines({ name, kind, where, outcome }: NoticeTest): readonly string[] {
+  const head = `${name}  ${kind} to ${where}`;
+  if (outcome.kind === "delivered") return [`${head}: delivered: ${outcome.answer}`];
+  const state = outcome.kind === "unknown" ? "NOT CONFIRMED" : "NOT DELIVERED";
+  return [`${head}: ${state}: ${outcome.reason}`, `  advice  ${outcome.advice}`];
 }

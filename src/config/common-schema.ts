@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { z } from "zod";
 
 import { MODES_BY_PRIORITY, type ProfileMode } from "../domain/booth.ts";
@@ -6,13 +7,9 @@ import { MODES_BY_PRIORITY, type ProfileMode } from "../domain/booth.ts";
 
 export const profileModeSchema = z.enum(MODES_BY_PRIORITY.filter((mode): mode is ProfileMode => mode !== "no_data"));
 
-export const groupNameSchema = z
-  .string()
-  .regex(/^[a-z][a-z0-9_]{0,31}$/, "a group's name is lower-case letters, digits and _");
+export const groupNameSchema = z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, say("config.group_name"));
 
-export const profileNameSchema = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "a profile's name is lower-case letters, digits, dashes and dots");
+export const profileNameSchema = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, say("config.profile_name"));
 
 /** A whole number between these two. */
 export const whole = (least: number, most: number) => z.int().min(least).max(most);

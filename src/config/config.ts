@@ -2,7 +2,8 @@ import { dirname, resolve } from "node:path";
 import { parseWith, refuseIfAny } from "./explain.ts";
 import { checkGateway, modbusOf } from "./gateway-checks.ts";
 import { type BoothInput, type GatewayInput, gatewaySchema } from "./gateway-schema.ts";
-import type { BoothConfig, Config } from "./port.ts";
+import type { NoticeInput } from "./notices-schema.ts";
+import type { BoothConfig, Config, NoticeConfig } from "./port.ts";
 import { SHIPPED_PROFILES } from "./profile.ts";
 import { madeProfiles, openLayers } from "./set-up.ts";
 import { type DataPath, NO_CONFIG_HINT, openYaml, pathText, readSource, type YamlSource } from "./yaml-source.ts";
@@ -39,6 +40,16 @@ export function configFrom(input: GatewayInput, file: string): Config {
     service: absolute(input.service, folder),
     booths: input.booths.map((booth) => boothOf(booth, folder)),
     outputs: input.outputs.map((output) => absolute(output, folder)),
+    notices: input.notices.map((notice) => noticeOf(notice, folder)),
+  };
+}
+
+function noticeOf({ mail, webhook, mqtt, ...notice }: NoticeInput, folder: string): NoticeConfig {
+  return {
+    ...notice,
+    ...(mail === undefined ? {} : { mail: absolute(mail, folder) }),
+    ...(webhook === undefined ? {} : { webhook: absolute(webhook, folder) }),
+    ...(mqtt === undefined ? {} : { mqtt: absolute(mqtt, folder) }),
   };
 }
 
@@ -77,7 +88,9 @@ export function settingsIn(file: string) {
 
 function isSecret(path: DataPath): boolean {
   const name = path.findLast((step) => typeof step === "string") ?? "";
-  return SECRET.test(name) && !NO_SECRET.has(name);
+  // Whoever knows a webhook's address may post there.
+  const isWebhook = name === "url" && path.includes("webhook");
+  return isWebhook || (SECRET.test(name) && !NO_SECRET.has(name));
 }
 
 function leavesOf(value: unknown, path: DataPath): readonly (readonly [DataPath, unknown])[] {

@@ -2,18 +2,18 @@ import type { Problem } from "./config-error.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
 
 /** Lists of the configuration of which one entry may be wrong and cost itself alone. */
-const LISTS = ["booths", "outputs"] as const;
+const LISTS = ["booths", "outputs", "notices"] as const;
 export type List = (typeof LISTS)[number];
 
 /** Problems by the index of the entry that each lies in. */
 type ByIndex = ReadonlyMap<number, readonly Problem[]>;
 
-/** Problems of a configuration file, told apart by the booth or output that each lies in; `others` lie in none. */
+/** Problems of a configuration file, told apart by the booth, output or notice that each lies in; `others` lie in none. */
 export function byEntry(
   problems: readonly Problem[],
 ): Readonly<Record<List, ByIndex>> & { readonly others: readonly Problem[] } {
   const entry = ({ path }: Problem): readonly [List, number] | null => {
-    const [, list, index] = /^(booths|outputs)\[(\d+)\]/.exec(path) ?? [];
+    const [, list, index] = /^(booths|outputs|notices)\[(\d+)\]/.exec(path) ?? [];
     const known = LISTS.find((name) => name === list);
     return known === undefined ? null : [known, Number(index)];
   };
@@ -25,6 +25,7 @@ export function byEntry(
   return {
     booths: of("booths"),
     outputs: of("outputs"),
+    notices: of("notices"),
     others: problems.filter((problem) => entry(problem) === null),
   };
 }
@@ -35,9 +36,9 @@ export function byEntry(
  */
 export function without(source: YamlSource, left: Readonly<Record<List, ByIndex>>) {
   const kept = (list: List) => [...entriesIn(source, list).entries()].filter(([index]) => !left[list].has(index));
-  const [booths, outputs] = [kept("booths"), kept("outputs")];
-  const indices = { booths: booths.map(([index]) => index), outputs: outputs.map(([index]) => index) };
-  const lists = { booths: booths.map(([, booth]) => booth), outputs: outputs.map(([, output]) => output) };
+  const all = { booths: kept("booths"), outputs: kept("outputs"), notices: kept("notices") };
+  const indices = mapped(all, ([index]) => index);
+  const lists = mapped(all, ([, entry]) => entry);
   const part: YamlSource = {
     file: source.file,
     data: { ...(source.data as object), ...lists },
@@ -45,6 +46,13 @@ export function without(source: YamlSource, left: Readonly<Record<List, ByIndex>
     writtenAt: (path) => source.writtenAt(inFile(path, indices)),
   };
   return { indices, source: part };
+}
+
+function mapped<T, U>(
+  all: Readonly<Record<List, readonly T[]>>,
+  each: (one: T) => U,
+): Readonly<Record<List, readonly U[]>> {
+  return { booths: all.booths.map(each), outputs: all.outputs.map(each), notices: all.notices.map(each) };
 }
 
 function inFile([first, second, ...rest]: DataPath, indices: Readonly<Record<List, readonly number[]>>): DataPath {

@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { z } from "zod";
 import { ConfigError, type Problem } from "./config-error.ts";
 import { didYouMean } from "./nearest.ts";
@@ -48,7 +49,7 @@ function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly 
   if (issue.code === "unrecognized_keys") {
     const names = keysAt(schema, path);
     return issue.keys.map((key) =>
-      source.problemAt([...path, key], `unknown key "${key}"`, {
+      source.problemAt([...path, key], say("config.unknown_key", { key }), {
         at: "key",
         hint: didYouMean(key, names) ?? listed(names),
       }),
@@ -56,7 +57,7 @@ function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly 
   }
   const found = valueAt(source.data, path);
   if (found === undefined && path.length > 0) {
-    return [source.problemAt(path, `the key "${String(path.at(-1))}" is missing`)];
+    return [source.problemAt(path, say("config.missing_key", { key: String(path.at(-1)) }))];
   }
   if (issue.code === "invalid_key") {
     return [source.problemAt(path, issue.issues[0]?.message ?? issue.message, { at: "key" })];
@@ -64,20 +65,21 @@ function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly 
   if (issue.code === "invalid_value") {
     const names = issue.values.map(String);
     const hint = (typeof found === "string" ? didYouMean(found, names) : undefined) ?? listed(names);
-    return [source.problemAt(path, `${shown(found)} is not known here`, { hint })];
+    return [source.problemAt(path, say("config.unknown_value", { value: shown(found) }), { hint })];
   }
   const isPlain = typeof found === "number" || typeof found === "boolean";
   const unquoted = isPlain && issue.code === "invalid_type" && issue.expected === "string";
-  return [source.problemAt(path, sentence(issue, found), { hint: unquoted ? "put it in quotes" : undefined })];
+  return [source.problemAt(path, sentence(issue, found), { hint: unquoted ? say("config.quotes") : undefined })];
 }
 
 function sentence(issue: Issue, found: unknown): string {
-  if (issue.code === "invalid_type") return `expected ${article(issue.expected)}, found ${shown(found)}`;
+  if (issue.code === "invalid_type")
+    return say("config.expected", { kind: article(issue.expected), found: shown(found) });
   if (issue.code === "too_small")
-    return `${shown(found)} is too small: at least ${String(issue.minimum)}${unitOf(issue.origin)}`;
+    return say("config.too_small", { value: shown(found), least: `${String(issue.minimum)}${unitOf(issue.origin)}` });
   if (issue.code === "too_big")
-    return `${shown(found)} is too large: at most ${String(issue.maximum)}${unitOf(issue.origin)}`;
-  return `${issue.message}, found ${shown(found)}`;
+    return say("config.too_large", { value: shown(found), most: `${String(issue.maximum)}${unitOf(issue.origin)}` });
+  return say("config.found", { message: issue.message, found: shown(found) });
 }
 
 function unitOf(origin: string): string {
@@ -87,12 +89,12 @@ function unitOf(origin: string): string {
 
 function article(type: string): string {
   const names: Readonly<Record<string, string>> = {
-    object: "a mapping (key: value)",
-    record: "a mapping (key: value)",
-    array: "a list",
-    tuple: "a list",
-    int: "a whole number",
-    boolean: "true or false",
+    object: say("config.mapping"),
+    record: say("config.mapping"),
+    array: say("config.a_list"),
+    tuple: say("config.a_list"),
+    int: say("config.whole_number"),
+    boolean: say("config.true_or_false"),
     string: "text",
   };
   return names[type] ?? `a ${type}`;
@@ -101,12 +103,12 @@ function article(type: string): string {
 function shown(value: unknown): string {
   if (typeof value === "string") return `"${value.slice(0, 60)}"`;
   if (typeof value === "number" || typeof value === "boolean") return String(value);
-  if (Array.isArray(value)) return "a list";
-  return isObject(value) ? "a mapping" : "nothing";
+  if (Array.isArray(value)) return say("config.a_list");
+  return isObject(value) ? say("config.a_mapping") : "nothing";
 }
 
 function listed(names: readonly string[]): string | undefined {
-  return names.length === 0 ? undefined : `one of ${names.join(", ")}`;
+  return names.length === 0 ? undefined : say("config.one_of", { names: names.join(", ") });
 }
 
 function valueAt(data: unknown, path: DataPath): unknown {

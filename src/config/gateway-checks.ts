@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { isIP } from "node:net";
 import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
 import { normaliseSerial } from "../domain/booth.ts";
@@ -12,6 +13,7 @@ import {
   type OpcuaInput,
 } from "./gateway-schema.ts";
 import type { ModbusConfig } from "./port.ts";
+import { checkNotices } from "./notices-checks.ts";
 import { checkOutputs } from "./outputs-checks.ts";
 import { brokerUrlFault, proxyUrlFault, serviceUrlFault } from "./urls.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
@@ -24,6 +26,7 @@ export function checkGateway(input: GatewayInput, source: YamlSource): readonly 
     ...checkSharing(input, source),
     ...input.booths.flatMap((booth, index) => checkBooth(booth, ["booths", index], source)),
     ...checkOutputs(input, source),
+    ...checkNotices(input, source),
   ];
 }
 
@@ -37,11 +40,11 @@ function checkService({ service }: GatewayInput, source: YamlSource): readonly P
   if (mqtt !== null) problems.push(source.problemAt(["service", "mqtt_url"], mqtt));
   if ((service.client_certificate_file === undefined) !== (service.client_key_file === undefined)) {
     const key = service.client_key_file === undefined ? "client_certificate_file" : "client_key_file";
-    const message = "client_certificate_file and client_key_file go together";
+    const message = say("config.client_pair");
     problems.push(source.problemAt(["service", key], message, { at: "key" }));
   }
   if (service.api_key_file !== undefined && service.api_key_credential !== undefined) {
-    const message = "give api_key_file or api_key_credential, not both";
+    const message = say("config.one_key");
     problems.push(source.problemAt(["service", "api_key_credential"], message, { at: "key" }));
   }
   return problems;
@@ -53,10 +56,10 @@ function checkUnique({ booths }: GatewayInput, source: YamlSource): readonly Pro
     const problems: Problem[] = [];
     const serial = serials[index];
     if (booths.findIndex((other) => other.id === id) < index) {
-      problems.push(source.problemAt(["booths", index, "id"], `the id "${id}" is taken`));
+      problems.push(source.problemAt(["booths", index, "id"], say("config.id_taken", { id })));
     }
     if (serial !== null && serial !== undefined && serials.indexOf(serial) < index) {
-      problems.push(source.problemAt(["booths", index, "serial"], `another booth has the serial ${serial}`));
+      problems.push(source.problemAt(["booths", index, "serial"], say("config.serial_taken", { serial })));
     }
     return problems;
   });
@@ -65,12 +68,10 @@ function checkUnique({ booths }: GatewayInput, source: YamlSource): readonly Pro
 function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): readonly Problem[] {
   const problems: Problem[] = [];
   if (booth.serial !== undefined && normaliseSerial(booth.serial) === null) {
-    problems.push(
-      source.problemAt([...path, "serial"], "a serial number is at most 40 letters, digits and single dashes"),
-    );
+    problems.push(source.problemAt([...path, "serial"], say("config.serial")));
   }
   if ((booth.modbus === undefined) === (booth.opcua === undefined)) {
-    const message = "a booth needs modbus or opcua, and not both";
+    const message = say("config.one_link");
     problems.push(source.problemAt(booth.modbus === undefined ? path : [...path, "opcua"], message, { at: "key" }));
   }
   if (booth.modbus !== undefined) problems.push(...checkModbus(booth.modbus, [...path, "modbus"], source));
@@ -79,7 +80,7 @@ function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): read
   }
   if (!isKnownZone(booth.tz)) {
     const hint = didYouMean(booth.tz, Intl.supportedValuesOf("timeZone"));
-    problems.push(source.problemAt([...path, "tz"], `"${booth.tz}" is no time zone`, { hint }));
+    problems.push(source.problemAt([...path, "tz"], say("config.zone", { tz: booth.tz }), { hint }));
   }
   return problems;
 }
@@ -92,20 +93,20 @@ function checkModbus(modbus: ModbusInput, path: DataPath, source: YamlSource): r
   const unfit = share === undefined ? null : shareFault(share);
   if (unfit !== null) return fault("share", unfit);
   if (serial !== undefined) {
-    if (host !== undefined || port !== undefined) return fault("serial", "give host or serial, not both");
-    return framing === undefined ? [] : fault("framing", "a serial line has RTU framing and no other");
+    if (host !== undefined || port !== undefined) return fault("serial", say("config.host_or_serial"));
+    return framing === undefined ? [] : fault("framing", say("config.framing"));
   }
-  if (host === undefined) return fault("", "give host (and port), or serial");
+  if (host === undefined) return fault("", say("config.no_host"));
   if (/^[A-Za-z0-9.:-]+$/.test(host)) return [];
-  return [source.problemAt([...path, "host"], "a host is a name or an IP address, without port or scheme")];
+  return [source.problemAt([...path, "host"], say("config.host"))];
 }
 
 /** Off this machine nobody gets in whom the file doesn't name. */
 function shareFault({ address, clients }: NonNullable<ModbusInput["share"]>): string | null {
   const wrong = [address, ...clients].find((one) => isIP(one) === 0);
-  if (wrong !== undefined) return `"${wrong}" is no IP address`;
+  if (wrong !== undefined) return say("config.no_ip", { text: wrong });
   const isLocal = address === "::1" || address.startsWith("127.");
-  return isLocal || clients.length > 0 ? null : "an address other than 127.0.0.1 needs clients: who may connect";
+  return isLocal || clients.length > 0 ? null : say("config.clients");
 }
 
 /** What a booth's `modbus` says once `checkGateway` has refused what says two things or none. */
@@ -125,7 +126,7 @@ function checkSharing({ booths }: GatewayInput, source: YamlSource): readonly Pr
     const earlier = first.get(link);
     if (earlier === undefined) first.set(link, { how, id });
     if (earlier === undefined || earlier.how === how) return [];
-    const message = `"${earlier.id}" uses the same connection with other settings`;
+    const message = say("config.same_link", { booth: earlier.id });
     return [source.problemAt(["booths", index, "modbus"], message, { at: "key" })];
   });
 }
@@ -142,9 +143,7 @@ function checkEndpoint({ endpoint }: OpcuaInput): Faults {
   if (url?.protocol !== "opc.tcp:" || url.hostname === "") {
     return [["endpoint", "an endpoint is opc.tcp://HOST:PORT, with or without a path"]];
   }
-  return url.username === "" && url.password === ""
-    ? []
-    : [["endpoint", "no name or password belongs in the endpoint"]];
+  return url.username === "" && url.password === "" ? [] : [["endpoint", say("config.endpoint")]];
 }
 
 function checkSecurity(input: OpcuaInput): Faults {
@@ -152,14 +151,14 @@ function checkSecurity(input: OpcuaInput): Faults {
   const insecure = security_policy === "None";
   const faults: (readonly [string, string])[] = [];
   if (insecure && !allow_insecure) {
-    faults.push(["security_policy", "None protects nothing: it needs allow_insecure: true beside it"]);
+    faults.push(["security_policy", say("config.insecure")]);
   }
-  if (!insecure && allow_insecure) faults.push(["allow_insecure", "goes with security_policy: None alone"]);
+  if (!insecure && allow_insecure) faults.push(["allow_insecure", say("config.insecure_alone")]);
   if (server_certificate_fingerprint !== undefined && server_certificate_file !== undefined) {
-    faults.push(["server_certificate_file", "give the fingerprint or the file, not both"]);
+    faults.push(["server_certificate_file", say("config.fingerprint_or_file")]);
   }
   if (server_certificate_fingerprint !== undefined && normaliseFingerprint(server_certificate_fingerprint) === null) {
-    faults.push(["server_certificate_fingerprint", "a SHA-256 fingerprint has 64 hex digits"]);
+    faults.push(["server_certificate_fingerprint", say("config.fingerprint")]);
   }
   return faults;
 }
@@ -168,17 +167,17 @@ function checkLogin(input: OpcuaInput): Faults {
   const { security_policy, user, password_file, user_certificate_file, user_key_file } = input;
   const faults: (readonly [string, string])[] = [];
   if (user === undefined && password_file !== undefined) {
-    faults.push(["password_file", "password_file goes with user"]);
+    faults.push(["password_file", say("config.password_user")]);
   }
   if ((user_certificate_file === undefined) !== (user_key_file === undefined)) {
     const key = user_key_file === undefined ? "user_certificate_file" : "user_key_file";
-    faults.push([key, "user_certificate_file and user_key_file go together"]);
+    faults.push([key, say("config.user_pair")]);
   }
   if (user !== undefined && user_certificate_file !== undefined) {
-    faults.push(["user_certificate_file", "log in by name or by certificate, not both"]);
+    faults.push(["user_certificate_file", say("config.one_login")]);
   }
   if (security_policy === "None" && user !== undefined) {
-    faults.push(["user", "with security_policy None no password may be sent"]);
+    faults.push(["user", say("config.no_password")]);
   }
   return faults;
 }

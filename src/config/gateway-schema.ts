@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { z } from "zod";
 
 import { normaliseSerial, WEEKDAYS } from "../domain/booth.ts";
@@ -13,6 +14,7 @@ import {
   profileNameSchema,
   whole,
 } from "./common-schema.ts";
+import { noticesSchema } from "./notices-schema.ts";
 import { outputsSchema } from "./outputs-schema.ts";
 
 /**
@@ -29,7 +31,7 @@ const path = z.string().min(1).max(4096);
 const optionalPath = (what: string) => path.exactOptional().describe(what);
 const time = z
   .string()
-  .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, "a time of day is HH:MM or HH:MM:SS, 24 hours")
+  .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, say("config.time_of_day"))
   .overwrite((text) => (text.length === 5 ? `${text}:00` : text))
   .describe("Local wall-clock time, HH:MM or HH:MM:SS.");
 
@@ -127,7 +129,7 @@ const opcuaSchema = z.strictObject({
 
 export const boothId: z.ZodType<BoothId, string> = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a booth's id is lower-case letters, digits and dashes");
+  .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, say("config.booth_id"));
 
 /** What can't be one stays as it was typed, for the checks to refuse. */
 const serialNumber: z.ZodType<Serial, string> = z
@@ -169,7 +171,7 @@ const serviceSchema = z.strictObject({
   api_key_file: optionalPath("File of mode 0600 that holds the first key."),
   api_key_credential: z
     .string()
-    .regex(/^[A-Za-z0-9_.-]{1,255}$/, "a systemd credential's name is letters, digits, dots, dashes and _")
+    .regex(/^[A-Za-z0-9_.-]{1,255}$/, say("config.credential"))
     .exactOptional()
     .describe("systemd credential that holds the first key."),
   authorization: z
@@ -233,6 +235,7 @@ export const gatewaySchema = z.strictObject({
   service: serviceSchema.prefault({}),
   booths: z.array(boothSchema).max(MAX_BOOTHS).default([]).describe("None: they are set up on the spot."),
   outputs: outputsSchema.describe("Whom else the box tells what it reads, beside the service."),
+  notices: noticesSchema.describe("Whom the box tells of alarms by itself, also while the service is away."),
 });
 
 export type GatewayInput = z.output<typeof gatewaySchema>;

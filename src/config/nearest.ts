@@ -1,3 +1,5 @@
+import { say } from "../domain/sentences.ts";
+
 /** Number of single-character edits (insert, delete, replace, swap of neighbours) from one word to another. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
@@ -31,5 +33,5 @@ export function nearest(word: string, names: readonly string[]): string | undefi
 /** "did you mean x?", where a name is near enough. */
 export function didYouMean(word: string, names: readonly string[]): string | undefined {
   const name = nearest(word, names);
-  return name === undefined ? undefined : `did you mean "${name}"?`;
+  return name === undefined ? undefined : say("config.did_you_mean", { name });
 }

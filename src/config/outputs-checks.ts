@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import type { BoothId } from "../domain/units.ts";
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./nearest.ts";
@@ -25,12 +26,16 @@ export function checkOutputs(
     const at: DataPath = ["outputs", index];
     const isTaken = outputs.findIndex(({ name }) => name === output.name) < index;
     return [
-      ...(isTaken ? [source.problemAt([...at, "name"], `the name "${output.name}" is taken`)] : []),
+      ...(isTaken ? [source.problemAt([...at, "name"], say("config.name_taken", { name: output.name }))] : []),
       ...faultsOf(output).map(([key, message]) => source.problemAt([...at, ...key], message, { at: "key" })),
       ...(output.booths ?? []).flatMap((id, position) =>
         ids.includes(id)
           ? []
-          : [source.problemAt([...at, "booths", position], `there is no booth "${id}"`, { hint: didYouMean(id, ids) })],
+          : [
+              source.problemAt([...at, "booths", position], say("config.no_booth", { booth: id }), {
+                hint: didYouMean(id, ids),
+              }),
+            ],
       ),
     ];
   });
@@ -44,16 +49,15 @@ function faultsOf(output: OutputInput): readonly Fault[] {
   const fault = brokerUrlFault(url);
   if (fault !== null) faults.push([["url"], fault]);
   if ((mqtt === undefined) === (sparkplug === undefined)) {
-    faults.push([mqtt === undefined ? [] : ["sparkplug"], "an output needs mqtt or sparkplug, and not both"]);
+    faults.push([mqtt === undefined ? [] : ["sparkplug"], say("config.mqtt_or_sparkplug")]);
   }
-  if (password_file !== undefined && user === undefined)
-    faults.push([["password_file"], "password_file goes with user"]);
+  if (password_file !== undefined && user === undefined) faults.push([["password_file"], say("config.password_user")]);
   if ((client_certificate_file === undefined) !== (client_key_file === undefined)) {
     const key = client_key_file === undefined ? "client_certificate_file" : "client_key_file";
-    faults.push([[key], "client_certificate_file and client_key_file go together"]);
+    faults.push([[key], say("config.client_pair")]);
   }
   if (since !== undefined && Number.isNaN(Date.parse(since))) {
-    faults.push([["since"], "no instant: write it as 2026-11-25T00:00:00Z"]);
+    faults.push([["since"], say("config.instant")]);
   }
   return mqtt === undefined ? faults : [...faults, ...topicFaults(mqtt.topics)];
 }
@@ -67,9 +71,8 @@ function topicFaults(topics: NonNullable<OutputInput["mqtt"]>["topics"]): readon
     if (unknown !== undefined) {
       return [[key, `{${unknown}} is not known here: ${places.map((place) => `{${place}}`).join(", ")}`]];
     }
-    if (/[+#\p{Cc}]/u.test(text) || text.startsWith("$"))
-      return [[key, "no + or # may stand in a topic, nor $ at its begin"]];
-    if (/[{}]/.test(text.replaceAll(/\{[^{}]*\}/g, ""))) return [[key, "a brace without its partner"]];
+    if (/[+#\p{Cc}]/u.test(text) || text.startsWith("$")) return [[key, say("config.topic")]];
+    if (/[{}]/.test(text.replaceAll(/\{[^{}]*\}/g, ""))) return [[key, say("config.brace")]];
     const last = places.at(-1) ?? "";
     const isMixed =
       name !== "status" && !(named.includes(last) && (named.includes("booth") || named.includes("serial")));

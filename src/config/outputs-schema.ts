@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { z } from "zod";
 import { whole } from "./common-schema.ts";
 
@@ -18,7 +19,7 @@ const part = z
   .string()
   .min(1)
   .max(128)
-  .regex(/^[^/+#\p{Cc}]+$/u, "no /, + or # may stand in it");
+  .regex(/^[^/+#\p{Cc}]+$/u, say("config.output_part"));
 
 const mqttSchema = z.strictObject({
   topics: z
@@ -57,7 +58,7 @@ const sparkplugSchema = z.strictObject({
 export const outputsSchema = z
   .array(
     z.strictObject({
-      name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "an output's name is lower-case letters, digits and dashes"),
+      name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, say("config.output_name")),
       url: z.string().max(2000).describe("Its broker. mqtts or wss; mqtt and ws on this machine alone."),
       mqtt_version: z.enum(["v5", "v3.1.1"]).default("v5"),
       client_id: z

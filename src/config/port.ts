@@ -47,5 +47,8 @@ export type ServiceConfig = Config["service"];
 /** Whom else the box tells what it reads. */
 export type OutputConfig = Config["outputs"][number];
 
+/** Whom it tells of alarms. */
+export type NoticeConfig = Config["notices"][number];
+
 /** How a PLC's connection is shared with others. */
 export type ShareConfig = NonNullable<ModbusConfig["share"]>;

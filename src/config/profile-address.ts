@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { LAST_ADDRESS, MODBUS_TABLES, type ModbusTable, type OpcuaName, type OpcuaNode } from "../domain/profile.ts";
 import { didYouMean } from "./nearest.ts";
 
@@ -19,7 +20,7 @@ const TABLE_BY_DIGIT: Readonly<Record<string, ModbusTable>> = {
   "3": "input",
   "4": "holding",
 };
-const SPELLINGS = "write 400001, 4x0001 or holding:0 for the first holding register";
+const SPELLINGS = say("address.spellings");
 
 /**
  * Reads every notation in use, as it was written: what two of them read differently is refused with both readings.
@@ -37,7 +38,7 @@ export function parseAddress(notation: string): TableAddress | AddressFault {
   const crossed = /^([134])x(\d{1,6})$/i.exec(text);
   if (crossed !== null) return crossedAddress(crossed[1] ?? "", crossed[2] ?? "", text);
   if (/^\d{1,6}$/.test(text)) return modicon(Number(text), text);
-  return { message: `"${text.slice(0, 40)}" is no Modbus address`, hint: SPELLINGS };
+  return { message: say("address.none", { text: text.slice(0, 40) }), hint: SPELLINGS };
 }
 
 /** A sentence with both readings, and the spellings that have one. */
@@ -46,8 +47,8 @@ function ambiguous(text: string, first: TableAddress, second: TableAddress): Add
     `${NAMES[table]} ${address + 1} counted from 1 (${address} from 0)`;
   const spelling = ({ table, address }: TableAddress): string => `${table}:${address}`;
   return {
-    message: `${text} can be read in two ways: ${meaning(first)}, or ${meaning(second)}`,
-    hint: `write ${spelling(first)} for the first, ${spelling(second)} for the second`,
+    message: say("address.two_ways", { text, first: meaning(first), second: meaning(second) }),
+    hint: say("address.write_two", { first: spelling(first), second: spelling(second) }),
   };
 }
 
@@ -61,7 +62,7 @@ const NAMES: Readonly<Record<ModbusTable, string>> = {
 function hexadecimal(text: string): AddressFault {
   const digits = text.slice(2);
   const value = Number(text);
-  if (value > LAST_ADDRESS) return { message: `${text} is beyond the last address, ${LAST_ADDRESS}` };
+  if (value > LAST_ADDRESS) return { message: say("address.beyond", { address: text, last: LAST_ADDRESS }) };
   if (/^\d+$/.test(digits) && Number(digits) >= 1) {
     const hint = `write coil:${Number(digits) - 1} for the first, and for the second its table too, as holding:${text}`;
     return {
@@ -70,7 +71,7 @@ function hexadecimal(text: string): AddressFault {
     };
   }
   return {
-    message: `${text} says in no table`,
+    message: say("address.no_table", { text }),
     hint: `write coil:${text}, discrete:${text}, input:${text} or holding:${text}`,
   };
 }
@@ -89,10 +90,10 @@ function explicitAddress(name: string, address: number): TableAddress | AddressF
   const table = MODBUS_TABLES.find((known) => known === name.toLowerCase());
   if (table === undefined)
     return {
-      message: `"${name}" is no table`,
-      hint: didYouMean(name, MODBUS_TABLES) ?? `one of ${MODBUS_TABLES.join(", ")}`,
+      message: say("address.unknown_table", { name }),
+      hint: didYouMean(name, MODBUS_TABLES) ?? say("config.one_of", { names: MODBUS_TABLES.join(", ") }),
     };
-  if (address > LAST_ADDRESS) return { message: `${address} is beyond the last address, ${LAST_ADDRESS}` };
+  if (address > LAST_ADDRESS) return { message: say("address.beyond", { address, last: LAST_ADDRESS }) };
   return { table, address };
 }
 
@@ -108,13 +109,13 @@ function modicon(value: number, text: string): TableAddress | AddressFault {
   if (value <= LAST_ADDRESS + 1) return oneBased("coil", value, text);
   const inSix = TABLE_BY_DIGIT[String(Math.floor(value / 100_000))];
   return inSix === undefined || inSix === "coil"
-    ? { message: `${text} lies in no Modbus table`, hint: SPELLINGS }
+    ? { message: say("address.outside", { text }), hint: SPELLINGS }
     : oneBased(inSix, value % 100_000, text);
 }
 
 function oneBased(table: ModbusTable, number: number, text: string): TableAddress | AddressFault {
-  if (number < 1) return { message: `${text} is no Modbus address: Modicon numbers count from 1`, hint: SPELLINGS };
-  if (number > LAST_ADDRESS + 1) return { message: `${text} is beyond the last address of table ${table}` };
+  if (number < 1) return { message: say("address.from_one", { text }), hint: SPELLINGS };
+  if (number > LAST_ADDRESS + 1) return { message: say("address.beyond_table", { text, table }) };
   return { table, address: number - 1 };
 }
 
@@ -137,7 +138,9 @@ export function parseNode(
   const explicit = /^nsu=([^;]+);(.+)$/i.exec(text);
   if (explicit !== null) return idIn(explicit[1] ?? "", explicit[2] ?? "");
   const standard = /^i=\d+$/.test(text) && fallback === undefined ? OPCUA_NAMESPACE : fallback;
-  return standard === undefined ? { message: "the node has no namespace", hint: NODE_SPELLINGS } : idIn(standard, text);
+  return standard === undefined
+    ? { message: say("address.node_namespace"), hint: NODE_SPELLINGS }
+    : idIn(standard, text);
 }
 
 /** Reads a way from the folder Objects: each step `NAME` (namespace `fallback`) or `nsu=URI;NAME`. */
@@ -148,16 +151,16 @@ export function parsePath(steps: readonly string[], fallback: string | undefined
     const namespace = explicit?.[1] ?? fallback;
     if (/^\d+:/.test(step.trim())) return indexed(step);
     if (namespace === undefined)
-      return { message: `the step "${step.slice(0, 40)}" has no namespace`, hint: NODE_SPELLINGS };
+      return { message: say("address.step_namespace", { step: step.slice(0, 40) }), hint: NODE_SPELLINGS };
     names.push({ namespace, name: explicit?.[2] ?? step.trim() });
   }
   const [first, ...rest] = names;
-  return first === undefined ? { message: "the path is empty" } : { path: [first, ...rest] };
+  return first === undefined ? { message: say("address.empty_path") } : { path: [first, ...rest] };
 }
 
 function indexed(text: string): AddressFault {
   return {
-    message: `"${text.slice(0, 40)}" gives its namespace by number, which may change when the server restarts`,
+    message: say("address.by_number", { text: text.slice(0, 40) }),
     hint: NODE_SPELLINGS,
   };
 }
@@ -165,7 +168,8 @@ function indexed(text: string): AddressFault {
 function idIn(namespace: string, id: string): OpcuaNode | AddressFault {
   const known = /^i=\d{1,10}$/.test(id) || /^s=.+$/.test(id) || GUID.test(id) || /^b=[0-9a-z+/]+={0,2}$/i.test(id);
   if (!known)
-    return { message: `"${id.slice(0, 40)}" is no id of a node`, hint: "i=NUMBER, s=TEXT, g=GUID or b=BASE64" };
-  if (id.startsWith("i=") && Number(id.slice(2)) > 4_294_967_295) return { message: `${id} is beyond the last number` };
+    return { message: say("address.node_id", { id: id.slice(0, 40) }), hint: "i=NUMBER, s=TEXT, g=GUID or b=BASE64" };
+  if (id.startsWith("i=") && Number(id.slice(2)) > 4_294_967_295)
+    return { message: say("address.beyond_number", { id }) };
   return { namespace, id };
 }

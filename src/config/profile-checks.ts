@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { modeTagOf } from "../domain/mode-bits.ts";
 import {
   isBitTable,
@@ -40,20 +41,24 @@ export function checkProfile(input: ProfileInput, source: YamlSource): readonly 
 export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
   const faults: Fault[] = [];
   const groups = Object.keys(input.groups);
-  if (!groups.includes(tag.group)) faults.push(["group", `no group "${tag.group}"`, didYouMean(tag.group, groups)]);
+  if (!groups.includes(tag.group))
+    faults.push(["group", say("config.no_group", { group: tag.group }), didYouMean(tag.group, groups)]);
   const wantsFilter = tag.role !== undefined && FILTER_ROLES.has(tag.role);
-  if (wantsFilter && tag.filter === undefined) faults.push(["role", `the role ${String(tag.role)} needs a filter`]);
-  if (!wantsFilter && tag.filter !== undefined) faults.push(["filter", "only tags with a role filter_* have a filter"]);
-  if (tag.min !== undefined && tag.max !== undefined && tag.min > tag.max) faults.push(["min", "min is above max"]);
-  if (tag.counter !== undefined && !isNumeric(tag)) faults.push(["counter", `a ${tag.type} can't be a counter`]);
+  if (wantsFilter && tag.filter === undefined)
+    faults.push(["role", say("config.needs_filter", { role: String(tag.role) })]);
+  if (!wantsFilter && tag.filter !== undefined) faults.push(["filter", say("config.filter_role")]);
+  if (tag.min !== undefined && tag.max !== undefined && tag.min > tag.max) faults.push(["min", say("config.min_max")]);
+  if (tag.counter !== undefined && !isNumeric(tag))
+    faults.push(["counter", say("config.no_counter", { type: tag.type })]);
   if (tag.deadband_percent !== undefined && (tag.counter !== undefined || !isNumeric(tag))) {
     const what = tag.counter === undefined ? `a ${tag.type}` : "a counter";
     faults.push(["deadband_percent", `${what} has no deadband in percent`]);
   }
   if ((tag.min !== undefined || tag.max !== undefined) && !isNumeric(tag)) {
-    faults.push([tag.min === undefined ? "max" : "min", `a ${tag.type} has no limits`]);
+    faults.push([tag.min === undefined ? "max" : "min", say("config.no_limits", { type: tag.type })]);
   }
-  if (tag.between !== undefined && !isNumeric(tag)) faults.push(["between", `a ${tag.type} has no limits`]);
+  if (tag.between !== undefined && !isNumeric(tag))
+    faults.push(["between", say("config.no_limits", { type: tag.type })]);
   return [...faults, ...checkSentinels(tag), ...checkLabels(tag), ...checkModulus(tag)];
 }
 
@@ -62,21 +67,20 @@ export function checkPoint(point: ModbusPoint, quirks: ModbusProfileInput["modbu
   const faults: Fault[] = [];
   const bits = isBitTable(point.table);
   if (quirks.tables !== undefined && !quirks.tables.includes(point.table)) {
-    faults.push(["address", `the device serves ${quirks.tables.join(", ")}, not ${point.table}`]);
+    faults.push(["address", say("config.not_served", { tables: quirks.tables.join(", "), table: point.table })]);
   }
-  if (bits && point.type !== "bool") faults.push(["type", `table ${point.table} holds bool only`]);
-  if (bits && point.bit !== undefined) faults.push(["bit", `a ${point.table} has no bits to choose from`]);
+  if (bits && point.type !== "bool") faults.push(["type", say("config.bool_table", { table: point.table })]);
+  if (bits && point.bit !== undefined) faults.push(["bit", say("config.no_bits", { table: point.table })]);
   if (!bits && point.type === "bool" && point.bit === undefined) {
-    faults.push(["type", "a bool in a register needs a bit, 0 to 15"]);
+    faults.push(["type", say("config.needs_bit")]);
   }
-  if (point.type !== "bool" && point.bit !== undefined) faults.push(["bit", "only a bool has a bit"]);
-  if (point.type === "string" && point.length === undefined)
-    faults.push(["type", "a string needs a length in registers"]);
-  if (point.type !== "string" && point.length !== undefined) faults.push(["length", "only a string has a length"]);
+  if (point.type !== "bool" && point.bit !== undefined) faults.push(["bit", say("config.only_bool")]);
+  if (point.type === "string" && point.length === undefined) faults.push(["type", say("config.needs_length")]);
+  if (point.type !== "string" && point.length !== undefined) faults.push(["length", say("config.only_string")]);
   const last = point.address + pointWidth(point) - 1;
-  if (last > LAST_ADDRESS) faults.push(["address", "the value reaches beyond the last address of its table"]);
+  if (last > LAST_ADDRESS) faults.push(["address", say("config.value_beyond")]);
   if (!bits && pointWidth(point) > quirks.max_registers) {
-    faults.push(["length", `longer than one read of this device (max_registers ${quirks.max_registers})`]);
+    faults.push(["length", say("config.too_long_read", { max: quirks.max_registers })]);
   }
   const hole = (quirks.holes[point.table] ?? []).find(([from, to]) => point.address <= to && last >= from);
   if (hole !== undefined)
@@ -89,37 +93,37 @@ function isNumeric(tag: TagInput): boolean {
 }
 
 function checkSentinels(tag: TagInput): readonly Fault[] {
-  if (tag.sentinels.length > 0 && !isNumeric(tag)) return [["sentinels", `a ${tag.type} has no sentinels`]];
+  if (tag.sentinels.length > 0 && !isNumeric(tag))
+    return [["sentinels", say("config.no_sentinels", { type: tag.type })]];
   const range = INTEGER_RANGES[tag.type];
   if (range === undefined) return [];
   const unreadable = tag.sentinels.find((raw) => {
     if (typeof raw === "number" && !Number.isInteger(raw)) return true;
     return BigInt(raw) < range[0] || BigInt(raw) > range[1];
   });
-  if (unreadable !== undefined) return [["sentinels", `${unreadable} can never be read as ${tag.type}`]];
+  if (unreadable !== undefined) return [["sentinels", say("config.unreadable", { value: unreadable, type: tag.type })]];
   const inexact = tag.sentinels.find((raw) => typeof raw === "number" && !Number.isSafeInteger(raw));
-  return inexact === undefined ? [] : [["sentinels", `${inexact} is not exact: write it as text, in quotes`]];
+  return inexact === undefined ? [] : [["sentinels", say("config.inexact", { value: inexact })]];
 }
 
 function checkLabels(tag: TagInput): readonly Fault[] {
   if (tag.labels === undefined) return [];
   const range = INTEGER_RANGES[tag.type];
-  if (range === undefined) return [["labels", `a ${tag.type} has no labels: only whole numbers have`]];
+  if (range === undefined) return [["labels", say("config.no_labels", { type: tag.type })]];
   const faults: Fault[] = [];
-  if (tag.scale !== 1 || tag.offset !== 0) faults.push(["labels", "a tag with labels has no scale and no offset"]);
-  if (tag.counter !== undefined) faults.push(["labels", "a counter has no labels"]);
+  if (tag.scale !== 1 || tag.offset !== 0) faults.push(["labels", say("config.labels_scale")]);
+  if (tag.counter !== undefined) faults.push(["labels", say("config.labels_counter")]);
   const outside = Object.keys(tag.labels).find((raw) => BigInt(raw) < range[0] || BigInt(raw) > range[1]);
-  if (outside !== undefined) faults.push(["labels", `${outside} can never be read as ${tag.type}`]);
+  if (outside !== undefined) faults.push(["labels", say("config.unreadable", { value: outside, type: tag.type })]);
   return faults;
 }
 
 function checkOrders(point: ModbusPoint): readonly Fault[] {
   const faults: Fault[] = [];
   const isText = point.type === "string";
-  if (point.string_order !== undefined && !isText) faults.push(["string_order", "only a string has a string_order"]);
-  if (point.byte_order !== undefined && isText) faults.push(["byte_order", "a string has a string_order instead"]);
-  if (point.word_order !== undefined && isText)
-    faults.push(["word_order", "a string's registers stand in their order"]);
+  if (point.string_order !== undefined && !isText) faults.push(["string_order", say("config.only_string_order")]);
+  if (point.byte_order !== undefined && isText) faults.push(["byte_order", say("config.string_order")]);
+  if (point.word_order !== undefined && isText) faults.push(["word_order", say("config.string_words")]);
   return faults;
 }
 
@@ -130,7 +134,7 @@ function checkModulus(tag: TagInput): readonly Fault[] {
   if (range === undefined || modulus === undefined) return [];
   const largest = (Number(range[1]) + 1) * Math.abs(tag.scale);
   if (modulus <= largest * (1 + 1e-9)) return [];
-  return [["counter", `a ${tag.type} wraps at ${largest} at the latest, not at ${modulus}`]];
+  return [["counter", say("config.wraps", { type: tag.type, largest, modulus })]];
 }
 
 function checkNames(input: ProfileInput, source: YamlSource): readonly Problem[] {
@@ -138,10 +142,10 @@ function checkNames(input: ProfileInput, source: YamlSource): readonly Problem[]
   return input.tags.flatMap(({ name }, index) => {
     const earlier = first.get(name);
     first.set(name, earlier ?? index);
-    const hint = earlier === undefined ? undefined : `first used by tags[${earlier}]`;
+    const hint = earlier === undefined ? undefined : say("config.first_used", { at: earlier });
     return earlier === undefined
       ? []
-      : [source.problemAt(["tags", index, "name"], `the name "${name}" is taken`, { hint })];
+      : [source.problemAt(["tags", index, "name"], say("config.name_taken", { name }), { hint })];
   });
 }
 
@@ -152,11 +156,11 @@ function checkModes(input: ProfileInput, source: YamlSource): readonly Problem[]
   const mapped = Object.keys(input.modes).length > 0;
   if (input.kind === "device") {
     const modeless = tags.length + bits.length === 0 && !mapped;
-    return modeless ? problems : [...problems, source.problemAt(["kind"], "a device has no modes and no mode tag")];
+    return modeless ? problems : [...problems, source.problemAt(["kind"], say("config.modeless"))];
   }
   if (tags.length + bits.length === 0)
-    problems.push(source.problemAt(["tags"], "no tag has the role mode", { at: "key" }));
-  if (!mapped && bits.length === 0) problems.push(source.problemAt(["modes"], "no mode is mapped", { at: "key" }));
+    problems.push(source.problemAt(["tags"], say("profile.no_mode_tag"), { at: "key" }));
+  if (!mapped && bits.length === 0) problems.push(source.problemAt(["modes"], say("profile.no_mode"), { at: "key" }));
   return problems;
 }
 
@@ -166,7 +170,7 @@ function checkModeTags({ tags }: ProfileInput, source: YamlSource): readonly Pro
     if (role !== "mode") return [];
     const is_second = bays.has(bay);
     bays.add(bay);
-    return is_second ? [source.problemAt(["tags", index, "role"], `a second mode tag for bay ${bay}`)] : [];
+    return is_second ? [source.problemAt(["tags", index, "role"], say("config.second_mode", { bay }))] : [];
   });
 }
 
@@ -175,10 +179,10 @@ function checkModeBits({ tags }: ProfileInput, source: YamlSource): readonly Pro
   const first = new Map<number, string>();
   return tags.flatMap(({ name, role, mode, bay, group }, index) => {
     const problem = (key: string, text: string): Problem[] => [source.problemAt(["tags", index, key], text)];
-    if (role !== "mode_bit") return mode === undefined ? [] : problem("mode", "only a mode_bit has a mode");
-    if (mode === undefined) return problem("role", "a mode_bit needs its mode");
+    if (role !== "mode_bit") return mode === undefined ? [] : problem("mode", say("config.only_mode_bit"));
+    if (mode === undefined) return problem("role", say("config.needs_mode"));
     if (tags.some((other) => other.role === "mode" && other.bay === bay))
-      return problem("role", `bay ${bay} has a mode tag and a mode_bit`);
+      return problem("role", say("config.mode_and_bit", { bay }));
     if (tags.some((other) => other.name === modeTagOf(bay)))
       return problem("role", `the bits of bay ${bay} make the tag "${modeTagOf(bay)}", and ${name} stands beside one`);
     const together = first.get(bay) ?? group;

@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
@@ -38,7 +39,7 @@ function protocolOf(source: YamlSource): string | undefined {
   if (typeof data !== "object" || data === null || !("protocol" in data)) return undefined;
   const protocol = data.protocol;
   if (typeof protocol !== "string" || PROTOCOLS.includes(protocol)) return String(protocol);
-  const hint = didYouMean(protocol, PROTOCOLS) ?? `one of ${PROTOCOLS.join(", ")}`;
+  const hint = didYouMean(protocol, PROTOCOLS) ?? say("config.one_of", { names: PROTOCOLS.join(", ") });
   refuseIfAny([source.problemAt(["protocol"], `"${protocol.slice(0, 60)}" is not known here`, { hint })], source);
   return undefined;
 }
@@ -107,7 +108,7 @@ export function findProfile(name: string, dirs: readonly string[] = [SHIPPED_PRO
   }
   const source = openYaml(readSource(path), path);
   const profile = profileOf(source);
-  if (profile.name !== name) refuseIfAny([source.problemAt(["name"], `the file's name says "${name}"`)], source);
+  if (profile.name !== name) refuseIfAny([source.problemAt(["name"], say("config.file_name", { name }))], source);
   return profile;
 }
 
@@ -121,7 +122,9 @@ export function profileFile(name: string, dirs: readonly string[]): string | nul
 /** The name that may have been meant, or those that there are. */
 export function unknownProfileHint(name: string, dirs: readonly string[]): string {
   const names = profileNames(dirs);
-  return didYouMean(name, names) ?? `known: ${names.join(", ") || "none"}; looked in ${dirs.join(", ")}`;
+  return (
+    didYouMean(name, names) ?? say("config.known", { names: names.join(", ") || "none", folders: dirs.join(", ") })
+  );
 }
 
 /** Names of all profiles in the folders, shipped ones by default. */
@@ -131,7 +134,7 @@ export function profileNames(dirs: readonly string[] = [SHIPPED_PROFILES]): read
 }
 
 function nodeOf({ node, path }: OpcuaTagInput, namespace: string | undefined): OpcuaNode | AddressFault {
-  if (node !== undefined && path !== undefined) return { message: "give node or path, not both" };
+  if (node !== undefined && path !== undefined) return { message: say("config.node_or_path") };
   if (node !== undefined) return parseNode(node, namespace);
-  return path === undefined ? { message: "a tag needs a node or a path" } : parsePath(path, namespace);
+  return path === undefined ? { message: say("config.needs_node") } : parsePath(path, namespace);
 }

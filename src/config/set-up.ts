@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
@@ -32,7 +33,7 @@ const setUpSchema = z.strictObject({
   draft: z
     .record(z.string(), z.unknown())
     .default({})
-    .refine((draft) => JSON.stringify(draft).length <= MAX_DRAFT, "the answers so far are too long"),
+    .refine((draft) => JSON.stringify(draft).length <= MAX_DRAFT, say("config.draft_long")),
 });
 
 export type SetUp = z.output<typeof setUpSchema>;

@@ -1,3 +1,5 @@
+import { say } from "../domain/sentences.ts";
+
 /** Schemes that protect what they carry, and those that don't and are therefore good for this machine alone. */
 interface UrlSchemes {
   readonly secure: readonly string[];
@@ -8,13 +10,20 @@ const HTTP_SCHEMES: UrlSchemes = { secure: ["https:"], plain: ["http:"] };
 const MQTT_SCHEMES: UrlSchemes = { secure: ["mqtts:", "wss:"], plain: ["mqtt:", "ws:"] };
 
 /** Names this machine by address; a name other than localhost could be made to point elsewhere. */
-function isLoopback(hostname: string): boolean {
+export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 /** What is wrong with the service's URL, as a sentence; null: nothing. */
 export function serviceUrlFault(text: string): string | null {
   return urlFault(text, HTTP_SCHEMES);
+}
+
+/** What is wrong with a webhook's URL, as a sentence; null: nothing. A query may be its secret. */
+export function webhookUrlFault(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null) url.search = "";
+  return urlFault(url?.href ?? text, HTTP_SCHEMES);
 }
 
 /** What is wrong with a broker's URL, as a sentence; null: nothing. */
@@ -31,10 +40,10 @@ export function proxyUrlFault(text: string): string | null {
 function urlFault(text: string, schemes: UrlSchemes): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   const all = [...schemes.secure, ...schemes.plain].map((scheme) => `${scheme}//`).join(", ");
-  if (url === null) return `is no URL (${all})`;
-  if (url.username !== "" || url.password !== "") return "must not hold a user name or password";
-  if (url.search !== "" || url.hash !== "") return "must not have a query or a fragment";
+  if (url === null) return say("config.no_url", { schemes: all });
+  if (url.username !== "" || url.password !== "") return say("config.url_login");
+  if (url.search !== "" || url.hash !== "") return say("config.url_query");
   if (schemes.secure.includes(url.protocol)) return null;
-  if (!schemes.plain.includes(url.protocol)) return `must begin with one of ${all}`;
-  return isLoopback(url.hostname) ? null : `${url.protocol}// is unprotected and good for loopback addresses alone`;
+  if (!schemes.plain.includes(url.protocol)) return say("config.url_begin", { schemes: all });
+  return isLoopback(url.hostname) ? null : say("config.url_open", { scheme: `${url.protocol}//` });
 }

@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
@@ -31,14 +32,12 @@ export interface RefusedBooth {
   readonly error: ConfigError;
 }
 
-/** An output that is left out for what is wrong in its entry. */
-type OutputKind = "mqtt" | "sparkplug" | null;
-
-export interface RefusedOutput {
+/** An output or a notice that is left out for what is wrong in its entry. */
+export interface RefusedEntry {
+  /** Which of an output's kinds its entry names; null: none, or several. */
+  readonly kind: "mqtt" | "sparkplug" | null;
   /** `outputs[2]` where it has no usable one. */
   readonly name: string;
-  /** null: its entry has neither, or both. */
-  readonly kind: OutputKind;
   readonly error: ConfigError;
 }
 
@@ -49,7 +48,9 @@ export interface UsableConfig {
   /** In the file's order. */
   readonly refused: readonly RefusedBooth[];
   /** In the file's order. */
-  readonly refused_outputs: readonly RefusedOutput[];
+  readonly refused_outputs: readonly RefusedEntry[];
+  /** In the file's order. */
+  readonly refused_notices: readonly RefusedEntry[];
   /** What is wrong beside the booths and makes the file unusable; null: nothing. */
   readonly fatal: ConfigError | null;
 }
@@ -77,12 +78,19 @@ export function inspectText(text: string, path: string, set_up?: SetUp): UsableC
       .filter(([index]) => !checked[list].has(index));
   const of_booths = kept("booths", input.booths);
   const outputs = kept("outputs", input.outputs).map(([, output]) => output);
-  const config = configFrom({ ...input, booths: of_booths.map(([, booth]) => booth), outputs }, path);
+  const notices = kept("notices", input.notices).map(([, notice]) => notice);
+  const config = configFrom({ ...input, booths: of_booths.map(([, booth]) => booth), outputs, notices }, path);
   const errorsOf = (list: List): Map<number, ConfigError> =>
     new Map(
       [...misshapen[list], ...checked[list]].map(([index, problems]) => [index, new ConfigError(path, problems)]),
     );
   const errors = errorsOf("booths");
+  const refusedIn = (list: "outputs" | "notices"): RefusedEntry[] =>
+    inOrder(errorsOf(list)).map(([index, error]) => ({
+      name: nameOf(source, list, index),
+      kind: kindOf(source, list, index),
+      error,
+    }));
   // Most booths of a gateway have the same profile: reading it for each would keep a start with 64 of them busy for seconds.
   const names = new Set(config.booths.map(({ profile }) => profile));
   const profiles = new Map([...names].map((name) => [name, foundProfile(name, config.profile_dirs)]));
@@ -102,11 +110,8 @@ export function inspectText(text: string, path: string, set_up?: SetUp): UsableC
       // What was set up can't be read: the operator's booths run without it, and everybody is told.
       ...(set_up_refused === null ? [] : [{ id: SET_UP_FILE, serial: null, error: set_up_refused }]),
     ],
-    refused_outputs: inOrder(errorsOf("outputs")).map(([index, error]) => ({
-      name: nameOfOutput(source, index),
-      kind: kindOfOutput(source, index),
-      error,
-    })),
+    refused_outputs: refusedIn("outputs"),
+    refused_notices: refusedIn("notices"),
     fatal: checked.others.length === 0 ? null : new ConfigError(path, checked.others),
   };
 }
@@ -142,20 +147,20 @@ function profileFor(
   const at = ["booths", index];
   if (profile === null) {
     const hint = unknownProfileHint(booth.profile, dirs);
-    const message = `there is no profile "${booth.profile}"`;
+    const message = say("config.no_profile", { profile: booth.profile });
     return new ConfigError(source.file, [source.problemAt([...at, "profile"], message, { hint })]);
   }
   if (profile instanceof ConfigError) return profile;
   const link = booth.modbus === undefined ? "opcua" : "modbus";
   const problems = unknownGroups(profile, booth).map((group) =>
-    source.problemAt([...at, "poll", group], `the profile ${profile.name} has no poll group "${group}"`, {
+    source.problemAt([...at, "poll", group], say("config.no_poll_group", { profile: profile.name, group }), {
       at: "key",
-      hint: `it has ${Object.keys(profile.groups).join(", ")}`,
+      hint: say("config.has_groups", { groups: Object.keys(profile.groups).join(", ") }),
     }),
   );
   if (profile.protocol !== link) {
-    const message = `the profile ${profile.name} is for ${profile.protocol}, the booth's link is ${link}`;
-    const hint = `give the booth ${profile.protocol}: instead, or a profile for ${link}`;
+    const message = say("config.other_link", { profile: profile.name, protocol: profile.protocol, link });
+    const hint = say("config.give_link", { protocol: profile.protocol, link });
     problems.push(source.problemAt([...at, link], message, { at: "key", hint }));
   }
   return problems.length === 0 ? profile : new ConfigError(source.file, problems);
@@ -172,19 +177,19 @@ function nameOfBooth(source: YamlSource, index: number): { readonly id: string; 
   return { id: given("id") ?? `booths[${index}]`, serial: given("serial")?.toUpperCase() ?? null };
 }
 
-/** What it was meant to be. */
-function kindOfOutput(source: YamlSource, index: number): OutputKind {
-  const output = entriesIn(source, "outputs")[index];
-  if (typeof output !== "object" || output === null) return null;
-  const kinds = (["mqtt", "sparkplug"] as const).filter((kind) => kind in output);
+/** What an output was meant to be; null: its entry names no kind, or several. */
+function kindOf(source: YamlSource, list: "outputs" | "notices", index: number): RefusedEntry["kind"] {
+  const entry = entriesIn(source, list)[index];
+  if (typeof entry !== "object" || entry === null) return null;
+  const kinds = (["mqtt", "sparkplug"] as const).filter((kind) => kind in entry);
   return kinds.length === 1 ? (kinds[0] ?? null) : null;
 }
 
-/** What an output calls itself; its place where it has no usable name. */
-function nameOfOutput(source: YamlSource, index: number): string {
-  const output = entriesIn(source, "outputs")[index];
-  const name: unknown = typeof output === "object" && output !== null ? Reflect.get(output, "name") : undefined;
-  return typeof name === "string" && /^[a-z0-9-]{1,32}$/.test(name) ? name : `outputs[${index}]`;
+/** What an output or a notice calls itself; its place where it has no usable name. */
+function nameOf(source: YamlSource, list: "outputs" | "notices", index: number): string {
+  const entry = entriesIn(source, list)[index];
+  const name: unknown = typeof entry === "object" && entry !== null ? Reflect.get(entry, "name") : undefined;
+  return typeof name === "string" && /^[a-z0-9-]{1,32}$/.test(name) ? name : `${list}[${index}]`;
 }
 
 export interface Made {
@@ -194,8 +199,8 @@ export interface Made {
 }
 
 /** What the next start can be spared of making again; null: the file, a booth or a profile is refused. */
-export function madeOf(path: string, { usable, refused }: Lasting): Made | null {
-  return refused === null && usable.refused.length + usable.refused_outputs.length === 0
+export function madeOf(path: string, { usable, refused }: Pick<Lasting, "usable" | "refused">): Made | null {
+  return refused === null && usable.refused.length + usable.refused_outputs.length + usable.refused_notices.length === 0
     ? { usable, files: filesOf(path, usable) }
     : null;
 }
@@ -215,6 +220,8 @@ export interface Lasting {
   readonly usable: UsableConfig;
   /** Why the file itself isn't in use but the last one that was good; null: it is. */
   readonly refused: ConfigError | null;
+  /** The operator's, of the file that is in use. */
+  readonly text: string;
 }
 
 /**
@@ -234,32 +241,33 @@ export function loadLasting(path: string, environment: Readonly<Record<string, s
     }
     // A file that costs a booth is in use, and isn't what the next broken one is replaced by.
     if (first === undefined) keep(own.config.data_dir, { file: resolve(path), text });
-    if (first === undefined || own.booths.length > 0) return { usable: own, refused: null };
+    if (first === undefined || own.booths.length > 0) return { usable: own, refused: null, text };
     refused = first.error;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     refused = error;
   }
   const good = lastGood(path, foldersOf(path, { text, environment }));
-  if (good !== null) return { usable: good, refused };
+  if (good !== null) return { ...good, refused };
   // Each booth of the file is refused: better the last good file than none of them, but there isn't any.
-  if (own !== null) return { usable: own, refused: null };
+  if (own !== null) return { usable: own, refused: null, text };
   throw refused;
 }
 
-const CUT = "says nothing of a booth or a service, and it did: it looks cut off";
+const CUT = say("config.cut");
 const CUT_HINT = `write "booths: []" to set the box up anew, and delete ${NAME} for another service`;
 
 /** A box to be set up has neither booths nor service; where it had them before, only the file's beginning was written. */
-function isCutOff({ config, refused }: UsableConfig, text: string, goodOne: () => UsableConfig | null): boolean {
+function isCutOff({ config, refused }: UsableConfig, text: string, goodOne: () => Good | null): boolean {
   const lacksBooths = config.booths.length + refused.length === 0 && !/^booths:[ \t]*\[\s*\]/m.test(text);
   const lacksService = config.service.url === undefined;
   if (!lacksBooths && !lacksService) return false;
   const good = goodOne();
-  return good !== null && (lacksBooths || good.config.service.url !== undefined);
+  return good !== null && (lacksBooths || good.usable.config.service.url !== undefined);
 }
 
-function soundIn(text: string, path: string): UsableConfig {
+/** Throws the ConfigError of what is wrong beside booths and outputs. */
+export function soundIn(text: string, path: string): UsableConfig {
   const usable = inspectText(text, path);
   if (usable.fatal !== null) throw usable.fatal;
   return usable;
@@ -294,13 +302,15 @@ function foldersOf(
   return [...folders.flatMap((folder) => (folder === undefined ? [] : [folder])), DEFAULT_DATA_DIR];
 }
 
-function lastGood(path: string, folders: readonly string[]): UsableConfig | null {
+type Good = Pick<Lasting, "usable" | "text">;
+
+function lastGood(path: string, folders: readonly string[]): Good | null {
   for (const folder of folders) {
     try {
       const copy = JSON.parse(readFileSync(join(folder, NAME), "utf8")) as { file?: unknown; text?: unknown };
       if (copy.file !== resolve(path) || typeof copy.text !== "string") continue;
       const usable = soundIn(copy.text, path);
-      if (usable.booths.length > 0) return usable;
+      if (usable.booths.length > 0) return { usable, text: copy.text };
     } catch {
       // No copy there, or one that is spoilt: the next place, and in the end the file's own fault, is what counts.
     }

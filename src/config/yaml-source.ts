@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import {
@@ -134,7 +135,7 @@ export interface ProblemOptions {
 }
 
 /** What to do where there is no configuration. */
-export const NO_CONFIG_HINT = "copy config/gateway.example.yaml there and adapt it, or name another file with --config";
+export const NO_CONFIG_HINT = say("config.no_file_hint");
 
 /** Reads a file of bounded size. Throws ConfigError where it is absent (with the hint), unreadable or too large. */
 export function readSource(file: string, hint?: string): string {
@@ -145,10 +146,10 @@ export function readSource(file: string, hint?: string): string {
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-    if (code === "ENOENT") throw whole(file, "can't be read: there is no such file", { hint, cause });
+    if (code === "ENOENT") throw whole(file, say("config.no_file"), { hint, cause });
     if (code === "EACCES") {
-      const rights = "use sudo, or join the group that may read it";
-      throw whole(file, "can't be read: you have no right to", { hint: rights, cause });
+      const rights = say("config.sudo");
+      throw whole(file, say("config.no_right"), { hint: rights, cause });
     }
     throw whole(file, `can't be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }
@@ -186,7 +187,7 @@ export function openYaml(text: string, file: string): YamlSource {
     const faults = [...broken, ...excessIn(document).map(({ offset, message }) => place(offset, "", message))];
     const refused = faults.length > 0 ? faults : forbiddenKeys(document, place);
     if (refused.length > 0) throw new ConfigError(file, refused);
-    if (document.contents === null) throw whole(file, "is empty");
+    if (document.contents === null) throw whole(file, say("config.empty"));
     const data: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     return {
       file,
@@ -238,7 +239,7 @@ function forbiddenKeys(document: Document.Parsed, place: Place): readonly Proble
   visit(document, {
     Pair: (_, { key }) => {
       if (!isScalar(key) || !FORBIDDEN_KEYS.has(String(key.value))) return;
-      problems.push(place(key.range?.[0] ?? 0, "", `the key "${String(key.value)}" is not allowed`));
+      problems.push(place(key.range?.[0] ?? 0, "", say("config.key_refused", { key: String(key.value) })));
     },
   });
   return problems;

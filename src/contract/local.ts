@@ -261,6 +261,12 @@ export const BODIES = {
     needs: "POST {for_ms, lan} opens the page for one minute to twelve hours, {close: true} closes it",
     may_be_empty: true,
   },
+  /** `name` absent: each. */
+  notice_test: {
+    shape: z.strictObject({ name: z.string().max(32).optional() }),
+    needs: "POST {name}: of a notice; nothing for each",
+    may_be_empty: true,
+  },
   /** `always`: the page stays open on the network, by the PIN that was set beforehand. */
   page_network: { shape: z.strictObject({ always: z.boolean() }), needs: "PUT {always}: true or false" },
   /** A device signs in anew. */

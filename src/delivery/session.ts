@@ -81,7 +81,7 @@ async function oneSession(
 interface Session {
   readonly gateway: DeliveryGateway;
   readonly session: LinkSession;
-  /** The gateway's. */
+  /** The gateway's, live. */
   readonly all: readonly DeliveredBooth[];
   /** Those that the session speaks for. */
   readonly booths: readonly DeliveredBooth[];
@@ -177,7 +177,10 @@ async function untilBindingsChange({ gateway, all, booths }: Session, signal: Ab
       })
       .join();
   const before = keyOf(booths);
-  while (keyOf(spokenFor(all)) === before && gateway.new_key.candidate() === null) await gateway.progress.wait(signal);
+  const isSame = (now: readonly DeliveredBooth[]): boolean =>
+    // A booth that was taken out of the configuration and is back is another: the session would follow the old one's log.
+    now.every((booth, index) => booth === booths[index]) && keyOf(now) === before;
+  while (isSame(spokenFor(all)) && gateway.new_key.candidate() === null) await gateway.progress.wait(signal);
 }
 
 /** A service without generations, and no broker: nobody will ever ask for the readings, so they go by age as if they had been. */

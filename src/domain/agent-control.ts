@@ -1,5 +1,6 @@
 import type { Quality, TagValue } from "./booth.ts";
 import type { EntryAnswer, FilterChange } from "./entry.ts";
+import type { NoticeTest } from "./notice.ts";
 import type { Confirmation, Leaving } from "./provisioning.ts";
 import type { BoothSizes } from "./service.ts";
 import type { AgentStatus, BacklogStatus } from "./status.ts";
@@ -35,6 +36,8 @@ export interface AgentControl {
   sharedLinks(): readonly LinkToShare[];
   /** One read over such a link, between polls: the answer's PDU. Rejects with a LinkError. */
   askPlc(link: string, ask: PlcAsk): Promise<Uint8Array>;
+  /** Sends a test by that notice, or by each; [] where there is none. Never rejects for what a server does. */
+  testNotices(name: string | undefined): Promise<readonly NoticeTest[]>;
 }
 
 /** A physical link that the running agent holds and shares with tools for single reads. */

@@ -1,5 +1,10 @@
+import { CONFIGURATION } from "./sentences/configuration.ts";
+import { DOCTOR } from "./sentences/doctor.ts";
+import { OUTPUTS } from "./sentences/outputs.ts";
+import { TAGS, WORKSHOP } from "./sentences/workshop.ts";
+
 /**
- * What the agent says to people, sentence by sentence: the one place where its English stands. Whoever says one names its code;
+ * What the agent says to people, sentence by sentence: the one place where its English stands (by subject in `sentences/`). Whoever says one names its code;
  * logs, the command line and the service get the text, and the local API's pages get code and arguments beside it, to say it in
  * another language. A code is never given another meaning. {name} is filled in.
  */
@@ -106,6 +111,8 @@ export const SENTENCES = {
   "service.ended": "the broker ended the session (reason {code})",
   "service.no_broker": "the service names no broker",
   "service.packet_too_long": "the broker sent a packet too long",
+  "service.qos_2": "the broker sent a message of QoS 2, which nobody here has asked for",
+  "service.floods": "the broker sends more in a second than anybody here has asked for",
   "service.unproven_conflict": "the service names a conflict at seq {seq}, and doesn't prove it",
   "service.no_ack": "no ack in time",
   "service.took_nothing": "the service took nothing: {reason}",
@@ -175,7 +182,7 @@ export const SENTENCES = {
   "log.missing_at": "{count} records are missing, damaged in the store: seq {seqs}",
   "log.missing_newest_at": "{count} records are missing, damaged in the store: the newest of them seq {seqs}",
   "booth.correct":
-    'correct it, try it with "booth-gateway check", then restart the agent; the other booths run meanwhile',
+    'correct it, try it with "booth-gateway check", then "booth-gateway reload"; the other booths run meanwhile',
 
   // Certificates.
   "certificate.own_service": "put a new one into service.client_certificate_file; it is read at the next connection",
@@ -241,6 +248,25 @@ export const SENTENCES = {
   "fit.odd": "{label} reads {value} {unit}, usual is {usual}",
   "fit.more_odd": "{count} more values are odd",
 
+  // Notices: why one doesn't get through, and what to do about it.
+  "notice.server_says": "the server says: {answer}",
+  "notice.broker_has_it": "the broker has it ({topic})",
+  "notice.check.unknown_host": "compare the server's address, and see to the site's name server",
+  "notice.check.unreachable": "see whether the server runs, and whether a firewall holds the port back",
+  "notice.check.certificate_time":
+    "the server's certificate has ended, or isn't valid yet: renew it, and compare this box's date",
+  "notice.check.certificate_name": "the certificate is of another server: give the name that it is made for",
+  "notice.check.certificate_authority":
+    "nobody known here signed the server's certificate: give its authority as ca_file",
+  "notice.check.tls": "compare tls and port with what the server offers: starttls is usual on 587, tls on 465",
+  "notice.check.credential": "the server doesn't let us in: see user and password_file, or secret_file",
+  "notice.check.refused": "the server won't take it so: see what it says, and the addresses in the configuration",
+  "notice.check.later": "nothing to do: the server asks to come back later",
+  "notice.check.file": "correct the file that the reason names; it is read again at the next try",
+  "notice.check.closed": "see what the server's own log says",
+  "notice.none": 'no notice is configured: see notices in the configuration, then "booth-gateway reload"',
+  "notice.unknown": "there is no notice {name}: {names}",
+
   // What the local server refuses.
   "ask.wrong_pin": "that isn't the PIN; {left} more tries, then it is locked",
   "ask.wrong_pin_last": "that isn't the PIN; one more try, then it is locked",
@@ -264,9 +290,15 @@ export const SENTENCES = {
   "ask.forgotten": "the service doesn't know this booth any more",
   "ask.refused": "the service refuses: {reason}",
   "ask.on_trial": "a change is being tried: wait for it, or say whether it stays",
-  "ask.fixed": "{what} stands in {file}, which wins: change it there, then restart the agent",
+  "ask.fixed": '{what} stands in {file}, which wins: change it there, then "booth-gateway reload"',
   "ask.bound_service": "a booth is bound at the service: give it up first, then enter another service",
   "ask.booth_name": "a booth's name has lower-case letters, digits and dashes, like booth-1",
+
+  ...OUTPUTS,
+  ...CONFIGURATION,
+  ...WORKSHOP,
+  ...TAGS,
+  ...DOCTOR,
 } as const;
 
 export type SentenceCode = keyof typeof SENTENCES;

@@ -66,7 +66,8 @@ export interface Signals {
 
 /** Signals for all, with a pair for each booth: raising a booth's own wakes those who wait for the shared ones too, raising the shared ones wakes everybody. */
 export interface SharedSignals extends Signals {
-  own(): Signals;
+  /** `leave`: the booth has gone, and nobody wakes those any more who wait for its own. */
+  own(): Signals & { readonly leave: () => void };
 }
 
 /** Who waits. */
@@ -93,17 +94,17 @@ export function createSignals(clock: Clock): SharedSignals {
     progress: new Set(),
   });
   const shared = waiting();
-  const owns: (typeof shared)[] = [];
+  const owns = new Set<typeof shared>();
   const signalsOf = (one: typeof shared, others: () => readonly (typeof shared)[]): Signals => ({
     news: signalOf(clock, one.news, () => [one, ...others()].flatMap(({ news, progress }) => [news, progress])),
     progress: signalOf(clock, one.progress, () => [one, ...others()].map(({ progress }) => progress)),
   });
   return {
-    ...signalsOf(shared, () => owns),
+    ...signalsOf(shared, () => [...owns]),
     own() {
       const own = waiting();
-      owns.push(own);
-      return signalsOf(own, () => [shared]);
+      owns.add(own);
+      return { ...signalsOf(own, () => [shared]), leave: () => void owns.delete(own) };
     },
   };
 }
@@ -142,7 +143,7 @@ export const LOOP_MS: Milliseconds = 300_000;
 
 /**
  * A loop has come round, however its try went: the next time is within `within_ms` from now at the latest. Infinity: it waits
- * for news, which may never come.
+ * for news, which may never come, or has ended.
  */
 export type CameRound = (within_ms: Milliseconds) => void;
 
@@ -157,7 +158,10 @@ export interface Pulse {
 export function createPulse(clock: Pick<Clock, "mono">): Pulse {
   const due = new Map<string, Milliseconds>();
   return {
-    loop: (name) => (within_ms) => void due.set(name, clock.mono() + within_ms),
+    loop: (name) => (within_ms) => {
+      if (within_ms === Number.POSITIVE_INFINITY) due.delete(name);
+      else due.set(name, clock.mono() + within_ms);
+    },
     overdue: () => [...due].filter(([, by]) => by < clock.mono()).map(([name]) => name),
   };
 }

@@ -180,6 +180,24 @@ export interface OutputStatus {
   }[];
 }
 
+/** Whom the box tells of alarms, and how that goes. */
+export interface NoticeStatus {
+  readonly name: string;
+  readonly kind: "mail" | "webhook" | "mqtt";
+  /** Of the server, without what could be a secret; "": it is left out. */
+  readonly where: string;
+  /** Down: the last try came to nothing. */
+  readonly link: LinkStatus;
+  /** Events that are still to be told. */
+  readonly waiting: number;
+  /** What has begun and isn't over. */
+  readonly open: number;
+  /** Messages since the agent's start. */
+  readonly sent: number;
+  /** The newest message that was taken, and the server's own words; null: none was. */
+  readonly last: { readonly at: EpochMs; readonly what: string; readonly answer: string } | null;
+}
+
 /** How a PLC's connection is shared with others, counted since the agent's start. */
 export interface SharedConnectionStatus {
   readonly booth: BoothId;
@@ -247,6 +265,8 @@ export interface AgentStatus {
   readonly gateway_id: string;
   /** Why the configuration's file isn't in use but the last one that was good; null: it is in use. */
   readonly config_refused: string | null;
+  /** Settings that the file has otherwise than they are in use, e.g. "store.max_bytes": they wait for a restart of the service. */
+  readonly needs_restart: readonly string[];
   readonly at: EpochMs;
   readonly started_at: EpochMs;
   readonly boot: string;
@@ -265,6 +285,8 @@ export interface AgentStatus {
   readonly disabled: readonly DisabledBooth[];
   /** In the configuration's order, those first that run. */
   readonly outputs: readonly OutputStatus[];
+  /** In the configuration's order, those first that run. */
+  readonly notices: readonly NoticeStatus[];
   /** Connections to PLCs that others read by. */
   readonly shared: readonly SharedConnectionStatus[];
   /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */

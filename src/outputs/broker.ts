@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
 import { clientCertificateIn } from "../delivery/tls.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
+import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { BrokerSession, ConnectBroker, OutputMachine } from "./port.ts";
 import type { Message } from "./rules/plain.ts";
@@ -16,6 +17,8 @@ const PING_MS: Milliseconds = 20_000;
 const CLOSE_WITHIN_MS: Milliseconds = 1_000;
 /** MQTT 5, 3.14.2.1. */
 const DISCONNECT_WITH_WILL = 4;
+/** Confirmations are a few bytes for each of our messages: a broker that sends more than this in a second keeps us from polls. */
+const MOST_HEARD = { bytes: 1_048_576, packets: 20_000 };
 
 /** By the machine's own timers: the broker lives in real time, whatever clock the box has. What it returns takes that back. */
 function after(ms: Milliseconds, act: () => void): () => void {
@@ -25,7 +28,7 @@ function after(ms: Milliseconds, act: () => void): () => void {
 
 /** Files are read anew at each connection: a renewed certificate needs no restart. */
 export function brokerConnector({ gateway_id, secret }: Pick<OutputMachine, "gateway_id" | "secret">): ConnectBroker {
-  return async (config, { will: { payload, ...will }, signal }) => {
+  return async (config, { will: { payload, ...will }, ignored, signal }) => {
     keepPoolSmall();
     const { user, password_file, ca_file, client_certificate_file: cert, client_key_file: key, mqtt_version } = config;
     const protocol = mqtt_version === "v5" ? 5 : 4;
@@ -45,15 +48,18 @@ export function brokerConnector({ gateway_id, secret }: Pick<OutputMachine, "gat
       signal,
     );
     const window = Math.min(WINDOW, connected.receive_maximum);
-    return sessionOf(connected.client, { window, protocol });
+    return sessionOf(connected.client, { window, protocol, ignored });
   };
 }
 
+/** `ignored`: told of each message on a topic that nobody here listens to. */
 function sessionOf(
   client: MqttClient,
-  { window, protocol }: { readonly window: number; readonly protocol: 4 | 5 },
+  { window, protocol, ignored }: { readonly window: number; readonly protocol: 4 | 5; readonly ignored: () => void },
 ): BrokerSession {
   const { end, ended, over } = endingOf(client);
+  boundFlood(client, end);
+  const listen = earsOf(client, ignored);
   const pings = pingsOf(client);
   const waiting = new Set<(reason: ServiceLinkError) => void>();
   void ended.then((reason) => waiting.forEach((fail) => fail(reason)));
@@ -66,7 +72,7 @@ function sessionOf(
         if (error) reject(error);
         else resolve();
       };
-      const late = (): void => end(new ServiceLinkError("no_ack", "the broker doesn't confirm what it was sent"));
+      const late = (): void => end(new ServiceLinkError("no_ack", say("output.no_confirm")));
       const cancel = after(CONFIRM_WITHIN_MS, late);
       waiting.add(settle);
       const reason = over();
@@ -105,9 +111,7 @@ function sessionOf(
     send,
     ended,
     subscribe: async (topic, heard) => {
-      client.on("message", (of: string, payload: Buffer, { retain }: IPublishPacket) => {
-        if (of === topic) heard(payload, retain);
-      });
+      listen(topic, heard);
       await within((done) => client.subscribe(topic, { qos: 1 }, done));
     },
     async close(last) {
@@ -131,14 +135,36 @@ function endingOf(client: MqttClient) {
   };
   client.on("error", (error) => end(typedError(error)));
   client.on("disconnect", ({ reasonCode = 0 }) =>
-    end(
-      typedError(
-        Object.assign(new Error(`the broker ended the session (reason ${String(reasonCode)})`), { code: reasonCode }),
-      ),
-    ),
+    end(typedError(Object.assign(new Error(say("service.ended", { code: String(reasonCode) })), { code: reasonCode }))),
   );
-  client.on("close", () => end(new ServiceLinkError("closed", "the connection to the broker was closed")));
+  client.on("close", () => end(new ServiceLinkError("closed", say("output.closed"))));
   return { end, ended, over: () => reason };
+}
+
+/** Each topic's own ear; what comes on another is told to `ignored`. */
+function earsOf(client: MqttClient, ignored: () => void) {
+  const ears = new Map<string, (payload: Uint8Array, retained: boolean) => void>();
+  client.on("message", (topic: string, payload: Buffer, { retain }: IPublishPacket) => {
+    const heard = ears.get(topic);
+    if (heard === undefined) ignored();
+    else heard(payload, retain);
+  });
+  return (topic: string, heard: (payload: Uint8Array, retained: boolean) => void): void => void ears.set(topic, heard);
+}
+
+/** Ends a session whose broker sends more than anybody here has asked for: small packets cost most. */
+function boundFlood(client: MqttClient, end: (why: ServiceLinkError) => void): void {
+  let [second, bytes, packets] = [0, 0, 0];
+  const heard = (more: { readonly bytes: number; readonly packets: number }): void => {
+    const now = Math.floor(performance.now() / 1_000);
+    if (now !== second) [second, bytes, packets] = [now, 0, 0];
+    bytes += more.bytes;
+    packets += more.packets;
+    if (bytes > MOST_HEARD.bytes || packets > MOST_HEARD.packets)
+      end(new ServiceLinkError("protocol", say("service.floods")));
+  };
+  client.stream.on("data", (chunk: Buffer) => heard({ bytes: chunk.length, packets: 0 }));
+  client.on("packetreceive", () => heard({ bytes: 0, packets: 1 }));
 }
 
 /** Pings of our own, each told when its answer came: a broker answers them in order. */

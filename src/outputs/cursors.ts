@@ -18,6 +18,8 @@ export interface Cursors {
   note(output: string): unknown;
   /** At once on the disk too, as it is rare, and nobody could make it anew. Never rejects. */
   setNote(output: string, note: unknown): Promise<void>;
+  /** It is an output's no more: one of that name begins anew. */
+  forget(output: string): void;
   /** On the disk. Never rejects. */
   save(): Promise<void>;
 }
@@ -82,6 +84,10 @@ export async function openCursors(
       if (from <= known) return;
       (salvaged[output] ??= {})[stream] = from;
       if (after !== undefined) (reached[output] ??= {})[stream] = Math.min(after, from - 1);
+      write();
+    },
+    forget(output) {
+      for (const all of [reached, salvaged, notes]) Reflect.deleteProperty(all, output);
       write();
     },
     note: (output) => notes[output],

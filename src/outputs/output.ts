@@ -111,19 +111,21 @@ export async function outputLoop(output: Output, signal: AbortSignal): Promise<v
 async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
   const { machine, config, booths } = output;
   const speaker = output.speaker();
-  const session = await machine.connect(config, { will: speaker.will, signal });
+  const ignored = (): void => void (output.state.ignored += 1);
+  const session = await machine.connect(config, { will: speaker.will, ignored, signal });
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
+  const telling: Promise<unknown>[] = [];
   try {
     const told = async (): Promise<void> => {
       await speaker.begin(session, both);
       isUp(output);
-      await Promise.all(
-        booths.flatMap((booth) => [
+      for (const booth of booths)
+        telling.push(
           follow(output, { session, speaker, booth }, both),
           tellNews(output, { session, speaker, booth }, both),
-        ]),
-      );
+        );
+      await Promise.all(telling);
     };
     const over = (reason: ServiceLinkError): Promise<never> => Promise.reject(reason);
     await Promise.race([
@@ -133,8 +135,19 @@ async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
     ]);
   } finally {
     ending.abort();
+    await heard(telling, machine);
     await session.close(speaker.last());
   }
+}
+
+/** What is under way when a session ends: the cursor moves over what the broker takes of it, so that it doesn't go twice. */
+const HEARD_WITHIN_MS: Milliseconds = 1_000;
+
+async function heard(telling: readonly Promise<unknown>[], { clock }: OutputMachine): Promise<void> {
+  const late = Promise.withResolvers<undefined>();
+  const cancel = clock.after(HEARD_WITHIN_MS, () => late.resolve(undefined));
+  await Promise.race([Promise.allSettled(telling), late.promise]);
+  cancel();
 }
 
 interface Told {
@@ -194,6 +207,7 @@ async function sendNext(output: Output, { session, speaker, booth }: Told, signa
   if (after >= sendable_seq) return false;
   const records = await machine.store.read(stream, after + 1, READ_LIMIT);
   for (let at = 0; at < records.length; at += MOVE_LIMIT) {
+    signal.throwIfAborted();
     // It may have become so while the store or the broker was waited for.
     if (isMute()) return false;
     const some = records.slice(at, at + MOVE_LIMIT);
@@ -256,8 +270,7 @@ function isDown(output: Output, error: unknown, { failures, wait }: { failures: 
   const { state, machine, config } = output;
   const reason = error instanceof Error ? error.message : String(error);
   const fault = error instanceof ServiceLinkError ? error.fault : null;
-  const advice =
-    fault === null ? "correct the file that the reason names; it is read again at the next try" : adviceOf(fault);
+  const advice = fault === null ? say("notice.check.file") : adviceOf(fault);
   const since = machine.clock.wall();
   const before = state.link;
   state.link = stillDown(before, { kind: "down", since, reason, advice, attempt: failures, next_try_at: since + wait });
@@ -266,21 +279,13 @@ function isDown(output: Output, error: unknown, { failures, wait }: { failures: 
   machine.log.warn({ event: "output_down", output: config.name, reason }, text);
 }
 
-const KEPT = "readings are kept, and go there when it is back";
-const ADVICE: Readonly<Partial<Record<ServiceLinkFault, string>>> = {
-  unknown_host: "compare the address with the broker's",
-  unreachable: "see whether the broker runs, and whether a firewall holds the port back",
-  unanswered: "see whether MQTT is switched on at that port, and try the other mqtt_version",
-  certificate_expired: "the broker's certificate has ended: renew it",
-  certificate_name: "the certificate is of another server: compare the address",
-  certificate_authority: "nobody known here signed the broker's certificate: give its authority as ca_file",
-  certificate_wanted: "the broker asks for a client certificate: see client_certificate_file",
-  credential: "the broker doesn't take user or password: see user and password_file",
-  not_allowed: "the broker doesn't allow these topics to this user",
-  taken_over: "another client uses the same client_id: give this output another",
-};
+/** What is to be done about some faults of a line to a broker; of the others that all is kept. */
+const ADVISED = [
+  ...(["unknown_host", "unreachable", "unanswered", "certificate_expired", "certificate_name"] as const),
+  ...(["certificate_authority", "certificate_wanted", "credential", "not_allowed", "taken_over"] as const),
+];
 
 function adviceOf(fault: ServiceLinkFault): string {
-  const advice = ADVICE[fault];
-  return advice === undefined ? KEPT : `${advice}; ${KEPT}`;
+  const advised = ADVISED.find((one) => one === fault);
+  return advised === undefined ? say("output.kept") : say(`output.check.${advised}`);
 }

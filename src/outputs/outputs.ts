@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import type { OutputConfig } from "../config/port.ts";
-import { isOver } from "../domain/signal.ts";
-import { openCursors, SAVE_MS } from "./cursors.ts";
+import { isOver, onAbort } from "../domain/signal.ts";
+import { type Cursors, openCursors, SAVE_MS } from "./cursors.ts";
 import { newOutputState, type Output, outputLoop, statusOf } from "./output.ts";
 import { plainSpeaker } from "./plain.ts";
 import type { OutputBooth, OutputMachine, Outputs } from "./port.ts";
@@ -11,27 +12,87 @@ export async function openOutputs(
   configs: readonly OutputConfig[],
   booths: readonly OutputBooth[],
 ): Promise<Outputs> {
-  const names = configs.map(({ name }) => name);
-  const cursors = await openCursors(machine, names);
-  const outputs = await Promise.all(
-    configs.map(async (config): Promise<Output> => {
-      const told = booths.filter(({ state }) => config.booths?.includes(state.booth) ?? true);
-      const parts = { machine, config, booths: told, cursors, state: newOutputState(machine.clock.wall()) };
-      return { ...parts, speaker: await speakerOf(parts) };
-    }),
+  const cursors = await openCursors(
+    machine,
+    configs.map(({ name }) => name),
   );
-  const keep = async (signal: AbortSignal): Promise<void> => {
-    // First what the tmpfs alone has known: agents that are killed again and again would else never save.
-    await cursors.save();
-    while (!isOver(signal)) {
-      await machine.clock.sleep(SAVE_MS, signal).catch(() => undefined);
-      await cursors.save();
-    }
-  };
+  const open = (all: readonly OutputConfig[], of: readonly OutputBooth[]): Promise<readonly Output[]> =>
+    Promise.all(all.map((config) => outputOf({ machine, cursors }, config, toldOf(config, of))));
+  let outputs = await open(configs, booths);
+  let running: Running | null = null;
   return {
     status: () => outputs.map(statusOf),
-    run: (signal) => [...outputs.map((output) => outputLoop(output, signal)), keep(signal)],
+    run(signal) {
+      running = runningUntil(signal);
+      for (const output of outputs) running.begin(output);
+      return [running.over, keep(machine, cursors, signal)];
+    },
+    async become(next, of) {
+      const stays = ({ config, booths: told }: Output): boolean =>
+        next.some((one) => isDeepStrictEqual(one, config) && areSame(told, toldOf(one, of)));
+      const [kept, ended] = [outputs.filter(stays), outputs.filter((output) => !stays(output))];
+      await Promise.all(ended.map(async (output) => running?.end(output)));
+      for (const { config } of ended) {
+        // Another entry of that name goes on where it stood: what it was told isn't told again.
+        if (!next.some(({ name }) => name === config.name)) cursors.forget(config.name);
+      }
+      const begun = await open(
+        next.filter(({ name }) => !kept.some(({ config }) => config.name === name)),
+        of,
+      );
+      outputs = next.flatMap(({ name }) => [...kept, ...begun].filter(({ config }) => config.name === name));
+      for (const output of begun) running?.begin(output);
+    },
   };
+}
+
+function toldOf({ booths }: OutputConfig, all: readonly OutputBooth[]): readonly OutputBooth[] {
+  return all.filter(({ state }) => booths?.includes(state.booth) ?? true);
+}
+
+function areSame(before: readonly OutputBooth[], now: readonly OutputBooth[]): boolean {
+  return before.length === now.length && before.every(({ state }, index) => state === now[index]?.state);
+}
+
+type Running = ReturnType<typeof runningUntil>;
+
+/** Loops of outputs, each of which can be ended by itself; all end with the signal. */
+function runningUntil(signal: AbortSignal) {
+  const loops = new Map<Output, { readonly ending: AbortController; readonly over: Promise<void> }>();
+  const broken = Promise.withResolvers<never>();
+  const end = async (output: Output): Promise<void> => {
+    loops.get(output)?.ending.abort();
+    await loops.get(output)?.over;
+    loops.delete(output);
+  };
+  const aborted = new Promise<void>((resolve) => void onAbort(signal, resolve));
+  return {
+    end,
+    begin(output: Output): void {
+      if (isOver(signal)) return;
+      const ending = new AbortController();
+      const over = outputLoop(output, ending.signal);
+      over.catch(broken.reject);
+      loops.set(output, { ending, over });
+    },
+    over: Promise.race([aborted, broken.promise]).finally(() => Promise.all([...loops.keys()].map(end))),
+  };
+}
+
+async function keep({ clock }: OutputMachine, cursors: Cursors, signal: AbortSignal): Promise<void> {
+  // First what the tmpfs alone has known: agents that are killed again and again would else never save.
+  await cursors.save();
+  while (!isOver(signal)) {
+    await clock.sleep(SAVE_MS, signal).catch(() => undefined);
+    await cursors.save();
+  }
+}
+
+type Opening = Pick<Output, "machine" | "cursors">;
+
+async function outputOf(opening: Opening, config: OutputConfig, booths: readonly OutputBooth[]): Promise<Output> {
+  const parts = { ...opening, config, booths, state: newOutputState(opening.machine.clock.wall()) };
+  return { ...parts, speaker: await speakerOf(parts) };
 }
 
 async function speakerOf(parts: Omit<Output, "speaker">): Promise<Output["speaker"]> {

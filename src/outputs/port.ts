@@ -36,10 +36,10 @@ export interface OutputMachine {
   readonly connect: ConnectBroker;
 }
 
-/** Connects once. The broker says the will where the session breaks off. Rejects with a ServiceLinkError, or as the configured files do. */
+/** Connects once. `ignored`: told of each message on a topic that nobody here listens to. The broker says the will where the session breaks off. Rejects with a ServiceLinkError, or as the configured files do. */
 export type ConnectBroker = (
   config: OutputConfig,
-  opening: { readonly will: Message; readonly signal: AbortSignal },
+  opening: { readonly will: Message; readonly ignored: () => void; readonly signal: AbortSignal },
 ) => Promise<BrokerSession>;
 
 /** A session with an output's broker. */
@@ -56,6 +56,11 @@ export interface BrokerSession {
 
 export interface Outputs {
   status(): readonly OutputStatus[];
-  /** One loop an output; they end with the signal. */
+  /** Their loops; they end with the signal. */
   run(signal: AbortSignal): readonly Promise<unknown>[];
+  /**
+   * Goes over to these entries and booths: what differs ends in order and begins, from its cursor where one of that name stood. What
+   * isn't touched by it goes on. One at a time.
+   */
+  become(configs: readonly OutputConfig[], booths: readonly OutputBooth[]): Promise<void>;
 }

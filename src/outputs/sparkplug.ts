@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import type { OutputConfig } from "../config/port.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import { linkDown } from "../domain/link-status.ts";
@@ -195,7 +196,7 @@ function hostOf({ state, machine, config }: Omit<Output, "speaker">, id: string 
     // An older word may come later.
     if (said === null || (last !== null && said.timestamp < last.timestamp)) return;
     if (last?.online === true && !said.online) {
-      lose(new ServiceLinkError("closed", `the primary host ${String(id)} has gone offline`));
+      lose(new ServiceLinkError("closed", say("output.host_gone", { id: String(id) })));
     }
     last = said;
     if (said.online) come(undefined);
@@ -205,8 +206,8 @@ function hostOf({ state, machine, config }: Omit<Output, "speaker">, id: string 
     async online(session: BrokerSession, signal: AbortSignal): Promise<void> {
       if (id === undefined) return;
       await session.subscribe(hostTopic(id), heard);
-      const reason = `connected; the primary host ${id} isn't online`;
-      state.link = { ...linkDown(machine.clock.wall(), reason, "nothing to do: all is kept until it is back") };
+      const reason = say("output.host_away", { id });
+      state.link = { ...linkDown(machine.clock.wall(), reason, say("output.host_todo")) };
       machine.log.info(
         { event: "output_waits", output: config.name },
         `output ${config.name} waits for the primary host ${id}`,

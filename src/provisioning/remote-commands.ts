@@ -3,12 +3,12 @@ import { CommandFailure, type CommandOrder, type CommandResult, type HeardComman
 import { WRONG_SERIAL } from "../domain/provisioning.ts";
 import type { Signal } from "../domain/signal.ts";
 import type { BoothId, EpochMs, Serial } from "../domain/units.ts";
-import { changeConfig, configLoop } from "./commands/config-changed.ts";
+import { changeConfig } from "./commands/config-changed.ts";
 import { digestsOf } from "./commands/digests.ts";
 import type { BoundBooth, CommandCall, Outcome, ProvisioningGateway } from "./context.ts";
 import type { KeyRotation } from "./keys.ts";
 import { applyEvent } from "./loop.ts";
-import { beginReconcile, dayAsked, reconcileLoop } from "./reconcile.ts";
+import { beginReconcile, dayAsked } from "./reconcile.ts";
 import { done, expired, failed, hear, type Ledger, settled, unfinished } from "./rules/command-ledger.ts";
 
 /** What orders are carried out with. */
@@ -24,16 +24,11 @@ interface Opening extends Carrying {
   readonly commands: RemoteCommands;
 }
 
-/** What goes on between the service and this box beside delivery: orders, keys, configurations, comparisons. */
+/** What the service orders, and comparisons that people ask for. */
 export function openRemoteWork({ find, commands, ...carrying }: Opening, signal: AbortSignal) {
-  const { booths } = carrying;
   return {
-    /** Its loops; they end when the signal aborts. */
-    run: (both: AbortSignal): readonly Promise<unknown>[] => [
-      commands.run(carrying, both),
-      ...booths.map((booth) => configLoop(booth, both)),
-      ...booths.map((booth) => reconcileLoop(booth, both)),
-    ],
+    /** Ends when the signal aborts. */
+    run: (both: AbortSignal): Promise<unknown> => commands.run(carrying, both),
     reconciliation: (id: BoothId, which: string) =>
       find(id).binding.reconciliations.find((one) => one.id === which) ?? null,
     reconcile: (id: BoothId, typed: string | null): string => {

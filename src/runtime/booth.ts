@@ -9,7 +9,8 @@ import { newDelivery, type DeliveredBooth } from "../delivery/context.ts";
 import { FILTER_TYPES } from "../domain/booth.ts";
 import type { LinkState, LogReach, LogState } from "../domain/booth-state.ts";
 import { linkDown } from "../domain/link-status.ts";
-import type { Serial, BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
+import type { Parameters } from "../domain/parameters.ts";
+import type { Serial, BoothId, EpochMs, Milliseconds, TakeNumber } from "../domain/units.ts";
 import { openBinding } from "../provisioning/binding.ts";
 import type { BoundBooth } from "../provisioning/context.ts";
 import type { Gateway } from "./gateway.ts";
@@ -34,7 +35,17 @@ export interface Booth extends PolledBooth, DeliveredBooth, BoundBooth {
   readonly log: BoothLog;
   /** Logs the parameters now in force where they differ from the last logged ones. */
   logParameters(): void;
+  /**
+   * It is read by another configuration from now on: link, profile, time zone. Log, binding and delivery go on untouched. Its link's
+   * loop must have ended.
+   */
+  readBy(setup: BoothSetup): void;
+  /** It isn't configured any more: nobody waits for its news. */
+  leave(): void;
 }
+
+/** A booth as one configuration has it read; another takes its place without the booth's end. */
+type Reading = Pick<Booth, "setup" | "intake" | "watch" | "parameters">;
 
 /** Opens a booth: its stream, what a crash left in the tail, its provisioning row; then logs clock and parameters. */
 export async function openBooth(
@@ -43,16 +54,74 @@ export async function openBooth(
   bound: Pick<BoundBooth, "gateway" | "all">,
 ): Promise<Booth> {
   const { clock, store, tail } = gateway;
-  const { config, profile, address } = setup;
-  const booth = config.id;
-  const signals = gateway.own();
+  const booth = setup.config.id;
+  const { leave, ...signals } = gateway.own();
   const opened = await store.openStream(booth);
   const binding = await openBinding(gateway, opened);
   // Acks are stored with the next commit, a new name at once: what goes under it isn't begun before all in front of it was acked.
   const info = await store.ack(opened.stream, (binding.row.stream?.from_seq ?? 1) - 1);
   const link: LinkState = { plc: linkDown(clock.wall(), say("plc.not_yet")), answered: 0, shows_serial: null };
   const delivery = newDelivery(info, await store.refused(info.stream));
-  const { log, leftover } = await openLog(gateway, { setup, signals, info });
+  const { log, leftover } = await openLog(gateway, { groups: () => now.setup.parameters.groups, signals, info });
+  const read = (by: BoothSetup, last_take: TakeNumber): Reading =>
+    readingBy(by, { ...{ clock, tail, info, log, link, binding }, last_take });
+  let now = read(setup, Math.max(info.last_take, ...leftover.map((entry) => entry.take)));
+  const record: Intake["record"] = (make) => now.intake.record(make);
+  let logged = log.parameters();
+  const logParameters = (): void => {
+    const value = now.parameters();
+    if (JSON.stringify(value) === JSON.stringify(logged)) return;
+    logged = value;
+    record((when) => ({ kind: KIND.parameters, ...when, tag: "", value, quality: "good" }));
+  };
+  const booth_clock = openClock(clock, { log, intake: { record }, leftover });
+  logParameters();
+  tellDamagedTail(tail, record);
+  return {
+    ...bound,
+    ...{ link, log, delivery, binding, leave, logParameters },
+    get setup() {
+      return now.setup;
+    },
+    get intake() {
+      return now.intake;
+    },
+    get watch() {
+      return now.watch;
+    },
+    get device() {
+      return now.setup.profile;
+    },
+    get own_tz() {
+      return now.setup.parameters.tz;
+    },
+    parameters: () => now.parameters(),
+    state: {
+      ...{ booth, ...signals, link, log, delivery, binding },
+      get address() {
+        return now.setup.address;
+      },
+    },
+    clock: booth_clock,
+    tell: (event, detail) => tellEvent(record, { event, detail }),
+    readBy(next) {
+      now = read(next, now.intake.last());
+      Object.assign(link, { plc: linkDown(clock.wall(), say("plc.not_yet")), shows_serial: null });
+      logParameters();
+      signals.news.raise();
+    },
+  };
+}
+
+/** What of a booth stays whatever its configuration says, and the number of the take before the next. */
+interface Read extends Pick<Gateway, "clock" | "tail">, Pick<Booth, "log" | "link" | "binding"> {
+  readonly info: StreamInfo;
+  readonly last_take: TakeNumber;
+}
+
+/** What was logged last isn't known to it: each tag's first value is logged. */
+function readingBy(setup: BoothSetup, { clock, tail, info, log, link, binding, last_take }: Read): Reading {
+  const { config, profile } = setup;
   const parameters = inForce(setup.parameters, binding);
   const serial = serialTagOf(profile);
   const expected = (): Serial | null => expectedSerial(binding.row, config.serial ?? null);
@@ -64,40 +133,21 @@ export async function openBooth(
       taken: (entry, urgent) => log.take(entry, urgent),
       isFull: () => log.committer.isFull(),
     },
-    Math.max(info.last_take, ...leftover.map((entry) => entry.take)),
+    last_take,
   );
-  let logged = log.parameters();
-  const logParameters = (): void => {
-    const now = parameters();
-    if (JSON.stringify(now) === JSON.stringify(logged)) return;
-    logged = now;
-    intake.record((when) => ({ kind: KIND.parameters, ...when, tag: "", value: now, quality: "good" }));
-  };
-  const booth_clock = openClock(clock, { log, intake, leftover });
-  logParameters();
-  tellDamagedTail(tail, intake);
-  return {
-    ...bound,
-    ...{ setup, link, log, delivery, binding, intake, parameters, logParameters },
-    state: { booth, address, ...signals, link, log, delivery, binding },
-    device: { vendor: profile.vendor, protocol: profile.protocol },
-    own_tz: setup.parameters.tz,
-    clock: booth_clock,
-    watch: createPollWatch(profile),
-    tell: (event, detail) => tellEvent(intake, { event, detail }),
-  };
+  return { setup, intake, parameters, watch: createPollWatch(profile) };
 }
 
-function tellEvent(intake: Intake, value: { readonly event: string; readonly detail: string }): void {
-  intake.record((when) => ({ kind: KIND.event, ...when, tag: "", value, quality: "good" }));
+function tellEvent(record: Intake["record"], value: { readonly event: string; readonly detail: string }): void {
+  record((when) => ({ kind: KIND.event, ...when, tag: "", value, quality: "good" }));
 }
 
 /** Readings that were taken and are in no log: whoever looks at this time must know. */
-function tellDamagedTail(tail: Tail, intake: Intake): void {
+function tellDamagedTail(tail: Tail, record: Intake["record"]): void {
   const damaged = tail.damaged?.() ?? 0;
   if (damaged === 0) return;
   const detail = say("incident.tail_damaged", { count: damaged });
-  tellEvent(intake, { event: "tail_damaged", detail });
+  tellEvent(record, { event: "tail_damaged", detail });
 }
 
 /** Warns of records that are missing in a booth's store: at the first commit after a start, and again whenever more are found. */
@@ -141,13 +191,19 @@ export interface BoothLog extends Readonly<Omit<LogFields, "state">>, LogState {
   readonly committer: Committer;
 }
 
+interface LogParts {
+  readonly groups: () => Parameters["groups"];
+  readonly signals: Signals;
+  readonly info: StreamInfo;
+}
+
 /** A gap up to three polls, 15 s at least, is bridged. */
 const LEAST_BRIDGE_MS = 15_000;
 
 /** Opens a booth's log, with what a crash left in the tail: that is committed first. */
 async function openLog(
   gateway: Gateway,
-  { setup, signals, info }: { readonly setup: BoothSetup; readonly signals: Signals; readonly info: StreamInfo },
+  { groups, signals, info }: LogParts,
 ): Promise<{ readonly log: BoothLog; readonly leftover: readonly TakenEntry[] }> {
   const fields: LogFields = {
     reach: info,
@@ -165,7 +221,7 @@ async function openLog(
       stream: info,
       interval_ms: gateway.commit_interval_ms,
       turned: gateway.pulse.loop(`store of ${info.booth}`),
-      bridge: (group) => Math.max(LEAST_BRIDGE_MS, 3 * (setup.parameters.groups[group]?.poll_interval_ms ?? 0)),
+      bridge: (group) => Math.max(LEAST_BRIDGE_MS, 3 * (groups()[group]?.poll_interval_ms ?? 0)),
       committed: committedIn(gateway, { booth: info.booth, fields, signals, pending: () => committer.pending() }),
       trouble: (reason) => {
         fields.trouble = reason;

@@ -22,6 +22,7 @@ function version(): string {
 /** Each command with the way to its code: a command loads what it needs itself, which keeps `status` quick on a small box. */
 const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   run: async () => (await import("./compose.ts")).runCommand,
+  reload: async () => (await import("../cli/upkeep.ts")).reloadCommand,
   status: async () => (await import("../cli/status.ts")).statusCommand,
   backlog: async () => (await import("../cli/backlog.ts")).backlogCommand,
   page: async () => (await import("../cli/upkeep.ts")).pageCommand,
@@ -44,6 +45,7 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   profile: async () => sharing((await import("../cli/profile.ts")).profileCommand, readsPlc),
   check: async () => (await import("../cli/check.ts")).checkCommand,
   config: async () => (await import("../cli/config.ts")).configCommand,
+  notify: async () => (await import("../cli/upkeep.ts")).notifyCommand,
   doctor: async () => (await import("../cli/doctor.ts")).doctorCommand(await doctorParts()),
   "support-bundle": async () => (await import("../cli/support-bundle.ts")).supportBundleCommand(await doctorParts()),
   store: async () => (await import("../cli/store.ts")).storeCommand(await storeTools()),

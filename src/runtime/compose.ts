@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Driver } from "../acquisition/port.ts";
 import { holeKeepers } from "../acquisition/modbus/group-read.ts";
 import { opcuaLibrary } from "../acquisition/opcua/library.ts";
+import { type OpcuaPki, opcuaPki } from "../acquisition/opcua/pki.ts";
 import { createPollGaps } from "../acquisition/poll-gaps.ts";
 import { createServiceTime } from "../acquisition/clock.ts";
 import { openTail } from "../acquisition/intake.ts";
@@ -29,11 +30,13 @@ import { CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
 import { type Agent, startAgent } from "./agent.ts";
 import { systemClock } from "./clock.ts";
 import { openPage, type PageSetting } from "./compose-page.ts";
-import type { AgentSetup } from "./gateway.ts";
+import type { createChanges } from "./changes.ts";
+import type { AgentSetup, Configured } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
 import { linksOf, setupOf } from "./plc-links.ts";
 import { openPlcLogins, type PlcLogins } from "./plc-logins.ts";
 import { systemdNotify } from "./service-manager.ts";
+import { noticesOf } from "./notices.ts";
 import { outputsOf } from "./outputs.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
@@ -50,8 +53,8 @@ const MADE_AT: EpochMs = Math.round(statSync(PACKAGE).mtimeMs);
 type LongIo = Io & { readonly outOfService: () => void };
 
 /**
- * Builds the real agent round the machine's clock, disk, network, and runs it until the signal; begun anew over the same store
- * whenever something was set up on the spot. `outOfService`: what is to be done once every booth is out of service for good; none
+ * Builds the real agent round the machine's clock, disk, network, and runs it until the signal. Where its configuration changes
+ * meanwhile, what differs of it begins anew, or, over the same store, the agent as a whole. `outOfService`: what is to be done once every booth is out of service for good; none
  * may be left out for its configuration.
  */
 async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void> {
@@ -82,25 +85,28 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     open.push(reports, tail);
     const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
     const logins = await openPlcLogins({ identity, sealer });
+    const changes = lateChanges({
+      ...{ file, environment: io.environment, log, first },
+      runs: { become: (next) => runs.become(next), restart: (next) => runs.restart(next) },
+    });
     const lasting: LongLived = {
       ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, logins, gateway_id, paced, io },
+      ...{ folders: config, config: changes.inUse },
       ...{ random: systemRandom(), service_time: createServiceTime(MADE_AT) },
       figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
     };
-    const runs = await agentRuns((next) => beginAgent(lasting, next), {
-      ...{ first, signal: io.signal },
-      again: async () => (await import("../config/usable.ts")).loadLasting(file, io.environment),
-    });
+    const runs = await agentRuns((next) => beginAgent(lasting, next), { first, signal: io.signal });
+    io.reloads?.(() => void changes.reload().catch(() => undefined)); // what is refused it has told
     const { control } = runs;
     const key = async () => (await identity.gateway()).credential ?? firstKeyOf(lasting);
     const has_key = async (): Promise<boolean> => (await key()) !== null;
     const { data_dir } = config;
     const set_up = setUpWhenAsked({
       ...{ file, data_dir, clock, log, has_key, logins },
-      ...{ status: () => control.status(), restart: runs.restart },
+      ...{ status: () => control.status(), change: changes.setUp },
     });
     const services = {
-      ...{ control, rebuilds, set_up, log: lines },
+      ...{ control, rebuilds, set_up, log: lines, reload: changes.reload },
       reports: sharedReports(
         (request) => reports.ask(request),
         () => performance.now(),
@@ -138,46 +144,59 @@ type LongLived = Pick<
   | "random"
   | "service_time"
   | "figures"
+  | "config"
 > & {
+  /** Of the process, whatever a later configuration says. */
+  readonly folders: Pick<Config, "data_dir" | "runtime_dir">;
   readonly gateway_id: string;
   readonly logins: PlcLogins;
   readonly paced: (driver: Driver) => Driver;
   readonly io: LongIo;
 };
 
-/** Starts the agent as the configuration says now. */
-async function beginAgent(lasting: LongLived, { usable, refused: fileRefused }: Lasting) {
-  const { clock, log, identity, gateway_id, random, service_time, sealer, logins, paced, io, ...rest } = lasting;
-  const { config, booths, refused } = usable;
-  const { commit_interval_ms, heartbeat_interval_ms, service } = config;
+/** Starts the agent as a configuration says. */
+async function beginAgent(lasting: LongLived, first: Lasting) {
+  const { clock, log, gateway_id, random, service_time, sealer, io, folders, ...rest } = lasting;
+  const { commit_interval_ms, heartbeat_interval_ms, service } = first.usable.config;
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const { http, mqtt } = await waysTo(service, { clock, service_time, log, agentVersion: VERSION }, signal);
-  const links = linksOf(config, { clock, log, logins, keeperOf: await holeKeepers({ identity, log }, booths) });
-  // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
-  if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
+  const pki = opcuaPki({ dir: join(folders.data_dir, "opcua"), wall: () => clock.wall(), log });
   const agent = await startAgent(
     {
-      ...{ ...rest, clock, random, log, identity, service_time, sealer },
+      ...{ ...rest, clock, random, log, service_time, sealer },
       ...{ version: VERSION, service_url: service.url ?? null, commit_interval_ms, heartbeat_interval_ms },
       broker_url: service.mqtt_url ?? null,
-      config_refused: fileRefused?.message ?? null,
       backlog_rate: service.backlog_records_per_s ?? null,
       link: mqtt,
       api: serviceApi({
         ...{ http, clock, random, service_time, sealer },
         ...{ agentVersion: VERSION, hardwareId: gateway_id },
       }),
-      booths: booths.map((booth) => setupOf(booth, links, paced)),
-      certificates: () => [...mqtt.certificates(), ...links.pki.certificates()],
-      disabled: refused.map(disabledOf),
-      ...outputsOf(usable, { ...lasting, version: VERSION }),
-      ...(refused.length === 0 ? { outOfService: io.outOfService } : {}),
+      certificates: () => [...mqtt.certificates(), ...pki.certificates()],
+      ...(await configuredBy(lasting, first, pki)),
+      outOfService: io.outOfService,
     },
     signal,
   );
   void leaveStartBehind(agent, clock, signal).catch(() => undefined); // it ends with the agent, and rejects then
-  return { agent, http, stopped: ending.signal, stop: () => ending.abort() };
+  const become = async (next: Lasting): Promise<void> => agent.become(await configuredBy(lasting, next, pki));
+  return { agent, http, become, stop: () => ending.abort() };
+}
+
+/** What of a configuration can change while the agent runs. */
+async function configuredBy(lasting: LongLived, { usable }: Lasting, pki: OpcuaPki): Promise<Configured> {
+  const { clock, log, identity, logins, paced, folders } = lasting;
+  const { booths, refused } = usable;
+  const links = linksOf({ clock, log, logins, pki, keeperOf: await holeKeepers({ identity, log }, booths) });
+  // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
+  if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
+  return {
+    booths: booths.map((booth) => setupOf(booth, links, paced)),
+    disabled: refused.map(disabledOf),
+    ...outputsOf(usable, { ...lasting, version: VERSION, runtime_dir: folders.runtime_dir }),
+    ...noticesOf(usable, { clock, log, runtime_dir: folders.runtime_dir }),
+  };
 }
 
 /** Between two looks whether every booth has been read. */
@@ -250,7 +269,7 @@ export function systemRandom(): Random {
 async function lastingNow(file: string, io: Io): Promise<Lasting> {
   const { environment } = io;
   const kept = keptConfig(file, environment);
-  if (kept !== null) return { usable: kept, refused: null };
+  if (kept !== null) return { usable: kept, refused: null, text: readFileSync(file, "utf8") };
   const { loadLasting, madeOf } = await import("../config/usable.ts");
   const { takenBack } = await import("./set-up.ts");
   const lasting = loadLasting(file, environment);
@@ -262,6 +281,20 @@ async function lastingNow(file: string, io: Io): Promise<Lasting> {
   const made = madeOf(file, settled);
   if (made !== null) keepConfig(made, () => madeOf(file, loadLasting(file, environment)), environment);
   return settled;
+}
+
+type Changes = ReturnType<typeof createChanges>;
+
+/** Changes of the configuration; a box on which nobody makes any doesn't load them, nor what reads a configuration. */
+function lateChanges(changing: Parameters<typeof createChanges>[0]): Changes {
+  const untouched = { config_refused: changing.first.refused?.message ?? null, needs_restart: [] };
+  let loaded: Changes | null = null;
+  const made = once(async () => (loaded = (await import("./changes.ts")).createChanges(changing)));
+  return {
+    inUse: () => loaded?.inUse() ?? untouched,
+    setUp: async () => (await made()).setUp(),
+    reload: async () => (await made()).reload(),
+  };
 }
 
 /** The set-up on the spot; a box on which nobody sets anything up doesn't load it. */
@@ -294,7 +327,7 @@ export const runCommand: Run = async ({ values, io }) => {
   const lasting = await lastingNow(file, io);
   if (lasting.refused !== null) {
     io.err(
-      `${lasting.refused.message}\nthe last good configuration stays in use: correct the file, then restart the agent\n`,
+      `${lasting.refused.message}\nthe last good configuration stays in use: correct the file, then "booth-gateway reload"\n`,
     );
   }
   const folders = lasting.usable.config;

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Config } from "../config/port.ts";
-import type { BoothState } from "../domain/booth-state.ts";
 import type { ProvisioningRow } from "../domain/provisioning.ts";
 import type { Milliseconds } from "../domain/units.ts";
+import type { BoundBooth } from "../provisioning/context.ts";
 import type { Gateway } from "./gateway.ts";
 import { wipe } from "./secrets.ts";
 
@@ -55,18 +55,25 @@ export function isOutOfService(rows: readonly Pick<ProvisioningRow, "state" | "r
 /** Whoever asked for it looks on meanwhile, and a serial number that was entered instead takes it back. */
 const SHOWN_FOR_MS: Milliseconds = 5_000;
 
+interface Leaving {
+  /** Live. */
+  readonly booths: readonly Pick<BoundBooth, "binding">[];
+  /** No configured booth is left out for its configuration. */
+  readonly isWhole: () => boolean;
+  readonly outOfService: () => void;
+}
+
 /** Waits until every booth is out of service for good, then says so, once. */
 export async function farewellLoop(
-  { clock, log, news, outOfService }: Pick<Gateway, "clock" | "log" | "news" | "outOfService">,
-  booths: readonly BoothState[],
+  { clock, log, news }: Pick<Gateway, "clock" | "log" | "news">,
+  { booths, isWhole, outOfService }: Leaving,
   signal: AbortSignal,
 ): Promise<void> {
-  const isOver = (): boolean => isOutOfService(booths.map(({ binding }) => binding.row));
+  const isOver = (): boolean => isWhole() && isOutOfService(booths.map(({ binding }) => binding.row));
   do {
     while (!isOver()) await news.wait(signal);
     await clock.sleep(SHOWN_FOR_MS, signal);
   } while (!isOver());
-  if (outOfService === undefined) return;
   log.warn({ event: "out_of_service" }, "every booth is decommissioned: keys and data are wiped, and the agent ends");
   outOfService();
 }

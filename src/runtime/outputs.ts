@@ -1,22 +1,23 @@
 import { join } from "node:path";
-import type { Lasting, RefusedOutput } from "../config/usable.ts";
+import type { Lasting, RefusedEntry } from "../config/usable.ts";
 import { linkDown } from "../domain/link-status.ts";
 import type { OutputStatus } from "../domain/status.ts";
 import type { EpochMs } from "../domain/units.ts";
-import type { OutputBooth, OutputMachine } from "../outputs/port.ts";
+import type { OutputBooth, OutputMachine, Outputs } from "../outputs/port.ts";
 import { durationsToday } from "../reports/summary.ts";
 import type { Booth } from "./booth.ts";
-import type { AgentSetup, Gateway } from "./gateway.ts";
+import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
+import type { Parts } from "./parts.ts";
 import { readOwnSecret } from "./secrets.ts";
 
 type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "store" | "identity"> &
-  Pick<AgentSetup, "store" | "identity">;
+  Pick<AgentSetup, "store" | "identity"> & { readonly runtime_dir: string };
 
 /** What outputs need is loaded where there are any. */
 export function outputsOf(
   { config, refused_outputs }: Lasting["usable"],
-  { clock, random, log, store, identity, gateway_id, version }: Machine,
-): Pick<AgentSetup, "outputs" | "refused_outputs"> {
+  { clock, random, log, store, identity, gateway_id, version, runtime_dir }: Machine,
+): Pick<Configured, "outputs" | "output_entries" | "refused_outputs"> {
   const left_out = refused_outputs.map((refused) => refusedOutput(refused, clock.wall()));
   for (const { name, link } of left_out) {
     if (link.kind !== "up")
@@ -26,10 +27,21 @@ export function outputsOf(
       );
   }
   if (config.outputs.length === 0) return { refused_outputs: left_out };
-  const cursor_file = join(config.runtime_dir, "outputs.json");
-  const machine = { clock, random, log, store, identity, gateway_id, version, cursor_file, secret: readOwnSecret };
+  const cursor_file = join(runtime_dir, "outputs.json");
+  const machine = {
+    clock,
+    random,
+    log,
+    store,
+    identity,
+    gateway_id,
+    version,
+    cursor_file,
+    secret: readOwnSecret,
+  };
   return {
     refused_outputs: left_out,
+    output_entries: config.outputs,
     outputs: async (booths) => {
       const [{ openOutputs }, { brokerConnector }] = await Promise.all([
         import("../outputs/outputs.ts"),
@@ -40,17 +52,36 @@ export function outputsOf(
   };
 }
 
-function refusedOutput({ name, kind, error }: RefusedOutput, since: EpochMs): OutputStatus {
-  const advice = 'correct it, try it with "booth-gateway check", then restart the agent; all else runs meanwhile';
+/** The agent's outputs, which come and go while it runs. */
+export function createOutputParts(gateway: Gateway, booths: readonly Booth[], parts: Parts) {
+  let open: Outputs | null = null;
+  return {
+    status: (): readonly OutputStatus[] => open?.status() ?? [],
+    /** Goes over to these, and to the booths that there are now. */
+    async become({ outputs, output_entries = [] }: Configured): Promise<void> {
+      const told = booths.map((booth) => outputBooth(gateway, booth));
+      if (open !== null) await open.become(output_entries, told);
+      else if (outputs !== undefined) {
+        const opened = await outputs(told);
+        parts.begin((signal) => opened.run(signal));
+        open = opened;
+      }
+    },
+  };
+}
+
+function refusedOutput({ name, kind, error }: RefusedEntry, since: EpochMs): OutputStatus {
+  const advice = 'correct it, then "booth-gateway reload"; all else runs meanwhile';
   const link = { ...linkDown(since, error.brief(), advice) };
   return { name, kind, url: "", link, sent: 0, ignored: 0, booths: [] };
 }
 
 /** A booth as outputs see it. */
-export function outputBooth({ clock, store }: Gateway, { state, watch, log }: Booth): OutputBooth {
+function outputBooth({ clock, store }: Gateway, booth: Booth): OutputBooth {
+  const { state, log } = booth;
   return {
     state,
-    readings: () => watch.readings(clock.mono()),
+    readings: () => booth.watch.readings(clock.mono()),
     durationsToday: async () => durationsToday(await store.state(log.reach.stream), log.now()),
   };
 }

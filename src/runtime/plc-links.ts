@@ -1,12 +1,11 @@
-import { join } from "node:path";
 import type { BoothSetup } from "../acquisition/booth.ts";
 import type { Driver } from "../acquisition/port.ts";
 import type { holeKeepers } from "../acquisition/modbus/group-read.ts";
 import { modbusLinks } from "../acquisition/modbus/driver.ts";
 import { ownLinkDriver } from "../acquisition/opcua/driver.ts";
-import { opcuaPki } from "../acquisition/opcua/pki.ts";
+import type { OpcuaPki } from "../acquisition/opcua/pki.ts";
 import { parametersOf } from "../config/parameters.ts";
-import type { BoothConfig, Config } from "../config/port.ts";
+import type { BoothConfig } from "../config/port.ts";
 import type { ReadyBooth } from "../config/usable.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
 import { plcAddress } from "../domain/plc-address.ts";
@@ -28,14 +27,15 @@ interface LinkParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly logins: PlcLogins;
+  readonly pki: OpcuaPki;
   readonly keeperOf: Awaited<ReturnType<typeof holeKeepers>>;
 }
 
 /** What the links of several booths share. */
-export function linksOf({ data_dir }: Pick<Config, "data_dir">, { clock, log, logins, keeperOf }: LinkParts) {
+export function linksOf({ clock, log, logins, pki, keeperOf }: LinkParts) {
   const wall = (): EpochMs => clock.wall();
   const modbus = modbusLinks(() => ({ mono: clock.mono(), wall: clock.wall() }));
-  return { modbus, keeperOf, logins, pki: opcuaPki({ dir: join(data_dir, "opcua"), wall, log }), wall, log };
+  return { modbus, keeperOf, logins, pki, wall, log };
 }
 
 type Way = Pick<BoothSetup, "makeDriver" | "link" | "shared" | "polled" | "probe_ms" | "settle_ms" | "idle_close_ms">;

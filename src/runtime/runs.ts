@@ -2,9 +2,11 @@ import type { HttpClient, HttpRequest } from "../delivery/http/client.ts";
 import type { Agent } from "./agent.ts";
 
 /** An agent that was begun, and what ends it. */
-export interface BegunAgent {
+export interface BegunAgent<T> {
   readonly agent: Agent;
   readonly http: HttpClient;
+  /** Goes over to other settings as it runs. */
+  readonly become: (next: T) => Promise<void>;
   readonly stop: () => void;
 }
 
@@ -13,18 +15,18 @@ export interface BegunAgent {
  * always the one that runs. Rejects where the first doesn't begin.
  */
 export async function agentRuns<T>(
-  begin: (settled: T) => Promise<BegunAgent>,
-  { first, again, signal }: { readonly first: T; readonly again: () => Promise<T>; readonly signal: AbortSignal },
+  begin: (settled: T) => Promise<BegunAgent<T>>,
+  { first, signal }: { readonly first: T; readonly signal: AbortSignal },
 ) {
   let now = await begin(first);
-  let asked: PromiseWithResolvers<undefined> | null = null;
+  let asked: (PromiseWithResolvers<undefined> & { readonly next: T }) | null = null;
   const control: Agent = { ...now.agent };
   const follow = async (): Promise<void> => {
     for (;;) {
       await now.agent.finished;
       const wanted = asked;
       if (wanted === null || signal.aborted) return;
-      now = await begin(await again());
+      now = await begin(wanted.next);
       Object.assign(control, now.agent);
       asked = null;
       wanted.resolve(undefined);
@@ -33,9 +35,11 @@ export async function agentRuns<T>(
   return {
     control,
     http: { send: (request: HttpRequest) => now.http.send(request) },
-    /** Resolves once the agent runs by what the files say now; rejects where it ends for good instead. */
-    restart: async (): Promise<void> => {
-      const wanted = (asked ??= Promise.withResolvers<undefined>());
+    /** As it runs, without an end. */
+    become: (next: T): Promise<void> => now.become(next),
+    /** One at a time. Resolves once another agent runs by these settings; rejects where it ends for good instead. */
+    restart: async (next: T): Promise<void> => {
+      const wanted = (asked = { ...Promise.withResolvers<undefined>(), next });
       now.stop();
       await wanted.promise;
     },

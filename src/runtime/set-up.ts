@@ -36,8 +36,8 @@ export interface SetUpMachine {
   readonly status: () => AgentStatus;
   readonly has_key: () => Promise<boolean>;
   readonly logins: Pick<PlcLogins, "give">;
-  /** The agent runs by what the files say now, once it resolves. */
-  readonly restart: () => Promise<void>;
+  /** The agent runs by what is set up now, once it resolves: what differs has begun anew. */
+  readonly change: () => Promise<void>;
 }
 
 /** `run` watches what is on trial, until aborted; it never rejects. */
@@ -92,7 +92,7 @@ export function createSetUp(machine: SetUpMachine): SetUpOfBox {
 }
 
 /** An entry in force until it has proved itself, or hasn't. */
-function createTrial({ file, data_dir, clock, log, status, restart }: SetUpMachine) {
+function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachine) {
   let until: number | null = null;
   const begun = createSignal(clock);
   const keep = (why: string): void => {
@@ -106,7 +106,7 @@ function createTrial({ file, data_dir, clock, log, status, restart }: SetUpMachi
   };
   const takeBack = async (reason: string): Promise<void> => {
     until = null;
-    if (takenBack(data_dir, { reason, at: clock.wall(), log })) await restart();
+    if (takenBack(data_dir, { reason, at: clock.wall(), log })) await change();
   };
   return {
     ...{ keep, takeBack, begun },
@@ -123,7 +123,11 @@ function createTrial({ file, data_dir, clock, log, status, restart }: SetUpMachi
       writeSetUp(data_dir, { ...next, trial: { booth: entry.id, before } });
       const text = `${entry.id}: new settings are tried; they stay when the PLC answers`;
       log.info({ event: "set_up_tried", booth: entry.id }, text);
-      await restart();
+      await change().catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        takenBack(data_dir, { reason, at: clock.wall(), log });
+        throw new Refusal(503, reason);
+      });
       until = clock.mono() + PROVE_WITHIN_MS;
       begun.raise();
     },
@@ -146,7 +150,7 @@ function replacing(before: BoothEntry | null, entry: BoothEntry): BoothEntry {
 }
 
 /** Rejects with a Refusal for a URL that can't be used, or that the operator's file gives. */
-async function setService({ file, data_dir, log, status, restart }: SetUpMachine, url: string): Promise<void> {
+async function setService({ file, data_dir, log, status, change }: SetUpMachine, url: string): Promise<void> {
   const fault = serviceUrlFault(url);
   if (fault !== null) throw new Refusal(400, `the service's address ${fault}`);
   if (operatorSays(readSource(file), file, ["service", "url"])) throw fixed("the service's address", file);
@@ -155,7 +159,7 @@ async function setService({ file, data_dir, log, status, restart }: SetUpMachine
   }
   writeSetUp(data_dir, { ...whatIsSetUp(data_dir), service: { url } });
   log.info({ event: "set_up_service", url }, `the service is at ${url} from now on: entered on the spot`);
-  await restart();
+  await change();
 }
 
 function unproven(plc: (LinkStatus & { readonly address: string }) | undefined): string {

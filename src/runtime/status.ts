@@ -8,25 +8,31 @@ import type { LinkState } from "../domain/booth-state.ts";
 import { serviceLinkOf } from "../domain/link-status.ts";
 import type { Binding } from "../provisioning/context.ts";
 import type { Booth, BoothLog } from "./booth.ts";
-import type { Gateway } from "./gateway.ts";
+import type { Configured, Gateway } from "./gateway.ts";
 import { forkTrouble } from "../delivery/service-words.ts";
 
 export function statusOf(
   gateway: Gateway,
   booths: readonly Booth[],
-  { outputs, shared }: Pick<AgentStatus, "outputs" | "shared">,
+  {
+    outputs,
+    notices,
+    shared,
+    configured,
+  }: Pick<AgentStatus, "outputs" | "notices" | "shared"> & { readonly configured: Configured },
 ): AgentStatus {
   const { clock, service, started_at } = gateway;
+  const { disabled = [] } = configured;
   const now = clock.wall();
   return {
     agent_version: gateway.version,
     gateway_id: gateway.gateway_id,
-    config_refused: gateway.config_refused ?? null,
+    ...(gateway.config?.() ?? { config_refused: null, needs_restart: [] }),
     at: now,
     started_at,
     boot: clock.boot,
     clock: gateway.service_time.verdict(),
-    lacks: lackingIn(gateway.service_url, { booths, disabled: gateway.disabled ?? [] }),
+    lacks: lackingIn(gateway.service_url, { booths, disabled }),
     service: {
       ...serviceLinkOf(service, clock.mono()),
       url: gateway.service_url,
@@ -34,9 +40,10 @@ export function statusOf(
       ...(service.mqtt === null ? {} : { mqtt: service.mqtt }),
     },
     booths: booths.map((booth) => boothStatusOf(booth, gateway)),
-    disabled: (gateway.disabled ?? []).map((booth) => ({ ...booth, since: started_at })),
+    disabled: disabled.map((booth) => ({ ...booth, since: started_at })),
     shared,
-    outputs: [...outputs, ...(gateway.refused_outputs ?? [])],
+    outputs: [...outputs, ...(configured.refused_outputs ?? [])],
+    notices: [...notices, ...(configured.refused_notices ?? [])],
     certificates: (gateway.certificates?.() ?? []).map((known) => certificateStatus(known, now)),
     loss_window_ms: gateway.commit_interval_ms,
   };

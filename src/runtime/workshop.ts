@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PlcTools } from "../acquisition/port.ts";
@@ -34,7 +35,7 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
     const reply = Promise.withResolvers<string>();
     asked = reply;
     const left = AbortSignal.any([io.signal, AbortSignal.timeout(ANSWER_WITHIN_MS)]);
-    const leave = (): void => reply.reject(new CommandError("nobody answered: what is written stays, begin again"));
+    const leave = (): void => reply.reject(new CommandError(say("workshop.nobody")));
     left.addEventListener("abort", leave, { once: true });
     io.ask(question.replace(/ \[[yn]\/[yn]\] $/i, ""), kind ?? "text");
     try {
@@ -56,7 +57,7 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
       writeFileSync(join(bench, `sent-${name.replaceAll(/[^\w.-]/g, "_")}`), text, { mode: 0o600 });
     },
     answer(reply: string): void {
-      if (asked === null) throw new Refusal(409, "nothing is asked just now");
+      if (asked === null) throw new Refusal(409, say("workshop.nothing_asked"));
       asked.resolve(reply);
     },
     async run(wish: WorkshopWish, io: WorkshopIo) {
@@ -116,7 +117,7 @@ function callOf({ action, what, ...given }: WorkshopWish, at: Bench): Pick<Call,
 
 function sentList(bench: string): string {
   const name = readdirSync(bench).find((one) => one.startsWith("sent-"));
-  if (name === undefined) throw new CommandError("send the list first");
+  if (name === undefined) throw new CommandError(say("workshop.send_first"));
   return join(bench, name);
 }
 

@@ -10,8 +10,10 @@ export interface Io {
   /** Asks on the terminal; null where there is none. `kind`: what a page offers instead of a field; a terminal needs none of it. */
   ask(question: string, kind?: QuestionKind): Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborts at SIGINT, SIGTERM or SIGHUP. */
+  /** Aborts at SIGINT, SIGTERM, or SIGHUP where nothing else is made of that. */
   readonly signal: AbortSignal;
+  /** From now on SIGHUP means this, but where a terminal stands behind the process: there it means that the terminal was closed. */
+  readonly reloads?: (act: () => void) => void;
   /** The command is loaded, and begins. Before that nothing needs to be brought to an end, and a signal ends the process; absent: nobody asks. */
   readonly begins?: () => void;
 }

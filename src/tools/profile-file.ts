@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Document, isMap, isScalar, isSeq, parse, parseDocument, Scalar } from "yaml";
@@ -49,13 +50,15 @@ export function openDraft(values: Values): Draft {
   const named = values["profile"];
   const name = typeof named === "string" ? named : names.length === 1 ? names[0] : undefined;
   if (name === undefined) {
-    const known = names.length === 0 ? "there is none yet: begin with profile new" : `there are ${names.join(", ")}`;
+    const known =
+      names.length === 0 ? say("workshop.none_begun") : say("workshop.there_are", { names: names.join(", ") });
     throw new CommandError(`name the profile with --profile; in ${folder} ${known}`, EXIT.usage);
   }
   if (!names.includes(name)) {
     const hint =
-      didYouMean(name, names) ?? (names.length === 0 ? "there is none yet" : `there are ${names.join(", ")}`);
-    throw new CommandError(`there is no ${name}.yaml in ${folder} (${hint}); profile new begins one`, EXIT.usage);
+      didYouMean(name, names) ??
+      (names.length === 0 ? say("workshop.none_yet") : say("workshop.there_are", { names: names.join(", ") }));
+    throw new CommandError(say("workshop.no_such_profile", { profile: name, folder, hint }), EXIT.usage);
   }
   const path = join(folder, `${name}.yaml`);
   return { name, path, text: readSource(path) };
@@ -176,7 +179,7 @@ export function pairsIn(text: string): Readonly<Record<string, unknown>> {
     .map((pair) => {
       const [, key, value] = /^([a-z_]+)\s*=\s*(.+)$/.exec(pair) ?? [];
       if (key !== undefined && value !== undefined) return [key, parse(value) as unknown] as const;
-      throw new CommandError(`--with ${pair} isn't KEY=VALUE, such as unit=C,role=air_temperature`, EXIT.usage);
+      throw new CommandError(say("workshop.not_pair", { pair }), EXIT.usage);
     });
   return Object.fromEntries(pairs);
 }

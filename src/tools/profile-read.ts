@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { tappedRead } from "../acquisition/modbus/tool-line.ts";
@@ -163,7 +164,7 @@ export function rangesIn(text: string): readonly Range[] {
     const to = Number(last);
     if ("table" in from && to >= from.address && to <= LAST_ADDRESS)
       return { table: from.table, first: from.address, last: to };
-    throw new CommandError(`--range ${one.trim()} isn't TABLE:FIRST-LAST, such as holding:0-499`, EXIT.usage);
+    throw new CommandError(say("workshop.not_range", { text: one.trim() }), EXIT.usage);
   });
   return bounded(ranges);
 }
@@ -185,10 +186,7 @@ export function rangesOf({ holes, tables = MODBUS_TABLES }: ModbusQuirks): reado
 function bounded(ranges: readonly Range[]): readonly Range[] {
   const places = ranges.reduce((sum, { first, last }) => sum + last - first + 1, 0);
   if (places <= MOST_PLACES) return ranges;
-  throw new CommandError(
-    `that is ${places} registers, more than ${MOST_PLACES}: name the ranges with --range`,
-    EXIT.usage,
-  );
+  throw new CommandError(say("workshop.too_many_places", { places, most: MOST_PLACES }), EXIT.usage);
 }
 
 /** What all places read, by table:address; those that don't answer are missing. */
@@ -210,7 +208,7 @@ export function scanning<T>(
   return withDriver(reading, scanProfile(quirks, tags), async (driver) => {
     const look = async (): Promise<Look> => looked((await driver.read([GROUP])).get(GROUP) ?? []);
     for (let i = 0; i < WARM_UP_LOOKS; i++) {
-      reading.io.progress(`finding out which of ${tags.length} registers and bits answer`);
+      reading.io.progress(say("workshop.finding_out", { count: tags.length }));
       await look();
     }
     return act(look);

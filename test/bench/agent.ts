@@ -29,7 +29,8 @@ export interface Tap {
   close(): void;
 }
 
-export async function tap(target: number): Promise<Tap> {
+/** @param isPoll absent: every request is the agent's own */
+export async function tap(target: number, isPoll: (request: Buffer) => boolean = () => true): Promise<Tap> {
   const arrivals: number[] = [];
   const sockets = new Set<Socket>();
   const server: Server = createServer((near) => {
@@ -43,7 +44,9 @@ export async function tap(target: number): Promise<Tap> {
       });
     }
     near.setNoDelay(true);
-    near.on("data", () => void arrivals.push(performance.now()));
+    near.on("data", (request: Buffer) => {
+      if (isPoll(request)) arrivals.push(performance.now());
+    });
     near.pipe(far);
     far.pipe(near);
   });
@@ -66,6 +69,8 @@ interface Fleet {
   readonly size: number;
   /** Absent: both groups each second. */
   readonly rhythm?: keyof typeof RHYTHMS;
+  /** Others may read the PLCs through the agent; which of the requests are its own. */
+  readonly shared?: { readonly isPoll: (request: Buffer) => boolean };
 }
 
 interface Measured {
@@ -77,23 +82,23 @@ interface Measured {
 }
 
 /** Runs `act` while an agent polls so many booths, each with a PLC of its own that is played here. */
-async function withFleet<T>(
-  { size, rhythm = "each_second" }: Fleet,
-  act: (pid: number, taps: readonly Tap[]) => Promise<T>,
+export async function withFleet<T>(
+  { size, rhythm = "each_second", shared }: Fleet,
+  act: (pid: number, taps: readonly Tap[], socket: string) => Promise<T>,
 ): Promise<T> {
   const profile = findProfile("click-booth");
   const scenario = findScenario("standard-cycle");
   if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("nothing to play");
   const clock = scaledClock(clockFromNow(1, Date.now()));
   const device = await startPlc({ profile, scenario, seed: 1, clock, port: 0 });
-  const taps = await Promise.all(Array.from({ length: size }, () => tap(device.port)));
+  const taps = await Promise.all(Array.from({ length: size }, () => tap(device.port, shared?.isPoll)));
   const booths = taps.map(({ port }) => ({
     profile: "click-booth",
-    modbus: { host: "127.0.0.1", port },
+    modbus: { host: "127.0.0.1", port, ...(shared === undefined ? {} : { share: { port: 0 } }) },
     poll: RHYTHMS[rhythm],
   }));
   try {
-    return await withAgent(booths, (pid) => act(pid, taps));
+    return await withAgent(booths, (pid, socket) => act(pid, taps, socket));
   } finally {
     for (const each of taps) each.close();
     await device.stop();

@@ -7,6 +7,7 @@ import { writerIn } from "../support/store.ts";
 import { temporaryFolder, type AtEnd } from "../support/temporary.ts";
 import { latenesses } from "./lateness.ts";
 import { tap } from "./agent.ts";
+import { putElsewhere } from "./elsewhere.ts";
 import { idleBeat } from "./idle-beat.ts";
 import { percentile, type BenchOptions, type Family, type Figure } from "./figure.ts";
 import { modbusPlc } from "./modbus-plc.ts";
@@ -21,6 +22,8 @@ import { fillStore, STREAM } from "./store-filled.ts";
 
 const SERIAL = "BENCH-1";
 const KEY = "key-of-the-bench";
+/** One with a log that waits, and others beside it: of one alone a minute has 60 polls, and the worst of them would be their p99. */
+const BOOTHS = 8;
 /** Of fewer polls nothing is said. */
 const FEWEST = 50;
 const BEGINS_WITHIN_MS = 120_000;
@@ -31,7 +34,9 @@ const SIZE = { quick: { days: 1, seconds: 2 }, full: { days: 90, seconds: 60 } }
 async function serviceProcess(folder: string, atEnd: AtEnd): Promise<string> {
   const ports = ["--port", "0", "--mqtt-port", "0"];
   const argv = ["service", ...ports, "--data", join(folder, "service"), "--serial", SERIAL, "--api-key", KEY];
-  const line = await startProgram(SIMULATORS, argv, { atEnd }).line(/^service http/);
+  const program = startProgram(SIMULATORS, argv, { atEnd });
+  const line = await program.line(/^service http/);
+  putElsewhere(program.pid);
   return /http:\/\/[^,\s]+/.exec(line)?.[0] ?? "";
 }
 
@@ -43,25 +48,28 @@ function fillWaiting(folder: string, days: number): void {
   writer.close();
 }
 
-/** A booth whose agent has a log of so many days to deliver, with its PLC's address and the service. */
+/** Booths whose agent has a log of so many days of the first to deliver, with their PLCs and the service. */
 export async function drainingBed(days: number, atEnd: AtEnd) {
   const folder = temporaryFolder(undefined, atEnd);
   const device = await modbusPlc();
   atEnd(() => device.stop());
-  const plc = await tap(device.port);
-  atEnd(() => plc.close());
+  const plcs = await Promise.all(Array.from({ length: BOOTHS }, () => tap(device.port)));
+  for (const plc of plcs) atEnd(() => plc.close());
   const url = await serviceProcess(folder, atEnd);
   const api_key_file = join(folder, "api-key");
   writeFileSync(api_key_file, `${KEY}\n`, { mode: 0o600 });
   const every = { poll_interval_ms: 1000 };
-  const booth = { serial: SERIAL, profile: "click-booth", modbus: { host: "127.0.0.1", port: plc.port } };
+  const booths = plcs.map(({ port }, nth) => ({
+    ...(nth === 0 ? { serial: SERIAL } : {}),
+    ...{ profile: "click-booth", modbus: { host: "127.0.0.1", port }, poll: { fast: every, slow: every } },
+  }));
   const prepared: Prepared = {
     fill: (data) => {
       fillWaiting(data, days);
     },
     config: { service: { url, api_key_file }, store: { max_bytes: 1_000_000_000, max_age_days: 3_650 } },
   };
-  return { booths: [{ ...booth, poll: { fast: every, slow: every } }], prepared, plc };
+  return { booths, prepared, plcs };
 }
 
 interface Measured {
@@ -73,7 +81,7 @@ interface Measured {
 }
 
 async function measure(size: (typeof SIZE)["quick"], atEnd: AtEnd): Promise<Measured> {
-  const { booths, prepared, plc } = await drainingBed(size.days, atEnd);
+  const { booths, prepared, plcs } = await drainingBed(size.days, atEnd);
   const idle = await idleBeat();
   atEnd(idle.stop);
   return withStartedAgent(
@@ -86,13 +94,14 @@ async function measure(size: (typeof SIZE)["quick"], atEnd: AtEnd): Promise<Meas
         BEGINS_WITHIN_MS,
       );
       const page = await openedPage(socket);
-      plc.arrivals.splice(0);
+      for (const { arrivals } of plcs) arrivals.splice(0);
       idle.clear();
       const [before, begun] = [await acked(), performance.now()];
       const [, seen] = await underLoad(page, () => sleep(size.seconds * 1_000));
       const delivered_per_s = ((await acked()) - before) / ((performance.now() - begun) / 1_000);
       const exported_mb = seen.exported_bytes / 1e6;
-      return { late: latenesses(plc.arrivals), idle_p99_ms: idle.p99_ms(), delivered_per_s, exported_mb };
+      const late = plcs.flatMap(({ arrivals }) => latenesses(arrivals));
+      return { late, idle_p99_ms: idle.p99_ms(), delivered_per_s, exported_mb };
     },
     prepared,
   );

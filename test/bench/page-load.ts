@@ -1,11 +1,9 @@
-import { setPriority } from "node:os";
 import { argv, stdin, stdout } from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * page-load.ts URL SESSION START END: twenty open pages of booth-1, each with what its view Now asks for, and, one client after the other,
- * everything of the window as CSV, until its input ends. A process of its own, behind all others: who looks sits at another machine, so its work must not
- * take the processor from what is measured. Prints a line once all of them get something, and at the end what they got.
+ * everything of the window as CSV, until its input ends. A process of its own. Prints a line once all of them get something, and at the end what they got.
  */
 
 const PAGES = 20;
@@ -67,7 +65,6 @@ async function look(nth: number, every_ms: number, paths: readonly string[]): Pr
   }
 }
 
-setPriority(19);
 const csv = `/api/booths/booth-1/export_csv?start=${start}&end=${end}`;
 const pages = Array.from({ length: PAGES }, () =>
   flowing("/events?booth=booth-1", () => void (sums.events += 1), false),

@@ -11,6 +11,7 @@ import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
 import { latenesses } from "./lateness.ts";
 import { tap, type Tap } from "./agent.ts";
+import { putElsewhere } from "./elsewhere.ts";
 import { percentile, type BenchOptions, type Family, type Figure } from "./figure.ts";
 import { sessionAt } from "../api/box-http.ts";
 import { mainThreadSeconds } from "./process-figures.ts";
@@ -93,7 +94,7 @@ export async function openedPage(socket: string): Promise<OpenedPage> {
   return { url, session: await sessionAt(url, pin) };
 }
 
-/** Acts while everybody looks and takes so many days as CSV, over and over. */
+/** Acts while everybody, elsewhere, looks and takes so many days as CSV, over and over. */
 export async function underLoad<T>(
   { url, session }: OpenedPage,
   act: () => Promise<T>,
@@ -101,6 +102,7 @@ export async function underLoad<T>(
 ): Promise<readonly [T, Load]> {
   const window = [SIXTY_TAGS_T0, SIXTY_TAGS_T0 + days * DAY_MS].map((at) => new Date(at).toISOString());
   const child = spawn(process.execPath, [LOAD, url, session, ...window], { stdio: ["pipe", "pipe", "inherit"] });
+  if (child.pid !== undefined) putElsewhere(child.pid);
   const ended = once(child, "close");
   const lines: string[] = [];
   const reader = createInterface({ input: child.stdout }).on("line", (line) => void lines.push(line));

@@ -210,6 +210,8 @@ async function reportFigures(
 async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), "bg-bench-service-"));
   try {
+    // First: what months of fifty booths leave behind would be collected while chunks are taken.
+    const chunks = await chunkFigures(folder, quick);
     const size = quick ? { booths: 2, days: 5 } : { booths: 50, days: 90 };
     const dataDir = join(folder, "demo");
     const db = openDb(dataDir);
@@ -217,7 +219,7 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
     db.close();
     const reports = await reportFigures({ dataDir, rounds: quick ? ROUNDS.quick : ROUNDS.full }, size);
     const batches = await ingestFigures(join(folder, "fleet"), quick ? BATCHES.quick : BATCHES.full);
-    return [...batches, ...(await chunkFigures(folder, quick)), ...reports];
+    return [...batches, ...chunks, ...reports];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { GROUPS, type CommandName } from "../../src/cli/table/all.ts";
 import type { CommandSpec } from "../../src/cli/spec.ts";
 import { eventually } from "../support/eventually.ts";
@@ -112,6 +114,11 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     fails: ["show nothing", 1, /there is no setting nothing/],
   },
   // Where no agent answers there is something to do, whatever this machine's clock and disk are like.
+  notify: {
+    human: ["test", 0, /^office +webhook to http:\/\/127\.0\.0\.1:\d+: delivered: HTTP 204\n$/],
+    json: ["test office", 0, /^{"notices":\[{"name":"office","kind":"webhook".*"outcome":{"kind":"delivered"/],
+    fails: ["test none", 1, /there is no notice none: office/],
+  },
   doctor: {
     human: ["--config {folder}/elsewhere.yaml", 1, /the agent isn't running[^]*what to do/i],
     json: ["--config {folder}/elsewhere.yaml", 1, /^{"ok":false,"findings":\[{/],
@@ -187,6 +194,12 @@ it("every command of the table has a row here, and JSON where it takes --json", 
 it("each command answers people, answers programs with one document, and fails with a sentence", async () => {
   const site = await realSite({ speed: 120, serial: null, scenario: "busy-day" });
   writeFileSync(join(site.folder, "typed"), `${PROVISION_KEY}\n`);
+  const office = createServer((_, answer) => void answer.writeHead(204).end());
+  await new Promise<void>((resolve) => office.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void office.close());
+  const { port } = office.address() as AddressInfo;
+  const notice = `notices: [{ name: office, webhook: { url: "http://127.0.0.1:${port.toString()}/" } }]\n`;
+  writeFileSync(site.configFile, readFileSync(site.configFile, "utf8") + notice);
   const elsewhere = readFileSync(site.configFile, "utf8").replace(site.runtimeDir, join(site.folder, "nobody"));
   writeFileSync(join(site.folder, "elsewhere.yaml"), elsewhere);
   const labelled = readFileSync(site.configFile, "utf8").replace("lan_port: 0", "lan_port: 8443");

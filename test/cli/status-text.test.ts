@@ -11,7 +11,7 @@ it("status says which configurations are not in use: the file that is broken, an
   const { site, agent } = await activeSite({ for_ms: MINUTE, config_refused: "gateway.yaml:3:1: not YAML\n" });
   expect(agent.status().config_refused).toContain("gateway.yaml:3:1");
   expect(statusText(agent.status())).toContain(
-    "config    the last good one is in use, the file isn't: gateway.yaml:3:1: not YAML; correct the file, then restart the agent\n",
+    'config    the last good one is in use, the file isn\'t: gateway.yaml:3:1: not YAML; correct the file, then "booth-gateway reload"\n',
   );
   expect(statusText(agent.status())).not.toContain("was not taken");
   const config = { revision: 2, filters: { exhaust_filter: { limits: { minutes: 99_999_999 } } } };

@@ -20,6 +20,7 @@ const STATUS = {
   clock: { synced: true, offset_ms: 0 },
   lacks: [],
   outputs: [],
+  notices: [],
   shared: [],
   service: { kind: "up", since: 0, url: "https://service.example", broker_url: null },
   booths: [],
@@ -27,6 +28,7 @@ const STATUS = {
   certificates: [],
   loss_window_ms: 10_000,
   config_refused: null,
+  needs_restart: [],
 };
 
 /** An agent that says what it is told to, and goes on delivering 25 records with each look. Returns its runtime folder. */

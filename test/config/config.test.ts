@@ -60,6 +60,7 @@ describe("the gateway's configuration", () => {
         },
       ],
       outputs: [],
+      notices: [],
     });
   });
 
@@ -82,7 +83,10 @@ describe("the gateway's configuration", () => {
         { id: b, profile: p, opcua: { endpoint: "opc.tcp://plc", user_certificate_file: ./it, user_key_file: ./it } },
         { id: c, profile: p, modbus: { serial: { path: ./it } } } ],
       outputs: [ { name: o, url: "mqtts://plant.example", user: u, password_file: ./it, ca_file: ./it,
-        client_certificate_file: ./it, client_key_file: ./it, mqtt: {} } ] }`;
+        client_certificate_file: ./it, client_key_file: ./it, mqtt: {} } ],
+      notices: [ { name: m, mail: { host: h, from: a@b.c, to: [a@b.c], user: u, password_file: ./it, ca_file: ./it } },
+        { name: w, webhook: { url: "https://w.example", secret_file: ./it, ca_file: ./it } },
+        { name: q, mqtt: { url: "mqtts://q.example", user: u, password_file: ./it, ca_file: ./it } } ] }`;
     const known = jsonSchemas()["gateway.schema.json"]?.match(/"maxLength": 4096/g);
     expect(text.match(/\.\/it/g)).toHaveLength(known?.length ?? 0);
     const { booths, ...config } = parseConfig(text, "/srv/x/gateway.yaml");

@@ -5,16 +5,21 @@ import { agentRuns, type BegunAgent } from "../../src/runtime/runs.ts";
 /** Agents that do nothing but begin, answer their number, and end when they are stopped. */
 function agents() {
   const begun: string[] = [];
-  const begin = (name: string): Promise<BegunAgent> => {
+  const became: string[] = [];
+  const begin = (name: string): Promise<BegunAgent<string>> => {
     if (name === "broken") return Promise.reject(new Error("it can't begin"));
     begun.push(name);
     const { promise, resolve } = Promise.withResolvers<undefined>();
     // Of an agent nothing else is asked here.
     const agent = { finished: promise, readings: () => [{ tag: name }] } as unknown as Agent;
     const http = { send: () => Promise.reject(new Error(name)), close: () => undefined };
-    return Promise.resolve({ agent, http, stop: () => resolve(undefined) });
+    const become = (next: string): Promise<void> => {
+      became.push(`${name} becomes ${next}`);
+      return Promise.resolve();
+    };
+    return Promise.resolve({ agent, http, become, stop: () => resolve(undefined) });
   };
-  return { begun, begin };
+  return { begun, became, begin };
 }
 
 const untilAborted = (signal: AbortSignal): Promise<void> =>
@@ -22,35 +27,34 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
 
 const nameOf = (control: Agent): string | undefined => control.readings("booth-1")[0]?.tag;
 
-it("begins anew by what is read then, as often as asked, under the same control, until the signal", async () => {
-  const { begun, begin } = agents();
+it("begins anew as often as asked, under the same control, until the signal; what it can become it becomes as it runs", async () => {
+  const { begun, became, begin } = agents();
   const stopping = new AbortController();
-  const names = ["second", "third"];
-  const again = (): Promise<string> => Promise.resolve(names.shift() ?? "none left");
-  const runs = await agentRuns(begin, { first: "first", again, signal: stopping.signal });
+  const runs = await agentRuns(begin, { first: "first", signal: stopping.signal });
   const over = runs.run(untilAborted);
   expect(nameOf(runs.control)).toBe("first");
-  await runs.restart();
+  await runs.restart("second");
   expect(nameOf(runs.control)).toBe("second");
-  await Promise.all([runs.restart(), runs.restart()]);
+  await runs.become("other");
+  await runs.restart("third");
   expect(nameOf(runs.control)).toBe("third");
   await expect(runs.http.send({ method: "GET", path: "/", key: "" })).rejects.toThrow("third");
   stopping.abort();
-  const late = runs.restart();
+  const late = runs.restart("late");
   await expect(late).rejects.toThrow("the agent has stopped");
   await over;
   expect(begun).toEqual(["first", "second", "third"]);
+  expect(became).toEqual(["second becomes other"]);
 });
 
 it("ends with the fault of one that can't begin, and so does who asked for it", async () => {
   const { begin } = agents();
   const runs = await agentRuns(begin, {
     first: "first",
-    again: () => Promise.resolve("broken"),
     signal: new AbortController().signal,
   });
   const over = runs.run(untilAborted);
-  const asked = runs.restart();
+  const asked = runs.restart("broken");
   await Promise.all([
     expect(over).rejects.toThrow("it can't begin"),
     expect(asked).rejects.toThrow("the agent has stopped"),

@@ -201,7 +201,7 @@ export function virtualSite(options: VirtualSiteOptions): VirtualSite {
       broker_url: options.broker_url ?? null,
       backlog_rate: options.backlog_rate ?? null,
       least_backlog: options.least_backlog,
-      config_refused: options.config_refused ?? null,
+      config: () => ({ config_refused: options.config_refused ?? null, needs_restart: [] }),
       summaryOf: nowAndThen(options.summary_interval_ms ?? 0),
       figures: (booth, day, status) => ownFigures(options.folder, booth, day, status),
       secrets: { firstKey: options.first_key ?? (() => PROVISION_KEY), wipeFirstKey: () => null },

@@ -210,6 +210,7 @@ describe("the agent's own word", () => {
     agent_version: "1",
     gateway_id: "g",
     config_refused: null,
+    needs_restart: [],
     at: NOW,
     started_at: NOW - DAY,
     boot: "b",
@@ -228,6 +229,7 @@ describe("the agent's own word", () => {
       { booth: "booth-2", serial: null, since: NOW, file: "f", line: 1, reason: "wrong", advice: "correct it" },
     ],
     outputs: [],
+    notices: [],
     shared: [],
     certificates: [
       { link: "opcua", server: null, expires: NOW + DAY, state: "ends_soon", advice: "renew" },

@@ -83,14 +83,14 @@ function jsonIn(text: string, what: string): unknown {
   }
 }
 
-/** Reads an up/chunk message; one whose parts make no sense as a whole gives an error, a bad record only its own fault. */
-export function parseMessage(payload: Uint8Array): ChunkMessage | Malformed {
+/** Reads an up/chunk message; one whose parts make no sense as a whole gives an error, a bad record only its own fault. `room`: as of readChunk. */
+export function parseMessage(payload: Uint8Array, room?: Float64Array): ChunkMessage | Malformed {
   if (payload.byteLength > MAX_ZIPPED_BYTES) return { error: "too_large", st: "", s0: 0 };
   let named = { st: "", s0: 0 };
   try {
     const { head, body, facts } = openMessage(payload);
     named = { st: head.st, s0: head.s0 };
-    const message = { head, chunk: readChunk(body, head), facts: factsOf(head, facts) };
+    const message = { head, chunk: readChunk(body, head, room), facts: factsOf(head, facts) };
     mustFit(message);
     return message;
   } catch (error) {

@@ -45,7 +45,7 @@ export interface Chunk {
   /** Of each poll. */
   readonly monos: Float64Array;
   /** Of each record, counted series by series, the number of its poll. */
-  readonly polls: Uint32Array;
+  readonly polls: Float64Array;
   /** Of the records that aren't good, counted so. */
   readonly odd: ReadonlyMap<number, string>;
 }
@@ -90,23 +90,29 @@ export function seqsOf(body: Uint8Array, s0: number): Chunk["runs"] {
   return headOf(body, s0).runs;
 }
 
-/** Reads a chunk's body. Throws MalformedChunk. */
-export function readChunk(body: Uint8Array, { s0, mono0 }: { readonly s0: number; readonly mono0: number }): Chunk {
+/**
+ * Reads a chunk's body. Throws MalformedChunk. Who reads one after the other hands over a room for 2 * MAX_RECORDS numbers, and is done
+ * with a chunk before the next is read: 64 KiB anew for each keep the collector of garbage as busy as the reading itself.
+ */
+export function readChunk(
+  body: Uint8Array,
+  { s0, mono0 }: { readonly s0: number; readonly mono0: number },
+  room?: Float64Array,
+): Chunk {
   const head = headOf(body, s0);
   const { count, runs } = head;
+  const own = room ?? new Float64Array(2 * count);
   const a = new Bytes(inflated(head.a));
   const list = listOf(a, count);
   const monos = monosOf(a, mono0, count);
-  const polls = pollsOf(a, list, { count, polls: monos.length });
+  const polls = pollsOf(a, list, { room: own.subarray(0, count), polls: monos.length });
   if (!a.isOver) throw new MalformedChunk("bytes behind its times");
   const b = new Bytes(inflated(head.b));
-  // One room for all: sixty small ones take longer to get than to fill.
-  const room = new Float64Array(count);
-  const series = list.map(({ kind, tag, way, first, count: own, bytes }): Series => {
+  const series = list.map(({ kind, tag, way, first, count: size, bytes }): Series => {
     const end = b.at + bytes;
-    const values = valuesOf(b, { way, bytes, numbers: room.subarray(first, first + own) });
+    const values = valuesOf(b, { way, bytes, numbers: own.subarray(count + first, count + first + size) });
     if (b.at !== end) throw new MalformedChunk("a tag's values and their length");
-    return { kind, tag, first, count: own, values };
+    return { kind, tag, first, count: size, values };
   });
   return { count, runs, series, monos, polls, odd: qualitiesOf(b, count) };
 }
@@ -155,17 +161,18 @@ function monosOf(a: Bytes, mono0: number, count: number): Float64Array {
 function pollsOf(
   a: Bytes,
   list: readonly Listed[],
-  sizes: { readonly count: number; readonly polls: number },
-): Uint32Array {
-  const polls = new Uint32Array(sizes.count);
+  { room: polls, polls: size }: { readonly room: Float64Array; readonly polls: number },
+): Float64Array {
+  // As they are told: how many polls without it went before.
+  a.numbers(polls);
   for (const { first, count } of list) {
     let poll = -1;
     for (let index = first; index < first + count; index += 1) {
-      poll += 1 + a.number();
+      poll += 1 + (polls[index] ?? NaN);
       polls[index] = poll;
     }
     // They ascend: where the last one is there, all are.
-    if (poll >= sizes.polls) throw new MalformedChunk("a poll that isn't there");
+    if (poll >= size) throw new MalformedChunk("a poll that isn't there");
   }
   return polls;
 }
@@ -216,8 +223,9 @@ function told(value: number): number {
 }
 
 function takeCodes(b: Bytes, codes: Float64Array): void {
+  b.numbers(codes);
   for (let at = 0; at < codes.length; at += 1) {
-    const code = b.number();
+    const code = codes[at] ?? NaN;
     if (code > 2) throw new MalformedChunk("neither true nor false");
     codes[at] = code === 0 ? NaN : code - 1;
   }
@@ -226,9 +234,10 @@ function takeCodes(b: Bytes, codes: Float64Array): void {
 /** The differences of which ways 0 to 6 and 101 are made; 0 is null. */
 function takeDecimals(b: Bytes, numbers: Float64Array, power: number | undefined): void {
   if (power === undefined) throw new MalformedChunk("a way that nobody knows");
+  b.numbers(numbers);
   let last = 0;
   for (let at = 0; at < numbers.length; at += 1) {
-    const code = b.number();
+    const code = numbers[at] ?? NaN;
     if (code === 0) numbers[at] = NaN;
     else {
       if (code < SMALL) last += signed(code);
@@ -329,7 +338,7 @@ export function recordsOfChunk(
 }
 
 /** Of each record, counted series by series, its place in the order of seqs. */
-function placesOf({ monos, polls }: Chunk): Uint32Array {
+function placesOf({ monos, polls }: Chunk): Float64Array {
   const next = new Uint32Array(monos.length + 1);
   for (const poll of polls) next[poll + 1] = (next[poll + 1] ?? 0) + 1;
   for (let poll = 1; poll < next.length; poll += 1) next[poll] = (next[poll] ?? 0) + (next[poll - 1] ?? 0);

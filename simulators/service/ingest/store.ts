@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { backfillOf } from "../commands.ts";
-import { type Db, inTransaction, row, run } from "../db.ts";
+import { type Db, joined, row, run } from "../db.ts";
 import { type Offered, parseBatch } from "./batch.ts";
 import { keptOf } from "./kept.ts";
 import { contentLine, rangeHash } from "./canonical.ts";
@@ -13,6 +13,7 @@ import {
   parseMessage,
   reachOf,
 } from "./chunk-message.ts";
+import { MAX_RECORDS } from "./chunk.ts";
 import { noteWord, placeByWords } from "./clock-words.ts";
 import { nameNumbers } from "./names.ts";
 import {
@@ -29,11 +30,13 @@ import {
 } from "./records.ts";
 import { advance, lockedStream, predecessorOf, settleFirstSeq, type StreamRow, unbrokenUpTo } from "./streams.ts";
 
-/** A gateway that sends all the time is noted as seen once in so long: each note is a page to be written. */
+/** A gateway that sends all the time is noted as seen once in so long: each note is a page to write. */
 const SEEN_STEP_MS = 1_000;
 /** Batches a gateway may have under way. */
 export const WINDOW_BATCHES = 4;
 
+/** One for all: a chunk is taken before the next is read. */
+const room = new Float64Array(2 * MAX_RECORDS);
 /** What is published on down/ack. `error`: nothing of what was sent was looked at, and why; it then names no record (n = 0). */
 interface AnyAck {
   readonly st: string;
@@ -103,7 +106,7 @@ export function refuseBatch(error: string, nowMs: number, st = ""): Ack {
 export function ingestChunk(db: Db, offer: Offer, payload: Uint8Array): ChunkAck {
   const none = (): { chunk: string } => ({ chunk: sha256(payload) });
   const { nowMs } = offer;
-  const message = parseMessage(payload);
+  const message = parseMessage(payload, room);
   if ("error" in message) return refusal({ ...message, acked: 0 }, { error: message.error, nowMs, proof: none() });
   const { gw, gen, st, s0, n, from, to } = message.head;
   const named = { gateway: gw, generation: gen, stream: st, first: s0, count: n };
@@ -116,9 +119,7 @@ export function ingestChunk(db: Db, offer: Offer, payload: Uint8Array): ChunkAck
   return ingest(db, offer, { named, none, take });
 }
 
-function sha256(bytes: Uint8Array): string {
-  return hash("sha256", bytes, "hex");
-}
+const sha256 = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
 
 /** What is offered, as it calls itself. */
 interface Named {
@@ -153,7 +154,7 @@ function ingest<Proof extends object>(
   { named, none, take }: Ingesting<Proof>,
 ): AnyAck & Proof {
   const { first: s0, stream: st } = named;
-  return inTransaction(db, () => {
+  return joined(db, () => {
     const stream = lockedStream(db, st);
     const error = named.gateway === gatewayId ? refusalOf(db, stream, named) : "foreign_gateway";
     if (error !== undefined || stream === undefined) {
@@ -339,11 +340,9 @@ export function storeHistory(db: Db, stream: StreamRow, records: readonly Offere
   run(db, "UPDATE streams SET version = version + 1 WHERE id = ?", stream.id);
 }
 
-function insertGap(
-  db: Db,
-  stream: StreamRow,
-  gap: { from: number; to: number; reason: string; rejected: 0 | 1 },
-): void {
+type Gap = { readonly from: number; readonly to: number; readonly reason: string; readonly rejected: 0 | 1 };
+
+function insertGap(db: Db, stream: StreamRow, gap: Gap): void {
   const sql =
     "INSERT INTO seq_gaps (stream_no, from_seq, to_seq, reason, rejected) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
   run(db, sql, stream.id, gap.from, gap.to, gap.reason.slice(0, 200), gap.rejected);

@@ -1,5 +1,5 @@
 import { openCommands, type SentCommand, takeResult } from "../commands.ts";
-import { type Db, row, run } from "../db.ts";
+import { type Db, inTransaction, row, run } from "../db.ts";
 import { takeDigest } from "../ingest/digest.ts";
 import { takeHello } from "../ingest/hello.ts";
 import { type Ack, type ChunkAck, ingestBatch, ingestChunk, refuseBatch } from "../ingest/store.ts";
@@ -10,7 +10,7 @@ import { textOf } from "../utf8.ts";
 /** Largest payload of what holds no records, bytes. */
 const MAX_MESSAGE_BYTES = 128 * 1024;
 /** Stored hellos, results and digests; older ones go. */
-const MAX_MESSAGES = 20_000;
+export const MAX_MESSAGES = 20_000;
 
 export type UpTopic = "state" | "hello" | "batch" | "chunk" | "result" | "digest";
 
@@ -23,17 +23,62 @@ export interface Downlink {
   readonly commands?: readonly SentCommand[];
 }
 
-/** Takes each message at once: SQLite has one writer, and it is here. */
+/** Messages in one transaction: what follows waits until others had their turn in between. */
+const MAX_TOGETHER = 64;
+
+interface Waiting {
+  readonly uplink: Uplink;
+  readonly answer: (downlink: Downlink) => void;
+  readonly fail: (cause: unknown) => void;
+}
+
+/**
+ * Takes the messages that came together in one transaction: SQLite has one writer, it is here, and a commit costs as much as a chunk.
+ * A gateway that delivers a backlog has several under way.
+ */
 export function uplinksHere(db: Db): Uplinks<Downlink> {
   let ended = false;
+  let waiting: Waiting[] = [];
+  const takeSome = (): void => {
+    const taken = waiting.slice(0, MAX_TOGETHER);
+    waiting = waiting.slice(MAX_TOGETHER);
+    if (waiting.length > 0) setImmediate(takeSome);
+    takeTogether(db, taken);
+  };
   return {
-    take: (uplink) => (ended ? Promise.reject(new Error("the service ends")) : Promise.resolve(takeUplink(db, uplink))),
-    waiting: () => 0,
+    take: (uplink) => {
+      if (ended) return Promise.reject(new Error("the service ends"));
+      return new Promise((answer, fail) => {
+        if (waiting.push({ uplink, answer, fail }) === 1) setImmediate(takeSome);
+      });
+    },
+    waiting: () => waiting.length,
     stop: () => {
       ended = true;
+      while (waiting.length > 0) takeSome();
       return Promise.resolve();
     },
   };
+}
+
+function takeTogether(db: Db, taken: readonly Waiting[]): void {
+  let answers: readonly Downlink[];
+  try {
+    answers = inTransaction(db, () => taken.map(({ uplink }) => takeUplink(db, uplink)));
+  } catch {
+    // One that can't be taken mustn't take the others with it.
+    for (const one of taken) takeAlone(db, one);
+    return;
+  }
+  for (const [nth, { answer }] of taken.entries()) answer(answers[nth] ?? {});
+}
+
+function takeAlone(db: Db, { uplink, answer, fail }: Waiting): void {
+  try {
+    answer(takeUplink(db, uplink));
+  } catch (cause) {
+    fail(cause);
+  }
 }
 
 /** Takes one message of a gateway. */

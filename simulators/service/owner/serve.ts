@@ -6,7 +6,7 @@ import type { Answer, Call, Operation, Service } from "../http/operation.ts";
 const PATH = "/owner/";
 const FOLDER = new URL("./page/", import.meta.url);
 const JS = "text/javascript; charset=utf-8";
-const SCRIPTS = "main api dom format fleet strip views";
+const SCRIPTS = "main api dom format fleet strip views texts en es de";
 /** By path: file and type. Nothing else is ever read for a request. */
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   [PATH]: ["index.html", "text/html; charset=utf-8"],

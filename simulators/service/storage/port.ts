@@ -8,7 +8,7 @@
 
 export type SqlValue = string | number | null | Uint8Array;
 
-export type Transaction = "write" | "apart" | "snapshot";
+export type Transaction = "write" | "apart" | "snapshot" | "joined";
 
 /** A connection of the calling thread. Each call waits for its answer; every write is durable when its transaction has returned. */
 export interface Db {
@@ -27,7 +27,7 @@ export interface Db {
   readonly exec: (sql: string) => void;
   /**
    * All of it or nothing; one within another is a savepoint. write: after all other writers. apart: beside them, for who locks what it
-   * changes itself. snapshot: what is read is of one instant.
+   * changes itself. snapshot: what is read is of one instant. joined: as write, and within another no savepoint but a part of it.
    */
   readonly transaction: <T>(kind: Transaction, work: () => T) => T;
   /** The text of every statement that was run since it was opened: for looking at their plans. */

@@ -65,6 +65,7 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     each: (sql, values: readonly SqlValue[]) => rawStatement(sql).iterate(...values),
     exec: (sql) => void file.exec(sql),
     transaction: <T>(kind: Transaction, work: () => T): T => {
+      if (kind === "joined" && file.inTransaction) return work();
       // What the work answers comes through as it is.
       return (kind === "snapshot" ? transaction.deferred(work) : transaction.immediate(work)) as T;
     },

@@ -1,3 +1,4 @@
+import { say } from "../../domain/sentences.ts";
 import { createServer, type Server, type Socket } from "node:net";
 import type { ShareConfig } from "../../config/port.ts";
 import type { AgentControl } from "../../domain/agent-control.ts";
@@ -30,10 +31,13 @@ export interface SharedConnection {
 
 /** Each holds a socket and its queue. */
 const MAX_CLIENTS = 8;
-/** Whoever says nothing for so long has gone, whatever TCP says. */
+/** Whoever asks nothing whole for so long, or doesn't take its answers, has gone, whatever TCP says. */
 const IDLE_MS: Milliseconds = 120_000;
-/** Requests of a client that wait for their turn; it is read no further until then. */
-const MAX_QUEUED = 4;
+/** Where all places are taken, whoever has asked nothing for so long gives way: a panel that was switched off leaves its place behind. */
+const GIVES_WAY_MS: Milliseconds = 10_000;
+/** A client may ask as fast as it likes: after so many answers it waits, and with it what it has sent, so that no poll does. */
+const IN_A_ROW = 4;
+const REST_MS: Milliseconds = 20;
 /** Reads that go through to the PLC, each second, of all clients together: the booth's own polls are worth more. */
 const MAX_PASSED_PER_S = 10;
 const LISTEN_AGAIN_MS: Milliseconds = 30_000;
@@ -57,23 +61,23 @@ export function openSharedConnection(connection: SharedConnection) {
   const counts: { -readonly [Key in keyof Counts]: Counts[Key] } = {
     ...{ from_polls: 0, passed: 0, refused_writes: 0, refused_clients: 0, busy: 0, failed: 0, last_age_ms: null },
   };
-  const sockets = new Set<Socket>();
-  let link: SharedConnectionStatus["link"] = linkDown(clock.wall(), "not listening yet");
+  const clients = new Set<Client>();
+  let link: SharedConnectionStatus["link"] = linkDown(clock.wall(), say("shared.not_yet"));
   let { port } = share;
   const answer = answering(connection, counts);
   const listen = async (signal: AbortSignal): Promise<never> => {
     const server = createServer((socket) => {
-      if (!mayConnect(share, socket) || sockets.size >= MAX_CLIENTS) {
+      if (!mayConnect(share, socket) || !hasPlace(clients)) {
         counts.refused_clients += 1;
         socket.resetAndDestroy();
         return;
       }
-      sockets.add(socket);
-      socket.on("close", () => sockets.delete(socket));
-      serve(socket, answer);
+      const client = serve(socket, answer);
+      clients.add(client);
+      socket.on("close", () => clients.delete(client));
     });
     const failed = new Promise<never>((_, reject) => server.once("error", reject));
-    const close = onAbort(signal, () => closeAll(server, sockets));
+    const close = onAbort(signal, () => closeAll(server, clients));
     try {
       await Promise.race([failed, new Promise<void>((resolve) => server.listen(share.port, share.address, resolve))]);
       const bound = server.address();
@@ -84,7 +88,7 @@ export function openSharedConnection(connection: SharedConnection) {
       return await failed;
     } finally {
       close();
-      closeAll(server, sockets);
+      closeAll(server, clients);
     }
   };
   return {
@@ -93,7 +97,7 @@ export function openSharedConnection(connection: SharedConnection) {
       address: share.address,
       port,
       link,
-      clients: sockets.size,
+      clients: clients.size,
       ...counts,
     }),
     async run(signal: AbortSignal): Promise<void> {
@@ -102,7 +106,7 @@ export function openSharedConnection(connection: SharedConnection) {
         const reason = await Promise.race([over, listen(signal).catch((error: unknown) => error)]);
         if (isOver(signal)) return;
         const why = reason instanceof Error ? reason.message : String(reason);
-        const advice = "give another port or address, or end what holds it; it is tried again";
+        const advice = say("shared.check");
         const next_try_at = clock.wall() + LISTEN_AGAIN_MS;
         link = { ...linkDown(clock.wall(), why, advice), next_try_at };
         log.warn(
@@ -115,9 +119,18 @@ export function openSharedConnection(connection: SharedConnection) {
   };
 }
 
-function closeAll(server: Server, sockets: ReadonlySet<Socket>): void {
+function closeAll(server: Server, clients: ReadonlySet<Client>): void {
   server.close();
-  for (const socket of sockets) socket.destroy();
+  for (const { socket } of clients) socket.destroy();
+}
+
+/** Makes room where somebody has asked nothing for long. */
+function hasPlace(clients: ReadonlySet<Client>): boolean {
+  if (clients.size < MAX_CLIENTS) return true;
+  const [quietest] = [...clients].toSorted((one, other) => one.asked_at - other.asked_at);
+  if (quietest === undefined || performance.now() - quietest.asked_at < GIVES_WAY_MS) return false;
+  quietest.socket.destroy();
+  return true;
 }
 
 /** On this machine's own address everybody here, else those who are named. */
@@ -129,44 +142,81 @@ function mayConnect({ address, clients }: ShareConfig, { remoteAddress = "" }: S
 
 type Answer = (unit: number, pdu: Buffer) => Promise<Uint8Array>;
 
-/** One request after the other; what is no Modbus TCP ends the connection. */
-function serve(socket: Socket, answer: Answer): void {
+interface Client {
+  readonly socket: Socket;
+  /** Its last whole request, or its connection. */
+  asked_at: Milliseconds;
+}
+
+/**
+ * One request after the other; what is no Modbus TCP ends the connection. While one is answered nothing is read, and no answer is made
+ * before the one before it could be written: what a client sends, or doesn't take, costs one piece of its bytes in memory.
+ */
+function serve(socket: Socket, answer: Answer): Client {
+  const client: Client = { socket, asked_at: performance.now() };
+  // By the machine's own timers: clients live in real time, whatever clock the box has.
+  const idle = setTimeout(() => socket.destroy(), IDLE_MS).unref();
   let inbox = Buffer.alloc(0);
-  const queue: Buffer[] = [];
-  let isAnswering = false;
-  /** What came then is no Modbus: what was asked before is answered still. */
-  let isBroken = false;
-  const next = async (): Promise<void> => {
-    isAnswering = true;
-    for (let frame = queue.shift(); frame !== undefined; frame = queue.shift()) {
+  let answered = 0;
+  const answerAll = async (): Promise<void> => {
+    socket.pause();
+    let next = nextFrame(inbox);
+    for (; next.kind === "frame" && !socket.destroyed; next = nextFrame(inbox)) {
+      const { frame } = next;
+      inbox = inbox.subarray(frame.length);
       const pdu = await answer(frame.readUInt8(MBAP_BYTES), frame.subarray(MBAP_BYTES + 1));
-      const head = Buffer.from(frame.subarray(0, MBAP_BYTES + 1));
-      head.writeUInt16BE(pdu.length + 1, MBAP_BYTES - 2);
-      if (!socket.destroyed) socket.write(Buffer.concat([head, pdu]));
+      await written(socket, answerFrame(frame, pdu));
+      client.asked_at = performance.now();
+      idle.refresh();
+      answered += 1;
+      if (answered % IN_A_ROW === 0) await rest();
     }
-    isAnswering = false;
-    if (isBroken) socket.destroySoon();
+    if (next.kind === "broken") socket.destroySoon();
     else socket.resume();
   };
   socket.setNoDelay(true);
-  socket.setTimeout(IDLE_MS, () => socket.destroy());
   socket.on("error", () => socket.destroy());
+  socket.on("close", () => clearTimeout(idle));
   socket.on("data", (bytes) => {
-    if (isBroken) return;
     inbox = Buffer.concat([inbox, bytes]);
-    while (inbox.length >= MBAP_BYTES) {
-      const length = inbox.readUInt16BE(MBAP_BYTES - 2);
-      if (inbox.readUInt16BE(2) !== 0 || length < LENGTHS.min || length > LENGTHS.max || queue.length > MAX_QUEUED) {
-        isBroken = true;
-        break;
-      }
-      if (inbox.length < MBAP_BYTES + length) break;
-      queue.push(inbox.subarray(0, MBAP_BYTES + length));
-      inbox = inbox.subarray(MBAP_BYTES + length);
-    }
-    if (queue.length >= MAX_QUEUED || isBroken) socket.pause();
-    if (!isAnswering) void next();
+    void answerAll();
   });
+  return client;
+}
+
+type Next = { readonly kind: "frame"; readonly frame: Buffer } | { readonly kind: "partial" | "broken" };
+
+/** What stands first in the bytes. */
+function nextFrame(inbox: Buffer): Next {
+  if (inbox.length < MBAP_BYTES) return { kind: "partial" };
+  const length = inbox.readUInt16BE(MBAP_BYTES - 2);
+  if (inbox.readUInt16BE(2) !== 0 || length < LENGTHS.min || length > LENGTHS.max) return { kind: "broken" };
+  const end = MBAP_BYTES + length;
+  return inbox.length < end ? { kind: "partial" } : { kind: "frame", frame: inbox.subarray(0, end) };
+}
+
+function answerFrame(request: Buffer, pdu: Uint8Array): Buffer {
+  const head = Buffer.from(request.subarray(0, MBAP_BYTES + 1));
+  head.writeUInt16BE(pdu.length + 1, MBAP_BYTES - 2);
+  return Buffer.concat([head, pdu]);
+}
+
+/** Resolves once more may be written, or the connection has gone. */
+async function written(socket: Socket, bytes: Buffer): Promise<void> {
+  if (socket.destroyed || socket.write(bytes)) return;
+  await new Promise<void>((resolve) => {
+    const over = (): void => {
+      socket.off("drain", over);
+      socket.off("close", over);
+      resolve();
+    };
+    socket.on("drain", over);
+    socket.on("close", over);
+  });
+}
+
+function rest(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, REST_MS));
 }
 
 function answering(

@@ -31,7 +31,12 @@ export function dateText(at, tz) {
 /** When a filter is full, for people. @param {FilterUse["forecast"]} forecast @param {string} tz */
 export function forecastText(forecast, tz) {
   if (forecast === null) return "";
-  const { at, earliest, latest, by } = forecast;
+  // A month that is cut short, as Sept., and the sentence share their full stop.
+  return whenFull(forecast, tz).replace(/\.\.$/, ".");
+}
+
+/** @param {NonNullable<FilterUse["forecast"]>} forecast @param {string} tz */
+function whenFull({ at, earliest, latest, by }, tz) {
   if (by === "age") return t("filters.dueByAge", { at: dateText(at, tz) });
   const [full, from] = [dateText(at, tz), dateText(earliest, tz)];
   if (latest === null) return t("filters.fullFrom", { at: full, from });

@@ -29,6 +29,9 @@ export function wireText(wire) {
   return wire in WIRE ? t(`mode.${modeOf(wire)}`) : wire;
 }
 
+/** Beyond this nobody counts the hours. */
+const DAYS_WITH_HOURS = 14;
+
 /** A length of time as people say it. @param {number} ms */
 export function lasting(ms) {
   const seconds = Math.max(0, Math.floor(ms / 1000));
@@ -37,7 +40,8 @@ export function lasting(ms) {
   if (minutes < 60) return t("unit.min", { m: minutes });
   const hours = Math.floor(minutes / 60);
   if (hours < 48) return minutes % 60 === 0 ? t("unit.h", { h: hours }) : t("unit.hm", { h: hours, m: minutes % 60 });
-  return t("unit.d", { d: Math.floor(hours / 24), h: hours % 24 });
+  const days = Math.floor(hours / 24);
+  return days < DAYS_WITH_HOURS ? t("unit.d", { d: days, h: hours % 24 }) : t("unit.days", { d: number(days) });
 }
 
 /** As it is written: degrees with their sign. @param {string} unit */

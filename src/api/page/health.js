@@ -1,7 +1,6 @@
 import { download, get, send } from "./api.js";
 import { card, el, field, figure, redraw, table } from "./dom.js";
-import { bytes, lasting, number, secondsText, timeOf, whenText } from "./format.js";
-import { linkCard, linkKey } from "./now.js";
+import { bytes, lasting, secondsText, timeOf, whenText } from "./format.js";
 import { pinButton, withSession } from "./session.js";
 import { t } from "./texts.js";
 
@@ -14,17 +13,18 @@ export function healthView(context) {
   const incidents = el("div", {});
   const clock = el("div", {});
   const store = el("div", {});
+  const told_to = el("div", {});
+  const toldCard = card(t("health.told"), { class: "wide" }, told_to);
   const versions = el("dl", { className: "figures plain" });
   const log = el("div", {});
   const said = el("p", { role: "status", className: "advice" });
-  const outputs = el("div", { className: "wide grid two" });
   const node = el(
     "div",
     { className: "grid two" },
     card(t("health.clock"), {}, clock),
     card(t("health.store"), {}, store),
-    outputs,
     card(t("health.versions"), { class: "wide" }, versions),
+    toldCard,
     card(t("health.incidents"), { class: "wide" }, incidents),
     card(t("health.log"), { class: "wide" }, log),
     helpCard(said),
@@ -54,7 +54,11 @@ export function healthView(context) {
     );
     const storeLines = storeTexts(booth, status);
     redraw(store, storeLines, () => [storeBar(booth.log.storage), ...storeLines.map((text) => el("p", {}, text))]);
-    redraw(outputs, outputKeys(status), () => outputCards(status, booth));
+    toldCard.hidden = status.notices.length + status.outputs.length === 0;
+    const toldLines = toldTexts(status);
+    redraw(told_to, toldLines, () =>
+      toldLines.map(([look, name, text]) => el("p", {}, el("span", { className: `badge ${look}` }, name), ` ${text}`)),
+    );
     redraw(
       versions,
       [
@@ -108,6 +112,26 @@ function clockTexts({ clock }) {
       ];
 }
 
+/** Whom the box tells beside the service. @param {any} status @returns {(readonly [string, string, string])[]} */
+function toldTexts({ outputs, notices, at }) {
+  /** @param {any} link */
+  const down = ({ reason, advice }) => t("health.notTold", { reason, advice });
+  return [
+    ...outputs.map((/** @type {any} */ { name, link }) => [
+      link.kind === "up" ? "good" : "bad",
+      name,
+      link.kind === "up" ? t("health.outputUp", { time: lasting(at - link.since) }) : down(link),
+    ]),
+    ...notices.map((/** @type {any} */ { name, link, last, waiting }) => {
+      const newest =
+        last === null ? t("health.toldNone") : t("health.toldLast", { what: last.what, time: lasting(at - last.at) });
+      const waits = waiting === 0 ? [] : [t("health.toldWaits", { count: waiting })];
+      const state = link.kind === "up" ? [] : [down(link)];
+      return [link.kind === "up" ? "good" : "bad", name, [...state, ...waits, newest].join(" ")];
+    }),
+  ];
+}
+
 /** @param {any} booth @param {any} status */
 function storeTexts({ log }, { at, loss_window_ms }) {
   const { storage } = log;
@@ -147,27 +171,6 @@ function storeBar(storage) {
   );
 }
 
-/** @param {any} status */
-function outputKeys({ outputs, at }) {
-  return outputs.map((/** @type {any} */ output) => [output.name, linkKey(output.link, at), output.booths]);
-}
-
-/** Whom else the box tells, one card each. @param {any} status @param {any} booth */
-function outputCards({ outputs, at }, { tz }) {
-  return outputs.map((/** @type {any} */ { name, url, link, booths }) => {
-    const shown = linkCard(t("health.output", { name }), link, { where: url, at, tz });
-    const waiting = booths.reduce((/** @type {number} */ sum, /** @type {any} */ of) => sum + of.waiting, 0);
-    if (waiting > 0) shown.append(el("p", { className: "soft" }, t("health.waiting", { count: number(waiting) })));
-    for (const { booth, passed_over } of booths) {
-      const ranges = passed_over
-        .map((/** @type {any} */ { from, to }) => `${from.toString()}–${to.toString()}`)
-        .join(", ");
-      if (ranges !== "") shown.append(el("p", { className: "soft" }, t("health.passedOver", { booth, ranges })));
-    }
-    return shown;
-  });
-}
-
 /** @param {any} status @param {any} booth */
 function versionFigures(status, { now }) {
   const program = now === null ? "–" : `${now.plc_program ?? "–"} ${now.plc_program_revision ?? ""}`.trim();
@@ -176,7 +179,7 @@ function versionFigures(status, { now }) {
     figure(t("health.running"), lasting(status.at - status.started_at)),
     figure(t("health.firmware"), now?.firmware_version ?? "–"),
     figure(t("health.program"), program),
-    el("div", {}, el("dt", {}, t("health.gateway")), el("dd", {}, status.gateway_id)),
+    el("div", { className: "wide" }, el("dt", {}, t("health.gateway")), el("dd", {}, status.gateway_id)),
     ...status.certificates.map((/** @type {any} */ { server, expires, advice }) =>
       figure(
         t("health.profile", { server: server ?? t("health.own") }),

@@ -201,7 +201,7 @@ function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, 
 }
 
 /** What is shown of a link: times in whole words change once a minute. @param {any} link @param {number} at */
-export function linkKey(link, at) {
+function linkKey(link, at) {
   return [
     link.kind,
     link.since,

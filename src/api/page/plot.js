@@ -27,7 +27,8 @@ let library = null;
 /** Both files of the library, once. It is no module: it leaves one name behind. @returns {Promise<UPlot>} */
 function load() {
   if (library !== null) return library;
-  const parts = [el("link", { rel: "stylesheet", href: "/uplot.css" }), el("script", { src: "/uplot.js" })];
+  const [href, src] = ["./uplot.css", "./uplot.js"].map((name) => new URL(name, import.meta.url).href);
+  const parts = [el("link", { rel: "stylesheet", href }), el("script", { src })];
   const loading = Promise.all(
     parts.map(
       (part) =>
@@ -143,6 +144,16 @@ export function plot(how) {
   };
 }
 
+/** Of a figure or letter of the axis, at most. */
+const LETTER = 7.5;
+
+/** So many of the times that their names stand apart. @param {readonly number[]} times @param {{ name: (at: number) => string, width: number }} axis */
+function apart(times, { name, width }) {
+  const widest = Math.max(1, ...times.map((at) => name(at).length)) * LETTER + 8;
+  const step = Math.ceil((times.length * widest) / (width - LEFT - RIGHT));
+  return times.filter((_, index) => index % step === 0);
+}
+
 /** @param {readonly Line[]} lines @param {How & { shown: () => Shown | null, width: number }} how @returns {import("uplot").Options} */
 function optionsOf(lines, { width, height, unit, ticks, name, low, shown }) {
   const look = {
@@ -153,7 +164,7 @@ function optionsOf(lines, { width, height, unit, ticks, name, low, shown }) {
   };
   const named = () => {
     const data = shown();
-    return data === null ? [] : ticks(data).map((at) => at / 1000);
+    return data === null ? [] : apart(ticks(data), { name, width }).map((at) => at / 1000);
   };
   return {
     ...{ width, height, padding: [8, RIGHT, 0, 0], legend: { show: false } },

@@ -3,7 +3,7 @@ export const LANGUAGES = /** @type {const} */ ({ en: "English", es: "Español", 
 
 /** @typedef {keyof typeof LANGUAGES} Language */
 /** @typedef {Readonly<Record<string, string>>} Texts */
-/** What the agent says: which sentence, and what it is filled in with. @typedef {{ code: string, args: Readonly<Record<string, string | Said>>, text: string }} Said */
+/** What the agent says: which sentence, and what it is filled in with. @typedef {{ code: string, args: Readonly<Record<string, string | Said | readonly (string | Said)[]>>, text: string }} Said */
 
 const FILES = /** @type {Readonly<Record<Language, () => Promise<{ TEXTS: Texts, SAYINGS: Texts }>>>} */ ({
   en: () => import("./en.js"),
@@ -69,9 +69,15 @@ function inOurWords({ code, args, text }) {
   if (own === undefined) return text;
   const values = Object.entries(args).map(([name, value]) => [
     name,
-    typeof value === "string" ? wordOf(value) : inOurWords(value),
+    typeof value === "string" ? wordOf(value) : told(value),
   ]);
   return filled(own, Object.fromEntries(values));
+}
+
+/** A sentence, or several with what stands between. @param {Said | readonly (string | Said)[]} said */
+function told(said) {
+  if (!("length" in said)) return inOurWords(said);
+  return said.map((one) => (typeof one === "string" ? one : inOurWords(one))).join("");
 }
 
 /** A mode in a sentence, as the agent names it. @param {string} value */
@@ -84,9 +90,12 @@ const wordOf = (value) => texts[`mode.${value.replaceAll(" ", "_")}`] ?? value;
  */
 export function spoken(_, value) {
   for (const [name, said] of Object.entries(value?.said ?? {})) {
-    if (Array.isArray(said))
-      value[name] = said.map((one, index) => (one === null ? value[name][index] : inOurWords(one)));
-    else if (typeof said?.code === "string") value[name] = inOurWords(said);
+    // Of a list one for each; the workshop's talk has a field of that name that is none of this.
+    if (Array.isArray(value[name]))
+      value[name] = said.map((/** @type {any} */ one, /** @type {number} */ index) =>
+        one === null ? value[name][index] : told(one),
+      );
+    else if (typeof said === "object") value[name] = told(said);
   }
   return value;
 }

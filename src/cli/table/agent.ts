@@ -13,10 +13,22 @@ export const AGENT_TABLE = [
     summary: "run the agent in the foreground; the service manager does this",
     options: CONFIG,
     notes: [
-      "Log lines go to standard output, one JSON object per change. SIGINT, SIGTERM or SIGHUP stops it: what was read is committed first, or, where that takes longer than 4 s, at the next start.",
+      "Log lines go to standard output, one JSON object per change. SIGINT or SIGTERM stops it: what was read is committed first, or, where that takes longer than 4 s, at the next start. SIGHUP does what the command reload does; from a terminal that was closed it stops the agent.",
       "A booth whose configuration or profile is wrong is left out, and told in the log and by status; the others run.",
     ],
     examples: ["run --config gateway.yaml"],
+  },
+  {
+    name: "reload",
+    summary: "take the configuration into use as it is now, without a stop",
+    options: AGENT,
+    notes: [
+      "What differs begins anew, and nothing else: an output, or a booth with its link; booths that share a link begin anew together. Settings under service:, and the intervals of commits and heartbeats, begin the whole agent anew within its process.",
+      "Folders, ports, log level and the store's size wait for a restart of the service: they are told by name, also by status.",
+      "Where anything in the file or in a profile is wrong nothing is changed, and the agent goes on as it was.",
+    ],
+    examples: ["reload"],
+    exits: { 1: "refused, with what is wrong" },
   },
   {
     name: "status",

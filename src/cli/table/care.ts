@@ -43,6 +43,20 @@ export const CARE_TABLE = [
     exits: { 78: "it would be wrong then: nothing was changed" },
   },
   {
+    name: "notify",
+    summary: "try a notice: a test by mail, webhook or MQTT, with what the server says",
+    operands: [
+      { name: "ACTION", text: "what to do", choices: { test: "sends a test by NAME, or by each notice" } },
+      { name: "NAME", text: "of a notice in the configuration (default: each)", optional: true },
+    ],
+    options: AGENT,
+    notes: [
+      "The agent sends it, by the notices that it was started with. A test counts for no bound per hour, and quiet hours don't hold it back.",
+    ],
+    examples: ["notify test", "notify test office"],
+    exits: { 1: "a server didn't take it: its answer is shown" },
+  },
+  {
     name: "doctor",
     summary: "run every check there is, and end with what to do, in order",
     options: AGENT,

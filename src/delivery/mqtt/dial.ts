@@ -25,7 +25,8 @@ export interface Broker {
   readonly client_id: string;
   readonly username?: string;
   readonly password?: string;
-  readonly will: NonNullable<IClientOptions["will"]>;
+  /** Absent: nothing is said where the connection breaks off. */
+  readonly will?: NonNullable<IClientOptions["will"]>;
   readonly protocol: 4 | 5;
   /** A site's own authority, PEM. */
   readonly ca?: string;
@@ -78,7 +79,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
     ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
     // With one the library would speak TLS whatever the URL says.
     ...(isSecure(url) ? certificate : {}),
-    will,
+    ...(will === undefined ? {} : { will }),
   });
   // A batch's last piece must not wait a round trip until those before it are confirmed.
   if (client.stream instanceof Socket) client.stream.setNoDelay(true);
@@ -86,6 +87,12 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
   client.stream.on("data", (chunk: Buffer) => {
     if (!isTooLong(chunk)) return;
     client.emit("error", new ServiceLinkError("protocol", say("service.packet_too_long")));
+    client.stream.destroy();
+  });
+  // The library keeps such a message until its sender lets it go, 65,535 of them: who subscribes here asks for QoS 1 at most.
+  client.on("packetreceive", (packet) => {
+    if (packet.cmd !== "publish" || packet.qos !== 2) return;
+    client.emit("error", new ServiceLinkError("protocol", say("service.qos_2")));
     client.stream.destroy();
   });
   const stop = (): void => void client.end(true);

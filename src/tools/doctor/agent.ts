@@ -1,21 +1,25 @@
-import type { AgentStatus, BoothStatus, LinkStatus } from "../../domain/status.ts";
+import { say } from "../../domain/sentences.ts";
+import type { AgentStatus, BoothStatus, LinkStatus, NoticeStatus } from "../../domain/status.ts";
 import { lasting, linkText, sayings, SET_UP_HOW, storageText } from "../texts.ts";
 import { bad, ok, skipped, warn, type Finding } from "./finding.ts";
 
 /** What the running agent says of itself and its booths, and what follows from it. Pure. */
 export function agentFindings(status: AgentStatus): readonly Finding[] {
   return [
-    ok("agent", `runs for ${lasting(status.at - status.started_at)}, gateway ${status.gateway_id}`),
+    ok("agent", say("doctor.runs", { time: lasting(status.at - status.started_at), gateway: status.gateway_id })),
     ...status.disabled.map(({ booth, reason, advice }) => bad(`${booth} is left out`, reason, advice)),
-    ...(status.lacks.length === 0 ? [] : [warn("set-up", `no ${status.lacks.join(" and no ")} yet`, SET_UP_HOW)]),
+    ...(status.lacks.length === 0
+      ? []
+      : [warn("set-up", say("doctor.lacks", { what: status.lacks.join(" and no ") }), SET_UP_HOW)]),
     clockFinding(status),
     ...status.booths.flatMap((booth) => boothFindings(booth, status.at)),
     status.lacks.length === 0
       ? linkFinding("service link", status.service, status.at)
-      : skipped("service link", "nothing is wanted of the service until the box is set up"),
+      : skipped("service link", say("doctor.set_up_first")),
     ...pageFindings(status.page),
     ...status.shared.map(({ booth, link }) => linkFinding(`shared connection of ${booth}`, link, status.at)),
     ...status.outputs.map(({ name, link }) => linkFinding(`output ${name}`, link, status.at)),
+    ...status.notices.map((notice) => noticeFinding(notice, status.at)),
     ...status.certificates.map(({ link, server, expires, state, advice }) => {
       const own = link === "opcua" ? "own OPC UA certificate" : "client certificate";
       const what = server === null ? own : `certificate of ${server}`;
@@ -30,41 +34,40 @@ export function agentFindings(status: AgentStatus): readonly Finding[] {
 function pageFindings(page: AgentStatus["page"]): Finding[] {
   if (page === undefined || page.network === "closed") return [];
   const how = page.network === "always" ? `always; signed in: ${page.devices}` : "for a time";
-  return [ok("page", `open on the network, with HTTPS and a PIN, ${how}`)];
+  return [ok("page", say("doctor.page_open", { how }))];
 }
 
 /** Where the agent doesn't answer. `why` says what to do as well. */
 export function noAgentFinding(why: string): Finding {
-  return bad("agent", why, 'start the agent: "systemctl start booth-gateway"');
+  return bad("agent", why, say("doctor.start_agent"));
 }
 
 function clockFinding({ clock, lacks }: AgentStatus): Finding {
   const { synced, offset_ms } = clock;
-  if (!synced && lacks.length > 0) return skipped("clock", "not confirmed yet: that comes with the service");
+  if (!synced && lacks.length > 0) return skipped("clock", say("doctor.clock_later"));
   const off = offset_ms === null ? "" : `, the box's own clock is ${Math.abs(Math.round(offset_ms))} ms off`;
   if (synced) return ok("clock", `synchronised${off}`);
   if (offset_ms !== null) {
-    const what = "the service's answers contradict the time, or it stands still until it is put right";
-    return bad("clock", what, "compare the service's clock, and the time server's, with the right time");
+    const what = say("doctor.clock_contradicted");
+    return bad("clock", what, say("doctor.clock_compare"));
   }
-  const todo =
-    "let the box reach the service or a time server (NTP, UDP 123): nothing is sent before the time is known";
-  return bad("clock", "nobody has vouched for the time since the box started", todo);
+  const todo = say("doctor.clock_reach");
+  return bad("clock", say("doctor.clock_unvouched"), todo);
 }
 
 function boothFindings(booth: BoothStatus, now: number): Finding[] {
   const { log, provisioning, plc } = booth;
   const bound = provisioning.state.replaceAll("_", " ");
-  const todo = provisioning.advice === "" ? '"booth-gateway status" shows how it goes on' : provisioning.advice;
+  const todo = provisioning.advice === "" ? say("doctor.status_shows") : provisioning.advice;
   return [
     linkFinding(`PLC of ${booth.booth}`, plc, now),
-    ...(log.trouble === "" ? [] : [bad(`store of ${booth.booth}`, log.trouble, "see disk and store above")]),
+    ...(log.trouble === "" ? [] : [bad(`store of ${booth.booth}`, log.trouble, say("doctor.see_disk"))]),
     ...(log.storage === null ? [] : [storageFinding(booth.booth, log.storage)]),
     ...refusedFindings(booth),
     ...deliveryFindings(booth),
     ...(log.forked === null ? [] : [warn(`log of ${booth.booth}`, log.forked.reason, log.forked.advice)]),
     provisioning.state === "active"
-      ? ok(`binding of ${booth.booth}`, `active as ${booth.serial ?? "?"}`)
+      ? ok(`binding of ${booth.booth}`, say("doctor.active_as", { serial: booth.serial ?? "?" }))
       : warn(`binding of ${booth.booth}`, sayings(bound, provisioning.reason), todo),
   ];
 }
@@ -72,29 +75,36 @@ function boothFindings(booth: BoothStatus, now: number): Finding[] {
 /** Where nobody confirms readings, or takes any, that is how the service is, and no fault. */
 function deliveryFindings({ booth, provisioning }: BoothStatus): Finding[] {
   const what = `readings of ${booth}`;
-  if (provisioning.delivery === "none") return [ok(what, "kept here alone: this service takes no readings")];
+  if (provisioning.delivery === "none") return [ok(what, say("doctor.kept_here"))];
   if (provisioning.delivery !== "broker") return [];
-  return [ok(what, "handed to the broker, not confirmed by the service")];
+  return [ok(what, say("doctor.unconfirmed"))];
 }
 
 function refusedFindings({ booth, log }: BoothStatus): Finding[] {
   const { count, newest } = log.refused;
   if (newest === null) return [];
-  const said = `${count} kept aside; the newest, ${newest.seq}: ${newest.reason}`;
-  return [warn(`refused records of ${booth}`, said, "tell whoever runs the service: it will never take these records")];
+  const said = say("doctor.aside", { count, seq: newest.seq, reason: newest.reason });
+  return [warn(`refused records of ${booth}`, said, say("doctor.aside_todo"))];
 }
 
 function storageFinding(booth: string, storage: NonNullable<BoothStatus["log"]["storage"]>): Finding {
   const what = `space of ${booth}`;
   const said = storageText(storage);
-  if (storage.health.low) return bad(what, said, "free space on the disk: others fill it");
+  if (storage.health.low) return bad(what, said, say("doctor.free_space"));
   if (storage.hours_to_full !== null && storage.hours_to_full < 24) {
-    const todo = "bring the service back within a day, or raise store.max_bytes: the oldest readings go first";
+    const todo = say("doctor.full_soon");
     return warn(what, said, todo);
   }
-  if (storage.quarantined > 0)
-    return warn(what, said, "they are declared as a gap; look after the disk, and keep the damaged file for the maker");
+  if (storage.quarantined > 0) return warn(what, said, say("doctor.quarantined"));
   return ok(what, said);
+}
+
+function noticeFinding({ name, link, last, waiting }: NoticeStatus, now: number): Finding {
+  const what = `notice ${name}`;
+  if (link.kind !== "up") return linkFinding(what, link, now);
+  if (last === null) return ok(what, `nothing was to be told yet: try it with "booth-gateway notify test ${name}"`);
+  const wait = waiting === 0 ? "" : `, ${waiting} events wait`;
+  return ok(what, `"${last.what}" ${lasting(now - last.at)} ago: ${last.answer}${wait}`);
 }
 
 function linkFinding(what: string, link: LinkStatus, now: number): Finding {

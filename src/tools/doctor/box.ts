@@ -1,3 +1,4 @@
+import { say } from "../../domain/sentences.ts";
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { release } from "node:os";
@@ -22,9 +23,9 @@ interface Guarded {
   readonly mayLack?: string | undefined;
 }
 
-const MADE = "the agent makes it when it needs it";
+const MADE = say("doctor.made_later");
 /** The agent deletes the file then. */
-const BOUND = "a gateway that is bound has a key of its own";
+const BOUND = say("doctor.own_key");
 
 const OTHERS = 0o077;
 const WRITABLE_BY_OTHERS = 0o002;
@@ -35,9 +36,7 @@ export function examineFiles(configFile: string, config: Config): readonly Findi
   const findings = guardedFiles(configFile, config).map(examine);
   if (api_key_file !== undefined) return findings;
   const given =
-    api_key_credential === undefined
-      ? "none is configured: enough for a gateway that is bound already"
-      : `the systemd credential ${api_key_credential}, which the agent alone sees`;
+    api_key_credential === undefined ? say("doctor.no_key") : say("doctor.credential", { name: api_key_credential });
   return [...findings, skipped("first key", given)];
 }
 
@@ -61,13 +60,14 @@ function guardedFiles(configFile: string, { data_dir, service, page, booths }: C
 function examine({ what, path, forbidden, mode, mayLack }: Guarded): Finding {
   const found = modeOf(path);
   if (typeof found === "string") {
-    if (found === "ENOENT" && mayLack !== undefined) return skipped(what, `${path} isn't there: ${mayLack}`);
-    if (found === "EACCES") return skipped(what, `no right to look at ${path}: run it as root (sudo)`);
-    return bad(what, `${path}: ${found}`, `put ${path} there, or correct its name in the configuration`);
+    if (found === "ENOENT" && mayLack !== undefined)
+      return skipped(what, say("doctor.not_there", { path, why: mayLack }));
+    if (found === "EACCES") return skipped(what, say("doctor.no_look", { path }));
+    return bad(what, `${path}: ${found}`, say("doctor.put_file", { path }));
   }
   const octal = found.toString(8).padStart(3, "0");
-  if ((found & forbidden) === 0) return ok(what, `${path}, mode ${octal}`);
-  return bad(what, `${path} has mode ${octal}: others may use it`, `chmod ${mode} ${path}`);
+  if ((found & forbidden) === 0) return ok(what, say("doctor.mode_is", { path, mode: octal }));
+  return bad(what, say("doctor.open_to_others", { path, mode: octal }), `chmod ${mode} ${path}`);
 }
 
 function modeOf(path: string): number | string {
@@ -80,12 +80,12 @@ function modeOf(path: string): number | string {
 
 /** Whether a serial line's device is there for this user to read and write; in a word what it is otherwise. */
 export function serialTrouble(path: string): string | null {
-  if (!existsSync(path)) return "it isn't there";
+  if (!existsSync(path)) return say("doctor.line_missing");
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
     return null;
   } catch {
-    return "no right to open it";
+    return say("doctor.line_no_right");
   }
 }
 
@@ -112,22 +112,22 @@ export function examineConfig(path: string): { findings: readonly Finding[]; usa
 }
 
 function broken(what: string, error: ConfigError): Finding {
-  const todo = `correct ${error.file}: "booth-gateway check" shows the place; then restart the agent`;
+  const todo = say("doctor.correct_file", { file: error.file });
   return bad(what, error.brief(), todo);
 }
 
 /** Looks through all of the store, beside a running agent too. */
 export function examineStore(files: StoreFiles, dataDir: string, progress: StoreProgress): Finding {
-  if (!existsSync(join(dataDir, "store.db"))) return skipped("store", `there is none in ${dataDir} yet`);
+  if (!existsSync(join(dataDir, "store.db"))) return skipped("store", say("doctor.no_store", { folder: dataDir }));
   try {
     return storeFinding(files.check(dataDir, progress));
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     if (["EACCES", "SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(code)) {
-      return skipped("store", `no right to read it in ${dataDir}: run it as root (sudo)`);
+      return skipped("store", say("doctor.no_store_right", { folder: dataDir }));
     }
     const said = error instanceof Error ? error.message : String(error);
-    return bad("store", said, 'stop the agent, then "booth-gateway store salvage", then start it');
+    return bad("store", said, say("doctor.salvage"));
   }
 }
 
@@ -140,7 +140,7 @@ export function storeFinding({ file, bytes, sound, problems, streams }: StoreChe
   const said = `${file}, ${(bytes / 1_000_000).toFixed(1)} MB`;
   if (sound) return ok("store", `${said}: sound`);
   const why = sayings(problems[0] ?? "", damaged === 0 ? "" : `${damaged} damaged or missing`);
-  const todo = 'restart the agent, which mends its store; "booth-gateway store check" tells more';
+  const todo = say("doctor.mends");
   return bad("store", `${said}: ${why}`, todo);
 }
 
@@ -197,14 +197,14 @@ const PROPERTIES = ["LoadState", "ActiveState", "UnitFileState", "NRestarts", "W
 
 /** What systemd says of the agent's unit. */
 export async function examineUnit(): Promise<readonly Finding[]> {
-  if (!existsSync(SYSTEMD)) return [skipped("systemd unit", "systemd doesn't run here")];
+  if (!existsSync(SYSTEMD)) return [skipped("systemd unit", say("doctor.no_systemd"))];
   const argv = ["show", UNIT, `--property=${PROPERTIES.join(",")}`];
   try {
     const { stdout } = await promisify(execFile)("systemctl", argv, { timeout: TIMEOUT_MS });
     return unitFindings(stdout);
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    return [skipped("systemd unit", `systemctl doesn't tell: ${said}`)];
+    return [skipped("systemd unit", say("doctor.systemctl", { why: said }))];
   }
 }
 
@@ -212,25 +212,25 @@ export async function examineUnit(): Promise<readonly Finding[]> {
 export function unitFindings(shown: string): readonly Finding[] {
   const pairs = shown.split("\n").map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]);
   const now = Object.fromEntries(pairs) as Readonly<Partial<Record<(typeof PROPERTIES)[number], string>>>;
-  if (now.LoadState !== "loaded") return [skipped("systemd unit", `${UNIT} isn't installed`)];
+  if (now.LoadState !== "loaded") return [skipped("systemd unit", say("doctor.not_installed", { unit: UNIT }))];
   const { ActiveState = "unknown", NRestarts = "0", Result = "unknown", UnitFileState, WatchdogUSec } = now;
   const tell = `"journalctl -u ${UNIT} -n 50" tells why`;
   const findings: Finding[] = [];
-  if (ActiveState === "active") findings.push(ok("systemd unit", `${UNIT} is active`));
+  if (ActiveState === "active") findings.push(ok("systemd unit", say("doctor.unit_active", { unit: UNIT })));
   else {
-    const said = `${UNIT} is ${ActiveState}, last result ${Result}`;
+    const said = say("doctor.unit_is", { unit: UNIT, state: ActiveState, result: Result });
     findings.push(bad("systemd unit", said, `systemctl start ${UNIT}; ${tell}`));
   }
   if (Number(NRestarts) > 0) {
-    const said = `${Number(NRestarts)} since the box started`;
+    const said = say("doctor.restarts", { count: Number(NRestarts) });
     findings.push(warn("restarts", said, `find out why the agent restarts: ${tell}`));
   }
   if (UnitFileState === "disabled") {
-    const todo = `systemctl enable ${UNIT}, else a reboot leaves the booth unread`;
-    findings.push(warn("start at boot", "the unit is disabled", todo));
+    const todo = say("doctor.enable", { unit: UNIT });
+    findings.push(warn("start at boot", say("doctor.unit_disabled"), todo));
   }
   if (WatchdogUSec === "0" || WatchdogUSec === "infinity") {
-    findings.push(warn("watchdog", "off", `set WatchdogSec in ${UNIT}: a hung agent is then started anew`));
+    findings.push(warn("watchdog", "off", say("doctor.watchdog", { unit: UNIT })));
   } else findings.push(ok("watchdog", WatchdogUSec ?? "on"));
   return findings;
 }

@@ -1,3 +1,4 @@
+import { say } from "../../domain/sentences.ts";
 import { lookup } from "node:dns/promises";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, rootCertificates, type TLSSocket } from "node:tls";
@@ -126,14 +127,16 @@ export async function examinePlc({ config: booth, profile }: ReadyBooth, tools: 
   if (booth.opcua !== undefined) {
     const { hostname, port } = new URL(booth.opcua.endpoint);
     const answers = await tools.greetsOpcua({ host: hostname, port: Number(port || 4840) }, TIMES.connect_ms);
-    return answers ? ok(what, `${at} answers a hello`) : bad(what, `${at} doesn't answer`, adviceOf(at, "timeout"));
+    return answers
+      ? ok(what, say("doctor.opcua_answers", { at }))
+      : bad(what, say("doctor.opcua_silent", { at }), adviceOf(at, "timeout"));
   }
   if ("serial" in booth.modbus) {
     const unit = booth.modbus.unit_id ?? (profile.protocol === "modbus" ? profile.quirks.unit_id : 1);
     return examineLine(what, { modbus: booth.modbus, unit }, tools);
   }
   const failure = await failureOf(tools.connect(booth.modbus, TIMES));
-  if (failure === null) return ok(what, `${at} takes connections`);
+  if (failure === null) return ok(what, say("doctor.takes_connections", { at }));
   return bad(what, failure.message, adviceOf(at, failure.kind));
 }
 
@@ -146,11 +149,11 @@ async function examineLine(
   const { path, baud_rate, parity } = modbus.serial;
   const trouble = serialTrouble(path);
   if (trouble !== null) {
-    const todo = `plug the adapter of ${path} in, and let the user booth-gateway into the group dialout`;
+    const todo = say("doctor.adapter", { path });
     return bad(what, `${path}: ${trouble}`, todo);
   }
   const failure = await failureOf(tools.connect(modbus, TIMES), unit);
-  if (failure === null) return ok(what, `unit ${unit} answers at ${path}`);
+  if (failure === null) return ok(what, say("doctor.unit_answers", { unit, path }));
   const todo = `${path}: check the PLC's power, the two wires (swapped they are silent), and in the PLC unit id ${unit}, ${baud_rate} baud, parity ${parity}`;
   return bad(what, `${path}: ${failure.message}`, todo);
 }
@@ -211,7 +214,7 @@ export function serverFindings(
     // Up to the proxy, where there is one, the way is the proxy's.
     const { host, port } = step === "DNS" || step === "TCP" ? (target.proxy ?? target) : target;
     const todo = adviceAt({ step, code }, host, `${host}:${port}`);
-    return [bad(what, `${step} fails: ${reason}`, todo)];
+    return [bad(what, say("doctor.fails", { step, reason }), todo)];
   }
   const steps = ["DNS", "TCP", ...(target.tls ? ["TLS"] : []), ...(target.http ? ["HTTP"] : [])].join(", ");
   const findings: Finding[] = [ok(what, `${at} (${reached.address}): ${steps} are well`)];
@@ -221,46 +224,39 @@ export function serverFindings(
   const off = reached.server_time === null ? 0 : reached.server_time - now;
   if (checks_clock && Math.abs(off) > MAX_CLOCK_OFF_MS) {
     const said = `${at} says it is ${new Date(now + off).toISOString()}, this box ${new Date(now).toISOString()}`;
-    findings.push(warn("clock of the box", said, "switch time synchronisation on: timedatectl set-ntp true"));
+    findings.push(warn("clock of the box", said, say("doctor.ntp")));
   }
   return findings;
 }
 
 function certificateFinding(what: string, ends: number, now: number): Finding {
   const days = Math.floor((ends - now) / DAY_MS);
-  const said = `ends in ${days} days, on ${new Date(ends).toISOString().slice(0, 10)}`;
+  const said = say("doctor.ends", { days, day: new Date(ends).toISOString().slice(0, 10) });
   if (ends - now > SOON_MS) return ok(what, said);
-  return warn(what, said, `tell whoever runs the service that its certificate ends soon (${what})`);
+  return warn(what, said, say("doctor.ends_soon", { what }));
 }
 
 function adviceAt({ step, code }: { step: string; code: string }, host: string, at: string): string {
   switch (step) {
     case "DNS":
-      return code === "ENOTFOUND"
-        ? `check the name ${host} in the configuration, and the box's name servers (resolvectl status)`
-        : `check the box's uplink and name servers (ip route, resolvectl status): ${host} can't be looked up`;
+      return code === "ENOTFOUND" ? say("doctor.dns_name", { host }) : say("doctor.dns_uplink", { host });
     case "TCP":
-      return code === "ECONNREFUSED"
-        ? `check the port in the configuration: nothing listens at ${at}, or a firewall refuses it`
-        : `let outgoing TCP to ${at} through the firewall, and check the box's uplink (ip route)`;
+      return code === "ECONNREFUSED" ? say("doctor.tcp_refused", { at }) : say("doctor.tcp_firewall", { at });
     case "proxy":
-      return `check service.proxy_url in the configuration, and that the proxy lets this box through to ${at}`;
+      return say("doctor.proxy", { at });
     case "TLS":
       return tlsAdvice(code, at);
     default:
-      return `${at} takes connections but doesn't answer: check what stands between (proxy, load balancer), then ask whoever runs the service`;
+      return say("doctor.no_answer", { at });
   }
 }
 
 function tlsAdvice(code: string, at: string): string {
-  if (code === "CERT_HAS_EXPIRED")
-    return `check the box's clock (timedatectl); if it is right, the certificate of ${at} has ended`;
-  if (code === "CERT_NOT_YET_VALID")
-    return `check the box's clock (timedatectl): for it the certificate of ${at} isn't valid yet`;
-  if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
-    return `check the name in the configuration: the certificate of ${at} is another one's`;
+  if (code === "CERT_HAS_EXPIRED") return say("doctor.clock_ended", { at });
+  if (code === "CERT_NOT_YET_VALID") return say("doctor.clock_before", { at });
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return say("doctor.other_name", { at });
   if (/SELF_SIGNED|UNABLE_TO|ISSUER/.test(code)) {
-    return `give the authority that signed the certificate of ${at} with service.ca_file; or somebody listens in between`;
+    return say("doctor.authority", { at });
   }
-  return `check that ${at} speaks TLS 1.2 or later, and that nothing in between breaks it`;
+  return say("doctor.tls_version", { at });
 }

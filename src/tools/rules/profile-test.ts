@@ -1,3 +1,4 @@
+import { say } from "../../domain/sentences.ts";
 import { maxRateOf, type Parameters } from "../../domain/parameters.ts";
 import { modeBitsOf, modesIn, withModes } from "../../domain/mode-bits.ts";
 import type { ModbusType, OpcuaType, Profile, ProfileTag } from "../../domain/profile.ts";
@@ -46,20 +47,20 @@ const BEYOND = 1e7;
 const RATE_SLACK = 1.5;
 
 const REASONS: Readonly<Record<string, string>> = {
-  exception_1: "the PLC doesn't serve that table",
-  exception_2: "the PLC refuses that address",
-  exception_3: "the PLC refuses to read so much at once there",
-  hole: "it lies where the PLC refuses to answer",
-  nan: "no number: another type or word order?",
-  inf: "no number: another type or word order?",
-  below_min: "below the tag's min: another type, word order or scale?",
-  above_max: "above the tag's max: another type, word order or scale?",
-  not_text: "no text: another address or string order?",
-  not_bcd: "no BCD digits: another type?",
-  wrong_type: "the server holds another type there",
-  no_namespace: "the server has no such namespace",
-  BadNodeIdUnknown: "the server has no such variable",
-  BadNoMatch: "the server has no such variable",
+  exception_1: say("test.table"),
+  exception_2: say("test.address"),
+  exception_3: say("test.so_much"),
+  hole: say("test.hole"),
+  nan: say("test.no_number"),
+  inf: say("test.no_number"),
+  below_min: say("test.below"),
+  above_max: say("test.above"),
+  not_text: say("test.no_text"),
+  not_bcd: say("test.no_bcd"),
+  wrong_type: say("test.other_type"),
+  no_namespace: say("test.no_namespace"),
+  BadNodeIdUnknown: say("test.no_variable"),
+  BadNoMatch: say("test.no_variable"),
 };
 
 /** Judges all polls of a profile, in order. */
@@ -79,7 +80,7 @@ export function judge(profile: Profile, polls: readonly Poll[]): Judgement {
   const tags = profile.tags.map((tag) => {
     const judged = judgeTag(tag, read.get(tag.name) ?? []);
     if (tag.role !== "mode" || unmapped.length === 0 || judged.verdict === "wrong") return judged;
-    return { ...judged, verdict: "wrong" as const, why: `no mode for the code ${unmapped.join(", ")}` };
+    return { ...judged, verdict: "wrong" as const, why: say("test.no_mode", { codes: unmapped.join(", ") }) };
   });
   return { tags, modes, ok: tags.every(({ verdict }) => verdict !== "wrong") };
 }
@@ -107,13 +108,16 @@ function judgeTag(tag: ProfileTag, reads: readonly Read[]): TagVerdict {
   const last = good.at(-1);
   const about = { tag: tag.name, value: last?.value ?? null, unit: tag.unit, reads: reads.length };
   const said = (verdict: Verdict, why: string): TagVerdict => ({ ...about, verdict, why });
-  if (reads.length === 0) return said("wrong", "never read");
+  if (reads.length === 0) return said("wrong", say("test.never_read"));
   const bad = reads.findLast(({ quality, value }) => quality === "bad" || value === null);
   if (last === undefined) return said("wrong", reasonText(bad?.reason));
   const odd = oddIn(tag, good);
   if (odd !== null) return said("look", odd);
   if (bad !== undefined)
-    return said("look", `${reads.length - good.length} of ${reads.length} reads bad: ${reasonText(bad.reason)}`);
+    return said(
+      "look",
+      say("test.some_bad", { bad: reads.length - good.length, all: reads.length, why: reasonText(bad.reason) }),
+    );
   return said("ok", "");
 }
 
@@ -124,15 +128,15 @@ function reasonText(reason = "bad"): string {
 /** What is odd in good values; null: nothing. */
 function oddIn(tag: ProfileTag, good: readonly Read[]): string | null {
   const { point, counter } = tag;
-  if (point.type === "string") return good.every(({ value }) => value === "") ? "an empty text" : null;
+  if (point.type === "string") return good.every(({ value }) => value === "") ? say("test.empty_text") : null;
   if (point.type === "bool" || point.labels !== undefined) return null;
   const numbers = good.map(({ value, at_ms }) => ({ value: Number(value), at_ms }));
   if (counter !== undefined) return oddCounter(tag, numbers);
   const isFloat = isFloatType(point.type);
   if (isFloat && numbers.some(({ value }) => value !== 0 && Math.abs(value) < NEXT_TO_NOTHING)) {
-    return "next to nothing: another word order or address?";
+    return say("test.tiny");
   }
-  if (isFloat && numbers.some(({ value }) => Math.abs(value) > BEYOND)) return "huge: another word order or address?";
+  if (isFloat && numbers.some(({ value }) => Math.abs(value) > BEYOND)) return say("test.huge");
   return null;
 }
 
@@ -147,13 +151,13 @@ function oddCounter(
   const [first, last] = [numbers[0], numbers.at(-1)];
   if (first === undefined || last === undefined) return null;
   const fell = numbers.some(({ value }, i) => value < (numbers[i - 1]?.value ?? -Infinity));
-  if (fell) return "it fell: no counter, or another word order?";
+  if (fell) return say("test.fell");
   const hours = (last.at_ms - first.at_ms) / 3_600_000;
   const rate = maxRateOf(tag, NO_PARAMETERS);
   const most = (rate ?? Infinity) * hours * RATE_SLACK + (tag.counter?.step ?? 0);
   const grown = last.value - first.value;
   return grown > most
-    ? `grew by ${Number(grown.toPrecision(6))} in ${Math.round(hours * 3600)} s: another word order or scale?`
+    ? say("test.grew", { by: Number(grown.toPrecision(6)), seconds: Math.round(hours * 3600) })
     : null;
 }
 

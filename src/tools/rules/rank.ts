@@ -109,26 +109,27 @@ export function verdictOf(profile: Profile, tag: ProfileTag, sample: Sample | un
   const { name, label, unit } = tag;
   const common = { tag: name, label, unit, value: sample?.value ?? null };
   if (sample === undefined || sample.value === null || sample.quality === "bad") {
-    return { ...common, verdict: "silent", usual: sample?.reason ?? "not read" };
+    return { ...common, verdict: "silent", usual: sample?.reason ?? say("fit.not_read") };
   }
   const { value } = sample;
   if (typeof value === "string") return { ...common, ...textVerdict(value) };
   if (tag.role === "mode") return { ...common, ...modeVerdict(profile, value) };
-  if (typeof value === "boolean") return { ...common, verdict: "open", usual: "on or off" };
+  if (typeof value === "boolean") return { ...common, verdict: "open", usual: say("fit.on_off") };
   return { ...common, ...numberVerdict(tag, value) };
 }
 
 type Judged = Pick<TagVerdict, "verdict" | "usual">;
 
 function textVerdict(text: string): Judged {
-  const usual = "a text";
+  const usual = say("fit.a_text");
   if (text.trim() === "") return { verdict: "open", usual };
   return { verdict: /^[\x20-\x7e]+$/.test(text) ? "plausible" : "odd", usual };
 }
 
 function modeVerdict({ modes }: Profile, value: number | boolean): Judged {
   const mode = modes[String(value)];
-  if (mode === undefined) return { verdict: "odd", usual: `one of ${Object.keys(modes).join(", ")}` };
+  if (mode === undefined)
+    return { verdict: "odd", usual: say("config.one_of", { names: Object.keys(modes).join(", ") }) };
   const text = mode.replaceAll("_", " ");
   return { verdict: value === 0 ? "open" : "plausible", usual: text };
 }
@@ -137,7 +138,7 @@ function numberVerdict(tag: ProfileTag, value: number): Judged {
   const [low, high] = USUAL_BY_UNIT[tag.unit] ?? USUAL_ELSE;
   const min = tag.between?.min ?? tag.point.min ?? (tag.counter === undefined ? low : 0);
   const max = tag.between?.max ?? tag.point.max ?? high;
-  const usual = max >= USUAL_ELSE[1] ? (min < 0 ? "any number" : "0 or more") : `${min} to ${max}`;
+  const usual = max >= USUAL_ELSE[1] ? (min < 0 ? say("fit.any") : say("fit.not_below")) : `${min} to ${max}`;
   if (!Number.isFinite(value) || value < min || value > max) return { verdict: "odd", usual };
   if (value === 0) return { verdict: "open", usual };
   return { verdict: Math.abs(value) < LEAST ? "odd" : "plausible", usual };

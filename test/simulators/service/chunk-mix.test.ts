@@ -154,10 +154,9 @@ describe("the same log, in batches and in chunks", () => {
       // Cut in two ways, each piece once or up to three times, in any order.
       const pieces = [...piecesOf(log, draw, 0.6), ...piecesOf(log, draw, 0.6)];
       const mixed = boundBench();
-      const offered = shuffled(
-        pieces.flatMap((piece) => Array.from({ length: 1 + Math.floor(draw() * 3) }, () => piece)),
-        draw,
-      );
+      const often = pieces.flatMap((piece) => Array.from({ length: 1 + Math.floor(draw() * 3) }, () => piece));
+      // A chunk goes first, before anything of its range came as a batch, so that one at least is kept whole.
+      const offered = [...pieces.filter(({ is_chunk }) => is_chunk).slice(-1), ...shuffled(often, draw)];
       for (const [nth, piece] of offered.entries()) {
         expect(give(mixed, piece)).toMatchObject({ conflict: null, reject: [] });
         // Whoever looks in between must not spoil what comes later.

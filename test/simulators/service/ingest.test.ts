@@ -2,11 +2,12 @@ import { gzipSync } from "node:zlib";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
-import { rows, run } from "../../../simulators/service/db.ts";
+import { type Db, rows, run } from "../../../simulators/service/db.ts";
 import { takeHello } from "../../../simulators/service/ingest/hello.ts";
 import { unpack, MAX_UNZIPPED_BYTES } from "../../../simulators/service/ingest/unpack.ts";
-import { takeUplink } from "../../../simulators/service/mqtt/uplink.ts";
+import { takeUplink, uplinksHere } from "../../../simulators/service/mqtt/uplink.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
+import type { Uplink } from "../../../simulators/service/storage/port.ts";
 import { batchOf, bench, boundBench, claimBody, EPOCH, HOUR, type LogRecord, MINUTE } from "./service-log.ts";
 
 const readings = (count: number, first = 0): LogRecord[] =>
@@ -189,5 +190,72 @@ describe("ingest of the reference service", () => {
       acked_seq: 3,
     });
     expect(takeUplink(db, { ...at, payload: Buffer.from("x") }).ack).toMatchObject({ n: 0, error: "malformed" });
+  });
+});
+
+describe("messages that come together", () => {
+  /** Ten records each, one behind the other, of gateway gw-1. */
+  const messages = (count: number): Uplink[] =>
+    Array.from({ length: count }, (_, nth) => {
+      const batch = batchOf(readings(10, 10 * nth), { s0: 10 * nth + 1 });
+      return { gateway: "gw-1", topic: "batch", payload: gzipSync(JSON.stringify(batch)), now: EPOCH };
+    });
+
+  /** The same store; `writes` counts its transactions, and the record of that seq can't be written. */
+  function watched(db: Db, broken?: number) {
+    const counts = { writes: 0 };
+    const transaction: Db["transaction"] = (kind, work) => {
+      counts.writes += 1;
+      return db.transaction(kind, work);
+    };
+    const insert: Db["run"] = (sql, values) => {
+      if (sql.startsWith("INSERT INTO records") && values[2] === broken) throw new Error("disk full");
+      return db.run(sql, values);
+    };
+    return { counts, store: { ...db, transaction, run: insert } };
+  }
+
+  it("are committed as one, and acked as one by one", async () => {
+    const { db } = boundBench();
+    const { counts, store } = watched(db);
+    const uplinks = uplinksHere(store);
+    const taken = await Promise.all(messages(4).map((one) => uplinks.take(one)));
+    expect(taken.map(({ ack }) => [ack?.s0, ack?.n, ack?.acked_seq])).toEqual([
+      [1, 10, 10],
+      [11, 10, 20],
+      [21, 10, 30],
+      [31, 10, 40],
+    ]);
+    // The one around all, and in it one a message, which joins it.
+    expect(counts.writes).toBe(5);
+    expect(oracle(db)).toMatchObject([{ count: 40, ranges: [[1, 40]], duplicates_offered: 0 }]);
+  });
+
+  it("don't go with one that can't be written: it alone isn't acked", async () => {
+    const { db } = boundBench();
+    const uplinks = uplinksHere(watched(db, 25).store);
+    const taken = await Promise.allSettled(messages(4).map((one) => uplinks.take(one)));
+    expect(taken.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+    const held = { count: 30, duplicates_offered: 0 };
+    expect(oracle(db)).toMatchObject([
+      {
+        ...held,
+        ranges: [
+          [1, 20],
+          [31, 40],
+        ],
+      },
+    ]);
+  });
+
+  it("are answered where the service ends, however many there are; what comes later isn't taken", async () => {
+    const { db } = boundBench();
+    const uplinks = uplinksHere(db);
+    const [one = { gateway: "gw-1", topic: "batch", payload: Buffer.of(), now: EPOCH }] = messages(1);
+    const under_way = Promise.all(messages(200).map((one) => uplinks.take(one)));
+    expect(uplinks.waiting()).toBe(200);
+    await uplinks.stop();
+    expect((await under_way).at(-1)?.ack?.acked_seq).toBe(2_000);
+    await expect(uplinks.take(one)).rejects.toThrow("the service ends");
   });
 });

@@ -24,11 +24,11 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** Ten booths in ten shops; the last one's filters are never changed. */
-async function fleet(): Promise<string> {
+/** Booths in ten shops, ten unless more are wanted; the last one's filters are never changed. */
+async function fleet({ booths = 10, days = 30 } = {}): Promise<string> {
   const running = await startService({ dataDir: ":memory:", port: 0, mqttPort: 0, clock: { wall: () => NOW } });
   onTestFinished(() => running.stop());
-  await seedDemo(running.db, { seed: 1, booths: 10, days: 30, now: NOW });
+  await seedDemo(running.db, { seed: 1, booths, days, now: NOW });
   seedAlerts(running.db, idOf("acc", DEMO_ACCOUNT), 0);
   return running.url;
 }
@@ -85,5 +85,55 @@ it("asks who it is, says what is wrong, and lets a user in by e-mail and out aga
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("API key of scope user or admin").waitFor();
   expect(await page.locator(".booth").count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+it("speaks the browser's language, and another one that is chosen, which stays chosen on this device", async () => {
+  const url = await fleet({ booths: 2, days: 2 });
+  const { page, faults } = await openTab(browser, { viewport: PHONE, locale: "de-AT" });
+  const loaded: string[] = [];
+  page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
+  await page.goto(`${url}/owner/#key=${DEMO_ADMIN_KEY}`);
+  await page.getByRole("heading", { name: "Filter zu wechseln" }).waitFor();
+  expect(await page.locator("html").getAttribute("lang")).toBe("de");
+  expect(loaded.filter((path) => /\/(en|es|de)\.js$/.test(path))).toEqual(["/owner/de.js"]);
+  await sound(page, "phone-de");
+  expect(await smallTargets(page)).toEqual([]);
+  await page.getByLabel("Sprache").selectOption({ label: "Español" });
+  await page.getByRole("heading", { name: "Filtros por cambiar" }).waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "Salir" }).waitFor();
+  await sound(page, "phone-es");
+  expect(faults).toEqual([]);
+});
+
+it("shows many booths page by page, asks for those of the page alone, and finds one by name, number or shop", async () => {
+  const url = await fleet({ booths: 75, days: 1 });
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  const asked = new Set<string>();
+  page.on("request", (request) => {
+    const [, booth] = /\/api\/booths\/([^/]+)\/recent_stages/.exec(request.url()) ?? [];
+    if (booth !== undefined) asked.add(booth);
+  });
+  await page.goto(`${url}/owner/#key=${DEMO_ADMIN_KEY}`);
+  await page.getByText("Booths 1 to 30 of 75").waitFor();
+  await page.getByText("75 booths in").waitFor();
+  expect([await page.locator(".booth").count(), asked.size]).toEqual([30, 30]);
+  await sound(page, "pages");
+  expect(await smallTargets(page)).toEqual([]);
+  await page.getByRole("button", { name: "Next" }).click();
+  await page.getByText("Booths 31 to 60 of 75").waitFor();
+  await page.getByRole("button", { name: "Next" }).click();
+  await page.getByText("Booths 61 to 75 of 75").waitFor();
+  expect([await page.locator(".booth").count(), asked.size]).toEqual([15, 75]);
+  expect(await page.getByRole("button", { name: "Next" }).isDisabled()).toBe(true);
+  const name = (await page.locator(".booth h3").last().textContent()) ?? "";
+  await page.getByLabel("Find a booth").fill(name.toUpperCase());
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByText("Booths 1 to 1 of 1").waitFor();
+  expect(await page.locator(".booth h3").allTextContents()).toEqual([name]);
+  await page.getByLabel("Find a booth").fill("of nobody");
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByText("No booth of that name, number or shop.").first().waitFor();
   expect(faults).toEqual([]);
 });

@@ -53,3 +53,17 @@ it("lets a user in by e-mail and password, and nobody by anything else", async (
   expect((await signIn({ email: 7, password: {} })).status).toBe(400);
   expect((await signIn(null)).status).toBe(400);
 });
+
+it.each(["es", "de"])("the owner's page says everything in %s, filled in with the same", async (language) => {
+  const textsOf = async (name: string) => {
+    const file = new URL(`../../../simulators/service/owner/page/${name}.js`, import.meta.url);
+    return ((await import(file.href)) as { readonly TEXTS: Readonly<Record<string, string>> }).TEXTS;
+  };
+  const namesIn = (text = ""): string[] => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).toSorted();
+  const [english, texts] = [await textsOf("en"), await textsOf(language)];
+  expect(Object.keys(texts)).toEqual(Object.keys(english));
+  for (const [key, text] of Object.entries(english)) {
+    expect([key, namesIn(texts[key])]).toEqual([key, namesIn(text)]);
+    if (/[a-z]{3,} [a-z]{2,}/.test(text)) expect(texts[key], key).not.toBe(text);
+  }
+});

@@ -1,3 +1,5 @@
+import { t } from "./texts.js";
+
 const TOKEN = "owner-session";
 const TIMEOUT_MS = 20_000;
 
@@ -29,8 +31,8 @@ export async function signIn(who) {
     headers: { authorization },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  if (answer.status === 401) throw new Error("that key isn't valid");
-  if (!answer.ok) throw new Error(`the service answered ${answer.status.toString()}`);
+  if (answer.status === 401) throw new Error(t("badKey"));
+  if (!answer.ok) throw new Error(t("answered", { status: answer.status }));
   sessionStorage.setItem(TOKEN, authorization);
 }
 
@@ -41,7 +43,8 @@ async function sessionOf(who) {
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   const { session_token, error } = /** @type {{ session_token?: string, error?: string }} */ (await answer.json());
-  if (session_token === undefined) throw new Error(error ?? `the service answered ${answer.status.toString()}`);
+  if (session_token === undefined)
+    throw new Error(answer.status === 401 ? t("badUser") : (error ?? t("answered", { status: answer.status })));
   return session_token;
 }
 
@@ -58,7 +61,7 @@ export async function get(path, query = {}) {
   });
   const date = Date.parse(answer.headers.get("date") ?? "");
   if (!Number.isNaN(date)) now = date;
-  if (answer.status === 401) throw new SignedOut("the session is over");
-  if (!answer.ok) throw new Error(`the service answered ${answer.status.toString()} to ${path}`);
+  if (answer.status === 401) throw new SignedOut(t("over"));
+  if (!answer.ok) throw new Error(t("answered", { status: answer.status }));
   return answer.json();
 }

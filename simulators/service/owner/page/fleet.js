@@ -10,10 +10,14 @@ import { localDay, timeOf } from "./format.js";
 /** @typedef {{ id: string, name: string, tz: string, booths: readonly Booth[] }} Shop */
 /** @typedef {{ name: string, booth: string, tz: string, start: number, end: number | null }} Alert */
 /** @typedef {{ day: string, minutes: number, cycles: number, gas: number, kwh: number }} Day */
-/** @typedef {{ account: string, at: number, shops: readonly Shop[], alerts: readonly Alert[], days: readonly Day[] }} Fleet */
+/**
+ * @typedef {{ account: string, at: number,  found: number, from: number, page: number, pages: number, shop_count: number, connectivity: readonly string[],
+ *   shops: readonly Shop[], alerts: readonly Alert[], days: readonly Day[] }} Fleet
+ */
+/** @typedef {{ search: string, page: number }} Looking which booths are looked at: pages count from 1 */
 
-/** Booths drawn at most; an owner of more looks at them by other means. */
-export const MAX_BOOTHS = 60;
+/** Booths of one page: each costs three requests and a week of strips. */
+const PAGE_BOOTHS = 30;
 /** Requests under way at once. */
 const AT_ONCE = 4;
 const ALERTS = "12";
@@ -23,8 +27,8 @@ const DAYS = 30;
 export const STRIP_DAYS = 7;
 const DAY_MS = 86_400_000;
 
-/** All that the page shows, from the service's interface alone. @returns {Promise<Fleet>} */
-export async function loadFleet() {
+/** All that the page shows, from the service's interface alone. @param {Looking} looking @returns {Promise<Fleet>} */
+export async function loadFleet({ search, page: wanted }) {
   const [facilities, booths, updates, use, alerts] = await Promise.all([
     get("facilities", { limit: "-1" }),
     get("booths", { limit: "-1" }),
@@ -34,7 +38,17 @@ export async function loadFleet() {
   ]);
   const zones = new Map(facilities.data.map((/** @type {any} */ one) => [one.id, one.tz]));
   const tzOf = (/** @type {any} */ booth) => String(zones.get(booth.facility_id) ?? "UTC");
-  const listed = booths.data.slice(0, MAX_BOOTHS);
+  const shopNames = new Map(facilities.data.map((/** @type {any} */ one) => [one.id, one.name]));
+  const matching = booths.data.filter((/** @type {any} */ one) =>
+    `${one.name} ${one.serial_number} ${shopNames.get(one.facility_id) ?? ""}`
+      .toLowerCase()
+      .includes(search.toLowerCase()),
+  );
+  const pages = Math.max(1, Math.ceil(matching.length / PAGE_BOOTHS));
+  const page = Math.min(Math.max(1, wanted), pages);
+  const from = (page - 1) * PAGE_BOOTHS;
+  const listed = matching.slice(from, from + PAGE_BOOTHS);
+  const isAll = listed.length === booths.data.length;
   const heard = new Map(updates.data.map((/** @type {any} */ one) => [one.booth_id, one.last_received_at]));
   const used = new Map(use.data.map((/** @type {any} */ one) => [one.booth_id, one]));
   const seen = await inTurns(listed, (booth) =>
@@ -45,10 +59,15 @@ export async function loadFleet() {
   return {
     account: booths.data[0]?.account_name ?? "",
     at: serviceNow(),
-    shops: facilities.data.map((/** @type {any} */ one) => ({
-      ...{ id: one.id, name: one.name, tz: one.tz },
-      booths: seen.filter((_, nth) => listed[nth].facility_id === one.id),
-    })),
+    ...{ found: matching.length, from, page, pages, shop_count: facilities.data.length },
+    connectivity: booths.data.map((/** @type {any} */ one) => one.connectivity_status),
+    // A shop without a booth is shown where all of them are.
+    shops: facilities.data
+      .map((/** @type {any} */ one) => ({
+        ...{ id: one.id, name: one.name, tz: one.tz },
+        booths: seen.filter((_, nth) => listed[nth].facility_id === one.id),
+      }))
+      .filter((/** @type {Shop} */ one) => isAll || one.booths.length > 0),
     alerts: alerts.data.map((/** @type {any} */ one) => ({
       name: one.name,
       booth: names.get(one.booth_id)?.name ?? "",

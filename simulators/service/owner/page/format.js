@@ -1,3 +1,5 @@
+import { locale, t } from "./texts.js";
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -13,7 +15,7 @@ const formats = new Map();
 /** @param {string} tz @param {Intl.DateTimeFormatOptions} options */
 function formatOf(tz, options) {
   const key = `${tz} ${JSON.stringify(options)}`;
-  const known = formats.get(key) ?? new Intl.DateTimeFormat("en-GB", { timeZone: tz, hourCycle: "h23", ...options });
+  const known = formats.get(key) ?? new Intl.DateTimeFormat(locale, { timeZone: tz, hourCycle: "h23", ...options });
   formats.set(key, known);
   return known;
 }
@@ -49,7 +51,7 @@ export function lasting(ms) {
 
 /** @param {number} value @param {number} [digits] */
 export function numberText(value, digits = 0) {
-  return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 /**
@@ -86,24 +88,24 @@ function wallOf(at, tz) {
 
 /** The modes as the service names them, in its order, with the name that styles go by. */
 export const MODES = /** @type {const} */ ([
-  ["Spray Mode", "spray", "Spray"],
-  ["Flash Mode", "flash", "Flash"],
-  ["Purge Mode", "purge", "Purge"],
-  ["Bake Mode", "bake", "Bake"],
-  ["Cool Down", "cool_down", "Cool down"],
-  ["Prep Mode", "prep", "Prep"],
-  ["Idle", "idle", "Idle"],
-  ["Setback", "setback", "Setback"],
-  ["Off", "off", "Off"],
-  ["Maintenance", "maintenance", "Maintenance"],
-  ["Fault", "fault", "Fault"],
-  ["E-Stop", "estop", "E-stop"],
-  ["Unknown", "unknown", "Unknown"],
-  ["No Data", "no_data", "No data"],
+  ["Spray Mode", "spray"],
+  ["Flash Mode", "flash"],
+  ["Purge Mode", "purge"],
+  ["Bake Mode", "bake"],
+  ["Cool Down", "cool_down"],
+  ["Prep Mode", "prep"],
+  ["Idle", "idle"],
+  ["Setback", "setback"],
+  ["Off", "off"],
+  ["Maintenance", "maintenance"],
+  ["Fault", "fault"],
+  ["E-Stop", "estop"],
+  ["Unknown", "unknown"],
+  ["No Data", "no_data"],
 ]);
 
 /** @param {string} name */
 export function modeOf(name) {
   const found = MODES.find(([told]) => told === name);
-  return { key: found?.[1] ?? "unknown", label: found?.[2] ?? name };
+  return { key: found?.[1] ?? "unknown", label: found === undefined ? name : t(`mode.${found[1]}`) };
 }

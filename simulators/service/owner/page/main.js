@@ -2,6 +2,7 @@ import { isSignedIn, SignedOut, signIn, signOut } from "./api.js";
 import { card, el } from "./dom.js";
 import { loadFleet } from "./fleet.js";
 import { momentText, zoneText } from "./format.js";
+import { chooseLanguage, language, LANGUAGES, t } from "./texts.js";
 import { sections } from "./views.js";
 
 /** Between two looks while the page is seen. */
@@ -32,10 +33,10 @@ function reasonOf(error) {
 
 /** Draws the whole anew, but for what somebody has opened. @param {import("./fleet.js").Fleet} fleet */
 function draw(fleet) {
-  part("title").textContent = fleet.account === "" ? "Booths of all shops" : fleet.account;
+  part("title").textContent = fleet.account === "" ? t("title") : fleet.account;
   document.title = part("title").textContent;
   const tz = fleet.shops[0]?.tz ?? "UTC";
-  asof.textContent = `All shops, as of ${momentText(fleet.at, tz)} (${zoneText(tz)})`;
+  asof.textContent = t("asOf", { at: momentText(fleet.at, tz), zone: zoneText(tz) });
   const keys = [...main.querySelectorAll("details[open]")].map((one) => one.getAttribute("data-key"));
   const focused = document.activeElement?.closest("details")?.getAttribute("data-key");
   const top = window.scrollY;
@@ -46,14 +47,64 @@ function draw(fleet) {
     if (key !== null && key === focused) details.querySelector("summary")?.focus({ preventScroll: true });
   }
   window.scrollTo(0, top);
+  drawPager(fleet);
 }
 
 let timer = 0;
+let asking = 0;
+/** Which booths are looked at. */
+let looking = { search: "", page: 1 };
+
+/** @param {Partial<typeof looking>} wish */
+function lookAt(wish) {
+  looking = { ...looking, page: 1, ...wish };
+  void look();
+}
+
+const pager = part("pager");
+
+/** Where not all booths are on one page: a search, and the way to the others. It keeps what is being typed. @param {import("./fleet.js").Fleet} fleet */
+function drawPager({ found, from, page, pages, shops, connectivity }) {
+  pager.hidden = pages === 1 && found === connectivity.length;
+  const shown = shops.reduce((sum, { booths }) => sum + booths.length, 0);
+  part("range").textContent =
+    found === 0 ? t("noneFound") : t("shown", { from: from + 1, to: from + shown, count: found });
+  for (const [id, to] of /** @type {const} */ ([
+    ["before", page - 1],
+    ["next", page + 1],
+  ])) {
+    const button = /** @type {HTMLButtonElement} */ (part(id));
+    button.disabled = to < 1 || to > pages;
+    button.onclick = () => lookAt({ page: to });
+  }
+}
+
+/** What stands in the page itself. */
+function translate() {
+  for (const one of document.querySelectorAll("[data-text]")) one.textContent = t(one.getAttribute("data-text") ?? "");
+  document.title = t("title");
+  const choice = /** @type {HTMLSelectElement} */ (part("language"));
+  choice.replaceChildren(
+    ...Object.entries(LANGUAGES).map(([name, label]) =>
+      el("option", { value: name, lang: name, selected: name === language }, label),
+    ),
+  );
+  choice.setAttribute("aria-label", t("language"));
+  choice.addEventListener("change", () => chooseLanguage(choice.value));
+  part("find").addEventListener("submit", (event) => {
+    event.preventDefault();
+    lookAt({ search: valueOf("search").trim() });
+  });
+}
 
 async function look() {
   clearTimeout(timer);
   try {
-    draw(await loadFleet());
+    const asked = ++asking;
+    const fleet = await loadFleet(looking);
+    // Somebody has asked for others meanwhile.
+    if (asked !== asking) return;
+    draw(fleet);
     tell("");
   } catch (error) {
     if (error instanceof SignedOut) {
@@ -61,7 +112,7 @@ async function look() {
       ask();
       return;
     }
-    tell(`What is shown may be old: ${reasonOf(error)}. It is tried again.`);
+    tell(t("old", { reason: reasonOf(error) }));
   }
   if (isSignedIn()) timer = setTimeout(() => void look(), LOOK_EVERY_MS);
 }
@@ -76,7 +127,7 @@ async function enter(who) {
   }
   tell("");
   leave.hidden = false;
-  main.replaceChildren(el("p", {}, "Loading …"));
+  main.replaceChildren(el("p", {}, t("loading")));
   await look();
 }
 
@@ -85,6 +136,7 @@ function ask(why = "") {
   clearTimeout(timer);
   leave.hidden = true;
   asof.textContent = "";
+  pager.hidden = true;
   tell(why);
   /** @param {SubmitEvent} event */
   const byKey = (event) => {
@@ -98,22 +150,22 @@ function ask(why = "") {
   };
   main.replaceChildren(
     card(
-      "Sign in",
+      t("signIn"),
       el(
         "form",
         { onsubmit: byUser },
-        field("email", "E-mail", { type: "email", autocomplete: "username" }),
-        field("password", "Password", { type: "password", autocomplete: "current-password" }),
-        el("button", { type: "submit" }, "Sign in"),
+        field("email", t("email"), { type: "email", autocomplete: "username" }),
+        field("password", t("password"), { type: "password", autocomplete: "current-password" }),
+        el("button", { type: "submit" }, t("signIn")),
       ),
     ),
     card(
-      "Or with an API key",
+      t("orKey"),
       el(
         "form",
         { onsubmit: byKey },
-        field("key", "API key of scope user or admin", { type: "password", autocomplete: "off" }),
-        el("button", { type: "submit" }, "Sign in with the key"),
+        field("key", t("key"), { type: "password", autocomplete: "off" }),
+        el("button", { type: "submit" }, t("signInKey")),
       ),
     ),
   );
@@ -138,6 +190,8 @@ document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && isSignedIn()) void look();
   else clearTimeout(timer);
 });
+
+translate();
 
 // A link may bring the key behind its #, which never leaves the browser; it doesn't stay in the address either.
 const key = new URLSearchParams(location.hash.slice(1)).get("key");

@@ -1,4 +1,5 @@
 import { el, svg } from "./dom.js";
+import { t } from "./texts.js";
 import { clockText, lasting, modeOf, MODES } from "./format.js";
 
 /** @typedef {{ mode: string, start: number, end: number }} Stage */
@@ -58,13 +59,13 @@ function spoken(stages) {
   const sums = new Map();
   for (const { mode, start, end } of stages) sums.set(mode, (sums.get(mode) ?? 0) + end - start);
   const longest = [...sums].sort(([, a], [, b]) => b - a).slice(0, 5);
-  return longest.map(([mode, ms]) => `${modeOf(mode).label} ${lasting(ms)}`).join(", ") || "nothing yet";
+  return longest.map(([mode, ms]) => `${modeOf(mode).label} ${lasting(ms)}`).join(", ") || t("nothingYet");
 }
 
 /** What the colours mean, of the modes that are shown. @param {ReadonlySet<string>} modes */
 export function legend(modes) {
-  const items = MODES.filter(([name]) => modes.has(name)).map(([, key, label]) =>
-    el("li", {}, el("span", { className: `swatch ${key}`, "aria-hidden": "true" }), label),
+  const items = MODES.filter(([name]) => modes.has(name)).map(([, key]) =>
+    el("li", {}, el("span", { className: `swatch ${key}`, "aria-hidden": "true" }), t(`mode.${key}`)),
   );
-  return el("ul", { className: "legend", "aria-label": "Colours of the strips" }, ...items);
+  return el("ul", { className: "legend", "aria-label": t("colours") }, ...items);
 }

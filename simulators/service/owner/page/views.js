@@ -2,33 +2,31 @@ import { card, el, svg } from "./dom.js";
 import { STRIP_DAYS } from "./fleet.js";
 import { clockText, dayText, lasting, localDay, modeOf, momentText, numberText, zoneText } from "./format.js";
 import { legend, strip } from "./strip.js";
+import { counted, locale, t } from "./texts.js";
 
 /** @typedef {import("./fleet.js").Fleet} Fleet */
 /** @typedef {import("./fleet.js").Shop} Shop */
 /** @typedef {import("./fleet.js").Booth} Booth */
 
-const FILTERS = /** @type {Record<string, string>} */ ({
-  exhaust_filter: "Exhaust filter",
-  intake_filter: "Intake filter",
-  pre_filter: "Pre filter",
-});
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 /** Of its life at this pace: soon to be changed. */
 const NEARLY = 0.9;
 
-/** @param {Fleet} fleet */
+/** @param {Fleet} fleet @returns {(Node | string)[]} */
 export function sections(fleet) {
   const modes = new Set(
     fleet.shops.flatMap(({ booths }) => booths.flatMap(({ stages }) => stages.map(({ mode }) => mode))),
   );
-  return [
+  const all = [
     summary(fleet),
     el("div", { className: "pair" }, filtersCard(fleet), alertsCard(fleet)),
+    fleet.found === 0 && el("p", { className: "note" }, t("noneFound")),
     ...fleet.shops.map((shop) => shopCard(shop, fleet.at)),
     legend(modes),
     useCard(fleet),
   ];
+  return all.filter((one) => one !== false);
 }
 
 /** @param {Fleet} fleet */
@@ -45,25 +43,20 @@ function overdueOf(fleet) {
 
 /** @param {Fleet} fleet */
 function summary(fleet) {
-  const booths = allBooths(fleet);
-  const count = (/** @type {string} */ status) => booths.filter(({ connectivity }) => connectivity === status).length;
+  const count = (/** @type {string} */ status) => fleet.connectivity.filter((one) => one === status).length;
   const open = fleet.alerts.filter(({ end }) => end === null).length;
   const [offline, overdue] = [count("Offline"), overdueOf(fleet).length];
-  const shops = fleet.shops.length;
+  const booths = fleet.connectivity.length;
+  const isAll = fleet.found === booths && fleet.pages === 1;
   return el(
     "ul",
-    { className: "summary", "aria-label": "In short" },
-    fact(booths.length, `${plural(booths.length, "booth")} in ${shops.toString()} ${plural(shops, "shop")}`),
-    fact(count("Active"), "working now"),
-    fact(offline, "not reachable", offline > 0 ? "bad" : "good"),
-    fact(overdue, `${plural(overdue, "filter")} overdue`, overdue > 0 ? "bad" : "good"),
-    fact(open, `${plural(open, "alert")} open`, open > 0 ? "warn" : "good"),
+    { className: "summary", "aria-label": t("inShort") },
+    fact(booths, counted(booths, "booths", { shops: counted(fleet.shop_count, "shops") })),
+    fact(count("Active"), t("working")),
+    fact(offline, t("notReachable"), offline > 0 ? "bad" : "good"),
+    fact(overdue, counted(overdue, isAll ? "overdue" : "overdueShown"), overdue > 0 ? "bad" : "good"),
+    fact(open, counted(open, "alertsOpen"), open > 0 ? "warn" : "good"),
   );
-}
-
-/** @param {number} count @param {string} word */
-function plural(count, word) {
-  return count === 1 ? word : `${word}s`;
 }
 
 /** @param {number} value @param {string} text @param {string} [look] */
@@ -73,13 +66,13 @@ function fact(value, text, look = "") {
 
 /** @param {Shop} shop @param {number} at */
 function shopCard({ name, tz, booths }, at) {
-  const title = el("h2", {}, name, " ", el("small", {}, `${zoneText(tz)} time, ${clockText(at, tz)}`));
+  const title = el("h2", {}, name, " ", el("small", {}, t("shopTime", { zone: zoneText(tz), at: clockText(at, tz) })));
   const rows = booths.map((booth) => boothRow(booth, at));
   return el(
     "section",
     { className: "card", "aria-label": name },
     title,
-    ...(rows.length > 0 ? rows : [el("p", {}, "No booth yet.")]),
+    ...(rows.length > 0 ? rows : [el("p", {}, t("noBooth"))]),
   );
 }
 
@@ -97,15 +90,15 @@ function boothRow(booth, at) {
       !name.includes(serial) && el("p", { className: "soft" }, serial),
       nowChip(booth),
     ),
-    el("div", {}, strip({ stages, ...day, now: at, tz, label: `${name} today` }), daysBefore(booth, at)),
+    el("div", {}, strip({ stages, ...day, now: at, tz, label: t("strip", { name }) }), daysBefore(booth, at)),
     el(
       "dl",
-      { className: "figures", "aria-label": "Today" },
-      ...figure("In use today", lasting(minutes * 60_000)),
-      ...figure("Cycles", numberText(cycles)),
-      ...figure("Gas", `${numberText(gas, 1)} therm`),
-      ...figure("Power", `${numberText(kwh, 1)} kWh`),
-      ...figure("Utilization, 30 days", share === null ? "no working hours" : `${numberText(share)} %`),
+      { className: "figures", "aria-label": t("today") },
+      ...figure(t("inUse"), lasting(minutes * 60_000)),
+      ...figure(t("cycles"), numberText(cycles)),
+      ...figure(t("gas"), `${numberText(gas, 1)} therm`),
+      ...figure(t("power"), `${numberText(kwh, 1)} kWh`),
+      ...figure(t("utilization"), share === null ? t("noHours") : `${numberText(share)} %`),
     ),
   );
 }
@@ -124,14 +117,14 @@ function daysBefore({ id, name, stages, day, tz }, at) {
       strip({ stages, ...one, now: at, tz, label: `${name}, ${label}` }),
     );
   });
-  return el("details", { "data-key": id }, el("summary", {}, `The ${days.length.toString()} days before`), ...strips);
+  return el("details", { "data-key": id }, el("summary", {}, t("daysBefore", { count: days.length })), ...strips);
 }
 
 /** @param {Booth} booth */
 function nowChip({ connectivity, stages, heard, tz }) {
-  if (heard === null) return el("p", { className: "chip warn" }, "Never heard of: no gateway is bound");
+  if (heard === null) return el("p", { className: "chip warn" }, t("neverHeard"));
   if (connectivity === "Offline") {
-    return el("p", { className: "chip bad" }, `Not reachable; last heard of ${momentText(heard, tz)}`);
+    return el("p", { className: "chip bad" }, t("lastHeard", { at: momentText(heard, tz) }));
   }
   const last = stages.at(-1);
   if (last === undefined) return el("p", { className: "chip" }, connectivity);
@@ -140,7 +133,7 @@ function nowChip({ connectivity, stages, heard, tz }) {
     "p",
     { className: "chip" },
     el("span", { className: `swatch ${key}`, "aria-hidden": "true" }),
-    `${label} since ${clockText(last.start, tz)}`,
+    t("since", { mode: label, at: clockText(last.start, tz) }),
   );
 }
 
@@ -155,8 +148,8 @@ function filtersCard(fleet) {
     el(
       "li",
       { className: "bad" },
-      el("strong", {}, `${FILTERS[filter.type] ?? filter.type}, ${booth.name}`),
-      ` overdue: ${lasting(filter.over_days * DAY_MS)} past its limit; fitted ${momentText(filter.since, booth.tz)}`,
+      el("strong", {}, `${t(filter.type)}, ${booth.name}`),
+      ` ${t("filterOverdue", { time: lasting(filter.over_days * DAY_MS), at: momentText(filter.since, booth.tz) })}`,
     ),
   );
   const soon = allBooths(fleet).flatMap((booth) =>
@@ -167,16 +160,13 @@ function filtersCard(fleet) {
         return el(
           "li",
           { className: "warn" },
-          el("strong", {}, `${FILTERS[filter.type] ?? filter.type}, ${booth.name}`),
-          ` full in ${left} at this pace`,
+          el("strong", {}, `${t(filter.type)}, ${booth.name}`),
+          ` ${t("filterSoon", { time: left })}`,
         );
       }),
   );
   const items = [...overdue, ...soon];
-  return card(
-    "Filters to change",
-    items.length > 0 ? el("ul", { className: "list" }, ...items) : el("p", {}, "None is overdue or nearly full."),
-  );
+  return card(t("filters"), items.length > 0 ? el("ul", { className: "list" }, ...items) : el("p", {}, t("noFilters")));
 }
 
 /** @param {Fleet} fleet */
@@ -186,17 +176,17 @@ function alertsCard({ alerts }) {
       "li",
       { className: end === null ? "bad" : "" },
       el("strong", {}, name),
-      ` ${booth}: ${momentText(start, tz)}, ${end === null ? "still on" : `for ${lasting(end - start)}`}`,
+      ` ${booth}: ${momentText(start, tz)}, ${end === null ? t("stillOn") : t("lasted", { time: lasting(end - start) })}`,
     ),
   );
-  return card("Alerts", items.length > 0 ? el("ul", { className: "list" }, ...items) : el("p", {}, "None."));
+  return card(t("alerts"), items.length > 0 ? el("ul", { className: "list" }, ...items) : el("p", {}, t("none")));
 }
 
 const CHART = { width: 720, height: 160, base: 140 };
 
 /** Hours in use of all booths by day. @param {Fleet} fleet */
 function useCard({ days }) {
-  if (days.length === 0) return card("Use by day", el("p", {}, "Nothing yet."));
+  if (days.length === 0) return card(t("useShort"), el("p", {}, t("nothing")));
   const most = Math.max(60, ...days.map(({ minutes }) => minutes));
   const step = CHART.width / days.length;
   const bars = days.map(({ day, minutes, cycles }, nth) => {
@@ -205,14 +195,17 @@ function useCard({ days }) {
     return svg(
       "rect",
       { class: "bar", ...place },
-      svg("title", {}, `${day}: ${lasting(minutes * 60_000)}, ${numberText(cycles)} cycles`),
+      svg("title", {}, t("bar", { day, time: lasting(minutes * 60_000), cycles: numberText(cycles) })),
     );
   });
   const sum = (/** @type {"minutes" | "cycles" | "gas" | "kwh"} */ what) =>
     days.reduce((all, day) => all + day[what], 0);
-  const told = `${numberText((sum("minutes") * 60_000) / HOUR_MS)} h in use, ${numberText(sum("cycles"))} cycles, ${numberText(sum("gas"))} therm of gas, ${numberText(sum("kwh"))} kWh`;
+  const told = t("useTold", {
+    ...{ hours: numberText((sum("minutes") * 60_000) / HOUR_MS), cycles: numberText(sum("cycles")) },
+    ...{ gas: numberText(sum("gas")), kwh: numberText(sum("kwh")) },
+  });
   return card(
-    `Use by day, ${days.length.toString()} ${plural(days.length, "day")}`,
+    counted(days.length, "use"),
     el("p", {}, told),
     svg(
       "svg",
@@ -220,7 +213,7 @@ function useCard({ days }) {
         class: "chart",
         viewBox: `0 0 ${CHART.width.toString()} ${CHART.height.toString()}`,
         role: "img",
-        "aria-label": `Hours in use by day. ${told}`,
+        "aria-label": t("useLabel", { told }),
       },
       svg("line", { class: "axis-line", x1: 0, y1: CHART.base, x2: CHART.width, y2: CHART.base }),
       ...bars,
@@ -229,7 +222,7 @@ function useCard({ days }) {
       "p",
       { className: "chart-axis soft", "aria-hidden": "true" },
       el("span", {}, shortDay(days[0]?.day)),
-      el("span", {}, `at most ${lasting(most * 60_000)}`),
+      el("span", {}, t("atMost", { time: lasting(most * 60_000) })),
       el("span", {}, shortDay(days.at(-1)?.day)),
     ),
     table(days),
@@ -238,16 +231,15 @@ function useCard({ days }) {
 
 /** "2026-11-24" as "24 Nov". @param {string | undefined} day */
 function shortDay(day) {
-  return day === undefined
-    ? ""
-    : (dayText(Date.parse(`${day}T12:00Z`), "UTC")
-        .split(", ")
-        .at(-1) ?? day);
+  if (day === undefined) return "";
+  return new Intl.DateTimeFormat(locale, { timeZone: "UTC", day: "numeric", month: "short" }).format(
+    Date.parse(`${day}T12:00Z`),
+  );
 }
 
 /** @param {Fleet["days"]} days */
 function table(days) {
-  const head = ["Day", "In use, h", "Cycles", "Gas, therm", "Power, kWh"].map((text) =>
+  const head = [t("day"), t("hours"), t("cycles"), t("gasTherm"), t("powerKwh")].map((text) =>
     el("th", { scope: "col" }, text),
   );
   const rows = days
@@ -268,10 +260,10 @@ function table(days) {
   return el(
     "details",
     {},
-    el("summary", {}, "As a table"),
+    el("summary", {}, t("asTable")),
     el(
       "div",
-      { className: "scroll", tabIndex: 0, role: "group", "aria-label": "Use by day" },
+      { className: "scroll", tabIndex: 0, role: "group", "aria-label": t("useShort") },
       el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)),
     ),
   );

@@ -28,6 +28,7 @@ export function postgresDb(url: string, folder?: string): Db {
     return ask({ kind: "query", connection, url, sql, values: values as never, as });
   };
   const within = <T>(kind: Transaction, work: () => T): T => {
+    if (kind === "joined" && depth > 0) return work();
     const name = `s${depth.toString()}`;
     const [first, last, back] =
       depth === 0
@@ -36,7 +37,8 @@ export function postgresDb(url: string, folder?: string): Db {
     query(first, []);
     depth += 1;
     try {
-      if (kind === "write" && depth === 1) query(`SELECT pg_advisory_xact_lock(${WRITERS.toString()})`, []);
+      if ((kind === "write" || kind === "joined") && depth === 1)
+        query(`SELECT pg_advisory_xact_lock(${WRITERS.toString()})`, []);
       const result = work();
       query(last, []);
       return result;
@@ -69,6 +71,7 @@ export function postgresDb(url: string, folder?: string): Db {
 
 const BEGIN: Readonly<Record<Transaction, string>> = {
   write: "BEGIN ISOLATION LEVEL READ COMMITTED",
+  joined: "BEGIN ISOLATION LEVEL READ COMMITTED",
   apart: "BEGIN ISOLATION LEVEL READ COMMITTED",
   snapshot: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 };

@@ -1,0 +1,92 @@
+import type { IncomingMessage, ServerOptions } from "node:http";
+import type { Http2ServerRequest, Http2Session, SecureServerOptions } from "node:http2";
+import type { Socket } from "node:net";
+
+/**
+ * The page over the network: HTTP/2, so that a phone gets all files of its first view over one connection and at once, and not
+ * six by six over as many handshakes; HTTP/1.1 for who doesn't speak it. What each may take of the box is bounded alike.
+ */
+
+const { constants, createSecureServer } = process.getBuiltinModule("node:http2");
+
+export type Asking = IncomingMessage | Http2ServerRequest;
+
+/** What the box needs of a response, of HTTP/1.1 and HTTP/2 alike. */
+export interface Answering {
+  readonly headersSent: boolean;
+  /** Bytes that the reader hasn't taken yet. */
+  readonly writableLength: number;
+  writeHead(status: number, headers: Readonly<Record<string, string | number>>): this;
+  setHeader(name: string, value: string): unknown;
+  write(part: Uint8Array | string, done?: (error?: Error | null) => void): boolean;
+  end(body?: Uint8Array | string): unknown;
+  destroy(): unknown;
+  once(event: "close", listener: () => void): unknown;
+  off(event: "close", listener: () => void): unknown;
+}
+
+/** At once on a connection: the files of the first view, and a few questions. */
+const MAX_STREAMS = 48;
+/** Of one connection, for what it has begun and not ended: headers, streams, what is sent and not read. In MB, the least that Node takes. */
+const MAX_SESSION_MB = 1;
+/** Streams that are begun and taken back at once cost the box, not their sender: so many, and again so many a second; a browser takes back a view's questions. */
+const RESETS = { streamResetBurst: 100, streamResetRate: 10 };
+/** No browser sends more of these. */
+const MAX_HEADERS = 64;
+const MAX_PINGS = 4;
+const MAX_SETTINGS = 16;
+const MAX_INVALID_FRAMES = 20;
+
+interface Bounds {
+  readonly http1: Required<
+    Pick<
+      ServerOptions,
+      "headersTimeout" | "requestTimeout" | "connectionsCheckingInterval" | "keepAliveTimeout" | "maxHeaderSize"
+    >
+  >;
+  readonly tls: Pick<SecureServerOptions, "key" | "cert" | "minVersion" | "handshakeTimeout">;
+}
+
+export function createTlsServer({ http1, tls }: Bounds, handler: (request: Asking, response: Answering) => void) {
+  const options: SecureServerOptions = {
+    ...{ ...http1, ...tls, allowHTTP1: true },
+    settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: http1.maxHeaderSize, enablePush: false },
+    maxSessionMemory: MAX_SESSION_MB,
+    maxHeaderListPairs: MAX_HEADERS,
+    maxOutstandingPings: MAX_PINGS,
+    maxSettings: MAX_SETTINGS,
+    maxSessionInvalidFrames: MAX_INVALID_FRAMES,
+    ...RESETS,
+  };
+  const server = createSecureServer(options, handler);
+  /** By connection: what is being answered on it. */
+  const busy = new Map<Http2Session, number>();
+  server.on("session", (session) => {
+    busy.set(session, 0);
+    session.once("close", () => busy.delete(session));
+  });
+  server.on("stream", (stream) => {
+    const { session } = stream;
+    if (session === undefined) return;
+    busy.set(session, (busy.get(session) ?? 0) + 1);
+    const late = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), http1.requestTimeout).unref();
+    if (stream.endAfterHeaders) clearTimeout(late);
+    stream.once("end", () => clearTimeout(late));
+    stream.once("close", () => {
+      clearTimeout(late);
+      const left = busy.get(session);
+      if (left !== undefined) busy.set(session, left - 1);
+    });
+  });
+  // A connection on which nothing is asked ends as with HTTP/1.1.
+  server.setTimeout(http1.keepAliveTimeout);
+  server.on("timeout", (session: Http2Session) => {
+    if (busy.get(session) === 0) session.destroy();
+  });
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return Object.assign(server, { closeAllConnections: () => sockets.forEach((socket) => socket.destroy()) });
+}

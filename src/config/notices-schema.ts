@@ -1,0 +1,101 @@
+import { z } from "zod";
+import { NOTICE_CLASSES } from "../domain/notice.ts";
+import { profileModeSchema, whole } from "./common-schema.ts";
+
+/** Whom the box tells of alarms by itself, also while the service is away. */
+
+/** Each holds what waits for it in memory and on disk; more people are told by a list of one mail server. */
+const MAX_NOTICES = 4;
+const MAX_RECIPIENTS = 20;
+
+const path = z.string().min(1).max(4096);
+const optionalPath = (what: string) => path.exactOptional().describe(what);
+const time = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, "a time of day is HH:MM, 24 hours")
+  .describe("Local wall-clock time, HH:MM.");
+/** What a header holds: one address, bare or behind a name. */
+const address = z
+  .string()
+  .max(200)
+  .regex(/^([^<>\p{Cc}]* )?<?[^\s<>@,;\p{Cc}]+@[^\s<>@,;\p{Cc}]+>?$/u, "a mail address, like shop@example.com");
+const noticeClass = z.enum(NOTICE_CLASSES);
+const secretFile = (what: string) => optionalPath(`File of mode 0600 that holds ${what}.`);
+
+const mailSchema = z.strictObject({
+  host: z.string().min(1).max(253).describe("The mail server (SMTP)."),
+  port: whole(1, 65_535).default(587),
+  tls: z
+    .enum(["starttls", "tls", "none"])
+    .default("starttls")
+    .describe("starttls: asked for after the greeting, as on port 587. tls: from the first byte, as on port 465."),
+  user: z.string().min(1).max(200).exactOptional(),
+  password_file: secretFile("the user's password"),
+  ca_file: optionalPath("Extra certificate authorities, PEM."),
+  from: address,
+  to: z.array(address).min(1).max(MAX_RECIPIENTS),
+});
+
+const webhookSchema = z.strictObject({
+  url: z
+    .string()
+    .max(2000)
+    .describe("https, or http on this machine. Told is its host alone: the rest may be a secret."),
+  secret_file: secretFile("a secret by which each request is signed (HMAC-SHA256, X-Signature)"),
+  ca_file: optionalPath("Extra certificate authorities, PEM."),
+});
+
+const mqttSchema = z.strictObject({
+  url: z.string().max(2000).describe("mqtts or wss; mqtt and ws on this machine alone."),
+  mqtt_version: z.enum(["v5", "v3.1.1"]).default("v5"),
+  topic: z
+    .string()
+    .min(1)
+    .max(512)
+    .regex(/^[^$+#\p{Cc}][^+#\p{Cc}]*$/u, "no + or # may stand in a topic, nor $ at its begin")
+    .default("booths/notices"),
+  user: z.string().min(1).max(200).exactOptional(),
+  password_file: secretFile("the user's password"),
+  ca_file: optionalPath("Extra certificate authorities, PEM."),
+});
+
+export const noticesSchema = z
+  .array(
+    z.strictObject({
+      name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a notice's name is lower-case letters, digits and dashes"),
+      events: z
+        .array(noticeClass)
+        .min(1)
+        .default([...NOTICE_CLASSES])
+        .describe("What is told, its beginning and its end. Default: all."),
+      urgent: z.array(noticeClass).default(["estop", "fault"]).describe("What is told during quiet hours too."),
+      booths: z
+        .array(z.string().max(64))
+        .min(1)
+        .max(64)
+        .exactOptional()
+        .describe("Ids of the booths that it is about. Default: all."),
+      quiet: z
+        .strictObject({
+          from: time,
+          to: time,
+          tz: z.string().min(1).max(64).exactOptional().describe("IANA name. Default: the first booth's."),
+        })
+        .exactOptional()
+        .describe("What comes then is told as one at its end, but for what is urgent."),
+      max_per_hour: whole(1, 60).default(12).describe("What comes beyond that is told as one when there is room."),
+      link_minutes: whole(1, 10_080).default(5).describe("A PLC that doesn't answer is told after this."),
+      service_minutes: whole(1, 10_080).default(30).describe("A service that can't be reached is told after this."),
+      mode_minutes: z
+        .partialRecord(profileModeSchema, whole(1, 10_080))
+        .default({})
+        .describe("A booth that stays in a mode is told after this, e.g. bake: 90."),
+      mail: mailSchema.exactOptional(),
+      webhook: webhookSchema.exactOptional().describe("A JSON document by POST."),
+      mqtt: mqttSchema.exactOptional().describe("The same document to a topic, QoS 1, not retained."),
+    }),
+  )
+  .max(MAX_NOTICES)
+  .default([]);
+
+export type NoticeInput = z.output<typeof noticesSchema>[number];

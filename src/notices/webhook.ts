@@ -1,0 +1,124 @@
+import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { withPublicRoots } from "../delivery/tls.ts";
+import { faultOfCode } from "../domain/link-error.ts";
+import type { NoticeOutcome } from "../domain/notice.ts";
+import { say } from "../domain/sentences.ts";
+import type { Milliseconds } from "../domain/units.ts";
+import { adviceOf } from "./advice.ts";
+import type { Channel, OpenChannel } from "./port.ts";
+
+/** By a POST of a JSON document. */
+
+/** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
+const { request: httpRequest } = process.getBuiltinModule("node:http");
+const { request: httpsRequest } = process.getBuiltinModule("node:https");
+
+const TOTAL_MS: Milliseconds = 30_000;
+/** Of the answer; the rest is not read. */
+const ANSWER_CHARS = 200;
+/** A server may ask for as long as a day; nobody waits longer for an alarm. */
+const MOST_AGAIN_MS: Milliseconds = 3_600_000;
+
+export const openWebhook: OpenChannel = (machine, { webhook }): Channel => {
+  if (webhook === undefined) throw new Error("a notice without a webhook is none by webhook");
+  const { url, secret_file, ca_file } = webhook;
+  return async ({ id, document }, signal) => {
+    try {
+      const body = JSON.stringify(document);
+      const signature =
+        secret_file === undefined ? {} : { "X-Signature": signatureOf(body, machine.secret(secret_file)) };
+      const answer = await post(url, body, {
+        headers: { "X-Notice-Id": id, ...signature },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)]),
+        ...(ca_file === undefined ? {} : { ca: withPublicRoots(readFileSync(ca_file, "utf8")) }),
+      });
+      return outcomeOf(answer);
+    } catch (error) {
+      return failed(error);
+    }
+  };
+};
+
+/** `t` stands in what is signed: an old request can't be played again for ever. */
+function signatureOf(body: string, secret: string): string {
+  const t = Math.floor(Date.now() / 1000).toString();
+  return `t=${t},sha256=${createHmac("sha256", secret).update(`${t}.${body}`).digest("hex")}`;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly again_ms: number | null;
+}
+
+function post(
+  url: string,
+  body: string,
+  {
+    headers,
+    ...rest
+  }: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal; readonly ca?: string[] },
+): Promise<Answer> {
+  const open = url.startsWith("https:") ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const content = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+    const options = {
+      ...rest,
+      method: "POST",
+      // Each by a connection of its own: there are few.
+      agent: false as const,
+      minVersion: "TLSv1.2" as const,
+      headers: { ...content, "User-Agent": "booth-gateway", ...headers },
+    };
+    const call = open(url, options);
+    call.on("error", reject);
+    call.on("response", (answer) => void readAnswer(answer).then(resolve, reject));
+    call.end(body);
+  });
+}
+
+/** An answer that doesn't come to its end says as much as its status does. */
+async function readAnswer(answer: IncomingMessage): Promise<Answer> {
+  answer.setEncoding("utf8");
+  let text = "";
+  try {
+    for await (const chunk of answer as AsyncIterable<string>) {
+      text += chunk;
+      if (text.length > ANSWER_CHARS) break;
+    }
+  } catch {
+    // Its status has come.
+  }
+  answer.destroy();
+  const after = Number(answer.headers["retry-after"]);
+  const again_ms = Number.isFinite(after) && after > 0 ? Math.min(after * 1000, MOST_AGAIN_MS) : null;
+  const plain = text
+    .slice(0, ANSWER_CHARS)
+    .replaceAll(/\p{Cc}+/gu, " ")
+    .trim();
+  return { status: answer.statusCode ?? 0, text: plain, again_ms };
+}
+
+function outcomeOf({ status, text, again_ms }: Answer): NoticeOutcome {
+  const answer = `HTTP ${status.toString()}${text === "" ? "" : `: ${text}`}`;
+  if (status >= 200 && status < 300) return { kind: "delivered", answer };
+  const isLater = status >= 500 || status === 408 || status === 429;
+  const advice = adviceOf(isLater ? "later" : status === 401 || status === 403 ? "credential" : "refused");
+  // It may have come through before something on the way failed.
+  const kind = status >= 500 ? "unknown" : "not_delivered";
+  return { kind, reason: say("notice.server_says", { answer }), advice, lasting: !isLater, again_ms };
+}
+
+function failed(error: unknown): NoticeOutcome {
+  const reason = error instanceof Error ? error.message : String(error);
+  const says = { reason, lasting: false, again_ms: null };
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  // Only a name, a connection or a certificate that isn't there says that nothing was sent.
+  const fault = code === "ECONNRESET" ? "closed" : faultOfCode(code);
+  if (fault !== null && fault !== "closed") return { ...says, kind: "not_delivered", advice: adviceOf(fault) };
+  const isFile = code === "ENOENT" || code === "EACCES" || (code === "" && reason.includes("chmod"));
+  if (isFile) return { ...says, kind: "not_delivered", advice: adviceOf("file") };
+  return { ...says, kind: "unknown", advice: adviceOf("closed") };
+}

@@ -1,0 +1,91 @@
+// Needs Debian packages: chromium, poppler-utils.
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { boothOnce, openPage, runningAgent } from "../box-http.ts";
+import { openBrowser, openTab, PHONE } from "./browser.ts";
+import { eventually } from "../../support/eventually.ts";
+import { realSite, SERIAL } from "../../support/real-site.ts";
+
+const PAPER = fileURLToPath(new URL("../../results/paper/", import.meta.url));
+
+let browser: Browser;
+const ending: (() => unknown)[] = [];
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  for (const end of ending.toReversed()) await end();
+});
+
+let worked: ReturnType<typeof workedPage> | undefined;
+/** One booth for all who only look. */
+async function workedPage(): Promise<string> {
+  const site = await realSite({
+    ...{ speed: 600, serial: SERIAL, scenario: "busy-day" },
+    atEnd: (end) => void ending.push(end),
+  });
+  await runningAgent(site);
+  await boothOnce(site, "a cycle is done", ({ now }) => (now?.cycles_today ?? 0) > 0);
+  const { url } = await openPage(site);
+  return url ?? "";
+}
+
+const at = (page: Page, text: string) => page.getByRole("button", { name: text, exact: true });
+
+it.each([
+  ["Day", "day", /In use/, 1],
+  ["Week", "week", /Utilization/, 7],
+])("a %s on paper is one page of A4, whole", async (press, name, told, strips) => {
+  const url = await (worked ??= workedPage());
+  const { page, faults } = await openTab(browser);
+  await page.goto(`${url}/#/days`);
+  await at(page, press).click();
+  await page.getByRole("heading", { name: "Use and energy" }).waitFor();
+  await eventually("a strip for each day", async () =>
+    (await page.locator(".report .strip").count()) === strips ? true : undefined,
+  );
+  mkdirSync(PAPER, { recursive: true });
+  const path = `${PAPER}${name}.pdf`;
+  await page.pdf({ path, format: "A4", printBackground: true, preferCSSPageSize: false });
+  const info = execFileSync("pdfinfo", [path], { encoding: "utf8" });
+  expect(/^Pages: +(\d+)$/m.exec(info)?.[1]).toBe("1");
+  // Each word with its place: nothing hangs over an edge, and what is meant for fingers isn't there.
+  const words = execFileSync("pdftotext", ["-bbox", path, "-"], { encoding: "utf8" });
+  const [, width = "0", height = "0"] = /<page width="([\d.]+)" height="([\d.]+)"/.exec(words) ?? [];
+  const places = [...words.matchAll(/xMin="([\d.-]+)" yMin="([\d.-]+)" xMax="([\d.-]+)" yMax="([\d.-]+)">(.*?)</g)];
+  expect(places.length).toBeGreaterThan(30);
+  const over = places.filter(
+    ([, left, top, right, foot]) =>
+      Number(left) < 0 || Number(top) < 0 || Number(right) > Number(width) || Number(foot) > Number(height),
+  );
+  expect(over.map(([, , , , , word]) => word)).toEqual([]);
+  const text = execFileSync("pdftotext", ["-layout", path, "-"], { encoding: "utf8" });
+  expect(text).toMatch(told);
+  expect(text).toContain("booth-1");
+  expect(text).not.toMatch(/Print this|CSV|Sign out|Display/);
+  execFileSync("pdftoppm", ["-r", "70", "-png", path, `${PAPER}${name}`]);
+  expect(faults).toEqual([]);
+});
+
+it("what a word means opens by the keyboard, closes by Escape, and the focus is where it was", async () => {
+  const url = await (worked ??= workedPage());
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(`${url}/#/now`);
+  const sign = page.getByRole("button", { name: "What is Utilization?" }).first();
+  await sign.waitFor();
+  await sign.focus();
+  await page.keyboard.press("Enter");
+  const text = page.locator(".help:popover-open");
+  await text.waitFor();
+  const box = await text.boundingBox();
+  expect(box).not.toBeNull();
+  expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? 999) <= PHONE.width).toBe(true);
+  await page.keyboard.press("Escape");
+  await text.waitFor({ state: "hidden" });
+  expect(await page.evaluate("document.activeElement?.getAttribute('aria-label')")).toBe("What is Utilization?");
+  expect(faults).toEqual([]);
+});

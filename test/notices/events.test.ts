@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import type { BoothSummary, FilterSummary } from "../../src/domain/summary.ts";
+import type { Placed } from "../../src/domain/record.ts";
+import type { LinkStatus, StorageStatus } from "../../src/domain/status.ts";
+import { changesIn, looksAt, serviceLook } from "../../src/notices/rules/events.ts";
+import { messageOf, type Teller } from "../../src/notices/rules/words.ts";
+
+const MIN = 60_000;
+const NOW = Date.UTC(2026, 2, 2, 15);
+const LIMITS = { link_minutes: 5, service_minutes: 30, mode_minutes: { bake: 90 } };
+const UP: LinkStatus = { kind: "up", since: 0 };
+const down = (since: number): LinkStatus => ({
+  ...{ kind: "down", since, reason: "no answer", advice: "", attempt: 1, next_try_at: null },
+});
+const SOUND: StorageStatus = {
+  ...{ used_bytes: 1, max_bytes: 2, hours_to_full: null, quarantined: 0 },
+  health: { low: false, damaged_files: [] },
+};
+
+function summary(more: Partial<BoothSummary>): BoothSummary {
+  return {
+    mode: "idle",
+    since: NOW - 10 * MIN,
+    in_gap: false,
+    filters: {},
+    open_incidents: 0,
+    ...more,
+  } as BoothSummary;
+}
+
+/** What is on or unsure of a booth like that. */
+function looks(booth: {
+  readonly summary?: BoothSummary | null;
+  readonly plc?: LinkStatus;
+  readonly storage?: StorageStatus | null;
+  readonly trouble?: string;
+}): Readonly<Record<string, string>> {
+  const all = looksAt({ summary: summary({}), plc: UP, storage: SOUND, trouble: "", ...booth }, LIMITS, {
+    now: NOW,
+    time: NOW,
+  });
+  return Object.fromEntries(all.filter(({ is }) => is !== "off").map(({ key, is }) => [key, is]));
+}
+
+const UNKNOWN = { estop: "unsure", fault: "unsure", "mode bake": "unsure" };
+
+describe("a look at a booth", () => {
+  it.each([
+    ["well", {}, {}],
+    ["in fault", { summary: summary({ mode: "fault" }) }, { fault: "on" }],
+    ["in E-stop", { summary: summary({ mode: "estop" }) }, { estop: "on" }],
+    ["baking for 10 min", { summary: summary({ mode: "bake" }) }, {}],
+    ["baking for 90 min", { summary: summary({ mode: "bake", since: NOW - 90 * MIN }) }, { "mode bake": "on" }],
+    ["in fault when it was last read", { summary: summary({ mode: "fault", in_gap: true }) }, UNKNOWN],
+    ["without data", { summary: summary({ mode: "no_data" }) }, UNKNOWN],
+    ["never read", { summary: null }, UNKNOWN],
+    ["silent for less than 5 min", { plc: down(NOW - 5 * MIN + 1) }, { link: "unsure" }],
+    ["silent for 5 min", { plc: down(NOW - 5 * MIN) }, { link: "on" }],
+    ["of which nothing is known of the store", { storage: null }, { storage: "unsure" }],
+    ["that can't be committed", { trouble: "disk full" }, { storage: "on" }],
+    ["whose disk is full", { storage: { ...SOUND, health: { low: true, damaged_files: [] } } }, { storage: "on" }],
+    ["with 24 h of space", { storage: { ...SOUND, hours_to_full: 24 } }, {}],
+    ["with less space than that", { storage: { ...SOUND, hours_to_full: 23.9 } }, { storage: "on" }],
+  ])("%s", (_, booth, wanted) => {
+    expect(looks(booth)).toEqual(wanted);
+  });
+
+  it.each([
+    ["good", {}],
+    ["warning", { "filter_warning pre_filter": "on" }],
+    ["overuse", { "filter pre_filter": "on", "filter_warning pre_filter": "on" }],
+    [null, { "filter pre_filter": "unsure", "filter_warning pre_filter": "unsure" }],
+  ] as const)("whose filter is %s", (state, wanted) => {
+    const pre_filter = { state, overuse_since: null } as FilterSummary;
+    expect(looks({ summary: summary({ filters: { pre_filter } }) })).toEqual(wanted);
+  });
+
+  it("at the service: away for so long, where something is wanted of it", () => {
+    expect(serviceLook(down(NOW - 30 * MIN), LIMITS, NOW).is).toBe("on");
+    expect(serviceLook(down(NOW - 29 * MIN), LIMITS, NOW).is).toBe("unsure");
+    expect(serviceLook(null, LIMITS, NOW).is).toBe("off");
+  });
+});
+
+describe("the log", () => {
+  const base = { seq: 1, time: NOW, boot: "b", mono: 0, at: NOW, tag: "", quality: "good" } as const;
+  const incident = {
+    tag_name: "t",
+    check: "stuck",
+    logic: {},
+    reason: "it stands still",
+    first_seen_at: 1,
+    last_seen_at: 2,
+  };
+  const stage = {
+    ...{ bay: 0, mode: "fault", start: 1, end: 2, end_reason: "changed", is_new_start: true },
+    ...{ uncertain_ms: 0, uncertainty_ms: 0, raw: "" },
+  } as const;
+  const change = (record: object): readonly string[] =>
+    changesIn([{ ...base, ...record } as Placed]).map(({ kind, key }) => `${kind} ${key}`);
+
+  it("tells incidents and short alarms, and nothing that a rebuild changed", () => {
+    const open = { ...incident, resolved_at: null, severity: "warning" };
+    expect(change({ kind: "i", value: open })).toEqual(["began incident stuck t"]);
+    expect(change({ kind: "i", value: { ...open, resolved_at: 3 } })).toEqual(["ended incident stuck t"]);
+    expect(change({ kind: "i", value: { ...open, severity: "info" } })).toEqual([]);
+    expect(change({ kind: "i", value: { ...open, supersedes: 7 } })).toEqual([]);
+    expect(change({ kind: "m", value: stage })).toEqual(["passed fault"]);
+    expect(change({ kind: "m", value: { ...stage, mode: "spray" } })).toEqual([]);
+    expect(change({ kind: "m", value: { ...stage, bay: 1 } })).toEqual([]);
+    expect(change({ kind: "m", value: { ...stage, end_reason: "gap" } })).toEqual([]);
+    expect(change({ kind: "r", value: 1 })).toEqual([]);
+  });
+});
+
+describe("a message", () => {
+  const TELLER: Teller = {
+    ...{ gateway: "gw", name: "office", tz: "America/Denver", urgent: ["fault"] },
+    serials: { "booth-1": "ABCD-123-123" },
+  };
+  const event = {
+    booth: "booth-1",
+    key: "fault",
+    class: "fault",
+    what: "fault",
+    state: "began",
+    began: NOW,
+    ended: null,
+  } as const;
+
+  it("says what, where and when, in local time", () => {
+    const { subject, text, document } = messageOf({ id: "1", events: [event], more: 0 }, TELLER);
+    expect(subject).toBe("booth-1: fault");
+    expect(text).toBe("booth-1: fault, since 2026-03-02 08:00\n\nTimes: America/Denver. Gateway gw, notice office.\n");
+    expect(document).toEqual({
+      ...{ id: "1", gateway: "gw", notice: "office", text: "booth-1: fault", more: 0 },
+      events: [
+        {
+          ...{ booth: "booth-1", serial: "ABCD-123-123", class: "fault", key: "fault", what: "fault", state: "began" },
+          ...{ began: "2026-03-02T15:00:00.000Z", ended: null, urgent: true },
+        },
+      ],
+    });
+  });
+
+  it("counts what it doesn't name, and what a PLC or a server says begins no line or header of its own", () => {
+    const odd = { ...event, what: "tag\r\nBcc: everybody@example.com" };
+    const over = { ...event, booth: null, state: "ended", ended: NOW + MIN } as const;
+    const { subject, text } = messageOf({ id: "1", events: [odd, over], more: 3 }, TELLER);
+    expect(subject).toBe("booth-1: tag Bcc: everybody@example.com, and 4 more");
+    expect(text.split("\n").slice(0, 3)).toEqual([
+      "booth-1: tag Bcc: everybody@example.com, since 2026-03-02 08:00",
+      "gateway: over: fault, 2026-03-02 08:00 to 2026-03-02 08:01",
+      "and 3 more",
+    ]);
+  });
+});

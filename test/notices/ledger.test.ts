@@ -1,0 +1,257 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Change, Look } from "../../src/notices/rules/events.ts";
+import {
+  type Bundle,
+  emptyLedger,
+  type Ledger,
+  looked,
+  MAX_LINES,
+  MAX_WAITING,
+  nextStep,
+  putBack,
+  only,
+  type Plan,
+  quietUntil,
+  read,
+  delivered,
+} from "../../src/notices/rules/ledger.ts";
+
+/** Monday 2026-03-02 15:00 in UTC. */
+const T0 = Date.UTC(2026, 2, 2, 15);
+const MIN = 60_000;
+const HOUR = 60 * MIN;
+const PLAN: Plan = { events: ["fault", "incident", "link"], urgent: ["fault"], max_per_hour: 3, quiet: null };
+const QUIET: Plan = { ...PLAN, quiet: { from_ms: 22 * HOUR, to_ms: 6 * HOUR, tz: "UTC" } };
+
+const began = (key: string, at: number, booth = "booth-1") => ({
+  booth,
+  changes: [{ kind: "began", key: `incident ${key}`, class: "incident", what: key, at }] as readonly Change[],
+});
+const ended = (key: string, at: number, booth = "booth-1") => ({
+  booth,
+  changes: [{ kind: "ended", key: `incident ${key}`, at }] as readonly Change[],
+});
+const fault = (is: Look["is"], since: number): Look => ({ key: "fault", class: "fault", what: "fault", is, since });
+const look = (ledger: Ledger, one: Look, plan = PLAN): Ledger =>
+  looked(ledger, { booth: "booth-1", looks: [one], open_incidents: null, time: one.since }, plan);
+const saw = (...steps: readonly ReturnType<typeof began>[]): Ledger =>
+  steps.reduce((ledger, step) => read(ledger, step, PLAN), emptyLedger());
+
+/** As they are told, shortly. */
+const shown = ({ events, more }: Bundle): string =>
+  [...events.map(({ what, state }) => `${what} ${state}`), ...(more > 0 ? [`${more.toString()} more`] : [])].join(", ");
+
+/** Sends what may go now; gives what that was and the ledger after it. */
+function send(ledger: Ledger, now: number, plan = PLAN): { readonly told: string | null; readonly ledger: Ledger } {
+  const step = nextStep(ledger, plan, { now, id: "id" });
+  if (step.kind === "wait") return { told: null, ledger };
+  return { told: shown(step.bundle), ledger: delivered(step.ledger, { at: now, what: "", answer: "" }) };
+}
+
+describe("an event", () => {
+  it("is told as it begins and, once that is told, as it ends", () => {
+    const first = send(saw(began("a", T0)), T0);
+    expect(first.told).toBe("a began");
+    const over = send(read(first.ledger, ended("a", T0 + MIN), PLAN), T0 + MIN);
+    expect(over.told).toBe("a ended");
+    expect(send(over.ledger, T0 + 2 * MIN).told).toBeNull();
+  });
+
+  it("is told as one where it ended before its beginning could be told", () => {
+    expect(send(saw(began("a", T0), ended("a", T0 + MIN)), T0 + MIN).told).toBe("a passed");
+  });
+
+  it("is not told again by a log that is read again, nor by a look", () => {
+    const { ledger } = send(saw(began("a", T0)), T0);
+    expect(send(read(ledger, began("a", T0), PLAN), T0).told).toBeNull();
+    const open = send(look(emptyLedger(), fault("on", T0)), T0).ledger;
+    expect(send(look(open, fault("on", T0)), T0).told).toBeNull();
+    // What isn't known doesn't end it.
+    expect(send(look(open, fault("unsure", T0 + MIN)), T0 + MIN).told).toBeNull();
+  });
+
+  it("of a class that isn't wanted is never told", () => {
+    const plan = { ...PLAN, events: ["link"] as const };
+    expect(read(emptyLedger(), began("a", T0), plan).waiting).toEqual([]);
+  });
+
+  it("that nobody looked at in time is told by the log, once", () => {
+    const passed = {
+      kind: "passed",
+      key: "fault",
+      class: "fault",
+      what: "fault",
+      began: T0,
+      ended: T0 + 2_000,
+    } as const;
+    const log = { booth: "booth-1", changes: [passed] };
+    const unseen = send(read(emptyLedger(), log, PLAN), T0 + MIN);
+    expect(unseen.told).toBe("fault passed");
+    expect(send(read(unseen.ledger, log, PLAN), T0 + MIN).told).toBeNull();
+    // Where a look saw both, the log brings nothing new; where it saw the beginning alone, the end.
+    const begun = send(look(emptyLedger(), fault("on", T0)), T0).ledger;
+    const both = send(look(begun, fault("off", T0 + 2_000)), T0 + MIN);
+    expect(both.told).toBe("fault ended");
+    expect(send(read(both.ledger, log, PLAN), T0 + MIN).told).toBeNull();
+    expect(send(read(begun, log, PLAN), T0 + MIN).told).toBe("fault ended");
+    // A newer one is on by the time that the log tells of the older: that one's end isn't its.
+    const newer = send(look(both.ledger, fault("on", T0 + 5_000)), T0 + 5_000).ledger;
+    expect(send(read(newer, log, PLAN), T0 + MIN).told).toBeNull();
+  });
+
+  it("of a booth that was taken out, or of what isn't looked at any more, is forgotten", () => {
+    const open = send(look(emptyLedger(), fault("on", T0)), T0).ledger;
+    expect(only(open, ["booth-2"]).open).toEqual({});
+    expect(only(open, ["booth-1"]).open).toEqual(open.open);
+    const none = looked(open, { booth: "booth-1", looks: [], open_incidents: null, time: T0 }, PLAN);
+    expect(none.open).toEqual({});
+  });
+
+  it("that the booth's log doesn't have any more is over", () => {
+    const open = send(saw(began("a", T0)), T0).ledger;
+    const none = looked(open, { booth: "booth-1", looks: [], open_incidents: 0, time: T0 + MIN }, PLAN);
+    expect(send(none, T0 + MIN).told).toBe("a ended");
+    // Another booth's isn't.
+    const other = looked(open, { booth: "booth-10", looks: [], open_incidents: 0, time: T0 + MIN }, PLAN);
+    expect(other.open).toEqual(open.open);
+  });
+});
+
+describe("what can't go at once", () => {
+  it("goes as one at the end of the quiet hours, but for what is urgent", () => {
+    const night = Date.UTC(2026, 2, 2, 23);
+    let ledger = read(emptyLedger(), began("a", night), QUIET);
+    ledger = read(ledger, began("b", night + MIN), QUIET);
+    expect(send(ledger, night + MIN, QUIET).told).toBeNull();
+    expect(nextStep(ledger, QUIET, { now: night, id: "" })).toEqual({ kind: "wait", until: Date.UTC(2026, 2, 3, 6) });
+    ledger = look(ledger, fault("on", night + 2 * MIN), QUIET);
+    const urgent = send(ledger, night + 2 * MIN, QUIET);
+    expect(urgent.told).toBe("fault began");
+    ledger = read(urgent.ledger, ended("a", night + HOUR), QUIET);
+    const morning = send(ledger, Date.UTC(2026, 2, 3, 6), QUIET);
+    expect(morning.told).toBe("a passed, b began");
+  });
+
+  it("goes as one when the bound per hour has room again", () => {
+    let ledger = emptyLedger();
+    for (const [index, name] of ["a", "b", "c", "d", "e"].entries()) {
+      ledger = read(ledger, began(name, T0 + index), PLAN);
+      ledger = send(ledger, T0 + index).ledger;
+    }
+    expect(ledger.waiting.map(({ what }) => what)).toEqual(["d", "e"]);
+    const step = nextStep(ledger, PLAN, { now: T0 + MIN, id: "" });
+    expect(step).toEqual({ kind: "wait", until: T0 + HOUR });
+    expect(send(ledger, T0 + HOUR).told).toBe("d began, e began");
+  });
+
+  it("is told as a number where it is too much, and its end not at all", () => {
+    const all = Array.from({ length: MAX_WAITING + 5 }, (_, index) => began(index.toString(), T0 + index));
+    const ledger = saw(...all);
+    const first = nextStep(ledger, PLAN, { now: T0, id: "id" });
+    if (first.kind !== "send") throw new Error("nothing goes");
+    expect(first.bundle.events).toHaveLength(MAX_LINES);
+    expect(first.bundle.more).toBe(MAX_WAITING + 5 - MAX_LINES);
+    // The oldest five had no room, and what was told as a number has no end.
+    const after = delivered(first.ledger, { at: T0, what: "", answer: "" });
+    const over = [0, 5, 60].reduce((now, index) => read(now, ended(index.toString(), T0 + HOUR), PLAN), after);
+    expect(over.waiting.map(({ what }) => what)).toEqual(["5"]);
+  });
+
+  it("waits again, and goes with what has come since, where the server didn't take it", () => {
+    const step = nextStep(saw(began("a", T0)), PLAN, { now: T0, id: "first" });
+    if (step.kind !== "send") throw new Error("nothing goes");
+    // Its end comes while it is under way.
+    const meanwhile = read(read(step.ledger, ended("a", T0 + MIN), PLAN), began("b", T0 + MIN), PLAN);
+    expect(send(putBack(meanwhile), T0 + 2 * MIN).told).toBe("a passed, b began");
+    // Where nobody knows whether it is there, it goes just as it was.
+    const again = nextStep(meanwhile, PLAN, { now: T0 + 2 * MIN, id: "second" });
+    expect(again).toMatchObject({ kind: "send", bundle: step.bundle });
+  });
+});
+
+describe("quiet hours", () => {
+  const NIGHT = [22, 6] as const;
+  const NOON = [12, 13] as const;
+  it.each([
+    [NIGHT, 21 * 60 + 59, null],
+    [NIGHT, 22 * 60, 30],
+    [NIGHT, 5 * 60 + 59, 6],
+    [NIGHT, 6 * 60, null],
+    [NOON, 11 * 60, null],
+    [NOON, 12 * 60 + 30, 13],
+    [NOON, 13 * 60, null],
+  ])("from and to %j h: at minute %i of the day until %s h", ([from, to], at, until) => {
+    const day = Date.UTC(2026, 2, 2);
+    const plan = { ...PLAN, quiet: { from_ms: from * HOUR, to_ms: to * HOUR, tz: "UTC" } };
+    expect(quietUntil(plan, day + at * MIN)).toBe(until === null ? null : day + until * HOUR);
+  });
+
+  it("are the zone's, on the day that its clocks change too", () => {
+    // 2026-03-08 02:00 in Denver doesn't exist: 06:00 is 12:00 UTC, and 23:00 the evening before was 06:00 UTC.
+    const plan = { ...QUIET, quiet: { from_ms: 22 * HOUR, to_ms: 6 * HOUR, tz: "America/Denver" } };
+    expect(quietUntil(plan, Date.UTC(2026, 2, 8, 6))).toBe(Date.UTC(2026, 2, 8, 12));
+  });
+});
+
+/** A life of events and tries, from a seed. */
+const step = fc.record({
+  kind: fc.constantFrom("began", "ended", "fault", "well", "try", "lost", "refused", "restart"),
+  key: fc.constantFrom("a", "b", "c", "d"),
+  after: fc.nat({ max: 40 * MIN }),
+});
+
+describe("whatever happens", () => {
+  it("ends are told where beginnings were, nothing twice, within the bound, and by night what is urgent alone", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+        let ledger = emptyLedger();
+        let now = T0;
+        let [events, counted] = [0, 0];
+        const at: number[] = [];
+        const open = new Set<string>();
+        for (const { kind, key, after } of steps) {
+          now += after;
+          const before = ledger.waiting.length + ledger.cut;
+          if (kind === "began") ledger = read(ledger, began(key, now), QUIET);
+          if (kind === "ended") ledger = read(ledger, ended(key, now), QUIET);
+          if (kind === "fault" || kind === "well")
+            ledger = look(ledger, fault(kind === "fault" ? "on" : "off", now), QUIET);
+          if (kind === "restart") ledger = JSON.parse(JSON.stringify(ledger)) as Ledger;
+          events += ledger.waiting.length + ledger.cut - before;
+          if (kind !== "try" && kind !== "lost" && kind !== "refused") continue;
+          const next = nextStep(ledger, QUIET, { now, id: at.length.toString() });
+          if (next.kind === "wait") continue;
+          ledger = next.ledger;
+          const { bundle } = next;
+          if (quietUntil(QUIET, now) !== null) expect(bundle.events.some((one) => one.class === "fault")).toBe(true);
+          if (kind === "refused") {
+            const merged = bundle.events.length;
+            ledger = putBack(ledger);
+            // A beginning that met its end goes as one event.
+            events +=
+              ledger.waiting.length +
+              ledger.cut -
+              (next.ledger.waiting.length + next.ledger.cut + merged + bundle.more);
+          }
+          if (kind !== "try") continue;
+          for (const { key: of, state } of bundle.events) {
+            if (state === "began") expect(open.has(of)).toBe(false);
+            if (state === "ended") expect(open.has(of)).toBe(true);
+            if (state === "began") open.add(of);
+            if (state === "ended") open.delete(of);
+          }
+          counted += bundle.events.length + bundle.more;
+          at.push(now);
+          expect(at.filter((one) => one > now - HOUR).length).toBeLessThanOrEqual(QUIET.max_per_hour);
+          ledger = delivered(ledger, { at: now, what: "", answer: "" });
+        }
+        // Nothing is forgotten: what wasn't told waits, or is under way.
+        const left =
+          ledger.waiting.length + ledger.cut + (ledger.sending?.events.length ?? 0) + (ledger.sending?.more ?? 0);
+        expect(counted + left).toBe(events);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

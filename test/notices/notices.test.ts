@@ -1,0 +1,148 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { virtualClock, type VirtualClock } from "../../simulators/virtual/clock.ts";
+import { parseConfig } from "../../src/config/config.ts";
+import type { BoothSummary } from "../../src/domain/summary.ts";
+import { createSignal } from "../../src/domain/signal.ts";
+import { openNotices } from "../../src/notices/notices.ts";
+import type { NoticeBooth, NoticeMachine } from "../../src/notices/port.ts";
+import { eventually } from "../support/eventually.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const MIN = 60_000;
+const HOUR = 60 * MIN;
+/** 2026-03-02 12:00 UTC. */
+const NOON = Date.UTC(2026, 2, 2, 12);
+
+interface Posted {
+  readonly id: string;
+  readonly text: string;
+  readonly events: readonly { readonly state: string }[];
+}
+
+/** A booth whose mode the test tells, a webhook that answers as it says, and a clock that it moves. */
+async function plant(settings: string) {
+  const posted: Posted[] = [];
+  let status = 204;
+  const server = createServer((request, answer) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (text: string) => (body += text));
+    request.on("end", () => {
+      posted.push(JSON.parse(body) as Posted);
+      answer.writeHead(status).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const text = `booths: [{ id: b, profile: p, modbus: { host: h } }]
+notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.toString()}/" } }]`;
+  const clock: VirtualClock = virtualClock({ wall: NOON, mono: 0 });
+  const summary = {
+    mode: "idle",
+    since: NOON,
+    in_gap: false,
+    filters: {},
+    open_incidents: 0,
+  } as unknown as BoothSummary;
+  const log = {
+    ...{ summary, storage: null, reach: { stream: "s", oldest_seq: 1, newest_seq: 0, sendable_seq: 0, acked_seq: 0 } },
+    ...{ now: () => clock.wall(), parameters: () => null },
+  };
+  const state = { booth: "b", link: { plc: { kind: "up", since: NOON } }, log, binding: { row: { serial: null } } };
+  const booth: NoticeBooth = { state: state as unknown as NoticeBooth["state"], trouble: () => "" };
+  const news = createSignal(clock);
+  let kept: unknown = null;
+  const machine: NoticeMachine = {
+    ...{ clock, random: seededRandom(1), log: silentLog, gateway_id: "gw", news, runtime_dir: temporaryFolder() },
+    store: { read: () => Promise.resolve([]) },
+    identity: { kept: () => Promise.resolve(kept), keep: (_, what) => Promise.resolve(void (kept = what)) },
+    service: () => null,
+    secret: () => "",
+  };
+  const open = () => openNotices(machine, parseConfig(text, "/f").notices, [booth]);
+  const notices = await open();
+  const ending = new AbortController();
+  onTestFinished(() => ending.abort());
+  void Promise.all(notices.run(ending.signal));
+  return {
+    ...{ clock, posted, notices },
+    answer: (code: number) => void (status = code),
+    async mode(mode: string): Promise<void> {
+      log.summary = { ...log.summary, mode, since: clock.wall() } as BoothSummary;
+      news.raise();
+      await clock.run(2_000);
+    },
+    /** The world outside takes its own time: the clock waits until the server was asked, and has answered. */
+    async asked(count: number): Promise<void> {
+      await eventually(`${count.toString()} requests`, async () => {
+        await clock.run(100);
+        return posted.length >= count ? true : undefined;
+      });
+      await eventually("it is answered", async () => {
+        await clock.run(100);
+        const [one] = notices.status();
+        return one !== undefined && (one.waiting === 0 || one.link.kind === "down") ? true : undefined;
+      });
+    },
+  };
+}
+
+test("a server that is gone for hours is asked less and less often, and hears in the end what was, as one", async () => {
+  const site = await plant("events: [fault, estop]");
+  site.answer(503);
+  await site.mode("fault");
+  await site.asked(1);
+  const [down] = site.notices.status();
+  expect(down?.link).toMatchObject({ kind: "down", reason: "the server says: HTTP 503", attempt: 1 });
+  await site.mode("idle");
+  await site.mode("estop");
+  const until = site.clock.wall() + 6 * HOUR;
+  for (let tries = 1; site.clock.wall() < until;) {
+    await site.clock.run(MIN);
+    const [one] = site.notices.status();
+    if (one?.link.kind !== "down" || one.link.attempt + 1 <= tries) continue;
+    tries = one.link.attempt + 1;
+  }
+  // It may have got the first one each time: that goes just as it was, under its own id.
+  expect(new Set(site.posted.map(({ id }) => id)).size).toBe(1);
+  expect(site.posted.length).toBeLessThan(70);
+  expect(site.posted.length).toBeGreaterThan(5);
+  site.answer(204);
+  const before = site.posted.length;
+  await eventually("it gets through", async () => {
+    await site.clock.run(MIN);
+    return site.notices.status()[0]?.waiting === 0 ? true : undefined;
+  });
+  const told = site.posted.slice(before);
+  expect(told.map(({ text }) => text)).toEqual(["b: fault", "b: over: fault, and 1 more"]);
+  expect(site.notices.status()[0]).toMatchObject({ link: { kind: "up" }, sent: 2, open: 1 });
+});
+
+test("a night's events come in the morning, as one, and a refusal for good waits for a person's test", async () => {
+  const site = await plant('events: [fault, estop], urgent: [], quiet: { from: "22:00", to: "06:00", tz: UTC }');
+  await site.clock.run(11 * HOUR);
+  await site.mode("fault");
+  await site.mode("idle");
+  await site.mode("estop");
+  await site.clock.run(6 * HOUR);
+  expect(site.posted).toEqual([]);
+  site.answer(404);
+  await eventually("morning", async () => {
+    await site.clock.run(MIN);
+    return site.posted.length > 0 ? true : undefined;
+  });
+  expect(new Date(site.clock.wall()).getUTCHours()).toBe(6);
+  await site.asked(1);
+  await site.clock.run(50 * MIN);
+  expect(site.posted).toHaveLength(1);
+  site.answer(204);
+  const { signal } = new AbortController();
+  expect(await site.notices.test("shift", signal)).toMatchObject([{ name: "shift", outcome: { kind: "delivered" } }]);
+  expect(await site.notices.test("none", signal)).toEqual([]);
+  await site.asked(3);
+  expect(site.posted.at(-1)?.events.map(({ state }) => state)).toEqual(["passed", "began"]);
+});
