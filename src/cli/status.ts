@@ -142,9 +142,8 @@ function certificateLine({ link, server, expires, state, advice }: CertificateSt
 function outputLine({ name, url, link, booths, pushed }: OutputStatus, now: number, style: Style): string {
   const waiting = booths.reduce((sum, booth) => sum + booth.waiting, 0);
   const passed = booths.flatMap(({ booth, passed_over: over }) => {
-    return over === null
-      ? []
-      : [`records ${over.from.toString()} to ${over.to.toString()} of ${booth} were passed over`];
+    const ranges = over.map(({ from, to }) => `${from.toString()} to ${to.toString()}`).join(", ");
+    return over.length === 0 ? [] : [`records ${ranges} of ${booth} were passed over`];
   });
   const rest = [...(waiting === 0 ? [] : [`${waiting.toString()} records wait`]), ...passed, ...pushedText(pushed)];
   return `output    ${[`${name}, ${url === "" ? "left out" : url}: ${linkText(link, now, style)}`, ...rest].join("; ")}`;

@@ -93,7 +93,7 @@ export const outputsSchema = z
         .max(64)
         .exactOptional()
         .describe(
-          "Where it begins when it is new: an instant such as 2026-11-25T00:00:00Z. Default: with what is read from then on.",
+          "Where it begins when it is new: an instant such as 2026-11-25T00:00:00Z. Default, and always with home_assistant or history: false: with what is read from then on.",
         ),
       max_records_per_s: whole(10, 100_000)
         .default(2_000)

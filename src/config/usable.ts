@@ -34,6 +34,8 @@ export interface RefusedBooth {
 
 /** An output or a notice that is left out for what is wrong in its entry. */
 export interface RefusedEntry {
+  /** Which of an output's kinds its entry names; null: none, or several. */
+  readonly kind: "mqtt" | "sparkplug" | null;
   /** `outputs[2]` where it has no usable one. */
   readonly name: string;
   readonly error: ConfigError;
@@ -84,7 +86,11 @@ export function inspectText(text: string, path: string, set_up?: SetUp): UsableC
     );
   const errors = errorsOf("booths");
   const refusedIn = (list: "outputs" | "notices"): RefusedEntry[] =>
-    inOrder(errorsOf(list)).map(([index, error]) => ({ name: nameOf(source, list, index), error }));
+    inOrder(errorsOf(list)).map(([index, error]) => ({
+      name: nameOf(source, list, index),
+      kind: kindOf(source, list, index),
+      error,
+    }));
   // Most booths of a gateway have the same profile: reading it for each would keep a start with 64 of them busy for seconds.
   const names = new Set(config.booths.map(({ profile }) => profile));
   const profiles = new Map([...names].map((name) => [name, foundProfile(name, config.profile_dirs)]));
@@ -169,6 +175,14 @@ function nameOfBooth(source: YamlSource, index: number): { readonly id: string; 
     return typeof value === "string" && /^[A-Za-z0-9-]{1,64}$/.test(value.trim()) ? value.trim() : null;
   };
   return { id: given("id") ?? `booths[${index}]`, serial: given("serial")?.toUpperCase() ?? null };
+}
+
+/** What an output was meant to be; null: its entry names no kind, or several. */
+function kindOf(source: YamlSource, list: "outputs" | "notices", index: number): RefusedEntry["kind"] {
+  const entry = entriesIn(source, list)[index];
+  if (typeof entry !== "object" || entry === null) return null;
+  const kinds = (["mqtt", "sparkplug"] as const).filter((kind) => kind in entry);
+  return kinds.length === 1 ? (kinds[0] ?? null) : null;
 }
 
 /** What an output or a notice calls itself; its place where it has no usable name. */

@@ -164,7 +164,8 @@ export interface BacklogStatus {
 /** Whom else the box tells what it reads, and how that goes. */
 export interface OutputStatus {
   readonly name: string;
-  readonly kind: "mqtt" | "sparkplug" | "otlp";
+  /** null: it is left out, and its entry doesn't say which it was meant to be. */
+  readonly kind: "mqtt" | "sparkplug" | "otlp" | null;
   readonly url: string;
   readonly link: LinkStatus;
   /** Messages since the agent's start. */
@@ -177,8 +178,8 @@ export interface OutputStatus {
     readonly booth: BoothId;
     /** Records of its log that are still to be told. */
     readonly waiting: number;
-    /** Since the agent's start; null: nothing was. */
-    readonly passed_over: { readonly from: Seq; readonly to: Seq } | null;
+    /** The newest ranges since the agent's start. */
+    readonly passed_over: readonly { readonly from: Seq; readonly to: Seq }[];
   }[];
 }
 

@@ -1,25 +1,12 @@
 import type { IPublishPacket, MqttClient } from "mqtt";
 import { readFileSync } from "node:fs";
-import type { OutputConfig } from "../config/port.ts";
 import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
 import { clientCertificateIn } from "../delivery/tls.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import type { OutputMachine } from "./port.ts";
+import type { BrokerSession, ConnectBroker, OutputMachine } from "./port.ts";
 import type { Message } from "./rules/plain.ts";
-
-/** A session with an output's broker. */
-export interface BrokerSession {
-  /** Resolves once the broker has all of it; rejects with the session's end. */
-  send(messages: readonly Message[]): Promise<void>;
-  /** What comes on that topic is heard from now on. */
-  subscribe(topic: string, heard: (payload: Uint8Array, retained: boolean) => void): Promise<void>;
-  /** Resolves with the reason of its end. */
-  readonly ended: Promise<ServiceLinkError>;
-  /** Says the last words, as far as the broker still takes them, and leaves. */
-  close(last: readonly Message[]): Promise<void>;
-}
 
 /** Messages under way at most: what a broker of a small machine keeps in memory for us. */
 const WINDOW = 64;
@@ -28,6 +15,8 @@ const CONFIRM_WITHIN_MS: Milliseconds = 15_000;
 /** A connection that says nothing is looked at so often. */
 const PING_MS: Milliseconds = 20_000;
 const CLOSE_WITHIN_MS: Milliseconds = 1_000;
+/** MQTT 5, 3.14.2.1. */
+const DISCONNECT_WITH_WILL = 4;
 /** Confirmations are a few bytes for each of our messages: a broker that sends more than this in a second keeps us from polls. */
 const MOST_HEARD = { bytes: 1_048_576, packets: 20_000 };
 
@@ -37,38 +26,37 @@ function after(ms: Milliseconds, act: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Files are read anew at each connection: a renewed certificate needs no restart. Rejects with a ServiceLinkError, or as the files do. */
-export async function connectBroker(
-  machine: OutputMachine,
-  config: OutputConfig,
-  { will, ignored, signal }: { readonly will: Message; readonly ignored: () => void; readonly signal: AbortSignal },
-): Promise<BrokerSession> {
-  keepPoolSmall();
-  const { user, password_file, ca_file, client_certificate_file: cert, client_key_file: key, mqtt_version } = config;
-  const { payload, ...rest } = will;
-  const connected = await connectOnce(
-    {
-      url: config.url,
-      client_id: config.client_id ?? `booth-gateway-${machine.gateway_id}-${config.name}`,
-      ...(user === undefined ? {} : { username: user }),
-      ...(password_file === undefined ? {} : { password: machine.secret(password_file) }),
-      ...(ca_file === undefined ? {} : { ca: readFileSync(ca_file, "utf8") }),
-      ...(cert === undefined || key === undefined ? {} : { certificate: clientCertificateIn(cert, key)() }),
-      will: { ...rest, payload: Buffer.from(payload) },
-      protocol: mqtt_version === "v5" ? 5 : 4,
-      // Ours tell what of QoS 0 got there, so nobody else may send any.
-      keepalive_s: 0,
-      ...(machine.meter === undefined ? {} : { counted: { meter: machine.meter, purposeOf: () => "outputs" } }),
-    },
-    signal,
-  );
-  return sessionOf(connected.client, { window: Math.min(WINDOW, connected.receive_maximum), ignored });
+/** Files are read anew at each connection: a renewed certificate needs no restart. */
+export function brokerConnector({ gateway_id, secret, meter }: Pick<OutputMachine, "gateway_id" | "secret" | "meter">): ConnectBroker {
+  return async (config, { will: { payload, ...will }, ignored, signal }) => {
+    keepPoolSmall();
+    const { user, password_file, ca_file, client_certificate_file: cert, client_key_file: key, mqtt_version } = config;
+    const protocol = mqtt_version === "v5" ? 5 : 4;
+    const connected = await connectOnce(
+      {
+        url: config.url,
+        client_id: config.client_id ?? `booth-gateway-${gateway_id}-${config.name}`,
+        ...(user === undefined ? {} : { username: user }),
+        ...(password_file === undefined ? {} : { password: secret(password_file) }),
+        ...(ca_file === undefined ? {} : { ca: readFileSync(ca_file, "utf8") }),
+        ...(cert === undefined || key === undefined ? {} : { certificate: clientCertificateIn(cert, key)() }),
+        will: { ...will, payload: Buffer.from(payload) },
+        protocol,
+        // Ours tell what of QoS 0 got there, so nobody else may send any.
+        own_pings: true,
+        ...(meter === undefined ? {} : { counted: { meter, purposeOf: () => "outputs" as const } }),
+      },
+      signal,
+    );
+    const window = Math.min(WINDOW, connected.receive_maximum);
+    return sessionOf(connected.client, { window, protocol, ignored });
+  };
 }
 
 /** `ignored`: told of each message on a topic that nobody here listens to. */
 function sessionOf(
   client: MqttClient,
-  { window, ignored }: { readonly window: number; readonly ignored: () => void },
+  { window, protocol, ignored }: { readonly window: number; readonly protocol: 4 | 5; readonly ignored: () => void },
 ): BrokerSession {
   const { end, ended, over } = endingOf(client);
   boundFlood(client, end);
@@ -130,7 +118,8 @@ function sessionOf(
     async close(last) {
       const late = new Promise<void>((resolve) => void after(CLOSE_WITHIN_MS, resolve));
       await Promise.race([send(last).catch(() => undefined), late]);
-      client.end(false);
+      // Sparkplug asks for it (payloads-ndeath-will-message-publisher-disconnect-mqtt50); elsewhere the will says what was said anyway.
+      client.end(false, protocol === 5 ? { reasonCode: DISCONNECT_WITH_WILL } : {});
       end(new ServiceLinkError("closed", "left"));
     },
   };

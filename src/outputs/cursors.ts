@@ -5,19 +5,22 @@ import type { OutputMachine } from "./port.ts";
 
 /** How far each output has come in each log. */
 
-/** By output, then by stream: everything up to that seq has gone there, or was passed over. */
+/** By output, then by stream: a seq. */
 type Reached = Record<string, Record<StreamId, Seq>>;
 
 export interface Cursors {
   /** null: the output is new to that log. */
   after(output: string, stream: StreamId): Seq | null;
   moved(output: string, stream: StreamId, to: Seq): void;
+  /** The log was salvaged: from that seq on its records are others than before. Once for each salvage. */
+  salvaged(output: string, stream: StreamId, from: Seq): void;
   /** What else an output has to remember; small. */
   note(output: string): unknown;
-  setNote(output: string, note: unknown): void;
+  /** At once on the disk too, as it is rare, and nobody could make it anew. Never rejects. */
+  setNote(output: string, note: unknown): Promise<void>;
   /** It is an output's no more: one of that name begins anew. */
   forget(output: string): void;
-  /** On the disk. */
+  /** On the disk. Never rejects. */
   save(): Promise<void>;
 }
 
@@ -27,7 +30,10 @@ const NAME = "outputs";
 export const SAVE_MS: Milliseconds = 600_000;
 
 interface Kept {
+  /** Everything up to there has gone there, or was passed over. */
   readonly reached: Reached;
+  /** Where the last salvage that the output knows of began. */
+  readonly salvaged: Reached;
   readonly notes: Record<string, unknown>;
 }
 
@@ -36,17 +42,19 @@ export async function openCursors(
   { identity, cursor_file, log }: Pick<OutputMachine, "identity" | "cursor_file" | "log">,
   names: readonly string[],
 ): Promise<Cursors> {
-  const kept = inFile(cursor_file) ?? keptIn(await identity.kept(NAME)) ?? { reached: {}, notes: {} };
+  const kept = inFile(cursor_file) ?? keptIn(await identity.kept(NAME)) ?? { reached: {}, salvaged: {}, notes: {} };
   const only = <T>(all: Record<string, T>): Record<string, T> =>
     Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
   // An output that was taken out and comes back begins anew.
   const reached = only(kept.reached);
+  const salvaged = only(kept.salvaged);
   const notes = only(kept.notes);
+  const all = (): Kept => ({ reached, salvaged, notes });
   let isTold = false;
   const write = (): void => {
     try {
       mkdirSync(dirname(cursor_file), { recursive: true, mode: 0o700 });
-      writeFileSync(`${cursor_file}.new`, JSON.stringify({ reached, notes }), { mode: 0o600 });
+      writeFileSync(`${cursor_file}.new`, JSON.stringify(all()), { mode: 0o600 });
       renameSync(`${cursor_file}.new`, cursor_file);
     } catch (error) {
       if (!isTold)
@@ -57,23 +65,38 @@ export async function openCursors(
       isTold = true;
     }
   };
+  const save = async (): Promise<void> => {
+    try {
+      await identity.keep(NAME, all());
+    } catch (error) {
+      log.warn({ event: "output_cursors", error }, "how far the outputs have come isn't on the disk");
+    }
+  };
   return {
     after: (output, stream) => reached[output]?.[stream] ?? null,
     moved(output, stream, to) {
       (reached[output] ??= {})[stream] = to;
       write();
     },
-    note: (output) => notes[output],
-    setNote(output, note) {
-      notes[output] = note;
+    salvaged(output, stream, from) {
+      const known = salvaged[output]?.[stream] ?? 0;
+      const after = reached[output]?.[stream];
+      if (from <= known) return;
+      (salvaged[output] ??= {})[stream] = from;
+      if (after !== undefined) (reached[output] ??= {})[stream] = Math.min(after, from - 1);
       write();
     },
     forget(output) {
-      Reflect.deleteProperty(reached, output);
-      Reflect.deleteProperty(notes, output);
+      for (const all of [reached, salvaged, notes]) Reflect.deleteProperty(all, output);
       write();
     },
-    save: () => identity.keep(NAME, { reached, notes }),
+    note: (output) => notes[output],
+    async setNote(output, note) {
+      notes[output] = note;
+      write();
+      await save();
+    },
+    save,
   };
 }
 
@@ -88,10 +111,13 @@ function inFile(path: string): Kept | null {
 
 function keptIn(value: unknown): Kept | null {
   if (typeof value !== "object" || value === null) return null;
-  const { reached, notes } = value as { readonly reached?: unknown; readonly notes?: unknown };
+  const { reached, salvaged = {}, notes } = value as { reached?: unknown; salvaged?: unknown; notes?: unknown };
   if (typeof reached !== "object" || reached === null || typeof notes !== "object" || notes === null) return null;
-  const streams = Object.entries(reached as Record<string, unknown>).map(([name, of]) => [name, seqsIn(of)] as const);
-  return { reached: Object.fromEntries(streams), notes: { ...notes } };
+  return { reached: reachedIn(reached), salvaged: reachedIn(salvaged ?? {}), notes: { ...notes } };
+}
+
+function reachedIn(value: object): Reached {
+  return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, seqsIn(of)] as const));
 }
 
 function seqsIn(value: unknown): Record<StreamId, Seq> {

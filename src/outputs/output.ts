@@ -6,9 +6,8 @@ import { fullJitter } from "../domain/retrying.ts";
 import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, OutputStatus } from "../domain/status.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq } from "../domain/units.ts";
-import { type BrokerSession, connectBroker } from "./broker.ts";
 import type { Cursors } from "./cursors.ts";
-import type { DurationsToday, OutputBooth, OutputMachine } from "./port.ts";
+import type { BrokerSession, DurationsToday, OutputBooth, OutputMachine } from "./port.ts";
 import { type Figure, figuresOf } from "./rules/figures.ts";
 import type { Message } from "./rules/plain.ts";
 import { say } from "../domain/sentences.ts";
@@ -35,12 +34,18 @@ export interface Speaker {
   readonly passes_over: boolean;
 }
 
+interface Range {
+  readonly from: Seq;
+  readonly to: Seq;
+}
+
 /** What is told of an output, and what its loops share. */
 export interface OutputState {
   link: LinkStatus;
   sent: number;
   ignored: number;
-  passed_over: Map<BoothId, { from: Seq; to: Seq }>;
+  /** The newest ranges. */
+  passed_over: Map<BoothId, readonly Range[]>;
 }
 
 export interface Output {
@@ -59,6 +64,8 @@ const STOOD_MS: Milliseconds = 60_000;
 const READ_LIMIT = 500;
 /** Of them the cursor moves over so many at a time: a kill makes no more of them go twice. */
 const MOVE_LIMIT = 64;
+/** Of what was passed over so many ranges are shown; the log has them all. */
+const MOST_RANGES = 8;
 /** Figures that only grow are told so often. */
 const FIGURES_MS: Milliseconds = 60_000;
 
@@ -77,7 +84,7 @@ export function statusOf({ config, state, booths, cursors }: Output): OutputStat
     booths: booths.map(({ state: { booth, log } }) => {
       const { stream, sendable_seq } = log.reach;
       const after = cursors.after(config.name, stream) ?? sendable_seq;
-      return { booth, waiting: Math.max(0, sendable_seq - after), passed_over: state.passed_over.get(booth) ?? null };
+      return { booth, waiting: Math.max(0, sendable_seq - after), passed_over: state.passed_over.get(booth) ?? [] };
     }),
   };
 }
@@ -105,7 +112,7 @@ async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
   const { machine, config, booths } = output;
   const speaker = output.speaker();
   const ignored = (): void => void (output.state.ignored += 1);
-  const session = await connectBroker(machine, config, { will: speaker.will, ignored, signal });
+  const session = await machine.connect(config, { will: speaker.will, ignored, signal });
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const telling: Promise<unknown>[] = [];
@@ -162,10 +169,11 @@ async function follow(output: Output, told: Told, signal: AbortSignal): Promise<
 /** Where a log is new to the output, or what came meanwhile is passed over, the cursor is put there. */
 async function beginAt(output: Output, { booth, speaker }: Told): Promise<void> {
   const { cursors, config } = output;
-  const { stream, sendable_seq } = booth.state.log.reach;
+  const { stream, sendable_seq, renew_from = 0 } = booth.state.log.reach;
+  if (renew_from > 0) cursors.salvaged(config.name, stream, renew_from);
   const after = cursors.after(config.name, stream);
   if (after === null) {
-    const since = config.since === undefined ? null : Date.parse(config.since);
+    const since = config.since === undefined || speaker.passes_over ? null : Date.parse(config.since);
     const first = since === null ? sendable_seq : (await firstSince(output, booth, since)) - 1;
     cursors.moved(config.name, stream, first);
   } else if (speaker.passes_over && after < sendable_seq) passOver(output, booth, sendable_seq);
@@ -187,7 +195,8 @@ async function firstSince({ machine }: Output, { state }: OutputBooth, since: Ep
 /** The next records of a booth; false: there are none now. */
 async function sendNext(output: Output, { session, speaker, booth }: Told, signal: AbortSignal): Promise<boolean> {
   const { machine, cursors, config, state } = output;
-  if (speaker.ready?.(booth) === false) return false;
+  const isMute = (): boolean => speaker.ready?.(booth) === false;
+  if (isMute()) return false;
   const { stream, oldest_seq, sendable_seq } = booth.state.log.reach;
   const after = cursors.after(config.name, stream) ?? sendable_seq;
   // They were given up for age or space: an output keeps no row alive.
@@ -199,10 +208,13 @@ async function sendNext(output: Output, { session, speaker, booth }: Told, signa
   const records = await machine.store.read(stream, after + 1, READ_LIMIT);
   for (let at = 0; at < records.length; at += MOVE_LIMIT) {
     signal.throwIfAborted();
+    // It may have become so while the store or the broker was waited for.
+    if (isMute()) return false;
     const some = records.slice(at, at + MOVE_LIMIT);
     const messages = speaker.records(booth, some);
     await session.send(messages);
     state.sent += messages.length;
+    for (const hole of holesIn(cursors.after(config.name, stream) ?? after, some)) tellPassed(output, booth, hole);
     cursors.moved(config.name, stream, some.at(-1)?.seq ?? after);
   }
   const to = records.at(-1)?.seq ?? sendable_seq;
@@ -212,14 +224,24 @@ async function sendNext(output: Output, { session, speaker, booth }: Told, signa
   return isBehind;
 }
 
-function passOver({ cursors, config, state, machine }: Output, { state: { booth, log } }: OutputBooth, to: Seq): void {
-  const { stream } = log.reach;
-  const after = cursors.after(config.name, stream) ?? to;
-  const range = { from: after + 1, to };
-  const earlier = state.passed_over.get(booth);
-  state.passed_over.set(booth, earlier === undefined ? range : { from: earlier.from, to });
+/** What damage to the store has taken from amid the log. */
+function holesIn(after: Seq, records: readonly Placed[]): readonly Range[] {
+  return records.flatMap(({ seq }, index) => {
+    const before = records[index - 1]?.seq ?? after;
+    return seq > before + 1 ? [{ from: before + 1, to: seq - 1 }] : [];
+  });
+}
+
+function passOver(output: Output, booth: OutputBooth, to: Seq): void {
+  const { cursors, config } = output;
+  const { stream } = booth.state.log.reach;
+  tellPassed(output, booth, { from: (cursors.after(config.name, stream) ?? to) + 1, to });
   cursors.moved(config.name, stream, to);
-  const text = `output ${config.name}: records ${range.from.toString()} to ${to.toString()} of ${booth} were passed over`;
+}
+
+function tellPassed({ config, state, machine }: Output, { state: { booth } }: OutputBooth, range: Range): void {
+  state.passed_over.set(booth, [...(state.passed_over.get(booth) ?? []), range].slice(-MOST_RANGES));
+  const text = `output ${config.name}: records ${range.from.toString()} to ${range.to.toString()} of ${booth} were passed over`;
   machine.log.warn({ event: "output_passed_over", output: config.name, booth, ...range }, text);
 }
 

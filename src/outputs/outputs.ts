@@ -83,16 +83,15 @@ function runningUntil(signal: AbortSignal) {
 }
 
 async function keep(
-  { clock, log }: OutputMachine,
+  { clock }: OutputMachine,
   { cursors, isMoved }: { readonly cursors: Cursors; readonly isMoved: () => boolean },
   signal: AbortSignal,
 ): Promise<void> {
+  // First what the tmpfs alone has known: agents that are killed again and again would else never save.
+  if (isMoved()) await cursors.save();
   while (!isOver(signal)) {
     await clock.sleep(SAVE_MS, signal).catch(() => undefined);
-    if (!isMoved()) continue;
-    await cursors.save().catch((error: unknown) => {
-      log.warn({ event: "output_cursors", error }, "how far the outputs have come isn't on the disk");
-    });
+    if (isMoved()) await cursors.save();
   }
 }
 

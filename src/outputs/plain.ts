@@ -1,9 +1,8 @@
-import type { TagValue } from "../domain/booth.ts";
 import type { BoothId, TagName } from "../domain/units.ts";
 import type { Cursors } from "./cursors.ts";
 import { figuresNow, type Output, type Speaker } from "./output.ts";
 import type { OutputBooth } from "./port.ts";
-import type { Figure } from "./rules/figures.ts";
+import { changedFigures, type Figure } from "./rules/figures.ts";
 import { discoveryOf } from "./rules/home-assistant.ts";
 import {
   figureMessages,
@@ -65,16 +64,6 @@ export function plainSpeaker(output: Omit<Output, "speaker">, config: PlainConfi
   };
 }
 
-/** Figures that aren't as they were told last. */
-export function changedFigures(): (booth: BoothId, figures: readonly Figure[]) => readonly Figure[] {
-  const told = new Map<string, TagValue>();
-  return (booth, figures) => {
-    const changed = figures.filter(({ figure, value }) => told.get(`${booth} ${figure}`) !== value);
-    for (const { figure, value } of changed) told.set(`${booth} ${figure}`, value);
-    return changed;
-  };
-}
-
 /** What was announced before and isn't any more is taken back by an empty message, also where it was an earlier start that announced it. */
 function announcements(
   output: string,
@@ -90,7 +79,7 @@ function announcements(
     for (const { topic, payload } of changed) told.set(topic, payload);
     // Before they are sent: what is taken back twice is no harm, what is never taken back stays at the broker for ever.
     if (gone.length > 0 || topics.length !== earlier.length) {
-      cursors.setNote(output, { ...before, [booth]: topics });
+      void cursors.setNote(output, { ...before, [booth]: topics });
     }
     return [...gone.map((topic): Message => ({ topic, payload: "", qos: 1, retain: true })), ...changed];
   };

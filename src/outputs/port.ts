@@ -2,6 +2,7 @@ import type { OutputConfig } from "../config/port.ts";
 import type { LiveReading } from "../domain/agent-control.ts";
 import type { Mode } from "../domain/booth.ts";
 import type { BoothState } from "../domain/booth-state.ts";
+import type { ServiceLinkError } from "../domain/link-error.ts";
 import type { Clock, Logger, Random } from "../domain/machine.ts";
 import type { OutputStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -9,6 +10,7 @@ import type { Metric } from "../contract/metrics.ts";
 import type { Meter } from "../domain/traffic.ts";
 import type { BoothId } from "../domain/units.ts";
 import type { Identity, Store } from "../store/port.ts";
+import type { Message } from "./rules/plain.ts";
 
 /** A booth as outputs see it. */
 export interface OutputBooth {
@@ -38,6 +40,25 @@ export interface OutputMachine {
   readonly metrics: (booths: readonly BoothId[]) => Promise<readonly Metric[]>;
   /** A secret's file. Throws, naming it and what to do, where it can't be used. */
   readonly secret: (path: string) => string;
+  readonly connect: ConnectBroker;
+}
+
+/** Connects once. `ignored`: told of each message on a topic that nobody here listens to. The broker says the will where the session breaks off. Rejects with a ServiceLinkError, or as the configured files do. */
+export type ConnectBroker = (
+  config: OutputConfig,
+  opening: { readonly will: Message; readonly ignored: () => void; readonly signal: AbortSignal },
+) => Promise<BrokerSession>;
+
+/** A session with an output's broker. */
+export interface BrokerSession {
+  /** Resolves once the broker has all of it; rejects with the session's end. */
+  send(messages: readonly Message[]): Promise<void>;
+  /** What comes on that topic is heard from now on. */
+  subscribe(topic: string, heard: (payload: Uint8Array, retained: boolean) => void): Promise<void>;
+  /** Resolves with the reason of its end. */
+  readonly ended: Promise<ServiceLinkError>;
+  /** Says the last words, as far as the broker still takes them, and leaves. */
+  close(last: readonly Message[]): Promise<void>;
 }
 
 export interface Outputs {

@@ -22,7 +22,7 @@ const key = (field: number, type: number): number => (field << 3) | type;
 
 /** Fields of a metric that holds a value of that type. */
 const VALUE_FIELD: Readonly<Record<Datatype, number>> = {
-  [DATATYPE.uint64]: 11,
+  [DATATYPE.int64]: 11,
   [DATATYPE.double]: 13,
   [DATATYPE.boolean]: 14,
   [DATATYPE.string]: 15,
@@ -75,7 +75,7 @@ function writeValue(writer: protobuf.Writer, datatype: Datatype, value: number |
   const field = VALUE_FIELD[datatype];
   if (datatype === DATATYPE.double) writer.uint32(key(field, FIXED64)).double(Number(value));
   else if (datatype === DATATYPE.boolean) writer.uint32(key(field, VARINT)).bool(value === true);
-  else if (datatype === DATATYPE.uint64) writer.uint32(key(field, VARINT)).uint64(Number(value));
+  else if (datatype === DATATYPE.int64) writer.uint32(key(field, VARINT)).int64(Number(value));
   else writer.uint32(key(field, BYTES)).string(String(value));
 }
 

@@ -4,11 +4,9 @@ import { ServiceLinkError } from "../domain/link-error.ts";
 import { linkDown } from "../domain/link-status.ts";
 import { onAbort } from "../domain/signal.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
-import type { BrokerSession } from "./broker.ts";
 import { figuresNow, type Output, type Speaker } from "./output.ts";
-import { changedFigures } from "./plain.ts";
-import type { OutputBooth } from "./port.ts";
-import type { Figure } from "./rules/figures.ts";
+import type { BrokerSession, OutputBooth } from "./port.ts";
+import { changedFigures, type Figure } from "./rules/figures.ts";
 import type { Message } from "./rules/plain.ts";
 import {
   asksRebirth,
@@ -22,9 +20,10 @@ import {
   instantsOf,
   type Metric,
   nodeMetrics,
-  presentOf,
+  presentSaid,
   type Said,
   SEQ_MODULUS,
+  type Instant,
   topicsOf,
 } from "./rules/sparkplug.ts";
 import { commandsIn, encodePayload } from "./sparkplug-payload.ts";
@@ -39,30 +38,29 @@ const MAX_COMMAND_BYTES = 4_096;
 /** A device as it was born in this session, and hasn't died since. */
 interface Device {
   readonly births: Births;
-  /** What was read before says nothing of the present. */
-  readonly since: EpochMs;
+  /** What was taken before says nothing of the present. */
+  readonly born: Instant;
 }
 
 /** A session's words in Sparkplug B: births, data by alias, deaths, and the one command that is heard. */
 export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: SparkplugConfig): Speaker {
   const { machine, booths, state } = output;
-  const wall = (): EpochMs => machine.clock.wall();
   const topics = topicsOf(config.group_id, config.edge_node_id ?? machine.gateway_id);
   const bd_seq = nextBdSeq(output);
-  const numbered = numbering(wall);
-  const devices = new Map<BoothId, Device>();
-  const latest = new Map<BoothId, readonly Figure[]>();
+  const numbered = numbering(() => machine.clock.wall());
+  const [devices, latest] = [new Map<BoothId, Device>(), new Map<BoothId, readonly Figure[]>()];
   const changed = changedFigures();
   const host = hostOf(output, config.primary_host_id);
+  const death = (): Message => deathOf(topics.node_death, bd_seq, machine.clock.wall());
   let [aliases, is_rebirth_due] = [0, false];
 
   /** `wanted`: what is about to be said, which a birth before didn't name, or with another type. */
   const birth = (booth: OutputBooth, figures: readonly Figure[], wanted: readonly Said[] = []): Message => {
     const { booth: id, log } = booth.state;
-    const said = presentOf({ readings: booth.readings(), figures, at: log.now() }, wanted);
+    const said = presentSaid({ readings: booth.readings(), figures, at: log.now() }, wanted);
     const births = birthsOf(said, { first: aliases, before: devices.get(id)?.births, wanted });
     aliases += births.size;
-    devices.set(id, { births, since: log.now() });
+    devices.set(id, { births, born: { boot: machine.clock.boot, mono: machine.clock.mono() } });
     changed(id, figures);
     return numbered.message(topics.device_birth(id), birthMetrics(said, births));
   };
@@ -71,21 +69,21 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
     const { booth: id } = booth.state;
     const device = devices.get(id);
     if (device === undefined || said.length === 0) return [];
-    const metrics = dataMetrics(said, device.births, device.since);
+    const metrics = dataMetrics(said, device.births, device.born);
     if (metrics.length === said.length) return [numbered.message(topics.device_data(id), metrics)];
     const again = birth(booth, latest.get(id) ?? [], said);
-    const { births = device.births, since = device.since } = devices.get(id) ?? {};
-    return [again, numbered.message(topics.device_data(id), dataMetrics(said, births, since))];
+    const { births, born } = devices.get(id) ?? device;
+    return [again, numbered.message(topics.device_data(id), dataMetrics(said, births, born))];
   };
   const bear = (): readonly Message[] => {
     numbered.begin();
     return [
-      numbered.message(topics.node_birth, nodeMetrics(bd_seq, wall())),
+      numbered.message(topics.node_birth, nodeMetrics(bd_seq, machine.clock.wall())),
       ...booths.filter(isAlive).map((booth) => birth(booth, latest.get(booth.state.booth) ?? [])),
     ];
   };
   return {
-    will: deathOf(topics.node_death, bd_seq, wall()),
+    will: death(),
     passes_over: false,
     lost: host.lost,
     ready: ({ state: { booth } }) => devices.has(booth),
@@ -94,7 +92,8 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
         is_rebirth_due = true;
         booths[0]?.state.news.raise();
       };
-      await session.subscribe(topics.node_command, commandEar(output, rebirth));
+      await output.cursors.setNote(output.config.name, { bd_seq });
+      await hearCommands(output, { session, topics, rebirth });
       await host.online(session, signal);
       for (const booth of booths) latest.set(booth.state.booth, await figuresNow(booth));
       await session.send(bear());
@@ -115,7 +114,7 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
       devices.delete(id);
       return [numbered.message(topics.device_death(id), [])];
     },
-    last: () => (state.link.kind === "up" ? [deathOf(topics.node_death, bd_seq, wall())] : []),
+    last: () => (state.link.kind === "up" ? [death()] : []),
   };
 }
 
@@ -129,13 +128,11 @@ function isAlive({ state }: OutputBooth): boolean {
   return state.link.plc.kind !== "down";
 }
 
-/** Each session has the next one, so that a host knows which birth a death belongs to. */
+/** Each session has the next one, and one that never came about none, so that a host knows which birth a death belongs to. */
 function nextBdSeq({ cursors, config }: Omit<Output, "speaker">): number {
   const note = cursors.note(config.name);
   const last = typeof note === "object" && note !== null ? (note as { bd_seq?: unknown }).bd_seq : undefined;
-  const bd_seq = typeof last === "number" ? (last + 1) % SEQ_MODULUS : 0;
-  cursors.setNote(config.name, { bd_seq });
-  return bd_seq;
+  return typeof last === "number" ? (last + 1) % SEQ_MODULUS : 0;
 }
 
 /** Messages in the order in which they go out: they are to be sent as soon as they are made. */
@@ -149,6 +146,19 @@ function numbering(wall: () => EpochMs) {
       return { topic, payload, qos: 0, retain: false };
     },
   };
+}
+
+interface Commands {
+  readonly session: BrokerSession;
+  readonly topics: ReturnType<typeof topicsOf>;
+  readonly rebirth: () => void;
+}
+
+async function hearCommands(output: Omit<Output, "speaker">, { session, topics, rebirth }: Commands): Promise<void> {
+  await session.subscribe(topics.node_command, commandEar(output, rebirth));
+  // Nothing here can be written to: it is counted.
+  for (const { state } of output.booths)
+    await session.subscribe(topics.device_command(state.booth), () => void (output.state.ignored += 1));
 }
 
 /** Hears a rebirth once a minute; whatever else comes is counted, and does nothing. */

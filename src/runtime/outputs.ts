@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { processFigures } from "../api/metrics.ts";
 import { type Metric, metricsOf } from "../contract/metrics.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
-import type { Lasting } from "../config/usable.ts";
+import type { Lasting, RefusedEntry } from "../config/usable.ts";
 import { linkDown } from "../domain/link-status.ts";
 import type { OutputStatus } from "../domain/status.ts";
 import type { EpochMs } from "../domain/units.ts";
@@ -13,7 +13,7 @@ import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
 import type { Parts } from "./parts.ts";
 import { readOwnSecret } from "./secrets.ts";
 
-type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "store" | "identity"> &
+type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "store" | "identity"> &
   Pick<AgentSetup, "store" | "identity"> & { readonly runtime_dir: string };
 
 /** What outputs need is loaded where there are any. */
@@ -21,7 +21,7 @@ export function outputsOf(
   { config, refused_outputs }: Lasting["usable"],
   { clock, random, log, store, identity, gateway_id, version, meter, metrics, runtime_dir }: Machine,
 ): Pick<Configured, "outputs" | "output_entries" | "refused_outputs"> {
-  const left_out = refused_outputs.map(({ name, error }) => refusedOutput(name, error.brief(), clock.wall()));
+  const left_out = refused_outputs.map((refused) => refusedOutput(refused, clock.wall()));
   for (const { name, link } of left_out) {
     if (link.kind !== "up")
       log.error(
@@ -47,7 +47,13 @@ export function outputsOf(
   return {
     refused_outputs: left_out,
     output_entries: config.outputs,
-    outputs: async (booths) => (await import("../outputs/outputs.ts")).openOutputs(machine, config.outputs, booths),
+    outputs: async (booths) => {
+      const [{ openOutputs }, { brokerConnector }] = await Promise.all([
+        import("../outputs/outputs.ts"),
+        import("../outputs/broker.ts"),
+      ]);
+      return openOutputs({ ...machine, connect: brokerConnector(machine) }, config.outputs, booths);
+    },
   };
 }
 
@@ -81,10 +87,10 @@ export async function figuresNow(
   return metricsOf({ ...status, booths: of(status.booths) }, of(agent.counts()), await processFigures());
 }
 
-function refusedOutput(name: string, reason: string, since: EpochMs): OutputStatus {
+function refusedOutput({ name, kind, error }: RefusedEntry, since: EpochMs): OutputStatus {
   const advice = 'correct it, then "booth-gateway reload"; all else runs meanwhile';
-  const link = { ...linkDown(since, reason, advice) };
-  return { name, kind: "mqtt", url: "", link, sent: 0, ignored: 0, booths: [] };
+  const link = { ...linkDown(since, error.brief(), advice) };
+  return { name, kind, url: "", link, sent: 0, ignored: 0, booths: [] };
 }
 
 /** A booth as outputs see it. */

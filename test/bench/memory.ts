@@ -1,5 +1,7 @@
+import { Aedes } from "aedes";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { findProfile } from "../../src/config/profile.ts";
@@ -36,13 +38,53 @@ async function idleMemory(): Promise<Memory> {
  *
  * @param booth its profile and link as the configuration has them
  */
-function agentMemory(booth: object, settle_ms: number): Promise<Memory> {
+function agentMemory(booth: object, settle_ms: number, config: object = {}): Promise<Memory> {
   const settled = whilePolling(async (pid) => {
     await sleep(settle_ms);
     return memoryOf(pid);
   });
-  return withAgentAgain([booth], settled);
+  return withAgentAgain([booth], settled, { config });
 }
+
+/** A plant's broker, open to this machine. */
+async function plantBroker() {
+  const broker = await Aedes.createBroker();
+  const server = createServer((socket) => broker.handle(socket));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const stop = async (): Promise<void> => {
+    broker.close();
+    server.close();
+    await once(server, "close");
+  };
+  return { url: `mqtt://127.0.0.1:${port.toString()}`, stop };
+}
+
+/** One process's memory varies by more than what is looked for. */
+const OUTPUT_RUNS = 3;
+
+/** What one output, of either kind, adds to an agent that speaks MQTT already, as each does with the service; here to another output. */
+async function outputMemory(booth: object, { settle_ms, runs }: { readonly settle_ms: number; readonly runs: number }) {
+  const broker = await plantBroker();
+  const one = (name: string, own: object): object => ({ name, url: broker.url, ...own });
+  const usual = [one("usual", { mqtt: {} })];
+  const kinds = {
+    none: usual,
+    mqtt: [...usual, one("beside", { mqtt: { home_assistant: {} } })],
+    sparkplug: [...usual, one("beside", { sparkplug: { group_id: "plant" } })],
+  };
+  const median = async (outputs: readonly object[]): Promise<number> => {
+    const found: number[] = [];
+    for (let run = 0; run < runs; run += 1) found.push((await agentMemory(booth, settle_ms, { outputs })).resident_mb);
+    return found.sort((a, b) => a - b)[Math.floor(runs / 2)] ?? NaN;
+  };
+  const [none, mqtt, sparkplug] = await Promise.all([median(kinds.none), median(kinds.mqtt), median(kinds.sparkplug)]);
+  await broker.stop();
+  return { none, most: Math.max(mqtt, sparkplug) };
+}
+
+/** MB that an output may add. */
+const OUTPUT_MB = 3;
 
 async function opcuaServer() {
   const profile = findProfile("plcnext-booth");
@@ -70,10 +112,17 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
     agentMemory({ profile: "plcnext-booth", opcua }, settle_ms),
   ]);
   await server.stop();
+  const output = await outputMemory(modbus, { settle_ms, runs: quick ? 1 : OUTPUT_RUNS });
   await device.stop();
+  const more = output.most - output.none;
   return [
     ...figuresOf("modbus", { of: withModbus, idle, atMost: 85, privateAtMost: 35 }),
     ...figuresOf("opcua", { of: withOpcua, idle, atMost: 120 }),
+    {
+      ...{ name: "memory.output_mb", value: more, unit: "MB", anchor: output.none, ratio: output.most / output.none },
+      target: `at most ${OUTPUT_MB} MB more with one output, the larger of both kinds; anchor: an agent that speaks MQTT`,
+      reached: more <= OUTPUT_MB,
+    },
   ];
 }
 

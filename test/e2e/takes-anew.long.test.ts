@@ -4,6 +4,7 @@ import { storePath } from "../../src/store/open.ts";
 import { openBox } from "../simulation/box.ts";
 import { doubledAtService } from "../simulation/laws/delivered.ts";
 import { openLedger } from "../simulation/ledger.ts";
+import { openPlant } from "../simulation/outputs/plant.ts";
 import { heldRecords } from "../simulation/records.ts";
 import { goodUplink } from "../simulation/uplink.ts";
 import { seededRandom } from "../support/seeded-random.ts";
@@ -24,6 +25,8 @@ it("a process that died between a commit and the tail's trimming, and then the s
     site: { scenario: "busy-day", start: START, seed: 9, commit_interval_ms: 5 * MINUTE },
     ...{ ledger: openLedger(), uplink: goodUplink(), bug: null },
     ...{ random: () => random.next(), trace: () => undefined, took: () => undefined },
+    plant: (at) => openPlant([], at),
+    outputs_seed: 1,
   });
   const { clock, service } = box.site;
   box.start();

@@ -13,6 +13,7 @@ import {
   instantsOf,
   nodeMetrics,
   type Said,
+  type Instant,
 } from "../../src/outputs/rules/sparkplug.ts";
 import { commandsIn, encodePayload } from "../../src/outputs/sparkplug-payload.ts";
 
@@ -27,8 +28,10 @@ interface Codec {
   };
 }
 
+const born = (mono: number): Instant => ({ boot: "b", mono });
+
 function said(name: string, value: TagValue, at = 1_000): Said {
-  return { name, value, at, quality: value === null ? "bad" : "good", unit: "" };
+  return { name, value, at, quality: value === null ? "bad" : "good", unit: "", read_at: born(at) };
 }
 
 test("a template's places are filled, and no name makes a level or a wildcard of its own", () => {
@@ -93,18 +96,18 @@ test("a command of another author's is read, and garbage is refused or does noth
 test("data goes by alias with the type that its birth gave, and asks for another birth where it can't", () => {
   const births = birthsOf([said("Tags/a", 1), said("Tags/b", null)], { first: 0, before: undefined, wanted: [] });
   expect(births.get("Tags/b")).toEqual({ alias: 1, datatype: DATATYPE.double });
-  expect(dataMetrics([said("Tags/a", 2, 500)], births, 1_000)).toMatchObject([
+  expect(dataMetrics([said("Tags/a", 2, 500)], births, born(1_000))).toMatchObject([
     { alias: 0, value: 2, is_historical: true },
   ]);
-  expect(dataMetrics([said("Tags/a", null, 1_000)], births, 1_000)).toMatchObject([
+  expect(dataMetrics([said("Tags/a", null, 1_000)], births, born(1_000))).toMatchObject([
     { value: null, is_historical: false, quality: 0 },
   ]);
   // Another type, and one that no birth named.
-  expect(dataMetrics([said("Tags/b", "text"), said("Tags/c", 1)], births, 0)).toEqual([]);
+  expect(dataMetrics([said("Tags/b", "text"), said("Tags/c", 1)], births, born(0))).toEqual([]);
   const wanted = [said("Tags/b", "text", 900)];
   const again = birthsOf([said("Tags/a", 1), said("Tags/b", null)], { first: 10, before: births, wanted });
   expect(again.get("Tags/b")).toEqual({ alias: 11, datatype: DATATYPE.string });
-  expect(dataMetrics(wanted, again, 1_000)).toHaveLength(1);
+  expect(dataMetrics(wanted, again, born(1_000))).toHaveLength(1);
 });
 
 test("readings of one instant are one message, others none", () => {
@@ -120,6 +123,6 @@ test("readings of one instant are one message, others none", () => {
 
 test("a death has bdSeq alone, a birth the rebirth beside it", () => {
   const [bd_seq, rebirth] = nodeMetrics(3, 9);
-  expect(bd_seq).toMatchObject({ name: "bdSeq", value: 3, datatype: DATATYPE.uint64 });
+  expect(bd_seq).toMatchObject({ name: "bdSeq", value: 3, datatype: DATATYPE.int64 });
   expect(rebirth).toMatchObject({ name: "Node Control/Rebirth", value: false });
 });

@@ -37,6 +37,7 @@ async function host(url: string) {
   const told: string[] = [];
   const faults: string[] = [];
   const historical: string[] = [];
+  const dead = new Set<string>();
   let seq: number | null = null;
   const births = { node: 0, device: 0, node_death: 0, device_death: 0 };
   client.on("message", (topic, bytes) => {
@@ -44,7 +45,9 @@ async function host(url: string) {
     if (type === "NCMD" || topic.startsWith("spBv1.0/STATE/")) return;
     const payload = payloads.decodePayload(bytes);
     if (type === "NDEATH") {
-      births.node_death += 1;
+      // A session that ends in order says it, and in MQTT 5 its will says it again.
+      dead.add(String(payload.metrics[0]?.value));
+      births.node_death = dead.size;
       return;
     }
     const number = Number(payload.seq);

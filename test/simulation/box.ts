@@ -9,12 +9,14 @@ import { storePath } from "../../src/store/open.ts";
 import { StoreRefusal } from "../../src/store/thread/keeper.ts";
 import { deriveFold } from "../../src/store/facts/fold.ts";
 import { makeOld } from "../support/old-rows.ts";
+import type { VirtualClock } from "../../simulators/virtual/clock.ts";
 import { virtualSite, type Life, type VirtualSite, type VirtualSiteOptions } from "../support/virtual-site.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
 import type { Bug } from "./bugs.ts";
 import { failingFold, flipBit, imageOf, restore, torn, type DiskFault, type Image } from "./disk.ts";
 import { noteDurable, noteFound, type Ledger, type Take } from "./ledger.ts";
 import { watchedHttp, watchedLink, watchedParts, type Around } from "./ports.ts";
+import { outputsOf, type Plant, sawBox, type Seen } from "./outputs/plant.ts";
 import type { Moment, Port } from "./story.ts";
 import { claimWatched, countedClock, orderWatched, WATCHDOG_MS } from "./watch.ts";
 import { faultyAnswers, faultyHttp, faultyLink, type Uplink } from "./uplink.ts";
@@ -22,6 +24,8 @@ import { faultyAnswers, faultyHttp, faultyLink, type Uplink } from "./uplink.ts"
 const MEMORY = "/dev/shm";
 /** The service manager's patience between two starts of a process that failed. */
 const RESTART_MS = 5_000;
+/** From SIGTERM to the end of all, whatever an agent has to say goodbye to: outputs take a second at most. */
+const GOODBYE_MS = 1_500;
 
 export interface BoxOptions {
   readonly site: Omit<VirtualSiteOptions, "folder" | "way" | "given" | "fold">;
@@ -33,12 +37,18 @@ export interface BoxOptions {
   readonly trace: (text: string) => void;
   /** Sees each take as it is appended. */
   readonly took: (take: Take) => void;
+  /** What stands beside the service; asked for once the clock is there. */
+  readonly plant: (clock: VirtualClock) => Plant;
+  /** Of what nobody but outputs draws. */
+  readonly outputs_seed: number;
 }
 
 /** A gateway with its disk: the agent's process is started again whenever it ends, unless the box is retired. */
 export interface Box {
   readonly site: VirtualSite;
   readonly folder: string;
+  /** What was seen of its outputs. */
+  readonly seen: Seen;
   /** Of the commits to come; null: the disk is well. */
   disk: DiskFault | null;
   /** Agents of the next starts call themselves so. */
@@ -144,10 +154,19 @@ export function openBox(options: BoxOptions): Box {
       state.sleeping = new Set();
       const own = { ...parts, version: box.version, clock: countedClock(parts.clock, state.sleeping) };
       const planted = options.bug?.parts?.(own) ?? own;
-      return watchedParts(withLedger(planted, { options, state, site, answered }), around(life));
+      const watched = watchedParts(withLedger(planted, { options, state, site, answered }), around(life));
+      const ports = { around: around(life), folder, seed: options.outputs_seed + box.counts.starts };
+      const outputs = outputsOf(
+        own,
+        { plant, seen },
+        { ...ports, bug: options.bug, disk: () => box.disk, now: () => clock.truth() },
+      );
+      return { ...watched, ...outputs };
     },
   });
   const { clock } = site;
+  const plant = options.plant(clock);
+  const seen = sawBox(plant);
   const later = (ms: number, act: () => void): void => void clock.sleep(ms).then(act);
   const startLater = (for_ms: number): void => {
     state.start_at = Math.max(state.start_at, clock.truth() + for_ms);
@@ -155,9 +174,10 @@ export function openBox(options: BoxOptions): Box {
       if (clock.truth() >= state.start_at && state.life === null && !state.retired) box.start();
     });
   };
-  const end = (image: Image | null): void => {
+  const end = (image: Image | null, how: "process" | "box" = "process"): void => {
     const kept = image ?? imageOf(folder);
     site.kill();
+    for (const { broker } of plant.sides) broker.lost(seen.box, how);
     restore(folder, kept);
     Object.assign(state, { life: null, agent: null, waiting: null });
     for (const cut of [...options.uplink.ends]) cut();
@@ -174,6 +194,7 @@ export function openBox(options: BoxOptions): Box {
   const box: Box = {
     site,
     folder,
+    seen,
     disk: null,
     version: "0.1.0",
     counts: { starts: 0, failures: 0, old_stores: 0 },
@@ -204,13 +225,16 @@ export function openBox(options: BoxOptions): Box {
     cutPower(for_ms, boot) {
       const { before } = state;
       if (state.life !== null)
-        end(state.unsynced ?? (before === null ? null : torn(before, imageOf(folder), options.random)));
+        end(state.unsynced ?? (before === null ? null : torn(before, imageOf(folder), options.random)), "box");
       site.cutPower();
+      rmSync(join(folder, "outputs.json"), { force: true });
+      seen.cuts.push(clock.truth());
       state.is_cut = true;
       startLater(for_ms);
       boot();
     },
     async restart(for_ms, between) {
+      const gone = clock.truth() + GOODBYE_MS;
       state.start_at = Number.POSITIVE_INFINITY;
       // A moment that would come in the midst of the end is done without: a process that is killed there never ends in order.
       state.waiting = null;
@@ -218,6 +242,7 @@ export function openBox(options: BoxOptions): Box {
         if (state.life !== null) end(null);
       } else await site.stopping();
       Object.assign(state, { life: null, agent: null, waiting: null });
+      await clock.sleep(Math.max(0, gone - clock.truth()));
       between();
       state.start_at = 0;
       startLater(for_ms);

@@ -8,6 +8,7 @@ import type { Driver, GroupSamples } from "../../src/acquisition/port.ts";
 import { parseAck } from "../../src/delivery/mqtt/acks.ts";
 import type { LinkSession } from "../../src/delivery/port.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
+import { type GivenOutputs, OUTPUT_BUGS } from "./outputs/bugs.ts";
 import type { Fold } from "../../src/store/facts/fold.ts";
 
 /** A fault planted into what an agent is given: nothing in the agent itself knows of it. */
@@ -15,6 +16,8 @@ export interface Bug {
   readonly name: string;
   readonly parts?: (parts: AgentSetup) => AgentSetup;
   readonly fold?: (fold: Fold) => Fold;
+  /** What the outputs are given. */
+  readonly outputs?: (given: GivenOutputs) => GivenOutputs;
   /** How what comes on down/ack is heard. */
   readonly hear?: ServiceWay["hear"];
   /** A commit is called durable while it stands in the kernel's memory alone: a power cut takes the last one. */
@@ -275,4 +278,5 @@ export const BUGS: readonly Bug[] = [
   { name: "a window of 0 kept for ever", hear: shutWindow },
   { name: "an ack of a chunk under another hash", ...unhashedChunks() },
   { name: "a chunk's conflict that makes the log fork", parts: forkingChunks },
+  ...OUTPUT_BUGS,
 ];

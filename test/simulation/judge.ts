@@ -1,13 +1,17 @@
 import { boothFigures } from "../../simulators/service/figures/booth.ts";
 import { findProfile } from "../../src/config/profile.ts";
+import { KIND } from "../../src/domain/record.ts";
 import { timeLineOf } from "../../src/reports/source.ts";
 import { allOfGateway, allOfService, contrast } from "../scenarios/figures.ts";
 import { openSource } from "../support/figures.ts";
+import { ownRecords } from "../support/store.ts";
 import { checkOutcome } from "./checker.ts";
 import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { holesIn } from "./laws/holes.ts";
 import { setAsideForNothing, tooManyStreams, wrongTimes } from "./laws/lied-to.ts";
 import { isMadeAgain } from "./laws/made-again.ts";
+import { outputFaults } from "./laws/outputs.ts";
+import type { Given } from "./outputs/plant.ts";
 import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
 import { firstSeqs, givenUp, heldRecords } from "./records.ts";
 import type { Fault, Story } from "./story.ts";
@@ -75,6 +79,7 @@ export function judge(played: Played): readonly Broken[] {
             setAsideForNothing(folder, site.service.way.refused),
           ] as const,
       ),
+    ["outputs keep their word", ofOutputs(played)],
     ["an account of its own, from PLC and service alone, agrees", checkOutcome(outcome)],
     ...(declared.length > 0 ? [] : bothSides(played)),
     ...boxes.slice(-1).flatMap(({ folder }) => {
@@ -95,6 +100,25 @@ export function judge(played: Played): readonly Broken[] {
   return results
     .filter(([, places]) => places.length > 0)
     .map(([law, places]) => ({ law, places: [...places.slice(0, MOST_PLACES), ...more(places.length)] }));
+}
+
+/** What outputs said, held against the log that they read. */
+function ofOutputs({ plant, boxes, outcome, ledger }: Played): readonly string[] {
+  const box = boxes.at(-1);
+  if (plant.sides.length === 0 || box === undefined) return [];
+  const { stream, records } = ownRecords(box.folder);
+  const log = records.flatMap((record): readonly Given[] => {
+    if (record.kind !== KIND.reading) return [];
+    const { seq, tag, time, boot, mono, value } = record;
+    return [{ stream, seq, tag, time, boot, mono, value: JSON.stringify(value) }];
+  });
+  const taken = new Map(
+    ledger.takes.map(({ at, entry }) => {
+      const { boot, mono } = entry.kind === "poll" ? entry : entry.record;
+      return [`${boot} ${mono.toString()}`, at] as const;
+    }),
+  );
+  return outputFaults({ plant, boxes, log, due: outcome.window.end, taken });
 }
 
 function namesOf({ faults }: Story): { readonly damages: number; readonly isLiedTo: boolean } {

@@ -53,8 +53,8 @@ function tell({ seed, broken, story }: SeedResult): void {
   if (story !== null) print(`  its story in short: ${JSON.stringify(story)}`);
 }
 
-function sentText({ chunks, batches, refused_chunks, old_stores }: Sent): string {
-  return `${String(chunks)} chunks and ${String(batches)} batches came, ${String(refused_chunks)} chunks weren't taken; ${String(old_stores)} old stores`;
+function sentText({ chunks, batches, refused_chunks, old_stores, outputs, told }: Sent): string {
+  return `${String(outputs)} outputs told ${String(told)} messages; ${String(chunks)} chunks and ${String(batches)} batches came, ${String(refused_chunks)} chunks weren't taken; ${String(old_stores)} old stores`;
 }
 
 async function one(seed: number): Promise<void> {

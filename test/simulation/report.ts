@@ -33,6 +33,8 @@ export function recordSimulation(results: readonly SeedResult[]): SimulationRepo
       batches: sum(({ sent }) => sent.batches),
       refused_chunks: sum(({ sent }) => sent.refused_chunks),
       old_stores: sum(({ sent }) => sent.old_stores),
+      outputs: sum(({ sent }) => sent.outputs),
+      told: sum(({ sent }) => sent.told),
     },
     broken: results.flatMap(({ seed, story, broken }) =>
       broken.map(({ law, places }) => ({ seed, law, places, story })),

@@ -8,6 +8,7 @@ import type { Bug } from "./bugs.ts";
 import { isWhatThePlcSaid, openLedger, type Ledger, type Take } from "./ledger.ts";
 import { undelivered } from "./laws/delivered.ts";
 import { liedTimes } from "./laws/lied-times.ts";
+import { openPlant, type Plant } from "./outputs/plant.ts";
 import type { Outcome, Span } from "./outcome.ts";
 import { heldRecords } from "./records.ts";
 import { modePolls, unsureSpans } from "./seen.ts";
@@ -25,6 +26,8 @@ export const QUIET_MS = 60 * MINUTE_MS;
 /** Laws that hold at any time are looked at this often. */
 const LOOK_EVERY_MS = 3 * MINUTE_MS;
 const SLOW_MS = MINUTE_MS;
+/** What outputs draw is drawn apart. */
+const OUTPUTS_APART = 5_000_011;
 /** Each one reads the oldest record that waits: at one a minute they would cost a third of a quiet day. */
 export const HEARTBEAT_MS = 5 * MINUTE_MS;
 
@@ -37,6 +40,9 @@ export interface RunOptions {
 /** What came at the service, and how many stores it was of that an older agent had left. */
 export interface Sent extends Came {
   readonly old_stores: number;
+  /** Outputs that took part, and messages that came at their brokers. */
+  readonly outputs: number;
+  readonly told: number;
 }
 
 /** A story that was played, whatever came of it. */
@@ -50,6 +56,7 @@ export interface Played {
   /** Gateways that were taken away, with the instant; the last box is the one that stands there. */
   readonly swaps: readonly Swap[];
   readonly lines: readonly string[];
+  readonly plant: Plant;
   close(): void;
 }
 
@@ -60,6 +67,7 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   const uplink = goodUplink(story.is_without_chunks === true ? [] : ["chunk/1"]);
   const random = seededRandom(story.seed + 2_000_003);
   const boxes: Box[] = [];
+  let plant: Plant | null = null;
   const say = (text: string): void => trace(clock.truth(), text);
   const took = (take: Take): void => {
     ledger.takes.push(take);
@@ -86,16 +94,20 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
         ...(beside === null ? {} : { beside }),
       },
       ...{ ledger, uplink, bug, random: () => random.next(), trace: say, took },
+      plant: (of) => (plant ??= openPlant(story.outputs ?? [], of)),
+      outputs_seed: story.seed + OUTPUTS_APART + 1_000 * boxes.length,
     });
   const first = boxFor(null);
   boxes.push(first);
   const { site } = first;
   const { clock } = site;
   site.service.way.takes = uplink.takes;
+  const there = (plant ??= openPlant([], clock));
   const swaps: Swap[] = [];
   const stage: Stage = {
     box: () => boxes.at(-1) ?? first,
     uplink,
+    plant: there,
     plc_well_since: story.start,
     swap(for_ms) {
       const old = stage.box();
@@ -138,6 +150,8 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   await clock.run(story.hours * HOUR_MS);
   heal(stage);
   await clock.run(QUIET_MS);
+  const { seen: last } = stage.box();
+  last.stopped = last.now() ?? [];
   await stage.box().site.stop();
   const gone = swaps.flatMap((swap) => goneWith(swap, ledger, site));
   const delivered = ledger.takes.filter((take) => !ledger.gone.has(take));
@@ -163,14 +177,19 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   const old_stores = boxes.reduce((sum, box) => sum + box.counts.old_stores, 0);
   return {
     outcome,
-    sent: { ...uplink.came, old_stores },
+    sent: { ...uplink.came, old_stores, outputs: there.sides.length, told: toldIn(there) },
     ledger,
     swaps,
     hash: hashOf(lines, outcome),
     boxes,
     lines,
+    plant: there,
     close: () => boxes.forEach((box) => box.close()),
   };
+}
+
+function toldIn({ sides }: Plant): number {
+  return sides.reduce((sum, { broker }) => sum + broker.events.filter(({ kind }) => kind === "message").length, 0);
 }
 
 /** A gateway that was taken away at that instant, with its stream. */

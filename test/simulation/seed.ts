@@ -1,5 +1,6 @@
 import { judge, type Broken } from "./judge.ts";
-import { play, type RunOptions, type Sent } from "./run.ts";
+import { play, type Played, type RunOptions, type Sent } from "./run.ts";
+import { heldRecords } from "./records.ts";
 import type { Story } from "./story.ts";
 
 /** The law that whatever nobody foresaw breaks. */
@@ -14,7 +15,10 @@ export interface Verdict {
   readonly sent: Sent;
 }
 
-export const NOTHING: Sent = { chunks: 0, batches: 0, refused_chunks: 0, old_stores: 0 };
+export const NOTHING: Sent = { chunks: 0, batches: 0, refused_chunks: 0, old_stores: 0, outputs: 0, told: 0 };
+
+/** The law that outputs keep by not being noticed. */
+export const UNNOTICED = "outputs hold up neither poll nor commit nor delivery";
 
 /** Plays a story and holds it against the laws. What nobody foresaw is a broken law too. */
 export async function verdictOf(story: Story, options: RunOptions = {}): Promise<Verdict> {
@@ -22,7 +26,8 @@ export async function verdictOf(story: Story, options: RunOptions = {}): Promise
   try {
     const played = await play(story, options);
     try {
-      return { broken: judge(played), hash: played.hash, faults, sent: played.sent };
+      const broken = [...judge(played), ...(await comparedWith(played, story, options))];
+      return { broken, hash: played.hash, faults, sent: played.sent };
     } finally {
       played.close();
     }
@@ -30,4 +35,30 @@ export async function verdictOf(story: Story, options: RunOptions = {}): Promise
     const places = [error instanceof Error ? (error.stack ?? error.message) : String(error)];
     return { broken: [{ law: ENDS, places }], hash: "", faults, sent: NOTHING };
   }
+}
+
+/** The same story without its outputs: every take at the same instant, every record at the service too. */
+async function comparedWith(played: Played, story: Story, { bug = null }: RunOptions): Promise<readonly Broken[]> {
+  if (story.is_compared !== true) return [];
+  const { outputs, ...rest } = story;
+  const without = await play({ ...rest, faults: story.faults.filter((fault) => !("output" in fault)) }, { bug });
+  try {
+    const [own, other] = [accountOf(played), accountOf(without)];
+    const at = own.findIndex((line, index) => line !== other[index]);
+    if (at < 0 && own.length === other.length) return [];
+    const places = [
+      `with ${String(outputs?.length)}: ${own[at] ?? "nothing more"}`,
+      `without: ${other[at] ?? "nothing more"}`,
+    ];
+    return [{ law: UNNOTICED, places }];
+  } finally {
+    without.close();
+  }
+}
+
+function accountOf({ ledger, outcome }: Played): readonly string[] {
+  return [
+    ...ledger.takes.map(({ at, entry }) => `taken at ${new Date(at).toISOString()}: ${JSON.stringify(entry)}`),
+    ...heldRecords(outcome.service.db).map((record) => `held: ${JSON.stringify(record)}`),
+  ];
 }

@@ -2,6 +2,7 @@ import { FILTER_TYPES, type FilterType } from "../../src/domain/booth.ts";
 import { diceOf, randomScenario, type Dice } from "../scenarios/random.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import type { Scenario, Step } from "../../simulators/plc/model/scenario.ts";
+import { outputFaultsOf, outputsOf } from "./outputs/stories.ts";
 import {
   CHUNK_TROUBLES,
   type Fault,
@@ -36,9 +37,13 @@ export function storyOf(seed: number): Story {
   if (!is_small && told.chance(0.15)) faults.push(...oldStoreOf(told, hours));
   for (const outage of faults.filter(isOutage)) faults.push(...chunkTroubleOf(told, outage, hours));
   const serial_at_ms = dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null;
+  const start = FIRST_START + Math.floor(dice.between(0, 21 * 24)) * HOUR_MS;
+  const beside = diceOf(seededRandom(seed + OUTPUTS_APART));
+  const shape = { start, hours, is_small, is_compared: seed % COMPARED_EACH === 0 };
+  const outputs = outputsOf(beside, shape);
   return {
     seed,
-    start: FIRST_START + Math.floor(dice.between(0, 21 * 24)) * HOUR_MS,
+    start,
     hours,
     told_hours: hours,
     tz: dice.one(ZONES),
@@ -50,9 +55,16 @@ export function storyOf(seed: number): Story {
     chunks: told.chance(0.1) ? null : chunksOf(told),
     is_without_chunks: told.chance(0.1),
     serial_at_ms,
-    faults: [...faults, ...firstContact(dice, serial_at_ms)].sort((a, b) => a.at_ms - b.at_ms),
+    ...(outputs.length === 0 ? {} : { outputs, is_compared: shape.is_compared }),
+    faults: [...faults, ...firstContact(dice, serial_at_ms), ...outputFaultsOf(beside, outputs, shape)].sort(
+      (a, b) => a.at_ms - b.at_ms,
+    ),
   };
 }
+
+/** So are outputs. One story in so many is played without them too. */
+const OUTPUTS_APART = 6_000_011;
+const COMPARED_EACH = 25;
 
 /** Chunks are drawn apart from the rest. */
 const CHUNKS_APART = 4_000_003;

@@ -18,8 +18,8 @@ export interface Moment {
 }
 
 export const PORTS = ["ingest", "read", "ack", "append", "http", "send", "hello", "plc", "row"] as const;
-/** row: the provisioning row is stored; append: a take enters the tail; plc: a poll. */
-export type Port = (typeof PORTS)[number];
+/** row: the provisioning row is stored; append: a take enters the tail; plc: a poll; output: what an output sends arrives at its broker. */
+export type Port = (typeof PORTS)[number] | "output";
 
 /** How a box's wall clock stands when it starts: as it should, in 1970, or a day off. */
 export type WallAtBoot = "right" | "1970" | "day_ahead" | "day_behind";
@@ -81,7 +81,46 @@ export type FaultKind =
       readonly kind: "entry";
       readonly filter: FilterType;
       readonly ago_ms: number;
-    };
+    }
+  | OutputFault;
+
+/** What befalls an output, by its name. */
+export type OutputFault = { readonly output: string } &
+  /** refused: its broker has ended; forgetful: so it has, and keeps nothing; silent: nothing gets through. */
+  (
+    | { readonly kind: "output_away"; readonly how: "refused" | "forgetful" | "silent"; readonly for_ms: number }
+    /** The line breaks once so many more messages have come, before the broker's word for the last of them. */
+    | { readonly kind: "output_cut"; readonly after: number }
+    | { readonly kind: "output_slow"; readonly latency_ms: number; readonly for_ms: number }
+    /** The primary host is offline. */
+    | { readonly kind: "output_host"; readonly for_ms: number }
+    | { readonly kind: "output_command"; readonly command: OutputCommand }
+    /** The agent is started anew with another configuration: without Home Assistant, or without the output for a while. */
+    | { readonly kind: "output_config"; readonly how: "without_discovery" | "absent"; readonly for_ms: number }
+  );
+
+/** What somebody sends to an edge node: a rebirth, many of them, and what it must not heed. */
+export const OUTPUT_COMMANDS = [
+  "rebirth",
+  "rebirths",
+  "retained",
+  "garbage",
+  "oversized",
+  "other",
+  "false",
+  "device",
+] as const;
+export type OutputCommand = (typeof OUTPUT_COMMANDS)[number];
+
+export interface StoryOutput {
+  readonly name: string;
+  readonly kind: "plain" | "home_assistant" | "sparkplug";
+  /** null: it begins with what is read from then on. */
+  readonly since: string | null;
+  readonly payload: "json" | "value";
+  readonly history: boolean;
+  readonly has_host: boolean;
+}
 
 /**
  * The service says that it takes none; refuses each; names a conflict at its begin, where there is none; says nothing, having stored
@@ -118,5 +157,9 @@ export interface Story {
   readonly is_without_chunks?: boolean;
   /** Nobody has told the box its serial number before this, ms after the start; null: it stands in its configuration. */
   readonly serial_at_ms: number | null;
+  /** Absent: none. */
+  readonly outputs?: readonly StoryOutput[];
+  /** It is played without its outputs too, and all else must come out the same. */
+  readonly is_compared?: boolean;
   readonly faults: readonly Fault[];
 }

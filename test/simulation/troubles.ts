@@ -5,6 +5,8 @@ import { seededRandom } from "../support/seeded-random.ts";
 import type { VirtualClock } from "../../simulators/virtual/clock.ts";
 import type { Box } from "./box.ts";
 import { lyingOrders, ORDER_LIES } from "./order-lies.ts";
+import type { Plant } from "./outputs/plant.ts";
+import { healOutputs, upsetOutput } from "./outputs/troubles.ts";
 import type { ChunkTrouble, Fault, Moment, WallAtBoot } from "./story.ts";
 import type { Lying, Uplink } from "./uplink.ts";
 
@@ -13,6 +15,7 @@ export interface Stage {
   /** The gateway that holds the booth. */
   box(): Box;
   readonly uplink: Uplink;
+  readonly plant: Plant;
   /** True instant at which the last fault of reading the PLC was put right. */
   plc_well_since: number;
   /** Another box takes its place. */
@@ -106,6 +109,13 @@ function upset(stage: Stage, fault: Fault): Undo {
     case "swap":
       stage.swap(fault.for_ms);
       return null;
+    case "output_away":
+    case "output_cut":
+    case "output_slow":
+    case "output_host":
+    case "output_command":
+    case "output_config":
+      return upsetOutput(stage, fault);
     default:
       end(box, fault);
       return null;
@@ -257,6 +267,7 @@ export function heal(stage: Stage): void {
   Object.assign(service.way, { down: false, lose_acks: 0, latency_ms: USUAL_LATENCY_MS, takes: stage.uplink.takes });
   Object.assign(stage.uplink, { http: null, doubled: 0, chunks: null });
   stage.uplink.lying.clear();
+  healOutputs(stage);
   box.disk = null;
   const state = booth.stateAt(clock.truth());
   if (!state.cable) booth.inject({ kind: "cable", connected: true }, clock.truth());

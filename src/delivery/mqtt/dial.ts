@@ -14,6 +14,8 @@ import { say } from "../../domain/sentences.ts";
 /** From the first packet to the broker's answer, for the connection and then for the subscription. */
 export const CONNECT_TIMEOUT_MS: Milliseconds = 10_000;
 const KEEPALIVE_S = 30;
+/** The library's pings go by a timer of this kind; this one never fires. */
+const NO_TIMER = { set: () => 0, clear: () => undefined };
 /** Longer packets than this nobody has a reason to send us: acks and commands are far below. */
 const MAX_PACKET_BYTES = 128 * 1024;
 const OLDEST_TLS = { minVersion: "TLSv1.2" } as const;
@@ -33,8 +35,8 @@ export interface Broker {
   readonly ca?: string;
   /** What the box shows of itself, where it has a certificate. */
   readonly certificate?: ClientCertificate;
-  /** 0: whoever connects sends the pings. Default 30. */
-  readonly keepalive_s?: number;
+  /** Whoever connects sends the pings, more often than each 30 s. Default: the library does. */
+  readonly own_pings?: boolean;
   /** Default 10 s. */
   readonly connect_timeout_ms?: Milliseconds;
   /** Who counts its bytes, and what a packet is for (`topic` of a message, else ""); absent: nobody. */
@@ -71,7 +73,9 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
     ...(broker.password === undefined ? {} : { password: broker.password }),
     protocolVersion: protocol,
     clean: true,
-    keepalive: broker.keepalive_s ?? KEEPALIVE_S,
+    // A broker that is promised nothing never finds out that a box has lost its power.
+    keepalive: KEEPALIVE_S,
+    ...(broker.own_pings === true ? { timerVariant: NO_TIMER } : {}),
     connectTimeout: broker.connect_timeout_ms ?? CONNECT_TIMEOUT_MS,
     reconnectPeriod: 0,
     queueQoSZero: false,

@@ -1,7 +1,7 @@
-import { FILTER_TYPES, MODES_LISTED, type Mode } from "../../domain/booth.ts";
+import { FILTER_TYPES, MODES_LISTED, type Mode, type TagValue } from "../../domain/booth.ts";
 import type { LinkStatus } from "../../domain/status.ts";
 import type { BoothSummary } from "../../domain/summary.ts";
-import type { EpochMs } from "../../domain/units.ts";
+import type { BoothId, EpochMs } from "../../domain/units.ts";
 import { isoTime, minutesOf } from "../../contract/time.ts";
 import type { DurationsToday } from "../port.ts";
 
@@ -106,4 +106,14 @@ function filterFigures(
 /** To two places, as everybody shows it. */
 function rounded(value: number | null): number | null {
   return value === null ? null : Math.round(value * 100) / 100;
+}
+
+/** Figures that aren't as they were told last. */
+export function changedFigures(): (booth: BoothId, figures: readonly Figure[]) => readonly Figure[] {
+  const told = new Map<string, TagValue>();
+  return (booth, figures) => {
+    const changed = figures.filter(({ figure, value }) => told.get(`${booth} ${figure}`) !== value);
+    for (const { figure, value } of changed) told.set(`${booth} ${figure}`, value);
+    return changed;
+  };
 }

@@ -1,7 +1,7 @@
 import type { LiveReading } from "../../domain/agent-control.ts";
 import type { Quality, TagValue } from "../../domain/booth.ts";
 import { KIND, type Placed } from "../../domain/record.ts";
-import type { BoothId, EpochMs, TagName } from "../../domain/units.ts";
+import type { BoothId, BootId, EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
 import type { Figure } from "./figures.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { Figure } from "./figures.ts";
  */
 
 /** Types of metrics that we use, by their numbers in the specification (6.4.16). */
-export const DATATYPE = { double: 10, boolean: 11, string: 12, uint64: 8 } as const;
+export const DATATYPE = { double: 10, boolean: 11, string: 12, int64: 4 } as const;
 export type Datatype = (typeof DATATYPE)[keyof typeof DATATYPE];
 
 export interface Metric {
@@ -60,6 +60,14 @@ export interface Said {
   readonly at: EpochMs;
   readonly quality: Quality;
   readonly unit: string;
+  /** Of a reading: when it was taken, by a clock that nobody moves. */
+  readonly read_at?: Instant;
+}
+
+/** An instant by the kernel's own count. */
+export interface Instant {
+  readonly boot: BootId;
+  readonly mono: Milliseconds;
 }
 
 /** The type that a value shows; null: none. Whole numbers beyond 2^53 come as texts. */
@@ -70,7 +78,7 @@ function datatypeOf(value: TagValue): Datatype | null {
 }
 
 /** What every metric of a booth says now, for its birth; what is `wanted` beside it isn't known now. */
-export function presentOf(
+export function presentSaid(
   booth: { readonly readings: readonly LiveReading[]; readonly figures: readonly Figure[]; readonly at: EpochMs },
   wanted: readonly Said[],
 ): readonly Said[] {
@@ -122,14 +130,19 @@ export function birthMetrics(said: readonly Said[], births: Births): readonly Me
   });
 }
 
-/** Metrics of data, without those that the birth didn't name, or gave another type. `since`: what is older is history. */
-export function dataMetrics(said: readonly Said[], births: Births, since: EpochMs): readonly Metric[] {
+/** Metrics of data, without those that the birth didn't name, or gave another type. `born`: what was taken before is history. */
+export function dataMetrics(said: readonly Said[], births: Births, born: Instant): readonly Metric[] {
   return said.flatMap((one) => {
-    const born = births.get(one.name);
+    const metric = births.get(one.name);
     const datatype = datatypeOf(one.value);
-    if (born === undefined || (datatype !== null && datatype !== born.datatype)) return [];
-    return [metricOf(one, born, one.at < since)];
+    if (metric === undefined || (datatype !== null && datatype !== metric.datatype)) return [];
+    return [metricOf(one, metric, isHistory(one, born))];
   });
+}
+
+/** Not by the wall clock, which may have stood a day ahead at the birth. */
+function isHistory({ read_at }: Said, born: Instant): boolean {
+  return read_at !== undefined && (read_at.boot !== born.boot || read_at.mono < born.mono);
 }
 
 function metricOf({ value, at, quality }: Said, { alias, datatype }: Born, is_historical: boolean): Metric {
@@ -142,7 +155,7 @@ function metricOf({ value, at, quality }: Said, { alias, datatype }: Born, is_hi
 /** The edge node's own metrics; the first is all that its death has. */
 export function nodeMetrics(bd_seq: number, at: EpochMs): readonly Metric[] {
   return [
-    { name: BD_SEQ, timestamp: at, datatype: DATATYPE.uint64, value: bd_seq, is_historical: false },
+    { name: BD_SEQ, timestamp: at, datatype: DATATYPE.int64, value: bd_seq, is_historical: false },
     { name: REBIRTH, timestamp: at, datatype: DATATYPE.boolean, value: false, is_historical: false },
   ];
 }
@@ -163,6 +176,7 @@ export function instantsOf(records: readonly Placed[]): readonly (readonly Said[
       at: record.time,
       quality: record.quality,
       unit: "",
+      read_at: { boot: record.boot, mono: record.mono },
     };
     const last = instants.at(-1);
     if (last?.[0]?.at === said.at) last.push(said);
@@ -179,6 +193,7 @@ export function topicsOf(group: string, node: string) {
     node_birth: of("NBIRTH"),
     node_death: of("NDEATH"),
     node_command: of("NCMD"),
+    device_command: (device: BoothId) => of("DCMD", device),
     device_birth: (device: BoothId) => of("DBIRTH", device),
     device_death: (device: BoothId) => of("DDEATH", device),
     device_data: (device: BoothId) => of("DDATA", device),

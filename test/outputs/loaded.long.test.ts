@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { realSite, SERIAL } from "../support/real-site.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { withOutputs } from "./plant.ts";
+
+/** A module that an agent loads before all else: it writes each further one's address into that file. */
+function listener(file: string): string {
+  const text = `
+    import { appendFileSync } from "node:fs";
+    import { registerHooks } from "node:module";
+    registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(file)}, url + "\\n"); return next(url, context); } });`;
+  return `data:text/javascript,${encodeURIComponent(text)}`;
+}
+
+/** Modules of the agent that polls and delivers, by their addresses. */
+async function loaded(outputs: readonly object[]): Promise<string> {
+  const file = join(temporaryFolder(), "loaded");
+  const site = await realSite({ speed: 60, serial: SERIAL, node: ["--import", listener(file)] });
+  if (outputs.length > 0) withOutputs(site, outputs);
+  const agent = site.startAgent();
+  await eventually("something is acked", async () =>
+    (await site.status())?.booths.find(({ log }) => log.acked_seq > 0),
+  );
+  agent.signal("SIGTERM");
+  await agent.ended;
+  return readFileSync(file, "utf8");
+}
+
+const OUTPUTS = /\/src\/outputs\/|protobufjs/;
+
+test("where no output is configured none of its modules is loaded, and of Sparkplug's none without Sparkplug", async () => {
+  const without = await loaded([]);
+  expect(without).toContain("/src/delivery/session.ts");
+  expect(without.split("\n").filter((url) => OUTPUTS.test(url))).toEqual([]);
+  const plain = await loaded([{ name: "plant", url: "mqtt://127.0.0.1:9", mqtt: {} }]);
+  expect(plain).toContain("/src/outputs/plain.ts");
+  expect(plain).not.toMatch(/protobufjs|\/src\/outputs\/sparkplug/);
+  const sparkplug = await loaded([{ name: "plant", url: "mqtt://127.0.0.1:9", sparkplug: { group_id: "plant" } }]);
+  expect(sparkplug).toMatch(/protobufjs/);
+});

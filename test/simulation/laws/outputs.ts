@@ -1,0 +1,317 @@
+import type { Box } from "../box.ts";
+import { configOf, type Given, type Plant, type Seen, type Side } from "../outputs/plant.ts";
+import type { PlantEvent } from "../outputs/broker.ts";
+import { devicesTold, sparkplugFaults } from "./sparkplug.ts";
+
+/** What is asked of every output, whatever it speaks. */
+
+/** A reading as it came at the broker. `is_history`: it was marked so; null: the kind has no such mark. */
+export interface ToldReading {
+  readonly at: number;
+  readonly session: number;
+  /** As it stands in a Given: tag, time, value. */
+  readonly key: string;
+  readonly is_history: boolean | null;
+  /** True instant of the birth before it; null: the kind has none. */
+  readonly born_at: number | null;
+}
+
+export interface OutputLook {
+  readonly plant: Plant;
+  readonly boxes: readonly Box[];
+  /** Everything read before has had its time to be told. */
+  readonly due: number;
+  /** The gateway's own log at the end: what it holds still, as it is told. */
+  readonly log: readonly Given[];
+  /** True instants by boot and mono of what was taken. */
+  readonly taken: ReadonlyMap<string, number>;
+}
+
+/** Records that go out before a cursor moves. */
+const UNDER_WAY = 64;
+/** Cursors are on the disk so often; beside it what a commit and a stop take. */
+const SAVED_MS = 11 * 60_000;
+
+export function outputFaults(look: OutputLook): readonly string[] {
+  return look.plant.sides.flatMap((side) =>
+    look.boxes.flatMap((box, index) =>
+      ofOne(look, { side, box, index }).map((fault) => `${side.output.name} of gateway ${index.toString()}: ${fault}`),
+    ),
+  );
+}
+
+interface One {
+  readonly side: Side;
+  readonly box: Box;
+  readonly index: number;
+}
+
+function ofOne(look: OutputLook, { side, box, index }: One): readonly string[] {
+  const events = side.broker.events.filter((event) => event.box === index);
+  if (events.length === 0) return [];
+  const isLast = index === look.boxes.length - 1;
+  const { kind, payload } = side.output;
+  const known = knownOf([...box.seen.given.values(), ...(isLast ? look.log : [])]);
+  const end = isLast && kind !== "sparkplug" ? retainedFaults({ side, box, events }) : [];
+  if (kind !== "sparkplug" && payload === "value") return end;
+  const told = kind === "sparkplug" ? devicesTold(events) : plainTold(events);
+  const passed = box.seen.passed.filter(({ output }) => output === side.output.name);
+  return [
+    ...(kind === "sparkplug" ? sparkplugFaults(events, side) : end),
+    ...accountFaults(told, { known, passed, side, box, due: isLast ? look.due : null, taken: look.taken }),
+  ];
+}
+
+/** All readings of that gateway's log that anybody has seen, by place in it. */
+interface Known {
+  /** Places at which a reading stands, in order. */
+  readonly places: readonly number[];
+  /** Where what was told may have stood. */
+  readonly byKey: ReadonlyMap<string, readonly number[]>;
+  readonly at: ReadonlyMap<number, Given>;
+}
+
+/** Beyond what a log has seqs. */
+const NEXT_STREAM = 1e9;
+
+function knownOf(all: readonly Given[]): Known {
+  const streams = [...new Set(all.map(({ stream }) => stream))];
+  const byKey = new Map<string, number[]>();
+  const at = new Map<number, Given>();
+  for (const one of all) {
+    const place = streams.indexOf(one.stream) * NEXT_STREAM + one.seq;
+    at.set(place, one);
+    const key = keyOf(one);
+    const places = byKey.get(key) ?? [];
+    if (!places.includes(place))
+      byKey.set(
+        key,
+        [...places, place].sort((a, b) => a - b),
+      );
+  }
+  return { places: [...at.keys()].sort((a, b) => a - b), byKey, at };
+}
+
+export function keyOf({ tag, time, value }: Pick<Given, "tag" | "time" | "value">): string {
+  return `${tag} ${time.toString()} ${value}`;
+}
+
+/** Readings in plain MQTT, without what a session says first of the present. */
+function plainTold(events: readonly PlantEvent[]): readonly ToldReading[] {
+  const begun = new Set<number>();
+  return events.flatMap((event): readonly ToldReading[] => {
+    if (event.kind !== "message") return [];
+    const { topic, payload } = event.message;
+    if (topic.endsWith("/status") && payload.toString() === "online") begun.add(event.session);
+    const [, tag] = /^booths\/booth-1\/tags\/(.+)$/.exec(topic) ?? [];
+    if (tag === undefined || !begun.has(event.session)) return [];
+    const { value, time } = JSON.parse(payload.toString()) as { readonly value: unknown; readonly time: string };
+    const key = keyOf({ tag, time: Date.parse(time), value: JSON.stringify(value) });
+    return [{ at: event.at, session: event.session, key, is_history: null, born_at: null }];
+  });
+}
+
+interface Account {
+  readonly known: Known;
+  readonly passed: Seen["passed"];
+  readonly side: Side;
+  readonly box: Box;
+  /** null: of a gateway that was taken away nothing is due. */
+  readonly due: number | null;
+  readonly taken: OutputLook["taken"];
+}
+
+/** What was put out of the configuration and in again begins anew. */
+function accountFaults(told: readonly ToldReading[], account: Account): readonly string[] {
+  const { put_back } = account.side;
+  const eraOf = ({ at }: { readonly at: number }): number => put_back.filter((back) => back <= at).length;
+  return [...Map.groupBy(told, eraOf)].flatMap(([era, of]) => {
+    const passed = account.passed.filter((one) => eraOf(one) === era);
+    return eraFaults(of, { ...account, passed, due: era === put_back.length ? account.due : null });
+  });
+}
+
+/** Nothing twice beyond what was under way, in order, nothing lost without a word. */
+function eraFaults(told: readonly ToldReading[], account: Account): readonly string[] {
+  const { known, passed } = account;
+  const faults: string[] = [];
+  const first = new Map<number, ToldReading>();
+  let [session, last, most, lowest] = [0, 0, 0, Infinity];
+  for (const one of told) {
+    const isNew = one.session !== session;
+    const places = known.byKey.get(one.key) ?? [];
+    const place = places.find((at) => at > (isNew ? most - UNDER_WAY : last)) ?? places.at(-1);
+    if (place === undefined) {
+      faults.push(`${dateOf(one.at)} told what stands in no log: ${one.key}`);
+      continue;
+    }
+    faults.push(...historyFaults(one, places, account));
+    const again = first.get(place);
+    if (!isNew && place <= last)
+      faults.push(`${dateOf(one.at)} out of order: ${one.key} at ${String(place)} after ${String(last)}`);
+    if (again !== undefined && !mayRepeat(account, { one, again, place, most }))
+      faults.push(
+        `${dateOf(one.at)} told again: ${one.key}, at ${String(place)} of ${String(most)}, first at ${dateOf(again.at)}`,
+      );
+    if (again !== undefined && one.is_history === false) faults.push(`${dateOf(one.at)} told again as new: ${one.key}`);
+    if (again === undefined) first.set(place, one);
+    [session, last, most, lowest] = [one.session, place, Math.max(most, place), Math.min(lowest, place)];
+  }
+  const isPassed = (place: number): boolean =>
+    passed.some(({ from, to }) => from <= place % NEXT_STREAM && place % NEXT_STREAM <= to);
+  const lost = known.places.filter(
+    (place) =>
+      place >= lowest &&
+      !first.has(place) &&
+      !isPassed(place) &&
+      (place < most || isDue(known.at.get(place), account.due)),
+  );
+  return [...faults, ...lostText(lost, known), ...passedFaults(account, first)];
+}
+
+/** What a slow line adds between a birth and its arrival. */
+const SLOW_MS = 25_000;
+
+/** What was read before its device's birth is history, and nothing else is. */
+function historyFaults(
+  { is_history, born_at, key, at }: ToldReading,
+  places: readonly number[],
+  { known, taken }: Account,
+): readonly string[] {
+  if (born_at === null) return [];
+  const read = places.flatMap((place) => {
+    const { boot, mono } = known.at.get(place) ?? NONE;
+    return [taken.get(`${boot} ${mono.toString()}`)].filter((found) => found !== undefined);
+  });
+  const isSo = (when: number): boolean => (is_history === true ? when < born_at + SLOW_MS : when > born_at - SLOW_MS);
+  if (read.length === 0 || read.some(isSo)) return [];
+  return [
+    `${dateOf(at)} ${is_history === true ? "is" : "isn't"} marked as history: ${key}, born at ${dateOf(born_at)}`,
+  ];
+}
+
+function lostText(lost: readonly number[], { at, places }: Known): readonly string[] {
+  const names = lost.slice(0, 3).map((place) => `${String(place)} ${keyOf(at.get(place) ?? NONE)}`);
+  return lost.length === 0
+    ? []
+    : [`${String(lost.length)} of ${String(places.length)} readings weren't told: ${names.join("; ")}`];
+}
+
+/** Nobody knows of what was under way whether it came; a power cut takes the cursor's last minutes. */
+function passedFaults({ passed, box, known }: Account, first: ReadonlyMap<number, ToldReading>): readonly string[] {
+  return passed.flatMap(({ from, to }) => {
+    const told = known.places.filter((place) => from <= place && place <= to && first.has(place));
+    const wrong = told.filter((place) => {
+      const at = first.get(place)?.at ?? 0;
+      return place >= from + UNDER_WAY && !box.seen.cuts.some((cut) => at <= cut && cut - at <= SAVED_MS);
+    });
+    return wrong.length === 0
+      ? []
+      : [`told as passed over, and was told: ${String(wrong[0])} of ${String(from)} to ${String(to)}`];
+  });
+}
+
+const NONE: Given = { stream: "", seq: 0, tag: "", time: 0, value: "", boot: "", mono: 0 };
+
+function isDue(reading: Given | undefined, due: number | null): boolean {
+  return reading !== undefined && due !== null && reading.time <= due;
+}
+
+interface Again {
+  readonly one: ToldReading;
+  readonly again: ToldReading;
+  readonly place: number;
+  /** The furthest that was told so far. */
+  readonly most: number;
+}
+
+function mayRepeat({ box }: Account, { one, again, place, most }: Again): boolean {
+  if (place > most - UNDER_WAY) return true;
+  return box.seen.cuts.some((at) => again.at <= at && at <= one.at && at - again.at <= SAVED_MS);
+}
+
+function dateOf(at: number): string {
+  return new Date(at).toISOString();
+}
+
+interface Ended {
+  readonly side: Side;
+  readonly box: Box;
+  readonly events: readonly PlantEvent[];
+}
+
+/** What who comes later finds at the broker. */
+function retainedFaults({ side, box, events }: Ended): readonly string[] {
+  const { retained } = side.broker;
+  const faults: string[] = [];
+  const status = [...retained].filter(([topic]) => topic.endsWith("/status")).map(([, payload]) => payload.toString());
+  if (!status.includes("offline") || status.includes("online"))
+    faults.push(`the last word of its state is ${status.join()}`);
+  for (const [tag, { value, time }] of lastOf(box)) {
+    const topic = `booths/booth-1/tags/${tag}`;
+    const kept = retained.get(topic)?.toString();
+    // A bare value can't say that it isn't known.
+    if (side.output.payload === "value" && value === "null") continue;
+    if (kept === undefined) faults.push(`nothing is kept of ${tag}, which is ${value}`);
+    else if (!isKept(side, kept, value) && !isOfThePresent(events, topic, time))
+      faults.push(`${tag} is kept as ${kept}, and is ${value}`);
+  }
+  for (const { figure, value, sort } of box.seen.stopped) {
+    if (sort === "minutes" || value === null) continue;
+    const kept = retained.get(`booths/booth-1/figures/${figure}`)?.toString();
+    const isSame = kept !== undefined && isKept(side, kept, JSON.stringify(value));
+    if (!isSame) faults.push(`figure ${figure} is kept as ${String(kept)}, and is ${String(value)}`);
+  }
+  return [...faults, ...discoveryFaults(side, events)];
+}
+
+/** What each tag said last, as far as it was read from the log. */
+function lastOf(box: Box): ReadonlyMap<string, Given> {
+  const { places, at } = knownOf([...box.seen.given.values()]);
+  return new Map(
+    places.flatMap((place) => [at.get(place)]).flatMap((one) => (one === undefined ? [] : [[one.tag, one]])),
+  );
+}
+
+/** A session's first words tell what was read last, be it worth logging or not. */
+function isOfThePresent(events: readonly PlantEvent[], topic: string, after: number): boolean {
+  const at = events.findLastIndex((event) => event.kind === "message" && event.message.topic === topic);
+  const last = events[at];
+  const begun = events.findIndex(
+    (event) =>
+      event.session === last?.session &&
+      event.kind === "message" &&
+      event.message.topic.endsWith("/status") &&
+      event.message.payload.toString() === "online",
+  );
+  return last !== undefined && at < begun && last.at >= after - CLOCK_MS;
+}
+
+/** What a clock may be off. */
+const CLOCK_MS = 4_000;
+
+/** `value`: as JSON. */
+function isKept({ output }: Side, kept: string, value: string): boolean {
+  if (output.payload === "value") return kept === String(JSON.parse(value));
+  return JSON.stringify((JSON.parse(kept) as { readonly value: unknown }).value) === value;
+}
+
+/** Entities that are announced are those of the last session that announced any; none is left where none is wanted. */
+function discoveryFaults(side: Side, events: readonly PlantEvent[]): readonly string[] {
+  const own = new Set(events.flatMap((event) => (event.kind === "message" ? [event.message.topic] : [])));
+  const kept = [...side.broker.retained.keys()].filter((topic) => topic.startsWith("homeassistant/") && own.has(topic));
+  const isWanted = configOf(side).mqtt?.home_assistant !== undefined;
+  if (!isWanted)
+    return kept.length > 0 ? [`${String(kept.length)} entities are still announced: ${kept.slice(0, 2).join()}`] : [];
+  if (kept.length === 0) return ["no entity is announced"];
+  const session = events.at(-1)?.session;
+  const told = new Set(
+    events.flatMap((event) =>
+      event.kind === "message" && event.session === session && event.message.payload.length > 0
+        ? [event.message.topic]
+        : [],
+    ),
+  );
+  const stale = kept.filter((topic) => !told.has(topic));
+  return stale.length > 0 ? [`entities that nobody announces any more: ${stale.slice(0, 3).join()}`] : [];
+}
