@@ -38,11 +38,6 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     json: ["", 0, /^{"agent_version":.*"booths":\[{"booth":"booth-1"/],
     fails: NO_FILE,
   },
-  reload: {
-    human: ["", 0, /^the configuration is in force as it was\n$/],
-    json: ["", 0, /^{"booths":{"added":\[\],"changed":\[\],"removed":\[\]},.*"needs_restart":\[\]}/],
-    fails: NO_FILE,
-  },
   backlog: { human: ["", 0, /booth-1/], json: ["", 0, /"booth":"booth-1"/], fails: NO_FILE },
   page: {
     human: ["", 0, /^PIN +\d{4} \d{4} +\(for 30 min\)\non this box +http:/],
@@ -119,11 +114,6 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     fails: ["show nothing", 1, /there is no setting nothing/],
   },
   // Where no agent answers there is something to do, whatever this machine's clock and disk are like.
-  reload: {
-    human: ["", 0, /^the configuration is in force as it was\n$/],
-    json: ["", 0, /^{"booths":{"added":\[\],"changed":\[\]/],
-    fails: NO_FILE,
-  },
   notify: {
     human: ["test", 0, /^office +webhook to http:\/\/127\.0\.0\.1:\d+: delivered: HTTP 204\n$/],
     json: ["test office", 0, /^{"notices":\[{"name":"office","kind":"webhook".*"outcome":{"kind":"delivered"/],
