@@ -7,6 +7,7 @@ import { fleetClock } from "./clock.ts";
 import { type FleetState, type RanFleet, runFleet, serialOf } from "./fleet.ts";
 import { lookIntoPostgres } from "./look-postgres.ts";
 import { lookIntoSqlite } from "./look-sqlite.ts";
+import type { Returned } from "./return.ts";
 import { storyOf } from "./story.ts";
 
 export interface FleetIo {
@@ -30,6 +31,7 @@ const HELP = `booth-sim fleet: virtual gateways at a Booth Monitoring Service, b
   --seed K         of what befalls it (default 1). A store takes each seed once: the logs of a second run would begin anew
   --minutes N      of the fleet's time (default 10)
   --outage N       in the midst of it all are away for so many minutes (default 0: never)
+  --outage-pace N  seconds of it that pass in one of the fleet's (default 1)
   --calm           no faults but the outage
   --service URL    HTTP of the service (default http://127.0.0.1:8080); it names the brokers
   --key KEY        of scope admin at the service (default fleet-admin)
@@ -44,6 +46,7 @@ const OPTIONS = {
   seed: { type: "string", default: "1" },
   minutes: { type: "string", default: "10" },
   outage: { type: "string", default: "0" },
+  "outage-pace": { type: "string", default: "1" },
   calm: { type: "boolean", default: false },
   service: { type: "string", default: "http://127.0.0.1:8080" },
   key: { type: "string", default: "fleet-admin" },
@@ -60,7 +63,7 @@ function parse(argv: readonly string[]) {
 
 function numbersOf(values: Values) {
   const numberAt = (
-    name: "gateways" | "booths-per" | "speed" | "seed" | "minutes" | "outage",
+    name: "gateways" | "booths-per" | "speed" | "seed" | "minutes" | "outage" | "outage-pace",
     least: number,
   ): number => {
     const value = Number(values[name]);
@@ -75,6 +78,7 @@ function numbersOf(values: Values) {
     speed: numberAt("speed", 0.001),
     length_ms: numberAt("minutes", 0.1) * MINUTE_MS,
     outage_ms: numberAt("outage", 0) * MINUTE_MS,
+    outage_pace: numberAt("outage-pace", 1),
   };
 }
 
@@ -103,16 +107,17 @@ export async function fleetCommand(argv: readonly string[], io: FleetIo): Promis
 }
 
 async function play(values: Values, numbers: ReturnType<typeof numbersOf>, io: FleetIo): Promise<number> {
-  const { gateways, booths_per, seed, speed, length_ms, outage_ms } = numbers;
+  const { gateways, booths_per, seed, speed, length_ms, outage_ms, outage_pace } = numbers;
   if (values.place && values.store !== undefined) placeFleet(values.store, gateways * booths_per, values.key);
   const told = storyOf({ seed, gateways, length_ms, outage_ms });
   const story = values.calm ? told.filter(({ kind }) => kind === "outage") : told;
   const ran = await runFleet({
-    ...{ gateways, booths_per, seed, length_ms, story, clock: fleetClock(speed), drain_ms: DRAIN_MS },
+    ...{ gateways, booths_per, seed, length_ms, story, outage_pace, clock: fleetClock(speed), drain_ms: DRAIN_MS },
     ...{ url: values.service, key: values.key, signal: io.signal, told: io.out },
     show: (state) => io.out(liveLine(state)),
   });
   io.out(ranLine(ran));
+  if (ran.returned !== null) io.out(returnedLine(ran.returned));
   if (values.store === undefined) {
     io.out("without --store nothing was checked in the service's database");
     return 0;
@@ -162,14 +167,20 @@ export function liveLine(state: FleetState): string {
 }
 
 export function ranLine({ meter, faults }: RanFleet): string {
-  const { sent, acked, unanswered, conflicts, records, sessions, failed_connects, all, events } = meter;
+  const { sent, acked, unanswered, conflicts, records, readings, sessions, failed_connects, all, events } = meter;
   const befell = Object.entries(faults).map(([kind, count]) => `${kind} ${count.toString()}`);
   const logged = [...events].map(([event, count]) => `${event} ${count.toString()}`);
   return [
     `ran: batches ${sent.toString()} sent, ${acked.toString()} acked, ${unanswered.toString()} unanswered, ${conflicts.toString()} conflicts;`,
-    `${records.toString()} records, ${(records / Math.max(1, acked)).toFixed(1)} a batch; ${sessions.toString()} sessions, ${failed_connects.toString()} failed;`,
+    `${records.toString()} records, ${(readings / Math.max(1, acked)).toFixed(1)} readings a batch; ${sessions.toString()} sessions, ${failed_connects.toString()} failed;`,
     `ack p50 ${all.quantile(0.5).toString()} ms, p99 ${all.quantile(0.99).toString()} ms; befell: ${befell.join(", ")}; logged: ${logged.join(", ")}`,
   ].join(" ");
+}
+
+export function returnedLine(returned: Returned): string {
+  const { waited, half_connected_s, all_connected_s, drained_s, most_tries_per_s } = returned;
+  const after = (seconds: number | null): string => (seconds === null ? "not at all" : `after ${seconds.toString()} s`);
+  return `after the outage: half connected ${after(half_connected_s)}, all ${after(all_connected_s)}, at most ${most_tries_per_s.toString()} tries in a second; ${waited.toLocaleString("en-US")} records waited, all acked ${after(drained_s)}`;
 }
 
 export function accountLine(account: Account): string {

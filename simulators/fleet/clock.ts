@@ -7,6 +7,7 @@ const SLICE_MS = 2_000;
 /** The fleet's time: as fast as is wanted at present. */
 export interface FleetClock extends Clock {
   setSpeed(speed: number): void;
+  speed(): number;
 }
 
 export function fleetClock(speed: number, wall_ms: number = Date.now()): FleetClock {
@@ -31,6 +32,7 @@ export function fleetClock(speed: number, wall_ms: number = Date.now()): FleetCl
     synced: () => true,
     after,
     sleep: sleepBy(after),
+    speed: () => pace,
     setSpeed(next) {
       [passed, since, pace] = [mono(), performance.now(), next];
     },

@@ -5,13 +5,14 @@ import type { FleetClock } from "./clock.ts";
 import { type GatewayParts, type VirtualGateway, virtualGateway } from "./gateway.ts";
 import { type Links, mqttLinks } from "./links.ts";
 import { latencies, type Meter, newMeter } from "./meter.ts";
+import { type Returned, watchReturn } from "./return.ts";
 import type { FaultKind, FleetEvent } from "./story.ts";
 import { COMMIT_MS, mixed } from "./virtual-log.ts";
 
 /** Real time between two looks at which gateways have something to commit. */
 const STEP_MS = 20;
 /** Sessions that begin in a second at the start: a fleet wasn't switched on in one instant. */
-const SESSIONS_PER_S = 400;
+const SESSIONS_PER_S = 150;
 /** A session that was stopped has said its farewell by then. */
 const STOPPED_AT_ONCE = 200;
 
@@ -26,14 +27,15 @@ export interface FleetOptions extends Omit<Claiming, "clock"> {
   readonly drain_ms: number;
   /** The speed at which the fleet's time goes on once nothing is acked any more, so that an hour needn't be waited for; absent: as before. */
   readonly hasten?: number;
+  /** Seconds of an outage that pass in one of the fleet's: its hour needn't be waited for, what is recorded in it is that of an hour. Default 1. */
+  readonly outage_pace?: number;
   /** Default: real MQTT connections. */
   readonly links?: (parts: { readonly clock: FleetClock; readonly meter: Meter }) => Links;
   readonly signal: AbortSignal;
   /** Told of the fleet's life about once a second. */
   readonly show: (state: FleetState) => Promise<void> | void;
   readonly told: (line: string) => void;
-  /** Called when all booths are claimed, and when the story is over. */
-  readonly begun?: () => void;
+  /** Called when the story is over. */
   readonly draining?: () => Promise<void>;
 }
 
@@ -51,6 +53,8 @@ export interface FleetState {
 export interface RanFleet {
   readonly meter: Meter;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  /** After the outage; null: there was none. */
+  readonly returned: Returned | null;
   account(look: StoreLook, contents: number): Promise<Account>;
 }
 
@@ -66,6 +70,7 @@ interface Running {
   readonly faults: Partial<Record<FaultKind, number>>;
   /** What faults do besides, while time goes on. */
   readonly under_way: Set<Promise<void>>;
+  returned: Returned | null;
   failure: Error | null;
 }
 
@@ -94,7 +99,6 @@ export async function runFleet(options: FleetOptions): Promise<RanFleet> {
   await claimAll(options, gateways, {
     done: (count) => count % 1_000 === 0 && options.told(`${count.toString()} booths are claimed`),
   });
-  options.begun?.();
   const showing = setInterval(shower(running), 1_000);
   try {
     await live(running);
@@ -109,6 +113,7 @@ export async function runFleet(options: FleetOptions): Promise<RanFleet> {
   return {
     meter,
     faults,
+    returned: running.returned,
     account: (look, contents) => accountOf(look, { booths: gateways.flatMap(({ booths }) => booths), gone }, contents),
   };
 }
@@ -119,11 +124,11 @@ function newRunning(options: FleetOptions): Running {
   const links = linksOf({ clock, meter });
   const logs = new Map<string, VirtualBooth>();
   const parts = { clock, meter, store: virtualStore(logs), link: links.of };
-  const empty = { gateways: [], gone: [], faults: {}, under_way: new Set<Promise<void>>(), failure: null };
+  const empty = { gateways: [], gone: [], faults: {}, under_way: new Set<Promise<void>>(), returned: null, failure: null };
   return { ...empty, options, parts, links, meter, logs };
 }
 
-/** Commits fall due evenly over their interval. */
+/** Commits fall due evenly over their interval, of those that were switched on. */
 async function live(running: Running): Promise<void> {
   const { options, gateways } = running;
   const { clock, length_ms, signal } = options;
@@ -138,7 +143,7 @@ async function live(running: Running): Promise<void> {
     const due = Math.min(gateways.length, Math.ceil(((performance.now() - began) / 1_000) * SESSIONS_PER_S));
     for (; started < due; started += 1) gateways[started]?.start();
     for (const to = Math.floor((passed / COMMIT_MS) * gateways.length); handed < to; handed += 1)
-      gateways[handed % gateways.length]?.commit();
+      if (handed % gateways.length < started) gateways[handed % gateways.length]?.commit();
     while ((waiting[0]?.at ?? Infinity) <= passed) {
       const event = waiting.shift();
       if (event !== undefined) besides(running, befall(running, event));
@@ -189,16 +194,9 @@ function besides(running: Running, act: Promise<void>): void {
 }
 
 async function befall(running: Running, event: FleetEvent): Promise<void> {
-  const { faults, options, links, gateways } = running;
+  const { faults, options, gateways } = running;
   faults[event.kind] = (faults[event.kind] ?? 0) + 1;
-  if (event.kind === "outage") {
-    links.isAway = true;
-    // Whoever has a session loses it; how each comes back is the agent's own business.
-    await Promise.all(gateways.map((gateway) => gateway.cut()));
-    await options.clock.sleep(event.for_ms, options.signal).catch(() => undefined);
-    links.isAway = false;
-    return;
-  }
+  if (event.kind === "outage") return outage(running, event.for_ms);
   const gateway = gateways[event.gateway];
   if (gateway === undefined) return;
   switch (event.kind) {
@@ -220,6 +218,20 @@ async function befall(running: Running, event: FleetEvent): Promise<void> {
     case "replaced":
       return replace(running, event.gateway, gateway);
   }
+}
+
+async function outage(running: Running, for_ms: number): Promise<void> {
+  const { options, links, gateways, meter } = running;
+  const { clock, signal, drain_ms, outage_pace = 1 } = options;
+  links.isAway = true;
+  // Whoever has a session loses it; how each comes back is the agent's own business.
+  await Promise.all(gateways.map((gateway) => gateway.cut()));
+  const speed = clock.speed();
+  clock.setSpeed(speed * outage_pace);
+  await clock.sleep(for_ms, signal).catch(() => undefined);
+  clock.setSpeed(speed);
+  links.isAway = false;
+  running.returned = await watchReturn({ gateways, meter }, drain_ms, signal);
 }
 
 /** Its process ends, and another one begins. */

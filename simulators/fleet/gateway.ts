@@ -4,6 +4,7 @@ import type { BatchOutcome, LinkAccount, LinkSession, ServiceLink } from "../../
 import { sessionLoop } from "../../src/delivery/session.ts";
 import { newServiceState } from "../../src/domain/link-status.ts";
 import type { Clock, Logger, Random } from "../../src/domain/machine.ts";
+import { KIND, type Placed } from "../../src/domain/record.ts";
 import type { ServiceTime } from "../../src/domain/service-time.ts";
 import { createSignals } from "../../src/domain/signal.ts";
 import { seededSequence } from "../network/faults.ts";
@@ -143,7 +144,7 @@ async function metered(
   void session.closed.then(over);
   return {
     ...session,
-    send: (stream, generation, records) => timed(meter, records.length, session.send(stream, generation, records)),
+    send: (stream, generation, records) => timed(meter, records, session.send(stream, generation, records)),
     close() {
       over();
       return session.close();
@@ -151,14 +152,15 @@ async function metered(
   };
 }
 
-async function timed(meter: Meter, records: number, sending: Promise<BatchOutcome>): Promise<BatchOutcome> {
+async function timed(meter: Meter, records: readonly Placed[], sending: Promise<BatchOutcome>): Promise<BatchOutcome> {
   const began = performance.now();
   meter.sent += 1;
   const outcome = await sending;
   const took = performance.now() - began;
   if (outcome.kind === "acked") {
     meter.acked += 1;
-    meter.records += records;
+    meter.records += records.length;
+    for (const { kind } of records) if (kind === KIND.reading) meter.readings += 1;
     meter.all.add(took);
     meter.recent.add(took);
   } else if (outcome.kind === "conflict") meter.conflicts += 1;

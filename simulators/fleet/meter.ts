@@ -45,7 +45,9 @@ export interface Meter {
   acked: number;
   unanswered: number;
   conflicts: number;
+  /** Of the acked batches; readings are some of the records. */
   records: number;
+  readings: number;
   readonly all: Latencies;
   /** Since it was looked at last. */
   recent: Latencies;
@@ -55,5 +57,5 @@ export interface Meter {
 
 export function newMeter(): Meter {
   const counts = { connected: 0, sessions: 0, failed_connects: 0, sent: 0, acked: 0, unanswered: 0, conflicts: 0 };
-  return { ...counts, records: 0, all: latencies(), recent: latencies(), events: new Map() };
+  return { ...counts, records: 0, readings: 0, all: latencies(), recent: latencies(), events: new Map() };
 }

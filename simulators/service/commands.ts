@@ -26,10 +26,13 @@ export function storeCommand(db: Db, command: Command, now: number): SentCommand
   return { id, type, args: args ?? {}, expires_at };
 }
 
+/** Of a gateway that answers none of its commands so many are sent again. */
+export const MOST_OPEN = 50;
+
 /** Commands of a gateway whose end isn't known, oldest first: sent again at each hello, since nobody else repeats them. */
 export function openCommands(db: Db, gatewayId: string): SentCommand[] {
   const sql = `SELECT id, type, args, expires_at FROM commands WHERE gateway_id = ? AND state IN ('sent', 'accepted')
-    ORDER BY created_at, rowid LIMIT 50`;
+    ORDER BY created_at, rowid LIMIT ${MOST_OPEN}`;
   return rows<{ id: string; type: string; args: string; expires_at: number }>(db, sql, gatewayId).map((found) => ({
     ...found,
     args: JSON.parse(found.args) as unknown,

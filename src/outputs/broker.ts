@@ -1,4 +1,3 @@
-import { say } from "../domain/sentences.ts";
 import type { IPublishPacket, MqttClient } from "mqtt";
 import { readFileSync } from "node:fs";
 import type { OutputConfig } from "../config/port.ts";

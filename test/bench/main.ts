@@ -29,6 +29,7 @@ import { sharedFamily } from "./shared.ts";
 import { startFamily } from "./start.ts";
 import { storeFamily } from "./store.ts";
 import { serviceFamily } from "./service.ts";
+import { throughputFamily } from "./throughput.ts";
 
 /**
  * npm run bench [-- --quick] [FAMILY ...]: measures, prints one table, writes test/results/bench.json. Figures are
@@ -52,7 +53,7 @@ const FAMILIES: readonly Family[] = [
   drainLatenessFamily,
 ];
 /** Measured where they are named alone: they take minutes, and what they bring from elsewhere. */
-const BY_NAME: readonly Family[] = [peersFamily, postgresFamily];
+const BY_NAME: readonly Family[] = [peersFamily, postgresFamily, throughputFamily];
 const RESULTS = new URL("../results/", import.meta.url);
 
 function commit(): string {
@@ -94,6 +95,7 @@ peers measures the agent beside Node-RED, modbus-serial and libmodbus, one after
 temporary folder, libmodbus is Debian's (apt-get install gcc pkg-config libmodbus-dev).
 postgres measures the service on PostgreSQL (apt-get install postgresql-15): what a reading takes at rest over a week of 100 booths, and
 reports over 10,000: some minutes.
+throughput measures how many batches of 50,000 gateways ingest and PostgreSQL take, without brokers and sessions: two minutes.
 --box runs what the package brings as /usr/lib/booth-gateway/bench, which needs no npm: start, memory, reading, flash and packing on this
 very box, as a text to paste.
 Families: ${FAMILIES.map(({ name }) => name).join(", ")}

@@ -150,11 +150,40 @@ const TIME_AND_PEOPLE: readonly MatrixRow[] = [
   },
 ];
 
+const FLEET: readonly MatrixRow[] = [
+  {
+    row: 50,
+    fault: "part of a fleet's service killed: broker, worker, PostgreSQL, HTTP, figures",
+    expected: "every acked record lies in PostgreSQL once, with the content that was recorded",
+  },
+  {
+    row: 51,
+    fault: "SIGTERM of a role of the service under load",
+    expected: "exit 0; what it had under way is committed and acked, no gateway waits for an ack in vain",
+  },
+  {
+    row: 52,
+    fault: "PostgreSQL stopped, slow (100 ms a commit), its disk full",
+    expected: "nothing is acked that isn't committed; all is drained afterwards, once",
+  },
+  {
+    row: 53,
+    fault: "PostgreSQL restored from an older backup",
+    expected: "what it lacks is asked again; nothing wrong is kept",
+  },
+  {
+    row: 54,
+    fault: "late will of an older session",
+    expected: "a gateway that is back isn't shown as away",
+  },
+];
+
 export const SECTIONS: readonly Section[] = [
   { title: "Process and disk", rows: PROCESS_AND_DISK },
   { title: "PLC", rows: PLC },
   { title: "Service", rows: SERVICE },
   { title: "Time, software, people", rows: TIME_AND_PEOPLE },
+  { title: "A fleet's service", rows: FLEET },
 ];
 
 export const MATRIX: readonly MatrixRow[] = SECTIONS.flatMap(({ rows }) => rows);

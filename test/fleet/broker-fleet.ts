@@ -57,7 +57,7 @@ async function blows(
 
 /** The same story and the same blows for every broker: nothing is lost, nothing doubled, and how it shares is what was found out. */
 export function brokerFleet({ name, make, way }: BrokerRow): void {
-  it(`row 48: a fleet over ${name}: workers, broker and database killed, and nothing is lost or doubled`, async () => {
+  it(`row 50: a fleet over ${name}: workers, broker and database killed, and nothing is lost or doubled`, async () => {
     const folder = temporaryFolder();
     const stopping = new AbortController();
     onTestFinished(() => stopping.abort());
@@ -81,7 +81,7 @@ export function brokerFleet({ name, make, way }: BrokerRow): void {
     process.stdout.write(`${name}: ${isPlain ? "plain" : "shared"}; ${JSON.stringify(account)}; ${ranLine(ran)}\n`);
     const { lost, doubled, wrong, waiting, refused } = account;
     const passed = lost + doubled + wrong + waiting + refused === 0;
-    recordFault({ row: 48, fault: `a fleet over ${name}`, injected: await striking, lost, doubled, wrong, passed });
+    recordFault({ row: 50, fault: `a fleet over ${name}`, injected: await striking, lost, doubled, wrong, passed });
     expect({ lost, doubled, wrong, waiting, refused }).toEqual({
       lost: 0,
       doubled: 0,

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { accountLine, isTrue, ranLine } from "../../simulators/fleet/cli.ts";
+import { accountLine, isTrue, ranLine, returnedLine } from "../../simulators/fleet/cli.ts";
 import { missing } from "./parts.ts";
 import { type FleetResult, rideFleet } from "./run.ts";
 
@@ -18,7 +18,9 @@ In the end every record that was acked must be in PostgreSQL once. Writes test/r
   --seed N       of faults and kills (1)
   --speed N      seconds of the story in a second (1)
   --outage N     minutes of the story for which all gateways are away at once (a tenth of it)
+  --outage-pace N  seconds of it that pass in one of the story's (1): what is recorded in it is that of all of it
   --kill-every N seconds from one kill to the next; 0: none is killed (10)
+  --warm-up N    minutes of the story after which what the processes use is measured (0)
   --calm         nothing befalls the gateways but the outage
 `;
 
@@ -34,7 +36,16 @@ function numberOf(name: string, text: string | undefined, otherwise: number): nu
 function optionsOf(args: string[]) {
   const text = { type: "string" } as const;
   const flag = { type: "boolean" } as const;
-  const texts = { minutes: text, gateways: text, seed: text, speed: text, outage: text, "kill-every": text };
+  const texts = {
+    minutes: text,
+    gateways: text,
+    seed: text,
+    speed: text,
+    outage: text,
+    "outage-pace": text,
+    "kill-every": text,
+    "warm-up": text,
+  };
   const { values } = parseArgs({ args, options: { ...texts, calm: flag, help: flag } });
   const minutes = numberOf("minutes", values.minutes, 60);
   const every_s = numberOf("kill-every", values["kill-every"], 10);
@@ -43,6 +54,8 @@ function optionsOf(args: string[]) {
     gateways: Math.max(1, Math.floor(numberOf("gateways", values.gateways, 200))),
     seed: Math.floor(numberOf("seed", values.seed, 1)),
     speed: numberOf("speed", values.speed, 1),
+    warm_up_minutes: numberOf("warm-up", values["warm-up"], 0),
+    outage_pace: Math.max(1, numberOf("outage-pace", values["outage-pace"], 1)),
     outage_minutes: numberOf("outage", values.outage, minutes / 10),
     kill_every_ms: every_s === 0 ? null : every_s * 1_000,
   };
@@ -84,8 +97,9 @@ function hasteOf(gateways: number): number {
 function report(result: FleetResult, told: (line: string) => void): number {
   const { gateways, batches, kills, lost, doubled, ack_p99_ms, account, ran, usage } = result;
   told(ranLine(ran));
+  if (ran.returned !== null) told(returnedLine(ran.returned));
   for (const { name, cpu_percent, mb } of usage)
-    told(`${name.padEnd(10)} ${cpu_percent.toFixed(1).padStart(6)} % of a core  ${mb.toString().padStart(6)} MB`);
+    told(`${name.padEnd(24)} ${cpu_percent.toFixed(1).padStart(6)} % of a core  ${mb.toString().padStart(6)} MB`);
   told(accountLine(account));
   mkdirSync(RESULTS, { recursive: true });
   const figures = { gateways, batches, kills, lost, doubled, ack_p99_ms };

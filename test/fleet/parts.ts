@@ -43,7 +43,7 @@ interface Usage {
 }
 
 /** Of a process, with those of its children that it has buried. */
-function usageOf(pid: number): Usage {
+export function usageOf(pid: number): Usage {
   try {
     const stat = readFileSync(`/proc/${pid.toString()}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -94,7 +94,7 @@ function usage(pidNow: () => number | undefined): { ends(): void } & Pick<Part, 
 const WORDS_OF_GATEWAYS = "pattern write bg/v1/%u/up/#\npattern read bg/v1/%u/down/#\n";
 const WORDS_OF_SERVICE = "user service\ntopic readwrite bg/v1/#\n";
 /** What waits for a worker that is busy: seconds of work. What waits longer is offered again by its gateway anyway. */
-const MOSQUITTO_QUEUE = 200;
+const MOSQUITTO_QUEUE = 1_000;
 
 /** A mosquitto that lets everybody in by name, and holds each to its own topics: on loopback, for virtual boxes. */
 export async function mosquittoPart(
@@ -139,7 +139,8 @@ export async function mosquittoPart(
 export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part & { readonly url: string }> {
   // The server's own user must get through to its folder.
   chmodSync(folder, 0o711);
-  const settings = { max_connections: "100", shared_buffers: "256MB", max_wal_size: "1GB" };
+  const log = { max_wal_size: "4GB", wal_compression: "lz4", checkpoint_timeout: "15min" };
+  const settings = { max_connections: "100", shared_buffers: "256MB", ...log };
   const cluster: Cluster = await startCluster({ folder: join(folder, "postgres"), settings });
   atEnd(() => cluster.stop("kill"));
   const used = usage(cluster.pid);
@@ -157,6 +158,12 @@ export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part &
   };
 }
 
+export interface ServicePart extends Part {
+  readonly lines: () => readonly string[];
+  /** SIGTERM; resolves with the exit code, or the signal's name. */
+  stop(): Promise<number | string>;
+}
+
 const READY_WITHIN_MS = 120_000;
 const AGAIN_MS = 500;
 
@@ -165,7 +172,7 @@ export function servicePart(
   name: string,
   argv: readonly string[],
   { atEnd, env = {} }: { readonly atEnd: AtEnd; readonly env?: Readonly<Record<string, string>> },
-): Part & { readonly lines: () => readonly string[] } {
+): ServicePart {
   let program: Program | null = null;
   const said: string[] = [];
   const used = usage(() => program?.pid);
@@ -176,6 +183,12 @@ export function servicePart(
       used.ends();
       program.signal("SIGKILL");
       await program.ended;
+    },
+    async stop() {
+      if (program?.isRunning() !== true) throw new Error(`${name} doesn't run`);
+      used.ends();
+      program.signal("SIGTERM");
+      return program.ended;
     },
     async start() {
       // As a service manager does: what it needs may be away as well.

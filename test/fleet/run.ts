@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "pg";
 import type { Account } from "../../simulators/fleet/account.ts";
 import { liveLine, lookInto, placeFleet } from "../../simulators/fleet/cli.ts";
 import { fleetClock } from "../../simulators/fleet/clock.ts";
@@ -7,7 +8,7 @@ import { storyOf } from "../../simulators/fleet/story.ts";
 import { seededSequence } from "../../simulators/network/faults.ts";
 import type { AtEnd } from "../support/temporary.ts";
 import { freePort } from "../system/mosquitto.ts";
-import { mosquittoPart, type Part, postgresPart, servicePart } from "./parts.ts";
+import { mosquittoPart, type Part, postgresPart, servicePart, usageOf } from "./parts.ts";
 
 const ADMIN_KEY = "fleet-admin";
 const MINUTE_MS = 60_000;
@@ -23,10 +24,13 @@ export interface FleetRun {
   readonly minutes: number;
   readonly seed: number;
   readonly speed: number;
+  /** Of the fleet's time: what the processes use is measured from then on. */
+  readonly warm_up_minutes?: number;
   /** Real time from one kill to the next; null: none is killed. */
   readonly kill_every_ms: number | null;
   /** Of the fleet's time: all of it away at once. */
   readonly outage_minutes: number;
+  readonly outage_pace?: number;
   readonly calm?: boolean;
   readonly drain_ms: number;
   readonly hasten?: number;
@@ -64,14 +68,14 @@ async function startSite({ folder, gateways, atEnd, told }: FleetRun): Promise<S
   told(`${gateways.toString()} booths are placed`);
   const ports = [await freePort(), await freePort()];
   const named = brokers.flatMap(({ url }) => ["--broker", url.replace("//", "//service@")]);
-  const usual = ["--store", postgres.url, ...named];
-  const workers = ["ingest-1", "ingest-2"].map((name) => servicePart(name, ["--role", "ingest", ...usual], { atEnd }));
-  const figures = ["figures-1", "figures-2"].map((name) =>
-    servicePart(name, ["--role", "figures", ...usual], { atEnd }),
-  );
-  const http = ports.map((port, index) =>
-    servicePart(`http-${(index + 1).toString()}`, ["--role", "http", "--port", port.toString(), ...usual], { atEnd }),
-  );
+  const role = (name: string, argv: readonly string[]): Part => {
+    // Under its name PostgreSQL shows whose connections they are.
+    const store = `${postgres.url}?application_name=${name}`;
+    return servicePart(name, ["--role", name.replace(/-.*/, ""), "--store", store, ...named, ...argv], { atEnd });
+  };
+  const workers = ["ingest-1", "ingest-2"].map((name) => role(name, []));
+  const figures = ["figures-1", "figures-2"].map((name) => role(name, []));
+  const http = ports.map((port, index) => role(`http-${(index + 1).toString()}`, ["--port", port.toString()]));
   const roles = [...workers, ...figures, ...http];
   await Promise.all(roles.map((part) => part.start()));
   told("two each of ingest, figures and HTTP are ready");
@@ -91,19 +95,30 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
   const story = calm ? told.filter(({ kind }) => kind === "outage") : told;
   const killing = killer(run, site);
   const used = measure(site);
+  const warm_up_ms = (run.warm_up_minutes ?? 0) * MINUTE_MS;
+  let isWarm = false;
   const show = (state: FleetState): void => {
     if (state.passed_ms > 0) killing.begin();
+    if (!isWarm && state.passed_ms >= warm_up_ms) {
+      isWarm = true;
+      used.begin();
+    }
     run.told(`${liveLine(state)}  kills ${killing.count().toString()}`);
   };
   const clock = fleetClock(speed);
+  let usage: FleetResult["usage"] = [];
   const [url = ""] = site.urls;
   const ran = await runFleet({
     ...{ url, clock, story, length_ms, show, gateways, seed, booths_per: 1, key: ADMIN_KEY, drain_ms: run.drain_ms },
     ...(run.hasten === undefined ? {} : { hasten: run.hasten }),
-    ...{ signal: run.signal, told: run.told, begun: used.begin, draining: () => killing.end() },
+    ...(run.outage_pace === undefined ? {} : { outage_pace: run.outage_pace }),
+    ...{ signal: run.signal, told: run.told },
+    async draining() {
+      usage = await used.end();
+      await killing.end();
+    },
   });
   await killing.end();
-  const usage = used.end();
   const look = await lookInto(site.store);
   const account = await ran.account(look, Math.ceil(gateways / MAX_COMPARED)).finally(() => look.close());
   const { lost, doubled } = account;
@@ -146,20 +161,42 @@ function killer({ kill_every_ms, seed, told }: FleetRun, { parts }: Site) {
   };
 }
 
-function measure({ parts }: Site) {
+/** CPU seconds of PostgreSQL's connections that figures workers have: what their work costs there is in its own sum as well. */
+async function figuresInPostgres(store: string): Promise<number> {
+  const client = new Client({ connectionString: store });
+  try {
+    await client.connect();
+    const sql = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'figures%'";
+    const { rows } = await client.query<{ pid: number }>(sql);
+    return rows.reduce((sum, { pid }) => sum + usageOf(pid).cpu_s, 0);
+  } catch {
+    // It is away just now: somebody killed it.
+    return 0;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function measure({ parts, store }: Site) {
   const own = (): number => (process.cpuUsage().user + process.cpuUsage().system) / 1_000_000;
-  let [at, before, ownBefore] = [performance.now(), parts.map((part) => part.cpu()), own()];
+  const look = async () => ({
+    at: performance.now(),
+    parts: parts.map((part) => part.cpu()),
+    own: own(),
+    figures: await figuresInPostgres(store),
+  });
+  let before = look();
   return {
-    begin: (): void => void ([at, before, ownBefore] = [performance.now(), parts.map((part) => part.cpu()), own()]),
-    end(): FleetResult["usage"] {
-      const seconds = (performance.now() - at) / 1_000;
-      const percent = (cpu_s: number): number => Math.round((cpu_s / seconds) * 1_000) / 10;
+    begin: (): void => void (before = look()),
+    async end(): Promise<FleetResult["usage"]> {
+      const [was, is] = [await before, await look()];
+      const percent = (cpu_s: number): number => Math.round((cpu_s / (is.at - was.at)) * 1_000_000) / 10;
       const mb = (bytes: number): number => Math.round(bytes / 1_000_000);
+      const of = (name: string, cpu_s: number, bytes: number) => ({ name, cpu_percent: percent(cpu_s), mb: mb(bytes) });
       return [
-        ...parts.map((part, index) => ({
-          ...{ name: part.name, cpu_percent: percent(part.cpu() - (before[index] ?? 0)), mb: mb(part.memory()) },
-        })),
-        { name: "generator", cpu_percent: percent(own() - ownBefore), mb: mb(process.memoryUsage.rss()) },
+        ...parts.map((part, nth) => of(part.name, (is.parts[nth] ?? 0) - (was.parts[nth] ?? 0), part.memory())),
+        of("generator", is.own - was.own, process.memoryUsage.rss()),
+        of("of postgres, for figures", Math.max(0, is.figures - was.figures), 0),
       ];
     },
   };

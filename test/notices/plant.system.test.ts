@@ -10,8 +10,8 @@ import { eventually } from "../support/eventually.ts";
 import { type RealSite, realSite, SERIAL } from "../support/real-site.ts";
 import { hookServer, type Mail, mailServer, type Posted } from "./receivers.ts";
 
-/** Each second here is two minutes there. */
-const SPEED = 120;
+/** Each second here is a minute there: an agent has fifteen seconds to reach its PLC before that is told. */
+const SPEED = 60;
 const STORY: Scenario = {
   ...{ tz: "America/Denver", outdoor_c: 10, name: "alarm", title: "an E-stop that stays", repeat: "once" },
   beats: onceStory([
@@ -61,7 +61,7 @@ test("alarms and their ends get out while the service is away, each once, over a
   const plc = line as TcpProxy | null;
   if (plc === null) throw new Error("nothing stands before the PLC");
   onTestFinished(() => plc.close());
-  const told = { events: ["estop", "link"], link_minutes: 10 };
+  const told = { events: ["estop", "link"], link_minutes: 15 };
   withNotices(site, [
     {
       ...{ name: "office", ...told, booths: ["booth-1", "booth-2"] },

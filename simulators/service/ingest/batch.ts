@@ -47,15 +47,20 @@ export interface Batch {
   readonly records: readonly Offered[];
 }
 
-/** Reads an up/batch object; a batch whose columns make no sense as a whole gives an error, a bad record only its own fault. */
-export function parseBatch(input: unknown): Batch | { readonly error: string } {
+type Columns = z.infer<typeof batchShape>;
+
+function columnsOf(input: unknown): Columns | { readonly error: string } {
   const parsed = batchShape.safeParse(input);
   if (!parsed.success) return { error: `malformed: ${parsed.error.issues[0]?.path.join(".") ?? ""}` };
-  const columns = parsed.data;
-  const count = columns.k.length;
-  if (columns.g.length !== count || columns.dt.length !== count || columns.val.length !== count) {
-    return { error: "malformed: columns of different length" };
-  }
+  const { data } = parsed;
+  const isEven = [data.g, data.dt, data.val].every(({ length }) => length === data.k.length);
+  return isEven ? data : { error: "malformed: columns of different length" };
+}
+
+/** Reads an up/batch object; a batch whose columns make no sense as a whole gives an error, a bad record only its own fault. */
+export function parseBatch(input: unknown): Batch | { readonly error: string } {
+  const columns = columnsOf(input);
+  if ("error" in columns) return columns;
   const qualities = new Map(columns.q);
   const records = columns.k.map((kind, i): Offered => {
     const tag = columns.tags[columns.g[i] ?? -1];
@@ -66,6 +71,32 @@ export function parseBatch(input: unknown): Batch | { readonly error: string } {
     return tag === undefined ? { ...record, fault: "unknown tag index" } : record;
   });
   return { gateway: columns.gw, generation: columns.gen, stream: columns.st, first: columns.s0, records };
+}
+
+/** Those of a batch's records that are wanted, of a batch in which nothing is amiss: what was taken in isn't looked at again. */
+export function* takenRecords(
+  input: unknown,
+  isWanted: (record: { readonly kind: string; readonly tag: string }) => boolean,
+): Generator<Omit<Offered, "fault">, undefined> {
+  const columns = columnsOf(input);
+  if ("error" in columns) throw new Error(`a batch that was kept can't be read: ${columns.error}`);
+  const { k, g, dt, val, tags, boot, s0, mono0, t0 } = columns;
+  const qualities = new Map(columns.q);
+  for (const [i, kind] of k.entries()) {
+    const tag = tags[g[i] ?? -1] ?? "";
+    if (!isWanted({ kind, tag })) continue;
+    const [later, quality] = [dt[i] ?? NaN, qualities.get(i) ?? "good"];
+    yield {
+      seq: s0 + i,
+      kind,
+      tag,
+      boot,
+      mono: mono0 + later,
+      time: t0 + later,
+      value: canonical(val[i] ?? null),
+      quality,
+    };
+  }
 }
 
 /** A record with what is wrong with it, if anything is. */

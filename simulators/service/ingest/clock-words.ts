@@ -29,11 +29,17 @@ export function noteWord(
   stream: StreamRow,
   { seq, mono, value, boot }: { seq: number; mono: number; value: string; boot: number },
 ): void {
-  const { wall, state, witness } = JSON.parse(value) as { wall: number; state: string; witness?: string };
-  if (state !== "synced" && (state !== "stepped" || witness === undefined)) return;
+  const wall = wordOf(value);
+  if (wall === undefined) return;
   const sql = `INSERT INTO clock_words (stream_no, seq, boot, mono, wall) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (stream_no, seq) DO UPDATE SET boot = excluded.boot, mono = excluded.mono, wall = excluded.wall`;
   run(db, sql, stream.id, seq, boot, mono, wall);
+}
+
+/** The time that a clock record vouches for; undefined: for none. */
+export function wordOf(value: string): number | undefined {
+  const { wall, state, witness } = JSON.parse(value) as { wall: number; state: string; witness?: string };
+  return state === "synced" || (state === "stepped" && witness !== undefined) ? wall : undefined;
 }
 
 /**

@@ -16,12 +16,19 @@ const helloShape = z.looseObject({
     .max(256),
 });
 
+export type HelloBooth = z.infer<typeof helloShape>["booths"][number];
+
+/** The booths that an up/hello names; undefined: it is none. */
+export function parseHello(payload: unknown): readonly HelloBooth[] | undefined {
+  return helloShape.safeParse(payload).data?.booths;
+}
+
 /** Binds the streams that an up/hello names, each only where the gateway holds that serial at that generation; answers those bound. */
 export function takeHello(db: Db, gateway: { id: string; nowMs: number }, payload: unknown): readonly string[] {
-  const hello = helloShape.safeParse(payload);
-  if (!hello.success) return [];
+  const booths = parseHello(payload);
+  if (booths === undefined) return [];
   return inTransaction(db, () =>
-    hello.data.booths
+    booths
       .filter((booth) => {
         const holds = row<{ booth_id: string; generation: number }>(
           db,

@@ -1,4 +1,4 @@
-import { type Offered, parseBatch } from "./batch.ts";
+import { type Offered, takenRecords } from "./batch.ts";
 import { canonical } from "./canonical.ts";
 import { readChunk, recordsOfChunk, seqsOf, type Series } from "./chunk.ts";
 import { isChunk, offsetOf, openMessage, PACKED_KINDS, type Reach } from "./chunk-message.ts";
@@ -83,11 +83,12 @@ export function* told(message: Uint8Array, wanted: Wanted): Generator<StoredReco
     }
     return;
   }
-  const unpackedBatch = unpack(message);
-  const batch = "error" in unpackedBatch ? unpackedBatch : parseBatch(unpackedBatch.batch);
-  if ("error" in batch) throw new Error(`a batch that was kept can't be read: ${batch.error}`);
-  for (const { kind, tag, boot, mono, time, value, quality, seq } of batch.records) {
-    if (PACKED_KINDS.includes(kind)) yield [kind, tag, boot, mono, time, value, quality, seq];
+  const unpacked = unpack(message);
+  if ("error" in unpacked) throw new Error(`a batch that was kept can't be read: ${unpacked.error}`);
+  const isWanted = (one: { readonly kind: string; readonly tag: string }): boolean =>
+    PACKED_KINDS.includes(one.kind) && isOf(one, wanted);
+  for (const { kind, tag, boot, mono, time, value, quality, seq } of takenRecords(unpacked.batch, isWanted)) {
+    yield [kind, tag, boot, mono, time, value, quality, seq];
   }
 }
 

@@ -13,7 +13,7 @@ const RECONNECT_MS = 1000;
  * Messages that a broker gives before the first of them is confirmed; it holds back what comes on top. What waits longer than a gateway
  * does for its ack is offered again, and costs more then: a long queue makes an overload last.
  */
-const RECEIVE_MAXIMUM = 100;
+const RECEIVE_MAXIMUM = 400;
 /** A message to oneself is there within milliseconds; a busy broker takes longer, and a wrong no costs work, not data. */
 const PROBE_MS = 3_000;
 /** A message whose store is away is offered to it again after so long. The broker gives nothing more meanwhile. */
@@ -193,7 +193,9 @@ function sender({ client, log }: Pick<Line, "client" | "log">): RunningBroker["s
 async function stop(line: Line): Promise<void> {
   const { client, under_way } = line;
   if (client.connected) await client.unsubscribeAsync([UPLINKS, `${SHARED}${UPLINKS}`]).catch(() => undefined);
-  await Promise.race([Promise.all(under_way), sleep(DRAIN_MS, undefined, { ref: false })]);
+  const late = sleep(DRAIN_MS, "late", { ref: false });
+  // What the broker had queued for us comes still.
+  while (under_way.size > 0 && (await Promise.race([Promise.all(under_way), late])) !== "late");
   line.stopping = true;
   await client.endAsync(!client.connected);
 }

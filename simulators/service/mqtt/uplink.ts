@@ -10,7 +10,7 @@ import { textOf } from "../utf8.ts";
 /** Largest payload of what holds no records, bytes. */
 const MAX_MESSAGE_BYTES = 128 * 1024;
 /** Stored hellos, results and digests; older ones go. */
-const MAX_MESSAGES = 20_000;
+export const MAX_MESSAGES = 20_000;
 
 export type UpTopic = "state" | "hello" | "batch" | "chunk" | "result" | "digest";
 

@@ -5,11 +5,11 @@ import { bakeMinutes, cycleCount, overuse, utilization } from "../figures/summar
 import { parseBody } from "../http/body.ts";
 import { select } from "../http/list.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
-import { envelope, pagingParams, windowParams } from "../http/query.ts";
+import { type Envelope, envelope, pagingParams, windowParams } from "../http/query.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
 import { BOOTH_FIELDS, boothFields } from "./booth-fields.ts";
-import { boothOf, calendarOf, figuresOf, inTurns } from "./common.ts";
-import { isLarge, standingBooths, standingFields } from "./large-fleet.ts";
+import { boothOf, boothsOf, calendarOf, figuresOf, inTurns } from "./common.ts";
+import { isLarge, standingAmong, type StandingBooth, standingBooths, standingFields } from "./large-fleet.ts";
 
 const SIZES = [
   "bay_count",
@@ -31,24 +31,45 @@ export const booths: readonly Operation[] = [
   { method: "GET", path: "/api/booths/:id", handle: (call) => ok(boothFields(call, boothOf(call))) },
 ];
 
-/** A booth a turn: the total runtime goes by its whole log. */
 async function list(call: Call): Promise<Answer> {
-  const sql = "SELECT * FROM booths WHERE account_id = ? ORDER BY serial_number";
-  const word = (call.query["search"] ?? "").trim().toUpperCase();
-  const isFound = (booth: BoothRow): boolean =>
-    booth.serial_number.includes(word) || booth.name.toUpperCase().includes(word);
   const includes = (call.query["includes"] ?? "").split(":");
-  const paging = pagingParams(call.query, { allowAll: true });
-  const items = isLarge(call)
-    ? standingBooths(call).flatMap((one) =>
-        isFound(one.booth) ? [{ booth: one.booth, ...standingFields(call, one) }] : [],
-      )
-    : await inTurns(rows<BoothRow>(call.service.db, sql, call.caller.account_id).filter(isFound), (booth) => {
-        return { booth, ...boothFields(call, booth) };
-      });
-  const page = envelope(select(call, items, { fields: BOOTH_FIELDS }), paging);
+  const page = await pageOf(call);
   const data = await inTurns(page.data, ({ booth, ...fields }) => ({ ...fields, ...included(call, booth, includes) }));
   return ok({ ...page, data });
+}
+
+type ListedBooth = Readonly<Record<string, unknown>> & { readonly booth: BoothRow };
+
+async function pageOf(call: Call): Promise<Envelope<readonly ListedBooth[]>> {
+  const paging = pagingParams(call.query, { allowAll: true });
+  const word = (call.query["search"] ?? "").trim().toUpperCase();
+  const isFound = (booth: Pick<BoothRow, "serial_number" | "name">): boolean =>
+    booth.serial_number.includes(word) || booth.name.toUpperCase().includes(word);
+  const shown = (one: StandingBooth): ListedBooth => ({ booth: one.booth, ...standingFields(call, one) });
+  const selected = (items: readonly ListedBooth[]): ListedBooth[] => select(call, items, { fields: BOOTH_FIELDS });
+  if (!isLarge(call)) {
+    // A booth a turn: the total runtime goes by its whole log.
+    const fields = (booth: BoothRow): ListedBooth => ({ booth, ...boothFields(call, booth) });
+    return envelope(selected(await inTurns(boothsOf(call).filter(isFound), fields)), paging);
+  }
+  const isAsIs = (call.query["filter"] ?? "") === "" && (call.query["sort"] ?? "") === "";
+  if (!isAsIs)
+    return envelope(
+      selected(
+        standingBooths(call)
+          .filter(({ booth }) => isFound(booth))
+          .map(shown),
+      ),
+      paging,
+    );
+  const { data, ...page } = envelope(namedBooths(call).filter(isFound), paging);
+  const ids = data.map(({ id }) => id);
+  return { ...page, data: standingAmong(call, ids).map(shown) };
+}
+
+function namedBooths(call: Call): Pick<BoothRow, "id" | "serial_number" | "name">[] {
+  const sql = "SELECT id, serial_number, name FROM booths WHERE account_id = ? ORDER BY serial_number";
+  return rows(call.service.db, sql, call.caller.account_id);
 }
 
 /** Only the eight size and brand fields are taken; every other field is ignored. */

@@ -3,7 +3,7 @@ import { rows } from "../db.ts";
 import type { Call } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
 import type { BoothRow, GatewayRow } from "../provisioning/rows.ts";
-import { NO_USE, standingOf, type Use, useOf } from "../storage/postgres/facts.ts";
+import { NO_USE, type Of, standingOf, type Use, useOf } from "../storage/postgres/facts.ts";
 import type { Span } from "../figures/span.ts";
 import { type Connectivity, connectivityOf } from "./connectivity.ts";
 import { type BoothFacts, fieldsOf } from "./booth-fields.ts";
@@ -33,14 +33,26 @@ export interface StandingBooth {
 
 /** Every booth of the caller's account with what its lists show. */
 export function standingBooths(call: Call): StandingBooth[] {
+  const of: Of = { where: "b.account_id = ?", value: call.caller.account_id };
+  return standing(call, boothsOf(call), of);
+}
+
+/** The same of these alone: a page of a list costs what it shows. */
+export function standingAmong(call: Call, ids: readonly string[]): StandingBooth[] {
+  const of: Of = { where: "b.id IN (SELECT json_array_elements_text(?::json))", value: JSON.stringify(ids) };
+  const booths = rows<BoothRow>(call.service.db, `SELECT * FROM booths b WHERE ${of.where}`, of.value);
+  const byId = new Map(standing(call, booths, of).map((one) => [one.booth.id, one]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+function standing(call: Call, booths: readonly BoothRow[], of: Of): StandingBooth[] {
   const { db } = call.service;
-  const account = call.caller.account_id;
-  const [name] = rows<{ name: string }>(db, "SELECT name FROM accounts WHERE id = ?", account);
-  const standing = standingOf(db, account, call.now);
-  const known = knownOf(call);
-  return boothsOf(call).map((booth) => {
+  const [name] = rows<{ name: string }>(db, "SELECT name FROM accounts WHERE id = ?", call.caller.account_id);
+  const folded = standingOf(db, of, call.now);
+  const known = knownOf(call, of);
+  return booths.map((booth) => {
     const { gateway, reported, status, received_at } = known.get(booth.id) ?? NOTHING_KNOWN;
-    const { runtime_ms, mode } = standing.get(booth.id) ?? { runtime_ms: 0, mode: "no_data" as const };
+    const { runtime_ms, mode } = folded.get(booth.id) ?? { runtime_ms: 0, mode: "no_data" as const };
     const facts = { reported, account_name: name?.name ?? null, status, gateway, runtime_ms, received_at };
     return { booth, facts, mode };
   });
@@ -49,12 +61,13 @@ export function standingBooths(call: Call): StandingBooth[] {
 /** Of every booth of the caller's account how it is reached, and its mode. */
 export function connectedBooths(call: Call): { readonly status: Connectivity; readonly mode: Mode }[] {
   const { db } = call.service;
-  const standing = standingOf(db, call.caller.account_id, call.now);
-  const known = knownOf(call);
+  const of: Of = { where: "b.account_id = ?", value: call.caller.account_id };
+  const folded = standingOf(db, of, call.now);
+  const known = knownOf(call, of);
   const sql = "SELECT id, serial_number FROM booths WHERE account_id = ?";
   return rows<Pick<BoothRow, "id" | "serial_number">>(db, sql, call.caller.account_id).map((booth) => {
     const status = connectivityOf(booth, known.get(booth.id) ?? NOTHING_KNOWN, call.now);
-    return { status, mode: standing.get(booth.id)?.mode ?? "no_data" };
+    return { status, mode: folded.get(booth.id)?.mode ?? "no_data" };
   });
 }
 
@@ -62,10 +75,10 @@ type KnownBooth = Pick<BoothFacts, "reported" | "status" | "gateway" | "received
 
 const NOTHING_KNOWN: KnownBooth = { reported: undefined, status: undefined, gateway: undefined, received_at: 0 };
 
-function knownOf(call: Call): ReadonlyMap<string, KnownBooth> {
+function knownOf(call: Call, of: Of): ReadonlyMap<string, KnownBooth> {
   const account_id = call.caller.account_id;
   return new Map(
-    rows<Known>(call.service.db, KNOWN, account_id).map(
+    rows<Known>(call.service.db, knownSql(of), of.value).map(
       ({ booth_id, gateway_id, reported, status, received_at, ...found }) => {
         const gateway = gateway_id === null ? undefined : { ...found, id: gateway_id, account_id, last_seen_at: null };
         const told = reported === null ? undefined : (JSON.parse(reported) as Record<string, unknown>);
@@ -84,16 +97,14 @@ type Known = Pick<GatewayRow, "hardware_id" | "agent_version" | "heartbeat_at" |
 };
 
 /** The same that a single booth's fields are read from: its newest provisioning, its holder, and the newest thing reported of it. */
-const KNOWN = `WITH newest AS (
+const knownSql = ({ where }: Of): string => `WITH newest AS (
     SELECT DISTINCT ON (p.booth_id) p.booth_id, p.gateway_id, p.status FROM provisionings p JOIN booths b ON b.id = p.booth_id
-    WHERE b.account_id = ? ORDER BY p.booth_id, p.generation DESC),
-  told AS (
-    SELECT DISTINCT ON (p.booth_id) p.booth_id, p.reported FROM provisionings p WHERE p.reported IS NOT NULL ORDER BY p.booth_id, p.generation DESC),
-  received AS (SELECT booth_id, max(last_received_at) AS received_at FROM streams GROUP BY booth_id)
+    WHERE ${where} ORDER BY p.booth_id, p.generation DESC)
   SELECT n.booth_id, g.id AS gateway_id, n.status, t.reported, r.received_at, g.hardware_id, g.agent_version, g.heartbeat_at,
     coalesce(g.online, 0) AS online, g.state
-  FROM newest n LEFT JOIN gateways g ON g.id = n.gateway_id LEFT JOIN told t ON t.booth_id = n.booth_id
-    LEFT JOIN received r ON r.booth_id = n.booth_id`;
+  FROM newest n LEFT JOIN gateways g ON g.id = n.gateway_id
+    LEFT JOIN LATERAL (SELECT reported FROM provisionings WHERE booth_id = n.booth_id AND reported IS NOT NULL ORDER BY generation DESC LIMIT 1) t ON true
+    LEFT JOIN LATERAL (SELECT max(last_received_at) AS received_at FROM streams WHERE booth_id = n.booth_id) r ON true`;
 
 export function standingFields(call: Call, { booth, facts }: StandingBooth): Record<string, unknown> {
   return fieldsOf(call.now, booth, facts);

@@ -55,7 +55,8 @@ const drawn = new WeakMap();
  */
 export function redraw(parent, from, draw) {
   const key = JSON.stringify(from);
-  if (drawn.get(parent) === key) return;
+  // What somebody reads there stays until it is closed; the next call draws.
+  if (drawn.get(parent) === key || parent.querySelector(":popover-open") !== null) return;
   drawn.set(parent, key);
   const put = keep(parent);
   parent.replaceChildren(...shown(draw()));

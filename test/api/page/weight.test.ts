@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { LIBRARY_FILES } from "../../../src/api/page-files.ts";
+import { LIBRARY_FILES, sendPageFile } from "../../../src/api/page-files.ts";
 import { LIBRARY_FILES as PACKAGED } from "../../../systemd/package/bundle.ts";
 
 /** What a phone in a workshop's far corner has to fetch. */
@@ -66,10 +66,19 @@ it("the package brings each file of a library that is served, and no other", () 
   );
 });
 
-it("what Now is drawn with is named in the page's head, so that it comes at once and not file by file", () => {
-  const head = read("index.html");
-  const first = [...closure(["main.js"], false)].filter(
-    (name) => !["main.js", "texts.js", "display.js"].includes(name) && !isText(name),
-  );
-  expect(first.filter((name) => !head.includes(`href="/${name}"`))).toEqual([]);
+it("what Now is drawn with is named in the document as it is sent, so that it comes at once and not file by file", async () => {
+  let text = "";
+  const response = {
+    ...{ headersSent: false, writableLength: 0, setHeader: () => undefined, write: () => true },
+    ...{ destroy: () => undefined, once: () => undefined, off: () => undefined },
+    writeHead() {
+      return this;
+    },
+    end: (body: Uint8Array | string = "") => (text = body.toString()),
+  };
+  await sendPageFile(response, "/", { encodings: undefined, known: undefined, languages: "es" });
+  const first = [...closure(["main.js"], false)].filter((name) => !isText(name));
+  expect(first.filter((name) => !text.includes(`/${name}"`))).toEqual([]);
+  expect(text).toContain('/es.js"');
+  expect(text).not.toContain('/de.js"');
 });

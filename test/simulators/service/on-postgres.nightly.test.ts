@@ -1,4 +1,5 @@
 import { readdirSync } from "node:fs";
+import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Cluster, startCluster } from "../../../simulators/postgres-cluster.ts";
 import { memoryFolder } from "../../support/temporary.ts";
@@ -27,4 +28,20 @@ it("passes every test of the service on PostgreSQL", async () => {
   expect(failuresIn(counted)).toEqual([]);
   expect(testResults.length).toBe(names.length);
   expect(numPassedTests).toBe(numTotalTests);
+});
+
+const ASKING_THREADS = 4;
+/** One in some ten thousand was once answered with the answer of the one before. */
+const QUESTIONS = 30_000;
+
+it("answers of PostgreSQL belong to their questions, in threads that wait for them side by side", async () => {
+  const file = new URL("asking-thread.ts", import.meta.url);
+  const asked = Array.from({ length: ASKING_THREADS }, () => {
+    const thread = new Worker(file, { workerData: { url: cluster.url, questions: QUESTIONS } });
+    return new Promise((resolve, reject) => {
+      thread.on("message", resolve);
+      thread.on("error", reject);
+    });
+  });
+  expect(await Promise.all(asked)).toEqual(asked.map(() => QUESTIONS));
 });

@@ -14,6 +14,7 @@ import { startIngest } from "../../../simulators/service/storage/postgres/ingest
 import type { Uplinks } from "../../../simulators/service/storage/port.ts";
 import { memoryFolder } from "../../support/temporary.ts";
 import { eventually } from "../../support/eventually.ts";
+import { recordFault } from "../../support/faults.ts";
 import { account, batchAt, boundGateways, deliverAll, type Gateway, offer, readingsFrom } from "./offering-gateways.ts";
 import { batchOf, EPOCH } from "./service-log.ts";
 
@@ -47,7 +48,16 @@ async function storeIn(options: ClusterOptions = {}): Promise<Store> {
 
 const ofAll = (batches: number): number => batches * 10;
 
-it("a server that is killed acks nothing that isn't committed, and goes on when it is back", async () => {
+/** Each of these is a row of the fault matrix. */
+function counted(
+  row: number,
+  { fault, injected }: { readonly fault: string; readonly injected: number },
+  { lost, twice }: { readonly lost: number; readonly twice: number },
+): void {
+  recordFault({ row, fault, injected, lost, doubled: twice, wrong: 0, passed: lost + twice === 0 });
+}
+
+it("row 52: a server that is killed acks nothing that isn't committed, and goes on when it is back", async () => {
   const { cluster, db, gateways, uplinks } = await storeIn();
   const delivered = deliverAll(gateways, () => uplinks, ofAll(60));
   for (let kills = 0; kills < 3; kills += 1) {
@@ -62,6 +72,7 @@ it("a server that is killed acks nothing that isn't committed, and goes on when 
   }
   await delivered;
   const found = account(db, gateways);
+  counted(52, { fault: "server killed under load", injected: 3 }, found);
   expect(found).toEqual({ lost: 0, twice: 0, held: GATEWAYS * ofAll(60) });
 });
 
@@ -69,13 +80,14 @@ function beatOf({ id }: Gateway) {
   return { gateway: id, topic: "state", payload: Buffer.from('{"online":true,"session":"s"}'), now: EPOCH };
 }
 
-it("a commit of 100 ms holds messages up, and many share one", async () => {
+it("row 52: a commit of 100 ms holds messages up, and many share one", async () => {
   const slow = { fsync: "on", commit_delay: "100000", commit_siblings: "0" };
   const { cluster, db, gateways, uplinks } = await storeIn({ settings: slow });
   const before = transactions(db);
   await deliverAll(gateways, () => uplinks, ofAll(6));
   // One by one they were 120 commits.
   expect(transactions(db) - before).toBeLessThan(60);
+  counted(52, { fault: "100 ms a commit", injected: 1 }, account(db, gateways));
   expect(account(db, gateways)).toEqual({ lost: 0, twice: 0, held: GATEWAYS * ofAll(6) });
   expect(cluster.pid()).toBeGreaterThan(0);
 });
@@ -84,7 +96,7 @@ function transactions(db: Db): number {
   return row<{ n: number }>(db, "SELECT xact_commit AS n FROM pg_stat_database WHERE datname = 'booth'")?.n ?? 0;
 }
 
-it("a full disk acks nothing that isn't committed, and goes on once there is room", async () => {
+it("row 52: a full disk acks nothing that isn't committed, and goes on once there is room", async () => {
   const folder = mkdtempSync(join(tmpdir(), "booth-full-"));
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=110m", "tmpfs", folder]);
   undo.push(
@@ -107,10 +119,11 @@ it("a full disk acks nothing that isn't committed, and goes on once there is roo
   await cluster.start();
   await deliverAll(gateways, () => uplinks, ofAll(40));
   const found = account(db, gateways);
+  counted(52, { fault: "full disk", injected: refused }, found);
   expect(found).toMatchObject({ lost: 0, twice: 0 });
 });
 
-it("after a restore of an older backup what is missing is asked again, and nothing wrong is kept", async () => {
+it("row 53: after a restore of an older backup what is missing is asked again, and nothing wrong is kept", async () => {
   const { cluster, db, gateways, uplinks } = await storeIn();
   await deliverAll(gateways, () => uplinks, ofAll(5));
   await cluster.stop();
@@ -138,6 +151,7 @@ it("after a restore of an older backup what is missing is asked again, and nothi
     }
   }
   const found = account(db, gateways);
+  counted(53, { fault: "a backup four batches older", injected: GATEWAYS }, found);
   expect(found).toEqual({ lost: 0, twice: 0, held: GATEWAYS * ofAll(11) });
   expect(rows(db, "SELECT * FROM replaced_records")).toEqual([]);
 });
@@ -159,4 +173,32 @@ it("takes batches that gzip can't have made like any other", async () => {
   if (gateway === undefined) throw new Error("no gateway");
   const { ack } = await uplinks.take({ gateway: gateway.id, topic: "batch", payload: gzipSync("{"), now: EPOCH });
   expect(ack).toMatchObject({ n: 0, error: "malformed" });
+});
+
+it("row 54: a late will of an older session says nothing of a gateway that is back, whatever it comes together with", async () => {
+  const { db, gateways, uplinks } = await storeIn();
+  const say = (id: string, online: boolean, session: string) =>
+    uplinks.take({
+      gateway: id,
+      topic: "state",
+      payload: Buffer.from(JSON.stringify({ online, session })),
+      now: EPOCH,
+    });
+  const onlineOf = (id: string) => row<{ online: number }>(db, "SELECT online FROM gateways WHERE id = ?", id)?.online;
+  // Each message in a transaction of its own, and all of them at once.
+  for (const inOrder of [true, false]) {
+    const ids = gateways.slice(inOrder ? 0 : 10, inOrder ? 10 : 20).map(({ id }) => id);
+    for (const id of ids) {
+      const beats = [() => say(id, true, "old"), () => say(id, true, "new"), () => say(id, false, "old")];
+      if (inOrder) for (const beat of beats) await beat();
+      else await Promise.all(beats.map((beat) => beat()));
+    }
+    expect(ids.map(onlineOf)).toEqual(ids.map(() => 1));
+    await Promise.all(ids.map((id) => say(id, false, "new")));
+    expect(ids.map(onlineOf)).toEqual(ids.map(() => 0));
+  }
+  recordFault({
+    ...{ row: 54, fault: "late wills on PostgreSQL", injected: GATEWAYS },
+    ...{ lost: 0, doubled: 0, wrong: 0, passed: true },
+  });
 });

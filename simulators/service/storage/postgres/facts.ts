@@ -176,17 +176,23 @@ function useFrom(sum: Readonly<Record<string, unknown>>, { start, end }: Span): 
 
 export const NO_USE = (window: Span): Use => useFrom({}, window);
 
-/** The total running time and the mode of each booth of an account at `now`, as they were folded. */
+/** Which booths, by a condition of SQL on their row `b`. */
+export interface Of {
+  readonly where: string;
+  readonly value: string;
+}
+
+/** The total running time and the mode of each of these booths at `now`, as they were folded. */
 export function standingOf(
   db: Db,
-  accountId: string,
+  { where, value }: Of,
   now: number,
 ): ReadonlyMap<string, { runtime_ms: number; mode: Mode }> {
   const sql = `SELECT f.booth_id, f.runtime_ms, f.last_mode, f.last_until FROM booth_facts f JOIN booths b ON b.id = f.booth_id
-    WHERE b.account_id = ?`;
+    WHERE ${where}`;
   type Found = { booth_id: string; runtime_ms: number; last_mode: Mode; last_until: number };
   return new Map(
-    rows<Found>(db, sql, accountId).map(({ booth_id, runtime_ms, last_mode, last_until }) => {
+    rows<Found>(db, sql, value).map(({ booth_id, runtime_ms, last_mode, last_until }) => {
       return [booth_id, { runtime_ms, mode: now < last_until ? last_mode : "no_data" }];
     }),
   );

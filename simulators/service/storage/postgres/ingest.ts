@@ -4,16 +4,28 @@ import { type Downlink, parseMessage, TAKES } from "../../mqtt/uplink.ts";
 import type { Uplink, Uplinks } from "../port.ts";
 import { commitBeats } from "./beats.ts";
 import { isUnavailable } from "./line.ts";
-import { commitMessages, type Judged, namesOf, offeredBy, type Offering } from "./micro-batch.ts";
+import { namesOf } from "./beforehand.ts";
+import { commitHellos, type Hello } from "./hellos.ts";
+import { commitMessages, type Judged } from "./micro-batch.ts";
+import { offeredBy, type Offering } from "./offering.ts";
 import { settingsOf } from "./settings.ts";
 
 /** Messages of one transaction, and their bytes: what a commit costs is shared by so many, and none waits long for it. */
 const MOST_MESSAGES = 200;
 const MOST_BYTES = 8 * 1024 * 1024;
-/** So long the first message of a transaction waits for others. */
-const GATHER_MS = 20;
+/**
+ * So long the first message of a transaction waits for others: as long as those of the last one say that many come, since what a
+ * transaction costs by itself is shared by them. Below 250 messages a second it comes down to the least, above that it goes up to the most.
+ */
+const GATHER_MS = { least: 20, most: 250, for_each: 4 };
 /** Transactions under way at once: one is read while another is written. */
 const AT_ONCE = 2;
+/**
+ * Every statement here looks a few rows up by their keys; planned for arrays of any length it may read a whole table instead, which then
+ * costs most of all that the server does.
+ */
+const BY_KEYS =
+  "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan";
 /** A transaction that another one was in the way of is tried again so often. */
 const TRIES = 3;
 
@@ -21,11 +33,13 @@ export interface IngestOptions {
   readonly url: string;
   /** Takes one message by itself, by the way that SQLite has as well: whatever isn't simply new. */
   readonly alone: (uplink: Uplink) => Downlink | Promise<Downlink>;
+  /** The most; default 250. */
   readonly gather_ms?: number;
 }
 
 interface Waiting {
   readonly uplink: Uplink;
+  readonly came: number;
   readonly resolve: (downlink: Downlink) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -35,14 +49,14 @@ interface Waiting {
  * came, and only then each is answered. What isn't simply new (held already, in part, another content, a clock's word, a gap) is taken by
  * itself. Messages of one gateway keep their order.
  */
-export function startIngest({ url, alone, gather_ms = GATHER_MS }: IngestOptions): Uplinks<Downlink> {
-  const pool = new pg.Pool({ ...settingsOf(url), max: AT_ONCE + 1, idleTimeoutMillis: 10_000 });
+export function startIngest({ url, alone, gather_ms = GATHER_MS.most }: IngestOptions): Uplinks<Downlink> {
+  const pool = new pg.Pool({ ...settingsOf(url), options: BY_KEYS, max: AT_ONCE + 1, idleTimeoutMillis: 10_000 });
   pool.on("error", () => undefined);
   // One that is in use tells of its end by the statement that fails.
   pool.on("connect", (client) => void client.on("error", () => undefined));
   const queue: Waiting[] = [];
   const busy = new Set<string>();
-  let [running, waiting, ended] = [0, 0, false];
+  let [running, waiting, ended, last] = [0, 0, false, 0];
   let gathering = false;
 
   const pump = (): void => {
@@ -50,18 +64,22 @@ export function startIngest({ url, alone, gather_ms = GATHER_MS }: IngestOptions
       const taken = takenFrom(queue, busy);
       if (taken.length === 0) return;
       running += 1;
+      last = taken.length;
       for (const { uplink } of taken) busy.add(uplink.gateway);
       void carriedOut({ pool, alone }, taken).finally(() => {
         running -= 1;
         for (const { uplink } of taken) busy.delete(uplink.gateway);
-        pump();
+        gather();
       });
     }
   };
   const gather = (): void => {
-    if (gathering || running >= AT_ONCE) return;
+    const [oldest] = queue;
+    if (gathering || running >= AT_ONCE || oldest === undefined) return;
     gathering = true;
-    void sleep(gather_ms).then(() => {
+    const wait = Math.min(gather_ms, Math.max(GATHER_MS.least, last * GATHER_MS.for_each));
+    const left = queue.length >= MOST_MESSAGES ? 0 : oldest.came + wait - performance.now();
+    void sleep(Math.max(0, left)).then(() => {
       gathering = false;
       pump();
     });
@@ -70,7 +88,8 @@ export function startIngest({ url, alone, gather_ms = GATHER_MS }: IngestOptions
     take: (uplink) => {
       if (ended) return Promise.reject(new Error("the service ends"));
       waiting += 1;
-      const answered = new Promise<Downlink>((resolve, reject) => queue.push({ uplink, resolve, reject }));
+      const came = performance.now();
+      const answered = new Promise<Downlink>((resolve, reject) => queue.push({ uplink, came, resolve, reject }));
       gather();
       return answered.finally(() => (waiting -= 1));
     },
@@ -115,10 +134,14 @@ interface Means extends Pick<IngestOptions, "alone"> {
 async function carriedOut({ pool, alone }: Means, taken: readonly Waiting[]): Promise<void> {
   const offerings = new Map<Waiting, Offering>();
   const beats: Waiting[] = [];
+  const hellos = new Map<Hello, Waiting>();
   for (const one of taken) {
-    const offering = offeredBy(one.uplink);
+    const { uplink } = one;
+    const offering = offeredBy(uplink);
     if (offering !== undefined) offerings.set(one, offering);
-    else if (one.uplink.topic === "state") beats.push(one);
+    else if (uplink.topic === "state") beats.push(one);
+    const message = uplink.topic === "hello" ? parseMessage(uplink.payload) : undefined;
+    if (message !== undefined) hellos.set({ uplink, message }, one);
   }
   const settled = new Set<Waiting>();
   const settle = (one: Waiting, downlink: Downlink): void => {
@@ -132,6 +155,11 @@ async function carriedOut({ pool, alone }: Means, taken: readonly Waiting[]): Pr
       told.map(({ one, message }) => ({ ...one.uplink, message })),
     );
     for (const { one, message } of told) settle(one, message === undefined ? {} : { commands: [] });
+    const greeted = hellos.size === 0 ? [] : await commitHellos(pool, [...hellos.keys()]);
+    for (const [hello, commands] of greeted) {
+      const one = hellos.get(hello);
+      if (one !== undefined) settle(one, { commands });
+    }
     const judged = await committed(pool, [...offerings.values()]);
     for (const [one, offering] of offerings) {
       const ack = judged?.get(offering);

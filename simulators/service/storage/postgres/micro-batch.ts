@@ -1,111 +1,16 @@
-import { createHash } from "node:crypto";
 import type pg from "pg";
-import { type Offered, parseBatch } from "../../ingest/batch.ts";
-import { rangeHash } from "../../ingest/canonical.ts";
-import { isChunk, isKeepable, offsetOf, PACKED_KINDS, parseMessage, reachOf } from "../../ingest/chunk-message.ts";
-
-import { type Kept, keptOf } from "../../ingest/kept.ts";
+import { contentLine } from "../../ingest/canonical.ts";
 import { type Ack, type ChunkAck, WINDOW_BATCHES } from "../../ingest/store.ts";
-import { unpack } from "../../ingest/unpack.ts";
-import type { Uplink } from "../port.ts";
-import { bucketStatements, rawBucketOf, multirange, OTHER_BUCKET } from "./held.ts";
-import { WRITERS } from "./settings.ts";
+import { wordOf } from "../../ingest/clock-words.ts";
+import { bucketFor, makeBuckets, type Names } from "./beforehand.ts";
+import { multirange } from "./held.ts";
+import { type Offering, type Part, partOf } from "./offering.ts";
+import { type Range, storedLines } from "./stored-lines.ts";
 
-/** A gateway that sends all the time is noted as seen once in so long. */
-const SEEN_STEP_MS = 10_000;
-/** What else has to be changed because of them is done message by message. */
-const UNUSUAL_KINDS = ["t", "g"];
-/** Names of tags and boots that are remembered with their numbers. */
-const MOST_NAMES = 100_000;
-
-/** A batch or a chunk in which nothing is amiss, whatever the store may hold. */
-export interface Offering {
-  readonly uplink: Uplink;
-  readonly stream: string;
-  readonly generation: number;
-  readonly s0: number;
-  readonly count: number;
-  readonly kept: Kept;
-  /** The records that are rows beside it. */
-  readonly facts: readonly Offered[];
-  /** As its ack has it. */
-  readonly proof: () => { readonly hash: string } | { readonly chunk: string };
-}
-
+/** A gateway that sends all the time is noted as seen once in so long: its heartbeats do that as well. */
+const SEEN_STEP_MS = 60_000;
 /** Acks of those that were taken. */
 export type Judged = ReadonlyMap<Offering, Ack | ChunkAck>;
-
-/** What a message offers, where it may be kept as it is. */
-export function offeredBy(uplink: Uplink): Offering | undefined {
-  if (uplink.topic === "batch") return offeredByBatch(uplink);
-  return uplink.topic === "chunk" ? offeredByChunk(uplink) : undefined;
-}
-
-function offeredByBatch(uplink: Uplink): Offering | undefined {
-  const unpacked = unpack(uplink.payload);
-  const batch = "error" in unpacked ? unpacked : parseBatch(unpacked.batch);
-  if ("error" in batch || batch.gateway !== uplink.gateway || batch.stream.includes("\0")) return undefined;
-  const { records, stream, generation, first } = batch;
-  const kept = keptOf(records, uplink.payload);
-  const facts = records.filter(({ kind }) => !PACKED_KINDS.includes(kind));
-  if (kept === undefined || facts.some(({ kind }) => UNUSUAL_KINDS.includes(kind))) return undefined;
-  const proof = (): { hash: string } => ({ hash: rangeHash(records) });
-  return { uplink, stream, generation, s0: first, count: records.length, kept, facts, proof };
-}
-
-function offeredByChunk(uplink: Uplink): Offering | undefined {
-  const message = parseMessage(uplink.payload);
-  if ("error" in message || message.head.gw !== uplink.gateway || message.head.st.includes("\0")) return undefined;
-  const { head, chunk, facts } = message;
-  const reach = reachOf(chunk);
-  if (!isKeepable(message, reach) || facts.some(({ kind }) => UNUSUAL_KINDS.includes(kind))) return undefined;
-  const { from, to, boot, st, gen, s0, n } = head;
-  const kept = { ...reach, from, to, boot, offset_ms: offsetOf(head), message: uplink.payload };
-  const proof = (): { chunk: string } => ({ chunk: createHash("sha256").update(uplink.payload).digest("hex") });
-  return { uplink, stream: st, generation: gen, s0, count: n, kept, facts, proof };
-}
-
-type Names = ReadonlyMap<string, number>;
-
-const knownNames = new WeakMap<pg.Pool, Map<string, number>>();
-
-/** The numbers of all names in them, made where there are none: by themselves, since others may need the same ones. */
-export async function namesOf(pool: pg.Pool, offerings: readonly Offering[]): Promise<Names> {
-  let known = knownNames.get(pool);
-  if (known === undefined || known.size > MOST_NAMES) knownNames.set(pool, (known = new Map<string, number>()));
-  const wanted = new Set(
-    offerings.flatMap(({ kept, facts }) => [kept.boot, ...facts.flatMap(({ tag, boot }) => [tag, boot])]),
-  );
-  const missing = [...wanted].filter((name) => !known.has(name)).sort();
-  if (missing.length === 0) return known;
-  const find = "SELECT id, name FROM names WHERE name = ANY($1)";
-  const found = await pool.query<{ id: number; name: string }>(find, [missing]);
-  for (const { id, name } of found.rows) known.set(name, id);
-  const fresh = missing.filter((name) => !known.has(name));
-  if (fresh.length === 0) return known;
-  await pool.query("INSERT INTO names (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [fresh]);
-  const made = await pool.query<{ id: number; name: string }>(find, [fresh]);
-  for (const { id, name } of made.rows) known.set(name, id);
-  return known;
-}
-
-const knownBuckets = new WeakMap<pg.Pool, Set<number>>();
-
-/** Makes the partitions that they go to, where they aren't there yet. */
-async function makeBuckets(pool: pg.Pool, offerings: readonly Offering[]): Promise<void> {
-  let known = knownBuckets.get(pool);
-  if (known === undefined) knownBuckets.set(pool, (known = new Set([OTHER_BUCKET])));
-  for (const bucket of new Set(offerings.map(bucketFor))) {
-    if (known.has(bucket)) continue;
-    const sql = ["BEGIN", `SELECT pg_advisory_xact_lock(${WRITERS.toString()})`, ...bucketStatements(bucket), "COMMIT"];
-    await pool.query(sql.join("; "));
-    known.add(bucket);
-  }
-}
-
-function bucketFor({ kept, uplink }: Offering): number {
-  return rawBucketOf(kept.last_mono + kept.offset_ms, uplink.now);
-}
 
 interface Committing {
   readonly offerings: readonly Offering[];
@@ -119,14 +24,16 @@ export async function commitMessages(pool: pg.Pool, { offerings, names }: Commit
   let failed: unknown;
   try {
     await client.query("BEGIN");
-    const streams = await lockedStreams(client, offerings);
-    const judged = judge(offerings, streams);
-    if (judged.fresh.length > 0) await insert(client, judged, names);
-    // One that is known may be so from this very transaction.
-    await settleKnown(client, judged);
-    await update(client, judged);
+    const judging = await judgingOf(client, offerings);
+    const touching = judgeFresh(judging, offerings);
+    await insert(client, judging.fresh.splice(0), names);
+    if (touching.length > 0) {
+      await judgeTouching(client, judging, touching);
+      await insert(client, judging.fresh.splice(0), names);
+    }
+    await update(client, judging);
     await client.query("COMMIT");
-    return judged.acks;
+    return judging.acks;
   } catch (error) {
     failed = error;
     await client.query("ROLLBACK").catch(() => undefined);
@@ -146,9 +53,11 @@ interface Held {
   readonly generation: number | null;
   /** Something about it has to be looked at message by message. */
   readonly unusual: boolean;
-  readonly ranges: [from: number, to: number][];
+  /** Its clock's words, where one is offered, may have to be weighed against each other. */
+  has_words: boolean;
+  readonly ranges: Range[];
   acked: number;
-  readonly added: [from: number, to: number][];
+  readonly added: Range[];
   inserted: number;
   duplicates: number;
   now: number;
@@ -160,75 +69,141 @@ async function lockedStreams(
 ): Promise<ReadonlyMap<string, Held>> {
   const sql = `SELECT s.id, s.stream_id, s.gateway_id, s.acked_seq, s.held::text AS held, p.generation,
       (s.withdrawn_at IS NOT NULL OR s.superseded_at IS NOT NULL OR s.has_wrong_words OR coalesce(s.first_seq, 0) < 1
-        OR EXISTS (SELECT 1 FROM seq_gaps g WHERE g.stream_no = s.id AND g.to_seq > s.acked_seq))::int AS unusual
+        OR EXISTS (SELECT 1 FROM seq_gaps g WHERE g.stream_no = s.id AND g.to_seq > s.acked_seq))::int AS unusual,
+      (s.stream_id = ANY($2) AND EXISTS (SELECT 1 FROM clock_words w WHERE w.stream_no = s.id))::int AS has_words
     FROM streams s LEFT JOIN provisionings p
       ON p.booth_id = s.booth_id AND p.gateway_id = s.gateway_id AND p.status = 'provisioned'
-    WHERE s.stream_id = ANY($1) ORDER BY s.id FOR UPDATE OF s`;
-  type Row = Omit<Held, "unusual" | "ranges"> & { acked_seq: number; held: string; unusual: number };
-  const found = await client.query<Row>({
-    name: "streams",
-    text: sql,
-    values: [[...new Set(offerings.map(({ stream }) => stream))]],
-  });
+    WHERE s.stream_id = ANY($1) ORDER BY s.id + 0 FOR UPDATE OF s`;
+  type Row = Pick<Held, "id" | "stream_id" | "gateway_id" | "generation"> & { acked_seq: number } & {
+    [name in "unusual" | "has_words"]: number;
+  } & { held: string };
+  const namesOfAll = [...new Set(offerings.map(({ stream }) => stream))];
+  const withWords = [...new Set(offerings.filter(hasWord).map(({ stream }) => stream))];
+  const found = await client.query<Row>({ name: "streams", text: sql, values: [namesOfAll, withWords] });
   return new Map(
-    found.rows.map(({ id, stream_id, gateway_id, generation, acked_seq, held, unusual }) => {
+    found.rows.map(({ id, stream_id, gateway_id, generation, acked_seq, held, ...row }) => {
       const none = { added: [], inserted: 0, duplicates: 0, now: 0 };
-      const stream = { id, stream_id, gateway_id, generation, unusual: unusual === 1, acked: acked_seq };
+      const is = { unusual: row.unusual === 1, has_words: row.has_words === 1 };
+      const stream = { id, stream_id, gateway_id, generation, ...is, acked: acked_seq };
       return [stream_id, { ...stream, ranges: rangesOf(held), ...none }];
     }),
   );
 }
 
 /** A multirange's text: {[1,5),[8,10)}. */
-function rangesOf(text: string): [from: number, to: number][] {
+function rangesOf(text: string): Range[] {
   return Array.from(text.matchAll(/\[(\d+),(\d+)\)/g), ([, from, end]) => [Number(from), Number(end) - 1]);
 }
 
-interface Judging {
-  readonly fresh: { readonly offering: Offering; readonly stream: Held }[];
-  /** Held as a whole: another look tells whether as the same. */
-  readonly known: { readonly offering: Offering; readonly stream: Held }[];
-  readonly acks: Map<Offering, Ack | ChunkAck>;
-  readonly streams: ReadonlySet<Held>;
+function hasWord({ facts }: Pick<Offering, "facts">): boolean {
+  return facts.some(({ kind }) => kind === "t");
 }
 
-function judge(offerings: readonly Offering[], streams: ReadonlyMap<string, Held>): Judging {
-  const judging = {
-    fresh: [],
-    known: [],
-    acks: new Map<Offering, Ack | ChunkAck>(),
-    streams: new Set<Held>(),
-  } as Judging & {
-    streams: Set<Held>;
-  };
+/** What of an offering is to be stored. */
+interface Fresh extends Part {
+  readonly offering: Offering;
+  readonly stream: Held;
+}
+
+interface Judging {
+  readonly streams: ReadonlyMap<string, Held>;
+  /** To be inserted, and emptied by whoever does that. */
+  readonly fresh: Fresh[];
+  readonly acks: Map<Offering, Ack | ChunkAck>;
+  readonly changed: Set<Held>;
+}
+
+async function judgingOf(client: pg.PoolClient, offerings: readonly Offering[]): Promise<Judging> {
+  return { streams: await lockedStreams(client, offerings), fresh: [], acks: new Map(), changed: new Set() };
+}
+
+interface Touching {
+  readonly offering: Offering;
+  readonly stream: Held;
+}
+
+/** Takes what is new as a whole; answers what touches something that is held, with what is offered of the same stream behind it. */
+function judgeFresh(judging: Judging, offerings: readonly Offering[]): readonly Touching[] {
+  const touching: Touching[] = [];
   /** What is offered behind something unusual waits for that. */
   const passed = new Set<string>();
+  const behind = new Set<string>();
   for (const offering of offerings) {
     const { stream: name, generation, uplink, kept } = offering;
-    const stream = streams.get(name);
+    const stream = judging.streams.get(name);
     const isPlain = stream?.gateway_id === uplink.gateway && !stream.unusual && stream.generation === generation;
-    if (stream === undefined || !isPlain || passed.has(name)) {
+    if (stream === undefined || !isPlain || passed.has(name) || (hasWord(offering) && stream.has_words)) {
       passed.add(name);
       continue;
     }
-    const touched = stream.ranges.find(([from, to]) => from <= kept.to && to >= kept.from);
-    if (touched !== undefined && touched[0] <= kept.from && touched[1] >= kept.to) {
-      judging.known.push({ offering, stream });
-    } else if (touched !== undefined) passed.add(name);
-    else {
-      judging.fresh.push({ offering, stream });
-      hold(stream, [kept.from, kept.to]);
-      stream.inserted += 1;
-      judging.acks.set(offering, ackOf(offering, stream));
-      judging.streams.add(stream);
-    }
-    stream.now = uplink.now;
+    // A second word is weighed against this one.
+    stream.has_words ||= hasWord(offering);
+    if (behind.has(name) || overlap(stream.ranges, kept).length > 0) {
+      behind.add(name);
+      touching.push({ offering, stream });
+    } else take(judging, { offering, stream }, [offering]);
   }
-  return judging;
+  return touching;
+}
+
+/** Of what is held already: dropped where it is held as the same, and the rest is taken. Whatever else there is to it has to be looked at by itself. */
+async function judgeTouching(client: pg.PoolClient, judging: Judging, touching: readonly Touching[]): Promise<void> {
+  const asked = touching.flatMap(({ offering, stream }) =>
+    overlap(stream.ranges, offering.kept).map((range) => ({ id: stream.id, range })),
+  );
+  const stored = await storedLines(client, asked);
+  const passed = new Set<Held>();
+  for (const { offering, stream } of touching) {
+    const lines = stored.get(stream.id) ?? new Map<number, string>();
+    const parts = passed.has(stream) ? undefined : restOf(offering, stream, lines);
+    if (parts === undefined) {
+      passed.add(stream);
+      continue;
+    }
+    const rest = parts.reduce((sum, { kept }) => sum + kept.to - kept.from + 1, 0);
+    stream.duplicates += offering.count - rest;
+    for (const record of offering.records()) lines.set(record.seq, contentLine(record));
+    take(judging, { offering, stream }, parts);
+  }
+}
+
+/** The parts of an offering that aren't held; undefined: something of it is held as another, or nobody knows. */
+function restOf(offering: Offering, { ranges }: Held, lines: ReadonlyMap<number, string>): Part[] | undefined {
+  const { kept, records } = offering;
+  const held = overlap(ranges, kept);
+  const isHeld = (seq: number): boolean => held.some(([from, to]) => from <= seq && seq <= to);
+  if (records().some((record) => isHeld(record.seq) && lines.get(record.seq) !== contentLine(record))) return undefined;
+  const parts: Part[] = [];
+  let next = kept.from;
+  for (const [from, to] of [...held, [kept.to + 1, Infinity] as const]) {
+    const part = from > next ? partOf(offering, next, from - 1) : null;
+    if (part === undefined) return undefined;
+    if (part !== null) parts.push(part);
+    next = to + 1;
+  }
+  return parts;
+}
+
+/** Which of from..to are in the ranges. */
+function overlap(ranges: readonly Range[], { from, to }: { readonly from: number; readonly to: number }): Range[] {
+  return ranges.flatMap(([first, last]): Range[] =>
+    first <= to && last >= from ? [[Math.max(first, from), Math.min(last, to)]] : [],
+  );
+}
+
+function take(judging: Judging, { offering, stream }: Touching, parts: readonly Part[]): void {
+  for (const { kept, facts } of parts) {
+    judging.fresh.push({ offering, stream, kept, facts });
+    hold(stream, [kept.from, kept.to]);
+  }
+  if (parts.length > 0) stream.inserted += 1;
+  stream.now = offering.uplink.now;
+  judging.acks.set(offering, ackOf(offering, stream));
+  judging.changed.add(stream);
 }
 
 /** Adds a range that touches none, and moves the end of the unbroken prefix over what follows on it. */
-function hold(stream: Held, range: [from: number, to: number]): void {
+function hold(stream: Held, range: Range): void {
   const { ranges } = stream;
   stream.added.push(range);
   const at = ranges.findIndex(([from]) => from > range[1]);
@@ -250,37 +225,9 @@ function ackOf(offering: Offering, { acked, ranges }: Held): Ack | ChunkAck {
   return { st: stream, s0, n: count, ...proof(), ...none, ...reached, server_time: uplink.now, window: WINDOW_BATCHES };
 }
 
-/** Of what is held as a whole, those that are kept with the same content under the same seqs are dropped and acked. */
-async function settleKnown(client: pg.PoolClient, judging: Judging & { streams: ReadonlySet<Held> }): Promise<void> {
-  const { known, acks } = judging;
-  if (known.length === 0) return;
-  const sql = `SELECT s.stream_no, s.from_seq, s.to_seq, s.message FROM segments s JOIN unnest($1::bigint[], $2::bigint[]) AS w (id, seq)
-    ON s.stream_no = w.id AND s.from_seq = w.seq`;
-  const [ids, firsts] = [known.map(({ stream }) => stream.id), known.map(({ offering }) => offering.kept.from)];
-  type Row = { stream_no: number; from_seq: number; to_seq: number; message: Uint8Array };
-  const found = await client.query<Row>(sql, [ids, firsts]);
-  const stored = new Map(found.rows.map((row) => [`${row.stream_no.toString()} ${row.from_seq.toString()}`, row]));
-  for (const { offering, stream } of known) {
-    const { kept } = offering;
-    const row = stored.get(`${stream.id.toString()} ${kept.from.toString()}`);
-    if (row?.to_seq !== kept.to || !isSame(offering, row.message)) continue;
-    stream.duplicates += offering.count;
-    (judging.streams as Set<Held>).add(stream);
-    acks.set(offering, ackOf(offering, stream));
-  }
-}
-
-/** A batch that is sent again is packed anew: what counts is what it says. */
-function isSame({ kept, proof }: Offering, stored: Uint8Array): boolean {
-  if (Buffer.compare(kept.message, stored) === 0) return true;
-  if (isChunk(stored) || isChunk(kept.message)) return false;
-  const unpacked = unpack(stored);
-  const batch = "error" in unpacked ? unpacked : parseBatch(unpacked.batch);
-  return !("error" in batch) && "hash" in proof() && rangeHash(batch.records) === (proof() as { hash: string }).hash;
-}
-
 /** Messages as one value, cut up again by the server: an array of them would be sent as text. */
-async function insert(client: pg.PoolClient, { fresh }: Judging, names: Names): Promise<void> {
+async function insert(client: pg.PoolClient, fresh: readonly Fresh[], names: Names): Promise<void> {
+  if (fresh.length === 0) return;
   const sql = `INSERT INTO segments (stream_no, from_seq, to_seq, bucket, boot, first_mono, last_mono, end_mono, offset_ms, received_at, message)
     SELECT v.stream_no, v.from_seq, v.to_seq, v.bucket, v.boot, v.first_mono, v.last_mono, v.end_mono, v.offset_ms, v.received_at,
       substring($1::bytea FROM v.at FOR v.length)
@@ -288,8 +235,8 @@ async function insert(client: pg.PoolClient, { fresh }: Judging, names: Names): 
       $11::float8[], $12::int[], $13::int[])
     AS v (stream_no, from_seq, to_seq, bucket, boot, first_mono, last_mono, end_mono, offset_ms, received_at, at, length)`;
   let at = 1;
-  const lines = fresh.map(({ offering, stream }) => {
-    const { kept, uplink } = offering;
+  const lines = fresh.map(({ offering, stream, kept }) => {
+    const { uplink } = offering;
     const { from, to, first_mono, last_mono, end_mono, offset_ms, message } = kept;
     const place = [at, message.byteLength];
     at += message.byteLength;
@@ -298,7 +245,7 @@ async function insert(client: pg.PoolClient, { fresh }: Judging, names: Names): 
       stream.id,
       from,
       to,
-      bucketFor(offering),
+      bucketFor({ kept, uplink }),
       boot,
       first_mono,
       last_mono,
@@ -308,33 +255,45 @@ async function insert(client: pg.PoolClient, { fresh }: Judging, names: Names): 
       ...place,
     ];
   });
-  const messages = Buffer.concat(fresh.map(({ offering }) => offering.kept.message));
+  const messages = Buffer.concat(fresh.map(({ kept }) => kept.message));
   await client.query({ name: "segments", text: sql, values: [messages, ...columnsOf(lines)] });
-  const facts = fresh.flatMap(({ offering, stream }) =>
-    offering.facts.map((fact) => ({ fact, stream, now: offering.uplink.now })),
+  await insertFacts(client, fresh, names);
+}
+
+async function insertFacts(client: pg.PoolClient, fresh: readonly Fresh[], names: Names): Promise<void> {
+  const all = fresh.flatMap(({ offering, stream, facts }) =>
+    facts.map((fact) => ({ fact, stream, now: offering.uplink.now })),
   );
-  if (facts.length === 0) return;
-  const rows = facts.map(({ fact, stream, now }) => {
+  if (all.length === 0) return;
+  const rows = all.map(({ fact, stream, now }) => {
     const { seq, kind, tag, boot, mono, time, value, quality } = fact;
     return [stream.gateway_id, stream.id, seq, kind, names.get(tag), names.get(boot), mono, time, value, quality, now];
   });
-  const beside = `INSERT INTO records (gateway_id, stream_no, seq, kind, tag, boot, mono, time, value, quality, received_at)
+  const sql = `INSERT INTO records (gateway_id, stream_no, seq, kind, tag, boot, mono, time, value, quality, received_at)
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::float8[], $8::float8[],
       $9::text[], $10::text[], $11::float8[])`;
-  await client.query({ name: "facts", text: beside, values: columnsOf(rows) });
+  await client.query({ name: "facts", text: sql, values: columnsOf(rows) });
+  const words = all.flatMap(({ fact, stream }) => {
+    const wall = fact.kind === "t" ? wordOf(fact.value) : undefined;
+    return wall === undefined ? [] : [[stream.id, fact.seq, names.get(fact.boot), fact.mono, wall]];
+  });
+  if (words.length === 0) return;
+  const note = `INSERT INTO clock_words (stream_no, seq, boot, mono, wall)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::float8[], $5::float8[])`;
+  await client.query({ name: "words", text: note, values: columnsOf(words) });
 }
 
 function columnsOf(lines: readonly (readonly unknown[])[]): unknown[][] {
   return Array.from({ length: lines[0]?.length ?? 0 }, (_, nth) => lines.map((line) => line[nth]));
 }
 
-async function update(client: pg.PoolClient, { streams, acks }: Judging): Promise<void> {
-  if (streams.size === 0) return;
+async function update(client: pg.PoolClient, { changed, acks }: Judging): Promise<void> {
+  if (changed.size === 0) return;
   const sql = `UPDATE streams AS s SET held = s.held + v.added::int8multirange, acked_seq = v.acked, version = s.version + v.inserted,
       duplicates_offered = s.duplicates_offered + v.duplicates, last_received_at = v.at
     FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::float8[])
       AS v (id, added, acked, inserted, duplicates, at) WHERE s.id = v.id`;
-  const lines = Array.from(streams, ({ id, added, acked, inserted, duplicates, now }) => {
+  const lines = Array.from(changed, ({ id, added, acked, inserted, duplicates, now }) => {
     return [id, multirange(added), acked, inserted, duplicates, now];
   });
   await client.query({ name: "held", text: sql, values: columnsOf(lines) });

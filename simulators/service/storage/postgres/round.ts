@@ -1,4 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Db, rows } from "../../db.ts";
 import { compactStream, dropEmptied, rawStreams, retain } from "./compact.ts";
 import { foldBooth } from "./facts.ts";
@@ -9,16 +9,34 @@ export interface RoundOptions {
   readonly signal: AbortSignal;
 }
 
+/** What of a core it may take, its part of the database's work included: records come in on the same machines, and facts may be minutes old. */
+const SHARE = 0.25;
+/** So much work is done at one go. */
+const STRETCH_MS = 20;
+
+/** Rests after each stretch of work for as long as its share asks for. */
+function resting(signal: AbortSignal): (work: () => unknown) => Promise<void> {
+  let worked_ms = 0;
+  return async (work) => {
+    const begun = performance.now();
+    work();
+    worked_ms += performance.now() - begun;
+    if (worked_ms < STRETCH_MS) return;
+    const rest_ms = worked_ms * (1 / SHARE - 1);
+    worked_ms = 0;
+    await sleep(rest_ms, undefined, { signal }).catch(() => undefined);
+  };
+}
+
 /** Once over all booths that have anything new; others that do the same at the same time get other booths. */
 export async function figuresRound(db: Db, { now, keep_days, signal }: RoundOptions): Promise<void> {
+  const paced = resting(signal);
   for (const id of changedBooths(db, now())) {
-    foldBooth(db, id, now());
-    await turn();
+    await paced(() => foldBooth(db, id, now()));
     if (signal.aborted) return;
   }
   for (const streamId of rawStreams(db, now())) {
-    compactStream(db, streamId, now());
-    await turn();
+    await paced(() => compactStream(db, streamId, now()));
     if (signal.aborted) return;
   }
   dropEmptied(db, now());
