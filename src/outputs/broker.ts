@@ -4,6 +4,7 @@ import type { OutputConfig } from "../config/port.ts";
 import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
 import { clientCertificateIn } from "../delivery/tls.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
+import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { OutputMachine } from "./port.ts";
 import type { Message } from "./rules/plain.ts";
