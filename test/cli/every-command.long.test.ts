@@ -113,6 +113,11 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     json: ["show log_level", 0, /"settings":\[{"path":"log_level"/],
     fails: ["show nothing", 1, /there is no setting nothing/],
   },
+  reload: {
+    human: ["", 0, /^the configuration is in force as it was\n$/],
+    json: ["", 0, /^{"booths":{"added":\[\],"changed":\[\]/],
+    fails: NO_FILE,
+  },
   // Where no agent answers there is something to do, whatever this machine's clock and disk are like.
   notify: {
     human: ["test", 0, /^office +webhook to http:\/\/127\.0\.0\.1:\d+: delivered: HTTP 204\n$/],
