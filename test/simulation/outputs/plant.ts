@@ -173,6 +173,7 @@ export function outputsOf(
         },
         cursor_file: join(folder, "outputs.json"),
         secret: () => "",
+        metrics: () => Promise.resolve([]), // no output of a story pushes figures
         store: { read: (...asked) => through(unseen, "read", () => noted(seen, parts, asked)) },
         identity: {
           kept: (name) => through(unseen, "read", () => parts.identity.kept(name)),
