@@ -9,7 +9,6 @@ import { latencies } from "../../simulators/fleet/meter.ts";
 import { startIngest } from "../../simulators/service/storage/postgres/ingest.ts";
 import { hashOf } from "../../src/contract/hash.ts";
 import { batchOf } from "../../src/contract/telemetry.ts";
-import { gatewayAt, streamAt } from "./throughput.ts";
 
 export interface WorkerTask {
   readonly url: string;
@@ -53,7 +52,8 @@ async function carryOut({ url, first, end, every_ms, warm_up_s, seconds }: Worke
     const [number, commit] = [first + (nth % gateways), 1 + Math.floor(nth / gateways)];
     const log = { seed: mixed(7, number), start: started - 3_600_000, clock_steps: [], variants: [] };
     const records = recordsOf(log, seqAfter(commit - 1) + 1 + (commit === 1 ? 2 : 0), seqAfter(commit));
-    const head = { gateway_id: gatewayAt(number), generation: 1, stream: streamAt(number) };
+    // As throughput.ts has placed them.
+    const head = { gateway_id: `gw-${number}`, generation: 1, stream: `stream of FLEET-${number}` };
     const payload = zstdCompressSync(JSON.stringify(batchOf(head, records, Date.now())), ZSTD);
     const hash = hashOf(records);
     const { user, system } = process.cpuUsage(begun);

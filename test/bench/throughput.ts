@@ -20,14 +20,6 @@ const WARM_UP_S = 10;
 const EVERY_MS = 10_000;
 const PROCESSES = 2;
 
-export function gatewayAt(number: number): string {
-  return `gw-${number.toString()}`;
-}
-
-export function streamAt(number: number): string {
-  return `stream of FLEET-${number.toString()}`;
-}
-
 /** One is bound by a claim; the others are copies of its rows. */
 function place(cluster: Cluster, gateways: number): void {
   const db = openDb(cluster.url);
