@@ -124,7 +124,14 @@ function newRunning(options: FleetOptions): Running {
   const links = linksOf({ clock, meter });
   const logs = new Map<string, VirtualBooth>();
   const parts = { clock, meter, store: virtualStore(logs), link: links.of };
-  const empty = { gateways: [], gone: [], faults: {}, under_way: new Set<Promise<void>>(), returned: null, failure: null };
+  const empty = {
+    gateways: [],
+    gone: [],
+    faults: {},
+    under_way: new Set<Promise<void>>(),
+    returned: null,
+    failure: null,
+  };
   return { ...empty, options, parts, links, meter, logs };
 }
 

@@ -75,7 +75,8 @@ export function storyOf({ seed, gateways, length_ms, outage_ms }: StoryOptions):
       };
     }),
   ];
-  if (outage_ms > 0) events.push({ at: Math.floor(0.4 * Math.max(0, length_ms - outage_ms)), kind: "outage", for_ms: outage_ms });
+  if (outage_ms > 0)
+    events.push({ at: Math.floor(0.4 * Math.max(0, length_ms - outage_ms)), kind: "outage", for_ms: outage_ms });
   return events.sort((one, other) => one.at - other.at);
 }
 

@@ -90,3 +90,5 @@ export function createTlsServer({ http1, tls }: Bounds, handler: (request: Askin
   });
   return Object.assign(server, { closeAllConnections: () => sockets.forEach((socket) => socket.destroy()) });
 }
+
+export type TlsServer = ReturnType<typeof createTlsServer>;

@@ -5,15 +5,9 @@ import { dirname } from "node:path";
 import { createRate, keepRoom } from "./crowd.ts";
 import { handlerOf } from "./handler.ts";
 import { createLiveFeed } from "./live.ts";
-import {
-  isSocket,
-  type PageListener,
-  Refusal,
-  type Services,
-  type Sessions,
-  toldStatus,
-  type Way,
-} from "./operation.ts";
+import { isSocket, type PageListener, Refusal, type Services } from "./operation.ts";
+import { type Sessions, toldStatus, type Way } from "./operation.ts";
+import type { TlsServer } from "./over-tls.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
 import { say } from "../domain/sentences.ts";
 import type { PageAccess } from "../domain/status.ts";
@@ -136,7 +130,7 @@ export function secureServer(tls: { readonly key: string; readonly cert: string 
   return boundedServer(createTls(options, handler), "many");
 }
 
-type BoundedServer = ReturnType<typeof createPlain> | ReturnType<(typeof import("./over-tls.ts"))["createTlsServer"]>;
+type BoundedServer = ReturnType<typeof createPlain> | TlsServer;
 
 /** A server whose connections are bounded. `parties`: one, as who may open the socket, or many. */
 function boundedServer(server: BoundedServer, parties: "one" | "many") {

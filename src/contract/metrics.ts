@@ -167,7 +167,9 @@ function trafficSamples({ since_start, month, budget_bytes, thrift }: TrafficSta
 
 function outputSamples(outputs: readonly OutputStatus[]): Found {
   return {
-    output_link_state: outputs.flatMap(({ name: output, kind, link }) => linkSamples({ output, kind: kind ?? "" }, link.kind)),
+    output_link_state: outputs.flatMap(({ name: output, kind, link }) =>
+      linkSamples({ output, kind: kind ?? "" }, link.kind),
+    ),
     output_sent_total: outputs.map(({ name: output, sent: value }) => ({ labels: { output }, value })),
     output_waiting: outputs.map(({ name: output, booths, pushed }) => ({
       labels: { output },

@@ -174,11 +174,10 @@ export interface OutputStatus {
   readonly pushed?: { readonly waiting: number; readonly given_up: number; readonly reason: string };
   /** What came from there and isn't heard, since the agent's start. */
   readonly ignored: number;
+  /** Records of a booth's log that are still to be told, and the newest ranges passed over since the agent's start. */
   readonly booths: readonly {
     readonly booth: BoothId;
-    /** Records of its log that are still to be told. */
     readonly waiting: number;
-    /** The newest ranges since the agent's start. */
     readonly passed_over: readonly { readonly from: Seq; readonly to: Seq }[];
   }[];
 }
@@ -337,8 +336,7 @@ function adviceFor({ link, server }: KnownCertificate): string {
 export type ConnectivityStatus = Reported["connectivity_status"];
 
 /**
- * Active: a good reading younger than max(60 s, 3 x commit time), mode neither off nor idle. Idle: anything else while this
- * agent lives. Offline is the service's to say: it misses the heartbeat.
+ * Active: a good reading younger than max(60 s, 3 x commit time), mode neither off nor idle. Idle: else. Offline is the service's to say.
  */
 export function connectivityOf(
   booth: { readonly summary: BoothSummary | null; readonly plc: LinkStatus },

@@ -6,7 +6,7 @@ import { ServiceLinkError } from "../domain/link-error.ts";
 import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { BrokerSession, ConnectBroker, OutputMachine } from "./port.ts";
-import type { Message } from "./rules/plain.ts";
+import type { Message } from "./port.ts";
 
 /** Messages under way at most: what a broker of a small machine keeps in memory for us. */
 const WINDOW = 64;
@@ -27,7 +27,11 @@ function after(ms: Milliseconds, act: () => void): () => void {
 }
 
 /** Files are read anew at each connection: a renewed certificate needs no restart. */
-export function brokerConnector({ gateway_id, secret, meter }: Pick<OutputMachine, "gateway_id" | "secret" | "meter">): ConnectBroker {
+export function brokerConnector({
+  gateway_id,
+  secret,
+  meter,
+}: Pick<OutputMachine, "gateway_id" | "secret" | "meter">): ConnectBroker {
   return async (config, { will: { payload, ...will }, ignored, signal }) => {
     keepPoolSmall();
     const { user, password_file, ca_file, client_certificate_file: cert, client_key_file: key, mqtt_version } = config;

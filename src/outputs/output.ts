@@ -9,7 +9,7 @@ import type { BoothId, EpochMs, Milliseconds, Seq } from "../domain/units.ts";
 import type { Cursors } from "./cursors.ts";
 import type { BrokerSession, DurationsToday, OutputBooth, OutputMachine } from "./port.ts";
 import { type Figure, figuresOf } from "./rules/figures.ts";
-import type { Message } from "./rules/plain.ts";
+import type { Message } from "./port.ts";
 import { say } from "../domain/sentences.ts";
 
 /** One output: its session with its broker, and how it follows the logs. It holds nobody up: it reads, and only what is durable. */

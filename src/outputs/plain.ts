@@ -1,12 +1,11 @@
 import type { BoothId, TagName } from "../domain/units.ts";
 import type { Cursors } from "./cursors.ts";
 import { figuresNow, type Output, type Speaker } from "./output.ts";
-import type { OutputBooth } from "./port.ts";
+import type { Message, OutputBooth } from "./port.ts";
 import { changedFigures, type Figure } from "./rules/figures.ts";
 import { discoveryOf } from "./rules/home-assistant.ts";
 import {
   figureMessages,
-  type Message,
   type PlainConfig,
   presentMessages,
   readingMessages,

@@ -10,7 +10,14 @@ import type { Metric } from "../contract/metrics.ts";
 import type { Meter } from "../domain/traffic.ts";
 import type { BoothId } from "../domain/units.ts";
 import type { Identity, Store } from "../store/port.ts";
-import type { Message } from "./rules/plain.ts";
+
+/** What goes to a broker. */
+export interface Message {
+  readonly topic: string;
+  readonly payload: string | Uint8Array;
+  readonly qos: 0 | 1;
+  readonly retain: boolean;
+}
 
 /** A booth as outputs see it. */
 export interface OutputBooth {

@@ -7,7 +7,7 @@ import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
 import { figuresNow, type Output, type Speaker } from "./output.ts";
 import type { BrokerSession, OutputBooth } from "./port.ts";
 import { changedFigures, type Figure } from "./rules/figures.ts";
-import type { Message } from "./rules/plain.ts";
+import type { Message } from "./port.ts";
 import {
   asksRebirth,
   birthMetrics,

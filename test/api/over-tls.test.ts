@@ -62,7 +62,7 @@ it.each([
   ["by two names", { ":path": "/", host: "evil.example" }, undefined, 403],
   ["from another site", { ":path": "/main.js", origin: "https://evil.example" }, undefined, 403],
   ["with too large a body", { ":path": "/api/authenticate", ":method": "POST" }, "a".repeat(20_000), 413],
-])("%s nothing is told, and the connection still serves", async (_, headers, body, status) => {
+])("%s nothing is told, and the connection still serves", async (...[, headers, body, status]) => {
   const { session } = await opened();
   expect((await ask(session, headers, body)).status).toBe(status);
   expect((await ask(session, { ":path": "/main.js" })).status).toBe(200);

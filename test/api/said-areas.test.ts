@@ -41,10 +41,9 @@ it("what is wrong with a file is told piece by piece: its place, the mistake, th
     ...[{ code: "config.unknown_key", args: { key: "labl" }, text: message }, " ("],
     ...[{ code: "config.did_you_mean", args: { name: "label" }, text: hint }, ")"],
   ]);
-  const several = saidOf(error.message);
-  expect(Array.isArray(several) ? several.map((one) => (typeof one === "string" ? one : one.text)).join("") : "").toBe(
-    error.message,
-  );
+  const several: unknown = saidOf(error.message);
+  const texts = Array.isArray(several) ? (several as readonly (string | { readonly text: string })[]) : [];
+  expect(texts.map((one) => (typeof one === "string" ? one : one.text)).join("")).toBe(error.message);
 });
 
 describe("doctor", () => {

@@ -5,7 +5,7 @@ import { findProfile } from "../../src/config/profile.ts";
 import type { BoothSummary } from "../../src/domain/summary.ts";
 import { figuresOf } from "../../src/outputs/rules/figures.ts";
 import { discoveryOf } from "../../src/outputs/rules/home-assistant.ts";
-import type { Message } from "../../src/outputs/rules/plain.ts";
+import type { Message } from "../../src/outputs/port.ts";
 import { CATEGORIES, KEYS, REQUIRED } from "./home-assistant-keys.ts";
 
 type Plain = NonNullable<OutputConfig["mqtt"]>;

@@ -62,17 +62,11 @@ export function healthView(context) {
     redraw(told_to, toldLines, () =>
       toldLines.map(([look, name, text]) => el("p", {}, el("span", { className: `badge ${look}` }, name), ` ${text}`)),
     );
-    redraw(
-      versions,
-      [
-        status.agent_version,
-        status.gateway_id,
-        lasting(status.at - status.started_at),
-        booth.now?.firmware_version,
-        booth.now?.plc_program,
-        status.certificates,
-      ],
-      () => versionFigures(status, booth),
+    const { agent_version, gateway_id, certificates } = status;
+    const { firmware_version, plc_program } = booth.now ?? {};
+    const up_for = lasting(status.at - status.started_at);
+    redraw(versions, [agent_version, gateway_id, up_for, firmware_version, plc_program, certificates], () =>
+      versionFigures(status, booth),
     );
     // Signed in since the last look.
     if (!context.needsPin() && told?.lines === null) asked = -Infinity;

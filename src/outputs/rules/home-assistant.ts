@@ -2,7 +2,8 @@ import { MODES_LISTED } from "../../domain/booth.ts";
 import type { Parameters, TagParameters } from "../../domain/parameters.ts";
 import type { TagName } from "../../domain/units.ts";
 import type { Figure } from "./figures.ts";
-import { type Message, type PlainConfig, statusTopic, type Subject, topicOf } from "./plain.ts";
+import type { Message } from "../port.ts";
+import { type PlainConfig, statusTopic, type Subject, topicOf } from "./plain.ts";
 
 /** Home Assistant's MQTT discovery: a retained message for each entity, all of a booth's under one device. */
 

@@ -4,17 +4,10 @@ import type { LiveReading } from "../../domain/agent-control.ts";
 import type { Quality, TagValue } from "../../domain/booth.ts";
 import { KIND, type Placed } from "../../domain/record.ts";
 import type { BoothId, EpochMs, Serial, TagName } from "../../domain/units.ts";
+import type { Message } from "../port.ts";
 import type { Figure } from "./figures.ts";
 
 /** Plain MQTT: a topic for each tag and each figure. */
-
-/** What goes to a broker. */
-export interface Message {
-  readonly topic: string;
-  readonly payload: string | Uint8Array;
-  readonly qos: 0 | 1;
-  readonly retain: boolean;
-}
 
 export type PlainConfig = NonNullable<OutputConfig["mqtt"]>;
 

@@ -39,7 +39,7 @@ const at = (page: Page, text: string) => page.getByRole("button", { name: text, 
 it.each([
   ["Day", "day", /In use/, 1],
   ["Week", "week", /Utilization/, 7],
-])("a %s on paper is one page of A4, whole", async (press, name, told, strips) => {
+])("a %s on paper is one page of A4, whole", async (...[press, name, told, strips]) => {
   const url = await (worked ??= workedPage());
   const { page, faults } = await openTab(browser);
   await page.goto(`${url}/#/days`);

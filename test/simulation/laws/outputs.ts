@@ -2,19 +2,9 @@ import type { Box } from "../box.ts";
 import { configOf, type Given, type Plant, type Seen, type Side } from "../outputs/plant.ts";
 import type { PlantEvent } from "../outputs/broker.ts";
 import { devicesTold, sparkplugFaults } from "./sparkplug.ts";
+import { keyOf, type ToldReading } from "./told.ts";
 
 /** What is asked of every output, whatever it speaks. */
-
-/** A reading as it came at the broker. `is_history`: it was marked so; null: the kind has no such mark. */
-export interface ToldReading {
-  readonly at: number;
-  readonly session: number;
-  /** As it stands in a Given: tag, time, value. */
-  readonly key: string;
-  readonly is_history: boolean | null;
-  /** True instant of the birth before it; null: the kind has none. */
-  readonly born_at: number | null;
-}
 
 export interface OutputLook {
   readonly plant: Plant;
@@ -90,10 +80,6 @@ function knownOf(all: readonly Given[]): Known {
       );
   }
   return { places: [...at.keys()].sort((a, b) => a - b), byKey, at };
-}
-
-export function keyOf({ tag, time, value }: Pick<Given, "tag" | "time" | "value">): string {
-  return `${tag} ${time.toString()} ${value}`;
 }
 
 /** Readings in plain MQTT, without what a session says first of the present. */

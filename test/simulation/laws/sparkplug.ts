@@ -1,6 +1,6 @@
 import { CODEC, type HostMetric, type HostPayload, type Side } from "../outputs/plant.ts";
 import type { PlantEvent } from "../outputs/broker.ts";
-import { keyOf, type ToldReading } from "./outputs.ts";
+import { keyOf, type ToldReading } from "./told.ts";
 
 /** What a host holds an edge node to, by the specification (Sparkplug 3.0) and nothing of ours. */
 

@@ -1,7 +1,7 @@
 import { ServiceLinkError } from "../../../src/domain/link-error.ts";
 import type { Clock } from "../../../src/domain/machine.ts";
 import type { BrokerSession, ConnectBroker } from "../../../src/outputs/port.ts";
-import type { Message } from "../../../src/outputs/rules/plain.ts";
+import type { Message } from "../../../src/outputs/port.ts";
 import type { VirtualClock } from "../../../simulators/virtual/clock.ts";
 import type { Around } from "../ports.ts";
 

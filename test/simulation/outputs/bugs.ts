@@ -1,5 +1,5 @@
 import type { BrokerSession, OutputBooth, OutputMachine } from "../../../src/outputs/port.ts";
-import type { Message } from "../../../src/outputs/rules/plain.ts";
+import type { Message } from "../../../src/outputs/port.ts";
 
 /** What the outputs of an agent are given: planted faults go in here, and nothing in the outputs knows of them. */
 export interface GivenOutputs {

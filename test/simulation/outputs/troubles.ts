@@ -1,6 +1,12 @@
 import type { Fault, OutputCommand, OutputFault } from "../story.ts";
-import type { Stage } from "../troubles.ts";
-import { CODEC, GROUP, sayHost, type Side } from "./plant.ts";
+import type { Box } from "../box.ts";
+import { CODEC, GROUP, type Plant, sayHost, type Side } from "./plant.ts";
+
+/** What an output's faults are done to. */
+interface Stage {
+  box(): Box;
+  readonly plant: Plant;
+}
 
 /** A broker that comes back is found by its host so much later. */
 const HOST_AFTER_MS = 5_000;
