@@ -277,6 +277,8 @@ export const TEXTS = {
   "health.profile": "Zertifikat von {server}",
   "health.own": "dieses Gateway",
   "health.ends": "endet am {day}",
+  "health.outputUp": "Verbunden seit {time}; es warten: {count}.",
+  "health.outputPassed": "Übergangen, da nicht mehr da: {count} Bereiche von Datensätzen.",
   "health.told": "Wem diese Box Bescheid sagt",
   "health.toldNone": "Es gab noch nichts zu melden.",
   "health.toldLast": "„{what}“ wurde vor {time} gemeldet.",

@@ -267,6 +267,8 @@ export const TEXTS = {
   "health.profile": "Certificate of {server}",
   "health.own": "this gateway",
   "health.ends": "ends on {day}",
+  "health.outputUp": "Connected for {time}; waiting: {count}.",
+  "health.outputPassed": "Passed over, for they had gone: {count} ranges of records.",
   "health.told": "Whom this box tells",
   "health.toldNone": "Nothing was to be told yet.",
   "health.toldLast": "“{what}” was told {time} ago.",

@@ -275,6 +275,8 @@ export const TEXTS = {
   "health.profile": "Certificado de {server}",
   "health.own": "este gateway",
   "health.ends": "caduca el {day}",
+  "health.outputUp": "Conectada desde hace {time}; en espera: {count}.",
+  "health.outputPassed": "Omitidos, pues ya no estaban: {count} tramos de registros.",
   "health.told": "A quién avisa esta caja",
   "health.toldNone": "Aún no había nada que avisar.",
   "health.toldLast": "Se avisó «{what}» hace {time}.",

@@ -114,11 +114,13 @@ function toldTexts({ outputs, notices, at }) {
   /** @param {any} link */
   const down = ({ reason, advice }) => t("health.notTold", { reason, advice });
   return [
-    ...outputs.map((/** @type {any} */ { name, link }) => [
-      link.kind === "up" ? "good" : "bad",
-      name,
-      link.kind === "up" ? t("health.outputUp", { time: lasting(at - link.since) }) : down(link),
-    ]),
+    ...outputs.map((/** @type {any} */ { name, link, booths, pushed }) => {
+      const count = booths.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.waiting, 0);
+      const passed = booths.flatMap((/** @type {any} */ one) => one.passed_over).length;
+      const up = t("health.outputUp", { time: lasting(at - link.since), count: pushed?.waiting ?? count });
+      const text = [link.kind === "up" ? up : down(link), passed > 0 && t("health.outputPassed", { count: passed })];
+      return [link.kind === "up" ? "good" : "bad", name, text.filter(Boolean).join(" ")];
+    }),
     ...notices.map((/** @type {any} */ { name, link, last, waiting }) => {
       const newest =
         last === null ? t("health.toldNone") : t("health.toldLast", { what: last.what, time: lasting(at - last.at) });

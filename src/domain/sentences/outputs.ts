@@ -1,6 +1,6 @@
 const STAYS = "readings are kept, and go there when it is back";
 
-/** Of lines to brokers of the site, and of PLC connections that others share. */
+/** Of lines to brokers and collectors of the site, of PLC connections that others share, and of what goes over the network. */
 export const OUTPUTS = {
   "output.no_confirm": "the broker doesn't confirm what it was sent",
   "output.closed": "the connection to the broker was closed",
@@ -20,4 +20,25 @@ export const OUTPUTS = {
   "output.check.not_allowed": `the broker doesn't allow these topics to this user; ${STAYS}`,
   "output.check.taken_over": `another client uses the same client_id: give this output another; ${STAYS}`,
   "output.kept": STAYS,
+
+  // What gives way to the month's budget of data.
+  "traffic.heartbeats":
+    "{used} MB of this month's {budget} MB are used: heartbeats go every 110 s (from 70 % of the budget on)",
+  "traffic.batches":
+    "{used} MB of this month's {budget} MB are used: heartbeats go every 110 s, and readings in batches of 10 min (from 80 % of the budget on); a change of mode goes at once",
+  "traffic.backlog":
+    "{used} MB of this month's {budget} MB are used: heartbeats go every 110 s, readings in batches of 10 min, and what waited during an outage goes at night, 22:00 to 5:00 (from 90 % of the budget on); a change of mode goes at once",
+  "traffic.mode_changes":
+    "{used} MB of this month's {budget} MB are used, which is all of it: readings go every 6 h, or with a change of mode, which goes at once; what waited during an outage goes at night, 22:00 to 5:00",
+  "traffic.todo":
+    'nothing is lost, and all of it is taken back with the next month (UTC); for more at once raise service.monthly_mb, then "booth-gateway reload"',
+
+  // Figures that are pushed to a collector.
+  "output.figures_old": "too many sets of figures waited: the oldest went for the newest",
+  "output.figures_rejected": "the collector didn't take them, and doesn't say why",
+  "output.figures_away":
+    "compare the address, and see whether the collector runs and a firewall lets its port through; figures of the last hour are kept",
+  "output.figures_key": "the collector doesn't let this box in: see token_file, or user and password_file",
+  "output.figures_refused":
+    "see whether the address is that of a collector that takes OTLP over HTTP, with JSON; such figures aren't sent again",
 } as const;
