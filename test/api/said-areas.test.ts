@@ -1,4 +1,5 @@
 import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { saidOf } from "../../src/api/said.ts";
 import { ConfigError } from "../../src/config/config-error.ts";
@@ -15,7 +16,7 @@ const PROFILES = new URL("../../config/profiles/", import.meta.url);
 it("every tag of a shipped profile is called something that other languages have a word for", () => {
   const files = readdirSync(PROFILES).filter((name) => name.endsWith(".yaml"));
   const labels = files.flatMap((name) => {
-    const { tags } = loadProfile(new URL(name, PROFILES).pathname);
+    const { tags } = loadProfile(fileURLToPath(new URL(name, PROFILES)));
     return tags.filter(({ name: own, label }) => label !== own).map(({ label }) => label);
   });
   expect(labels.length).toBeGreaterThan(60);
