@@ -100,6 +100,7 @@ it(
     expect(await reload(site)).toEqual({
       booths: { added: ["booth-2"], changed: [], removed: [] },
       outputs: { added: [], changed: [], removed: [] },
+      notices: { added: [], changed: [], removed: [] },
       agent: [],
       needs_restart: ["store.max_bytes"],
     });

@@ -5,6 +5,8 @@ import type { Logger } from "../../../src/domain/machine.ts";
 import { KIND } from "../../../src/domain/record.ts";
 import { openOutputs } from "../../../src/outputs/outputs.ts";
 import type { DurationsToday, OutputBooth, OutputMachine } from "../../../src/outputs/port.ts";
+// Loaded by the first output that speaks it: while that takes its real time, the first story of a process would go another way than its repetition.
+import "../../../src/outputs/sparkplug.ts";
 import { type Figure, figuresOf } from "../../../src/outputs/rules/figures.ts";
 import type { AgentSetup } from "../../../src/runtime/gateway.ts";
 import type { VirtualClock } from "../../../simulators/virtual/clock.ts";
