@@ -34,14 +34,17 @@ export function wipeState({ data_dir, runtime_dir }: Pick<Config, "data_dir" | "
     if (byHand !== null) throw new Error(byHand);
   }
   const left = readdirSync(data_dir).filter((name) => name !== MARK);
-  for (const path of [...left.map((name) => join(data_dir, name)), ...tailsIn(runtime_dir)]) {
+  for (const path of [...left.map((name) => join(data_dir, name)), ...oursIn(runtime_dir)]) {
     rmSync(path, { recursive: true, force: true });
   }
 }
 
-function tailsIn(runtime_dir: string): string[] {
+/** Tails, and how far outputs, notices and the month's data have come. */
+function oursIn(runtime_dir: string): string[] {
   const names = existsSync(runtime_dir) ? readdirSync(runtime_dir) : [];
-  return names.filter((name) => /^(tail|standby)/.test(name)).map((name) => join(runtime_dir, name));
+  return names
+    .filter((name) => /^(tail|standby|outputs|notices|traffic)/.test(name))
+    .map((name) => join(runtime_dir, name));
 }
 
 /**
