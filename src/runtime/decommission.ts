@@ -43,7 +43,7 @@ export function wipeState({ data_dir, runtime_dir }: Pick<Config, "data_dir" | "
 function oursIn(runtime_dir: string): string[] {
   const names = existsSync(runtime_dir) ? readdirSync(runtime_dir) : [];
   return names
-    .filter((name) => /^(tail|standby|outputs|notices|traffic)/.test(name))
+    .filter((name) => /^(tail|standby|outputs|notice|traffic)/.test(name))
     .map((name) => join(runtime_dir, name));
 }
 
