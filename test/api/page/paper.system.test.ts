@@ -37,9 +37,9 @@ async function workedPage(): Promise<string> {
 const at = (page: Page, text: string) => page.getByRole("button", { name: text, exact: true });
 
 it.each([
-  ["Day", "day", /In use/, 1],
-  ["Week", "week", /Utilization/, 7],
-])("a %s on paper is one page of A4, whole", async (...[press, name, told, strips]) => {
+  ["Day", "day", /In use/, { strips: 1, pages: "1" }],
+  ["Week", "week", /Utilization/, { strips: 7, pages: "2" }],
+])("a %s on paper is whole: its pages, with nothing cut", async (...[press, name, told, { strips, pages }]) => {
   const url = await (worked ??= workedPage());
   const { page, faults } = await openTab(browser);
   await page.goto(`${url}/#/days`);
@@ -52,7 +52,7 @@ it.each([
   const path = `${PAPER}${name}.pdf`;
   await page.pdf({ path, format: "A4", printBackground: true, preferCSSPageSize: false });
   const info = execFileSync("pdfinfo", [path], { encoding: "utf8" });
-  expect(/^Pages: +(\d+)$/m.exec(info)?.[1]).toBe("1");
+  expect(/^Pages: +(\d+)$/m.exec(info)?.[1]).toBe(pages);
   // Each word with its place: nothing hangs over an edge, and what is meant for fingers isn't there.
   const words = execFileSync("pdftotext", ["-bbox", path, "-"], { encoding: "utf8" });
   const [, width = "0", height = "0"] = /<page width="([\d.]+)" height="([\d.]+)"/.exec(words) ?? [];
