@@ -56,9 +56,11 @@ async function comparedWith(played: Played, story: Story, { bug = null }: RunOpt
   }
 }
 
+/** Without their numbers, in one order: of two that are made at the same instant nobody says which is first. */
 function accountOf({ ledger, outcome }: Played): readonly string[] {
-  return [
-    ...ledger.takes.map(({ at, entry }) => `taken at ${new Date(at).toISOString()}: ${JSON.stringify(entry)}`),
-    ...heldRecords(outcome.service.db).map((record) => `held: ${JSON.stringify(record)}`),
-  ];
+  const takes = ledger.takes.map(({ at, entry }) => {
+    return `taken at ${new Date(at).toISOString()}: ${JSON.stringify({ ...entry, take: 0 })}`;
+  });
+  const held = heldRecords(outcome.service.db).map((record) => `held: ${JSON.stringify({ ...record, seq: 0 })}`);
+  return [...takes.sort(), ...held.sort()];
 }

@@ -209,7 +209,11 @@ describe("messages that come together", () => {
       return db.transaction(kind, work);
     };
     const insert: Db["run"] = (sql, values) => {
-      if (sql.startsWith("INSERT INTO records") && values[2] === broken) throw new Error("disk full");
+      // As a row, or in the message that PostgreSQL keeps.
+      const [from, to] = [Number(values[1]), Number(values[2])];
+      const isRow = sql.startsWith("INSERT INTO records") && to === broken;
+      const isIn = sql.startsWith("INSERT INTO segments") && broken !== undefined && from <= broken && broken <= to;
+      if (isRow || isIn) throw new Error("disk full");
       return db.run(sql, values);
     };
     return { counts, store: { ...db, transaction, run: insert } };
