@@ -1,3 +1,4 @@
+import { KIND } from "../../src/domain/record.ts";
 import { judge, type Broken } from "./judge.ts";
 import { play, type Played, type RunOptions, type Sent } from "./run.ts";
 import { heldRecords } from "./records.ts";
@@ -56,11 +57,15 @@ async function comparedWith(played: Played, story: Story, { bug = null }: RunOpt
   }
 }
 
-/** Without their numbers, in one order: of two that are made at the same instant nobody says which is first. */
+/**
+ * Without their numbers, in one order: of two that are made at the same instant nobody says which is first. Where polls are cut into
+ * coverages follows from that as well; each poll is among the takes.
+ */
 function accountOf({ ledger, outcome }: Played): readonly string[] {
   const takes = ledger.takes.map(({ at, entry }) => {
     return `taken at ${new Date(at).toISOString()}: ${JSON.stringify({ ...entry, take: 0 })}`;
   });
-  const held = heldRecords(outcome.service.db).map((record) => `held: ${JSON.stringify({ ...record, seq: 0 })}`);
+  const records = heldRecords(outcome.service.db).filter(({ kind }) => kind !== KIND.coverage);
+  const held = records.map((record) => `held: ${JSON.stringify({ ...record, seq: 0 })}`);
   return [...takes.sort(), ...held.sort()];
 }
