@@ -98,12 +98,18 @@ function sum(one: Period = EMPTY_PERIOD, other: Period): Period {
   };
 }
 
+/** What of each purpose is said. */
+export function byPurpose(of: (purpose: Purpose) => Bytes): Traffic {
+  const [readings, heartbeats, session] = [of("readings"), of("heartbeats"), of("session")];
+  return { readings, heartbeats, session, http: of("http"), outputs: of("outputs") };
+}
+
 export function added(one: Traffic, other: Traffic): Traffic {
   const both = (purpose: Purpose): Bytes => ({
     up: one[purpose].up + other[purpose].up,
     down: one[purpose].down + other[purpose].down,
   });
-  return Object.fromEntries(PURPOSES.map((purpose) => [purpose, both(purpose)])) as unknown as Traffic;
+  return byPurpose(both);
 }
 
 /** Those nearest in time stay: a clock that once stood years ahead must not take the present ones' places. */

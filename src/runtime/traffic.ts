@@ -4,6 +4,7 @@ import type { Clock, Logger } from "../domain/machine.ts";
 import type { ServiceTime } from "../domain/service-time.ts";
 import { isOver } from "../domain/signal.ts";
 import {
+  byPurpose,
   added,
   allOf,
   booked,
@@ -150,8 +151,7 @@ function openSockets() {
 export function sharesOf(bytes: Bytes, told: Readonly<Partial<Record<Purpose, Bytes>>>): Traffic {
   const up = divided(bytes.up, (purpose) => told[purpose]?.up ?? 0);
   const down = divided(bytes.down, (purpose) => told[purpose]?.down ?? 0);
-  const of = (purpose: Purpose): Bytes => ({ up: up[purpose] ?? 0, down: down[purpose] ?? 0 });
-  return Object.fromEntries(PURPOSES.map((purpose) => [purpose, of(purpose)])) as unknown as Traffic;
+  return byPurpose((purpose) => ({ up: up[purpose] ?? 0, down: down[purpose] ?? 0 }));
 }
 
 function divided(all: number, weight: (purpose: Purpose) => number): Readonly<Partial<Record<Purpose, number>>> {
@@ -189,7 +189,7 @@ function numbersOf({ traffic, metered, cuts }: Period): readonly number[] {
 function periodOf(numbers: readonly number[]): Period {
   const [metered = 0, cuts = 0, ...rest] = numbers;
   const of = (index: number): Bytes => ({ up: rest[2 * index] ?? 0, down: rest[2 * index + 1] ?? 0 });
-  const traffic = Object.fromEntries(PURPOSES.map((purpose, index) => [purpose, of(index)])) as unknown as Traffic;
+  const traffic = byPurpose((purpose) => of(PURPOSES.indexOf(purpose)));
   return { traffic, metered, cuts };
 }
 
