@@ -54,7 +54,7 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
   const changed = changedFigures();
   const host = hostOf(output, config.primary_host_id);
   const death = (): Message => deathOf(topics.node_death, bd_seq, machine.clock.wall());
-  let [aliases, is_rebirth_due] = [0, false];
+  let [aliases, is_born] = [0, false];
 
   /** `wanted`: what is about to be said, which a birth before didn't name, or with another type. */
   const birth = (booth: OutputBooth, figures: readonly Figure[], wanted: readonly Said[] = []): Message => {
@@ -90,24 +90,24 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
     lost: host.lost,
     ready: ({ state: { booth } }) => devices.has(booth),
     async begin(session, signal) {
+      // By itself, and not by the booth's news: these would wake the loops of all else, whose waits then begin anew.
       const rebirth = (): void => {
-        is_rebirth_due = true;
-        booths[0]?.state.news.raise();
+        if (!is_born) return;
+        const births = bear();
+        state.sent += births.length;
+        session.send(births).catch(() => undefined); // the session has ended, and says why
       };
       await output.cursors.setNote(output.config.name, { bd_seq });
       await hearCommands(output, { session, topics, rebirth });
       await host.online(session, signal);
       for (const booth of booths) latest.set(booth.state.booth, await figuresNow(booth));
+      is_born = true;
       await session.send(bear());
     },
     records: (booth, records) => instantsOf(records).flatMap((said) => data(booth, said)),
     news(booth, figures) {
       const { booth: id, log } = booth.state;
       latest.set(id, figures);
-      if (is_rebirth_due) {
-        is_rebirth_due = false;
-        return bear();
-      }
       const was = devices.has(id);
       if (isAlive(booth))
         return was ? data(booth, figuresSaid(changed(id, figures), log.now())) : [birth(booth, figures)];
