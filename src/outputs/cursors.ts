@@ -53,13 +53,8 @@ export async function openCursors(
   let isTold = false;
   const write = (): void => {
     try {
-      mkdirSync(dirname(cursor_file), { recursive: true, mode: 0o700 });
-      writeFileSync(`${cursor_file}.new`, JSON.stringify(all()), { mode: 0o600 });
-      renameSync(`${cursor_file}.new`, cursor_file);
-      isTold = false;
+      keepInFile(cursor_file, all());
     } catch (error) {
-      // What stands there is old: from now on the disk's counts, which is ten minutes old at most.
-      for (const path of [`${cursor_file}.new`, cursor_file]) removed(path);
       if (!isTold)
         log.warn(
           { event: "output_cursors", error },
@@ -103,11 +98,20 @@ export async function openCursors(
   };
 }
 
-function removed(path: string): void {
+/** Throws where it can't be kept, and then nothing old is left there: it would count more than the newer one on the disk. */
+function keepInFile(path: string, kept: Kept): void {
+  const next = `${path}.new`;
+  const write = (): void => {
+    writeFileSync(next, JSON.stringify(kept), { mode: 0o600 });
+    renameSync(next, path);
+  };
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   try {
-    rmSync(path, { force: true });
+    write();
   } catch {
-    // It can't be written, nor taken away: more goes twice after a kill.
+    for (const old of [next, path]) rmSync(old, { force: true });
+    // On a full tmpfs there is room now for as much as stood there.
+    write();
   }
 }
 
