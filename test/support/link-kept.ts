@@ -1,7 +1,6 @@
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import type { IncomingMessage } from "node:http";
 import { SOCKET_NAME } from "../../src/tools/agent-client.ts";
 import type { Program } from "./processes.ts";
 

@@ -98,7 +98,7 @@ test("who isn't named is sent away, and what is no Modbus ends its connection al
   expect(await agent.ended).toBe(0);
 
   const open = await sharing({ port: 0 });
-  const agent_open = open.startAgent();
+  const another = open.startAgent();
   const { port: own } = await sharedOf(open, "the connection is shared", ({ link }) => link.kind === "up");
   // A protocol id, lengths that no request has, and what never ends.
   const bad = [
@@ -127,5 +127,5 @@ test("who isn't named is sent away, and what is no Modbus ends its connection al
     "the PLC is read",
     async () => ((await open.status())?.booths[0]?.log.newest_seq ?? 0) > 0 || undefined,
   );
-  expect(breaksTold(agent_open)).toEqual([]);
+  expect(breaksTold(another)).toEqual([]);
 });
