@@ -42,16 +42,17 @@ function run(command: string, args: readonly string[]): Promise<string> {
 test("clients of others read a PLC of one connection while the agent polls it, and write nothing", async () => {
   needPackages();
   const site = await sharing({ port: 0, max_age_ms: 5_000 });
-  const agent = site.startAgent();
-  const { port } = await sharedOf(site, "the connection is shared", ({ link }) => link.kind === "up");
-  await eventually("the PLC is read", async () =>
-    (await site.status())?.booths[0]?.plc.kind === "up" ? true : undefined,
-  );
+  // Before anything is read: meanwhile the PLC, which is in this process, answers nobody.
   const reader = join(site.folder, "reader");
   const flags = execFileSync("pkg-config", ["--cflags", "--libs", "libmodbus"], { encoding: "utf8" })
     .trim()
     .split(/\s+/);
   execFileSync("cc", ["-O1", "-o", reader, join(PEERS, "libmodbus_reader.c"), ...flags]);
+  const agent = site.startAgent();
+  const { port } = await sharedOf(site, "the connection is shared", ({ link }) => link.kind === "up");
+  await eventually("the PLC is read", async () =>
+    (await site.status())?.booths[0]?.plc.kind === "up" ? true : undefined,
+  );
   const at = port.toString();
   const [ours, ...others] = await Promise.all([
     run("/usr/bin/python3", [join(PEERS, "pymodbus_reader.py"), at, "6"]),
