@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -17,7 +17,9 @@ import { SHOP_HOURS, SHOP_NOW, shopOf } from "./history.ts";
  */
 
 const RESULTS = fileURLToPath(new URL("../results/screenshots/", import.meta.url));
-const MADE = fileURLToPath(new URL("../results/shop/", import.meta.url));
+const MADE = fileURLToPath(new URL("../results/shop", import.meta.url));
+/** Until it is whole: what an end half way left is no month. */
+const MAKING = `${MADE}.part`;
 const DOCS = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 const PAGE = new URL("../../src/api/page/", import.meta.url);
 const DAYS = 30;
@@ -75,9 +77,9 @@ const IN_DOCS: Readonly<Record<string, Shot>> = {
 
 /** The page's own list. */
 function languages(): readonly string[] {
-  const list = /LANGUAGES = .*?\(\{(.*?)\}\)/s.exec(readFileSync(new URL("texts.js", PAGE), "utf8"))?.[1];
+  const list = /LANGUAGES = .*?\(\{(.*?)\}\)/s.exec(readFileSync(new URL("ahead.js", PAGE), "utf8"))?.[1];
   const names = [...(list ?? "").matchAll(/(\w+):/g)].map(([, name]) => name ?? "");
-  if (names.length === 0) throw new Error("src/api/page/texts.js has no list of languages");
+  if (names.length === 0) throw new Error("src/api/page/ahead.js has no list of languages");
   return names;
 }
 
@@ -225,10 +227,12 @@ async function onSlowPhone(bed: Bed, urls: Readonly<Record<string, string>>): Pr
 
 /** The month is made once; a later run plays on from it. */
 async function filled(dataDir: string): Promise<void> {
-  if (!existsSync(join(MADE, "store.db"))) {
-    mkdirSync(MADE, { recursive: true });
-    process.stdout.write(`making ${DAYS} days of a shop, half a minute\n`);
-    await shopOf(DAYS).liveThrough(MADE);
+  if (!existsSync(MADE)) {
+    process.stdout.write(`making ${DAYS} days of a shop, half a minute on a quiet machine\n`);
+    rmSync(MAKING, { recursive: true, force: true });
+    mkdirSync(MAKING, { recursive: true });
+    await shopOf(DAYS).liveThrough(MAKING);
+    renameSync(MAKING, MADE);
   }
   cpSync(MADE, dataDir, { recursive: true });
 }

@@ -1,14 +1,13 @@
 import { get } from "./api.js";
 import { loader } from "./chart.js";
 import { card, chip, el, redraw } from "./dom.js";
-import { dayStart, dayText } from "./format.js";
+import { DAY_MS, dayStart, dayText } from "./format.js";
 import { stagesOf } from "./stages.js";
 import { strip } from "./strip.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./main.js").Context} Context */
 
-const DAY_MS = 24 * 3_600_000;
 /** Of several booths each: the box has more to do than to draw. */
 const EVERY_MS = 30_000;
 

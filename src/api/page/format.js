@@ -1,6 +1,9 @@
 import { locale, t } from "./texts.js";
 import { digitsOf, inUnits, unitOf, units } from "./units.js";
 
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
 /** Names on the wire, as the service has them, back to modes. */
 const WIRE = {
   "Spray Mode": "spray",

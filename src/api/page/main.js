@@ -1,6 +1,5 @@
+import { eventsOf, keepBooth, keptBooth } from "./ahead.js";
 import { hasSession, listen } from "./api.js";
-import { leave } from "./network.js";
-import { openDisplay } from "./display.js";
 import { el, forget, redraw } from "./dom.js";
 import { secondsText, zoneText } from "./format.js";
 import { isUnbound, nowView } from "./now.js";
@@ -31,12 +30,12 @@ const state = {
   status: /** @type {any} */ (null),
   readings: /** @type {any[]} */ ([]),
   needsPin: false,
-  booth: sessionStorage.getItem("booth") ?? "",
+  booth: keptBooth(),
   isLive: false,
   isLocked: false,
 };
 /** @type {{ name: string, booth: string, view: View } | null} */
-let shown = null;
+let open = null;
 /** @type {() => void} */
 let stop = () => undefined;
 
@@ -73,14 +72,14 @@ function draw() {
   openAtSetUp();
   // Without a booth there is nothing else to be seen.
   const name = state.status.booths.length === 0 ? "setup" : viewName();
-  if (shown?.name === name && shown.booth === boothName()) shown.view.update();
+  if (open?.name === name && open.booth === boothName()) open.view.update();
   else void change(name);
 }
 
 /** All of it, whatever it was made from. */
 function drawAnew() {
-  shown?.view.close();
-  shown = null;
+  open?.view.close();
+  open = null;
   forget(part("head"));
   forget(part("nav"));
   draw();
@@ -98,9 +97,9 @@ async function change(name) {
   const isStill = changing === `${name} ${booth}`;
   if (isStill) changing = "";
   if (!isStill || !make) return;
-  shown?.view.close();
+  open?.view.close();
   const view = make(context);
-  shown = { name, booth, view };
+  open = { name, booth, view };
   main.replaceChildren(view.node);
   document.title = `${t(`nav.${name}`)} · ${t("title")}`;
   drawNav(name);
@@ -152,7 +151,12 @@ function drawHead() {
         el("span", { className: state.isLive ? "dot live" : "dot", "aria-hidden": "true" }),
         liveText(booth),
       ),
-      hasSession() && el("button", { type: "button", onclick: () => void leave() }, t("head.signOut")),
+      hasSession() &&
+        el(
+          "button",
+          { type: "button", onclick: () => void import("./network.js").then(({ leave }) => leave()) },
+          t("head.signOut"),
+        ),
     ),
   ]);
 }
@@ -188,14 +192,14 @@ function drawNav(current) {
 function chooseBooth(name) {
   state.booth = name;
   state.readings = [];
-  sessionStorage.setItem("booth", name);
+  keepBooth(name);
   follow();
   draw();
 }
 
 function follow() {
   stop();
-  stop = listen(`/events${state.booth === "" ? "" : `?booth=${encodeURIComponent(state.booth)}`}`, {
+  stop = listen(eventsOf(state.booth), {
     event: (name, data) => {
       if (name === "status") {
         state.status = data;
@@ -229,7 +233,13 @@ addEventListener("hashchange", () => {
   draw();
   main.focus({ preventScroll: true });
 });
-part("foot").append(el("button", { type: "button", onclick: openDisplay }, t("head.display")));
+part("foot").append(
+  el(
+    "button",
+    { type: "button", onclick: () => void import("./display.js").then(({ openDisplay }) => openDisplay()) },
+    t("head.display"),
+  ),
+);
 drawHead();
 drawNav(viewName());
 follow();

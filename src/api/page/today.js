@@ -1,7 +1,7 @@
 import { get } from "./api.js";
 import { chartFooter, csvTime, loader } from "./chart.js";
 import { el, redraw } from "./dom.js";
-import { clockText, dayStart, dayText, measured, minutesText, number, shownUnit } from "./format.js";
+import { clockText, DAY_MS, dayStart, dayText, HOUR_MS, measured, minutesText, number, shownUnit } from "./format.js";
 import { extremes, labelled, measuredOf, trendRows, trendSteps } from "./measured.js";
 import { sparkbars, sparkline } from "./spark.js";
 import { endsOf, stagesFooter, stagesOf } from "./stages.js";
@@ -10,8 +10,6 @@ import { t } from "./texts.js";
 
 /** @typedef {import("./main.js").Context} Context */
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const STRIP_EVERY_MS = 15_000;
 const SPARKS_EVERY_MS = 60_000;
 /** A sparkline is some hundred pixels wide. */
