@@ -67,6 +67,15 @@ export function measured(value, unit, digits = 0) {
   return { number: number(shown.value, digitsOf(shown.unit, digits)), unit: unitText(shown.unit) };
 }
 
+/** What a tag holds, as people read it: in the units of this device, a bit in words. @param {number | string | boolean | null} value @param {string} unit */
+export function valueText(value, unit) {
+  if (value === null) return "–";
+  if (typeof value === "boolean") return t(`value.${value}`);
+  if (typeof value !== "number") return `${value} ${unitText(unit)}`.trim();
+  const shown = measured(value, unit, Number.isInteger(value) && shownUnit(unit) === unitText(unit) ? 0 : 2);
+  return `${shown.number} ${shown.unit}`.trim();
+}
+
 /** Lives of filters are counted in hours, however long. @param {number} minutes */
 export function hoursText(minutes) {
   return t("unit.h", { h: number(minutes / 60, minutes < 600 ? 1 : 0) });

@@ -190,7 +190,7 @@ function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, 
   if (isKnown && isRead) return figure(label, known.number, " ", el("small", {}, known.unit), spark);
   const last =
     isKnown && age_ms !== null ? t("now.last", { value: `${known.number} ${known.unit}`, time: lasting(age_ms) }) : "";
-  const why = isKnown ? "–" : quality === null ? t("setup.notRead") : reason || quality;
+  const why = isKnown ? "–" : quality === null ? t("setup.notRead") : reason || t(`quality.${quality}`);
   return el(
     "div",
     {},
