@@ -106,11 +106,9 @@ function findingText(
   candidates: readonly Candidate[],
 ): string {
   if (best === null || point === null) {
-    if (candidates.length === 0)
-      return `${say("detect.no_register")}\n`;
+    if (candidates.length === 0) return `${say("detect.no_register")}\n`;
     if (expect !== undefined) return nothingNear(expect, nearest);
-    if (candidates.every(({ words }) => words.every((word) => word === 0)))
-      return `${say("detect.all_zero")}\n`;
+    if (candidates.every(({ words }) => words.every((word) => word === 0))) return `${say("detect.all_zero")}\n`;
     return `${say("detect.none_within", { bounds: boundsText(min, max) })}\n`;
   }
   const yaml = Object.entries(point).map(([name, value]) => `${name}: ${name === "address" ? `"${value}"` : value}`);

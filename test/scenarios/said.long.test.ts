@@ -50,7 +50,8 @@ async function listen(site: VirtualSite, heard: Heard): Promise<void> {
   const looks = (HOURS * 60 * MINUTE_MS) / LOOK_EVERY_MS;
   for (let look = 0; look < looks; look++) {
     // In trouble for the length of one look.
-    site.plc.fault = look % TROUBLE_EVERY === 1 ? (FAULTS[Math.floor(look / TROUBLE_EVERY) % FAULTS.length] ?? null) : null;
+    site.plc.fault =
+      look % TROUBLE_EVERY === 1 ? (FAULTS[Math.floor(look / TROUBLE_EVERY) % FAULTS.length] ?? null) : null;
     site.plc.bad_tags = look % TROUBLE_EVERY === 3 ? ["outdoor_temperature"] : [];
     await site.clock.run(LOOK_EVERY_MS);
     const status = site.control().status();
@@ -84,8 +85,13 @@ it.each(SCENARIOS.map(({ name }) => name))("%s: what is said is said by code, an
   expect([...unsaid]).toEqual([]);
   expect(codes.size).toBeGreaterThan(2);
   for (const language of languages) {
-    const { SAYINGS } = (await import(new URL(language, PAGE).href)) as { readonly SAYINGS: Readonly<Record<string, string>> };
-    expect([...codes].filter((code) => SAYINGS[code] === undefined), language).toEqual([]);
+    const { SAYINGS } = (await import(new URL(language, PAGE).href)) as {
+      readonly SAYINGS: Readonly<Record<string, string>>;
+    };
+    expect(
+      [...codes].filter((code) => SAYINGS[code] === undefined),
+      language,
+    ).toEqual([]);
   }
   process.stdout.write(`${name}: ${[...codes].join(" ")}\n`);
 });

@@ -25,10 +25,10 @@ export function boothsCard(context) {
     const chosen = context.booth().booth;
     node.hidden = booths.length < 2;
     if (node.hidden) return;
-    const names = booths.map((/** @type {any} */ { booth }) => String(booth));
+    const names = booths.map(({ booth }) => String(booth));
     days.want(names.join(" "), () => stagesByBooth(names));
     const stages = days.data();
-    const shown = booths.map((/** @type {any} */ { booth, now, plc, time, tz }) => ({
+    const shown = booths.map(({ booth, now, plc, time, tz }) => ({
       ...{ booth, tz, mode: now?.mode ?? "no_data", isDown: plc.kind === "down" },
       minute: Math.floor(time / 60_000),
     }));

@@ -1035,17 +1035,22 @@ export const SAYINGS = {
   "config.url_login": "darf weder Benutzer noch Passwort enthalten",
   "config.url_query": "darf weder Abfrage noch Fragment haben",
   "config.url_begin": "muss mit einem von {schemes} beginnen",
-  "detect.no_register": "Dort antwortet kein Register: prüfen Sie die Adresse und die Unit-Id (--unit), oder versuchen Sie eine andere Tabelle.",
-  "detect.all_zero": "Nichts Plausibles: alle Register dort sind null. Sehen Sie nach, wenn die Maschine läuft, oder erwarten Sie 0 (--expect 0).",
-  "detect.none_within": "Nichts Plausibles: die Register antworten, und keine Leseart ergibt {bounds}. Sagen Sie, was die Anzeige zeigt (--expect WERT).",
+  "detect.no_register":
+    "Dort antwortet kein Register: prüfen Sie die Adresse und die Unit-Id (--unit), oder versuchen Sie eine andere Tabelle.",
+  "detect.all_zero":
+    "Nichts Plausibles: alle Register dort sind null. Sehen Sie nach, wenn die Maschine läuft, oder erwarten Sie 0 (--expect 0).",
+  "detect.none_within":
+    "Nichts Plausibles: die Register antworten, und keine Leseart ergibt {bounds}. Sagen Sie, was die Anzeige zeigt (--expect WERT).",
   "detect.usual": "was üblich ist",
   "detect.at_most": "was das Signal zulässt, höchstens {max}",
   "detect.at_least": "was das Signal zulässt, mindestens {min}",
   "detect.between": "was das Signal zulässt, {min} bis {max}",
   "detect.nothing_near": "Nichts näher als {share} an {expect}. {then}",
   "detect.nearest": "Das Nächste, was gelesen wurde:",
-  "detect.check_display": "Prüfen Sie Anzeige, Adresse und Unit-Id noch einmal; versuchen Sie andere Typen (--type), oder ein Signal mit Faktor.",
-  "detect.a_bit": "{operand} ist ein Bit der Tabelle {table}, da gibt es keine Reihenfolge zu finden; für ein Register schreiben Sie {holding} oder {input}",
+  "detect.check_display":
+    "Prüfen Sie Anzeige, Adresse und Unit-Id noch einmal; versuchen Sie andere Typen (--type), oder ein Signal mit Faktor.",
+  "detect.a_bit":
+    "{operand} ist ein Bit der Tabelle {table}, da gibt es keine Reihenfolge zu finden; für ein Register schreiben Sie {holding} oder {input}",
   "detect.no_orders": "das Profil {profile} ist für {protocol}: seine Werte haben keine Reihenfolge",
   "detect.no_tag": "{why}, und das Profil {profile} hat kein Signal dieses Namens",
   "detect.no_type": "{name} ist kein Typ, der sich finden lässt; es gibt {names}",

@@ -1017,17 +1017,22 @@ export const SAYINGS = {
   "config.url_login": "no debe llevar usuario ni contraseña",
   "config.url_query": "no debe tener consulta ni fragmento",
   "config.url_begin": "debe empezar por uno de {schemes}",
-  "detect.no_register": "Ningún registro responde ahí: compruebe la dirección y el número de unidad (--unit), o pruebe otra tabla.",
-  "detect.all_zero": "Nada plausible: todos los registros están a cero. Mire otra vez cuando la máquina trabaje, o espere 0 (--expect 0).",
-  "detect.none_within": "Nada plausible: los registros responden, y ninguna manera de leerlos da {bounds}. Diga qué muestra la pantalla (--expect VALOR).",
+  "detect.no_register":
+    "Ningún registro responde ahí: compruebe la dirección y el número de unidad (--unit), o pruebe otra tabla.",
+  "detect.all_zero":
+    "Nada plausible: todos los registros están a cero. Mire otra vez cuando la máquina trabaje, o espere 0 (--expect 0).",
+  "detect.none_within":
+    "Nada plausible: los registros responden, y ninguna manera de leerlos da {bounds}. Diga qué muestra la pantalla (--expect VALOR).",
   "detect.usual": "lo habitual",
   "detect.at_most": "lo que permite la señal, {max} como mucho",
   "detect.at_least": "lo que permite la señal, {min} como poco",
   "detect.between": "lo que permite la señal, de {min} a {max}",
   "detect.nothing_near": "Nada a menos de {share} de {expect}. {then}",
   "detect.nearest": "Lo más cercano que se leyó:",
-  "detect.check_display": "Mire otra vez la pantalla, la dirección y el número de unidad; pruebe otros tipos (--type), o una señal con escala.",
-  "detect.a_bit": "{operand} es un bit de la tabla {table}, que no tiene orden que averiguar; para un registro escriba {holding} o {input}",
+  "detect.check_display":
+    "Mire otra vez la pantalla, la dirección y el número de unidad; pruebe otros tipos (--type), o una señal con escala.",
+  "detect.a_bit":
+    "{operand} es un bit de la tabla {table}, que no tiene orden que averiguar; para un registro escriba {holding} o {input}",
   "detect.no_orders": "el perfil {profile} es para {protocol}: sus valores no tienen orden",
   "detect.no_tag": "{why}, y el perfil {profile} no tiene ninguna señal con ese nombre",
   "detect.no_type": "{name} no es un tipo que se pueda averiguar; hay {names}",

@@ -2,7 +2,7 @@ import { beginCard } from "./begin.js";
 import { bindingCard } from "./binding.js";
 import { card, el, redraw, table } from "./dom.js";
 import { lasting, secondsText, valueText, whenText } from "./format.js";
-import { linkCard } from "./now.js";
+import { linkCard, linkKey } from "./now.js";
 import { networkCard } from "./network.js";
 import { pinButton } from "./session.js";
 import { sizeCard } from "./size.js";
@@ -49,7 +49,7 @@ export function setupView(context) {
     const status = context.status();
     begin.update();
     binding.update();
-    redraw(plc, [booth.plc.kind, booth.plc.since, booth.plc.reason, lasting(status.at - booth.plc.since)], () => [
+    redraw(plc, [linkKey(booth.plc, status.at)], () => [
       linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
     ]);
     const readings = context.readings();

@@ -61,7 +61,7 @@ export function todayStrip(context) {
 export function lastDay(context, onChange) {
   /** @type {ReturnType<typeof loader<any[]>>} */
   const hours = loader(SPARKS_EVERY_MS, onChange);
-  /** @type {ReturnType<typeof loader<any>>} */
+  /** @type {ReturnType<typeof loader<import("./measured.js").Trends>>} */
   const trends = loader(SPARKS_EVERY_MS, onChange);
   const tagsShown = () => measuredOf(context.readings());
   return {
@@ -87,7 +87,7 @@ export function lastDay(context, onChange) {
     },
     /** @param {string} tag @param {string} unit */
     ofTag(tag, unit) {
-      const found = trends.data()?.tags.find((/** @type {any} */ one) => one.tag === tag);
+      const found = trends.data()?.tags.find((one) => one.tag === tag);
       if (found === undefined) return null;
       const [low, high] = extremes(found) ?? [null, null];
       if (low === null || high === null) return null;
@@ -142,7 +142,7 @@ function hoursFooter(context, hours) {
   });
 }
 
-/** @param {Context} context @param {any} trends @param {any[]} readings */
+/** @param {Context} context @param {import("./measured.js").Trends | null} trends @param {readonly import("./main.js").Reading[]} readings */
 function trendsFooter(context, trends, readings) {
   if (trends === null) return null;
   return chartFooter({
