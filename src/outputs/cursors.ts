@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
 import type { OutputMachine } from "./port.ts";
@@ -56,7 +56,10 @@ export async function openCursors(
       mkdirSync(dirname(cursor_file), { recursive: true, mode: 0o700 });
       writeFileSync(`${cursor_file}.new`, JSON.stringify(all()), { mode: 0o600 });
       renameSync(`${cursor_file}.new`, cursor_file);
+      isTold = false;
     } catch (error) {
+      // What stands there is old: from now on the disk's counts, which is ten minutes old at most.
+      for (const path of [`${cursor_file}.new`, cursor_file]) removed(path);
       if (!isTold)
         log.warn(
           { event: "output_cursors", error },
@@ -98,6 +101,14 @@ export async function openCursors(
     },
     save,
   };
+}
+
+function removed(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // It can't be written, nor taken away: more goes twice after a kill.
+  }
 }
 
 function inFile(path: string): Kept | null {
