@@ -7,7 +7,8 @@ import { type Answer, type Call, ok, type Operation } from "../http/operation.ts
 import { envelope, pagingParams } from "../http/query.ts";
 import { formatTime, minutes } from "../time.ts";
 import { localPeriod } from "../zone.ts";
-import { bucketedUse, NO_USE, type Use } from "../storage/postgres/facts.ts";
+import { bucketedUse } from "../storage/postgres/days.ts";
+import { NO_USE, type Use } from "../storage/postgres/facts.ts";
 import { daysOf, perBooth, perBoothOfFacility, usageItem } from "./fleet.ts";
 import { boothIds, isLarge, type PlacedBooth, placedBooths, usesOf } from "./large-fleet.ts";
 import { listedMinutes } from "./mode-names.ts";
@@ -92,7 +93,8 @@ function bucketedAtLarge(call: Call, by: string): Item[] {
     return spans.map(([group, window]) => ({ zone: placed.tz, group, window }));
   }).flat();
   const grouping = isPeriod ? "period" : (by as "booth" | "facility" | "region");
-  const used = bucketedUse(call.service.db, { account_id: call.caller.account_id, by: grouping, parts });
+  const { account_id } = call.caller;
+  const used = bucketedUse(call.service.db, { account_id, by: grouping, parts, now: call.now });
   const found = new Map(used.map((sum) => [sum.group, sum]));
   const groups = isPeriod
     ? parts.map(({ group }) => group)

@@ -15,6 +15,8 @@ export const WORKSHOP = {
   "workshop.needs_type": "say with --type what the variable holds",
   "workshop.needs_bit": "say which bit of the register with --with bit=N, 0 the lowest",
   "workshop.on_off": "--expect {text} is neither on nor off",
+  "workshop.bit_on": "the bit at {place} is on",
+  "workshop.bit_off": "the bit at {place} is off",
   "workshop.check_again": "{said}: check the address, or ask again when the machine is so",
   "workshop.other_text": '{place} holds {found}, not "{wanted}": check address and length',
   "workshop.text_is": '{place} holds "{text}"',

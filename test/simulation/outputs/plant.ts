@@ -79,8 +79,9 @@ export interface Seen {
   readonly passed: { readonly at: number; readonly output: string; readonly from: number; readonly to: number }[];
   /** Figures as the agent has them now; null: none runs. */
   now: () => readonly Figure[] | null;
-  /** As they were when it was stopped at last. */
+  /** As they were when it was stopped at last, and as long before as what grows with time alone may wait until it is told. */
   stopped: readonly Figure[];
+  before: readonly Figure[];
 }
 
 export interface Plant {
@@ -105,7 +106,10 @@ export function sayHost({ output, broker, is_host_online }: Side, clock: Virtual
 }
 
 export function sawBox(plant: Plant): Seen {
-  const seen: Seen = { box: plant.seen.length, given: new Map(), cuts: [], passed: [], now: () => null, stopped: [] };
+  const seen: Seen = {
+    ...{ box: plant.seen.length, given: new Map(), cuts: [], passed: [] },
+    ...{ now: () => null, stopped: [], before: [] },
+  };
   plant.seen.push(seen);
   return seen;
 }

@@ -186,6 +186,28 @@ describe("reports over many booths", () => {
     },
   );
 
+  it("go by the days of the facility's zone, also where that is another one now, or no days were made yet", async () => {
+    const bench = boundBench();
+    const { db, boothId } = bench;
+    deliver(bench, logOf("busy-day"));
+    // The last stage has ended by then: nothing else is to be folded.
+    const later = END + HOUR;
+    expect(foldBooth(db, boothId, later)).toBe(true);
+    const { signal } = new AbortController();
+    const changes = [
+      "UPDATE facilities SET tz = 'Asia/Tokyo'",
+      "UPDATE facilities SET tz = 'Europe/Berlin'",
+      "UPDATE booth_facts SET days_zone = NULL, days_at = NULL",
+    ];
+    for (const change of changes) {
+      db.exec(change);
+      await figuresRound(db, { now: () => later, signal });
+      for (const report of REPORTS.filter((path) => path.includes("bucketed")))
+        expect(await ask(bench, report, 0), `${report} after ${change}`).toEqual(await ask(bench, report, 100));
+      expect(foldBooth(db, boothId, later)).toBe(false);
+    }
+  });
+
   it("are folded once by several programs, and again when something came", async () => {
     const bench = boundBench();
     const log = logOf("busy-day");
