@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { askAgent, SOCKET_NAME } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { eventually } from "../support/eventually.ts";
-import { answersMissed, breaksTold } from "../support/link-kept.ts";
+import { breaksTold, onlyItsOwn } from "../support/link-kept.ts";
 import { GATEWAY, MANY_PROCESSES_MS, startProgram } from "../support/processes.ts";
 import { plcSite, type PlcSite } from "./plc-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -59,8 +59,7 @@ it(
     expect(await ask("030000")).toMatchObject({ kind: "failed", why: "config" });
     expect(breaksTold(agent)).toEqual([]);
     expect(site.plc.counts).toMatchObject({ refused: 0, writes: 0, malformed: 0 });
-    const { connections } = site.plc.counts;
-    expect(connections).toBeLessThanOrEqual(1 + (await answersMissed(site.runtimeDir)));
+    await onlyItsOwn(site.plc.counts.connections, site.runtimeDir);
 
     agent.signal("SIGTERM");
     expect(await agent.ended).toBe(0);

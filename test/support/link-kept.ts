@@ -2,6 +2,7 @@ import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { SOCKET_NAME } from "../../src/tools/agent-client.ts";
+import { eventually } from "./eventually.ts";
 import type { Program } from "./processes.ts";
 
 /**
@@ -15,8 +16,16 @@ export function breaksTold({ lines }: Program): readonly string[] {
   return lines.filter((line) => line.includes('"event":"plc_down"'));
 }
 
+/** Waits until each connection to the PLC but the agent's first is accounted for by an answer that came too late: those are counted as a poll ends. */
+export async function onlyItsOwn(connections: number, runtimeDir: string): Promise<void> {
+  await eventually(
+    `${connections} connections to the PLC are the agent's`,
+    async () => connections <= 1 + (await answersMissed(runtimeDir)) || undefined,
+  );
+}
+
 /** How many answers came too late: each costs a connection of its own. */
-export async function answersMissed(runtimeDir: string): Promise<number> {
+async function answersMissed(runtimeDir: string): Promise<number> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     request({ socketPath: join(runtimeDir, SOCKET_NAME), path: "/metrics" }, resolve)
       .on("error", reject)

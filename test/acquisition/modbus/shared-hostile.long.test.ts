@@ -169,11 +169,11 @@ test("whatever clients do, the agent polls on over its one connection, holds eig
   const during = accountOf(agent);
   deaf.destroy();
   const last = await sharedOf(site, "all have gone", ({ clients }) => clients === 0);
+  const after = accountOf(agent);
+  process.stdout.write(`${JSON.stringify({ before, during, after, last })}\n`);
   await eventually("a stranger's read goes through", async () =>
     (await said(port, frame(8, [105, 3, 0x4e, 0x20, 0, 1]), LEAST))[8] === NO_SUCH_ADDRESS ? true : undefined,
   );
-  const after = accountOf(agent);
-  process.stdout.write(`${JSON.stringify({ before, during, after, last })}\n`);
   // No attack cost the agent its link.
   expect(breaksTold(agent)).toEqual([]);
   expect(site.plc.counts).toMatchObject({ refused: 0 });

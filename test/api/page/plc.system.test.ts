@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { ask, boothOnce, openPage, runningAgent, sessionAt } from "../box-http.ts";
 import { enterPin, openBrowser, openTab, PHONE, screenshot, seriousFaults } from "./browser.ts";
 import { until } from "../../support/eventually.ts";
-import { answersMissed, breaksTold } from "../../support/link-kept.ts";
+import { breaksTold, onlyItsOwn } from "../../support/link-kept.ts";
 import { realSite } from "../../support/real-site.ts";
 
 /** It takes connections and says nothing. */
@@ -55,8 +55,7 @@ it("a technician sees what answers at the PLC, and which address and order a man
   // The agent's own connection was used: another beside it is none that could be counted, and may be one too many.
   expect(told.find((row) => row.startsWith("Connections at once"))).toContain("not counted: the box's own was used");
   expect(site.plc.counts).toMatchObject({ refused: 0, writes: 0 });
-  const { connections } = site.plc.counts;
-  expect(connections).toBeLessThanOrEqual(1 + (await answersMissed(site.runtimeDir)));
+  await onlyItsOwn(site.plc.counts.connections, site.runtimeDir);
   await screenshot(page, "plc-probe");
 
   await page.getByLabel("Tag, or address as in the manual").fill("cycle_count");
