@@ -55,8 +55,17 @@ function inOurWords({ code, args, text }) {
 /** A sentence, or several with what stands between. @param {Said | readonly (string | Said)[]} said */
 function told(said) {
   if (!("length" in said)) return inOurWords(said);
-  return said.map((one) => (typeof one === "string" ? one : inOurWords(one))).join("");
+  let [text, left] = ["", 0];
+  for (const one of said) {
+    const own = typeof one === "string" ? inColumn(one, left) : inOurWords(one);
+    left = typeof one === "string" ? 0 : one.text.length - own.length;
+    text += own;
+  }
+  return text;
 }
+
+/** What stands behind it in a row keeps its column where there is room. @param {string} joint @param {number} left */
+const inColumn = (joint, left) => (/^ {2,}$/.test(joint) ? " ".repeat(Math.max(2, joint.length + left)) : joint);
 
 /** A mode in a sentence, as the agent names it. @param {string} value */
 const wordOf = (value) => texts[`mode.${value.replaceAll(" ", "_")}`] ?? value;
