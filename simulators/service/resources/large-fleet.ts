@@ -157,6 +157,16 @@ export function placedBooths(call: Call, booths: readonly PlacedBooth["booth"][]
   });
 }
 
+/** The zones in which the account has booths, with the window that is asked of them. */
+export function zonesOf(call: Call): Pick<PlacedBooth, "tz" | "window">[] {
+  const sql =
+    "SELECT DISTINCT tz FROM facilities WHERE account_id = ? AND id IN (SELECT facility_id FROM booths WHERE account_id = ?)";
+  const { account_id } = call.caller;
+  return rows<{ tz: string }>(call.service.db, sql, account_id, account_id).map(({ tz }) => {
+    return { tz, window: windowParams(call.query, { tz, now: call.now }) };
+  });
+}
+
 /** What each of them was used. */
 export function usesOf(call: Call, placed: readonly PlacedBooth[]): ReadonlyMap<string, Use> {
   const byWindow = Map.groupBy(placed, ({ window }) => window);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Db, rows } from "../../db.ts";
-import { compactStream, dropEmptied, rawStreams, retain } from "./compact.ts";
+import { compactStream, dropEmptied, rawStreams, retain, settledStreams } from "./compact.ts";
 import { foldBooth } from "./facts.ts";
 
 export interface RoundOptions {
@@ -33,6 +33,7 @@ export async function figuresRound(db: Db, { now, keep_days, signal }: RoundOpti
   const paced = resting(signal);
   for (const id of changedBooths(db, now())) {
     await paced(() => foldBooth(db, id, now()));
+    for (const streamId of settledStreams(db, id, now())) await paced(() => compactStream(db, streamId, now()));
     if (signal.aborted) return;
   }
   for (const streamId of rawStreams(db, now())) {
