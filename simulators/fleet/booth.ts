@@ -19,8 +19,10 @@ import {
   type VirtualLog,
 } from "./virtual-log.ts";
 
-/** Records given at a read: the sender asks for no more. */
-const READ_LIMIT = 1_000;
+/** Records given at a read, ten commits: what was read is kept until it is acked, and ten thousand may have a backlog at once. */
+const READ_LIMIT = 510;
+/** Reads of more than some commits go one in a turn of the event loop: a box has a processor of its own, these share one. */
+const SHORT_READ = 160;
 const NONE_REFUSED: RefusedRecords = { count: 0, newest: null };
 
 /** Under which name a log went to the service, and what the service has acked of it. */
@@ -154,11 +156,13 @@ export function virtualStore(booths: ReadonlyMap<string, VirtualBooth>): Deliver
     if (booth === undefined) throw new Error(`there is no stream ${stream}`);
     return booth;
   };
+  const turn = turns();
   return {
-    read(stream, from, limit) {
+    async read(stream, from, limit) {
       const { log, state } = of(stream);
       const to = Math.min(state.log.reach.sendable_seq, from + Math.min(limit, READ_LIMIT) - 1);
-      return Promise.resolve(recordsOf(log, from, to));
+      if (to - from >= SHORT_READ) await turn();
+      return recordsOf(log, from, to);
     },
     contextRecords: (stream, from, end) =>
       Promise.resolve({ records: contextOf(of(stream).log, from, end), looked_to: end }),
@@ -173,4 +177,17 @@ export function virtualStore(booths: ReadonlyMap<string, VirtualBooth>): Deliver
     asideSince: () => Promise.resolve([]),
     takenAfterAll: () => Promise.resolve(NONE_REFUSED),
   };
+}
+
+/** Each call resolves in a turn of its own: what others send and are sent has its time in between. */
+function turns(): () => Promise<void> {
+  const waiting: (() => void)[] = [];
+  const next = (): void => {
+    waiting.shift()?.();
+    if (waiting.length > 0) setImmediate(next);
+  };
+  return () =>
+    new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) setImmediate(next);
+    });
 }

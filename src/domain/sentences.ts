@@ -1,4 +1,5 @@
 import { CONFIGURATION } from "./sentences/configuration.ts";
+import { DETECT } from "./sentences/detect.ts";
 import { DOCTOR } from "./sentences/doctor.ts";
 import { OUTPUTS } from "./sentences/outputs.ts";
 import { TAGS, WORKSHOP } from "./sentences/workshop.ts";
@@ -298,6 +299,7 @@ export const SENTENCES = {
   ...CONFIGURATION,
   ...WORKSHOP,
   ...TAGS,
+  ...DETECT,
   ...DOCTOR,
 } as const;
 

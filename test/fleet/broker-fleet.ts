@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { ranLine, lookInto, placeFleet } from "../../simulators/fleet/cli.ts";
+import { ranLine } from "../../simulators/fleet/cli.ts";
 import { fleetClock } from "../../simulators/fleet/clock.ts";
 import { runFleet } from "../../simulators/fleet/fleet.ts";
 import { storyOf } from "../../simulators/fleet/story.ts";
 import { recordFault } from "../support/faults.ts";
-import { ofTest, temporaryFolder } from "../support/temporary.ts";
+import { temporaryFolder } from "../support/temporary.ts";
 import type { BrokerProcess } from "../system/broker-outages.ts";
-import { freePort } from "../system/mosquitto.ts";
-import { type Part, postgresPart, servicePart } from "./parts.ts";
+import type { Part } from "./parts.ts";
+import { ADMIN_KEY, smallSite } from "./small-site.ts";
 
 export interface BrokerRow {
   readonly name: string;
@@ -19,26 +19,11 @@ export interface BrokerRow {
 }
 
 const GATEWAYS = 20;
-const KEY = "fleet-admin";
 const SPEED = 4;
 const LENGTH_MS = 100_000;
 /** Real, from one blow to the next. */
 const PAUSE_MS = 3_000;
 const DRAIN_MS = 120_000;
-
-/** Two workers on one broker. */
-async function siteOn(broker: Pick<BrokerProcess, "service">, folder: string) {
-  const postgres = await postgresPart(folder, ofTest);
-  await postgres.start();
-  placeFleet(postgres.url, GATEWAYS, KEY);
-  const port = await freePort();
-  const named = ["--store", postgres.url, "--broker", broker.service.url];
-  const with_ = { atEnd: ofTest, env: { BROKER_PASSWORD: broker.service.password } };
-  const workers = ["ingest-1", "ingest-2"].map((name) => servicePart(name, ["--role", "ingest", ...named], with_));
-  const http = servicePart("http", ["--role", "http", "--port", port.toString(), ...named], with_);
-  await Promise.all([...workers, http].map((part) => part.start()));
-  return { postgres, workers, url: `http://127.0.0.1:${port.toString()}` };
-}
 
 /** One after the other: a worker, the broker, the database, both workers. */
 async function blows(
@@ -62,21 +47,21 @@ export function brokerFleet({ name, make, way }: BrokerRow): void {
     const stopping = new AbortController();
     onTestFinished(() => stopping.abort());
     const broker = await make(folder);
-    const { postgres, workers, url } = await siteOn(broker, folder);
+    const site = await smallSite(folder, { gateways: GATEWAYS, broker: broker.service });
+    const { postgres, workers, url } = site;
     const [first, second] = workers;
     if (first === undefined || second === undefined) throw new Error("two workers");
     const clock = fleetClock(SPEED);
     const striking = blows([[first], [broker], [postgres], [first, second]], stopping.signal);
     const ran = await runFleet({
-      ...{ gateways: GATEWAYS, booths_per: 1, seed: 11, url, key: KEY, clock, length_ms: LENGTH_MS },
+      ...{ gateways: GATEWAYS, booths_per: 1, seed: 11, url, key: ADMIN_KEY, clock, length_ms: LENGTH_MS },
       story: storyOf({ seed: 11, gateways: GATEWAYS, length_ms: LENGTH_MS, outage_ms: 0 }),
       ...{ drain_ms: DRAIN_MS, hasten: 120, signal: stopping.signal, show: () => undefined, told: () => undefined },
       async draining() {
         await striking;
       },
     });
-    const look = await lookInto(postgres.url);
-    const account = await ran.account(look, 1).finally(() => look.close());
+    const account = await site.account(ran);
     const isPlain = workers.some((worker) => worker.lines().some((line) => line.includes("shares no messages")));
     process.stdout.write(`${name}: ${isPlain ? "plain" : "shared"}; ${JSON.stringify(account)}; ${ranLine(ran)}\n`);
     const { lost, doubled, wrong, waiting, refused } = account;

@@ -1,18 +1,16 @@
 // Needs Debian packages: mosquitto, postgresql-15. Takes twelve minutes.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { lookInto, placeFleet, ranLine } from "../../simulators/fleet/cli.ts";
+import { ranLine } from "../../simulators/fleet/cli.ts";
 import { fleetClock } from "../../simulators/fleet/clock.ts";
 import { runFleet } from "../../simulators/fleet/fleet.ts";
 import { recordFault } from "../support/faults.ts";
-import { ofTest, temporaryFolder } from "../support/temporary.ts";
-import { freePort } from "../system/mosquitto.ts";
-import { mosquittoPart, postgresPart, servicePart } from "./parts.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { ADMIN_KEY, smallBroker, smallSite } from "./small-site.ts";
 
 const MINUTE_MS = 60_000;
 const AWAY_MS = 10 * MINUTE_MS;
 const GATEWAYS = 50;
-const KEY = "fleet-admin";
 
 it(
   "row 52: PostgreSQL stopped for ten minutes: nothing is acked meanwhile, and afterwards nothing is lost or doubled",
@@ -20,27 +18,12 @@ it(
     const folder = temporaryFolder();
     const stopping = new AbortController();
     onTestFinished(() => stopping.abort());
-    const postgres = await postgresPart(folder, ofTest);
-    const broker = await mosquittoPart(folder, "broker", ofTest);
-    await Promise.all([postgres.start(), broker.start()]);
-    placeFleet(postgres.url, GATEWAYS, KEY);
-    const named = ["--store", postgres.url, "--broker", broker.url.replace("//", "//service@")];
-    const port = (await freePort()).toString();
-    const roles = [
-      ...["ingest-1", "ingest-2"].map((name) => servicePart(name, ["--role", "ingest", ...named], { atEnd: ofTest })),
-      servicePart("http", ["--role", "http", "--port", port, ...named], { atEnd: ofTest }),
-    ];
-    await Promise.all(roles.map((part) => part.start()));
+    const broker = await smallBroker(folder);
+    const site = await smallSite(folder, { gateways: GATEWAYS, broker: broker.service });
+    const { postgres, url } = site;
     let outage: Promise<void> | undefined;
     const ran = await runFleet({
-      ...{
-        gateways: GATEWAYS,
-        booths_per: 1,
-        seed: 6,
-        url: `http://127.0.0.1:${port}`,
-        key: KEY,
-        clock: fleetClock(1),
-      },
+      ...{ gateways: GATEWAYS, booths_per: 1, seed: 6, url, key: ADMIN_KEY, clock: fleetClock(1) },
       ...{
         story: [],
         length_ms: AWAY_MS + MINUTE_MS,
@@ -62,8 +45,7 @@ it(
       },
       draining: () => outage ?? Promise.reject(new Error("the gateways never were all connected")),
     });
-    const look = await lookInto(postgres.url);
-    const { lost, doubled, wrong, waiting, refused, acked } = await ran.account(look, 1).finally(() => look.close());
+    const { lost, doubled, wrong, waiting, refused, acked } = await site.account(ran);
     process.stdout.write(`ten minutes without PostgreSQL: ${ranLine(ran)}\n`);
     const passed = lost + doubled + wrong + waiting + refused === 0;
     recordFault({ row: 52, fault: "PostgreSQL stopped for ten minutes", injected: 1, lost, doubled, wrong, passed });

@@ -58,18 +58,33 @@ function standing(call: Call, booths: readonly BoothRow[], of: Of): StandingBoot
   });
 }
 
-/** Of every booth of the caller's account how it is reached, and its mode. */
+/** Of every booth of the caller's account how it is reached, and its mode: by what that goes by alone, since it is asked of all of them. */
 export function connectedBooths(call: Call): { readonly status: Connectivity; readonly mode: Mode }[] {
   const { db } = call.service;
-  const of: Of = { where: "b.account_id = ?", value: call.caller.account_id };
-  const folded = standingOf(db, of, call.now);
-  const known = knownOf(call, of);
-  const sql = "SELECT id, serial_number FROM booths WHERE account_id = ?";
-  return rows<Pick<BoothRow, "id" | "serial_number">>(db, sql, call.caller.account_id).map((booth) => {
-    const status = connectivityOf(booth, known.get(booth.id) ?? NOTHING_KNOWN, call.now);
-    return { status, mode: folded.get(booth.id)?.mode ?? "no_data" };
+  const account_id = call.caller.account_id;
+  const folded = standingOf(db, { where: "b.account_id = ?", value: account_id }, call.now);
+  return rows<Reached>(db, REACHED_SQL, account_id).map(({ id, serial_number, gateway_id, reported, ...found }) => {
+    const nothing = { hardware_id: null, agent_version: null, last_seen_at: null };
+    const gateway = gateway_id === null ? undefined : { ...found, ...nothing, id: gateway_id, account_id };
+    const told = reported === null ? undefined : (JSON.parse(reported) as Record<string, unknown>);
+    const status = connectivityOf({ serial_number }, { gateway, reported: told }, call.now);
+    return { status, mode: folded.get(id)?.mode ?? "no_data" };
   });
 }
+
+type Reached = Pick<GatewayRow, "heartbeat_at" | "online" | "state"> & {
+  readonly id: string;
+  readonly serial_number: string;
+  readonly gateway_id: string | null;
+  readonly reported: string | null;
+};
+
+/** What a booth reported counts where its gateway never had a heartbeat. */
+const REACHED_SQL = `SELECT b.id, b.serial_number, g.id AS gateway_id, g.heartbeat_at, coalesce(g.online, 0) AS online, g.state,
+    CASE WHEN g.heartbeat_at IS NULL THEN (SELECT reported FROM provisionings
+      WHERE booth_id = b.id AND reported IS NOT NULL ORDER BY generation DESC LIMIT 1) END AS reported
+  FROM booths b LEFT JOIN LATERAL (SELECT gateway_id FROM provisionings WHERE booth_id = b.id ORDER BY generation DESC LIMIT 1) n ON true
+    LEFT JOIN gateways g ON g.id = n.gateway_id WHERE b.account_id = ?`;
 
 type KnownBooth = Pick<BoothFacts, "reported" | "status" | "gateway" | "received_at">;
 
@@ -139,6 +154,16 @@ export function placedBooths(call: Call, booths: readonly PlacedBooth["booth"][]
     const window = windows.get(tz) ?? windowParams(call.query, { tz, now: call.now });
     windows.set(tz, window);
     return { booth, tz, region_id, window };
+  });
+}
+
+/** The zones in which the account has booths, with the window that is asked of them. */
+export function zonesOf(call: Call): Pick<PlacedBooth, "tz" | "window">[] {
+  const sql =
+    "SELECT DISTINCT tz FROM facilities WHERE account_id = ? AND id IN (SELECT facility_id FROM booths WHERE account_id = ?)";
+  const { account_id } = call.caller;
+  return rows<{ tz: string }>(call.service.db, sql, account_id, account_id).map(({ tz }) => {
+    return { tz, window: windowParams(call.query, { tz, now: call.now }) };
   });
 }
 

@@ -7,9 +7,10 @@ import { type Answer, type Call, ok, type Operation } from "../http/operation.ts
 import { envelope, pagingParams } from "../http/query.ts";
 import { formatTime, minutes } from "../time.ts";
 import { localPeriod } from "../zone.ts";
-import { bucketedUse, NO_USE, type Use } from "../storage/postgres/facts.ts";
+import { bucketedUse } from "../storage/postgres/days.ts";
+import { NO_USE, type Use } from "../storage/postgres/facts.ts";
 import { daysOf, perBooth, perBoothOfFacility, usageItem } from "./fleet.ts";
-import { boothIds, isLarge, type PlacedBooth, placedBooths, usesOf } from "./large-fleet.ts";
+import { boothIds, isLarge, type PlacedBooth, placedBooths, usesOf, zonesOf } from "./large-fleet.ts";
 import { listedMinutes } from "./mode-names.ts";
 
 /** Use over several booths: of the account, and of one facility. */
@@ -56,6 +57,10 @@ function groupsOf(fleet: PlacedBooth, by: string): [group: string, window: Span]
   if (by === "booth") return [[booth.id, window]];
   if (by === "facility") return [[booth.facility_id, window]];
   if (by === "region") return [[region_id, window]];
+  return periodsOf({ window, tz }, by);
+}
+
+function periodsOf({ window, tz }: Pick<PlacedBooth, "window" | "tz">, by: string): [group: string, window: Span][] {
   return dayBuckets(window, tz).map((span) => [localPeriod(tz, span.start, by), span]);
 }
 
@@ -86,13 +91,13 @@ async function bucketed(call: Call): Promise<Answer> {
 /** A group is there for every booth of it, with nothing or not. */
 function bucketedAtLarge(call: Call, by: string): Item[] {
   const isPeriod = ["day", "week", "month"].includes(by);
-  const zones = new Map(placedBooths(call).map((placed) => [placed.tz, placed]));
-  const parts = Array.from(zones.values(), (placed) => {
-    const spans: [group: string, window: Span][] = isPeriod ? groupsOf(placed, by) : [["", placed.window]];
-    return spans.map(([group, window]) => ({ zone: placed.tz, group, window }));
-  }).flat();
+  const parts = zonesOf(call).flatMap((zone) => {
+    const spans: [group: string, window: Span][] = isPeriod ? periodsOf(zone, by) : [["", zone.window]];
+    return spans.map(([group, window]) => ({ zone: zone.tz, group, window }));
+  });
   const grouping = isPeriod ? "period" : (by as "booth" | "facility" | "region");
-  const used = bucketedUse(call.service.db, { account_id: call.caller.account_id, by: grouping, parts });
+  const { account_id } = call.caller;
+  const used = bucketedUse(call.service.db, { account_id, by: grouping, parts, now: call.now });
   const found = new Map(used.map((sum) => [sum.group, sum]));
   const groups = isPeriod
     ? parts.map(({ group }) => group)

@@ -1,6 +1,9 @@
 import { locale, t } from "./texts.js";
 import { digitsOf, inUnits, unitOf, units } from "./units.js";
 
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
 /** Names on the wire, as the service has them, back to modes. */
 const WIRE = {
   "Spray Mode": "spray",
@@ -62,6 +65,15 @@ export function shownUnit(unit) {
 export function measured(value, unit, digits = 0) {
   const shown = inUnits(value, unit);
   return { number: number(shown.value, digitsOf(shown.unit, digits)), unit: unitText(shown.unit) };
+}
+
+/** What a tag holds, as people read it: in the units of this device, a bit in words. @param {number | string | boolean | null} value @param {string} unit */
+export function valueText(value, unit) {
+  if (value === null) return "–";
+  if (typeof value === "boolean") return t(`value.${value}`);
+  if (typeof value !== "number") return `${value} ${unitText(unit)}`.trim();
+  const shown = measured(value, unit, Number.isInteger(value) && shownUnit(unit) === unitText(unit) ? 0 : 2);
+  return `${shown.number} ${shown.unit}`.trim();
 }
 
 /** Lives of filters are counted in hours, however long. @param {number} minutes */

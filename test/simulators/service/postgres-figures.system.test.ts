@@ -15,6 +15,7 @@ import {
   dropEmptied,
   rawStreams,
   retain,
+  settledStreams,
 } from "../../../simulators/service/storage/postgres/compact.ts";
 import { foldBooth } from "../../../simulators/service/storage/postgres/facts.ts";
 import { figuresRound } from "../../../simulators/service/storage/postgres/round.ts";
@@ -53,19 +54,19 @@ function logOf(name: string): LogRecord[] {
   });
 }
 
-function deliver(
-  { db }: Bench,
-  log: readonly LogRecord[],
-  [first, last]: readonly [number, number] = [0, log.length],
-): void {
-  for (let at = first; at < last; at += BATCH) {
-    const records = log.slice(at, Math.min(at + BATCH, last));
-    const payload = gzipSync(JSON.stringify(batchOf(records, { s0: at + 1 })));
-    const now = EPOCH + Math.max(...records.map(({ mono }) => mono));
-    const { ack } = takeUplink(db, { gateway: "gw-1", topic: "batch", payload, now });
-    if (ack?.n !== records.length) throw new Error(JSON.stringify(ack));
-  }
-}
+/** Delivers a log, or a part of it, so many records at a time. */
+const deliverBy =
+  (size: number) =>
+  ({ db }: Bench, log: readonly LogRecord[], [first, last]: readonly [number, number] = [0, log.length]): void => {
+    for (let at = first; at < last; at += size) {
+      const records = log.slice(at, Math.min(at + size, last));
+      const payload = gzipSync(JSON.stringify(batchOf(records, { s0: at + 1 })));
+      const now = EPOCH + Math.max(...records.map(({ mono }) => mono));
+      const { ack } = takeUplink(db, { gateway: "gw-1", topic: "batch", payload, now });
+      if (ack?.n !== records.length) throw new Error(JSON.stringify(ack));
+    }
+  };
+const deliver = deliverBy(BATCH);
 
 const storedOf = (db: Db): StoredRecord[] => {
   const stream = findStream(db, "stream-1");
@@ -124,6 +125,27 @@ describe("a finished day", () => {
     compactStream(db, "stream-1", END + 2 * DAY);
     expect(dropEmptied(db, END + 2 * DAY)).toBe(1);
     expect(storedOf(db)).toEqual(before);
+  });
+
+  it("is made small by and by while it goes on: what has settled and fills a segment", () => {
+    const bench = boundBench();
+    const { db, boothId } = bench;
+    const log = Array.from({ length: 25_000 }, (_, nth): LogRecord => {
+      return { kind: "r", tag: "temperature", mono: nth * 500, value: nth % 7, quality: "good" };
+    });
+    deliverBy(500)(bench, log);
+    const [before, { held, segments }] = [storedOf(db), counts(db)];
+    const last = EPOCH + (log.at(-1)?.mono ?? 0);
+    // Of the first 10,000 seconds all has settled by then: not enough.
+    expect(settledStreams(db, boothId, EPOCH + 4 * HOUR)).toEqual([]);
+    expect(compactStream(db, "stream-1", EPOCH + 4 * HOUR).segments).toBe(0);
+    expect(settledStreams(db, boothId, last + 3 * HOUR)).toEqual(["stream-1"]);
+    expect(compactStream(db, "stream-1", last + 3 * HOUR)).toMatchObject({ segments: 40, into: 1 });
+    expect(settledStreams(db, boothId, last + 3 * HOUR)).toEqual([]);
+    expect(counts(db)).toMatchObject({ held, segments: segments - 39 });
+    expect(storedOf(db)).toEqual(before);
+    deliverBy(500)(bench, log);
+    expect(counts(db)).toMatchObject({ held, segments: segments - 39 });
   });
 
   it("goes when it is too old, and is known still", () => {
@@ -185,6 +207,28 @@ describe("reports over many booths", () => {
       }
     },
   );
+
+  it("go by the days of the facility's zone, also where that is another one now, or no days were made yet", async () => {
+    const bench = boundBench();
+    const { db, boothId } = bench;
+    deliver(bench, logOf("busy-day"));
+    // The last stage has ended by then: nothing else is to be folded.
+    const later = END + HOUR;
+    expect(foldBooth(db, boothId, later)).toBe(true);
+    const { signal } = new AbortController();
+    const changes = [
+      "UPDATE facilities SET tz = 'Asia/Tokyo'",
+      "UPDATE facilities SET tz = 'Europe/Berlin'",
+      "UPDATE booth_facts SET days_zone = NULL, days_at = NULL",
+    ];
+    for (const change of changes) {
+      db.exec(change);
+      await figuresRound(db, { now: () => later, signal });
+      for (const report of REPORTS.filter((path) => path.includes("bucketed")))
+        expect(await ask(bench, report, 0), `${report} after ${change}`).toEqual(await ask(bench, report, 100));
+      expect(foldBooth(db, boothId, later)).toBe(false);
+    }
+  });
 
   it("are folded once by several programs, and again when something came", async () => {
     const bench = boundBench();

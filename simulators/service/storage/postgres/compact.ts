@@ -31,6 +31,15 @@ export interface Compacted {
   readonly into_bytes: number;
 }
 
+/** Those of a booth of which more has settled than goes into one segment: each fold reads two days, and a day that goes on is most of them. */
+export function settledStreams(db: Db, boothId: string, now: number): string[] {
+  const sql = `SELECT s.stream_id FROM streams s JOIN segments g ON g.stream_no = s.id
+    WHERE s.booth_id = ? AND g.bucket >= ? AND g.received_at < ?
+    GROUP BY s.stream_id HAVING sum(g.to_seq - g.from_seq + 1) > ?`;
+  const found = rows<{ stream_id: string }>(db, sql, boothId, RAW_BUCKETS, now - SETTLES_MS, MAX_RECORDS);
+  return found.map(({ stream_id }) => stream_id);
+}
+
 /** Streams that have segments of days that are over, as they came. */
 export function rawStreams(db: Db, now: number): string[] {
   const sql = `SELECT DISTINCT s.stream_id FROM segments g JOIN streams s ON s.id = g.stream_no
@@ -44,8 +53,8 @@ function lastRaw(now: number): number {
 }
 
 /**
- * Makes a stream's segments of finished days one for each MAX_RECORDS, in one transaction that leaves `held` and the stream's version as
- * they are: the same records under the same seqs. What the format has no room for goes over as it came.
+ * Makes a stream's segments of finished days one for each MAX_RECORDS, and of the day that goes on those that fill one, in one transaction
+ * that leaves `held` and the stream's version as they are: the same records under the same seqs. What the format has no room for goes over as it came.
  */
 export function compactStream(db: Db, streamId: string, now: number): Compacted {
   const done = { segments: 0, into: 0, bytes: 0, into_bytes: 0 };
@@ -55,7 +64,7 @@ export function compactStream(db: Db, streamId: string, now: number): Compacted 
     done.into += found.into;
     done.bytes += found.bytes;
     done.into_bytes += found.into_bytes;
-    if (found.segments < MOST_SEGMENTS) return done;
+    if (found.segments === 0) return done;
   }
 }
 
@@ -71,10 +80,13 @@ function compactSome(db: Db, streamId: string, now: number): Compacted {
   const stream = row<Owner>(db, lock, streamId);
   if (stream === undefined) return { segments: 0, into: 0, bytes: 0, into_bytes: 0 };
   const sql = `SELECT from_seq, to_seq, bucket, boot, first_mono, last_mono, end_mono, offset_ms, received_at, message FROM segments
-    WHERE stream_no = ? AND bucket >= ? AND bucket < ? ORDER BY from_seq LIMIT ${MOST_SEGMENTS.toString()}`;
-  const raws = rows<Raw>(db, sql, stream.id, RAW_BUCKETS, lastRaw(now));
-  const sizes = { segments: raws.length, into: 0, bytes: 0, into_bytes: 0 };
-  for (const group of groupsOf(raws)) {
+    WHERE stream_no = ? AND bucket >= ? AND (bucket < ? OR received_at < ?) ORDER BY from_seq LIMIT ${MOST_SEGMENTS.toString()}`;
+  const raws = rows<Raw>(db, sql, stream.id, RAW_BUCKETS, lastRaw(now), now - SETTLES_MS);
+  const sizes = { segments: 0, into: 0, bytes: 0, into_bytes: 0 };
+  const isOver = ({ bucket }: Raw): boolean => bucket < lastRaw(now);
+  const going = [...groupsOf(raws.filter((raw) => !isOver(raw)))].filter(({ is_full }) => is_full);
+  for (const group of [...groupsOf(raws.filter(isOver)), ...going]) {
+    sizes.segments += group.raws.length;
     const drop = "DELETE FROM segments WHERE stream_no = ? AND from_seq = ? AND bucket = ?";
     for (const { from_seq, bucket, message } of group.raws) {
       run(db, drop, stream.id, from_seq, bucket);
@@ -92,23 +104,23 @@ function compactSome(db: Db, streamId: string, now: number): Compacted {
 interface Group {
   readonly raws: Raw[];
   readonly records: StoredRecord[];
+  /** The next one has no room in it. */
+  is_full: boolean;
 }
 
 /** Neighbours of one boot and one clock, each MAX_RECORDS at most: nothing is between two of them but what isn't held or is a row. */
 function* groupsOf(raws: readonly Raw[]): Generator<Group> {
-  let group: Group = { raws: [], records: [] };
+  const empty = (): Group => ({ raws: [], records: [], is_full: false });
+  let group = empty();
   for (const raw of raws) {
     const records = recordsIn(raw.message);
     const last = group.raws.at(-1);
-    const goesOn =
-      last?.boot === raw.boot &&
-      last.offset_ms === raw.offset_ms &&
-      last.to_seq + 1 === raw.from_seq &&
-      group.records.length + records.length <= MAX_RECORDS &&
-      raw.to_seq - (group.raws[0]?.from_seq ?? 0) < MAX_RECORDS;
-    if (!goesOn && group.raws.length > 0) {
+    const follows = last?.boot === raw.boot && last.offset_ms === raw.offset_ms && last.to_seq + 1 === raw.from_seq;
+    const seqs = raw.to_seq - (group.raws[0]?.from_seq ?? raw.from_seq) + 1;
+    group.is_full = follows && (group.records.length + records.length > MAX_RECORDS || seqs > MAX_RECORDS);
+    if ((!follows || group.is_full) && group.raws.length > 0) {
       yield group;
-      group = { raws: [], records: [] };
+      group = empty();
     }
     group.raws.push(raw);
     group.records.push(...records);

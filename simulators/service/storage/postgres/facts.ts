@@ -8,15 +8,14 @@ import { timeIn } from "../../figures/mode-sets.ts";
 import type { Span } from "../../figures/span.ts";
 import { cycleCount } from "../../figures/summary.ts";
 import { msByMode, msWithin } from "../../figures/window.ts";
+import { writeDays } from "./days.ts";
+import { HOUR_MS, hoursIn } from "./hours.ts";
 
 /**
  * Facts: what reports over many booths are made from. Each hour of a booth is folded from its log by the same figures as every report;
  * an hour that new records fall into is folded anew.
  */
 
-const HOUR_MS = 3_600_000;
-/** Every zone is a multiple of it away from UTC. */
-const QUARTER_MS = HOUR_MS / 4;
 /** So much before the first new record is read with it: the longest that a stage, a run or a counter's last reading goes back. */
 const BEFORE_MS = 2 * 24 * HOUR_MS;
 /** Clocks of those who take records in and of who folds them may differ by so much. */
@@ -33,30 +32,49 @@ interface Facts {
   readonly version: string;
   readonly folded_at: number;
   readonly last_until: number;
+  /** Whose local days were made from the hours that were folded then; others: none yet. */
+  readonly days_zone: string | null;
+  readonly days_at: number | null;
 }
 
 /** Folds what a booth's log has come to since the last time; false: nothing new, or somebody else is at it. */
 export function foldBooth(db: Db, boothId: string, now: number): boolean {
   return db.transaction("apart", () => {
     if (!isMine(db, boothId)) return false;
-    const before = row<Facts>(db, "SELECT version, folded_at, last_until FROM booth_facts WHERE booth_id = ?", boothId);
+    const read = "SELECT version, folded_at, last_until, days_zone, days_at FROM booth_facts WHERE booth_id = ?";
+    const before = row<Facts>(db, read, boothId);
+    const zone = zoneOf(db, boothId);
+    const hasDays = before?.days_zone === zone && before.days_at === before.folded_at;
     const version = logVersion(db, boothId);
     const isSettled = before?.version === version && before.folded_at >= before.last_until;
-    if (isSettled) return false;
+    if (isSettled && hasDays) return false;
+    if (isSettled) {
+      writeDays(db, boothId, { zone, since: undefined });
+      run(db, "UPDATE booth_facts SET days_zone = ?, days_at = folded_at WHERE booth_id = ?", zone, boothId);
+      return true;
+    }
     const since = before === undefined ? undefined : firstChange(db, boothId, before);
     const log = since === undefined ? loadLog(db, boothId) : loadLogSince(db, boothId, since - BEFORE_MS);
     const figures = figuresOfLog(log, now);
     writeHours(db, boothId, hoursOf(figures, { since, now }));
+    writeDays(db, boothId, { zone, since: hasDays ? since : undefined });
     const last = figures.stages.findLast(({ mode }) => mode !== "no_data");
     const isOpen = last !== undefined && figures.stages.at(-1) === last;
-    const sql = `INSERT INTO booth_facts (booth_id, version, folded_at, runtime_ms, last_mode, last_until)
-      VALUES (?, ?, ?, (SELECT coalesce(sum(runtime_ms), 0) FROM booth_hours WHERE booth_id = ?), ?, ?)
+    const sql = `INSERT INTO booth_facts (booth_id, version, folded_at, runtime_ms, last_mode, last_until, days_zone, days_at)
+      VALUES (?, ?, ?, (SELECT coalesce(sum(runtime_ms), 0) FROM booth_hours WHERE booth_id = ?), ?, ?, ?, ?)
       ON CONFLICT (booth_id) DO UPDATE SET version = excluded.version, folded_at = excluded.folded_at, runtime_ms = excluded.runtime_ms,
-        last_mode = excluded.last_mode, last_until = excluded.last_until`;
+        last_mode = excluded.last_mode, last_until = excluded.last_until,
+        days_zone = excluded.days_zone, days_at = excluded.days_at`;
     // An open stage goes on for a poll or three: by then it is looked at again.
-    run(db, sql, boothId, version, now, boothId, last?.mode ?? "no_data", isOpen ? now + CLOCKS_MS : (last?.end ?? 0));
+    const until = isOpen ? now + CLOCKS_MS : (last?.end ?? 0);
+    run(db, sql, boothId, version, now, boothId, last?.mode ?? "no_data", until, zone, now);
     return true;
   });
+}
+
+function zoneOf(db: Db, boothId: string): string {
+  const sql = "SELECT f.tz FROM booths b JOIN facilities f ON f.id = b.facility_id WHERE b.id = ?";
+  return row<{ tz: string }>(db, sql, boothId)?.tz ?? "UTC";
 }
 
 /** One program has a booth until its transaction is over. */
@@ -158,13 +176,6 @@ export function useOf(db: Db, boothIds: readonly string[], window: Span): Readon
   return new Map(found.map((sum) => [sum.booth_id, useFrom(sum, window)]));
 }
 
-/** Of days whose zone isn't whole hours from UTC, each hour belongs to the one that has more of it; any other instant takes its hour in. */
-function hoursIn({ start, end }: Span): { first: number; end: number } {
-  const isQuarter = (time: number): boolean => time % QUARTER_MS === 0;
-  const first = isQuarter(start) ? Math.round(start / HOUR_MS) : Math.floor(start / HOUR_MS);
-  return { first, end: isQuarter(end) ? Math.round(end / HOUR_MS) : Math.ceil(end / HOUR_MS) };
-}
-
 function useFrom(sum: Readonly<Record<string, unknown>>, { start, end }: Span): Use {
   const of = (name: string): number => Number(sum[name] ?? 0);
   const modes = new Map<Mode, number>();
@@ -196,43 +207,4 @@ export function standingOf(
       return [booth_id, { runtime_ms, mode: now < last_until ? last_mode : "no_data" }];
     }),
   );
-}
-
-/** A local period of all facilities of a zone, or the whole window of one: what is asked of their booths. */
-export interface ZonePart {
-  readonly zone: string;
-  /** Of a group by day, week or month. */
-  readonly group: string;
-  readonly window: Span;
-}
-
-const GROUPS = { booth: "b.id", facility: "b.facility_id", region: "f.region_id", period: "p.g" } as const;
-
-/** Of every group that the account's booths fall in, the sum of each booth's figures, rounded as they are answered; a group without any isn't there. */
-export function bucketedUse(
-  db: Db,
-  {
-    account_id,
-    by,
-    parts,
-  }: { readonly account_id: string; readonly by: keyof typeof GROUPS; readonly parts: readonly ZonePart[] },
-): {
-  readonly group: string;
-  readonly gas: number;
-  readonly kwh: number;
-  readonly minutes: number;
-  readonly cycles: number;
-}[] {
-  const told = parts.map(({ zone, group, window }) => ({ z: zone, g: group, ...hoursIn(window) }));
-  const rounded = (sum: string): string => `floor(sum(${sum}) * 10000 + 0.5) / 10000`;
-  const sql = `SELECT g AS "group", sum(gas) AS gas, sum(kwh) AS kwh, sum(minutes) AS minutes, sum(cycles) AS cycles FROM (
-      SELECT ${GROUPS[by]} AS g, ${rounded("h.gas")} AS gas, ${rounded("h.kwh")} AS kwh, ${rounded("h.in_use_ms / 60000")} AS minutes,
-        sum(h.cycles) AS cycles
-      FROM json_to_recordset(?::json) AS p (z text, g text, first int, "end" int)
-        JOIN facilities f ON f.tz = p.z AND f.account_id = ? JOIN booths b ON b.facility_id = f.id
-        JOIN booth_hours h ON h.booth_id = b.id AND h.hour >= p.first AND h.hour < p."end"
-      WHERE h.hour >= ?::int AND h.hour < ?::int
-      GROUP BY 1, h.booth_id, p.first) AS each_booth GROUP BY g`;
-  const [first, end] = [Math.min(...told.map((one) => one.first)), Math.max(...told.map((one) => one.end))];
-  return rows(db, sql, JSON.stringify(told), account_id, first, end);
 }

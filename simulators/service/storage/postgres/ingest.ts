@@ -8,7 +8,7 @@ import { namesOf } from "./beforehand.ts";
 import { commitHellos, type Hello } from "./hellos.ts";
 import { commitMessages, type Judged } from "./micro-batch.ts";
 import { offeredBy, type Offering } from "./offering.ts";
-import { settingsOf } from "./settings.ts";
+import { SERVER_SETTINGS, settingsOf } from "./settings.ts";
 
 /** Messages of one transaction, and their bytes: what a commit costs is shared by so many, and none waits long for it. */
 const MOST_MESSAGES = 200;
@@ -24,8 +24,7 @@ const AT_ONCE = 2;
  * Every statement here looks a few rows up by their keys; planned for arrays of any length it may read a whole table instead, which then
  * costs most of all that the server does.
  */
-const BY_KEYS =
-  "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan";
+const BY_KEYS = `${SERVER_SETTINGS} -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan`;
 /** A transaction that another one was in the way of is tried again so often. */
 const TRIES = 3;
 

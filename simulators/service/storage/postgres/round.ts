@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Db, rows } from "../../db.ts";
-import { compactStream, dropEmptied, rawStreams, retain } from "./compact.ts";
+import { compactStream, dropEmptied, rawStreams, retain, settledStreams } from "./compact.ts";
 import { foldBooth } from "./facts.ts";
 
 export interface RoundOptions {
@@ -33,6 +33,7 @@ export async function figuresRound(db: Db, { now, keep_days, signal }: RoundOpti
   const paced = resting(signal);
   for (const id of changedBooths(db, now())) {
     await paced(() => foldBooth(db, id, now()));
+    for (const streamId of settledStreams(db, id, now())) await paced(() => compactStream(db, streamId, now()));
     if (signal.aborted) return;
   }
   for (const streamId of rawStreams(db, now())) {
@@ -43,12 +44,13 @@ export async function figuresRound(db: Db, { now, keep_days, signal }: RoundOpti
   if (keep_days !== undefined) retain(db, keep_days, now());
 }
 
-/** Those whose log isn't what was folded, or whose last stage has gone on, longest ago first. */
+/** Those whose log isn't what was folded, whose last stage has gone on or whose days are another zone's, longest ago first. */
 function changedBooths(db: Db, now: number): string[] {
   const sql = `SELECT s.booth_id AS id FROM streams s LEFT JOIN booth_facts f ON f.booth_id = s.booth_id
-    GROUP BY s.booth_id, f.version, f.folded_at, f.last_until
+      JOIN booths b ON b.id = s.booth_id JOIN facilities p ON p.id = b.facility_id
+    GROUP BY s.booth_id, f.version, f.folded_at, f.last_until, f.days_zone, f.days_at, p.tz
     HAVING f.version IS DISTINCT FROM string_agg(s.id || ':' || s.version || ':' || coalesce(s.withdrawn_at::text, ''), ',' ORDER BY s.id)
-      OR (f.folded_at < f.last_until AND f.last_until < ?)
+      OR (f.folded_at < f.last_until AND f.last_until < ?) OR f.days_zone <> p.tz OR f.days_at IS DISTINCT FROM f.folded_at
     ORDER BY f.folded_at NULLS FIRST, s.booth_id`;
   return rows<{ id: string }>(db, sql, now).map(({ id }) => id);
 }

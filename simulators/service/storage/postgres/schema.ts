@@ -136,4 +136,12 @@ CREATE TABLE booth_hours (
   PRIMARY KEY (booth_id, hour));
 CREATE INDEX booth_hours_by_time ON booth_hours USING brin (hour) WITH (pages_per_range = 16);
 `,
+  `
+CREATE TABLE booth_days (
+  booth_id word NOT NULL, day integer NOT NULL, in_use_ms float8 NOT NULL, cycles float8 NOT NULL, gas float8 NOT NULL, kwh float8 NOT NULL,
+  PRIMARY KEY (booth_id, day));
+DROP INDEX booth_hours_by_time;
+ALTER TABLE booth_hours DROP CONSTRAINT booth_hours_pkey, ADD PRIMARY KEY (booth_id, hour) INCLUDE (in_use_ms, cycles, gas, kwh);
+ALTER TABLE booth_facts ADD days_zone word, ADD days_at float8;
+`,
 ];

@@ -10,11 +10,15 @@ const LOCK_MS = 20_000;
 const IDLE_IN_TRANSACTION_MS = 60_000;
 const CONNECT_MS = 5_000;
 
+/** Of settings of the server that the service wants otherwise: compiling a report's plan takes longer than the report. */
+export const SERVER_SETTINGS = "-c jit=off";
+
 /** How the service connects: with bounds of its own on whatever may wait. */
 export function settingsOf(url: string): ClientConfig {
   return {
     connectionString: url,
     application_name: "booth-sim service",
+    options: SERVER_SETTINGS,
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: STATEMENT_MS,
     lock_timeout: LOCK_MS,

@@ -1,0 +1,59 @@
+import { lookInto, placeFleet } from "../../simulators/fleet/cli.ts";
+import type { Account } from "../../simulators/fleet/account.ts";
+import type { RanFleet } from "../../simulators/fleet/fleet.ts";
+import { ofTest } from "../support/temporary.ts";
+import type { BrokerProcess } from "../system/broker-outages.ts";
+import { freePort } from "../system/mosquitto.ts";
+import { mosquittoPart, type Part, postgresPart, type ServicePart, servicePart } from "./parts.ts";
+
+export const ADMIN_KEY = "fleet-admin";
+
+/** PostgreSQL, two workers and HTTP over one broker, for some tens of gateways; all of it goes with the test. */
+export interface SmallSite {
+  readonly postgres: Part & { readonly url: string };
+  readonly workers: readonly ServicePart[];
+  readonly http: ServicePart;
+  /** Of HTTP. */
+  readonly url: string;
+  /** One more process of the service, started. */
+  readonly role: (name: string, argv: readonly string[]) => Promise<ServicePart>;
+  /** What came of what the fleet recorded: every booth is compared. */
+  readonly account: (ran: RanFleet) => Promise<Account>;
+}
+
+type Service = BrokerProcess["service"];
+
+export async function smallSite(
+  folder: string,
+  { gateways, broker }: { readonly gateways: number; readonly broker: Service },
+): Promise<SmallSite> {
+  const postgres = await postgresPart(folder, ofTest);
+  await postgres.start();
+  placeFleet(postgres.url, gateways, ADMIN_KEY);
+  const port = (await freePort()).toString();
+  const named = ["--store", postgres.url, "--broker", broker.url];
+  const own = { atEnd: ofTest, env: { BROKER_PASSWORD: broker.password } };
+  const role = async (name: string, argv: readonly string[]): Promise<ServicePart> => {
+    const part = servicePart(name, [...argv, ...named], own);
+    await part.start();
+    return part;
+  };
+  const [http, ...workers] = await Promise.all([
+    role("http", ["--role", "http", "--port", port]),
+    ...["ingest-1", "ingest-2"].map((name) => role(name, ["--role", "ingest"])),
+  ]);
+  return {
+    ...{ postgres, workers, http, role, url: `http://127.0.0.1:${port}` },
+    async account(ran) {
+      const look = await lookInto(postgres.url);
+      return ran.account(look, 1).finally(() => look.close());
+    },
+  };
+}
+
+/** A mosquitto of the test's own, as the service goes to it. */
+export async function smallBroker(folder: string): Promise<Pick<BrokerProcess, "service" | "kill" | "start">> {
+  const broker = await mosquittoPart(folder, "broker", ofTest);
+  await broker.start();
+  return { ...broker, service: { url: broker.url.replace("//", "//service@"), password: "any" } };
+}
