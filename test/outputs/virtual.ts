@@ -4,7 +4,7 @@ import type { OutputConfig } from "../../src/config/port.ts";
 import type { Clock } from "../../src/domain/machine.ts";
 import { KIND } from "../../src/domain/record.ts";
 import { openOutputs } from "../../src/outputs/outputs.ts";
-import type { ConnectBroker, Outputs } from "../../src/outputs/port.ts";
+import type { ConnectBroker, OutputBooth, Outputs } from "../../src/outputs/port.ts";
 import { keyOf } from "../simulation/laws/told.ts";
 import { plantBroker, type PlantBroker } from "../simulation/outputs/broker.ts";
 import { START } from "../support/active-site.ts";
@@ -21,6 +21,8 @@ export interface VirtualPlant {
   readonly brokers: readonly PlantBroker[];
   /** Of the process that was started last. */
   outputs(): Outputs;
+  /** What its outputs are given. */
+  booths(): readonly OutputBooth[];
 }
 
 /** `runtime_dir`: where its cursors stand; default: its folder. */
@@ -31,6 +33,7 @@ export function virtualPlant(
 ): VirtualPlant {
   const folder = temporaryFolder();
   const [opened, brokers]: [Outputs[], PlantBroker[]] = [[], []];
+  let given: readonly OutputBooth[] = [];
   const connectorOf =
     (clock: Clock, life: Life): ConnectBroker =>
     (of, opening) => {
@@ -50,6 +53,7 @@ export function virtualPlant(
       const outputs: NonNullable<typeof parts.outputs> = async (booths) => {
         const all = await openOutputs(machine, [config], booths);
         opened.push(all);
+        given = booths;
         return all;
       };
       return { ...parts, outputs };
@@ -58,7 +62,7 @@ export function virtualPlant(
   onTestFinished(() => site.close());
   brokers.push(...urls.map(() => plantBroker(site.clock)));
   return {
-    ...{ site, folder, brokers },
+    ...{ site, folder, brokers, booths: () => given },
     outputs() {
       const last = opened.at(-1);
       if (last === undefined) throw new Error("no outputs are open");
