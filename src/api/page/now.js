@@ -5,7 +5,7 @@ import { lasting, measured, minutesText, number, unitText, whenText } from "./fo
 import { explained } from "./help.js";
 import { measuredOf } from "./measured.js";
 import { pinButton } from "./session.js";
-import { t } from "./texts.js";
+import { t, whyText } from "./texts.js";
 import { lastDay, todayStrip } from "./today.js";
 
 const TODAY_EVERY_MS = 10_000;
@@ -202,7 +202,13 @@ function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, 
   if (isKnown && isRead) return figure(label, known.number, " ", el("small", {}, known.unit), spark);
   const last =
     isKnown && age_ms !== null ? t("now.last", { value: `${known.number} ${known.unit}`, time: lasting(age_ms) }) : "";
-  const why = isKnown ? "–" : quality === null ? t("setup.notRead") : reason || t(`quality.${quality}`);
+  const why = isKnown
+    ? "–"
+    : quality === null
+      ? t("setup.notRead")
+      : reason === ""
+        ? t(`quality.${quality}`)
+        : whyText(reason);
   return el(
     "div",
     {},
