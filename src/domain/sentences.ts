@@ -28,6 +28,8 @@ export const SENTENCES = {
   "plc.check.serial":
     "check that cable and address lead to this booth's own PLC; if they do, confirm the booth again (booth-gateway provision), or correct the number in the PLC",
 
+  "reconcile.differs": "{figure} is {gateway} here, {service} there",
+
   // Why a link to a PLC is down, or not as good as it could be.
   "plc.not_yet": "not connected yet",
   "plc.refuses_one": "the device refuses the tag {tag}",

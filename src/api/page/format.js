@@ -87,9 +87,16 @@ export function minutesText(minutes) {
   return minutes > 0 && minutes < 1 ? lasting(Math.round(minutes * 60) * 1000) : lasting(Math.round(minutes) * 60_000);
 }
 
+/** By digits: to make one takes a slow phone longer than to write a hundred numbers with it. @type {Map<number, Intl.NumberFormat>} */
+const numbers = new Map();
+
 /** @param {number} value @param {number} [digits] */
 export function number(value, digits = 0) {
-  return value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const known =
+    numbers.get(digits) ??
+    new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  numbers.set(digits, known);
+  return known.format(value);
 }
 
 /** @param {number} bytes */

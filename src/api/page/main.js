@@ -114,14 +114,16 @@ async function change(name) {
   const isStill = changing === `${name} ${booth}`;
   if (isStill) changing = "";
   if (!isStill || !make) return;
-  open?.view.close();
+  const before = open;
+  before?.view.close();
   const view = make(context);
   open = { name, booth, view };
   main.replaceChildren(view.node);
   document.title = `${t(`nav.${name}`)} · ${t("title")}`;
   drawNav(name);
   view.update();
-  showTop();
+  // At first nothing is scrolled, and to ask where things are costs a slow phone a layout.
+  if (before !== null) showTop();
 }
 
 /** A view begins in sight, below the bar where that stays at the top, however far the one before was scrolled. */

@@ -5,7 +5,7 @@ import { lasting, measured, minutesText, number, unitText, whenText } from "./fo
 import { explained } from "./help.js";
 import { measuredOf } from "./measured.js";
 import { pinButton } from "./session.js";
-import { t } from "./texts.js";
+import { t, whyText } from "./texts.js";
 import { lastDay, todayStrip } from "./today.js";
 
 const TODAY_EVERY_MS = 10_000;
@@ -28,10 +28,14 @@ export function nowView(context) {
     ...[notes, mode.node, booths.node, today.node, measured.node, links],
     card(t("backlog.title"), { class: "wide" }, backlog),
   );
-  const update = () => {
+  let isWhole = false;
+  /** @type {number | undefined} */
+  let coming;
+  const rest = () => {
+    isWhole = true;
     const booth = context.booth();
     const status = context.status();
-    for (const part of [booths, mode, strip, day, today, measured]) part.update();
+    for (const part of [booths, day, today, measured]) part.update();
     const warnings = notesOf(status, booth);
     redraw(notes, warnings, () => warnings.map((text) => el("div", { className: "note bad" }, text)));
     redraw(links, [linkKey(booth.plc, status.at), linkKey(status.service, status.at)], () => [
@@ -43,7 +47,15 @@ export function nowView(context) {
       waiting.map((text, index) => el("p", index === 0 ? { className: "advice" } : {}, text)),
     );
   };
+  const update = () => {
+    mode.update();
+    strip.update();
+    if (isWhole) rest();
+    // What people come for is painted before all else is drawn.
+    else coming ??= setTimeout(rest);
+  };
   const close = () => {
+    clearTimeout(coming);
     strip.close();
     booths.close();
     day.close();
@@ -190,7 +202,13 @@ function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, 
   if (isKnown && isRead) return figure(label, known.number, " ", el("small", {}, known.unit), spark);
   const last =
     isKnown && age_ms !== null ? t("now.last", { value: `${known.number} ${known.unit}`, time: lasting(age_ms) }) : "";
-  const why = isKnown ? "–" : quality === null ? t("setup.notRead") : reason || t(`quality.${quality}`);
+  const why = isKnown
+    ? "–"
+    : quality === null
+      ? t("setup.notRead")
+      : reason === ""
+        ? t(`quality.${quality}`)
+        : whyText(reason);
   return el(
     "div",
     {},

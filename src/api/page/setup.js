@@ -8,7 +8,7 @@ import { pinButton } from "./session.js";
 import { sizeCard } from "./size.js";
 import { plcCard } from "./plc.js";
 import { STEPS, stepTimes } from "./steps.js";
-import { t } from "./texts.js";
+import { t, whyText } from "./texts.js";
 import { workshopCard } from "./workshop.js";
 
 /** @typedef {import("./main.js").Context} Context */
@@ -74,7 +74,7 @@ function tagTable(readings) {
         : el(
             "span",
             { className: `badge ${quality === "good" ? "good" : quality === "bad" ? "bad" : "warn"}` },
-            reason === "" ? t(`quality.${quality}`) : `${t(`quality.${quality}`)}: ${reason}`,
+            reason === "" ? t(`quality.${quality}`) : `${t(`quality.${quality}`)}: ${whyText(reason)}`,
           ),
       age_ms === null ? "–" : lasting(age_ms),
     ]),
@@ -138,7 +138,7 @@ function reportText(context) {
       .readings()
       .map(
         ({ label, value, unit, quality, reason }) =>
-          `  ${String(label).padEnd(28)} ${valueText(value, unit)}  ${quality === null ? "-" : t(`quality.${quality}`)} ${reason}`,
+          `  ${String(label).padEnd(28)} ${valueText(value, unit)}  ${quality === null ? "-" : t(`quality.${quality}`)} ${whyText(reason)}`,
       ),
     `${t("health.agent")} ${status.agent_version}, ${status.gateway_id}`,
   ].join("\n");

@@ -41,6 +41,9 @@ export function t(key, values = {}) {
   return filled(text ?? key, values);
 }
 
+/** Why a value isn't good: the drivers' few words in people's; what a server said by a name of its own stays. @param {string} reason */
+export const whyText = (reason) => (`why.${reason}` in texts ? t(`why.${reason}`) : reason);
+
 /** @param {Said} said @returns {string} */
 function inOurWords({ code, args, text }) {
   const own = sayings[code];
