@@ -136,9 +136,9 @@ describe("a finished day", () => {
     deliverBy(500)(bench, log);
     const [before, { held, segments }] = [storedOf(db), counts(db)];
     const last = EPOCH + (log.at(-1)?.mono ?? 0);
-    // Of the first 10,000 seconds all has settled by then: not enough.
-    expect(settledStreams(db, boothId, EPOCH + 4 * HOUR)).toEqual([]);
-    expect(compactStream(db, "stream-1", EPOCH + 4 * HOUR).segments).toBe(0);
+    // Of the first 8,100 seconds all has settled by then: not enough.
+    expect(settledStreams(db, boothId, EPOCH + 2.5 * HOUR)).toEqual([]);
+    expect(compactStream(db, "stream-1", EPOCH + 2.5 * HOUR).segments).toBe(0);
     expect(settledStreams(db, boothId, last + 3 * HOUR)).toEqual(["stream-1"]);
     expect(compactStream(db, "stream-1", last + 3 * HOUR)).toMatchObject({ segments: 40, into: 1 });
     expect(settledStreams(db, boothId, last + 3 * HOUR)).toEqual([]);

@@ -7,6 +7,8 @@ import { bucketFor, bucketOf, isRaw, RAW_BUCKETS } from "./held.ts";
 
 /** A day is left to settle so long: what was late comes mostly within it. */
 const SETTLES_MS = 2 * 3_600_000;
+/** What goes into one segment of a day that goes on is whole already: nothing late can fall into it, but it may be offered once more. */
+const OFFERED_AGAIN_MS = 15 * 60_000;
 const DAY_MS = 86_400_000;
 /** Segments that are made one in a transaction: it holds the stream, and batches of it wait. */
 const MOST_SEGMENTS = 4_000;
@@ -36,7 +38,7 @@ export function settledStreams(db: Db, boothId: string, now: number): string[] {
   const sql = `SELECT s.stream_id FROM streams s JOIN segments g ON g.stream_no = s.id
     WHERE s.booth_id = ? AND g.bucket >= ? AND g.received_at < ?
     GROUP BY s.stream_id HAVING sum(g.to_seq - g.from_seq + 1) > ?`;
-  const found = rows<{ stream_id: string }>(db, sql, boothId, RAW_BUCKETS, now - SETTLES_MS, MAX_RECORDS);
+  const found = rows<{ stream_id: string }>(db, sql, boothId, RAW_BUCKETS, now - OFFERED_AGAIN_MS, MAX_RECORDS);
   return found.map(({ stream_id }) => stream_id);
 }
 
@@ -81,7 +83,7 @@ function compactSome(db: Db, streamId: string, now: number): Compacted {
   if (stream === undefined) return { segments: 0, into: 0, bytes: 0, into_bytes: 0 };
   const sql = `SELECT from_seq, to_seq, bucket, boot, first_mono, last_mono, end_mono, offset_ms, received_at, message FROM segments
     WHERE stream_no = ? AND bucket >= ? AND (bucket < ? OR received_at < ?) ORDER BY from_seq LIMIT ${MOST_SEGMENTS.toString()}`;
-  const raws = rows<Raw>(db, sql, stream.id, RAW_BUCKETS, lastRaw(now), now - SETTLES_MS);
+  const raws = rows<Raw>(db, sql, stream.id, RAW_BUCKETS, lastRaw(now), now - OFFERED_AGAIN_MS);
   const sizes = { segments: 0, into: 0, bytes: 0, into_bytes: 0 };
   const isOver = ({ bucket }: Raw): boolean => bucket < lastRaw(now);
   const going = [...groupsOf(raws.filter((raw) => !isOver(raw)))].filter(({ is_full }) => is_full);
