@@ -15,7 +15,9 @@ const OUTPUT: OutputConfig = {
   since: new Date(START - MINUTE_MS).toISOString(),
   mqtt: {
     topics: { tag: "{booth}/tags/{tag}", figure: "{booth}/figures/{figure}", status: "{gateway}/status" },
-    ...{ payload: "json", retain: true, history: true },
+    payload: "json",
+    retain: true,
+    history: true,
   },
 };
 
