@@ -14,6 +14,8 @@ function kind(name: string, order: number, settings: Settings): TestProjectInlin
 const USUAL = { testTimeout: 180_000, hookTimeout: 60_000, maxWorkers: 2 };
 /** Prints the scenarios' table, once they were played. */
 const SCENARIOS = ["test/scenarios/table.ts"];
+/** Where Debian packages are made that several files install. */
+const PACKAGES = ["test/system/packages.ts"];
 
 export default defineConfig({
   test: {
@@ -38,9 +40,9 @@ export default defineConfig({
         isolate: false,
       }),
       // They need root and Debian packages (.ci/packages.txt): brokers, browsers, disks, a container with systemd.
-      kind("system", 2, { maxWorkers: 3 }),
+      kind("system", 2, { globalSetup: PACKAGES, maxWorkers: 3 }),
       // Longer still, and not part of CI.
-      kind("nightly", 3, { testTimeout: 3_600_000, maxWorkers: 1 }),
+      kind("nightly", 3, { globalSetup: PACKAGES, testTimeout: 3_600_000, maxWorkers: 1 }),
     ],
     /** Branches of `src` that the tests reach; test/coverage makes a table by folder of it. */
     coverage: {

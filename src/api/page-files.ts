@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Answering } from "./over-tls.ts";
+import { bare, importsOf, joined, pointed } from "./page-modules.ts";
 
 const FOLDER = new URL("./page/", import.meta.url);
 /** Libraries that a view loads when it needs them, as their packages have them. */
@@ -11,10 +12,13 @@ const JS = "text/javascript; charset=utf-8";
 const HTML = "text/html; charset=utf-8";
 const CSS = "text/css; charset=utf-8";
 
-const SCRIPTS =
-  "main api network help dom texts en es de display format units session chart measured spark stages strip today now booths days day-figures day-part day-trends bars period-bars plot filters filter-charts setup begin find program trial binding steps size plc health scan barcode scanned workshop workshop-talk";
+/** The first view in one file: a browser that asks six questions at once would need five turns for its twenty modules. */
+const FIRST = "/first.js";
 
-/** Each a file of texts; the page's own list is in texts.js. */
+const SCRIPTS =
+  "main ahead api network help dom texts en es de display format units session chart measured spark stages strip today now booths days day-figures day-part day-trends bars period-bars plot filters filter-charts setup begin find program trial binding steps size plc health scan barcode scanned workshop workshop-talk";
+
+/** Each a file of texts; the page's own list is in ahead.js. */
 const LANGUAGES: readonly string[] = ["en", "es", "de"];
 
 /** By path: file and type. Nothing else is ever read for a request. */
@@ -25,6 +29,8 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/manifest.json": ["manifest.json", "application/manifest+json; charset=utf-8"],
   "/icon.svg": ["icon.svg", "image/svg+xml"],
   ...Object.fromEntries(SCRIPTS.split(" ").map((name) => [`/${name}.js`, [`${name}.js`, JS]])),
+  // What main.js and all that it imports are, in one.
+  [FIRST]: ["main.js", JS],
 };
 
 /** By path, below the libraries; what the package brings of them is listed where it is made (systemd/package). */
@@ -127,13 +133,34 @@ async function fileOf(path: string): ReturnType<typeof load> {
 
 async function load(path: string) {
   const [, type] = FILES[path] ?? LIBRARY_FILES[path] ?? ["", ""];
-  return entityOf(await read(path), type);
+  return entityOf(await made(path), type);
+}
+
+/** The file as it is sent; a document's own names are written into it later. */
+async function made(path: string): Promise<Buffer> {
+  if (!Object.hasOwn(FILES, path) || FILES[path]?.[1] !== JS) return read(path);
+  const first = await firstView();
+  if (path === FIRST) return Buffer.from(joined(first));
+  const text = await textOf(path);
+  // The scanner's document has none of the first view.
+  const isApart = first.has(path) || (await scanner()).has(path);
+  return Buffer.from(isApart ? bare(text) : bare(pointed(text, { to: FIRST, instead_of: [...first.keys()] })));
+}
+
+const firstView = once(() => modulesOf("/main.js", { without: "/ahead.js" }));
+const scanner = once(() => modulesOf("/scan.js"));
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let begun: Promise<T> | undefined;
+  return () => (begun ??= make());
 }
 
 function read(path: string): Promise<Buffer> {
   const [file] = FILES[path] ?? LIBRARY_FILES[path] ?? [""];
   return readFile(new URL(file, Object.hasOwn(FILES, path) ? FOLDER : LIBRARIES));
 }
+
+const textOf = async (path: string): Promise<string> => (await read(path)).toString("utf8");
 
 async function entityOf(plain: Buffer, type: string) {
   return { type, plain, packed: await pack(plain, { level: 9 }), etag: `"${hashOf([plain])}"` };
@@ -145,15 +172,11 @@ function hashOf(parts: readonly Buffer[]): string {
   return hash.digest("base64url").slice(0, 22);
 }
 
-let made: Promise<string> | undefined;
-
 /** Of all that the page is made of; a library's machine code changes with its scripts. */
-function version(): Promise<string> {
-  made ??= Promise.all(
-    [...Object.keys(FILES), ...Object.keys(LIBRARY_FILES).filter((path) => !path.endsWith(".wasm"))].map(read),
-  ).then(hashOf);
-  return made;
-}
+const version = once(async () => {
+  const libraries = Object.keys(LIBRARY_FILES).filter((path) => !path.endsWith(".wasm"));
+  return hashOf(await Promise.all([...Object.keys(FILES), ...libraries].map(made)));
+});
 
 /**
  * A document, its files by their version, with all at its head that its first view is drawn with: a browser then asks for
@@ -167,24 +190,28 @@ async function documentOf(path: string, languages: string | undefined): ReturnTy
 }
 
 async function writeDocument(path: string, language: string): ReturnType<typeof load> {
-  const text = (await read(path)).toString("utf8");
-  const [, script = ""] = /src="\/([\w-]+)\.js"/.exec(text) ?? [];
-  const names = [...(await modulesOf(script)), language];
-  const links = names.map((name) => `<link rel="modulepreload" href="/${name}.js" />`).join("\n    ");
+  const text = (await textOf(path)).replace('"/main.js"', `"${FIRST}"`);
+  const scripts = path === "/" ? ["/ahead.js", FIRST] : [...(await scanner()).keys()];
+  const links = [...scripts, `/${language}.js`].map((name) => `<link rel="modulepreload" href="${name}" />`);
   const whole = text
-    .replace("<script", `${links}\n    <script`)
+    .replace("<script", `${links.join("\n    ")}\n    <script`)
     .replaceAll(/"(\/[\w-]+\.(?:js|css))"/g, `"/v/${await version()}$1"`);
   return entityOf(Buffer.from(whole), HTML);
 }
 
-/** The modules that come with this one, by their imports. */
-async function modulesOf(name: string, found = new Set<string>()): Promise<ReadonlySet<string>> {
-  const text = (await read(`/${name}.js`)).toString("utf8");
-  for (const [, next = ""] of text.matchAll(/^(?:import |export |\} )[^\n]*from "\.\/([\w-]+)\.js";$/gm)) {
-    if (found.has(next)) continue;
-    found.add(next);
-    await modulesOf(next, found);
-  }
+/** A module and those that come with it by its imports, by path, each behind those that it imports. */
+async function modulesOf(path: string, { without = "" } = {}): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  const add = async (name: string, text: string): Promise<void> => {
+    for (const next of importsOf(text)) if (!seen.has(next)) await add(next, await reach(next));
+    found.set(name, text);
+  };
+  const seen = new Set([without]);
+  const reach = (name: string): Promise<string> => {
+    seen.add(name);
+    return textOf(name);
+  };
+  await add(path, await reach(path));
   return found;
 }
 

@@ -11,7 +11,7 @@ export interface Said {
 export type Told = Said | readonly (string | Said)[];
 
 /** Where sentences stand in an answer. */
-const FIELDS: ReadonlySet<string> = new Set([
+export const FIELDS: ReadonlySet<string> = new Set([
   "reason",
   "advice",
   "error",

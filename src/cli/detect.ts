@@ -2,6 +2,7 @@ import { parseAddress } from "../config/profile-address.ts";
 import { findProfile, SHIPPED_PROFILES } from "../config/profile.ts";
 import { modbusAddressText } from "../domain/plc-address.ts";
 import type { ModbusProfile, ModbusTag, Profile } from "../domain/profile.ts";
+import { say } from "../domain/sentences.ts";
 import { CommandError, EXIT, type Run, type Values } from "../tools/command.ts";
 import type { PlcTools, ToolConnection } from "../acquisition/port.ts";
 import { addressOf, chosenBooth, numberOption, type ToolCall, unreachable } from "../tools/plc-tools.ts";
@@ -105,13 +106,10 @@ function findingText(
   candidates: readonly Candidate[],
 ): string {
   if (best === null || point === null) {
-    if (candidates.length === 0)
-      return "No register there answers: check the address, and the unit id with --unit, or try another table.\n";
+    if (candidates.length === 0) return `${say("detect.no_register")}\n`;
     if (expect !== undefined) return nothingNear(expect, nearest);
-    if (candidates.every(({ words }) => words.every((word) => word === 0)))
-      return "Nothing plausible: every register there is zero. Look again when the machine runs, or give --expect 0.\n";
-    const bounds = min === undefined && max === undefined ? "what is usual" : boundsText(min, max);
-    return `Nothing plausible: the registers answer, and no way of reading them lies within ${bounds}. Give --expect VALUE as the display shows it.\n`;
+    if (candidates.every(({ words }) => words.every((word) => word === 0))) return `${say("detect.all_zero")}\n`;
+    return `${say("detect.none_within", { bounds: boundsText(min, max) })}\n`;
   }
   const yaml = Object.entries(point).map(([name, value]) => `${name}: ${name === "address" ? `"${value}"` : value}`);
   const [next] = also;
@@ -126,20 +124,22 @@ function findingText(
 function nothingNear(expect: number, nearest: readonly Near[]): string {
   const told = nearest.map(
     ({ value, off, place, type, order }) =>
-      `  ${shown(value)} at ${place.table}:${place.address}, ${type}, ${order.letters}: ${percent(off)} off\n`,
+      `  ${shown(value)} (${place.table}:${place.address}, ${type}, ${order.letters}; ${percent(off)})\n`,
   );
-  const list = told.length === 0 ? "" : `The nearest that was read:\n${told.join("")}`;
-  return `Nothing within ${percent(NEAR)} of ${expect}. ${list}Check the display once more, the address and the unit id; try other types with --type, or a tag with a scale.\n`;
+  const then = say(told.length === 0 ? "detect.check_display" : "detect.nearest");
+  const first = say("detect.nothing_near", { share: percent(NEAR), expect, then });
+  return told.length === 0 ? `${first}\n` : `${first}\n${told.join("")}${say("detect.check_display")}\n`;
 }
 
 /** A share in percent: two digits that count, and no sign for what is far beyond. */
 function percent(share: number): string {
-  return share >= 10 ? "more than 1000 %" : `${Number((share * 100).toPrecision(2))} %`;
+  return share >= 10 ? "> 1000 %" : `${Number((share * 100).toPrecision(2))} %`;
 }
 
 function boundsText(min: number | undefined, max: number | undefined): string {
-  if (min === undefined) return `what the tag allows, at most ${max ?? ""}`;
-  return max === undefined ? `what the tag allows, at least ${min}` : `what the tag allows, ${min} to ${max}`;
+  if (min !== undefined && max !== undefined) return say("detect.between", { min, max });
+  if (min !== undefined) return say("detect.at_least", { min });
+  return max === undefined ? say("detect.usual") : say("detect.at_most", { max });
 }
 
 const TIMES = { connect_ms: 2500, answer_ms: 2000 } as const;
@@ -178,7 +178,7 @@ function wantedOf(values: Values, operand: string) {
   const { table, address } = at;
   if (table !== "holding" && table !== "input") {
     throw new CommandError(
-      `${operand} means a bit in table ${table}, which has no order to detect; for a register write holding:${address} or input:${address}`,
+      say("detect.a_bit", { operand, table, holding: `holding:${address}`, input: `input:${address}` }),
       EXIT.usage,
     );
   }
@@ -215,12 +215,12 @@ function subjectOf(values: Values, operand: string) {
 
 function tagIn(profile: Profile, name: string, notAnAddress: string) {
   if (profile.protocol !== "modbus") {
-    const message = `the profile ${profile.name} is for ${profile.protocol}: its values have no orders`;
+    const message = say("detect.no_orders", { profile: profile.name, protocol: profile.protocol });
     throw new CommandError(message, EXIT.usage);
   }
   const tag = profile.tags.find((one) => one.name === name);
   if (tag === undefined) {
-    throw new CommandError(`${notAnAddress}, and the profile ${profile.name} has no tag of that name`, EXIT.usage);
+    throw new CommandError(say("detect.no_tag", { why: notAnAddress, profile: profile.name }), EXIT.usage);
   }
   const { table, address } = tag.point;
   return { at: { table, address }, tag, first: lettersOf(tag, profile), unit: profile.quirks.unit_id };
@@ -242,7 +242,7 @@ export function typesIn(given: string | undefined, usual: readonly string[]): re
   return names.map((name) => {
     const type = DETECTABLE.find((known) => known === name);
     if (type !== undefined) return type;
-    throw new CommandError(`${name} is no type to detect; there are ${DETECTABLE.join(", ")}`, EXIT.usage);
+    throw new CommandError(say("detect.no_type", { name, names: DETECTABLE.join(", ") }), EXIT.usage);
   });
 }
 
@@ -259,7 +259,7 @@ export async function readAll(
     await connection.open();
     const candidates: Candidate[] = [];
     for (const place of wanted.places) {
-      io.progress(`reading ${place.table}:${place.address}`);
+      io.progress(say("detect.reading", { place: `${place.table}:${place.address}` }));
       candidates.push(...(await readPlace(connection, place, wanted)));
     }
     return candidates;

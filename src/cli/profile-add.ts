@@ -141,13 +141,12 @@ async function foundBit({ at: typed, expect, more }: Wanted, place: At, ask: Ask
   const [word = 0] = await wordsAt({ ...at, count: 1 }, place, ask);
   const isOn = ((word >> (isAlone ? 0 : Number(bit))) & 1) === 1;
   if (wanted !== undefined && wanted !== isOn) {
-    const said = `${addressText(at)} is ${onOff(isOn)}, not ${onOff(wanted)}`;
-    throw new CommandError(say("workshop.check_again", { said }), EXIT.failed);
+    throw new CommandError(say("workshop.check_again", { said: bitText(at, isOn) }), EXIT.failed);
   }
   return {
     keys: { address: addressText(at), type: "bool" },
     from: `${typed}, read ${onOff(isOn)}${expect === undefined ? "" : " as expected"} on ${today()}`,
-    told: [`${addressText(at)} is ${onOff(isOn)}`],
+    told: [bitText(at, isOn)],
     isSure: expect !== undefined,
   };
 }
@@ -270,6 +269,10 @@ function nothingFits(typed: string, expect: string | undefined, candidates: read
 
 function addressText({ table, address }: Pick<Place, "address"> & { readonly table: string }): string {
   return `${table}:${address}`;
+}
+
+function bitText(at: TableAddress, isOn: boolean): string {
+  return say(isOn ? "workshop.bit_on" : "workshop.bit_off", { place: addressText(at) });
 }
 
 function onOff(isOn: boolean): string {

@@ -96,9 +96,11 @@ function modbusAlone(profile: Profile) {
   throw new CommandError(say("workshop.trace_modbus"), EXIT.usage);
 }
 
+const VERDICTS = { ok: "OK", look: say("test.look"), wrong: say("test.wrong") } as const;
+
 function judgementText({ name, version }: Profile, { tags, modes, ok }: Judgement, style: Style): string {
   const rows = tags.map(({ tag, value, unit, reads, verdict, why }) => [
-    verdict.toUpperCase(),
+    VERDICTS[verdict],
     tag,
     value === null ? "-" : String(value),
     unit,
@@ -112,7 +114,10 @@ function judgementText({ name, version }: Profile, { tags, modes, ok }: Judgemen
     : style.bad(say("workshop.wrong", { wrong, tags: tags.length }));
   return linesText([
     `${name} ${version}`,
-    tableText(["", "tag", "value", "unit", "reads", ""], rows).trimEnd(),
+    tableText(
+      [say("test.verdict"), say("test.tag"), say("test.value"), say("test.unit"), say("test.reads"), ""],
+      rows,
+    ).trimEnd(),
     ...modes.map(({ raw, mode, reads }) => say("test.mode", { raw, mode: mode ?? say("test.not_mapped"), reads })),
     `${result}${looks === 0 ? "" : `; ${say("test.look_at", { count: looks })}`}`,
   ]);

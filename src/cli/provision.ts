@@ -7,6 +7,7 @@ import { type Call, CommandError, EXIT, type Io, type Run, type Values } from ".
 import { follow, mustAgree } from "./follow.ts";
 import { textOption } from "./options.ts";
 import { print } from "./print.ts";
+import { timeText, zoneOf } from "./time.ts";
 import { linesText, sayings } from "../tools/texts.ts";
 
 /** States in which waiting in front of the screen brings nothing. */
@@ -117,7 +118,7 @@ async function followClaim(ask: Following): Promise<BoothStatus> {
 }
 
 function possibleText(at: EpochMs): string {
-  return `possible at ${new Date(at).toISOString().slice(11, 16)} UTC if it says nothing more`;
+  return `possible at ${timeText(at, zoneOf({}))} if it says nothing more`;
 }
 
 async function confirm(ask: Following, booth: BoothStatus): Promise<void> {

@@ -1,4 +1,5 @@
 import type { BoothId } from "../domain/units.ts";
+import { say } from "../domain/sentences.ts";
 import { isKnownZone } from "../domain/time-zone.ts";
 import type { Problem } from "./config-error.ts";
 import { didYouMean } from "./nearest.ts";
@@ -21,9 +22,9 @@ export function checkNotices(
   return notices.flatMap((notice, index) => {
     const isTaken = notices.findIndex(({ name }) => name === notice.name) < index;
     const unknown = (notice.booths ?? []).flatMap((id, position): Fault[] =>
-      ids.includes(id) ? [] : [[["booths", position], `there is no booth "${id}"`, didYouMean(id, ids)]],
+      ids.includes(id) ? [] : [[["booths", position], say("config.no_booth", { booth: id }), didYouMean(id, ids)]],
     );
-    const taken: Fault[] = isTaken ? [[["name"], `the name "${notice.name}" is taken`]] : [];
+    const taken: Fault[] = isTaken ? [[["name"], say("config.name_taken", { name: notice.name })]] : [];
     return [...taken, ...unknown, ...faultsOf(notice)].map(([key, message, hint]) =>
       source.problemAt([...at(index), ...key], message, hint === undefined ? {} : { hint }),
     );
@@ -34,13 +35,13 @@ function faultsOf({ mail, webhook, mqtt, quiet }: NoticeInput): readonly Fault[]
   const ways = [mail, webhook, mqtt].filter((way) => way !== undefined).length;
   const tz = quiet?.tz;
   return [
-    ...(ways === 1 ? [] : [[[], "a notice needs one of mail, webhook and mqtt, and no more"] as const]),
+    ...(ways === 1 ? [] : [[[], say("notice.one_way")] as const]),
     ...(quiet !== undefined && quiet.from === quiet.to
-      ? [[["quiet", "to"], "quiet hours of no length, or of the whole day: give another end"] as const]
+      ? [[["quiet", "to"], say("notice.quiet_length")] as const]
       : []),
     ...(tz === undefined || isKnownZone(tz)
       ? []
-      : [[["quiet", "tz"], `the time zone "${tz}" isn't known: an IANA name like America/Denver`] as const]),
+      : [[["quiet", "tz"], say("notice.zone", { tz })] as const]),
     ...(mail === undefined ? [] : mailFaults(mail)),
     ...urlFaults("webhook", webhook && webhookUrlFault(webhook.url)),
     ...urlFaults("mqtt", mqtt && brokerUrlFault(mqtt.url)),
@@ -54,7 +55,7 @@ function urlFaults(way: string, fault: string | null | undefined): readonly Faul
 
 function mailFaults(mail: NonNullable<NoticeInput["mail"]>): readonly Fault[] {
   const isOpen = mail.tls === "none" && !isLoopback(mail.host);
-  const plain: Fault = [["mail", "tls"], "none is unprotected and good for this machine alone: take starttls or tls"];
+  const plain: Fault = [["mail", "tls"], say("notice.tls_none")];
   return [...(isOpen ? [plain] : []), ...loginFaults("mail", mail)];
 }
 
@@ -64,5 +65,5 @@ function loginFaults(
 ): readonly Fault[] {
   if ((user === undefined) === (password_file === undefined)) return [];
   const key = user === undefined ? "password_file" : "user";
-  return [[[way, key], "user and password_file go together"]];
+  return [[[way, key], say("notice.login_pair")]];
 }

@@ -45,13 +45,14 @@ const KINDS = ["mqtt", "sparkplug", "otlp"] as const;
 /** What another kind has. */
 const STRANGE = { mqtt: ["token_file"], sparkplug: ["token_file"], otlp: ["client_id", "since"] } as const;
 
-type Fault = readonly [key: readonly string[], message: string];
+type Fault = readonly [key: DataPath, message: string];
 
 function faultsOf(output: OutputInput): readonly Fault[] {
   const { url, mqtt, otlp, user, password_file, client_certificate_file, client_key_file, since } = output;
   const faults: Fault[] = [];
   const fault = otlp === undefined ? brokerUrlFault(url) : serviceUrlFault(url);
   if (fault !== null) faults.push([["url"], fault]);
+  faults.push(...moreUrlFaults(output));
   const [kind, second] = KINDS.filter((name) => output[name] !== undefined);
   if (kind === undefined || second !== undefined) {
     faults.push([second === undefined ? [] : [second], say("config.one_kind", { kinds: KINDS.join(", ") })]);
@@ -68,6 +69,13 @@ function faultsOf(output: OutputInput): readonly Fault[] {
     faults.push([["since"], say("config.instant")]);
   }
   return mqtt === undefined ? faults : [...faults, ...topicFaults(mqtt.topics)];
+}
+
+function moreUrlFaults({ sparkplug: { more_urls = [] } = { group_id: "" } }: OutputInput): readonly Fault[] {
+  return more_urls.flatMap((url, index): Fault[] => {
+    const fault = brokerUrlFault(url);
+    return fault === null ? [] : [[["sparkplug", "more_urls", index], fault]];
+  });
 }
 
 function topicFaults(topics: NonNullable<OutputInput["mqtt"]>["topics"]): readonly Fault[] {

@@ -6,9 +6,12 @@ import { whole } from "./common-schema.ts";
 
 /** Each holds a connection and reads the log by itself; a small box has better things to do than more of them. */
 const MAX_OUTPUTS = 4;
+/** Beside the first. */
+const MORE_SERVERS = 3;
 /** MQTT allows 65,535 bytes; a topic of more than this nobody subscribes by hand. */
 const LONGEST_TOPIC = 512;
 
+const serverUrl = z.string().max(2000);
 const path = z.string().min(1).max(4096);
 const optionalPath = (what: string) => path.exactOptional().describe(what);
 
@@ -53,6 +56,14 @@ const sparkplugSchema = z.strictObject({
   primary_host_id: part
     .exactOptional()
     .describe("Nothing is sent, and all is kept, until this host application says that it is online."),
+  more_urls: z
+    .array(serverUrl)
+    .min(1)
+    .max(MORE_SERVERS)
+    .exactOptional()
+    .describe(
+      "Further servers, each tried after the one before: where none answers, or the primary host isn't online there.",
+    ),
 });
 
 const otlpSchema = z.strictObject({
@@ -63,12 +74,9 @@ export const outputsSchema = z
   .array(
     z.strictObject({
       name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, say("config.output_name")),
-      url: z
-        .string()
-        .max(2000)
-        .describe(
-          "Its broker: mqtts or wss; mqtt and ws on this machine alone. Of otlp: the collector, https, or http on this machine alone; without a path /v1/metrics.",
-        ),
+      url: serverUrl.describe(
+        "Its broker: mqtts or wss; mqtt and ws on this machine alone. Of otlp: the collector, https, or http on this machine alone; without a path /v1/metrics.",
+      ),
       mqtt_version: z.enum(["v5", "v3.1.1"]).default("v5"),
       client_id: z
         .string()

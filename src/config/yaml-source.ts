@@ -71,10 +71,10 @@ function tokensOf(text: string, lines: LineCounter): { readonly tokens: CST.Toke
 type Counted = Readonly<Record<"pieces" | "aliases" | "mistakes" | "open", number>>;
 
 function excess({ pieces, aliases, mistakes, open }: Counted): string | null {
-  if (open > MAX_OPEN) return `is nested too deep: more than ${MAX_OPEN} lists and mappings are open here`;
-  if (aliases > MAX_ALIASES) return `has more than ${MAX_ALIASES} aliases (*name)`;
-  if (mistakes > MAX_MISTAKES) return `isn't YAML: more than ${MAX_MISTAKES} mistakes up to here`;
-  if (pieces > MAX_PIECES) return `has too many keys and values: more than ${MAX_PIECES} words and marks up to here`;
+  if (open > MAX_OPEN) return say("yaml.too_deep", { most: MAX_OPEN });
+  if (aliases > MAX_ALIASES) return say("yaml.aliases", { most: MAX_ALIASES });
+  if (mistakes > MAX_MISTAKES) return say("yaml.mistakes", { most: MAX_MISTAKES });
+  if (pieces > MAX_PIECES) return say("yaml.pieces", { most: MAX_PIECES });
   return null;
 }
 
@@ -85,7 +85,7 @@ function excessIn(document: Document.Parsed): readonly Excess[] {
     Collection: (_, node) => {
       if (!isMap(node) && !isSeq(node)) return undefined;
       if (node.items.length > MAX_ENTRIES) {
-        const message = `has ${node.items.length} entries, more than ${MAX_ENTRIES}`;
+        const message = say("yaml.entries", { count: node.items.length, most: MAX_ENTRIES });
         found.push({ offset: startOf(node) ?? 0, message });
         return visit.SKIP;
       }
@@ -102,7 +102,7 @@ function doublesIn(keys: readonly unknown[]): readonly Excess[] {
     if (!isScalar(key)) return [];
     const isDouble = seen.has(key.value);
     seen.add(key.value);
-    return isDouble ? [{ offset: startOf(key) ?? 0, message: "Map keys must be unique" }] : [];
+    return isDouble ? [{ offset: startOf(key) ?? 0, message: say("yaml.twice") }] : [];
   });
 }
 
@@ -171,7 +171,7 @@ function documentOf(tokens: readonly CST.Token[], length: number): Document.Pars
   if (document === undefined) throw new Error("it makes no document");
   if (second !== undefined) {
     const [from, to] = second.range;
-    document.errors.push(new YAMLParseError([from, to], "MULTIPLE_DOCS", "Source contains multiple documents"));
+    document.errors.push(new YAMLParseError([from, to], "MULTIPLE_DOCS", say("yaml.documents")));
   }
   return document;
 }

@@ -1,4 +1,5 @@
 import { CONFIGURATION } from "./sentences/configuration.ts";
+import { DETECT } from "./sentences/detect.ts";
 import { DOCTOR } from "./sentences/doctor.ts";
 import { OUTPUTS } from "./sentences/outputs.ts";
 import { TAGS, WORKSHOP } from "./sentences/workshop.ts";
@@ -26,6 +27,8 @@ export const SENTENCES = {
     "check cable, shield, plugs, and the switch or converter in between; another master may ask the PLC too often",
   "plc.check.serial":
     "check that cable and address lead to this booth's own PLC; if they do, confirm the booth again (booth-gateway provision), or correct the number in the PLC",
+
+  "reconcile.differs": "{figure} is {gateway} here, {service} there",
 
   // Why a link to a PLC is down, or not as good as it could be.
   "plc.not_yet": "not connected yet",
@@ -298,6 +301,7 @@ export const SENTENCES = {
   ...CONFIGURATION,
   ...WORKSHOP,
   ...TAGS,
+  ...DETECT,
   ...DOCTOR,
 } as const;
 

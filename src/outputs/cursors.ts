@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
 import type { OutputMachine } from "./port.ts";
@@ -53,9 +53,7 @@ export async function openCursors(
   let isTold = false;
   const write = (): void => {
     try {
-      mkdirSync(dirname(cursor_file), { recursive: true, mode: 0o700 });
-      writeFileSync(`${cursor_file}.new`, JSON.stringify(all()), { mode: 0o600 });
-      renameSync(`${cursor_file}.new`, cursor_file);
+      keepInFile(cursor_file, all());
     } catch (error) {
       if (!isTold)
         log.warn(
@@ -98,6 +96,23 @@ export async function openCursors(
     },
     save,
   };
+}
+
+/** Throws where it can't be kept, and then nothing old is left there: it would count more than the newer one on the disk. */
+function keepInFile(path: string, kept: Kept): void {
+  const next = `${path}.new`;
+  const write = (): void => {
+    writeFileSync(next, JSON.stringify(kept), { mode: 0o600 });
+    renameSync(next, path);
+  };
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  try {
+    write();
+  } catch {
+    for (const old of [next, path]) rmSync(old, { force: true });
+    // On a full tmpfs there is room now for as much as stood there.
+    write();
+  }
 }
 
 function inFile(path: string): Kept | null {

@@ -42,6 +42,10 @@ interface Range {
 /** What is told of an output, and what its loops share. */
 export interface OutputState {
   link: LinkStatus;
+  /** The server that it is connected to, or tries. */
+  url: string;
+  /** Why each server can't be used, as far as that was logged since it was up. */
+  readonly reasons: Map<string, string>;
   sent: number;
   ignored: number;
   /** The newest ranges. */
@@ -69,15 +73,21 @@ const MOST_RANGES = 8;
 /** Figures that only grow are told so often. */
 const FIGURES_MS: Milliseconds = 60_000;
 
-export function newOutputState(now: EpochMs): OutputState {
-  return { link: linkDown(now, say("plc.not_yet")), sent: 0, ignored: 0, passed_over: new Map() };
+export function newOutputState(now: EpochMs, { url }: Pick<OutputConfig, "url">): OutputState {
+  const link = linkDown(now, say("plc.not_yet"));
+  return { link, url, reasons: new Map(), sent: 0, ignored: 0, passed_over: new Map() };
+}
+
+/** Sparkplug knows several servers for one host. */
+export function serversOf({ url, sparkplug }: OutputConfig): readonly string[] {
+  return [url, ...(sparkplug?.more_urls ?? [])];
 }
 
 export function statusOf({ config, state, booths, cursors }: Output): OutputStatus {
   return {
     name: config.name,
     kind: config.sparkplug === undefined ? "mqtt" : "sparkplug",
-    url: config.url,
+    url: state.url,
     link: state.link,
     sent: state.sent,
     ignored: state.ignored,
@@ -89,18 +99,21 @@ export function statusOf({ config, state, booths, cursors }: Output): OutputStat
   };
 }
 
-/** Connects, tells, and begins anew after any failure, until the signal. */
+/** Connects, tells, and begins anew after any failure, at the next server where there are several, until the signal. */
 export async function outputLoop(output: Output, signal: AbortSignal): Promise<void> {
   const { clock, random } = output.machine;
+  const servers = serversOf(output.config);
   let failures = 0;
-  while (!isOver(signal)) {
+  for (let turn = 0; !isOver(signal); turn += 1) {
     const began = clock.mono();
+    output.state.url = servers[turn % servers.length] ?? output.config.url;
     try {
       await oneSession(output, signal);
     } catch (error) {
       if (isOver(signal)) break;
       if (clock.mono() - began >= STOOD_MS) failures = 0;
-      const wait = fullJitter(failures, RETRY, () => random.next());
+      // Each of them gets its try before all are waited for longer.
+      const wait = fullJitter(Math.floor(failures / servers.length), RETRY, () => random.next());
       failures += 1;
       isDown(output, error, { failures, wait });
       await clock.sleep(wait, signal).catch(() => undefined);
@@ -109,10 +122,10 @@ export async function outputLoop(output: Output, signal: AbortSignal): Promise<v
 }
 
 async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
-  const { machine, config, booths } = output;
+  const { machine, config, booths, state } = output;
   const speaker = output.speaker();
-  const ignored = (): void => void (output.state.ignored += 1);
-  const session = await machine.connect(config, { will: speaker.will, ignored, signal });
+  const ignored = (): void => void (state.ignored += 1);
+  const session = await machine.connect({ ...config, url: state.url }, { will: speaker.will, ignored, signal });
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const telling: Promise<unknown>[] = [];
@@ -263,7 +276,8 @@ export async function figuresNow(booth: OutputBooth): Promise<readonly Figure[]>
 
 function isUp({ state, machine, config }: Output): void {
   state.link = { kind: "up", since: machine.clock.wall() };
-  machine.log.info({ event: "output_up", output: config.name }, `output ${config.name} is up at ${config.url}`);
+  state.reasons.clear();
+  machine.log.info({ event: "output_up", output: config.name }, `output ${config.name} is up at ${state.url}`);
 }
 
 function isDown(output: Output, error: unknown, { failures, wait }: { failures: number; wait: Milliseconds }): void {
@@ -272,9 +286,16 @@ function isDown(output: Output, error: unknown, { failures, wait }: { failures: 
   const fault = error instanceof ServiceLinkError ? error.fault : null;
   const advice = fault === null ? say("notice.check.file") : adviceOf(fault);
   const since = machine.clock.wall();
-  const before = state.link;
-  state.link = stillDown(before, { kind: "down", since, reason, advice, attempt: failures, next_try_at: since + wait });
-  if (before.kind === "down" && before.reason === reason) return;
+  state.link = stillDown(state.link, {
+    kind: "down",
+    since,
+    reason,
+    advice,
+    attempt: failures,
+    next_try_at: since + wait,
+  });
+  if (state.reasons.get(state.url) === reason) return;
+  state.reasons.set(state.url, reason);
   const text = `output ${config.name} is down: ${reason}; ${advice}`;
   machine.log.warn({ event: "output_down", output: config.name, reason }, text);
 }

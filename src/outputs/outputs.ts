@@ -113,7 +113,7 @@ async function outputOf(opening: Opening, config: OutputConfig, booths: readonly
     const ids = booths.map(({ state }) => state.booth);
     return { config, booths, ...figureOutput(opening.machine, { config, otlp }, ids) };
   }
-  const parts = { ...opening, config, booths, state: newOutputState(opening.machine.clock.wall()) };
+  const parts = { ...opening, config, booths, state: newOutputState(opening.machine.clock.wall(), config) };
   const output: Output = { ...parts, speaker: await speakerOf(parts) };
   return { config, booths, status: () => statusOf(output), run: (signal) => outputLoop(output, signal) };
 }

@@ -4,7 +4,7 @@ import { ServiceLinkError } from "../domain/link-error.ts";
 import { linkDown } from "../domain/link-status.ts";
 import { onAbort } from "../domain/signal.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
-import { figuresNow, type Output, type Speaker } from "./output.ts";
+import { figuresNow, type Output, serversOf, type Speaker } from "./output.ts";
 import type { BrokerSession, OutputBooth } from "./port.ts";
 import { changedFigures, type Figure } from "./rules/figures.ts";
 import type { Message } from "./port.ts";
@@ -32,6 +32,8 @@ type SparkplugConfig = NonNullable<OutputConfig["sparkplug"]>;
 
 /** A host that asks again and again would have nothing but births. */
 const REBIRTH_EVERY_MS: Milliseconds = 60_000;
+/** What is retained of the host comes with the subscription; who hears nothing by then looks at the next server. */
+const HOST_WITHIN_MS: Milliseconds = 5_000;
 /** A command of more than this is none of a host that knows us. */
 const MAX_COMMAND_BYTES = 4_096;
 
@@ -52,7 +54,7 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
   const changed = changedFigures();
   const host = hostOf(output, config.primary_host_id);
   const death = (): Message => deathOf(topics.node_death, bd_seq, machine.clock.wall());
-  let [aliases, is_rebirth_due] = [0, false];
+  let [aliases, is_born] = [0, false];
 
   /** `wanted`: what is about to be said, which a birth before didn't name, or with another type. */
   const birth = (booth: OutputBooth, figures: readonly Figure[], wanted: readonly Said[] = []): Message => {
@@ -88,24 +90,24 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
     lost: host.lost,
     ready: ({ state: { booth } }) => devices.has(booth),
     async begin(session, signal) {
+      // By itself, and not by the booth's news: these would wake the loops of all else, whose waits then begin anew.
       const rebirth = (): void => {
-        is_rebirth_due = true;
-        booths[0]?.state.news.raise();
+        if (!is_born) return;
+        const births = bear();
+        state.sent += births.length;
+        session.send(births).catch(() => undefined); // the session has ended, and says why
       };
       await output.cursors.setNote(output.config.name, { bd_seq });
       await hearCommands(output, { session, topics, rebirth });
       await host.online(session, signal);
       for (const booth of booths) latest.set(booth.state.booth, await figuresNow(booth));
+      is_born = true;
       await session.send(bear());
     },
     records: (booth, records) => instantsOf(records).flatMap((said) => data(booth, said)),
     news(booth, figures) {
       const { booth: id, log } = booth.state;
       latest.set(id, figures);
-      if (is_rebirth_due) {
-        is_rebirth_due = false;
-        return bear();
-      }
       const was = devices.has(id);
       if (isAlive(booth))
         return was ? data(booth, figuresSaid(changed(id, figures), log.now())) : [birth(booth, figures)];
@@ -190,6 +192,12 @@ function isRebirth(payload: Uint8Array): boolean {
 function hostOf({ state, machine, config }: Omit<Output, "speaker">, id: string | undefined) {
   const { promise: lost, resolve: lose } = Promise.withResolvers<ServiceLinkError>();
   const { promise: came, resolve: come } = Promise.withResolvers<undefined>();
+  const elsewhere = Promise.withResolvers<never>();
+  // Where there is no other server nobody asks.
+  elsewhere.promise.catch(() => undefined);
+  const isAway = (): void =>
+    elsewhere.reject(new ServiceLinkError("closed", say("output.host_away", { id: String(id) })));
+  const others = serversOf(config).length > 1 ? [elsewhere.promise] : [];
   let last: { readonly online: boolean; readonly timestamp: EpochMs } | null = null;
   const heard = (payload: Uint8Array): void => {
     const said = hostStateOf(Buffer.from(payload).toString("utf8"));
@@ -200,6 +208,7 @@ function hostOf({ state, machine, config }: Omit<Output, "speaker">, id: string 
     }
     last = said;
     if (said.online) come(undefined);
+    else isAway();
   };
   return {
     lost,
@@ -212,7 +221,8 @@ function hostOf({ state, machine, config }: Omit<Output, "speaker">, id: string 
         { event: "output_waits", output: config.name },
         `output ${config.name} waits for the primary host ${id}`,
       );
-      await Promise.race([came, session.ended, aborted(signal)]);
+      const late = machine.clock.after(HOST_WITHIN_MS, isAway);
+      await Promise.race([came, session.ended, aborted(signal), ...others]).finally(late);
       signal.throwIfAborted();
     },
   };

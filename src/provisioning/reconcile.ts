@@ -1,3 +1,4 @@
+import { say } from "../domain/sentences.ts";
 import { isBound, isPlain } from "../domain/provisioning.ts";
 import type { FigureDifference, Reconciliation } from "../domain/reconciliation.ts";
 import { jittered, retrying } from "../domain/retrying.ts";
@@ -61,7 +62,7 @@ async function isHeld({ gateway, state, binding }: BoundBooth, { start }: LocalD
 }
 
 function differenceText({ figure, gateway, service }: FigureDifference): string {
-  return `${figure} is ${String(gateway)} here, ${String(service)} there`;
+  return say("reconcile.differs", { figure, gateway: String(gateway), service: String(service) });
 }
 
 /** What was recorded until now is on its way for a while; what waits longer is an outage's. */

@@ -66,14 +66,16 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
   const { booths, find } = open;
   const outputs = createOutputParts(gateway, booths, parts);
   const notices = createNoticeParts(gateway, booths, parts);
-  const become = async (next: Configured): Promise<void> => {
+  const read = async (next: Configured): Promise<void> => {
     tellDisabled(next, configured, log);
     await open.become(next.booths);
     configured = next;
+  };
+  const tell = async (next: Configured): Promise<void> => {
     await outputs.become(next);
     await notices.become(next);
   };
-  await become(setup);
+  await read(setup);
   const rotation = createRotation(provisioning, booths);
   const work = openRemoteWork({ gateway: provisioning, booths, find, commands, rotation }, parts.signal);
   const isWhole = (): boolean => (configured.disabled ?? []).length === 0;
@@ -86,6 +88,8 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
       ? []
       : [farewellLoop(gateway, { booths, isWhole, outOfService: setup.outOfService }, both)]),
   ]);
+  // What outputs and notices load and look up first takes its time: delivery has begun by then.
+  await tell(setup);
   setup.notify.ready();
   const entering = (id: BoothId) => ({ clock, progress: signals.progress, signal: open.signalOf(id) });
   return {
@@ -102,7 +106,10 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     counts: () => booths.map(countsOf),
     backlog: () => Promise.all(booths.map(({ state }) => backlogOf(state, store))),
     finished: parts.finished,
-    become,
+    async become(next) {
+      await read(next);
+      await tell(next);
+    },
   };
 }
 

@@ -23,7 +23,7 @@ import { DAY_MS } from "../domain/storage.ts";
 import type { BoothId, EpochMs } from "../domain/units.ts";
 import { firstKeyOf } from "../provisioning/keys.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
-import { collectGarbage, growYoung, MANY_BOOTHS } from "../store/thread/memory.ts";
+import { collectGarbage, MANY_BOOTHS, youngRoom } from "../store/thread/memory.ts";
 import { openReportsThread } from "../store/thread/reports-thread.ts";
 import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
@@ -82,6 +82,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
       { dataDir: config.data_dir },
       () => gaps.next(),
     );
+    const needRoom = youngRoom(clock, io.signal);
     const tail = openTail(config.runtime_dir);
     open.push(reports, tail);
     const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
@@ -95,7 +96,8 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
       runs: { become: (next) => runs.become(next), restart: (next) => runs.restart(next) },
     });
     const lasting: LongLived = {
-      ...{ clock, log, notify, gaps, store, identity, tail, secrets, sealer, logins, gateway_id, paced, io },
+      ...{ clock, log, notify, gaps, identity, tail, secrets, sealer, logins, gateway_id, paced, io, needRoom },
+      store: { ...store, chunk: async (...asked) => (needRoom(), store.chunk(...asked)) },
       ...{ folders: config, config: changes.inUse },
       ...{ random: systemRandom(), service_time, traffic },
       figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
@@ -113,7 +115,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     const services = {
       ...{ control, rebuilds, set_up, log: lines, reload: changes.reload },
       reports: sharedReports(
-        (request) => reports.ask(request),
+        (request) => (needRoom(), reports.ask(request)),
         () => performance.now(),
       ),
       fields: boothFields({ http: runs.http, clock, key }),
@@ -159,6 +161,7 @@ type LongLived = Pick<
   readonly traffic: TrafficWatch;
   readonly paced: (driver: Driver) => Driver;
   readonly io: LongIo;
+  readonly needRoom: ReturnType<typeof youngRoom>;
 };
 
 /** Starts the agent as a configuration says. */
@@ -191,7 +194,7 @@ async function beginAgent(lasting: LongLived, first: Lasting) {
     signal,
   );
   begun.resolve(agent);
-  void leaveStartBehind(agent, clock, signal).catch(() => undefined); // it ends with the agent, and rejects then
+  void leaveStartBehind(agent, lasting, signal).catch(() => undefined); // it ends with the agent, and rejects then
   const become = async (next: Lasting): Promise<void> => agent.become(await configuredBy(lasting, next, given));
   return { agent, http, become, stop: () => ending.abort() };
 }
@@ -219,19 +222,16 @@ async function configuredBy(
 
 /** Between two looks whether every booth has been read. */
 const LOOK_MS = 250;
-/** It doubles with a collection, of which there are some ten a second. */
-const GROWING_LOOK_MS = 50;
 /** A PLC may be away for days. */
 const LONGEST_START_MS = 60_000;
 
 /** Once every booth has its first commit, the start is over. */
-async function leaveStartBehind(agent: Pick<Agent, "counts">, clock: Clock, signal: AbortSignal): Promise<void> {
+async function leaveStartBehind(agent: Agent, { clock, needRoom }: LongLived, signal: AbortSignal): Promise<void> {
   const latest = clock.mono() + LONGEST_START_MS;
   do await clock.sleep(LOOK_MS, signal);
   while (clock.mono() < latest && agent.counts().some(({ commits }) => commits === 0));
   collectGarbage();
-  if (agent.counts().length < MANY_BOOTHS) return;
-  while (!growYoung()) await clock.sleep(GROWING_LOOK_MS, signal);
+  if (agent.counts().length >= MANY_BOOTHS) needRoom(Infinity);
 }
 
 async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtime_dir: string): Promise<void> {

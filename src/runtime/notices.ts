@@ -56,7 +56,7 @@ export function createNoticeParts(gateway: Gateway, booths: readonly Booth[], pa
       begun = null;
       if (open === undefined) return;
       const notices = await open(gateway, booths.map(noticeBooth));
-      begun = { notices, part: parts.begin((signal) => notices.run(signal)) };
+      begun = { notices, part: parts.beginTeller((signal) => notices.run(signal)) };
     },
   };
 }

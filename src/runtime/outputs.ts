@@ -68,7 +68,7 @@ export function createOutputParts(gateway: Gateway, booths: readonly Booth[], pa
       if (open !== null) await open.become(output_entries, told);
       else if (outputs !== undefined) {
         const opened = await outputs(told);
-        parts.begin((signal) => opened.run(signal));
+        parts.beginTeller((signal) => opened.run(signal));
         open = opened;
       }
     },

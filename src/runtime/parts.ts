@@ -22,7 +22,7 @@ export function createParts(signal: AbortSignal) {
   const ending = new AbortController();
   const all = AbortSignal.any([signal, ending.signal]);
   const over = Promise.withResolvers<undefined>();
-  const [takers, writers] = [new Set<Part>(), new Set<Part>()];
+  const [takers, writers, tellers] = [new Set<Part>(), new Set<Part>(), new Set<Part>()];
   const failed = (error: unknown): void => over.reject(error instanceof Error ? error : new Error(String(error)));
   addAbortListener(all, () => over.resolve(undefined));
   const begun = (run: Run, own: AbortSignal): readonly Promise<unknown>[] => {
@@ -39,9 +39,26 @@ export function createParts(signal: AbortSignal) {
       await over.promise;
     } finally {
       ending.abort();
-      await Promise.all([...takers].map((part) => part.end()));
-      await Promise.all([...writers].map((part) => part.end()));
+      const told = endOf(tellers);
+      await endOf(takers);
+      await endOf(writers).finally(() => told);
     }
+  };
+  const beginAmong = (among: Set<Part>, run: Run): Part => {
+    const own = new AbortController();
+    const forget = onAbort(all, () => own.abort());
+    const loops = begun(run, own.signal);
+    const part: Part = {
+      signal: own.signal,
+      async end() {
+        own.abort();
+        await Promise.allSettled(loops);
+        forget();
+        among.delete(part);
+      },
+    };
+    among.add(part);
+    return part;
   };
   const finished = untilOver();
   // Whoever runs the agent hears of it, once there is one.
@@ -53,22 +70,9 @@ export function createParts(signal: AbortSignal) {
     finished,
     /** Something can't be mended: all of it ends. */
     failed,
-    begin(run: Run): Part {
-      const own = new AbortController();
-      const forget = onAbort(all, () => own.abort());
-      const loops = begun(run, own.signal);
-      const part: Part = {
-        signal: own.signal,
-        async end() {
-          own.abort();
-          await Promise.allSettled(loops);
-          forget();
-          takers.delete(part);
-        },
-      };
-      takers.add(part);
-      return part;
-    },
+    begin: (run: Run): Part => beginAmong(takers, run),
+    /** What tells others of it, and takes nothing: where all ends, nobody waits with what is to be written for its last words. */
+    beginTeller: (run: Run): Part => beginAmong(tellers, run),
     /** What writes what others take: where all ends, it ends last. */
     beginWriter(run: Run): Part {
       const own = new AbortController();
@@ -84,4 +88,8 @@ export function createParts(signal: AbortSignal) {
       return part;
     },
   };
+}
+
+function endOf(parts: ReadonlySet<Part>): Promise<unknown> {
+  return Promise.all([...parts].map((part) => part.end()));
 }

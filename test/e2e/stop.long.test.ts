@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,13 +10,14 @@ import { realSite, type RealSite } from "../support/real-site.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { tcpGate, type TcpGate } from "../acquisition/tcp-gate.ts";
 
-/** What is asked of the agent, whatever it is in the middle of. */
+/** What is asked of the agent, whatever it is in the middle of: of time in which it had a processor, or waited for something else. */
 const ENDS_WITHIN_MS = 5_000;
 const OTHER_BOOTHS = Array.from({ length: 63 }, (_, index) => `booth-${index + 2}`);
 /** An agent with 64 booths is up within this on a quiet machine; the moments spread over it and what comes after. */
 const STARTING_MS = 3_000;
 
 const SEED = 20_261_123;
+const LOOK_MS = 50;
 
 interface Gates {
   readonly plc: TcpGate;
@@ -72,13 +74,35 @@ interface Ends {
   readonly signal?: NodeJS.Signals;
 }
 
+/** How long a process's threads have waited for a processor that others had, as the kernel counts it. */
+function crowdedOut_ms(pid: number): number {
+  const folder = `/proc/${pid.toString()}/task`;
+  const waited = (thread: string): number => {
+    try {
+      return Number(readFileSync(join(folder, thread, "schedstat"), "utf8").split(" ")[1]) / 1e6;
+    } catch {
+      return 0; // it has ended since
+    }
+  };
+  try {
+    return readdirSync(folder).reduce((sum, thread) => sum + waited(thread), 0);
+  } catch {
+    return 0;
+  }
+}
+
 /** The signal and the end. A process that hangs is killed, so that the next can start. */
 async function stop(agent: Program, { late, codes, signal = "SIGTERM" }: Ends, moment: string): Promise<void> {
+  const [from, before] = [performance.now(), crowdedOut_ms(agent.pid)];
+  let crowded = 0;
   agent.signal(signal);
-  const inTime = await Promise.race([agent.ended.then(() => true), delay(ENDS_WITHIN_MS, false, { ref: false })]);
-  if (!inTime) {
+  while (agent.isRunning()) {
+    await Promise.race([agent.ended, delay(LOOK_MS, undefined, { ref: false })]);
+    crowded = Math.max(crowded, crowdedOut_ms(agent.pid) - before);
+    if (!agent.isRunning() || performance.now() - from - crowded < ENDS_WITHIN_MS) continue;
     agent.signal("SIGKILL");
     late.push(moment);
+    break;
   }
   codes.push(await agent.ended);
 }

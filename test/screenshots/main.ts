@@ -1,42 +1,45 @@
 #!/usr/bin/env node
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { openPage, runningAgent, boothOnce, sessionAt, ask } from "../api/box-http.ts";
+import type { Page } from "playwright-core";
 import { faultsByAxe, openBrowser } from "../api/page/browser.ts";
 import { eventually } from "../support/eventually.ts";
-import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
-import { SHOP_HOURS, SHOP_NOW, shopOf } from "./history.ts";
+import { type Bed, bedOf, shopSite, THEMES, visit, type Visit, type Width, WIDTHS, WITHIN_MS } from "./bed.ts";
+import { onSlowPhone } from "./slow-phone.ts";
 
-/**
- * screenshots [--only NAME] [--docs] [--phone-only]: a real site with 30 days of a shop's life, and a picture of every view, light and dark, at 360 and
- * 1440 px, in each language that the page has, under test/results/screenshots; with --docs the six that the texts show, too. It looks for
- * what axe finds, for parts that must be pushed sideways, and measures how soon a slow phone can use the page.
- */
+const HELP = `npm run screenshots -- [--only NAME] [--docs] [--phone-only]
+
+A real site with 30 days of a shop's life, and a picture of every view of the box's page and of the owner's, light and dark, at 360 and 1440 px,
+in each language, under test/results/screenshots, with a sheet of all of one look side by side. It looks for what axe finds and for parts that
+must be pushed sideways, and measures how soon a slow phone can use the page.
+
+  --only NAME   pictures whose name has it, as now-phone, week, -de
+  --docs        also the six pictures of docs/images
+  --phone-only  the slow phone alone
+`;
 
 const RESULTS = fileURLToPath(new URL("../results/screenshots/", import.meta.url));
-const MADE = fileURLToPath(new URL("../results/shop/", import.meta.url));
 const DOCS = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 const PAGE = new URL("../../src/api/page/", import.meta.url);
-const DAYS = 30;
-const WIDTHS = { phone: { width: 360, height: 780 }, desk: { width: 1440, height: 900 } } as const;
-const THEMES = ["light", "dark"] as const;
 /** What a text may weigh with its pictures. */
 const MAX_DOCS_BYTES = 150_000;
-const WITHIN_MS = 60_000;
-/** Longer than all pictures take. */
-const OPEN_MS = 6 * 3_600_000;
 
-type Width = keyof typeof WIDTHS;
-type Theme = (typeof THEMES)[number];
+/** A sheet's width. */
+const SHEET_PX = 1800;
 
 interface View {
   readonly name: string;
+  /** Behind the page's address; of the owner's page behind the service's. */
   readonly path: string;
+  readonly whose?: "owner";
   /** A button pressed first, by its text's key. */
   readonly press?: string;
+  /** What is unfolded first: their summaries. */
+  readonly unfold?: readonly string[];
+  /** As it comes out of a printer. */
+  readonly onPaper?: true;
   /** All of these are shown once it is drawn. */
   readonly ready: readonly string[];
 }
@@ -44,21 +47,31 @@ interface View {
 const VIEWS: readonly View[] = [
   {
     name: "now",
-    path: "now",
+    path: "/#/now",
     ready: [".today .strip", "[data-figures=today] .spark", "[data-figures=measured] .spark"],
   },
-  { name: "day", path: "days", ready: [".strip.tapped", ".plot canvas"] },
-  { name: "week", path: "days", press: "days.week", ready: [".bars.tall"] },
-  { name: "quarter", path: "days", press: "days.quarter", ready: [".bars.tall"] },
-  { name: "filters", path: "filters", ready: [".filter-charts canvas"] },
-  { name: "setup", path: "setup", ready: ["main .card"] },
-  { name: "health", path: "health", ready: ["main .card"] },
+  { name: "day", path: "/#/days", ready: [".strip.tapped", ".plot canvas"] },
+  { name: "week", path: "/#/days", press: "days.week", ready: [".bars.tall"] },
+  { name: "quarter", path: "/#/days", press: "days.quarter", ready: [".bars.tall"] },
+  { name: "report-day", path: "/#/days", onPaper: true, ready: [".strip.tapped", ".plot canvas"] },
+  { name: "report-week", path: "/#/days", press: "days.week", onPaper: true, ready: [".bars.tall"] },
+  { name: "filters", path: "/#/filters", ready: [".filter-charts canvas"] },
+  { name: "setup", path: "/#/setup", ready: ["main .card"] },
+  {
+    name: "workshop",
+    path: "/#/setup",
+    unfold: ["#workshop > summary", "#workshop details > summary"],
+    ready: ["#workshop form"],
+  },
+  { name: "health", path: "/#/health", ready: ["main .card"] },
+  { name: "scan", path: "/scan", ready: ["main button"] },
+  { name: "owner", path: "/owner/", whose: "owner", ready: ["main .strip"] },
 ];
 
 interface Shot {
   readonly view: string;
   readonly width: Width;
-  readonly theme: Theme;
+  readonly theme: (typeof THEMES)[number];
   /** What stands at the top; default: the page's head. */
   readonly from?: string;
 }
@@ -75,9 +88,9 @@ const IN_DOCS: Readonly<Record<string, Shot>> = {
 
 /** The page's own list. */
 function languages(): readonly string[] {
-  const list = /LANGUAGES = .*?\(\{(.*?)\}\)/s.exec(readFileSync(new URL("texts.js", PAGE), "utf8"))?.[1];
+  const list = /LANGUAGES = .*?\(\{(.*?)\}\)/s.exec(readFileSync(new URL("ahead.js", PAGE), "utf8"))?.[1];
   const names = [...(list ?? "").matchAll(/(\w+):/g)].map(([, name]) => name ?? "");
-  if (names.length === 0) throw new Error("src/api/page/texts.js has no list of languages");
+  if (names.length === 0) throw new Error("src/api/page/ahead.js has no list of languages");
   return names;
 }
 
@@ -91,53 +104,23 @@ function textIn(language: string, key: string): string {
 
 const QUIET = `performance.now() - Math.max(0, ...performance.getEntriesByType("resource").map(({ responseEnd }) => responseEnd)) > 500 || undefined`;
 
-/** When the mode and the day's strip were first there. */
-const SEEN = `globalThis.seen = {};
-new MutationObserver(() => {
-  if (document.querySelector("#mode:not(:empty)")) seen.mode ??= performance.now();
-  if (document.querySelector(".today .strip")) seen.strip ??= performance.now();
-}).observe(document, { childList: true, subtree: true });`;
-
-/** Of the page's own files, those that came over the line. */
-const FETCHED = `(() => {
-  const sizes = performance.getEntries().map(({ name, transferSize }) => (/\\.(js|css)$|\\/(#.*)?$/.test(name) ? transferSize : 0)).filter(Boolean);
-  return { count: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
-})()`;
-
-interface Bed {
-  readonly browser: Browser;
-  readonly url: string;
-  /** As the network has it: by HTTP/2, with the box's own certificate. */
-  readonly far: string;
-  readonly session: string;
-}
-
-interface Visit {
-  readonly language: string;
-  readonly theme: Theme;
-  readonly width: Width;
-}
-
-async function visit({ browser, session }: Bed, { language, theme, width }: Visit): Promise<BrowserContext> {
-  const context = await browser.newContext({
-    viewport: WIDTHS[width],
-    colorScheme: theme,
-    locale: language,
-    ignoreHTTPSErrors: true,
-  });
-  await context.addInitScript(`sessionStorage.setItem("session", ${JSON.stringify(session)})`);
-  context.setDefaultTimeout(WITHIN_MS);
-  return context;
-}
-
-async function show(page: Page, url: string, { view, language }: { view: View; language: string }): Promise<void> {
-  await page.goto(`${url}/#/${view.path}`);
+async function show(
+  page: Page,
+  { url, service }: Bed,
+  { view, language }: { view: View; language: string },
+): Promise<void> {
+  await page.goto(`${view.whose === "owner" ? service : url}${view.path}`);
+  // Of a place in the page that is open already nothing would be loaded.
   await page.reload();
   if (view.press !== undefined) {
     await page.getByRole("button", { name: textIn(language, view.press), exact: true }).click();
   }
+  for (const summary of view.unfold ?? []) {
+    await page.locator(summary).first().waitFor();
+    for (const one of await page.locator(summary).all()) await one.click();
+  }
   for (const part of view.ready) await page.locator(part).first().waitFor();
-  await page.locator("#live.good").waitFor();
+  if (view.path.startsWith("/#/")) await page.locator("#live.good").waitFor();
   // Each chart comes with an answer of its own: quiet for a while, all are there.
   await eventually("no more is loaded", () => page.evaluate<true | undefined>(QUIET), WITHIN_MS);
 }
@@ -151,14 +134,30 @@ async function take(bed: Bed, by: Visit, { only, docs }: { only: string; docs: b
   for (const view of VIEWS) {
     const name = `${view.name}-${by.width}-${by.theme}-${by.language}`;
     if (!name.includes(only)) continue;
-    await show(page, bed.url, { view, language: by.language });
+    await show(page, bed, { view, language: by.language });
+    await page.emulateMedia({ media: view.onPaper === true ? "print" : "screen" });
     await whole(page, join(RESULTS, `${name}.png`), by.width);
     const found = [...(await faultsByAxe(page)), ...(await sideways(page))];
     faults.push(...found.map((fault) => `${name}: ${fault}`));
     if (docs && by.language === "en") await takeForDocs(page, { ...by, view: view.name });
   }
+  await sheetOf(page, by);
   await context.close();
   return faults;
+}
+
+/** All of one look side by side, small: what is crooked is seen there first. */
+async function sheetOf(page: Page, { width, theme, language }: Visit): Promise<void> {
+  const look = `${width}-${theme}-${language}`;
+  const names = VIEWS.map(({ name }) => `${name}-${look}.png`).filter((name) => existsSync(join(RESULTS, name)));
+  const pictures = names.map(
+    (name) => `<img src="data:image/png;base64,${readFileSync(join(RESULTS, name), "base64")}">`,
+  );
+  const style = `body{margin:8px;columns:${width === "phone" ? "6" : "4"};column-gap:8px;background:#888} img{width:100%;margin-bottom:8px}`;
+  await page.emulateMedia({ media: "screen" });
+  await page.setViewportSize({ width: SHEET_PX, height: 900 });
+  await page.setContent(`<style>${style}</style>${pictures.join("")}`);
+  await page.screenshot({ path: join(RESULTS, `sheet-${look}.png`), fullPage: true });
 }
 
 /** The whole view, with its bar at the foot where a phone has it. */
@@ -191,88 +190,25 @@ async function sideways(page: Page): Promise<string[]> {
   return wider > 0 ? [`${wider} px wider than the screen`] : [];
 }
 
-/**
- * A phone of some years ago in a workshop's far corner: a quarter of this processor, 1.6 Mbit/s, 150 ms there and back for each
- * question. Over the box's own certificate a browser keeps no file: its second visit fetches all of them again.
- */
-async function onSlowPhone(bed: Bed, urls: Readonly<Record<string, string>>): Promise<void> {
-  for (const [way, url] of Object.entries(urls)) {
-    const context = await visit(bed, { language: "en", theme: "light", width: "phone" });
-    await context.addInitScript(SEEN);
-    for (const which of ["first visit", "second visit"]) {
-      const page = await context.newPage();
-      const devtools = await context.newCDPSession(page);
-      await devtools.send("Network.enable");
-      await devtools.send("Emulation.setCPUThrottlingRate", { rate: 4 });
-      const line = { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 93_750 };
-      await devtools.send("Network.emulateNetworkConditions", line);
-      await page.goto(`${url}/#/now`, { waitUntil: "commit" });
-      // By the page's own clock, from the navigation on: a look in from outside costs a slow phone time of its own.
-      const seen = await eventually("the strip is drawn", async () => {
-        const { result } = await devtools.send("Runtime.evaluate", { expression: "JSON.stringify(seen)" });
-        const { mode, strip } = JSON.parse(String(result.value)) as { readonly mode?: number; readonly strip?: number };
-        return mode === undefined || strip === undefined ? undefined : { mode, strip };
-      });
-      const files = await page.evaluate<{ count: number; bytes: number }>(FETCHED);
-      process.stdout.write(
-        `slow phone, ${way}, ${which}: mode after ${seen.mode.toFixed()} ms, strip after ${seen.strip.toFixed()} ms, ${files.count.toString()} files fetched, ${files.bytes.toString()} bytes\n`,
-      );
-      await page.close();
-    }
-    await context.close();
-  }
-}
-
-/** The month is made once; a later run plays on from it. */
-async function filled(dataDir: string): Promise<void> {
-  if (!existsSync(join(MADE, "store.db"))) {
-    mkdirSync(MADE, { recursive: true });
-    process.stdout.write(`making ${DAYS} days of a shop, half a minute\n`);
-    await shopOf(DAYS).liveThrough(MADE);
-  }
-  cpSync(MADE, dataDir, { recursive: true });
-}
-
-async function bedOf(site: RealSite, browser: Browser): Promise<Bed> {
-  await runningAgent(site);
-  const booth = await boothOnce(site, "the month is delivered", ({ provisioning, log }) => {
-    return provisioning.state === "active" && log.newest_seq - log.acked_seq < 100;
-  });
-  const { url, pin, lan } = await openPage(site, { lan: true, for_ms: OPEN_MS });
-  if (url === null || lan === null) throw new Error("the agent has no page");
-  const session = await sessionAt(url, pin);
-  const change = {
-    booth: booth.booth,
-    id: "pre-filter-of-the-pictures",
-    filter: "pre_filter",
-    by: "Dana",
-    minutes_ago: 300,
-  };
-  const label = { part_number: "PF-2020-G4", note: "frame bent, ask for another" };
-  await ask(`${url}/filters/changed`, { method: "POST", key: session, body: { ...change, ...label } });
-  return { browser, url, session, far: `https://127.0.0.1:${lan.port.toString()}` };
-}
-
 async function run(): Promise<void> {
   const { values } = parseArgs({
     options: {
       only: { type: "string", default: "" },
       docs: { type: "boolean", default: false },
       "phone-only": { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
     },
   });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
   const ends: (() => unknown)[] = [];
   const faults: string[] = [];
   mkdirSync(RESULTS, { recursive: true });
   if (values.docs) mkdirSync(DOCS, { recursive: true });
-  const { scenario, start } = shopOf(DAYS);
   try {
-    const site = await realSite({
-      ...{ speed: 1, serial: SERIAL, scenario, fill: filled },
-      begins: { wall: SHOP_NOW, story: start },
-      booth: { working_hours: SHOP_HOURS },
-      atEnd: (end) => void ends.unshift(end),
-    });
+    const site = await shopSite((end) => void ends.unshift(end));
     const browser = await openBrowser();
     ends.unshift(() => browser.close());
     const bed = await bedOf(site, browser);

@@ -21,7 +21,7 @@ Result: test/results/simulation.json. A broken seed is printed with the law, and
 `;
 
 /** Among so many seeds, as CI plays, chunks are sent, some aren't taken, and old stores are found: else nothing was tried of them. */
-const TELLING_SEEDS = 50;
+const TELLING_SEEDS = 20;
 /** Without a terminal, a line in so long at most. */
 const TELL_EVERY_MS = 10_000;
 

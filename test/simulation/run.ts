@@ -26,6 +26,8 @@ export const QUIET_MS = 60 * MINUTE_MS;
 /** Laws that hold at any time are looked at this often. */
 const LOOK_EVERY_MS = 3 * MINUTE_MS;
 const SLOW_MS = MINUTE_MS;
+/** Figures that grow with time alone are told once a minute, and then they are on their way. */
+const TOLD_WITHIN_MS = 61_000;
 /** What outputs draw is drawn apart. */
 const OUTPUTS_APART = 5_000_011;
 /** Each one reads the oldest record that waits: at one a minute they would cost a third of a quiet day. */
@@ -149,8 +151,10 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   look();
   await clock.run(story.hours * HOUR_MS);
   heal(stage);
-  await clock.run(QUIET_MS);
+  await clock.run(QUIET_MS - TOLD_WITHIN_MS);
   const { seen: last } = stage.box();
+  last.before = last.now() ?? [];
+  await clock.run(TOLD_WITHIN_MS);
   last.stopped = last.now() ?? [];
   await stage.box().site.stop();
   const gone = swaps.flatMap((swap) => goneWith(swap, ledger, site));

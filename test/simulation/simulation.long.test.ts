@@ -1,9 +1,11 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { verdictOf } from "./seed.ts";
 import { shrunk } from "./shrink.ts";
 import { storyOf } from "./stories.ts";
 import { CHUNK_TROUBLES, type Fault, LIES, type Story } from "./story.ts";
 
+const CI = new URL("../../.ci/run", import.meta.url);
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
@@ -43,6 +45,18 @@ it("every trouble with chunks, an old store, and a service that takes none are t
   expect(faults.filter(({ kind }) => kind === "old_store").length).toBeGreaterThanOrEqual(5);
   expect(stories.filter(({ is_without_chunks }) => is_without_chunks === true).length).toBeGreaterThanOrEqual(3);
   expect(stories.filter(({ chunks }) => chunks === null).length).toBeGreaterThanOrEqual(3);
+});
+
+it("the seeds that CI plays have every kind of fault, an old store, and a story that is played without its outputs too", () => {
+  const [, from = NaN, seeds = NaN] = /--from (\d+) --seeds (\d+)/.exec(readFileSync(CI, "utf8"))?.map(Number) ?? [];
+  const stories = Array.from({ length: 200 }, (_, i) => storyOf(i + 1));
+  const played = stories.slice(from - 1, from - 1 + seeds);
+  const kindsIn = (some: readonly Story[]): readonly string[] =>
+    [...new Set(some.flatMap(({ faults }) => faults.map(({ kind }) => kind)))].sort();
+  expect(played).toHaveLength(20);
+  expect(kindsIn(played)).toEqual(kindsIn(stories));
+  expect(kindsIn(played)).toContain("old_store");
+  expect(played.some(({ is_compared }) => is_compared === true)).toBe(true);
 });
 
 it("what waited goes in chunks, from rows of before and after a conflict in batches, and all of it arrives", async () => {

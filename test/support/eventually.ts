@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 /** Longer than anything here takes on a busy machine: it is a deadline, not a measurement. */
-const WITHIN_MS = 60_000;
+const WITHIN_MS = 120_000;
 /** From one look to the next: soon at first, then seldom, as looking takes CPU from what is looked at. */
 const LOOK_AGAIN_MS = { first: 5, growth: 1.2, most: 50 } as const;
 

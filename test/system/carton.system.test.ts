@@ -59,7 +59,7 @@ function preseed(container: Container): void {
 async function makeReady(): Promise<Label> {
   box = await bootContainer();
   preseed(box);
-  packaged.putPackage(box, packaged.makePackage("0.0.1", folder));
+  packaged.putPackage(box, packaged.packageOf("0.0.1"));
   box.sh("dpkg -i /root/booth-gateway_0.0.1_amd64.deb");
   shop.plugIn(box, ADDRESSES.box);
   await eventually("the agent answers", () => packaged.statusOf(box));

@@ -9,7 +9,7 @@ import { GATEWAY, runProgram } from "../support/processes.ts";
 
 /** Servers that others wrote, with faults of their own switched on: 60 tags in twelve pieces, read each second. */
 
-const INTERVALS = 20;
+const INTERVALS = 10;
 /** After the faults. */
 const WELL_INTERVALS = 3;
 /** Read Device Identification, function 43/14. */

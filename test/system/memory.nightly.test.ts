@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { recordFault } from "../support/faults.ts";
 import { memoryGroup } from "./memory-group.ts";
-import { makePackage } from "./packaged-site.ts";
+import { packageOf } from "./packaged-site.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 
 const MB = 1024 * 1024;
@@ -33,7 +33,7 @@ it.each([
   "%s runs a day with an outage and its drain in little memory, file cache included: %o",
   async (what, { limit_mb, speed, opcua }) => {
     const site = await realSite({ speed, serial: SERIAL, scenario: "busy-day", opcua });
-    execFileSync("dpkg-deb", ["-x", makePackage("0.0.1", site.folder), join(site.folder, "root")]);
+    execFileSync("dpkg-deb", ["-x", packageOf("0.0.1"), join(site.folder, "root")]);
     const cache = join(site.folder, "cache");
     mkdirSync(cache);
     const group = memoryGroup(limit_mb * MB);

@@ -51,7 +51,7 @@ const restarts = (): number => Number(box.show(site.UNIT, "NRestarts"));
 const mainPid = (): number => Number(box.show(site.UNIT, "MainPID"));
 
 beforeAll(async () => {
-  const file = site.makePackage(VERSION, folder);
+  const file = site.packageOf(VERSION);
   box = await bootContainer();
   site.putConfig(box);
   site.startPlc(box);

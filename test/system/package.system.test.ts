@@ -40,8 +40,8 @@ const inside = (file: string): string => `/root/${file.slice(file.lastIndexOf("/
 const dpkg = (file: string): string => `dpkg -i ${inside(file)}`;
 
 beforeAll(async () => {
-  files.old = site.makePackage(OLD, folder);
-  files.new = site.makePackage(NEW, folder);
+  files.old = site.packageOf(OLD);
+  files.new = site.packageOf(NEW);
   box = await bootContainer();
   for (const file of Object.values(files)) site.putPackage(box, file);
   site.putConfig(box);

@@ -3,6 +3,7 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
+import { inject } from "vitest";
 import { parseDocument, stringify } from "yaml";
 import { inSnapshot, rows } from "../../simulators/service/db.ts";
 import { sqliteDb } from "../../simulators/service/storage/sqlite.ts";
@@ -23,10 +24,14 @@ export const KEY = "provision-key-of-the-test";
 const SOCKET = "/run/booth-gateway/agent.sock";
 const PORTS = { service: 8480, mqtt: 8481, plc: 8482 };
 
-/** Makes the package of this machine's architecture under that version; gives its file. */
-export function makePackage(version: string, out: string): string {
-  const arguments_ = ["--quick", "--arch", "amd64", "--version", version, "--out", out];
-  return execFileSync(process.execPath, [PACKAGER, ...arguments_], { encoding: "utf8" }).trim();
+/** The package of this machine's architecture under that version: made by whoever asks first in this run, then found there again. */
+export function packageOf(version: string): string {
+  const out = inject("packages");
+  const file = join(out, `booth-gateway_${version}_amd64.deb`);
+  const making = [process.execPath, PACKAGER, "--quick", "--arch", "amd64", "--version", version, "--out", out];
+  // Whoever comes meanwhile waits for it.
+  execFileSync("flock", [`${file}.lock`, "sh", "-c", '[ -e "$0" ] || exec "$@"', file, ...making]);
+  return file;
 }
 
 /** The lines of the first block of code under that heading of the README. */

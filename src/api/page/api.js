@@ -1,6 +1,6 @@
-import { isTranslated, spoken, t } from "./texts.js";
+import { call, keepToken, signOut, takeFirst, token } from "./ahead.js";
+import { spoken, t } from "./texts.js";
 
-const TOKEN = "session";
 /** An answer that doesn't come in this time won't. */
 const PATIENCE_MS = 15_000;
 const AGAIN_MS = 1_500;
@@ -16,27 +16,8 @@ export class ApiError extends Error {
   }
 }
 
-/** Of this tab, or kept on the device where the box keeps it too. */
-const token = () => sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN);
-
 export function hasSession() {
   return token() !== null;
-}
-
-export function signOut() {
-  sessionStorage.removeItem(TOKEN);
-  localStorage.removeItem(TOKEN);
-}
-
-/** @returns {Record<string, string>} */
-function headers() {
-  const own = token();
-  return own === null ? {} : { Authorization: own };
-}
-
-/** Where the agent's words are to be said otherwise, with their codes. @param {string} path */
-function asked(path) {
-  return isTranslated ? `${path}${path.includes("?") ? "&" : "?"}said=true` : path;
 }
 
 /** @param {Response} answer @returns {Promise<any>} */
@@ -45,12 +26,13 @@ async function read(answer) {
 }
 
 /** @param {string} path @param {RequestInit} [options] */
-async function exchange(path, options = {}) {
-  const answer = await fetch(asked(path), {
-    ...options,
-    headers: { ...headers(), ...options.headers },
-    signal: options.signal ?? AbortSignal.timeout(PATIENCE_MS),
-  }).catch(() => {
+function exchange(path, options = {}) {
+  return answered(call(path, { ...options, signal: options.signal ?? AbortSignal.timeout(PATIENCE_MS) }));
+}
+
+/** @param {Promise<Response>} asked */
+async function answered(asked) {
+  const answer = await asked.catch(() => {
     throw new ApiError(t("error.away"), 0);
   });
   if (answer.ok) return answer;
@@ -90,7 +72,7 @@ export async function enterPin(pin) {
   const body = JSON.stringify({ api_key: pin });
   const answer = await exchange("/api/authenticate", { method: "POST", headers, body });
   const { session_token } = await read(answer);
-  (answer.headers.get("Session-Kept") === "true" ? localStorage : sessionStorage).setItem(TOKEN, session_token);
+  keepToken(session_token, answer.headers.get("Session-Kept") === "true");
 }
 
 /** Saves what a path answers as a file; a link alone couldn't carry the session. @param {string} path @param {string} name */
@@ -119,7 +101,8 @@ export function listen(path, to) {
   const run = async () => {
     while (!ending.signal.aborted) {
       try {
-        const { body } = await exchange(path, { signal: ending.signal });
+        const { signal } = ending;
+        const { body } = await answered(takeFirst(path, signal) ?? call(path, { signal }));
         to.live(true, null);
         if (body !== null) await readEvents(body, to.event, SILENCE_MS);
         to.live(false, null);

@@ -1,14 +1,13 @@
 import { get } from "./api.js";
 import { loader } from "./chart.js";
 import { card, chip, el, redraw } from "./dom.js";
-import { dayStart, dayText } from "./format.js";
+import { DAY_MS, dayStart, dayText } from "./format.js";
 import { stagesOf } from "./stages.js";
 import { strip } from "./strip.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./main.js").Context} Context */
 
-const DAY_MS = 24 * 3_600_000;
 /** Of several booths each: the box has more to do than to draw. */
 const EVERY_MS = 30_000;
 
@@ -26,10 +25,10 @@ export function boothsCard(context) {
     const chosen = context.booth().booth;
     node.hidden = booths.length < 2;
     if (node.hidden) return;
-    const names = booths.map((/** @type {any} */ { booth }) => String(booth));
+    const names = booths.map(({ booth }) => String(booth));
     days.want(names.join(" "), () => stagesByBooth(names));
     const stages = days.data();
-    const shown = booths.map((/** @type {any} */ { booth, now, plc, time, tz }) => ({
+    const shown = booths.map(({ booth, now, plc, time, tz }) => ({
       ...{ booth, tz, mode: now?.mode ?? "no_data", isDown: plc.kind === "down" },
       minute: Math.floor(time / 60_000),
     }));

@@ -1,6 +1,7 @@
+import { chooseLanguage, language, LANGUAGES } from "./ahead.js";
 import { askUser, el } from "./dom.js";
 import { unitText } from "./format.js";
-import { chooseLanguage, language, LANGUAGES, t } from "./texts.js";
+import { t } from "./texts.js";
 import { CHOICES, keepUnits, units } from "./units.js";
 
 /** How this device shows things: kept on it. */

@@ -19,7 +19,7 @@ export function el(tag, properties = {}, ...children) {
     else if (name in element && !name.includes("-")) Reflect.set(element, name, value);
     else element.setAttribute(name, String(value));
   }
-  element.append(...shown(children));
+  element.append(...present(children));
   return element;
 }
 
@@ -33,12 +33,12 @@ const SVG = "http://www.w3.org/2000/svg";
 export function svg(tag, attributes, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  element.append(...shown(children));
+  element.append(...present(children));
   return element;
 }
 
 /** @param {readonly Child[]} children */
-function shown(children) {
+function present(children) {
   return /** @type {(Node | string)[]} */ (
     children.filter((child) => child !== null && child !== undefined && child !== false)
   );
@@ -59,7 +59,7 @@ export function redraw(parent, from, draw) {
   if (drawn.get(parent) === key || parent.querySelector(":popover-open") !== null) return;
   drawn.set(parent, key);
   const put = keep(parent);
-  parent.replaceChildren(...shown(draw()));
+  parent.replaceChildren(...present(draw()));
   put();
 }
 

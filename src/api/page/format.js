@@ -1,6 +1,9 @@
 import { locale, t } from "./texts.js";
 import { digitsOf, inUnits, unitOf, units } from "./units.js";
 
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
 /** Names on the wire, as the service has them, back to modes. */
 const WIRE = {
   "Spray Mode": "spray",
@@ -64,6 +67,15 @@ export function measured(value, unit, digits = 0) {
   return { number: number(shown.value, digitsOf(shown.unit, digits)), unit: unitText(shown.unit) };
 }
 
+/** What a tag holds, as people read it: in the units of this device, a bit in words. @param {number | string | boolean | null} value @param {string} unit */
+export function valueText(value, unit) {
+  if (value === null) return "–";
+  if (typeof value === "boolean") return t(`value.${value}`);
+  if (typeof value !== "number") return `${value} ${unitText(unit)}`.trim();
+  const shown = measured(value, unit, Number.isInteger(value) && shownUnit(unit) === unitText(unit) ? 0 : 2);
+  return `${shown.number} ${shown.unit}`.trim();
+}
+
 /** Lives of filters are counted in hours, however long. @param {number} minutes */
 export function hoursText(minutes) {
   return t("unit.h", { h: number(minutes / 60, minutes < 600 ? 1 : 0) });
@@ -75,9 +87,16 @@ export function minutesText(minutes) {
   return minutes > 0 && minutes < 1 ? lasting(Math.round(minutes * 60) * 1000) : lasting(Math.round(minutes) * 60_000);
 }
 
+/** By digits: to make one takes a slow phone longer than to write a hundred numbers with it. @type {Map<number, Intl.NumberFormat>} */
+const numbers = new Map();
+
 /** @param {number} value @param {number} [digits] */
 export function number(value, digits = 0) {
-  return value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const known =
+    numbers.get(digits) ??
+    new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  numbers.set(digits, known);
+  return known.format(value);
 }
 
 /** @param {number} bytes */

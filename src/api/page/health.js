@@ -77,7 +77,7 @@ export function healthView(context) {
   return { node, update, close: () => undefined };
 }
 
-/** @param {any[]} incidents @param {any} booth */
+/** @param {any[]} incidents @param {import("./main.js").Booth} booth */
 function incidentTable(incidents, { tz, time }) {
   if (incidents.length === 0) return el("p", {}, t("health.noIncidents"));
   const shown = table(
@@ -97,7 +97,7 @@ function incidentTable(incidents, { tz, time }) {
   return shown;
 }
 
-/** @param {any} status @returns {(readonly [string, string])[]} */
+/** @param {import("./main.js").Status} status @returns {(readonly [string, string])[]} */
 function clockTexts({ clock }) {
   if (!clock.synced) return [["bad", t("health.unsynced")]];
   const off = Math.abs(clock.offset_ms ?? 0);
@@ -109,29 +109,29 @@ function clockTexts({ clock }) {
       ];
 }
 
-/** Whom the box tells beside the service. @param {any} status @returns {(readonly [string, string, string])[]} */
+/** Whom the box tells beside the service. @param {import("./main.js").Status} status @returns {(readonly [string, string, string])[]} */
 function toldTexts({ outputs, notices, at }) {
-  /** @param {any} link */
+  /** @param {Exclude<import("./main.js").Link, { kind: "up" }>} link */
   const down = ({ reason, advice }) => t("health.notTold", { reason, advice });
   return [
-    ...outputs.map((/** @type {any} */ { name, link, booths, pushed }) => {
-      const count = booths.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.waiting, 0);
-      const passed = booths.flatMap((/** @type {any} */ one) => one.passed_over).length;
+    ...outputs.map(({ name, link, booths, pushed }) => {
+      const count = booths.reduce((sum, one) => sum + one.waiting, 0);
+      const passed = booths.flatMap((one) => one.passed_over).length;
       const up = t("health.outputUp", { time: lasting(at - link.since), count: pushed?.waiting ?? count });
       const text = [link.kind === "up" ? up : down(link), passed > 0 && t("health.outputPassed", { count: passed })];
-      return [link.kind === "up" ? "good" : "bad", name, text.filter(Boolean).join(" ")];
+      return /** @type {const} */ ([link.kind === "up" ? "good" : "bad", name, text.filter(Boolean).join(" ")]);
     }),
-    ...notices.map((/** @type {any} */ { name, link, last, waiting }) => {
+    ...notices.map(({ name, link, last, waiting }) => {
       const newest =
         last === null ? t("health.toldNone") : t("health.toldLast", { what: last.what, time: lasting(at - last.at) });
       const waits = waiting === 0 ? [] : [t("health.toldWaits", { count: waiting })];
       const state = link.kind === "up" ? [] : [down(link)];
-      return [link.kind === "up" ? "good" : "bad", name, [...state, ...waits, newest].join(" ")];
+      return /** @type {const} */ ([link.kind === "up" ? "good" : "bad", name, [...state, ...waits, newest].join(" ")]);
     }),
   ];
 }
 
-/** @param {any} booth @param {any} status */
+/** @param {import("./main.js").Booth} booth @param {import("./main.js").Status} status */
 function storeTexts({ log }, { at, loss_window_ms }) {
   const { storage } = log;
   return [
@@ -194,7 +194,7 @@ function trafficParts(traffic) {
   return [shown, budget, gives, cuts].filter((part) => part !== null);
 }
 
-/** @param {any} status @param {any} booth */
+/** @param {import("./main.js").Status} status @param {import("./main.js").Booth} booth */
 function versionFigures(status, { now }) {
   const program = now === null ? "–" : `${now.plc_program ?? "–"} ${now.plc_program_revision ?? ""}`.trim();
   return [

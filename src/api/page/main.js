@@ -1,16 +1,20 @@
+import { eventsOf, keepBooth, keptBooth } from "./ahead.js";
 import { hasSession, listen } from "./api.js";
-import { leave } from "./network.js";
-import { openDisplay } from "./display.js";
 import { el, forget, redraw } from "./dom.js";
 import { secondsText, zoneText } from "./format.js";
 import { isUnbound, nowView } from "./now.js";
 import { SIGNED_IN, signIn } from "./session.js";
 import { ENGLISH_CAME, t } from "./texts.js";
 
+/** @typedef {import("../../domain/status.ts").AgentStatus} Status */
+/** @typedef {import("../../domain/status.ts").BoothStatus} Booth */
+/** @typedef {import("../../domain/status.ts").LinkStatus} Link */
+/** @typedef {import("../../domain/agent-control.ts").LiveReading} Reading */
+
 /**
  * What views are drawn from: the newest status that the box has sent, the chosen booth of it, and that booth's live readings.
  * `needsPin`: readings and the log are for who is signed in. `choose`: another booth, by name.
- * @typedef {{ status: () => any, booth: () => any, readings: () => any[], needsPin: () => boolean, choose: (booth: string) => void }} Context
+ * @typedef {{ status: () => Status, booth: () => Booth, readings: () => readonly Reading[], needsPin: () => boolean, choose: (booth: string) => void }} Context
  */
 
 /** @typedef {{ node: HTMLElement, update: () => void, close: () => void }} View */
@@ -28,23 +32,23 @@ const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context
 const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const main = part("main");
 const state = {
-  status: /** @type {any} */ (null),
-  readings: /** @type {any[]} */ ([]),
+  status: /** @type {Status | null} */ (null),
+  readings: /** @type {readonly Reading[]} */ ([]),
   needsPin: false,
-  booth: sessionStorage.getItem("booth") ?? "",
+  booth: keptBooth(),
   isLive: false,
   isLocked: false,
 };
 /** @type {{ name: string, booth: string, view: View } | null} */
-let shown = null;
+let open = null;
 /** @type {() => void} */
 let stop = () => undefined;
 
 /** @type {Context} */
 const context = {
-  status: () => state.status,
-  booth: () =>
-    state.status.booths.find((/** @type {any} */ one) => one.booth === state.booth) ?? state.status.booths[0],
+  status: () => known(),
+  // Without one there is nothing to be seen but the set-up, which asks whether it is there.
+  booth: () => /** @type {Booth} */ (boothOf(known())),
   readings: () => state.readings,
   needsPin: () => state.needsPin,
   choose: (booth) => {
@@ -52,6 +56,17 @@ const context = {
     main.focus({ preventScroll: true });
   },
 };
+
+/** Views are open once the box has answered. */
+function known() {
+  if (state.status === null) throw new Error("no status has come yet");
+  return state.status;
+}
+
+/** The chosen one, else the first. @param {Status} status */
+function boothOf({ booths }) {
+  return booths.find(({ booth }) => booth === state.booth) ?? booths[0];
+}
 
 function viewName() {
   const name = location.hash.replace(/^#\/?/, "");
@@ -63,8 +78,9 @@ const boothName = () => context.booth()?.booth ?? "";
 
 /** A box that nobody has bound, or begun to, opens there; what a person has chosen stays. */
 function openAtSetUp() {
-  const isUntouched = state.status.booths.every((/** @type {any} */ { serial }) => serial === null);
-  if (location.hash === "" && isUntouched && isUnbound(state.status)) history.replaceState(null, "", "#/setup");
+  const status = known();
+  const isUntouched = status.booths.every(({ serial }) => serial === null);
+  if (location.hash === "" && isUntouched && isUnbound(status)) history.replaceState(null, "", "#/setup");
 }
 
 function draw() {
@@ -73,14 +89,14 @@ function draw() {
   openAtSetUp();
   // Without a booth there is nothing else to be seen.
   const name = state.status.booths.length === 0 ? "setup" : viewName();
-  if (shown?.name === name && shown.booth === boothName()) shown.view.update();
+  if (open?.name === name && open.booth === boothName()) open.view.update();
   else void change(name);
 }
 
 /** All of it, whatever it was made from. */
 function drawAnew() {
-  shown?.view.close();
-  shown = null;
+  open?.view.close();
+  open = null;
   forget(part("head"));
   forget(part("nav"));
   draw();
@@ -98,14 +114,16 @@ async function change(name) {
   const isStill = changing === `${name} ${booth}`;
   if (isStill) changing = "";
   if (!isStill || !make) return;
-  shown?.view.close();
+  const before = open;
+  before?.view.close();
   const view = make(context);
-  shown = { name, booth, view };
+  open = { name, booth, view };
   main.replaceChildren(view.node);
   document.title = `${t(`nav.${name}`)} · ${t("title")}`;
   drawNav(name);
   view.update();
-  showTop();
+  // At first nothing is scrolled, and to ask where things are costs a slow phone a layout.
+  if (before !== null) showTop();
 }
 
 /** A view begins in sight, below the bar where that stays at the top, however far the one before was scrolled. */
@@ -121,14 +139,14 @@ function drawHead() {
   const booths = state.status?.booths ?? [];
   const booth = booths.length === 0 ? null : context.booth();
   main.classList.toggle("stale", booth !== null && !state.isLive);
-  const names = booths.map((/** @type {any} */ one) => one.booth);
+  const names = booths.map((one) => one.booth);
   const place =
     booth === null
       ? ""
       : [booth.serial ?? t("head.noSerial"), booth.provisioning.account, booth.provisioning.facility]
           .filter(Boolean)
           .join(" · ");
-  const zone = booth === null ? "" : t("head.zone", { zone: zoneText(state.status.at, booth.tz) });
+  const zone = booth === null ? "" : t("head.zone", { zone: zoneText(known().at, booth.tz) });
   redraw(part("head"), [names, booth?.booth, place, zone, state.isLive, state.isLocked, hasSession()], () => [
     el("div", {}, el("h1", {}, booth?.booth ?? t("title")), el("p", {}, [place, zone].filter(Boolean).join(" · "))),
     el(
@@ -142,9 +160,7 @@ function drawHead() {
             onchange: (/** @type {Event} */ event) =>
               chooseBooth(/** @type {HTMLSelectElement} */ (event.target).value),
           },
-          ...names.map((/** @type {string} */ name) =>
-            el("option", { value: name, selected: name === booth?.booth }, name),
-          ),
+          ...names.map((name) => el("option", { value: name, selected: name === booth?.booth }, name)),
         ),
       el(
         "span",
@@ -152,18 +168,23 @@ function drawHead() {
         el("span", { className: state.isLive ? "dot live" : "dot", "aria-hidden": "true" }),
         liveText(booth),
       ),
-      hasSession() && el("button", { type: "button", onclick: () => void leave() }, t("head.signOut")),
+      hasSession() &&
+        el(
+          "button",
+          { type: "button", onclick: () => void import("./network.js").then(({ leave }) => leave()) },
+          t("head.signOut"),
+        ),
     ),
   ]);
 }
 
-/** Old values must not pass for present ones: where the box doesn't answer, it is told of when they are. @param {any} booth */
+/** Old values must not pass for present ones: where the box doesn't answer, it is told of when they are. @param {Booth | null | undefined} booth */
 function liveText(booth) {
   if (state.isLive) return t("head.live");
   if (state.isLocked) return t("head.locked");
   return booth === null || booth === undefined
     ? t("head.notLive")
-    : t("head.stale", { at: secondsText(state.status.at, booth.tz) });
+    : t("head.stale", { at: secondsText(known().at, booth.tz) });
 }
 
 /** @param {string} current */
@@ -188,14 +209,14 @@ function drawNav(current) {
 function chooseBooth(name) {
   state.booth = name;
   state.readings = [];
-  sessionStorage.setItem("booth", name);
+  keepBooth(name);
   follow();
   draw();
 }
 
 function follow() {
   stop();
-  stop = listen(`/events${state.booth === "" ? "" : `?booth=${encodeURIComponent(state.booth)}`}`, {
+  stop = listen(eventsOf(state.booth), {
     event: (name, data) => {
       if (name === "status") {
         state.status = data;
@@ -229,7 +250,13 @@ addEventListener("hashchange", () => {
   draw();
   main.focus({ preventScroll: true });
 });
-part("foot").append(el("button", { type: "button", onclick: openDisplay }, t("head.display")));
+part("foot").append(
+  el(
+    "button",
+    { type: "button", onclick: () => void import("./display.js").then(({ openDisplay }) => openDisplay()) },
+    t("head.display"),
+  ),
+);
 drawHead();
 drawNav(viewName());
 follow();

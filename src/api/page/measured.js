@@ -1,5 +1,5 @@
 import { csvTime } from "./chart.js";
-import { clockText, hourText, measured, shownUnit } from "./format.js";
+import { clockText, HOUR_MS, hourText, measured, shownUnit } from "./format.js";
 import { t } from "./texts.js";
 
 /** @typedef {{ tag: string, unit: string, min: (number | null)[], max: (number | null)[] }} TagTrend */
@@ -9,7 +9,6 @@ import { t } from "./texts.js";
 const MEASURED = /^(°?[CFK]|Pa|hPa|kPa|m?bar|psi|in ?H2O|in ?wc|mm ?H2O)$/i;
 /** As many lines as an answer has. */
 const MAX_LINES = 12;
-const HOUR_MS = 3_600_000;
 
 /** The temperatures and pressures among a booth's live readings. @param {readonly any[]} readings @returns {any[]} */
 export function measuredOf(readings) {

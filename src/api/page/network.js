@@ -1,4 +1,5 @@
-import { get, hasSession, send, signOut } from "./api.js";
+import { signOut } from "./ahead.js";
+import { get, hasSession, send } from "./api.js";
 import { askUser, card, el, redraw, sentence } from "./dom.js";
 import { whenText } from "./format.js";
 import { pinButton, withSession } from "./session.js";

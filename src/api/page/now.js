@@ -5,7 +5,7 @@ import { lasting, measured, minutesText, number, unitText, whenText } from "./fo
 import { explained } from "./help.js";
 import { measuredOf } from "./measured.js";
 import { pinButton } from "./session.js";
-import { t } from "./texts.js";
+import { t, whyText } from "./texts.js";
 import { lastDay, todayStrip } from "./today.js";
 
 const TODAY_EVERY_MS = 10_000;
@@ -28,10 +28,14 @@ export function nowView(context) {
     ...[notes, mode.node, booths.node, today.node, measured.node, links],
     card(t("backlog.title"), { class: "wide" }, backlog),
   );
-  const update = () => {
+  let isWhole = false;
+  /** @type {number | undefined} */
+  let coming;
+  const rest = () => {
+    isWhole = true;
     const booth = context.booth();
     const status = context.status();
-    for (const part of [booths, mode, strip, day, today, measured]) part.update();
+    for (const part of [booths, day, today, measured]) part.update();
     const warnings = notesOf(status, booth);
     redraw(notes, warnings, () => warnings.map((text) => el("div", { className: "note bad" }, text)));
     redraw(links, [linkKey(booth.plc, status.at), linkKey(status.service, status.at)], () => [
@@ -43,7 +47,15 @@ export function nowView(context) {
       waiting.map((text, index) => el("p", index === 0 ? { className: "advice" } : {}, text)),
     );
   };
+  const update = () => {
+    mode.update();
+    strip.update();
+    if (isWhole) rest();
+    // What people come for is painted before all else is drawn.
+    else coming ??= setTimeout(rest);
+  };
   const close = () => {
+    clearTimeout(coming);
     strip.close();
     booths.close();
     day.close();
@@ -118,12 +130,12 @@ function measuredCard(context, day) {
   return { node: card(t("now.measured"), { "data-figures": "measured" }, figures, foot), update };
 }
 
-/** No booth of the box is bound to a service, or ever was. @param {any} status */
+/** No booth of the box is bound to a service, or ever was. @param {import("./main.js").Status} status */
 export function isUnbound({ booths }) {
-  return booths.every((/** @type {any} */ { provisioning }) => provisioning.generation === null);
+  return booths.every(({ provisioning }) => provisioning.generation === null);
 }
 
-/** @param {any} booth */
+/** @param {import("./main.js").Booth} booth */
 function sinceText({ now, plc, time, tz }) {
   if (now === null || now.since === null) return t("now.neverRead");
   if (now.mode === "no_data" && now.last_good_at !== null)
@@ -131,24 +143,24 @@ function sinceText({ now, plc, time, tz }) {
   return t("now.since", { time: lasting(time - now.since), at: whenText(now.since, tz, time) });
 }
 
-/** @param {any} status @param {any} booth */
+/** @param {import("./main.js").Status} status @param {import("./main.js").Booth} booth */
 function notesOf(status, { log }) {
   return [
     // Of a box that nobody has bound yet nothing is sent anyway, and the time comes with the service.
     ...(status.clock.synced || isUnbound(status) ? [] : [t("note.clock")]),
     ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
     ...(log.forked === null ? [] : [`${sentence(log.forked.reason)}. ${sentence(log.forked.advice)}.`]),
-    ...status.disabled.map((/** @type {any} */ one) => `${t("note.disabled", one)}. ${one.advice}`),
+    ...status.disabled.map(({ advice, booth, reason }) => `${t("note.disabled", { booth, reason })}. ${advice}`),
   ];
 }
 
-/** What the last reading said of the run is old news while nothing is read. @param {any} booth */
+/** What the last reading said of the run is old news while nothing is read. @param {import("./main.js").Booth} booth */
 function runText({ now, plc }) {
   if (now === null || now.mode === "no_data" || plc.kind === "down") return t("now.runUnknown");
   return t(now.run_open ? "now.running" : "now.notRunning");
 }
 
-/** @param {any} booth @param {any} use @param {{ run: string, day: ReturnType<typeof lastDay> }} more */
+/** @param {import("./main.js").Booth} booth @param {any} use @param {{ run: string, day: ReturnType<typeof lastDay> }} more */
 function todayFigures({ now }, use, { run, day }) {
   return [
     figure(
@@ -183,14 +195,20 @@ function todayFigures({ now }, use, { run, day }) {
   ];
 }
 
-/** A value that the PLC no longer confirms is told as the last one, never as the present one. @param {any} reading @param {boolean} isRead @param {Node | null} spark */
+/** A value that the PLC no longer confirms is told as the last one, never as the present one. @param {import("./main.js").Reading} reading @param {boolean} isRead @param {Node | null} spark */
 function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, spark) {
   const known = typeof value === "number" ? measured(value, unit, 1) : { number: String(value), unit: unitText(unit) };
   const isKnown = value !== null && quality !== "bad";
   if (isKnown && isRead) return figure(label, known.number, " ", el("small", {}, known.unit), spark);
   const last =
     isKnown && age_ms !== null ? t("now.last", { value: `${known.number} ${known.unit}`, time: lasting(age_ms) }) : "";
-  const why = isKnown ? "–" : quality === null ? t("setup.notRead") : reason || quality;
+  const why = isKnown
+    ? "–"
+    : quality === null
+      ? t("setup.notRead")
+      : reason === ""
+        ? t(`quality.${quality}`)
+        : whyText(reason);
   return el(
     "div",
     {},
@@ -200,13 +218,12 @@ function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, 
   );
 }
 
-/** What is shown of a link: times in whole words change once a minute. @param {any} link @param {number} at */
-function linkKey(link, at) {
+/** What is shown of a link: times in whole words change once a minute. @param {import("./main.js").Link} link @param {number} at */
+export function linkKey(link, at) {
   return [
     link.kind,
     link.since,
-    link.reason,
-    link.advice,
+    ...(link.kind === "up" ? [] : [link.reason, link.advice]),
     lasting(at - link.since),
     link.kind === "down" && link.next_try_at !== null ? lasting(link.next_try_at - at) : "",
   ];
@@ -214,9 +231,9 @@ function linkKey(link, at) {
 
 const LOOKS = /** @type {const} */ ({ up: "good", degraded: "warn", down: "bad" });
 
-/** @param {string} title @param {any} link @param {{ where: string, at: number, tz: string }} around */
+/** @param {string} title @param {import("./main.js").Link} link @param {{ where: string, at: number, tz: string }} around */
 export function linkCard(title, link, { where, at, tz }) {
-  const look = LOOKS[/** @type {keyof typeof LOOKS} */ (link.kind)];
+  const look = LOOKS[link.kind];
   const left = link.kind === "down" && link.next_try_at !== null ? link.next_try_at - at : null;
   return card(
     title,
@@ -238,7 +255,7 @@ export function linkCard(title, link, { where, at, tz }) {
   );
 }
 
-/** @param {any} booth @param {any} status */
+/** @param {import("./main.js").Booth} booth @param {import("./main.js").Status} status */
 export function backlogTexts({ log, provisioning }, { service }) {
   if (provisioning.delivery === "none") return [t("backlog.kept")];
   const waiting = log.newest_seq - log.acked_seq;

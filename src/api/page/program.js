@@ -1,6 +1,6 @@
 import { t } from "./texts.js";
 import { el, sentence, table } from "./dom.js";
-import { number, unitText } from "./format.js";
+import { number, valueText } from "./format.js";
 import { atWork } from "./plc.js";
 
 /** @typedef {import("./begin.js").Step} Step */
@@ -98,9 +98,7 @@ function valueTable(values) {
     el(
       "span",
       {},
-      value === null
-        ? "–"
-        : `${typeof value === "number" ? number(value, Number.isInteger(value) ? 0 : 2) : String(value)} ${unitText(unit)}`,
+      valueText(value, unit),
       " ",
       el("span", { className: `badge ${LOOKS[/** @type {keyof typeof LOOKS} */ (verdict)]}` }, t(`verdict.${verdict}`)),
     ),

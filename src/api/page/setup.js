@@ -1,14 +1,14 @@
 import { beginCard } from "./begin.js";
 import { bindingCard } from "./binding.js";
 import { card, el, redraw, table } from "./dom.js";
-import { lasting, number, secondsText, unitText, whenText } from "./format.js";
-import { linkCard } from "./now.js";
+import { lasting, secondsText, valueText, whenText } from "./format.js";
+import { linkCard, linkKey } from "./now.js";
 import { networkCard } from "./network.js";
 import { pinButton } from "./session.js";
 import { sizeCard } from "./size.js";
 import { plcCard } from "./plc.js";
 import { STEPS, stepTimes } from "./steps.js";
-import { t } from "./texts.js";
+import { t, whyText } from "./texts.js";
 import { workshopCard } from "./workshop.js";
 
 /** @typedef {import("./main.js").Context} Context */
@@ -49,7 +49,7 @@ export function setupView(context) {
     const status = context.status();
     begin.update();
     binding.update();
-    redraw(plc, [booth.plc.kind, booth.plc.since, booth.plc.reason, lasting(status.at - booth.plc.since)], () => [
+    redraw(plc, [linkKey(booth.plc, status.at)], () => [
       linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
     ]);
     const readings = context.readings();
@@ -68,15 +68,13 @@ function tagTable(readings) {
     [t("setup.tag"), t("setup.value"), t("setup.quality"), t("setup.age")],
     readings.map(({ label, tag, value, unit, quality, reason, age_ms }) => [
       el("span", { title: tag }, label),
-      value === null
-        ? "–"
-        : `${typeof value === "number" ? number(value, Number.isInteger(value) ? 0 : 2) : String(value)} ${unitText(unit)}`,
+      valueText(value, unit),
       quality === null
         ? t("setup.notRead")
         : el(
             "span",
             { className: `badge ${quality === "good" ? "good" : quality === "bad" ? "bad" : "warn"}` },
-            reason === "" ? quality : `${quality}: ${reason}`,
+            reason === "" ? t(`quality.${quality}`) : `${t(`quality.${quality}`)}: ${whyText(reason)}`,
           ),
       age_ms === null ? "–" : lasting(age_ms),
     ]),
@@ -140,7 +138,7 @@ function reportText(context) {
       .readings()
       .map(
         ({ label, value, unit, quality, reason }) =>
-          `  ${String(label).padEnd(28)} ${value === null ? "-" : String(value)} ${unit}  ${quality ?? "-"} ${reason}`,
+          `  ${String(label).padEnd(28)} ${valueText(value, unit)}  ${quality === null ? "-" : t(`quality.${quality}`)} ${whyText(reason)}`,
       ),
     `${t("health.agent")} ${status.agent_version}, ${status.gateway_id}`,
   ].join("\n");

@@ -37,7 +37,7 @@ export function strip({ stages, start, end, now, tz, label, slim = false, cycles
     {
       className: slim ? "strip slim" : "strip",
       role: "img",
-      "aria-label": `${label}: ${spoken(shown)}${spokenCycles}`,
+      "aria-label": `${label}: ${toldStages(shown)}${spokenCycles}`,
     },
     el("i", { className: "seg hatch", style: { left: "0", width: "100%" } }),
     now < end && el("i", { className: "later", style: place({ start: now, end }) }),
@@ -101,7 +101,7 @@ export function legend(stages, span, cycles = false) {
 }
 
 /** The longest modes in words, for those who don't see the colours. @param {readonly Stage[]} stages */
-function spoken(stages) {
+function toldStages(stages) {
   return [...sumsOf(stages)]
     .sort(([, a], [, b]) => b - a)
     .slice(0, 5)

@@ -1,7 +1,6 @@
-/** The languages of the page; each file holds all of one, and a browser loads the one that it shows. */
-export const LANGUAGES = /** @type {const} */ ({ en: "English", es: "Español", de: "Deutsch" });
+import { language } from "./ahead.js";
 
-/** @typedef {keyof typeof LANGUAGES} Language */
+/** @typedef {import("./ahead.js").Language} Language */
 /** @typedef {Readonly<Record<string, string>>} Texts */
 /** What the agent says: which sentence, and what it is filled in with. @typedef {{ code: string, args: Readonly<Record<string, string | Said | readonly (string | Said)[]>>, text: string }} Said */
 
@@ -14,18 +13,6 @@ const FILES = /** @type {Readonly<Record<Language, () => Promise<{ TEXTS: Texts,
 /** Told to the window once texts that the chosen language lacks have come in English. */
 export const ENGLISH_CAME = "english-came";
 
-const KEPT = "language";
-
-/** @param {string} name @returns {name is Language} */
-const isLanguage = (name) => Object.hasOwn(LANGUAGES, name);
-
-/** The one that was chosen on this device, else the first of the browser's that there is. @returns {Language} */
-function wished() {
-  const names = [localStorage.getItem(KEPT) ?? "", ...navigator.languages.map((tag) => tag.slice(0, 2).toLowerCase())];
-  return names.find(isLanguage) ?? "en";
-}
-
-export const language = wished();
 /** For numbers and dates: the browser's own kind of that language, as en-US. */
 export const locale = navigator.languages.find((tag) => tag.slice(0, 2).toLowerCase() === language) ?? language;
 document.documentElement.lang = language;
@@ -34,12 +21,6 @@ const { TEXTS: texts, SAYINGS: sayings } = await FILES[language]();
 /** @type {Texts} */
 let english = language === "en" ? texts : {};
 let isEnglishAsked = language === "en";
-
-/** From now on, on this device. @param {string} name */
-export function chooseLanguage(name) {
-  localStorage.setItem(KEPT, name);
-  location.reload();
-}
 
 /** Where the chosen language has a hole: only then is a second one loaded. */
 async function fetchEnglish() {
@@ -60,8 +41,8 @@ export function t(key, values = {}) {
   return filled(text ?? key, values);
 }
 
-/** Whether the agent's sentences are said otherwise than in its own words. */
-export const isTranslated = Object.keys(sayings).length > 0;
+/** Why a value isn't good: the drivers' few words in people's; what a server said by a name of its own stays. @param {string} reason */
+export const whyText = (reason) => (`why.${reason}` in texts ? t(`why.${reason}`) : reason);
 
 /** @param {Said} said @returns {string} */
 function inOurWords({ code, args, text }) {
@@ -77,8 +58,17 @@ function inOurWords({ code, args, text }) {
 /** A sentence, or several with what stands between. @param {Said | readonly (string | Said)[]} said */
 function told(said) {
   if (!("length" in said)) return inOurWords(said);
-  return said.map((one) => (typeof one === "string" ? one : inOurWords(one))).join("");
+  let [text, left] = ["", 0];
+  for (const one of said) {
+    const own = typeof one === "string" ? inColumn(one, left) : inOurWords(one);
+    left = typeof one === "string" ? 0 : one.text.length - own.length;
+    text += own;
+  }
+  return text;
 }
+
+/** What stands behind it in a row keeps its column where there is room. @param {string} joint @param {number} left */
+const inColumn = (joint, left) => (/^ {2,}$/.test(joint) ? " ".repeat(Math.max(2, joint.length + left)) : joint);
 
 /** A mode in a sentence, as the agent names it. @param {string} value */
 const wordOf = (value) => texts[`mode.${value.replaceAll(" ", "_")}`] ?? value;

@@ -1,7 +1,7 @@
 import { get } from "./api.js";
 import { chartFooter, csvTime, loader } from "./chart.js";
 import { el, redraw } from "./dom.js";
-import { clockText, dayStart, dayText, measured, minutesText, number, shownUnit } from "./format.js";
+import { clockText, DAY_MS, dayStart, dayText, HOUR_MS, measured, minutesText, number, shownUnit } from "./format.js";
 import { extremes, labelled, measuredOf, trendRows, trendSteps } from "./measured.js";
 import { sparkbars, sparkline } from "./spark.js";
 import { endsOf, stagesFooter, stagesOf } from "./stages.js";
@@ -10,8 +10,6 @@ import { t } from "./texts.js";
 
 /** @typedef {import("./main.js").Context} Context */
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const STRIP_EVERY_MS = 15_000;
 const SPARKS_EVERY_MS = 60_000;
 /** A sparkline is some hundred pixels wide. */
@@ -63,7 +61,7 @@ export function todayStrip(context) {
 export function lastDay(context, onChange) {
   /** @type {ReturnType<typeof loader<any[]>>} */
   const hours = loader(SPARKS_EVERY_MS, onChange);
-  /** @type {ReturnType<typeof loader<any>>} */
+  /** @type {ReturnType<typeof loader<import("./measured.js").Trends>>} */
   const trends = loader(SPARKS_EVERY_MS, onChange);
   const tagsShown = () => measuredOf(context.readings());
   return {
@@ -89,7 +87,7 @@ export function lastDay(context, onChange) {
     },
     /** @param {string} tag @param {string} unit */
     ofTag(tag, unit) {
-      const found = trends.data()?.tags.find((/** @type {any} */ one) => one.tag === tag);
+      const found = trends.data()?.tags.find((one) => one.tag === tag);
       if (found === undefined) return null;
       const [low, high] = extremes(found) ?? [null, null];
       if (low === null || high === null) return null;
@@ -144,7 +142,7 @@ function hoursFooter(context, hours) {
   });
 }
 
-/** @param {Context} context @param {any} trends @param {any[]} readings */
+/** @param {Context} context @param {import("./measured.js").Trends | null} trends @param {readonly import("./main.js").Reading[]} readings */
 function trendsFooter(context, trends, readings) {
   if (trends === null) return null;
   return chartFooter({

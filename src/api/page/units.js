@@ -13,7 +13,7 @@ export const CHOICES = {
 
 /** @typedef {keyof typeof CHOICES} Choice */
 
-const KEPT = "units";
+const KEPT_UNITS = "units";
 /** kWh of a therm (US), and m³ of natural gas at 38.3 MJ of gross heat: what is bought differs by a few percent. */
 const KWH_OF_THERM = 29.3001;
 const M3_OF_THERM = 105.4804 / 38.3;
@@ -50,7 +50,7 @@ function usual() {
 /** @returns {Record<string, unknown>} */
 function kept() {
   try {
-    return /** @type {Record<string, unknown>} */ (JSON.parse(localStorage.getItem(KEPT) ?? "{}"));
+    return /** @type {Record<string, unknown>} */ (JSON.parse(localStorage.getItem(KEPT_UNITS) ?? "{}"));
   } catch {
     // Something else has written there: as if nothing was chosen.
     return {};
@@ -71,7 +71,7 @@ function chosen() {
 
 /** Kept on this device. @param {Readonly<Record<string, string>>} values */
 export function keepUnits(values) {
-  localStorage.setItem(KEPT, JSON.stringify(values));
+  localStorage.setItem(KEPT_UNITS, JSON.stringify(values));
 }
 
 /** From the box's units to each that can be chosen. @type {Readonly<Record<string, (value: number) => number>>} */

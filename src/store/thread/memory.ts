@@ -1,5 +1,7 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import type { Clock } from "../../domain/machine.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 
 /**
  * For every thread of this process, a third of its memory. Node's own modules come with code that was compiled without any of
@@ -14,10 +16,16 @@ export function keepMemorySmall(): void {
   setFlagsFromString("--bytecode-old-age=1");
   setFlagsFromString("--flush-baseline-code");
   setFlagsFromString("--optimize-for-size");
+  // Of so small a young generation helpers take longer to wake, on a busy box, than the thread that waits for them needs alone.
+  setFlagsFromString("--no-parallel-scavenge");
 }
 
 /** From so many on, what their polls leave behind costs more to collect in little room than the room does. */
 export const MANY_BOOTHS = 16;
+/** What goes through in bulk, chunks and reports, needs the room for so long after the last of it. */
+const BULK_MS: Milliseconds = 60_000;
+/** The room doubles with a collection, of which there are some ten a second. */
+const GROWING_LOOK_MS: Milliseconds = 50;
 /** Of both halves of the main thread's young generation: what a poll leaves of each of 64 booths lives for one interval, 6 MB in all. */
 const ROOM_BYTES = 8 * 1_048_576;
 
@@ -32,6 +40,34 @@ export function growYoung(): boolean {
   setFlagsFromString("--no-optimize-for-size");
   setFlagsFromString(`--semi-space-growth-factor=${isGrown ? "1" : "2"}`);
   return isGrown;
+}
+
+/** Each collection takes some of it back. */
+function shrinkYoung(): void {
+  setFlagsFromString("--semi-space-growth-factor=1");
+  setFlagsFromString("--optimize-for-size");
+}
+
+/**
+ * Makes room in the young generation whenever told that much goes through, for as long as that lasts: without it what is in flight to the
+ * service or to a page is taken for what stays, and the whole heap is collected for it twice in three seconds, while polls wait.
+ */
+export function youngRoom(clock: Pick<Clock, "mono" | "sleep">, signal: AbortSignal): (for_ms?: Milliseconds) => void {
+  let until: Milliseconds = 0;
+  let isGrown = false;
+  const keep = async (): Promise<void> => {
+    while (!growYoung()) await clock.sleep(GROWING_LOOK_MS, signal);
+    for (let left = until - clock.mono(); left > 0; left = until - clock.mono())
+      await clock.sleep(Math.min(left, BULK_MS), signal);
+    shrinkYoung();
+    isGrown = false;
+  };
+  return (for_ms = BULK_MS) => {
+    until = Math.max(until, clock.mono() + for_ms);
+    if (isGrown) return;
+    isGrown = true;
+    void keep().catch(() => undefined); // it ends with the agent, and rejects then
+  };
 }
 
 /**

@@ -11,8 +11,8 @@ import { pattern } from "./fake-modbus.ts";
 import { BLOCK, goodAnswer, mutatedAnswers, readSpoilt } from "./mutated-modbus.ts";
 
 describe("the port", () => {
-  test("20,000 mutated answers: no crash, no value whose frame wasn't whole, every read settles", async () => {
-    await fc.assert(mutatedAnswers(), { numRuns: 20_000 });
+  test("5,000 mutated answers: no crash, no value whose frame wasn't whole, every read settles", async () => {
+    await fc.assert(mutatedAnswers(), { numRuns: 5_000 });
   });
 
   test("random bytes are never an answer", async () => {

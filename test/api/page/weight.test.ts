@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { gzipSync } from "node:zlib";
+import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { LIBRARY_FILES, sendPageFile } from "../../../src/api/page-files.ts";
 import { LIBRARY_FILES as PACKAGED } from "../../../systemd/package/bundle.ts";
@@ -7,55 +7,116 @@ import { LIBRARY_FILES as PACKAGED } from "../../../systemd/package/bundle.ts";
 /** What a phone in a workshop's far corner has to fetch. */
 
 const FOLDER = new URL("../../../src/api/page/", import.meta.url);
-const LIBRARIES = new URL("../../../node_modules/", import.meta.url);
 const FIRST_BYTES = 80_000;
 const WITH_CHARTS_BYTES = 200_000;
 
-const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
-const packed = (text: string | Buffer): number => gzipSync(text, { level: 9 }).length;
+const LANGUAGES = ["en", "es", "de"] as const;
+const IMPORTED = /^import \{([^}]*)\} from "(\.\/[\w-]+\.js)";$/gm;
+/** Names that a module has at its top. */
+const NAMED = /^(?:export )?(?:async )?(?:const|let|class|function\*?) (?:\{ (.*?) \} =|(\w+))/gm;
 
-/** The files that come with these, by their imports; `lazy`: those that are only asked for later too. */
-function closure(names: readonly string[], lazy: boolean): Set<string> {
-  const found = new Set<string>();
-  const add = (name: string): void => {
-    if (found.has(name)) return;
-    found.add(name);
-    const imports = [
-      ...read(name).matchAll(/^(?:import|export) .*?from "\.\/([\w-]+\.js)";$|^} from "\.\/([\w-]+\.js)";$/gm),
-    ];
-    const later = lazy ? [...read(name).matchAll(/import\("\.\/([\w-]+\.js)"\)/g)] : [];
-    for (const [, one, other] of [...imports, ...later]) add(one ?? other ?? "");
+const files = readdirSync(FOLDER).filter((name) => name.endsWith(".js"));
+const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
+const isText = (name: string): boolean => /^\/[a-z]{2}\.js$/.test(name);
+
+/** As a browser gets it, packed. */
+async function sent(path: string, languages = "en"): Promise<Buffer> {
+  let body: Buffer = Buffer.alloc(0);
+  const response = {
+    ...{ headersSent: false, writableLength: 0, setHeader: () => undefined, write: () => true },
+    ...{ destroy: () => undefined, once: () => undefined, off: () => undefined },
+    writeHead() {
+      return this;
+    },
+    end: (all: Uint8Array | string = "") => (body = Buffer.from(all)),
   };
-  for (const name of names) add(name);
-  return found;
+  await sendPageFile(response, path, { encodings: "gzip", known: undefined, languages });
+  return body;
 }
 
-const weight = (names: Iterable<string>): number => [...names].reduce((sum, name) => sum + packed(read(name)), 0);
-/** The largest language's texts. */
-const language = Math.max(
-  ...readdirSync(FOLDER)
-    .filter((name) => /^[a-z]{2}\.js$/.test(name))
-    .map((name) => packed(read(name))),
-);
-const isText = (name: string): boolean => /^[a-z]{2}\.js$/.test(name);
-const CHARTS = ["/uplot.js", "/uplot.css"].map((path) => LIBRARY_FILES[path]?.[0] ?? "");
+const textOf = async (path: string): Promise<string> => gunzipSync(await sent(path)).toString("utf8");
 
-it("the first view is under 80 kB, packed, and nothing of a charts' library comes with it", () => {
-  const first = [...closure(["main.js"], false)].filter((name) => !isText(name));
-  expect(first).toContain("today.js");
-  expect(first).not.toContain("plot.js");
-  const bytes = weight([...first, "index.html", "page.css", "icon.svg"]) + language;
+/** What comes with these, by the imports of what is sent; those that are only asked for later too where `lazy`. */
+async function closure(paths: readonly string[], { lazy }: { readonly lazy: boolean }): Promise<string[]> {
+  const found = new Set<string>();
+  const add = async (path: string): Promise<void> => {
+    if (found.has(path) || isText(path)) return;
+    found.add(path);
+    const text = await textOf(path);
+    const named = [...text.matchAll(IMPORTED)].map(([, , next = ""]) => next);
+    const later = lazy ? [...text.matchAll(/import\("(\.\/[\w-]+\.js)"\)/g)].map(([, next = ""]) => next) : [];
+    for (const next of [...named, ...later]) await add(next.slice(1));
+  };
+  for (const path of paths) await add(path);
+  return [...found];
+}
+
+async function weight(paths: Iterable<string>): Promise<number> {
+  const all = await Promise.all([...paths].map((path) => sent(path)));
+  return all.reduce((sum, { length }) => sum + length, 0);
+}
+
+const ALWAYS = ["/", "/page.css", "/icon.svg"];
+/** The largest language's texts. */
+const language = async (): Promise<number> =>
+  Math.max(...(await Promise.all(LANGUAGES.map((name) => weight([`/${name}.js`])))));
+
+it("the first view is two files of code, under 80 kB with its texts, packed, and nothing of a charts' library comes with it", async () => {
+  const first = await closure(["/ahead.js", "/first.js"], { lazy: false });
+  expect(first).toEqual(["/ahead.js", "/first.js"]);
+  const text = await textOf("/first.js");
+  expect(text).toContain("function todayStrip(");
+  expect(text).not.toContain("uPlot");
+  const bytes = (await weight([...first, ...ALWAYS])) + (await language());
   expect(bytes).toBeLessThan(FIRST_BYTES);
   expect(bytes).toBeGreaterThan(10_000);
 });
 
-it("the whole page in one language, with its charts, is under 200 kB", () => {
-  const all = [...closure(["main.js"], true)].filter((name) => !isText(name));
-  expect(all).toContain("filter-charts.js");
-  const library = CHARTS.reduce((sum, file) => sum + packed(readFileSync(new URL(file, LIBRARIES))), 0);
-  const bytes = weight([...all, "index.html", "page.css", "icon.svg"]) + language + library;
+it("the whole page in one language, with its charts, is under 200 kB", async () => {
+  const all = await closure(["/ahead.js", "/first.js"], { lazy: true });
+  expect(all).toContain("/filter-charts.js");
+  const library = await weight(["/uplot.js", "/uplot.css"]);
+  const bytes = (await weight([...all, ...ALWAYS])) + (await language()) + library;
   expect(library).toBeGreaterThan(10_000);
   expect(bytes).toBeLessThan(WITH_CHARTS_BYTES);
+});
+
+it("no module of the first view stands beside it once more: what comes later takes its names from the one file", async () => {
+  const first = await textOf("/first.js");
+  const has = new Set(
+    [...first.matchAll(/^export (?:async )?(?:const|let|class|function\*?) (\w+)/gm)].map(([, name]) => name),
+  );
+  const later = await closure(["/days.js", "/filters.js", "/setup.js", "/health.js", "/network.js", "/display.js"], {
+    lazy: true,
+  });
+  expect(later).toContain("/first.js");
+  expect(later.filter((path) => ["/dom.js", "/texts.js", "/api.js", "/format.js"].includes(path))).toEqual([]);
+  for (const path of later) {
+    for (const [, names = "", from] of (await textOf(path)).matchAll(IMPORTED)) {
+      if (from !== "./first.js") continue;
+      expect(
+        names
+          .split(",")
+          .map((name) => name.trim())
+          .filter((name) => name !== "" && !has.has(name)),
+        path,
+      ).toEqual([]);
+    }
+  }
+});
+
+it("names at the top of the first view's modules differ, and imports stand as they are taken", async () => {
+  const first = await textOf("/first.js");
+  const names = [...first.matchAll(NAMED)].flatMap(([, several = "", one = ""]) =>
+    one === "" ? several.split(", ").map((name) => name.replace(/^\w+: /, "")) : [one],
+  );
+  expect(names.length).toBeGreaterThan(100);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  for (const name of files) {
+    const imports = read(name).match(/^import /gm)?.length ?? 0;
+    expect([name, [...read(name).matchAll(IMPORTED)].length]).toEqual([name, imports]);
+    expect(read(name), name).not.toMatch(/^export [{*]|^import .* as /m);
+  }
 });
 
 it("the package brings each file of a library that is served, and no other", () => {
@@ -66,19 +127,11 @@ it("the package brings each file of a library that is served, and no other", () 
   );
 });
 
-it("what Now is drawn with is named in the document as it is sent, so that it comes at once and not file by file", async () => {
-  let text = "";
-  const response = {
-    ...{ headersSent: false, writableLength: 0, setHeader: () => undefined, write: () => true },
-    ...{ destroy: () => undefined, once: () => undefined, off: () => undefined },
-    writeHead() {
-      return this;
-    },
-    end: (body: Uint8Array | string = "") => (text = body.toString()),
-  };
-  await sendPageFile(response, "/", { encodings: undefined, known: undefined, languages: "es" });
-  const first = [...closure(["main.js"], false)].filter((name) => !isText(name));
-  expect(first.filter((name) => !text.includes(`/${name}"`))).toEqual([]);
-  expect(text).toContain('/es.js"');
-  expect(text).not.toContain('/de.js"');
-});
+it.each(LANGUAGES)(
+  "what Now is drawn with is named in the document that is sent for %s, so that it comes at once",
+  async (name) => {
+    const text = gunzipSync(await sent("/", name)).toString("utf8");
+    const named = [...text.matchAll(/"(\/v\/[\w-]+(\/[\w-]+\.(?:js|css)))"/g)].map(([, , path]) => path);
+    expect([...new Set(named)].toSorted()).toEqual(["/ahead.js", "/first.js", "/page.css", `/${name}.js`].toSorted());
+  },
+);

@@ -7,9 +7,10 @@ import { loadProfile } from "../../../src/config/profile.ts";
 import type { ProfileMode } from "../../../src/domain/booth.ts";
 import { boothOnce, openPage, runningAgent } from "../box-http.ts";
 import { drawnProfile, workshopAt } from "../../cli/drawn-plc.ts";
-import { freshBox } from "../../support/real-site.ts";
+import { freshBox, realSite, SERIAL } from "../../support/real-site.ts";
 import {
   enterPin,
+  fileOf,
   openBrowser,
   openTab,
   PHONE,
@@ -37,6 +38,26 @@ async function opened(page: Page, title: string) {
   return step;
 }
 
+/** A fresh box's page, with the PLC found and the workshop open. */
+async function beforePlc(page: Page, { url, pin, port }: { url: string; pin: string; port: number }): Promise<void> {
+  await page.goto(url);
+  await press(page, "Later");
+  await enterPin(page, pin);
+  const at = `127.0.0.1:${port.toString()}`;
+  await page.getByLabel("Address of the PLC").first().fill(at);
+  await press(page, "Look there");
+  await press(page, `Use ${at}`);
+  await page.locator("#workshop > summary").click();
+}
+
+async function begun(page: Page, name: string, family?: string): Promise<void> {
+  const begin = await opened(page, "Begin a profile");
+  await begin.getByLabel("Its name").fill(name);
+  if (family !== undefined) await begin.getByLabel("Family").selectOption(family);
+  await press(page, "Begin");
+  await page.getByText(`${name}: 0 tags. Still missing`).waitFor();
+}
+
 async function mustBeUsable(page: Page): Promise<void> {
   expect(await wideParts(page)).toEqual([]);
   expect(await smallTargets(page)).toEqual([]);
@@ -50,19 +71,8 @@ it("makes a profile on the page, from its name to the booth that runs by it; not
   await runningAgent(site);
   const { url, pin } = await openPage(site);
   const { page, faults } = await openTab(browser, { viewport: PHONE });
-  await page.goto(url ?? "");
-  await press(page, "Later");
-  await enterPin(page, pin);
-  const at = `127.0.0.1:${plc.plc.port.toString()}`;
-  await page.getByLabel("Address of the PLC").first().fill(at);
-  await press(page, "Look there");
-  await press(page, `Use ${at}`);
-
-  await page.locator("#workshop > summary").click();
-  const begin = await opened(page, "Begin a profile");
-  await begin.getByLabel("Its name").fill("acme");
-  await press(page, "Begin");
-  await page.getByText("acme: 0 tags. Still missing").waitFor();
+  await beforePlc(page, { url: url ?? "", pin, port: plc.plc.port });
+  await begun(page, "acme");
   await mustBeUsable(page);
   await screenshot(page, "workshop-1-begun");
 
@@ -120,5 +130,75 @@ it("makes a profile on the page, from its name to the booth that runs by it; not
   expect(Object.values(made.modes)).toEqual(expect.arrayContaining([...modes]));
   expect(readFileSync(file, "utf8")).toMatch(/# learned on /);
   expect(plc.plc.counts).toMatchObject({ writes: 0, malformed: 0 });
+  expect(faults).toEqual([]);
+});
+
+it("takes a register list, each row that can't be read with its reason, watches what grows, and saves the list", async () => {
+  const profile = drawnProfile(5);
+  const plc = await workshopAt(profile);
+  const site = await freshBox();
+  await runningAgent(site);
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await beforePlc(page, { url: url ?? "", pin, port: plc.plc.port });
+
+  await begun(page, "listed");
+  const list = await opened(page, "Import a register list");
+  const rows = ["Name,Address,Type", "air_temperature,400007,REAL", "odd,999999999,REAL", "gas,400021,UDINT"];
+  const buffer = Buffer.from(`${rows.join("\n")}\n`, "utf16le");
+  await list.getByLabel("List").setInputFiles({
+    ...{ name: "list.csv", mimeType: "text/csv" },
+    buffer: Buffer.concat([Buffer.from([0xff, 0xfe]), buffer]),
+  });
+  await press(page, "Import it");
+  await page.getByText(/^Write this to .*listed\.yaml/).waitFor();
+  await page.getByText("line 3 left out").waitFor();
+  await mustBeUsable(page);
+  await screenshot(page, "workshop-5-list");
+  await press(page, "Yes");
+  await page.getByText("listed: 2 tags. Still missing").waitFor();
+  const saved = await fileOf(page, "Save as a list");
+  expect(saved.name).toBe("listed.csv");
+  expect(saved.text).toMatch(/air_temperature.*\n[^]*gas/);
+
+  await begun(page, "counted");
+  const { table, address } = profile.tags.find(({ name }) => name === "uptime_s")?.point ?? {};
+  plc.clock.pace(60);
+  const learn = await opened(page, "Learn the counters");
+  await learn.getByLabel("Where to look").fill(`${table}:${address}-${Number(address) + 1}`);
+  await learn.getByLabel("How long").fill("4s");
+  await press(page, "Begin to watch");
+  await page.getByText(/Which tag is it/).waitFor();
+  await mustBeUsable(page);
+  await screenshot(page, "workshop-6-counters");
+  await page.getByLabel("Reply", { exact: true }).fill("uptime_s");
+  await press(page, "Reply");
+  await page.getByText("show of uptime_s now").waitFor();
+  await press(page, "Reply");
+  await page.getByText(/^Write this to .*counted\.yaml/).waitFor();
+  await press(page, "Yes");
+  await page.getByText("counted: 1 tags. Still missing").waitFor();
+  expect(plc.plc.counts).toMatchObject({ writes: 0, malformed: 0 });
+  expect(faults).toEqual([]);
+});
+
+it("takes the variables of an OPC UA server below a name, over the booth's own connection", async () => {
+  const site = await realSite({ speed: 5, serial: SERIAL, opcua: true });
+  await runningAgent(site);
+  await boothOnce(site, "the PLC answers", ({ plc: link }) => link.kind === "up");
+  const { url, pin } = await openPage(site);
+  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  await page.goto(`${url ?? ""}/#/setup`);
+  await page.locator("#workshop > summary").click();
+  await enterPin(page, pin);
+  await begun(page, "tree", "opcua");
+  const browse = await opened(page, "Browse an OPC UA server");
+  await browse.getByLabel("Below (may stay empty)").fill("booth");
+  await press(page, "Browse");
+  await page.getByText(/^Write this to .*tree\.yaml/).waitFor();
+  await mustBeUsable(page);
+  await screenshot(page, "workshop-7-browse");
+  await press(page, "Yes");
+  await page.getByText(/tree: \d{2} tags/).waitFor();
   expect(faults).toEqual([]);
 });

@@ -1,5 +1,7 @@
 import type { BrokerSession, OutputBooth, OutputMachine } from "../../../src/outputs/port.ts";
+import type { LinkSession } from "../../../src/delivery/port.ts";
 import type { Message } from "../../../src/outputs/port.ts";
+import type { AgentSetup } from "../../../src/runtime/gateway.ts";
 
 /** What the outputs of an agent are given: planted faults go in here, and nothing in the outputs knows of them. */
 export interface GivenOutputs {
@@ -10,6 +12,8 @@ export interface GivenOutputs {
 interface OutputBug {
   readonly name: string;
   readonly outputs: (given: GivenOutputs) => GivenOutputs;
+  /** What all else of the agent is given. */
+  readonly parts?: (parts: AgentSetup) => AgentSetup;
 }
 
 function withSession(given: GivenOutputs, change: (session: BrokerSession) => BrokerSession): GivenOutputs {
@@ -79,16 +83,32 @@ function keptEntities(given: GivenOutputs): GivenOutputs {
   }));
 }
 
-/** Whatever goes out has the service looked after, too. */
-function noticed(given: GivenOutputs): GivenOutputs {
-  const [booth] = given.booths;
-  return withSession(given, (session) => ({
+/** What goes to the service waits for what an output is sending. */
+function noticed(): Omit<OutputBug, "name"> {
+  let sending: Promise<unknown> = Promise.resolve();
+  const waiting = (session: LinkSession): LinkSession => ({
     ...session,
-    async send(messages) {
-      await session.send(messages);
-      booth?.state.progress.raise();
+    async send(...asked) {
+      await sending;
+      return session.send(...asked);
     },
-  }));
+  });
+  return {
+    outputs: (given) =>
+      withSession(given, (session) => ({
+        ...session,
+        send(messages) {
+          const sent = session.send(messages);
+          sending = sent.catch(() => undefined);
+          return sent;
+        },
+      })),
+    parts(parts) {
+      // Of a process that was killed nobody hears the end.
+      sending = Promise.resolve();
+      return { ...parts, link: { connect: async (...asked) => waiting(await parts.link.connect(...asked)) } };
+    },
+  };
 }
 
 /** Whoever asks is obeyed, however often. */
@@ -106,6 +126,6 @@ export const OUTPUT_BUGS: readonly OutputBug[] = [
   { name: "history told as of the present", outputs: presentHistory },
   { name: "a message of an output swallowed", outputs: swallowed },
   { name: "entities that are never taken back", outputs: keptEntities },
-  { name: "an output that the service's delivery notices", outputs: noticed },
+  { name: "an output that the service's delivery notices", ...noticed() },
   { name: "a retained command obeyed", outputs: obedient },
 ];

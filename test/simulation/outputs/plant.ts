@@ -8,6 +8,7 @@ import type { DurationsToday, OutputBooth, OutputMachine } from "../../../src/ou
 // Loaded by the first output that speaks it: while that takes its real time, the first story of a process would go another way than its repetition.
 import "../../../src/outputs/sparkplug.ts";
 import { type Figure, figuresOf } from "../../../src/outputs/rules/figures.ts";
+import { durationsToday } from "../../../src/reports/summary.ts";
 import type { AgentSetup } from "../../../src/runtime/gateway.ts";
 import type { VirtualClock } from "../../../simulators/virtual/clock.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
@@ -79,8 +80,9 @@ export interface Seen {
   readonly passed: { readonly at: number; readonly output: string; readonly from: number; readonly to: number }[];
   /** Figures as the agent has them now; null: none runs. */
   now: () => readonly Figure[] | null;
-  /** As they were when it was stopped at last. */
+  /** As they were when it was stopped at last, and as long before as what grows with time alone may wait until it is told. */
   stopped: readonly Figure[];
+  before: readonly Figure[];
 }
 
 export interface Plant {
@@ -105,7 +107,10 @@ export function sayHost({ output, broker, is_host_online }: Side, clock: Virtual
 }
 
 export function sawBox(plant: Plant): Seen {
-  const seen: Seen = { box: plant.seen.length, given: new Map(), cuts: [], passed: [], now: () => null, stopped: [] };
+  const seen: Seen = {
+    ...{ box: plant.seen.length, given: new Map(), cuts: [], passed: [] },
+    ...{ now: () => null, stopped: [], before: [] },
+  };
   plant.seen.push(seen);
   return seen;
 }
@@ -192,7 +197,10 @@ export function outputsOf(
           return broker.connector(seen.box, parts.clock, around)(config, opening);
         },
       };
-      const told = booths.map((booth) => nowAndThen(booth));
+      // Asked for where no moment of a story is counted: a kill at the fourth read is at the fourth without outputs too.
+      const durationsOf = async ({ state: { log } }: OutputBooth): Promise<DurationsToday> =>
+        durationsToday(await through(unseen, "read", () => parts.store.state(log.reach.stream)), log.now());
+      const told = booths.map((booth) => nowAndThen(booth, durationsOf));
       watchBooth(seen, told, around);
       const planted = bug?.outputs?.({ machine, booths: told }) ?? { machine, booths: told };
       return openOutputs(planted.machine, sides.map(configOf), planted.booths);
@@ -225,7 +233,10 @@ async function noted({ given }: Seen, { store }: AgentSetup, asked: Parameters<O
   return records;
 }
 
-function nowAndThen(booth: OutputBooth): OutputBooth & { readonly durations: () => DurationsToday } {
+function nowAndThen(
+  booth: OutputBooth,
+  durationsOf: (booth: OutputBooth) => Promise<DurationsToday>,
+): OutputBooth & { readonly durations: () => DurationsToday } {
   let last: { readonly at: number; readonly durations: DurationsToday } | null = null;
   return {
     ...booth,
@@ -233,7 +244,7 @@ function nowAndThen(booth: OutputBooth): OutputBooth & { readonly durations: () 
     async durationsToday() {
       const at = booth.state.log.now();
       if (last === null || Math.abs(at - last.at) >= DURATIONS_MS)
-        last = { at, durations: await booth.durationsToday() };
+        last = { at, durations: await durationsOf(booth) };
       return last.durations;
     },
   };

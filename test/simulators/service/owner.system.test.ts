@@ -14,6 +14,7 @@ import {
   smallTargets,
   wideParts,
 } from "../../api/page/browser.ts";
+import { until } from "../../support/eventually.ts";
 
 const NOW = Date.UTC(2026, 5, 10, 19, 20);
 const WIDE = { width: 1440, height: 900 } as const;
@@ -118,6 +119,7 @@ it("shows many booths page by page, asks for those of the page alone, and finds 
   await page.goto(`${url}/owner/#key=${DEMO_ADMIN_KEY}`);
   await page.getByText("Booths 1 to 30 of 75").waitFor();
   await page.getByText("75 booths in").waitFor();
+  await until(() => asked.size >= 30, "the stages of the page's booths are asked for");
   expect([await page.locator(".booth").count(), asked.size]).toEqual([30, 30]);
   await sound(page, "pages");
   expect(await smallTargets(page)).toEqual([]);
@@ -125,6 +127,7 @@ it("shows many booths page by page, asks for those of the page alone, and finds 
   await page.getByText("Booths 31 to 60 of 75").waitFor();
   await page.getByRole("button", { name: "Next" }).click();
   await page.getByText("Booths 61 to 75 of 75").waitFor();
+  await until(() => asked.size >= 75, "those of the other pages' are too");
   expect([await page.locator(".booth").count(), asked.size]).toEqual([15, 75]);
   expect(await page.getByRole("button", { name: "Next" }).isDisabled()).toBe(true);
   const name = (await page.locator(".booth h3").last().textContent()) ?? "";

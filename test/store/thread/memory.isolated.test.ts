@@ -1,7 +1,7 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
-import { collectGarbage, growYoung } from "../../../src/store/thread/memory.ts";
+import { collectGarbage, growYoung, youngRoom } from "../../../src/store/thread/memory.ts";
 
 test("what nobody holds any more is gone, and what is held stays", async () => {
   const held = { of: "the agent" };
@@ -17,19 +17,49 @@ function largeObject(): object {
   return { text: Array.from({ length: 100_000 }, (_, i) => i) };
 }
 
+const young = (): number =>
+  getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space")?.space_size ?? 0;
+const held: object[] = [];
+/** Everything lives a while, as what a poll leaves does. */
+const live = (): void => {
+  for (let at = 0; at < 20_000; at += 1) held[at] = { at };
+};
+
 test("the young generation grows to its room, and no further", () => {
-  const young = (): number =>
-    getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space")?.space_size ?? 0;
   setFlagsFromString("--semi-space-growth-factor=1");
-  const held: object[] = [];
-  // Everything lives a while, as what a poll leaves does.
-  const live = (): void => {
-    for (let at = 0; at < 20_000; at += 1) held[at] = { at };
-  };
   collectGarbage();
   for (let turn = 0; turn < 200 && !growYoung(); turn += 1) live();
   expect(growYoung()).toBe(true);
   const grown = young();
   for (let turn = 0; turn < 50; turn += 1) live();
   expect(young()).toBe(grown);
+});
+
+test("what goes through in bulk has its room, and gives it back once it is over", async () => {
+  const grown = young();
+  let now = 0;
+  const sleeps: number[] = [];
+  const clock = {
+    mono: () => now,
+    sleep: async (ms: number) => {
+      sleeps.push(ms);
+      now += ms;
+      live();
+      // More comes while it lasts.
+      if (sleeps.length === 1) need(20_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+  const ending = new AbortController();
+  onTestFinished(() => ending.abort());
+  const need = youngRoom(clock, ending.signal);
+  need(10_000);
+  while (now < 20_000) await new Promise((resolve) => setImmediate(resolve));
+  expect(young()).toBe(grown);
+  // The flags are those of a small heap again: its collections take the room back.
+  for (let turn = 0; turn < 50 && young() >= grown; turn += 1) {
+    live();
+    collectGarbage();
+  }
+  expect(young()).toBeLessThan(grown);
 });

@@ -1,0 +1,83 @@
+/**
+ * What is settled before the rest of the page has come: the device's language and session, and the first question to the box,
+ * whose answer is on its way while everything else still is.
+ */
+
+/** The languages of the page; each file holds all of one, and a browser loads the one that it shows. */
+export const LANGUAGES = /** @type {const} */ ({ en: "English", es: "Español", de: "Deutsch" });
+
+/** @typedef {keyof typeof LANGUAGES} Language */
+
+const LANGUAGE = "language";
+const TOKEN = "session";
+const BOOTH = "booth";
+
+/** @param {string} name @returns {name is Language} */
+const isLanguage = (name) => Object.hasOwn(LANGUAGES, name);
+
+/** The one that was chosen on this device, else the first of the browser's that there is. @returns {Language} */
+function wished() {
+  const own = navigator.languages.map((tag) => tag.slice(0, 2).toLowerCase());
+  return [localStorage.getItem(LANGUAGE) ?? "", ...own].find(isLanguage) ?? "en";
+}
+
+export const language = wished();
+
+/** From now on, on this device. @param {string} name */
+export function chooseLanguage(name) {
+  localStorage.setItem(LANGUAGE, name);
+  location.reload();
+}
+
+/** Of this tab, or kept on the device where the box keeps it too. */
+export const token = () => sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN);
+
+/** @param {string} value @param {boolean} stays */
+export function keepToken(value, stays) {
+  (stays ? localStorage : sessionStorage).setItem(TOKEN, value);
+}
+
+export function signOut() {
+  sessionStorage.removeItem(TOKEN);
+  localStorage.removeItem(TOKEN);
+}
+
+/** The booth that was looked at last; "": none was. */
+export const keptBooth = () => sessionStorage.getItem(BOOTH) ?? "";
+
+/** @param {string} name */
+export const keepBooth = (name) => sessionStorage.setItem(BOOTH, name);
+
+/** What the box says of itself each second, with a booth's readings. @param {string} booth */
+export const eventsOf = (booth) => `/events${booth === "" ? "" : `?booth=${encodeURIComponent(booth)}`}`;
+
+/** @param {string} path @param {RequestInit} [options] */
+export function call(path, options = {}) {
+  const own = token();
+  // The agent speaks English: where its words are to be said otherwise, their codes are wanted.
+  const asked = language === "en" ? path : `${path}${path.includes("?") ? "&" : "?"}said=true`;
+  return fetch(asked, { ...options, headers: { ...(own === null ? {} : { Authorization: own }), ...options.headers } });
+}
+
+/** @type {{ path: string, answer: Promise<Response>, ending: AbortController } | null} */
+let first = null;
+
+/** What was asked ahead, where it is this; it is given away once. @param {string} path @param {AbortSignal} signal */
+export function takeFirst(path, signal) {
+  const taken = first;
+  first = null;
+  if (taken?.path !== path) {
+    taken?.ending.abort();
+    return null;
+  }
+  signal.addEventListener("abort", () => taken.ending.abort());
+  return taken.answer;
+}
+
+// The scanner's document asks for nothing.
+if (location.pathname === "/") {
+  const [path, ending] = [eventsOf(keptBooth()), new AbortController()];
+  first = { path, ending, answer: call(path, { signal: ending.signal }) };
+  // Who takes it hears of its failure.
+  first.answer.catch(() => undefined);
+}

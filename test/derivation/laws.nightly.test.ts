@@ -1,0 +1,13 @@
+/** All laws by themselves, over so many lives each that what one in a thousand breaks is found. */
+process.env["LAW_RUNS"] = "4000";
+
+await import("./laws/time.test.ts");
+await import("./laws/counts.test.ts");
+await import("./laws/state.test.ts");
+await import("./laws/bays.test.ts");
+await import("./hours.test.ts");
+await import("../reports/laws.test.ts");
+await import("../reports/energy-laws.test.ts");
+await import("../store/facts/rebuild-law.long.test.ts");
+
+export {};

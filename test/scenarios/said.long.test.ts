@@ -1,0 +1,108 @@
+import { readdirSync } from "node:fs";
+import { expect, it } from "vitest";
+import { SCENARIOS } from "../../simulators/plc/scenarios/all.ts";
+import { FIELDS, type Said, saidOf, type Told } from "../../src/api/said.ts";
+import { validationIncidents } from "../../src/reports/findings.ts";
+import { openSource } from "../support/figures.ts";
+import { memoryFolder } from "../support/temporary.ts";
+import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+
+/** What people are told while a scenario is played: each sentence of ours, and each in every language of the page. */
+
+const PAGE = new URL("../../src/api/page/", import.meta.url);
+const MINUTE_MS = 60_000;
+/** Mon 2026-03-02 07:40 in Denver. */
+const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
+const HOURS = 8;
+const LOOK_EVERY_MS = 10 * MINUTE_MS;
+/** Half as many polls as usual: what is said is the same. */
+const POLL = { fast: { poll_interval_ms: 5_000 }, slow: { poll_interval_ms: 60_000 } };
+/** So often the link is broken, each time in another way. */
+const TROUBLE_EVERY = 6;
+const FAULTS = ["refused", "timeout", "reset"] as const;
+
+type Texts = Readonly<Record<string, string>>;
+
+interface Heard {
+  readonly codes: Set<string>;
+  readonly whys: Set<string>;
+  readonly unsaid: Set<string>;
+}
+
+/** What isn't ours to say: the simulated link's own words. */
+const OTHERS = /^the simulated link failed/;
+/** The drivers' few words for why a value isn't good; the page has a text for each. */
+const WHY = /^[a-z_]+\d?$/;
+
+/** Every text in a field that sentences stand in. */
+function textsIn(body: unknown, name = ""): readonly string[] {
+  if (typeof body === "string") return FIELDS.has(name) && body !== "" ? [body] : [];
+  if (Array.isArray(body)) return body.flatMap((one) => textsIn(one, name));
+  if (typeof body !== "object" || body === null) return [];
+  return Object.entries(body).flatMap(([key, value]) => textsIn(value, key));
+}
+
+function codesIn(told: Told): readonly string[] {
+  if (!("code" in told)) return told.flatMap((one) => (typeof one === "string" ? [] : codesIn(one)));
+  const inner = Object.values(told.args).flatMap((one) => (typeof one === "string" ? [] : codesIn(one)));
+  return [told.code, ...inner];
+}
+
+function hear(body: unknown, { codes, whys, unsaid }: Heard): void {
+  for (const text of textsIn(body)) {
+    const said = saidOf(text);
+    if (said === null && OTHERS.test(text)) continue;
+    if (said === null) (WHY.test(text) ? whys : unsaid).add(text);
+    else for (const code of codesIn(said)) codes.add(code);
+  }
+}
+
+async function listen(site: VirtualSite, heard: Heard): Promise<void> {
+  const looks = (HOURS * 60 * MINUTE_MS) / LOOK_EVERY_MS;
+  for (let look = 0; look < looks; look++) {
+    // In trouble for the length of one look.
+    site.plc.fault =
+      look % TROUBLE_EVERY === 1 ? (FAULTS[Math.floor(look / TROUBLE_EVERY) % FAULTS.length] ?? null) : null;
+    site.plc.bad_tags = look % TROUBLE_EVERY === 3 ? ["outdoor_temperature"] : [];
+    await site.clock.run(LOOK_EVERY_MS);
+    const status = site.control().status();
+    hear(status, heard);
+    for (const { booth } of status.booths) hear(site.control().readings(booth), heard);
+  }
+}
+
+async function heardIn(scenario: string): Promise<Heard> {
+  const folder = memoryFolder();
+  const each = {
+    commit_interval_ms: LOOK_EVERY_MS,
+    summary_interval_ms: MINUTE_MS,
+    heartbeat_interval_ms: LOOK_EVERY_MS,
+  };
+  const site = virtualSite({ folder, scenario, start: BEFORE_WORK, booth: { poll: POLL }, ...each });
+  const heard: Heard = { codes: new Set(), whys: new Set(), unsaid: new Set() };
+  try {
+    await site.start();
+    await listen(site, heard);
+    await site.stop();
+    const { source, close } = openSource(folder, site.clock.truth());
+    hear(validationIncidents(source, { start: BEFORE_WORK, end: site.clock.truth() }), heard);
+    close();
+  } finally {
+    site.close();
+  }
+  return heard;
+}
+
+const languages = readdirSync(PAGE).filter((name) => /^[a-z]{2}\.js$/.test(name));
+
+it.each(SCENARIOS.map(({ name }) => name))("%s: what is said is said by code, and in each language", async (name) => {
+  const { codes, whys, unsaid } = await heardIn(name);
+  expect([...unsaid]).toEqual([]);
+  expect(codes.size).toBeGreaterThan(2);
+  for (const language of languages) {
+    const { SAYINGS, TEXTS } = (await import(new URL(language, PAGE).href)) as Record<"SAYINGS" | "TEXTS", Texts>;
+    // The agent's own language needs no sayings.
+    const lacking = language === "en.js" ? [] : [...codes].filter((code) => SAYINGS[code] === undefined);
+    expect([...lacking, ...[...whys].filter((why) => TEXTS[`why.${why}`] === undefined)], language).toEqual([]);
+  }
+});

@@ -1,0 +1,3 @@
+import { onceBroken } from "./once-broken.ts";
+
+onceBroken("long");
