@@ -33,10 +33,12 @@ it("is born anew where a host asks for it, and nothing else of the agent hears o
       const [, , type = ""] = event.kind === "message" ? event.message.topic.split("/") : [];
       return type.endsWith("BIRTH") ? [type] : [];
     });
-  expect(births()).toEqual(["NBIRTH", "DBIRTH"]);
+  // A device is born anew, too, where a tag comes that it hadn't named.
+  const before = births();
+  expect(before.slice(0, 2)).toEqual(["NBIRTH", "DBIRTH"]);
   const metrics = [{ name: "Node Control/Rebirth", type: "Boolean", value: true }];
   broker.publish("spBv1.0/plant/NCMD/gw-1", CODEC.encodePayload({ timestamp: 1, metrics }), false);
   await site.clock.run(1_000);
-  expect(births()).toEqual(["NBIRTH", "DBIRTH", "NBIRTH", "DBIRTH"]);
+  expect(births().slice(before.length)).toEqual(["NBIRTH", "DBIRTH"]);
   expect(woken).toBe(0);
 });

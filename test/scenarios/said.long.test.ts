@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { expect, it } from "vitest";
 import { SCENARIOS } from "../../simulators/plc/scenarios/all.ts";
-import { FIELDS, type Said, saidOf, type Told } from "../../src/api/said.ts";
+import { FIELDS, saidOf, type Told } from "../../src/api/said.ts";
 import { validationIncidents } from "../../src/reports/findings.ts";
 import { openSource } from "../support/figures.ts";
 import { memoryFolder } from "../support/temporary.ts";
