@@ -36,12 +36,8 @@ function faultsOf({ mail, webhook, mqtt, quiet }: NoticeInput): readonly Fault[]
   const tz = quiet?.tz;
   return [
     ...(ways === 1 ? [] : [[[], say("notice.one_way")] as const]),
-    ...(quiet !== undefined && quiet.from === quiet.to
-      ? [[["quiet", "to"], say("notice.quiet_length")] as const]
-      : []),
-    ...(tz === undefined || isKnownZone(tz)
-      ? []
-      : [[["quiet", "tz"], say("notice.zone", { tz })] as const]),
+    ...(quiet !== undefined && quiet.from === quiet.to ? [[["quiet", "to"], say("notice.quiet_length")] as const] : []),
+    ...(tz === undefined || isKnownZone(tz) ? [] : [[["quiet", "tz"], say("notice.zone", { tz })] as const]),
     ...(mail === undefined ? [] : mailFaults(mail)),
     ...urlFaults("webhook", webhook && webhookUrlFault(webhook.url)),
     ...urlFaults("mqtt", mqtt && brokerUrlFault(mqtt.url)),
