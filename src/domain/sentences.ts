@@ -1,8 +1,7 @@
 import { CONFIGURATION } from "./sentences/configuration.ts";
-import { DETECT } from "./sentences/detect.ts";
 import { DOCTOR } from "./sentences/doctor.ts";
 import { OUTPUTS } from "./sentences/outputs.ts";
-import { TAGS, WORKSHOP } from "./sentences/workshop.ts";
+import { DETECT, TAGS, WORKSHOP } from "./sentences/workshop.ts";
 
 /**
  * What the agent says to people, sentence by sentence: the one place where its English stands (by subject in `sentences/`). Whoever says one names its code;

@@ -71,10 +71,7 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     await open.become(next.booths);
     configured = next;
   };
-  const tell = async (next: Configured): Promise<void> => {
-    await outputs.become(next);
-    await notices.become(next);
-  };
+  const tell = (next: Configured): Promise<void> => outputs.become(next).then(() => notices.become(next));
   await read(setup);
   const rotation = createRotation(provisioning, booths);
   const work = openRemoteWork({ gateway: provisioning, booths, find, commands, rotation }, parts.signal);

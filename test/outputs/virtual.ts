@@ -20,9 +20,9 @@ export interface VirtualPlant {
   /** By URL, in the order in which the configuration has them. */
   readonly brokers: readonly PlantBroker[];
   /** Of the process that was started last. */
-  outputs(): Outputs;
+  readonly outputs: () => Outputs;
   /** What its outputs are given. */
-  booths(): readonly OutputBooth[];
+  readonly booths: () => readonly OutputBooth[];
 }
 
 /** `runtime_dir`: where its cursors stand; default: its folder. */

@@ -39,7 +39,10 @@ export interface Visit {
   readonly width: Width;
 }
 
-export async function visit({ browser, session, ownerKey }: Bed, { language, theme, width }: Visit): Promise<BrowserContext> {
+export async function visit(
+  { browser, session, ownerKey }: Bed,
+  { language, theme, width }: Visit,
+): Promise<BrowserContext> {
   const context = await browser.newContext({
     viewport: WIDTHS[width],
     colorScheme: theme,
@@ -95,7 +98,6 @@ export async function bedOf(site: RealSite, browser: Browser): Promise<Bed> {
   const far = `https://127.0.0.1:${lan.port.toString()}`;
   return { browser, url, session, far, service: site.service.url, ownerKey: site.adminKey };
 }
-
 
 /** The shop's site, running, with its month. */
 export function shopSite(atEnd: AtEnd): Promise<RealSite> {

@@ -45,4 +45,3 @@ export async function onSlowPhone(bed: Bed, urls: Readonly<Record<string, string
     await context.close();
   }
 }
-

@@ -243,8 +243,7 @@ function nowAndThen(
     durations: () => last?.durations ?? {},
     async durationsToday() {
       const at = booth.state.log.now();
-      if (last === null || Math.abs(at - last.at) >= DURATIONS_MS)
-        last = { at, durations: await durationsOf(booth) };
+      if (last === null || Math.abs(at - last.at) >= DURATIONS_MS) last = { at, durations: await durationsOf(booth) };
       return last.durations;
     },
   };
