@@ -59,6 +59,11 @@ async function claimed(
   for (let tries = 0; tries < TRIES; tries += 1) {
     if (tries > 0) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     const before = takeOver ? await api.lookUp(key, serial) : null;
+    // Who isn't answered doesn't know whose the booth is.
+    if (before?.kind === "keep") {
+      reason = before.reason;
+      continue;
+    }
     const expected_generation = before?.kind === "ok" ? (before.value.generation ?? 0) : 0;
     const answer = await api.claim(key, {
       ...{ serial, stream, expected_generation, gateway_id: gateway.id, credential: gateway.credential },
