@@ -20,6 +20,8 @@ async function inBrowser(language: string, kept: Readonly<Record<string, string>
   vi.stubGlobal("navigator", { languages: [language] });
   vi.stubGlobal("localStorage", { getItem: (name: string) => kept[name] ?? null });
   vi.stubGlobal("document", { documentElement: {} });
+  // Of its documents, the one that asks for nothing while it loads.
+  vi.stubGlobal("location", { pathname: "/scan" });
   vi.resetModules();
   const load = (name: string): Promise<object> => import(new URL(name, PAGE).href) as Promise<object>;
   return { ...(await load("units.js")), ...(await load("format.js")) } as Units & Format;
