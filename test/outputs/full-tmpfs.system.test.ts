@@ -64,7 +64,8 @@ function again(broker: PlantBroker, from: number): readonly number[] {
   });
 }
 
-const TROUBLE = "how far the outputs have come";
+/** What no longer can be said of a killed process's disk is none of it. */
+const TROUBLE = "how far the outputs have come can't be kept";
 
 it("keeps its cursors on a tmpfs that others have filled: after a kill no more goes twice than ever", async () => {
   const { site, folder, broker, runtime_dir } = plant();

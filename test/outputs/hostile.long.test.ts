@@ -104,6 +104,9 @@ const isDown =
   (pattern: RegExp) =>
   (output: OutputStatus): boolean =>
     output.link.kind === "down" && pattern.test(output.link.reason);
+/** Each session hears all of them; on a busy machine there may be a second one. */
+const isCounted = ({ link, ignored }: OutputStatus): boolean =>
+  link.kind === "up" && ignored > 0 && ignored % 50 === 0;
 const random = Buffer.from(Array.from({ length: 4_000 }, (_, index) => (index * 7_919 + 13) & 255));
 
 const PLAYS: readonly Play[] = [
@@ -131,20 +134,20 @@ const PLAYS: readonly Play[] = [
   {
     name: "strangers",
     play: (socket) => after(publish("booths/x/set", Buffer.from("1"), { retain: true }), 50)(socket),
-    told: ({ link, ignored }) => link.kind === "up" && ignored === 50,
+    told: isCounted,
   },
   {
     name: "commands",
     sparkplug: true,
     play: (socket, gateway) => after(publish(NCMD(gateway), random), 50)(socket),
-    told: ({ link, ignored }) => link.kind === "up" && ignored === 50,
+    told: isCounted,
   },
   {
     name: "device-commands",
     sparkplug: true,
     play: (socket, gateway) =>
       after(publish(`spBv1.0/plant/DCMD/${gateway}/booth-1`, random, { retain: true }), 50)(socket),
-    told: ({ link, ignored }) => link.kind === "up" && ignored === 50,
+    told: isCounted,
   },
 ];
 
