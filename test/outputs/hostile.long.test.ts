@@ -105,8 +105,7 @@ const isDown =
   (output: OutputStatus): boolean =>
     output.link.kind === "down" && pattern.test(output.link.reason);
 /** Each session hears all of them; on a busy machine there may be a second one. */
-const isCounted = ({ link, ignored }: OutputStatus): boolean =>
-  link.kind === "up" && ignored > 0 && ignored % 50 === 0;
+const isCounted = ({ link, ignored }: OutputStatus): boolean => link.kind === "up" && ignored > 0 && ignored % 50 === 0;
 const random = Buffer.from(Array.from({ length: 4_000 }, (_, index) => (index * 7_919 + 13) & 255));
 
 const PLAYS: readonly Play[] = [
