@@ -28,14 +28,10 @@ export function nowView(context) {
     ...[notes, mode.node, booths.node, today.node, measured.node, links],
     card(t("backlog.title"), { class: "wide" }, backlog),
   );
-  let isWhole = false;
-  /** @type {number | undefined} */
-  let coming;
-  const rest = () => {
-    isWhole = true;
+  const update = () => {
     const booth = context.booth();
     const status = context.status();
-    for (const part of [booths, day, today, measured]) part.update();
+    for (const part of [booths, mode, strip, day, today, measured]) part.update();
     const warnings = notesOf(status, booth);
     redraw(notes, warnings, () => warnings.map((text) => el("div", { className: "note bad" }, text)));
     redraw(links, [linkKey(booth.plc, status.at), linkKey(status.service, status.at)], () => [
@@ -47,15 +43,7 @@ export function nowView(context) {
       waiting.map((text, index) => el("p", index === 0 ? { className: "advice" } : {}, text)),
     );
   };
-  const update = () => {
-    mode.update();
-    strip.update();
-    if (isWhole) rest();
-    // What people come for is painted before all else is drawn.
-    else coming ??= setTimeout(rest);
-  };
   const close = () => {
-    clearTimeout(coming);
     strip.close();
     booths.close();
     day.close();
