@@ -56,7 +56,8 @@ export function youngRoom(clock: Pick<Clock, "mono" | "sleep">, signal: AbortSig
   let until: Milliseconds = 0;
   let isGrown = false;
   const keep = async (): Promise<void> => {
-    while (!growYoung()) await clock.sleep(GROWING_LOOK_MS, signal);
+    // Where little goes through after all it never grows, and need not.
+    while (clock.mono() < until && !growYoung()) await clock.sleep(GROWING_LOOK_MS, signal);
     for (let left = until - clock.mono(); left > 0; left = until - clock.mono())
       await clock.sleep(Math.min(left, BULK_MS), signal);
     shrinkYoung();
