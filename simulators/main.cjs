@@ -9,4 +9,7 @@ if (Number(process.versions.node.split(".")[0]) < NEEDED) {
   );
   process.exit(69);
 }
+// From the second start on nothing strips types; in no temporary folder, where others could put code for us to run.
+process.env.NODE_COMPILE_CACHE ??= `${__dirname}/../node_modules/.cache/booth-sim`;
+process.getBuiltinModule("node:module").enableCompileCache(process.env.NODE_COMPILE_CACHE);
 void import("./commands.ts").then(({ main }) => main(process.argv.slice(2)));

@@ -26,10 +26,12 @@ export interface PlcSiteOptions extends Partial<PlcOptions> {
   readonly service_url?: string;
   /** What the gateway claims with; default: it has none. */
   readonly api_key?: string;
+  /** More of the booth's connection. */
+  readonly modbus?: object;
 }
 
 /** A simulated PLC and the configuration of a gateway that knows it, for one test; no agent runs. */
-export async function plcSite({ service_url, api_key, ...more }: PlcSiteOptions = {}): Promise<PlcSite> {
+export async function plcSite({ service_url, api_key, modbus, ...more }: PlcSiteOptions = {}): Promise<PlcSite> {
   const profile = findProfile("click-booth", [SHIPPED_PROFILES]);
   const scenario = findScenario("standard-cycle");
   if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("the shipped profile and scenario");
@@ -38,7 +40,7 @@ export async function plcSite({ service_url, api_key, ...more }: PlcSiteOptions 
   onTestFinished(() => plc.stop());
   const folder = temporaryFolder();
   const configFile = join(folder, "gateway.yaml");
-  const booth = { id: "booth-1", profile: "click-booth", modbus: { host: "127.0.0.1", port: plc.port } };
+  const booth = { id: "booth-1", profile: "click-booth", modbus: { host: "127.0.0.1", port: plc.port, ...modbus } };
   const api_key_file = join(folder, api_key === undefined ? "no-key" : "api-key");
   if (api_key !== undefined) writeFileSync(api_key_file, `${api_key}\n`, { mode: 0o600 });
   const service = { url: service_url ?? "http://127.0.0.1:1", api_key_file };

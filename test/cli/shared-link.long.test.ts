@@ -3,14 +3,14 @@ import { expect, it } from "vitest";
 import { askAgent, SOCKET_NAME } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { eventually } from "../support/eventually.ts";
-import { breaksTold, onlyItsOwn } from "../support/link-kept.ts";
+import { breaksTold, onlyItsOwn, PATIENT } from "../support/link-kept.ts";
 import { GATEWAY, MANY_PROCESSES_MS, startProgram } from "../support/processes.ts";
 import { plcSite, type PlcSite } from "./plc-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 /** A PLC that takes one connection, and an agent that holds it. */
 async function heldPlc() {
-  const site = await plcSite({ manners: { max_connections: 1 } });
+  const site = await plcSite({ manners: { max_connections: 1 }, modbus: PATIENT });
   const agent = startProgram(GATEWAY, ["run", "--config", site.configFile]);
   const socket = join(site.configFile, "..", SOCKET_NAME);
   const status = async () => (await askAgent(socket, { method: "GET", path: "/status" })) as AgentStatus;

@@ -11,7 +11,7 @@ import { ownRecords } from "../support/store.ts";
 import { accountsOf, lostOf, tailEntries } from "../system/taken-witness.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 
-const KILLS = 20;
+const KILLS = 12;
 const SEED = 20_260_302;
 
 /** What the PLC must have been asked for those polls: `least` where the slow group was always read together with the fast one, `most` where never. */

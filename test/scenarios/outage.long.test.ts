@@ -24,7 +24,7 @@ it("12: three weeks without an uplink are drained, and both sides agree on every
     start: START,
     hours: 23 * 24,
     commit_interval_ms: 600_000,
-    booth: { poll: { fast: { poll_interval_ms: 60_000 }, slow: { poll_interval_ms: 300_000 } } },
+    booth: { poll: { fast: { poll_interval_ms: 120_000 }, slow: { poll_interval_ms: 600_000 } } },
     during: async (site) => {
       await site.clock.run(DAY_MS / 2);
       const before = countIn(site.service.db);

@@ -15,8 +15,8 @@ const MINUTE_MS = 60_000;
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 const HOURS = 8;
 const LOOK_EVERY_MS = 10 * MINUTE_MS;
-/** Half as many polls as usual: what is said is the same. */
-const POLL = { fast: { poll_interval_ms: 5_000 }, slow: { poll_interval_ms: 60_000 } };
+/** Fewer polls than usual: what is said is the same. */
+const POLL = { fast: { poll_interval_ms: 15_000 }, slow: { poll_interval_ms: 60_000 } };
 /** So often the link is broken, each time in another way. */
 const TROUBLE_EVERY = 6;
 const FAULTS = ["refused", "timeout", "reset"] as const;

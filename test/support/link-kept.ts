@@ -11,6 +11,9 @@ import type { Program } from "./processes.ts";
  * is a break.
  */
 
+/** How long an agent waits for an answer where a link must not break, whatever else the machine does meanwhile. */
+export const PATIENT = { answer_timeout_ms: 20_000 } as const;
+
 /** What the agent's log says of links that broke. */
 export function breaksTold({ lines }: Program): readonly string[] {
   return lines.filter((line) => line.includes('"event":"plc_down"'));

@@ -7,7 +7,7 @@ import { parse, stringify } from "yaml";
 import { expect, test } from "vitest";
 import type { SharedConnectionStatus } from "../../../src/domain/status.ts";
 import { eventually } from "../../support/eventually.ts";
-import { breaksTold } from "../../support/link-kept.ts";
+import { breaksTold, PATIENT } from "../../support/link-kept.ts";
 import { realSite, SERIAL, type RealSite } from "../../support/real-site.ts";
 import { needPackages } from "../../system/peer-bed.ts";
 
@@ -16,7 +16,7 @@ const PEERS = fileURLToPath(new URL("../../system/peers", import.meta.url));
 async function sharing(share: object, booth: object = {}): Promise<RealSite> {
   const site = await realSite({ speed: 1, serial: SERIAL, booth });
   const config = parse(readFileSync(site.configFile, "utf8")) as { booths: { modbus: object }[] };
-  const booths = config.booths.map((one) => ({ ...one, modbus: { ...one.modbus, share } }));
+  const booths = config.booths.map((one) => ({ ...one, modbus: { ...one.modbus, ...PATIENT, share } }));
   writeFileSync(site.configFile, stringify({ ...config, booths }));
   // The PLC has one connection, and the agent's is it.
   site.plc.manners.max_connections = 1;

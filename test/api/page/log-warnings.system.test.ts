@@ -5,6 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { boothOnce, openPage, runningAgent } from "../box-http.ts";
 import { openBrowser, openTab, PHONE, screenshot, seriousFaults, wideParts } from "./browser.ts";
+import { eventually } from "../../support/eventually.ts";
 import { rotRow } from "../../system/packaged-store.ts";
 import { GATEWAY, runProgram, type Program } from "../../support/processes.ts";
 import { realSite, SERIAL, type RealSite } from "../../support/real-site.ts";
@@ -63,7 +64,10 @@ it("an older store put back, and records that rot in one: the page says which se
   const { log } = await boothOnce(site, "the log has another name", (booth) => booth.log.forked !== null);
   const said = log.forked?.reason ?? "";
   expect(said).toMatch(/^the service held other records than this box under seq \d+ to \d+: since/);
-  expect(agent.lines.filter((line) => line.includes('"event":"forked"') && line.includes(said))).toHaveLength(1);
+  // The status may be told before the journal's line is.
+  const told = (line: string): boolean => line.includes('"event":"forked"') && line.includes(said);
+  await eventually("the journal says so", () => agent.lines.some(told) || undefined);
+  expect(agent.lines.filter(told)).toHaveLength(1);
   expect((await runProgram(GATEWAY, ["status", "--config", site.configFile])).out).toContain(`RENAMED   ${said}`);
   const now = await pageAt(site, "now");
   await now.page.getByRole("alert").getByText(said.slice("the ".length)).waitFor();
