@@ -40,16 +40,23 @@ export interface Kept extends Reach {
 
 /** A batch as it would be kept; undefined: a record of it has a fault, or none may stay packed. */
 export function keptOf(records: readonly Offered[], message: Uint8Array): Kept | undefined {
-  const packed = records.filter(({ kind }) => PACKED_KINDS.includes(kind));
-  const [first, from, last] = [packed[0], records[0], records.at(-1)];
+  const [first, from, last] = [records.find(isPacked), records[0], records.at(-1)];
   if (first === undefined || from === undefined || last === undefined) return undefined;
-  if (records.some(({ fault }) => fault !== undefined)) return undefined;
-  const monos = packed.map(({ mono }) => mono);
-  const ends = packed.map(({ kind, mono, value }) => (kind === "h" ? mono + lengthOf(value) : mono));
-  return {
-    ...{ from: from.seq, to: last.seq, boot: first.boot, offset_ms: first.time - first.mono, message },
-    ...{ first_mono: Math.min(...monos), last_mono: Math.max(...monos), end_mono: Math.max(...ends) },
-  };
+  let [first_mono, last_mono, end_mono] = [Infinity, -Infinity, -Infinity];
+  for (const record of records) {
+    const { kind, mono, value, fault } = record;
+    if (fault !== undefined) return undefined;
+    if (!isPacked(record)) continue;
+    first_mono = Math.min(first_mono, mono);
+    last_mono = Math.max(last_mono, mono);
+    end_mono = Math.max(end_mono, kind === "h" ? mono + lengthOf(value) : mono);
+  }
+  const reach = { first_mono, last_mono, end_mono };
+  return { from: from.seq, to: last.seq, boot: first.boot, offset_ms: first.time - first.mono, message, ...reach };
+}
+
+function isPacked({ kind }: Offered): boolean {
+  return PACKED_KINDS.includes(kind);
 }
 
 /** Of a coverage, where a poll was answered in it. */

@@ -44,14 +44,10 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
 };
 
 /** Why a record can't be taken, in a few words; undefined where it can. */
-export function faultOfRecord(record: {
-  time: number;
-  kind: string;
-  tag: string;
-  quality: string;
-  value: unknown;
-}): string | undefined {
-  const { time, kind, tag, quality, value } = record;
+export function faultOfRecord(
+  { time, kind, tag, quality }: { time: number; kind: string; tag: string; quality: string },
+  value: unknown,
+): string | undefined {
   if (!isInstant(time)) return "its time is no instant";
   if (!QUALITIES.includes(quality)) return "unknown quality";
   if (tag.includes("\0")) return "a name with a NUL";
