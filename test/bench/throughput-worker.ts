@@ -1,6 +1,6 @@
 /**
- * A process that takes in what many gateways send: makes each one's batches as they fall due, offers them to ingest and counts those whose
- * ack has the hash of what was sent. Told by its parent when to begin; says in the end what it did.
+ * A process that takes in what many gateways send: makes all of their batches, says so, and once it is told to begin offers each to ingest as
+ * it falls due and counts those whose ack has the hash of what was sent. Says in the end what it did.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { constants, zstdCompressSync } from "node:zlib";
@@ -27,8 +27,6 @@ export interface WorkerCount {
   readonly bytes: number;
   readonly wrong: number;
   readonly cpu_s: number;
-  /** Of it, what making the batches and checking their hashes took. */
-  readonly making_s: number;
   readonly p50_ms: number;
   readonly p99_ms: number;
   /** Due and not sent by the end. */
@@ -40,31 +38,58 @@ const MOST_UNDER_WAY = 800;
 const STEP_MS = 10;
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: 4_096 };
 
-async function carryOut({ url, first, end, every_ms, warm_up_s, seconds }: WorkerTask): Promise<WorkerCount> {
-  const uplinks = startIngest({ url, alone: () => Promise.reject(new Error("nothing of it is unusual")) });
-  const started = Date.now();
-  const count = { batches: 0, readings: 0, bytes: 0, wrong: 0, making_s: 0 };
-  const took = latencies();
-  let [handed, underWay, cpu] = [0, 0, process.cpuUsage()];
+interface Made {
+  readonly payload: (nth: number) => Uint8Array;
+  readonly hash: (nth: number) => string;
+}
+
+/** Everything that is to be sent, in the order in which it falls due: a gateway makes its own, so that none of it is the service's. */
+function madeFor({ first, end, every_ms, warm_up_s, seconds }: WorkerTask): Made {
   const gateways = end - first;
-  const send = (nth: number): void => {
+  const batches = Math.ceil((((warm_up_s + seconds) * 1_000) / every_ms) * gateways);
+  const began = Date.now() - 3_600_000;
+  const ends = new Float64Array(batches);
+  const hashes: string[] = [];
+  // In one piece: each by itself would keep the room that it was packed in.
+  let bytes = Buffer.alloc(1 << 20);
+  for (let [nth, at] = [0, 0]; nth < batches; nth += 1) {
     const [number, commit] = [first + (nth % gateways), 1 + Math.floor(nth / gateways)];
-    const log = { seed: mixed(7, number), start: started - 3_600_000, clock_steps: [], variants: [] };
+    const log = { seed: mixed(7, number), start: began, clock_steps: [], variants: [] };
     const records = recordsOf(log, seqAfter(commit - 1) + 1 + (commit === 1 ? 2 : 0), seqAfter(commit));
     // As throughput.ts has placed them.
     const head = { gateway_id: `gw-${number}`, generation: 1, stream: `stream of FLEET-${number}` };
     const payload = zstdCompressSync(JSON.stringify(batchOf(head, records, Date.now())), ZSTD);
-    const hash = hashOf(records);
+    if (at + payload.byteLength > bytes.byteLength) bytes = Buffer.concat([bytes], 2 * bytes.byteLength);
+    bytes.set(payload, at);
+    ends[nth] = at += payload.byteLength;
+    hashes.push(hashOf(records));
+  }
+  return {
+    payload: (nth) => bytes.subarray(nth === 0 ? 0 : ends[nth - 1], ends[nth]),
+    hash: (nth) => hashes[nth] ?? "",
+  };
+}
+
+async function carryOut(task: WorkerTask, made: Made): Promise<WorkerCount> {
+  const { url, first, end, every_ms, warm_up_s, seconds } = task;
+  const uplinks = startIngest({ url, alone: () => Promise.reject(new Error("nothing of it is unusual")) });
+  const count = { batches: 0, readings: 0, bytes: 0, wrong: 0 };
+  const took = latencies();
+  let [handed, underWay, cpu] = [0, 0, process.cpuUsage()];
+  const gateways = end - first;
+  const send = (nth: number): void => {
+    const payload = made.payload(nth);
     const at = performance.now();
     underWay += 1;
     void uplinks
-      .take({ gateway: head.gateway_id, topic: "batch", payload, now: Date.now() })
+      .take({ gateway: `gw-${first + (nth % gateways)}`, topic: "batch", payload, now: Date.now() })
       .then(({ ack }) => {
         took.add(performance.now() - at);
         count.batches += 1;
         count.bytes += payload.byteLength;
-        count.readings += records.length - 1;
-        if (ack === undefined || !("hash" in ack) || ack.hash !== hash) count.wrong += 1;
+        // One of a batch's records is its coverage.
+        count.readings += ack !== undefined && "n" in ack ? ack.n - 1 : 0;
+        if (ack === undefined || !("hash" in ack) || ack.hash !== made.hash(nth)) count.wrong += 1;
       })
       .catch(() => (count.wrong += 1))
       .finally(() => (underWay -= 1));
@@ -75,16 +100,12 @@ async function carryOut({ url, first, end, every_ms, warm_up_s, seconds }: Worke
     const passed = performance.now() - begun;
     if (!isWarm && passed >= warm_up_s * 1_000) {
       isWarm = true;
-      Object.assign(count, { batches: 0, readings: 0, bytes: 0, making_s: 0 });
+      Object.assign(count, { batches: 0, readings: 0, bytes: 0 });
       cpu = process.cpuUsage();
     }
     if (passed >= (warm_up_s + seconds) * 1_000) break;
     const due = Math.floor((passed / every_ms) * gateways);
-    // Nothing else has its turn in between: what is taken begins a while later.
-    const making = process.cpuUsage();
     while (handed < due && underWay < MOST_UNDER_WAY) send(handed++);
-    const made = process.cpuUsage(making);
-    count.making_s += (made.user + made.system) / 1e6;
     await sleep(STEP_MS);
   }
   const { user, system } = process.cpuUsage(cpu);
@@ -96,8 +117,12 @@ async function carryOut({ url, first, end, every_ms, warm_up_s, seconds }: Worke
 }
 
 process.once("message", (task: WorkerTask) => {
-  void carryOut(task).then((counted) => {
-    process.send?.(counted);
-    process.disconnect();
+  const made = madeFor(task);
+  process.once("message", () => {
+    void carryOut(task, made).then((counted) => {
+      process.send?.(counted);
+      process.disconnect();
+    });
   });
+  process.send?.("made");
 });
