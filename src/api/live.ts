@@ -17,7 +17,7 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
 /** What a page looks at. */
 interface LiveView {
   readonly sender: string;
-  /** Whose readings it wants; null: of none. */
+  /** Whose readings it wants; null: the first one's. */
   readonly booth: BoothId | null;
   /** Sentences with their codes. */
   readonly said: boolean;
@@ -25,7 +25,7 @@ interface LiveView {
   readonly sees: () => "all" | "status" | "nothing";
 }
 
-/** Server-sent events: the status each second, and the readings of the booth that a page asks for. */
+/** Server-sent events: the status each second, and the readings of the booth that a page asks for, or of the first. */
 export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
   const pages = new Map<Answering, LiveView>();
   let timer: NodeJS.Timeout | undefined;
@@ -41,10 +41,11 @@ export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
     const eventsFor = ({ booth, said }: LiveView, sees: "all" | "status"): Buffer => {
       const first = said ? statusSaid() : status();
       // A booth that was set up on trial may be gone again.
-      if (booth === null || !now.booths.some((one) => one.booth === booth)) return Buffer.from(first);
+      const shown = booth === null ? now.booths[0] : now.booths.find((one) => one.booth === booth);
+      if (shown === undefined) return Buffer.from(first);
       // null: there are some, for who has a session.
-      const readings = sees === "all" ? control.readings(booth) : null;
-      return Buffer.from(first + eventText("readings", { booth, readings }));
+      const readings = sees === "all" ? control.readings(shown.booth) : null;
+      return Buffer.from(first + eventText("readings", { booth: shown.booth, readings }));
     };
     for (const [response, view] of to) {
       const sees = view.sees();

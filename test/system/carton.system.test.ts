@@ -1,4 +1,4 @@
-// Needs root and Debian packages: chromium, hostapd, iproute2, mmdebstrap, socat, systemd-container, udhcpc.
+// Needs root and Debian packages: chromium-headless-shell, hostapd, iproute2, mmdebstrap, socat, systemd-container, udhcpc.
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -96,7 +96,7 @@ async function openPhone(): Promise<Page> {
   const desk = await openBrowser();
   writeFileSync(plate, await platePhoto(desk, { kind: "code128", text: packaged.SERIAL }));
   await desk.close();
-  const executablePath = phone.launcher(folder, "/usr/bin/chromium");
+  const executablePath = phone.launcher(folder, "/usr/bin/chromium-headless-shell");
   // The second says yes where the browser asks for the camera.
   const camera = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
   const args = ["--no-sandbox", ...camera, `--use-file-for-fake-video-capture=${plate}`];

@@ -121,14 +121,14 @@ export function listen(path, to) {
  * @param {ReadableStream<Uint8Array>} body @param {(name: string, data: any) => void} event @param {number} [patience_ms]
  */
 async function readEvents(body, event, patience_ms) {
-  const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
+  const [reader, decoder] = [body.getReader(), new TextDecoder()];
   let text = "";
   for (;;) {
     const timer =
       patience_ms === undefined ? 0 : setTimeout(() => void reader.cancel().catch(() => undefined), patience_ms);
     const { done, value } = await reader.read().finally(() => clearTimeout(timer));
     if (done) return;
-    text += value;
+    text += decoder.decode(value, { stream: true });
     const parts = text.split("\n\n");
     text = parts.pop() ?? "";
     for (const part of parts) {

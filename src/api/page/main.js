@@ -17,7 +17,7 @@ import { ENGLISH_CAME, t } from "./texts.js";
  * @typedef {{ status: () => Status, booth: () => Booth, readings: () => readonly Reading[], needsPin: () => boolean, choose: (booth: string) => void }} Context
  */
 
-/** @typedef {{ node: HTMLElement, update: () => void, close: () => void }} View */
+/** `begin`: draws what is to be seen first. @typedef {{ node: HTMLElement, begin?: () => void, update: () => void, close: () => void }} View */
 
 /** The first view comes with the page; the others are loaded when somebody goes there. */
 const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context) => View>>>} */ ({
@@ -74,7 +74,7 @@ function viewName() {
 }
 
 /** The chosen booth's name; "": there is none. */
-const boothName = () => context.booth()?.booth ?? "";
+const boothName = () => (state.status === null ? "" : (context.booth()?.booth ?? ""));
 
 /** A box that nobody has bound, or begun to, opens there; what a person has chosen stays. */
 function openAtSetUp() {
@@ -84,7 +84,8 @@ function openAtSetUp() {
 }
 
 function draw() {
-  drawHead();
+  // At first the view goes before it, whose beginning is what people came for.
+  if (state.status === null || open !== null) drawHead();
   if (state.status === null) return;
   openAtSetUp();
   // Without a booth there is nothing else to be seen.
@@ -113,7 +114,8 @@ async function change(name) {
   const make = await (VIEWS[name] ?? VIEWS["now"])?.().catch(() => null);
   const isStill = changing === `${name} ${booth}`;
   if (isStill) changing = "";
-  if (!isStill || !make) return;
+  if (!isStill) return;
+  if (!make) return drawHead();
   const before = open;
   before?.view.close();
   const view = make(context);
@@ -121,9 +123,19 @@ async function change(name) {
   main.replaceChildren(view.node);
   document.title = `${t(`nav.${name}`)} · ${t("title")}`;
   drawNav(name);
-  view.update();
   // At first nothing is scrolled, and to ask where things are costs a slow phone a layout.
-  if (before !== null) showTop();
+  if (before === null) await begun(view);
+  view.update();
+  if (before === null) drawHead();
+  else showTop();
+}
+
+/** What people came for is painted before the rest of it is drawn, which takes a slow phone as long as all that was before. @param {View} view */
+async function begun({ begin }) {
+  if (begin === undefined) return;
+  begin();
+  // Where nobody looks nothing is painted.
+  if (!document.hidden) await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
 /** A view begins in sight, below the bar where that stays at the top, however far the one before was scrolled. */
@@ -220,10 +232,7 @@ function follow() {
     event: (name, data) => {
       if (name === "status") {
         state.status = data;
-        const first = data.booths[0]?.booth;
-        // Readings come for a booth by name, which is known from the first status on.
-        if (state.booth === "" && first !== undefined) chooseBooth(first);
-      } else if (name === "readings" && data.booth === state.booth) {
+      } else if (name === "readings" && data.booth === boothName()) {
         state.readings = data.readings ?? [];
         state.needsPin = data.readings === null;
       }

@@ -48,7 +48,7 @@ export function nowView(context) {
     booths.close();
     day.close();
   };
-  return { node, update, close };
+  return { node, begin: mode.begin, update, close };
 }
 
 /** The mode in large letters, over its day. @param {Context} context @param {HTMLElement} strip */
@@ -61,15 +61,18 @@ function modeCard(context, strip) {
     el("div", {}, name, since),
     strip,
   );
-  const update = () => {
-    const booth = context.booth();
-    const now = booth.now?.mode ?? "no_data";
+  const begin = () => {
+    const now = context.booth().now?.mode ?? "no_data";
     node.style.setProperty("--mode", `var(--${now})`);
     node.classList.toggle("hatch", now === "no_data");
     redraw(name, now, () => [t(`mode.${now}`)]);
+  };
+  const update = () => {
+    const booth = context.booth();
+    begin();
     redraw(since, sinceText(booth), () => [sinceText(booth)]);
   };
-  return { node, update };
+  return { node, begin, update };
 }
 
 /** @param {Context} context @param {ReturnType<typeof lastDay>} day @param {() => void} onChange */

@@ -1,4 +1,4 @@
-// Needs a Debian package: chromium.
+// Needs a Debian package: chromium-headless-shell.
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { FilterUse } from "../../../src/reports/filter-use.ts";

@@ -1,4 +1,4 @@
-// Needs a Debian package: chromium.
+// Needs a Debian package: chromium-headless-shell.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";

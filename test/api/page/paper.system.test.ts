@@ -1,4 +1,4 @@
-// Needs Debian packages: chromium, poppler-utils.
+// Needs Debian packages: chromium-headless-shell, poppler-utils.
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";

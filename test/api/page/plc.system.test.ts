@@ -1,4 +1,4 @@
-// Needs a Debian package: chromium.
+// Needs a Debian package: chromium-headless-shell.
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";

@@ -1,4 +1,4 @@
-// Needs a Debian package: chromium.
+// Needs a Debian package: chromium-headless-shell.
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ask, boothOnce, openPage, runningAgent } from "../box-http.ts";

@@ -1,4 +1,4 @@
-// Needs a Debian package: chromium.
+// Needs a Debian package: chromium-headless-shell.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
