@@ -106,10 +106,10 @@ module.exports = {
       from: { path: "^simulators/" },
       to: { path: ["^simulators/", src(`domain/(${NOUNS})\\.ts$`), src("config/(profile|port)"), "node_modules/"] },
     },
-    // It plays gateways by the agent's own sending, cursor and wire.
+    // It plays gateways by the agent's own sending, cursor, wire and rows.
     {
       from: { path: "^simulators/fleet/" },
-      to: { path: [...whole("domain", "contract", "delivery"), ...door("store")] },
+      to: { path: [...whole("domain", "contract", "delivery"), ...door("store"), src("store/log/pack\\.ts$")] },
     },
     { from: { path: "^simulators/" }, to: { dependencyTypes: ["core"] } },
     // It runs the gateway itself, whole, under virtual time.

@@ -10,6 +10,7 @@ import { type NewName, renamed } from "../../src/domain/stream-label.ts";
 import type { RefusedRecords } from "../../src/domain/status.ts";
 import type { StreamInfo } from "../../src/store/port.ts";
 import {
+  chunkOf,
   type ClockStep,
   commitsUpTo,
   contextOf,
@@ -166,7 +167,11 @@ export function virtualStore(booths: ReadonlyMap<string, VirtualBooth>): Deliver
     },
     contextRecords: (stream, from, end) =>
       Promise.resolve({ records: contextOf(of(stream).log, from, end), looked_to: end }),
-    chunk: (_, __, end) => Promise.resolve({ chunk: null, to: end }),
+    async chunk(stream, from, end) {
+      const { log, state } = of(stream);
+      await turn();
+      return chunkOf(log, from, Math.min(end, state.log.reach.sendable_seq));
+    },
     ack: (stream, upTo) => Promise.resolve(of(stream).moveTo(upTo)),
     setAside(stream, refusals) {
       const booth = of(stream);

@@ -167,11 +167,12 @@ export function liveLine(state: FleetState): string {
 }
 
 export function ranLine({ meter, faults }: RanFleet): string {
-  const { sent, acked, unanswered, conflicts, records, readings, sessions, failed_connects, all, events } = meter;
+  const { sent, chunks, acked, unanswered, conflicts, records, readings, sessions, failed_connects, all, events } =
+    meter;
   const befell = Object.entries(faults).map(([kind, count]) => `${kind} ${count.toString()}`);
   const logged = [...events].map(([event, count]) => `${event} ${count.toString()}`);
   return [
-    `ran: batches ${sent.toString()} sent, ${acked.toString()} acked, ${unanswered.toString()} unanswered, ${conflicts.toString()} conflicts;`,
+    `ran: batches and ${chunks.toString()} chunks, ${sent.toString()} in all, sent, ${acked.toString()} acked, ${unanswered.toString()} unanswered, ${conflicts.toString()} conflicts;`,
     `${records.toString()} records, ${(readings / Math.max(1, acked)).toFixed(1)} readings a batch; ${sessions.toString()} sessions, ${failed_connects.toString()} failed;`,
     `ack p50 ${all.quantile(0.5).toString()} ms, p99 ${all.quantile(0.99).toString()} ms; befell: ${befell.join(", ")}; logged: ${logged.join(", ")}`,
   ].join(" ");

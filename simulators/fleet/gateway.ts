@@ -4,14 +4,14 @@ import type { BatchOutcome, LinkAccount, LinkSession, ServiceLink } from "../../
 import { sessionLoop } from "../../src/delivery/session.ts";
 import { newServiceState } from "../../src/domain/link-status.ts";
 import type { Clock, Logger, Random } from "../../src/domain/machine.ts";
-import { KIND, type Placed } from "../../src/domain/record.ts";
+import { KIND } from "../../src/domain/record.ts";
 import type { ServiceTime } from "../../src/domain/service-time.ts";
 import { createSignals } from "../../src/domain/signal.ts";
 import { seededSequence } from "../network/faults.ts";
 import { type VirtualBooth, virtualBooth } from "./booth.ts";
 import type { Meter } from "./meter.ts";
 import type { DeliveredLog } from "../../src/delivery/port.ts";
-import { mixed } from "./virtual-log.ts";
+import { mixed, readingsIn } from "./virtual-log.ts";
 
 const HEARTBEAT_MS = 60_000;
 
@@ -144,7 +144,16 @@ async function metered(
   void session.closed.then(over);
   return {
     ...session,
-    send: (stream, generation, records) => timed(meter, records, session.send(stream, generation, records)),
+    send(stream, generation, records) {
+      let readings = 0;
+      for (const { kind } of records) if (kind === KIND.reading) readings += 1;
+      return timed(meter, { records: records.length, readings }, session.send(stream, generation, records));
+    },
+    sendChunk(stream, generation, chunk) {
+      const records = chunk.to - chunk.from + 1;
+      meter.chunks += 1;
+      return timed(meter, { records, readings: readingsIn(records) }, session.sendChunk(stream, generation, chunk));
+    },
     close() {
       over();
       return session.close();
@@ -152,15 +161,19 @@ async function metered(
   };
 }
 
-async function timed(meter: Meter, records: readonly Placed[], sending: Promise<BatchOutcome>): Promise<BatchOutcome> {
+async function timed(
+  meter: Meter,
+  { records, readings }: { readonly records: number; readonly readings: number },
+  sending: Promise<BatchOutcome>,
+): Promise<BatchOutcome> {
   const began = performance.now();
   meter.sent += 1;
   const outcome = await sending;
   const took = performance.now() - began;
   if (outcome.kind === "acked") {
     meter.acked += 1;
-    meter.records += records.length;
-    for (const { kind } of records) if (kind === KIND.reading) meter.readings += 1;
+    meter.records += records;
+    meter.readings += readings;
     meter.all.add(took);
     meter.recent.add(took);
   } else if (outcome.kind === "conflict") meter.conflicts += 1;

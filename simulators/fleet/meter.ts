@@ -40,12 +40,14 @@ export interface Meter {
   /** Sessions that stood, and tries that didn't come to one. */
   sessions: number;
   failed_connects: number;
-  /** Batches that went to the service, those that it acked, and those whose ack didn't come. */
+  /** Batches and chunks that went to the service, those that it acked, and those whose ack didn't come. */
   sent: number;
+  /** Of the sent ones, those that went as they are stored. */
+  chunks: number;
   acked: number;
   unanswered: number;
   conflicts: number;
-  /** Of the acked batches; readings are some of the records. */
+  /** Of the acked ones; readings are some of the records. */
   records: number;
   readings: number;
   readonly all: Latencies;
@@ -56,6 +58,15 @@ export interface Meter {
 }
 
 export function newMeter(): Meter {
-  const counts = { connected: 0, sessions: 0, failed_connects: 0, sent: 0, acked: 0, unanswered: 0, conflicts: 0 };
+  const counts = {
+    connected: 0,
+    sessions: 0,
+    failed_connects: 0,
+    sent: 0,
+    chunks: 0,
+    acked: 0,
+    unanswered: 0,
+    conflicts: 0,
+  };
   return { ...counts, records: 0, readings: 0, all: latencies(), recent: latencies(), events: new Map() };
 }

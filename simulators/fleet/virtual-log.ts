@@ -1,5 +1,7 @@
 import type { TagParameters, Parameters } from "../../src/domain/parameters.ts";
-import { KIND, type Placed } from "../../src/domain/record.ts";
+import { KIND, type LogChunk, type LogRecord, type Placed } from "../../src/domain/record.ts";
+import { ROW_SIZES } from "../../src/domain/storage.ts";
+import { packChunk } from "../../src/store/log/pack.ts";
 import type { TagValue } from "../../src/domain/booth.ts";
 
 /** What is committed at once, as a box does at its default. */
@@ -49,13 +51,18 @@ export function seqAfter(commits: number): number {
   return commits <= 0 ? 0 : CONTEXT + commits * COMMIT_RECORDS;
 }
 
+/** Readings among so many records of whole commits. */
+export function readingsIn(records: number): number {
+  return records - records / COMMIT_RECORDS;
+}
+
 /** Commits that are whole at that seq. */
 export function commitsUpTo(seq: number): number {
   return Math.max(0, Math.floor((seq - CONTEXT) / COMMIT_RECORDS));
 }
 
 /** Records from `from` to `to`, both included. */
-export function recordsOf(log: VirtualLog, from: number, to: number): readonly Placed[] {
+export function recordsOf(log: VirtualLog, from: number, to: number): readonly Placed<LogRecord>[] {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => recordAt(log, from + index));
 }
 
@@ -64,7 +71,30 @@ export function contextOf(log: VirtualLog, from: number, to: number): readonly P
   return recordsOf(log, from, Math.min(to, CONTEXT));
 }
 
-export function recordAt(log: VirtualLog, seq: number): Placed {
+/** What of `from` to `end` would stand as one row in a box's store, or up to where it goes record by record: a backlog goes as it is stored. */
+export function chunkOf(
+  log: VirtualLog,
+  from: number,
+  end: number,
+): { readonly chunk: LogChunk | null; readonly to: number } {
+  const first = commitsUpTo(from - 1);
+  if (from <= CONTEXT || seqAfter(first) + 1 !== from) return { chunk: null, to: Math.min(end, seqAfter(first + 1)) };
+  // A row is of one boot and one offset of the clock.
+  const borders = [
+    ...log.clock_steps.map(({ commit }) => seqAfter(commit)),
+    ...log.variants.map(({ from_seq }) => from_seq - 1),
+  ];
+  const last = Math.min(end, ...borders.filter((seq) => seq >= from));
+  const commits = Math.min(commitsUpTo(last) - first, Math.ceil(ROW_SIZES.closed_records / COMMIT_RECORDS));
+  if (commits * COMMIT_RECORDS < ROW_SIZES.least_chunk_records) return { chunk: null, to: last };
+  const to = seqAfter(first + commits);
+  const records = recordsOf(log, from, to);
+  const { boot, mono, time } = recordAt(log, from);
+  const start = { first_seq: from, boot, mono0: mono, t0: time };
+  return { chunk: { from, to, ...start, body: new Uint8Array(packChunk(start, records)), facts: [] }, to };
+}
+
+export function recordAt(log: VirtualLog, seq: number): Placed<LogRecord> {
   const variant = log.variants.findLast(({ from_seq }) => from_seq <= seq)?.variant ?? 0;
   const commit = Math.max(0, Math.floor((seq - CONTEXT - 1) / COMMIT_RECORDS));
   const nth = seq <= CONTEXT ? 0 : (seq - CONTEXT - 1) % COMMIT_RECORDS;

@@ -135,11 +135,13 @@ async function take(bed: Bed, by: Visit, { only, docs }: { only: string; docs: b
     const name = `${view.name}-${by.width}-${by.theme}-${by.language}`;
     if (!name.includes(only)) continue;
     await show(page, bed, { view, language: by.language });
-    await page.emulateMedia({ media: view.onPaper === true ? "print" : "screen" });
+    if (view.onPaper === true) await page.emulateMedia({ media: "print" });
     await whole(page, join(RESULTS, `${name}.png`), by.width);
     const found = [...(await faultsByAxe(page)), ...(await sideways(page))];
     faults.push(...found.map((fault) => `${name}: ${fault}`));
     if (docs && by.language === "en") await takeForDocs(page, { ...by, view: view.name });
+    // On paper there is nothing to press.
+    await page.emulateMedia({ media: "screen" });
   }
   await sheetOf(page, by);
   await context.close();

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  chunkOf,
   COMMIT_MS,
   COMMIT_RECORDS,
   commitsUpTo,
@@ -10,6 +11,7 @@ import {
   type VirtualLog,
 } from "../../../simulators/fleet/virtual-log.ts";
 import { faultOfRecord } from "../../../simulators/service/ingest/validate.ts";
+import { unpackChunk } from "../../../src/store/log/chunk.ts";
 import { hashOf } from "../../../src/contract/hash.ts";
 import { CHANGES_PER_POLL } from "../../bench/sixty-tags.ts";
 
@@ -54,6 +56,28 @@ describe("a log that follows from its seed", () => {
   it("has as many readings a commit as the bench's booth of sixty tags", () => {
     const readings = recordsOf(LOG, seqAfter(10) + 1, seqAfter(11)).filter(({ kind }) => kind === "r");
     expect(readings.length / (COMMIT_MS / 1_000)).toBeCloseTo(CHANGES_PER_POLL, 1);
+  });
+
+  it("goes in chunks that hold what is read, from one boot and offset each, and the rest record by record", () => {
+    const log: VirtualLog = {
+      ...LOG,
+      clock_steps: [{ commit: 150, off_ms: -3_600_000 }],
+      variants: [{ from_seq: seqAfter(260) + 1, variant: 1 }],
+    };
+    const end = seqAfter(400) + 20;
+    let [from, packed] = [1, 0];
+    while (from <= end) {
+      const { chunk, to } = chunkOf(log, from, end);
+      expect(to).toBeGreaterThanOrEqual(from);
+      if (chunk !== null) {
+        const records = unpackChunk(chunk, Buffer.from(chunk.body), () => true);
+        expect(hashOf(records)).toBe(hashOf(recordsOf(log, from, to)));
+        expect(records.map(({ time }) => time)).toEqual(recordsOf(log, from, to).map(({ time }) => time));
+        packed += records.length;
+      }
+      from = to + 1;
+    }
+    expect(packed).toBe(seqAfter(400) - seqAfter(1));
   });
 
   it("counts commits as it counts seqs", () => {
