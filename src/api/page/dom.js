@@ -112,7 +112,7 @@ export function troubleNote(look, { reason, advice }) {
 
 /** With a capital where it begins with a plain word: the agent's texts begin without, a name or an address stays. @param {string} text */
 export function sentence(text) {
-  return /^[a-z]+[ ,']/.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
+  return /^\p{Ll}+[ ,']/u.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
 }
 
 /** @param {Child} term @param {...Child} values */

@@ -12,6 +12,7 @@ import {
   reachOf,
 } from "../../ingest/chunk-message.ts";
 import { type Kept, keptOf } from "../../ingest/kept.ts";
+import { packBody, packMessage } from "../../ingest/pack.ts";
 import { unpack } from "../../ingest/unpack.ts";
 import type { Uplink } from "../port.ts";
 
@@ -82,16 +83,32 @@ export interface Part {
   readonly facts: readonly Offered[];
 }
 
-/** The part of a batch from one seq to another, as a batch of its own; undefined: it is a chunk, or nothing of the part may stay packed. */
-export function partOf({ uplink, s0, kept, facts, records }: Offering, from: number, to: number): Part | undefined {
+/** The part of a message from one seq to another, as a message of its own; undefined: nothing of the part may stay packed. */
+export function partOf(offering: Offering, from: number, to: number): Part | undefined {
+  const { uplink, s0, kept, facts, records } = offering;
   if (from === kept.from && to === kept.to) return { kept, facts };
-  if (isChunk(uplink.payload)) return undefined;
+  if (isChunk(uplink.payload)) return partOfChunk(offering, from, to);
   const unpacked = unpack(uplink.payload);
   if ("error" in unpacked) return undefined;
   const of = records().slice(from - s0, to - s0 + 1);
   const message = zstdCompressSync(JSON.stringify(cut(unpacked.batch as Columns, from - s0, to - s0 + 1)), ZSTD);
   const own = keptOf(of, message);
   return own === undefined ? undefined : { kept: own, facts: factsOf(of) };
+}
+
+/** Packed anew: where an ack was lost, what was recorded since stands in one row with what the service has already. */
+function partOfChunk({ uplink, stream, generation, records }: Offering, from: number, to: number): Part | undefined {
+  const of = records().filter(({ seq }) => seq >= from && seq <= to);
+  const packed = of.filter(({ kind }) => PACKED_KINDS.includes(kind));
+  const [first] = packed;
+  if (first === undefined || !Number.isSafeInteger(first.time)) return undefined;
+  const own = packed.map(({ value, ...record }) => ({ ...record, value: JSON.parse(value) as unknown }));
+  const body = packBody(own, first.mono);
+  if (body === undefined) return undefined;
+  const whose = { gw: uplink.gateway, gen: generation, st: stream };
+  const what = { from, to, s0: first.seq, n: packed.length, boot: first.boot, mono0: first.mono, t0: first.time };
+  const kept = keptOf(of, packMessage({ ...whose, ...what }, body));
+  return kept === undefined ? undefined : { kept, facts: factsOf(of) };
 }
 
 interface Columns {
