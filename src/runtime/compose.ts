@@ -80,7 +80,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     const reports = openReportsThread<{ report: ReportRequest; wish: FiguresRequest; value: OwnFigures }>(
       entry,
       { dataDir: config.data_dir },
-      () => gaps.next(),
+      (needed_ms) => gaps.next(needed_ms),
     );
     const needRoom = youngRoom(clock, io.signal);
     const tail = openTail(config.runtime_dir);

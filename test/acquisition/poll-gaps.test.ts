@@ -14,32 +14,32 @@ async function waited(clock: VirtualClock, gap: Promise<void>): Promise<number> 
 it("nobody waits where no poll is due soon, nor for a device that is asked right now", async () => {
   const clock = virtualClock({ wall: 0, mono: 1_000 });
   const gaps = createPollGaps(clock);
-  expect(await waited(clock, gaps.next())).toBe(0);
+  expect(await waited(clock, gaps.next(8))).toBe(0);
   gaps.due("a", clock.mono() + 500);
   gaps.due("b", clock.mono() - 40);
-  expect(await waited(clock, gaps.next())).toBe(0);
+  expect(await waited(clock, gaps.next(8))).toBe(0);
 });
 
 it("a poll that is due soon is waited for, until it has begun", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   gaps.due("a", clock.mono() + 5);
-  expect(await waited(clock, gaps.next())).toBe(7);
+  expect(await waited(clock, gaps.next(8))).toBe(7);
   // Its next one is told once it is over.
   gaps.due("a", clock.mono() + 1_000);
-  expect(await waited(clock, gaps.next())).toBe(0);
+  expect(await waited(clock, gaps.next(8))).toBe(0);
 });
 
 it("polls close to each other are waited for together", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   for (const [link, in_ms] of Object.entries({ a: 3, b: 8, c: 16, d: 60 })) gaps.due(link, clock.mono() + in_ms);
-  expect(await waited(clock, gaps.next())).toBe(18);
+  expect(await waited(clock, gaps.next(8))).toBe(18);
 });
 
 it("without any gap the work goes on after 50 ms", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   for (let link = 0; link < 100; link += 1) gaps.due(link.toString(), clock.mono() + 2 * link);
-  expect(await waited(clock, gaps.next())).toBe(50);
+  expect(await waited(clock, gaps.next(8))).toBe(50);
 });
