@@ -2,6 +2,7 @@ import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { SOCKET_NAME } from "../../src/tools/agent-client.ts";
+import type { ServerCounts } from "../../simulators/plc/counts.ts";
 import { eventually } from "./eventually.ts";
 import type { Program } from "./processes.ts";
 
@@ -19,12 +20,15 @@ export function breaksTold({ lines }: Program): readonly string[] {
   return lines.filter((line) => line.includes('"event":"plc_down"'));
 }
 
-/** Waits until each connection to the PLC but the agent's first is accounted for by an answer that came too late: those are counted as a poll ends. */
-export async function onlyItsOwn(connections: number, runtimeDir: string): Promise<void> {
-  await eventually(
-    `${connections} connections to the PLC are the agent's`,
-    async () => connections <= 1 + (await answersMissed(runtimeDir)) || undefined,
-  );
+/**
+ * Waits until each connection that the PLC took but the agent's first is accounted for by an answer that came too late: those are counted
+ * as a poll ends. One that the PLC refused since it hadn't heard yet of the end of the one before comes of such an answer too.
+ */
+export async function onlyItsOwn({ connections, refused }: ServerCounts, runtimeDir: string): Promise<void> {
+  await eventually(`${connections} connections to the PLC are the agent's`, async () => {
+    const missed = await answersMissed(runtimeDir);
+    return (connections - refused <= 1 + missed && (refused === 0 || missed > 0)) || undefined;
+  });
 }
 
 /** How many answers came too late: each costs a connection of its own. */
