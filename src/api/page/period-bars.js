@@ -3,6 +3,7 @@ import { chartFooter, csvTime } from "./chart.js";
 import { card } from "./dom.js";
 import { dayText, measured, minutesText, modeOf, number, shownUnit, wireText } from "./format.js";
 import { t } from "./texts.js";
+import { inUnits } from "./units.js";
 
 const HOUR_MIN = 60;
 
@@ -118,8 +119,9 @@ function ordered(modes) {
 /** @param {readonly Period[]} periods @param {typeof FIGURES[number]} figure @param {Around} around */
 function figureCard(periods, [text, field, digits, unit], around) {
   const title = unit === "" ? t(text) : `${t(text)}, ${shownUnit(unit)}`;
-  /** @param {number | null} value */
-  const told = (value) => (value === null ? "–" : measured(value, unit, value > 0 && value < 100 ? digits : 0).number);
+  /** Where what is shown has three digits before the point, those behind it have no room over a column. @param {number | null} value */
+  const told = (value) =>
+    value === null ? "–" : measured(value, unit, value > 0 && inUnits(value, unit).value < 100 ? digits : 0).number;
   return card(
     title,
     { "data-figure": field },
