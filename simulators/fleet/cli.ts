@@ -172,7 +172,7 @@ export function ranLine({ meter, faults }: RanFleet): string {
   const befell = Object.entries(faults).map(([kind, count]) => `${kind} ${count.toString()}`);
   const logged = [...events].map(([event, count]) => `${event} ${count.toString()}`);
   return [
-    `ran: batches and ${chunks.toString()} chunks, ${sent.toString()} in all, sent, ${acked.toString()} acked, ${unanswered.toString()} unanswered, ${conflicts.toString()} conflicts;`,
+    `ran: ${sent.toString()} batches sent, ${chunks.toString()} of them chunks, ${acked.toString()} acked, ${unanswered.toString()} unanswered, ${conflicts.toString()} conflicts;`,
     `${records.toString()} records, ${(readings / Math.max(1, acked)).toFixed(1)} readings a batch; ${sessions.toString()} sessions, ${failed_connects.toString()} failed;`,
     `ack p50 ${all.quantile(0.5).toString()} ms, p99 ${all.quantile(0.99).toString()} ms; befell: ${befell.join(", ")}; logged: ${logged.join(", ")}`,
   ].join(" ");

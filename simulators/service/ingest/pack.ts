@@ -260,6 +260,24 @@ export interface PackedHead {
   readonly t0: number;
 }
 
+/** A record that is packed with when it was. */
+interface Timed extends Packable {
+  readonly boot: string;
+  readonly time: number;
+}
+
+/** The message of records of one boot and one offset of the clock, in seq order; undefined where the format has no room for them. */
+export function messageOf(
+  whose: Pick<PackedHead, "gw" | "gen" | "st" | "from" | "to">,
+  records: readonly Timed[],
+): Buffer | undefined {
+  const [first] = records;
+  if (first === undefined || !Number.isSafeInteger(first.time)) return undefined;
+  const body = packBody(records, first.mono);
+  const begun = { s0: first.seq, n: records.length, boot: first.boot, mono0: first.mono, t0: first.time };
+  return body === undefined ? undefined : packMessage({ ...whose, ...begun }, body);
+}
+
 /** A whole up/chunk message, without facts: those are rows. */
 export function packMessage(head: PackedHead, body: Uint8Array): Buffer {
   const text = Buffer.from(JSON.stringify({ ...head, facts: 0 }));

@@ -125,6 +125,8 @@ async function change(name) {
   drawNav(name);
   // At first nothing is scrolled, and to ask where things are costs a slow phone a layout.
   if (before === null) await begun(view);
+  // Somebody may have gone on meanwhile.
+  if (open?.view !== view) return;
   view.update();
   if (before === null) drawHead();
   else showTop();

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Db, inTransaction, row, rows, run } from "../../db.ts";
 import { MAX_RECORDS } from "../../ingest/chunk.ts";
-import { packBody, packMessage, type PackedHead } from "../../ingest/pack.ts";
+import { messageOf } from "../../ingest/pack.ts";
 import { recordsIn, type StoredRecord } from "../../ingest/kept.ts";
 import { bucketFor, bucketOf, isRaw, RAW_BUCKETS } from "./held.ts";
 
@@ -132,19 +132,14 @@ function* groupsOf(raws: readonly Raw[]): Generator<Group> {
 
 /** One segment of them all, where it says the same; undefined: it can't. */
 function packed(stream: Owner, { raws, records }: Group): Raw[] | undefined {
-  const [first, last, record] = [raws[0], raws.at(-1), records[0]];
-  if (first === undefined || last === undefined || record === undefined) return undefined;
-  const [, , boot, mono, time, , , s0] = record;
-  const head: PackedHead = {
-    ...{ gw: stream.gateway_id, gen: stream.generation, st: stream.stream_id },
-    ...{ from: first.from_seq, to: last.to_seq, s0, n: records.length, boot, mono0: mono, t0: time },
-  };
-  const read = records.map(([kind, tag, , own, , value, quality, seq]) => {
-    return { seq, kind, tag, mono: own, value: JSON.parse(value) as unknown, quality };
+  const [first, last] = [raws[0], raws.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  const whose = { gw: stream.gateway_id, gen: stream.generation, st: stream.stream_id };
+  const read = records.map(([kind, tag, boot, mono, time, value, quality, seq]) => {
+    return { seq, kind, tag, boot, mono, time, value: JSON.parse(value) as unknown, quality };
   });
-  const body = packBody(read, mono);
-  if (body === undefined || !Number.isSafeInteger(time)) return undefined;
-  const message = packMessage(head, body);
+  const message = messageOf({ ...whose, from: first.from_seq, to: last.to_seq }, read);
+  if (message === undefined) return undefined;
   const isSame = isDeepStrictEqual(recordsIn(message), records);
   const isSmaller = message.byteLength < raws.reduce((sum, raw) => sum + raw.message.byteLength, 0);
   if (!isSame || !isSmaller) return undefined;

@@ -12,7 +12,7 @@ import {
   reachOf,
 } from "../../ingest/chunk-message.ts";
 import { type Kept, keptOf } from "../../ingest/kept.ts";
-import { packBody, packMessage } from "../../ingest/pack.ts";
+import { messageOf } from "../../ingest/pack.ts";
 import { unpack } from "../../ingest/unpack.ts";
 import type { Uplink } from "../port.ts";
 
@@ -100,14 +100,9 @@ export function partOf(offering: Offering, from: number, to: number): Part | und
 function partOfChunk({ uplink, stream, generation, records }: Offering, from: number, to: number): Part | undefined {
   const of = records().filter(({ seq }) => seq >= from && seq <= to);
   const packed = of.filter(({ kind }) => PACKED_KINDS.includes(kind));
-  const [first] = packed;
-  if (first === undefined || !Number.isSafeInteger(first.time)) return undefined;
   const own = packed.map(({ value, ...record }) => ({ ...record, value: JSON.parse(value) as unknown }));
-  const body = packBody(own, first.mono);
-  if (body === undefined) return undefined;
-  const whose = { gw: uplink.gateway, gen: generation, st: stream };
-  const what = { from, to, s0: first.seq, n: packed.length, boot: first.boot, mono0: first.mono, t0: first.time };
-  const kept = keptOf(of, packMessage({ ...whose, ...what }, body));
+  const message = messageOf({ gw: uplink.gateway, gen: generation, st: stream, from, to }, own);
+  const kept = message && keptOf(of, message);
   return kept === undefined ? undefined : { kept, facts: factsOf(of) };
 }
 
