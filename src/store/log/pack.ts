@@ -1,22 +1,28 @@
 import type { LogRecord, Placed } from "../../domain/record.ts";
 import { CHUNK_VERSION, HAS_CONTEXT, HAS_GAP, QUALITIES, type Start } from "./chunk.ts";
-import { byteSink, deflated, deflatedParts, putValue, TEXT, type Way, wayFor } from "./columns.ts";
+import { byteSink, deflated, deflatedParts, type Last, putValue, TEXT, type Way, wayFor } from "./columns.ts";
 
-/** A kind and tag among the records, with how its values are written. */
+/** A kind and tag among the records. */
 interface Series {
   readonly kind: string;
   readonly tag: string;
-  readonly way: Way;
   readonly records: Placed<LogRecord>[];
+  /** Those that stood right behind it in a poll. */
+  readonly followers: Set<Series>;
+  /** How its values are written. */
+  way: Way;
+  /** Where it stands among the others. */
+  place: number;
   /** The number of the poll that each of its records belongs to, ascending. */
   readonly polls: number[];
 }
 
 /** Packs records of one boot and one clock offset, in seq order. Instants must be whole numbers of ms. */
 export function packChunk(start: Start, records: readonly Placed<LogRecord>[]): Buffer {
-  const series = seriesOf(records);
+  const owners = ownersOf(records);
+  const series = ordered(owners);
   const values = series.map(({ way, records: own }) => valuesOf(way, own));
-  const times = pollTimes(start, pollsOf(records, series));
+  const times = pollTimes(start, pollsOf(records, owners));
   const list = byteSink();
   list.number(series.length);
   for (const [index, { kind, tag, way, records: own }] of series.entries()) {
@@ -61,59 +67,62 @@ function runsOf({ first_seq }: Start, records: readonly Placed<LogRecord>[]): [s
   return runs;
 }
 
-/** In the order in which they stand in the polls, so that a poll's records ascend: each further run of them costs bytes. */
-function seriesOf(records: readonly Placed<LogRecord>[]): Series[] {
-  const byKey = new Map<string, { readonly own: Placed<LogRecord>[]; readonly followers: Set<string> }>();
-  let before: { readonly mono: number; readonly followers: Set<string> } | undefined;
-  for (const record of records) {
-    const key = keyOf(record);
-    const { own, followers } = byKey.get(key) ?? { own: [], followers: new Set<string>() };
-    if (own.push(record) === 1) byKey.set(key, { own, followers });
-    if (before?.mono === record.mono && before.followers !== followers) before.followers.add(key);
-    before = { mono: record.mono, followers };
-  }
-  return ordered(new Map([...byKey].map(([key, { followers }]) => [key, followers]))).map((key) => {
-    const own = byKey.get(key)?.own ?? [];
-    const { kind, tag } = own[0] ?? { kind: "r", tag: "" };
-    return { kind, tag, way: wayFor(kind, own), records: own, polls: [] };
+/** Each record's series. */
+function ownersOf(records: readonly Placed<LogRecord>[]): Series[] {
+  // A tag is read, and a group covered, under its name: few kinds share one.
+  const byTag = new Map<string, Series[]>();
+  let before: { readonly mono: number; readonly own: Series } | undefined;
+  return records.map((record) => {
+    const { kind, tag, mono } = record;
+    const sharing = byTag.get(tag) ?? [];
+    let own = sharing.find((one) => one.kind === kind);
+    if (own === undefined) {
+      own = { kind, tag, records: [], followers: new Set(), way: TEXT, place: 0, polls: [] };
+      if (sharing.push(own) === 1) byTag.set(tag, sharing);
+    }
+    own.records.push(record);
+    if (before?.mono === mono && before.own !== own) before.own.followers.add(own);
+    before = { mono, own };
+    return own;
   });
 }
 
-/** Each before its followers; where they go round in a circle, from the first on. */
-function ordered(followersOf: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
-  const waitsFor = new Map([...followersOf.keys()].map((key) => [key, 0]));
-  for (const key of [...followersOf.values()].flatMap((followers) => [...followers]))
-    waitsFor.set(key, (waitsFor.get(key) ?? 0) + 1);
-  const order = new Set<string>();
-  const put = (key: string): void => {
-    if (order.has(key)) return;
-    order.add(key);
-    for (const follower of followersOf.get(key) ?? []) {
+/**
+ * The series in the order in which they stand in the polls, so that a poll's records ascend: each further run of them costs bytes. Each
+ * before its followers; where they go round in a circle, from the first on.
+ */
+function ordered(owners: readonly Series[]): readonly Series[] {
+  const waitsFor = new Map([...new Set(owners)].map((series) => [series, 0]));
+  for (const { followers } of waitsFor.keys())
+    for (const follower of followers) waitsFor.set(follower, (waitsFor.get(follower) ?? 0) + 1);
+  const order = new Set<Series>();
+  const put = (series: Series): void => {
+    if (order.has(series)) return;
+    series.place = order.size;
+    series.way = wayFor(series.kind, series.records);
+    order.add(series);
+    for (const follower of series.followers) {
       const left = (waitsFor.get(follower) ?? 0) - 1;
       waitsFor.set(follower, left);
       if (left === 0) put(follower);
     }
   };
   const first = [...waitsFor].filter(([, count]) => count === 0);
-  for (const [key] of first) put(key);
-  for (const key of followersOf.keys()) put(key);
+  for (const [series] of first) put(series);
+  for (const series of waitsFor.keys()) put(series);
   return [...order];
 }
 
-function keyOf({ kind, tag }: Placed<LogRecord>): string {
-  return `${kind} ${tag}`;
-}
-
 /** The instants of the polls: a poll is a run of records of one instant in ascending series. Notes each record's poll in its series. */
-function pollsOf(records: readonly Placed<LogRecord>[], series: readonly Series[]): number[] {
-  const indexOf = new Map(series.map(({ kind, tag }, index) => [`${kind} ${tag}`, index]));
+function pollsOf(records: readonly Placed<LogRecord>[], owners: readonly Series[]): number[] {
   const monos: number[] = [];
   let last = Infinity;
-  for (const record of records) {
-    const index = indexOf.get(keyOf(record)) ?? 0;
-    if (record.mono !== monos.at(-1) || index <= last) monos.push(record.mono);
-    series[index]?.polls.push(monos.length - 1);
-    last = index;
+  for (const [index, { mono }] of records.entries()) {
+    const own = owners[index];
+    if (own === undefined) continue;
+    if (mono !== monos.at(-1) || own.place <= last) monos.push(mono);
+    own.polls.push(monos.length - 1);
+    last = own.place;
   }
   return monos;
 }
@@ -142,10 +151,13 @@ function gaps(ascending: readonly number[], put: (gap: number) => void): void {
 
 function valuesOf(way: Way, records: readonly Placed<LogRecord>[]): Buffer {
   if (way === TEXT) return Buffer.from(JSON.stringify(records.map(({ value }) => value)));
-  const sink = byteSink();
-  const last: [number, number, number] = [0, 0, 0];
-  for (const record of records) putValue({ numbers: sink, texts: [] }, { way, last }, record);
-  return sink.bytes();
+  const numbers = byteSink();
+  const [sink, run] = [
+    { numbers, texts: [] },
+    { way, last: [0, 0, 0] as Last },
+  ];
+  for (const record of records) putValue(sink, run, record);
+  return numbers.bytes();
 }
 
 /** Which records aren't good, counted series by series: how many good ones stand before each, and what it is. */
