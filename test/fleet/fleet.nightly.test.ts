@@ -1,5 +1,6 @@
 // Needs Debian packages: mosquitto, postgresql-15.
 import { expect, it, onTestFinished } from "vitest";
+import { accountLine, ranLine } from "../../simulators/fleet/cli.ts";
 import { seedOf } from "../support/seed.ts";
 import { ofTest, temporaryFolder } from "../support/temporary.ts";
 import { rideFleet } from "./run.ts";
@@ -11,11 +12,14 @@ it(
   async () => {
     const stopping = new AbortController();
     onTestFinished(() => stopping.abort());
-    const { kills, account } = await rideFleet({
+    const told = (line: string): void => void process.stdout.write(`${line}\n`);
+    const { kills, account, ran } = await rideFleet({
       ...{ folder: temporaryFolder(), gateways: 10_000, minutes: 60, speed: 1, outage_minutes: 5 },
       ...{ seed: seedOf("fleet"), kill_every_ms: 10 * SECOND, drain_ms: 4_800 * SECOND },
-      ...{ atEnd: ofTest, signal: stopping.signal, told: (line) => void process.stdout.write(`${line}\n`) },
+      ...{ atEnd: ofTest, signal: stopping.signal, told },
     });
+    told(ranLine(ran));
+    told(accountLine(account));
     expect(account).toMatchObject({ lost: 0, doubled: 0, wrong: 0, waiting: 0, refused: 0 });
     expect(kills).toBeGreaterThan(300);
   },
