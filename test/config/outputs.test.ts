@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { parseConfig } from "../../src/config/config.ts";
@@ -89,4 +90,29 @@ test("a shared connection is for this machine, or for those who are named", () =
   });
   expect(() => parseConfig(share("{ port: 1502, address: 0.0.0.0 }"), "/f")).toThrow("needs clients");
   expect(() => parseConfig(share("{ port: 1502, clients: [hmi] }"), "/f")).toThrow("no IP address");
+});
+
+/** Every example of a page that sets something up. */
+function examplesIn(page: string): readonly string[] {
+  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), "utf8");
+  return [...text.matchAll(/```yaml\n([^]*?)```/g)].map(([, example = ""]) => example);
+}
+
+test("what docs/outputs.md shows is taken: a plain output, Home Assistant's, a Sparkplug host's, the shared connection", () => {
+  const [plain = "", home = "", sparkplug = "", shared = "", ...more] = examplesIn("outputs.md");
+  expect(more).toEqual([]);
+  const outputsOf = (example: string) => parseConfig(BOOTHS + example, "/srv/gateway.yaml").outputs;
+  // It stands in the place of the plain one's.
+  const homely = plain.replace(/mqtt: .*\n/, home.replaceAll("\n", "\n    "));
+  const [[plant], [hass], [scada]] = [outputsOf(plain), outputsOf(homely), outputsOf(sparkplug)];
+  expect(plant).toMatchObject({ name: "plant", user: "booths", mqtt: { payload: "json" } });
+  expect(hass).toMatchObject({ name: "plant", mqtt: { home_assistant: { prefix: "homeassistant" } } });
+  expect(scada).toMatchObject({ name: "scada", sparkplug: { group_id: "Plant 1", primary_host_id: "scada" } });
+  const text = shared.replace("- id: booth-1\n", "- id: booth-1\n    profile: click-booth\n");
+  expect(parseConfig(text, "/srv/gateway.yaml").booths).toMatchObject([{ modbus: { share: { port: 1502 } } }]);
+});
+
+test("what docs/monitoring.md shows of a collector is taken", () => {
+  const example = examplesIn("monitoring.md").find((one) => one.includes("otlp")) ?? "";
+  expect(parseConfig(BOOTHS + example, "/srv/gateway.yaml").outputs).toMatchObject([{ otlp: { interval_ms: 60_000 } }]);
 });
