@@ -12,14 +12,23 @@ const KEY = "fleet-admin";
 const GATEWAYS = 30;
 const LENGTH_MS = 5 * 60_000;
 
-/** A story of minutes in seconds, at the one-machine service. */
+/** A story of minutes in seconds, at the one-machine service. A box in doubt believes nobody for an hour: that is hastened once nothing is acked. */
 async function played(dataDir: string): Promise<RanFleet> {
   placeFleet(dataDir, GATEWAYS * 2, KEY);
   const clock = fleetClock(20);
   const service = await startService({ dataDir, port: 0, mqttPort: 0, clock });
   onTestFinished(() => service.stop());
   return runFleet({
-    ...{ gateways: GATEWAYS, booths_per: 2, seed: 5, url: service.url, key: KEY, clock, drain_ms: 60_000 },
+    ...{
+      gateways: GATEWAYS,
+      booths_per: 2,
+      seed: 5,
+      url: service.url,
+      key: KEY,
+      clock,
+      drain_ms: 120_000,
+      hasten: 120,
+    },
     story: storyOf({ seed: 5, gateways: GATEWAYS, length_ms: LENGTH_MS, outage_ms: 30_000 }),
     ...{ length_ms: LENGTH_MS, signal: new AbortController().signal, show: () => undefined, told: () => undefined },
   });
