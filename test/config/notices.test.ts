@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { parseConfig } from "../../src/config/config.ts";
 import { inspectText } from "../../src/config/usable.ts";
+import { examplesIn } from "../support/doc-examples.ts";
 
 const BOOTHS = `booths:
   - { id: booth-1, profile: click-booth, modbus: { host: 127.0.0.1 } }
@@ -82,8 +82,7 @@ outputs:
 });
 
 test("what docs/notices.md shows is taken", () => {
-  const text = readFileSync(new URL("../../docs/notices.md", import.meta.url), "utf8");
-  const example = /```yaml\n([^]*?)```/.exec(text)?.[1] ?? "";
+  const [example = ""] = examplesIn("notices.md");
   expect(parseConfig(BOOTHS + example, "/srv/gateway.yaml").notices.map(({ name }) => name)).toEqual([
     "office",
     "shift",

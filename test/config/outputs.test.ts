@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { parseConfig } from "../../src/config/config.ts";
 import { inspectText } from "../../src/config/usable.ts";
+import { examplesIn } from "../support/doc-examples.ts";
 
 const BOOTHS = `booths:
   - { id: booth-1, profile: click-booth, modbus: { host: 127.0.0.1 } }
@@ -91,12 +91,6 @@ test("a shared connection is for this machine, or for those who are named", () =
   expect(() => parseConfig(share("{ port: 1502, address: 0.0.0.0 }"), "/f")).toThrow("needs clients");
   expect(() => parseConfig(share("{ port: 1502, clients: [hmi] }"), "/f")).toThrow("no IP address");
 });
-
-/** Every example of a page that sets something up. */
-function examplesIn(page: string): readonly string[] {
-  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), "utf8");
-  return [...text.matchAll(/```yaml\n([^]*?)```/g)].map(([, example = ""]) => example);
-}
 
 test("what docs/outputs.md shows is taken: a plain output, Home Assistant's, a Sparkplug host's, the shared connection", () => {
   const [plain = "", home = "", sparkplug = "", shared = "", ...more] = examplesIn("outputs.md");

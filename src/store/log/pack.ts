@@ -9,8 +9,6 @@ interface Series {
   readonly records: Placed<LogRecord>[];
   /** Those that stood right behind it in a poll. */
   readonly followers: Set<Series>;
-  /** How its values are written. */
-  way: Way;
   /** Where it stands among the others. */
   place: number;
   /** The number of the poll that each of its records belongs to, ascending. */
@@ -21,14 +19,15 @@ interface Series {
 export function packChunk(start: Start, records: readonly Placed<LogRecord>[]): Buffer {
   const owners = ownersOf(records);
   const series = ordered(owners);
-  const values = series.map(({ way, records: own }) => valuesOf(way, own));
+  const ways = series.map(({ kind, records: own }) => wayFor(kind, own));
+  const values = series.map(({ records: own }, index) => valuesOf(ways[index] ?? TEXT, own));
   const times = pollTimes(start, pollsOf(records, owners));
   const list = byteSink();
   list.number(series.length);
-  for (const [index, { kind, tag, way, records: own }] of series.entries()) {
+  for (const [index, { kind, tag, records: own }] of series.entries()) {
     list.number(kind.charCodeAt(0));
     list.block(Buffer.from(tag));
-    list.number(way);
+    list.number(ways[index] ?? TEXT);
     list.number(own.length);
     list.number(values[index]?.length ?? 0);
   }
@@ -77,7 +76,7 @@ function ownersOf(records: readonly Placed<LogRecord>[]): Series[] {
     const sharing = byTag.get(tag) ?? [];
     let own = sharing.find((one) => one.kind === kind);
     if (own === undefined) {
-      own = { kind, tag, records: [], followers: new Set(), way: TEXT, place: 0, polls: [] };
+      own = { kind, tag, records: [], followers: new Set(), place: 0, polls: [] };
       if (sharing.push(own) === 1) byTag.set(tag, sharing);
     }
     own.records.push(record);
@@ -99,7 +98,6 @@ function ordered(owners: readonly Series[]): readonly Series[] {
   const put = (series: Series): void => {
     if (order.has(series)) return;
     series.place = order.size;
-    series.way = wayFor(series.kind, series.records);
     order.add(series);
     for (const follower of series.followers) {
       const left = (waitsFor.get(follower) ?? 0) - 1;
@@ -152,9 +150,10 @@ function gaps(ascending: readonly number[], put: (gap: number) => void): void {
 function valuesOf(way: Way, records: readonly Placed<LogRecord>[]): Buffer {
   if (way === TEXT) return Buffer.from(JSON.stringify(records.map(({ value }) => value)));
   const numbers = byteSink();
+  const last: Last = [0, 0, 0];
   const [sink, run] = [
     { numbers, texts: [] },
-    { way, last: [0, 0, 0] as Last },
+    { way, last },
   ];
   for (const record of records) putValue(sink, run, record);
   return numbers.bytes();
