@@ -29,9 +29,10 @@ function publish(topic: string, payload: Buffer, { qos = 0, retain = false } = {
   return Buffer.concat([Buffer.of(0x30 | (qos << 1) | Number(retain)), lengthOf(body.length), body]);
 }
 
-/** Answers as a broker does: what subscribes, publishes and pings is confirmed. */
-function confirming(socket: Socket, { acks = true } = {}): void {
+/** Answers as a broker does: what subscribes, publishes and pings is confirmed. `stands`: told once the client has said something in its session, so that it hears. */
+function confirming(socket: Socket, { acks = true, stands = (): void => undefined } = {}): void {
   let inbox = Buffer.alloc(0);
+  let is_told = false;
   socket.on("data", (bytes) => {
     inbox = Buffer.concat([inbox, bytes]);
     for (;;) {
@@ -46,6 +47,10 @@ function confirming(socket: Socket, { acks = true } = {}): void {
       const body = inbox.subarray(at, at + length);
       inbox = inbox.subarray(at + length);
       if (type >> 4 === 1) socket.write(CONNACK);
+      else if (!is_told) {
+        is_told = true;
+        stands();
+      }
       if (!acks) continue;
       if (type >> 4 === 8) socket.write(Buffer.of(0x90, 3, body.readUInt8(0), body.readUInt8(1), 1));
       if (type >> 4 === 12) socket.write(Buffer.of(0xd0, 0));
@@ -75,7 +80,6 @@ async function broker(play: (socket: Socket) => void): Promise<string> {
 /** After the session stands: those bytes, as often as the line takes them. */
 function after(bytes: Buffer, times: number): (socket: Socket) => void {
   return (socket) => {
-    confirming(socket);
     let left = times;
     const more = (): void => {
       while (left > 0 && socket.writable) {
@@ -86,7 +90,7 @@ function after(bytes: Buffer, times: number): (socket: Socket) => void {
         }
       }
     };
-    socket.once("data", () => setTimeout(more, 200));
+    confirming(socket, { stands: more });
   };
 }
 
