@@ -42,29 +42,34 @@ interface Pattern {
   readonly shape: RegExp;
 }
 
-/** What is filled in with nothing is found by its text. */
-const WHOLE: ReadonlyMap<string, SentenceCode> = new Map(
-  Object.entries(SENTENCES)
-    .filter(([, text]) => !/\{\w+\}/.test(text))
-    .map(([code, text]) => [text, code as SentenceCode]),
-);
+/** Made when it is asked for first: a start says nothing to a page. */
+function createTables() {
+  const all = Object.entries(SENTENCES) as [SentenceCode, string][];
+  const isFilled = ([, text]: readonly [SentenceCode, string]): boolean => /\{\w+\}/.test(text);
+  return {
+    /** What is filled in with nothing is found by its text. */
+    whole: new Map(all.filter((one) => !isFilled(one)).map(([code, text]) => [text, code])),
+    /** The most words of its own first: "{file} is empty" fits much, a whole sentence itself alone. */
+    patterns: all
+      .filter(isFilled)
+      .map(([code, text]) => ({ code, text, own: text.replaceAll(/\{\w+\}/g, "").length }))
+      .toSorted((one, other) => other.own - one.own)
+      .map(patternOf),
+  };
+}
 
-/** The most words of its own first: "{file} is empty" fits much, a whole sentence itself alone. */
-const PATTERNS: readonly Pattern[] = Object.entries(SENTENCES)
-  .filter(([, text]) => /\{\w+\}/.test(text))
-  .map(([code, text]) => ({ code: code as SentenceCode, text, own: text.replaceAll(/\{\w+\}/g, "").length }))
-  .toSorted((one, other) => other.own - one.own)
-  .map(({ code, text }) => {
-    const parts = text.split(/\{(\w+)\}/);
-    const source = parts.map((part, index) => (index % 2 === 0 ? escaped(part) : "(.*?)")).join("");
-    return { code, names: parts.filter((_, index) => index % 2 === 1), shape: new RegExp(`^${source}$`) };
-  });
+function patternOf({ code, text }: { readonly code: SentenceCode; readonly text: string }): Pattern {
+  const parts = text.split(/\{(\w+)\}/);
+  const source = parts.map((part, index) => (index % 2 === 0 ? escaped(part) : "(.*?)")).join("");
+  return { code, names: parts.filter((_, index) => index % 2 === 1), shape: new RegExp(`^${source}$`) };
+}
 
 /** A text that a pattern matches as it stands. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
+let tables: ReturnType<typeof createTables> | null = null;
 const known = new Map<string, Told | null>();
 
 /** Which sentences of the table a text is, and what fills them in; null: none, as the words of the service or of Node. */
@@ -97,11 +102,12 @@ function found(text: string, whole: string, depth: number): Told | null {
 }
 
 function sentenceOf(text: string, depth: number): Said | null {
-  const plain = WHOLE.get(text);
+  tables ??= createTables();
+  const plain = tables.whole.get(text);
   if (plain !== undefined) return { code: plain, args: {}, text };
   // Those that are filled in have more than one word.
   if (!text.includes(" ")) return null;
-  for (const { code, names, shape } of PATTERNS) {
+  for (const { code, names, shape } of tables.patterns) {
     const match = shape.exec(text);
     if (match === null) continue;
     const args = names.map((name, index) => {

@@ -11,7 +11,7 @@ import { DETECT, TAGS, WORKSHOP } from "./sentences/workshop.ts";
 const KEPT = "readings are kept and sent when the link is back";
 const ASK = "ask whoever runs the service whether its data, or this box's, was put back from an old copy";
 
-export const SENTENCES = {
+const OWN = {
   // What to do about a link to a PLC.
   "plc.check.refused": "check the PLC's power, the cable, and address and port in the configuration",
   "plc.check.timeout": "check the cable and the unit id; another master may hold the PLC's only connection",
@@ -295,14 +295,21 @@ export const SENTENCES = {
   "ask.fixed": '{what} stands in {file}, which wins: change it there, then "booth-gateway reload"',
   "ask.bound_service": "a booth is bound at the service: give it up first, then enter another service",
   "ask.booth_name": "a booth's name has lower-case letters, digits and dashes, like booth-1",
-
-  ...OUTPUTS,
-  ...CONFIGURATION,
-  ...WORKSHOP,
-  ...TAGS,
-  ...DETECT,
-  ...DOCTOR,
 } as const;
+
+type Sentences = typeof OWN &
+  typeof OUTPUTS &
+  typeof CONFIGURATION &
+  typeof WORKSHOP &
+  typeof TAGS &
+  typeof DETECT &
+  typeof DOCTOR;
+
+/** A dictionary from its first key on: spread into one literal, hundreds of keys took each thread 14 ms of its start. */
+export const SENTENCES = Object.assign(
+  Object.create(null) as object,
+  ...[OWN, OUTPUTS, CONFIGURATION, WORKSHOP, TAGS, DETECT, DOCTOR],
+) as Sentences;
 
 export type SentenceCode = keyof typeof SENTENCES;
 

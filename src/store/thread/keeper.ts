@@ -1,5 +1,4 @@
 import type { Database } from "better-sqlite3";
-import { randomFillSync } from "node:crypto";
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { StorageHealth } from "../../domain/status.ts";
@@ -242,6 +241,7 @@ function openBallast(dataDir: string, bytes: number) {
 
 /** Random bytes: a file system that compresses would keep zeros for nothing. */
 function make(path: string, bytes: number): void {
+  const { randomFillSync } = process.getBuiltinModule("node:crypto");
   const file = openSync(`${path}.new`, "w", 0o600);
   try {
     for (let left = bytes; left > 0; left -= CHUNK_BYTES) {
