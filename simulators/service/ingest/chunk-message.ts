@@ -184,8 +184,7 @@ export function isKeepable({ head, chunk, facts }: ChunkMessage, reach: Reach): 
 function isFaultless(series: Series, { head, chunk }: Pick<ChunkMessage, "head" | "chunk">): boolean {
   const { kind, tag, first, count, values } = series;
   const isNumbers = values.sort === "numbers" || values.sort === "booleans";
-  // NaN is null, which goes with quality bad alone.
-  if (kind === "r" && tag !== "" && isNumbers && !values.numbers.includes(NaN)) return true;
+  if (kind === "r" && tag !== "" && isNumbers && !holdsNull(values.numbers)) return true;
   for (let nth = 0; nth < count; nth += 1) {
     const index = first + nth;
     const mono = chunk.monos[chunk.polls[index] ?? 0] ?? NaN;
@@ -195,6 +194,12 @@ function isFaultless(series: Series, { head, chunk }: Pick<ChunkMessage, "head" 
     if (offered(record, valueOf(series, nth, mono)).fault !== undefined) return false;
   }
   return true;
+}
+
+/** NaN is null, which goes with quality bad alone. By hand: `includes` asks for each number in a way of its own. */
+function holdsNull(numbers: Float64Array): boolean {
+  for (let at = 0; at < numbers.length; at += 1) if (Number.isNaN(numbers[at])) return true;
+  return false;
 }
 
 function isWithinReason({ length, polls, max_interval_ms }: Coverage, mono: number): boolean {

@@ -282,6 +282,17 @@ export function noteHeld(db: Db, stream: StreamKey, ranges: readonly (readonly [
   if (db.engine === "postgres") heldRanges.add(db, stream.id, ranges);
 }
 
+/** Seqs in order, as ranges. */
+export function rangesOf(seqs: readonly number[]): [from: number, to: number][] {
+  const ranges: [number, number][] = [];
+  for (const seq of seqs) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === seq - 1) last[1] = seq;
+    else ranges.push([seq, seq]);
+  }
+  return ranges;
+}
+
 /** Takes apart the segments that have a part in from..to: their records are rows from then on, which can be changed one by one. */
 export function takeApart(db: Db, stream: StreamKey, seqs: readonly [from: number, to: number]): void {
   const numberOf = nameNumbers(db);

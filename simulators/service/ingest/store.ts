@@ -25,6 +25,7 @@ import {
   keepSegment,
   newestSeq,
   noteHeld,
+  rangesOf,
   storedRange,
   takeApart,
 } from "./records.ts";
@@ -110,8 +111,8 @@ export function ingestChunk(db: Db, offer: Offer, payload: Uint8Array): ChunkAck
   if ("error" in message) return refusal({ ...message, acked: 0 }, { error: message.error, nowMs, proof: none() });
   const { gw, gen, st, s0, n, from, to } = message.head;
   const named = { gateway: gw, generation: gen, stream: st, first: s0, count: n };
-  const take = (stream: StreamRow): Taken & { proof: { chunk: string } } => {
-    const kept = keepWhole(db, stream, { message, payload, nowMs });
+  const take = (stream: StreamRow, newest: number): Taken & { proof: { chunk: string } } => {
+    const kept = keepWhole(db, stream, { message, payload, nowMs, newest });
     if (kept !== undefined) return { ...ALL_NEW, whole: [from, to], proof: { chunk: sha256(kept) } };
     const taken = takeRecords(db, stream, { records: offeredOf(message), range: [from, to], isWhole: true, nowMs });
     return { ...taken, proof: none() };
@@ -145,7 +146,7 @@ interface Ingesting<Proof> {
   readonly named: Named;
   /** The proof where nothing was looked at. */
   readonly none: () => Proof;
-  readonly take: (stream: StreamRow) => Taken & { readonly proof: Proof };
+  readonly take: (stream: StreamRow, newest: number) => Taken & { readonly proof: Proof };
 }
 
 function ingest<Proof extends object>(
@@ -165,12 +166,14 @@ function ingest<Proof extends object>(
     run(db, seen, nowMs, gatewayId, nowMs - SEEN_STEP_MS, nowMs);
     const isFirst = stream.first_seq === null || stream.first_seq < 1;
     if (isFirst) settleFirstSeq(db, st, 1);
-    const { reject, conflict, inserted, duplicates, proof, whole } = take(stream);
+    const newestBefore = newestSeq(db, stream);
+    const { reject, conflict, inserted, duplicates, proof, whole } = take(stream, newestBefore);
     if (inserted) placeByWords(db, stream);
     const before = isFirst ? 0 : stream.acked_seq;
     // What was kept whole has no hole: nothing in it has to be looked for.
     const from = whole !== undefined && whole[0] <= before + 1 ? Math.max(before, whole[1]) : before;
-    const reached = { acked_seq: unbrokenUpTo(db, stream, from), newest_seq: newestSeq(db, stream) };
+    const newest = whole === undefined ? newestSeq(db, stream) : Math.max(newestBefore, whole[1]);
+    const reached = { acked_seq: unbrokenUpTo(db, stream, { from, newest }), newest_seq: newest };
     const sql = `UPDATE streams SET version = version + ?, duplicates_offered = duplicates_offered + ?,
       conflicts_offered = conflicts_offered + ?, last_received_at = ?, acked_seq = ? WHERE id = ?`;
     run(db, sql, inserted ? 1 : 0, duplicates, conflict === null ? 0 : 1, nowMs, reached.acked_seq, stream.id);
@@ -208,15 +211,19 @@ interface Keeping {
   readonly message: ChunkMessage;
   readonly payload: Uint8Array;
   readonly nowMs: number;
+  /** Of what is held of the stream. */
+  readonly newest: number;
 }
 
 /** Keeps a chunk's message as it came, where nothing speaks against it; answers it as it was stored. */
-function keepWhole(db: Db, stream: StreamRow, { message, payload, nowMs }: Keeping): Uint8Array | undefined {
+function keepWhole(db: Db, stream: StreamRow, { message, payload, nowMs, newest }: Keeping): Uint8Array | undefined {
   const { head, chunk, facts } = message;
   const reach = reachOf(chunk);
   const times = [reach.last_mono + offsetOf(head), ...facts.map(({ time }) => time)];
   const isLate = times.some((time) => isAfterSwap(stream, time));
-  if (isLate || !isKeepable(message, reach) || holdsAny(db, stream, [head.from, head.to])) return undefined;
+  if (isLate || !isKeepable(message, reach)) return undefined;
+  // What comes in order lies behind all that is held.
+  if (head.from <= newest && holdsAny(db, stream, [head.from, head.to])) return undefined;
   const storing = { nowMs, numberOf: nameNumbers(db) };
   for (const record of facts) insertRecord(db, stream, { record, ...storing });
   const { from, to, boot } = head;
@@ -286,17 +293,6 @@ function takeRecords(db: Db, stream: StreamRow, { records, range, isWhole, nowMs
   }
   noteHeld(db, stream, rangesOf(stored));
   return { reject, conflict: conflict ?? null, inserted: stored.length > 0, duplicates };
-}
-
-/** Seqs in order, as ranges. */
-function rangesOf(seqs: readonly number[]): [from: number, to: number][] {
-  const ranges: [number, number][] = [];
-  for (const seq of seqs) {
-    const last = ranges.at(-1);
-    if (last !== undefined && last[1] === seq - 1) last[1] = seq;
-    else ranges.push([seq, seq]);
-  }
-  return ranges;
 }
 
 function isAfterSwap({ superseded_at }: StreamRow, time: number): boolean {

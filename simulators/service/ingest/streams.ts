@@ -1,5 +1,5 @@
 import { ANY_NUMBER, type Db, row, run } from "../db.ts";
-import { heldUpTo } from "./records.ts";
+import { heldUpTo, newestSeq } from "./records.ts";
 
 /** A stream's row: which booth it tells of, and how far it is complete. */
 export interface StreamRow {
@@ -24,14 +24,16 @@ export interface Binding {
   readonly predecessor?: { readonly stream_id: string; readonly last_seq: number } | null | undefined;
 }
 
+const COLUMNS = "id, stream_id, gateway_id, booth_id, generation, first_seq, acked_seq, superseded_at, withdrawn_at";
+
 export function findStream(db: Db, streamId: string): StreamRow | undefined {
-  return row<StreamRow>(db, "SELECT * FROM streams WHERE stream_id = ?", streamId);
+  return row<StreamRow>(db, `SELECT ${COLUMNS} FROM streams WHERE stream_id = ?`, streamId);
 }
 
 /** The same, and nobody else changes it until the transaction is over: SQLite has one writer at a time. */
 export function lockedStream(db: Db, streamId: string): StreamRow | undefined {
   const lock = { sqlite: "", postgres: " FOR UPDATE" }[db.engine];
-  return row<StreamRow>(db, `SELECT * FROM streams WHERE stream_id = ?${lock}`, streamId);
+  return row<StreamRow>(db, `SELECT ${COLUMNS} FROM streams WHERE stream_id = ?${lock}`, streamId);
 }
 
 /** Binds a stream to a booth; a stream of another gateway, of another booth or one withdrawn stays as it is (false). */
@@ -100,15 +102,20 @@ export function settleFirstSeq(db: Db, streamId: string, first: number): void {
 /** Moves the end of the unbroken prefix over stored records, rejected ones and declared gaps; answers it. */
 export function advance(db: Db, stream: StreamRow): number {
   const start = row<{ acked_seq: number }>(db, "SELECT acked_seq FROM streams WHERE id = ?", stream.id)?.acked_seq ?? 0;
-  const acked = unbrokenUpTo(db, stream, start);
+  const acked = unbrokenUpTo(db, stream, { from: start, newest: newestSeq(db, stream) });
   if (acked !== start) run(db, "UPDATE streams SET acked_seq = ? WHERE id = ?", acked, stream.id);
   return acked;
 }
 
-/** The end of the unbroken prefix, which reaches up to `from` at least. */
-export function unbrokenUpTo(db: Db, stream: StreamRow, from: number): number {
+/** The end of the unbroken prefix, which reaches up to `from` at least. `newest`: the newest seq held. */
+export function unbrokenUpTo(
+  db: Db,
+  stream: StreamRow,
+  { from, newest }: { readonly from: number; readonly newest: number },
+): number {
   for (let acked = from; ;) {
-    const next = Math.max(heldUpTo(db, stream, acked), endOfGaps(db, stream, acked));
+    const held = acked < newest ? heldUpTo(db, stream, acked) : acked;
+    const next = Math.max(held, endOfGaps(db, stream, acked));
     if (next === acked) return acked;
     acked = next;
   }
