@@ -153,13 +153,9 @@ export function storedRange(
 
 /** The seqs held of a stream, as ranges in order: of segments by what their bodies say. */
 export function heldSeqs(db: Db, stream: StreamKey): [from: number, to: number][] {
-  const found: [number, number][] = [];
   const sql = "SELECT seq FROM records WHERE gateway_id = ? AND stream_no = ? ORDER BY seq";
-  for (const [seq] of each<[number]>(db, sql, stream.gateway_id, stream.id)) {
-    const last = found.at(-1);
-    if (last?.[1] === seq - 1) last[1] = seq;
-    else found.push([seq, seq]);
-  }
+  const rowSeqs = each<[number]>(db, sql, stream.gateway_id, stream.id);
+  const found = rangesOf(Array.from(rowSeqs, ([seq]) => seq));
   for (const segment of segmentsOf(db, stream, {})) {
     for (const range of seqsIn(messageOf(db, segment))) found.push(range);
   }

@@ -111,9 +111,11 @@ export function ingestChunk(db: Db, offer: Offer, payload: Uint8Array): ChunkAck
   if ("error" in message) return refusal({ ...message, acked: 0 }, { error: message.error, nowMs, proof: none() });
   const { gw, gen, st, s0, n, from, to } = message.head;
   const named = { gateway: gw, generation: gen, stream: st, first: s0, count: n };
-  const take = (stream: StreamRow, newest: number): Taken & { proof: { chunk: string } } => {
+  const take = (stream: StreamRow): Taken & { proof: { chunk: string } } => {
+    const newest = newestSeq(db, stream);
     const kept = keepWhole(db, stream, { message, payload, nowMs, newest });
-    if (kept !== undefined) return { ...ALL_NEW, whole: [from, to], proof: { chunk: sha256(kept) } };
+    if (kept !== undefined)
+      return { ...ALL_NEW, whole: [from, to], newest: Math.max(newest, to), proof: { chunk: sha256(kept) } };
     const taken = takeRecords(db, stream, { records: offeredOf(message), range: [from, to], isWhole: true, nowMs });
     return { ...taken, proof: none() };
   };
@@ -138,6 +140,8 @@ interface Taken {
   readonly duplicates: number;
   /** All of this range is held now. */
   readonly whole?: readonly [from: number, to: number];
+  /** The newest seq held now, where that is known. */
+  readonly newest?: number;
 }
 
 const ALL_NEW: Taken = { reject: [], conflict: null, inserted: true, duplicates: 0 };
@@ -146,7 +150,7 @@ interface Ingesting<Proof> {
   readonly named: Named;
   /** The proof where nothing was looked at. */
   readonly none: () => Proof;
-  readonly take: (stream: StreamRow, newest: number) => Taken & { readonly proof: Proof };
+  readonly take: (stream: StreamRow) => Taken & { readonly proof: Proof };
 }
 
 function ingest<Proof extends object>(
@@ -166,13 +170,11 @@ function ingest<Proof extends object>(
     run(db, seen, nowMs, gatewayId, nowMs - SEEN_STEP_MS, nowMs);
     const isFirst = stream.first_seq === null || stream.first_seq < 1;
     if (isFirst) settleFirstSeq(db, st, 1);
-    const newestBefore = newestSeq(db, stream);
-    const { reject, conflict, inserted, duplicates, proof, whole } = take(stream, newestBefore);
+    const { reject, conflict, inserted, duplicates, proof, whole, newest = newestSeq(db, stream) } = take(stream);
     if (inserted) placeByWords(db, stream);
     const before = isFirst ? 0 : stream.acked_seq;
     // What was kept whole has no hole: nothing in it has to be looked for.
     const from = whole !== undefined && whole[0] <= before + 1 ? Math.max(before, whole[1]) : before;
-    const newest = whole === undefined ? newestSeq(db, stream) : Math.max(newestBefore, whole[1]);
     const reached = { acked_seq: unbrokenUpTo(db, stream, { from, newest }), newest_seq: newest };
     const sql = `UPDATE streams SET version = version + ?, duplicates_offered = duplicates_offered + ?,
       conflicts_offered = conflicts_offered + ?, last_received_at = ?, acked_seq = ? WHERE id = ?`;
@@ -211,7 +213,7 @@ interface Keeping {
   readonly message: ChunkMessage;
   readonly payload: Uint8Array;
   readonly nowMs: number;
-  /** Of what is held of the stream. */
+  /** The newest seq held of the stream. */
   readonly newest: number;
 }
 

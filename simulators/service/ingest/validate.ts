@@ -3,13 +3,12 @@ import { FILTER_TYPES } from "../../../src/domain/booth.ts";
 import { FIRST_INSTANT, isInstant, LAST_INSTANT } from "../time.ts";
 
 const QUALITIES = ["good", "uncertain", "bad"];
-const anyObject = z.custom(isObject);
-/** Claims and evidence: kept as they come. */
-const ANY_OBJECT_KINDS = "mcdvie";
+/** Of a shape without fields a copy would be made for nothing. */
+const anyObject = z.custom((value) => typeof value === "object" && value !== null && !Array.isArray(value));
 const milliseconds = z.number().min(-LAST_INSTANT).max(LAST_INSTANT);
 const instant = z.number().min(FIRST_INSTANT).max(LAST_INSTANT);
 
-/** What figures rely on, by kind. */
+/** What figures rely on, by kind; claims (m c d v i) and evidence (e) are kept as they come. */
 const shapes: Readonly<Record<string, z.ZodType>> = {
   h: z.looseObject({
     group: z.string(),
@@ -37,6 +36,12 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
   }),
   x: z.looseObject({ seq: z.int().positive() }),
   g: z.looseObject({ from: z.int().positive(), to: z.int().positive(), reason: z.string() }),
+  m: anyObject,
+  c: anyObject,
+  d: anyObject,
+  v: anyObject,
+  i: anyObject,
+  e: anyObject,
 };
 
 /** Why a record can't be taken, in a few words; undefined where it can. */
@@ -48,16 +53,11 @@ export function faultOfRecord(
   if (!QUALITIES.includes(quality)) return "unknown quality";
   if (tag.includes("\0")) return "a name with a NUL";
   if (kind === "r") return faultOfReading(tag, quality, value);
-  if (ANY_OBJECT_KINDS.includes(kind)) return isObject(value) ? undefined : `value of kind ${kind}: not an object`;
   const shape = shapes[kind];
   if (shape === undefined) return "unknown kind";
   const checked = shape.safeParse(value);
   if (checked.success) return kind === "h" && isBackwards(value) ? "coverage ends before it begins" : undefined;
   return `value of kind ${kind}: ${checked.error.issues[0]?.path.join(".") ?? "not an object"}`.slice(0, 200);
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function faultOfReading(tag: string, quality: string, value: unknown): string | undefined {
