@@ -167,10 +167,10 @@ export function virtualStore(booths: ReadonlyMap<string, VirtualBooth>): Deliver
     },
     contextRecords: (stream, from, end) =>
       Promise.resolve({ records: contextOf(of(stream).log, from, end), looked_to: end }),
-    async chunk(stream, from, end) {
+    async chunks(stream, from, end) {
       const { log, state } = of(stream);
       await turn();
-      return chunkOf(log, from, Math.min(end, state.log.reach.sendable_seq));
+      return [chunkOf(log, from, Math.min(end, state.log.reach.sendable_seq))];
     },
     ack: (stream, upTo) => Promise.resolve(of(stream).moveTo(upTo)),
     setAside(stream, refusals) {

@@ -1,8 +1,7 @@
-import type { AgentControl } from "../domain/agent-control.ts";
 import { CLOSING, type LocalAnswer, type LocalOperation, Refusal } from "./operation.ts";
 import type { Answering, Asking } from "./over-tls.ts";
 import { withSaid } from "./said.ts";
-import { type AskReport, localBooths, type ReportRequest, reportsNow } from "./report.ts";
+import type { AskedReport, AskReport } from "./report.ts";
 
 const MAX_BODY_BYTES = 16_384;
 /** Nothing that people send here is nested deeper. */
@@ -89,13 +88,8 @@ function depthOf(text: string): number {
 }
 
 /** Sends a report part by part, at the pace at which it is read. */
-export async function sendReport(
-  response: Answering,
-  { operation, params, query }: Pick<ReportRequest, "operation" | "params" | "query">,
-  { control, ask }: { readonly control: AgentControl; readonly ask: AskReport },
-): Promise<void> {
-  const status = control.status();
-  const report = await ask({ operation, params, query, booths: localBooths(status), now_ms: reportsNow(status) });
+export async function sendReport(response: Answering, asked: AskedReport, ask: AskReport): Promise<void> {
+  const report = await ask(asked);
   response.writeHead(report.status, { ...report.headers, "Cache-Control": "no-store" });
   for await (const part of report.body) await sent(response, part);
   response.end();

@@ -113,7 +113,7 @@ async function carryOut(arrival: Arrival, match: Match, url: URL): Promise<void>
   const { request, response, services, way } = arrival;
   if (match.kind === "here" && match.operation.runs.kind !== "control" && services.reports !== undefined) {
     const asked = { operation: nameOf(match.operation), params: match.params, query: firstOfEach(url.searchParams) };
-    await sendReport(response, asked, { control: services.control, ask: services.reports });
+    await sendReport(response, asked, services.reports);
     return;
   }
   const text = await readBody(request, match.kind === "here" ? match.operation.most_bytes : undefined);

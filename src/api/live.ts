@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { AgentControl } from "../domain/agent-control.ts";
 import type { AgentStatus } from "../domain/status.ts";
 import type { BoothId } from "../domain/units.ts";
@@ -33,7 +34,7 @@ export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
     pages.delete(response);
     if (pages.size === 0) clearInterval(timer);
   };
-  const send = (to: ReadonlyMap<Answering, LiveView>): void => {
+  const send = async (to: ReadonlyMap<Answering, LiveView>): Promise<void> => {
     const now = told();
     const [status, statusSaid] = [once(() => eventText("status", now)), once(() => eventText("status", withSaid(now)))];
     // As bytes, once for all pages that see the same: a text would be encoded anew for each of them.
@@ -57,6 +58,8 @@ export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
       const events = made.get(key) ?? eventsFor(view, sees);
       made.set(key, events);
       response.write(events);
+      // Twenty writes take some milliseconds, and a poll waits for no more than one.
+      await turn();
     }
   };
   return {
@@ -70,8 +73,8 @@ export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
         "X-Accel-Buffering": "no",
       });
       response.once("close", () => detach(response));
-      send(new Map([[response, view]]));
-      if (pages.size === 0) timer = setInterval(() => send(pages), EVERY_MS).unref();
+      void send(new Map([[response, view]]));
+      if (pages.size === 0) timer = setInterval(() => void send(pages), EVERY_MS).unref();
       pages.set(response, view);
       return true;
     },

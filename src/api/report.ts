@@ -34,19 +34,27 @@ export function findBooth(booths: readonly LocalBooth[], named: string): LocalBo
   return booths.find(({ booth_id, booth, serial }) => named === booth_id || named === booth || named === serial);
 }
 
-/** A GET for a report, as plain data: its thread matches no path. */
-export interface ReportRequest {
+/** A GET for a report: its thread matches no path. */
+export interface AskedReport {
   /** The operation's name, e.g. "GET /api/booths/{id}/runtime" */
   readonly operation: string;
   /** Of its path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
+}
+
+/** The same with all that it is made from beside the store, as plain data. */
+export interface ReportRequest extends AskedReport {
   readonly booths: readonly LocalBooth[];
   readonly now_ms: number;
 }
 
+export function requestOf(asked: AskedReport, status: AgentStatus): ReportRequest {
+  return { ...asked, booths: localBooths(status), now_ms: reportsNow(status) };
+}
+
 /** Makes a report elsewhere; rejects where none can be made now. */
-export type AskReport = (request: ReportRequest) => Promise<ReportParts>;
+export type AskReport = (asked: AskedReport) => Promise<ReportParts>;
 
 export interface ReportAnswer {
   readonly status: number;

@@ -1,6 +1,6 @@
 import type { ReportParts } from "../store/port.ts";
 import { operationNamed } from "./operations.ts";
-import type { AskReport, ReportRequest } from "./report.ts";
+import type { AskedReport, AskReport } from "./report.ts";
 
 /** Pages look again every quarter of a minute at most, so that none shows anything older than its own round. */
 const FRESH_MS = 10_000;
@@ -22,12 +22,12 @@ type WholeAnswer = Pick<ReportParts, "status" | "headers"> & { readonly parts: r
  */
 export function sharedReports(ask: AskReport, now: () => number): AskReport {
   const kept = new Map<string, Kept>();
-  return async (request) => {
-    if (operationNamed(request.operation)?.shared !== true) return ask(request);
-    const key = keyOf(request);
+  return async (asked) => {
+    if (operationNamed(asked.operation)?.shared !== true) return ask(asked);
+    const key = keyOf(asked);
     const known = kept.get(key);
     if (known !== undefined && now() - known.at < FRESH_MS) return replayed(await known.answer);
-    const answer = ask(request).then(whole);
+    const answer = ask(asked).then(whole);
     kept.delete(key);
     kept.set(key, { at: now(), answer });
     const [oldest] = kept.keys();
@@ -47,7 +47,7 @@ export function sharedReports(ask: AskReport, now: () => number): AskReport {
   };
 }
 
-function keyOf({ operation, params, query }: ReportRequest): string {
+function keyOf({ operation, params, query }: AskedReport): string {
   return JSON.stringify([operation, params, Object.entries(query).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 

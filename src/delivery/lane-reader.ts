@@ -1,6 +1,7 @@
 import type { LogReach } from "../domain/booth-state.ts";
 import type { LogChunk, Placed } from "../domain/record.ts";
 import type { Seq } from "../domain/units.ts";
+import type { NextChunk } from "../store/port.ts";
 import type { DeliveredLog } from "./port.ts";
 import { cutBatches, type LaneName } from "./rules/lanes.ts";
 
@@ -28,6 +29,23 @@ export function laneReaders(store: DeliveredLog, info: () => LogReach): Readonly
     context: contextRecordsReader(store, info),
     live: logReader(store, info),
     backlog: logReader(store, info),
+  };
+}
+
+/** What the backlog goes on with behind `from`, as it stands in the store; what was read beyond it is kept for the next ones. */
+export function chunkReader(store: DeliveredLog, info: () => LogReach): (from: Seq, end: Seq) => Promise<NextChunk> {
+  let ready: readonly NextChunk[] = [];
+  /** Where what is ready begins. */
+  let begins: Seq = 0;
+  const given = (next: NextChunk, rest: readonly NextChunk[]): NextChunk => {
+    [ready, begins] = [rest, next.to + 1];
+    return next;
+  };
+  return async (from, end) => {
+    const [known, ...others] = begins === from ? ready : [];
+    if (known !== undefined && known.to <= end) return given(known, others);
+    const [next, ...rest] = await store.chunks(info().stream, from, end);
+    return given(next, rest);
   };
 }
 

@@ -12,7 +12,7 @@ import type { Store } from "../store/port.ts";
 /** What delivery asks of the log's store. */
 export type DeliveredLog = Pick<
   Store,
-  "read" | "contextRecords" | "chunk" | "ack" | "setAside" | "asideSince" | "takenAfterAll"
+  "read" | "contextRecords" | "chunks" | "ack" | "setAside" | "asideSince" | "takenAfterAll"
 >;
 
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */

@@ -2,9 +2,9 @@ import type { BoothState, LogReach } from "../domain/booth-state.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import { labelOf } from "../domain/stream-label.ts";
 import type { Seq, StreamId } from "../domain/units.ts";
-import { isPlain } from "../domain/provisioning.ts";
 import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
-import { type LaneBatch, laneReaders } from "./lane-reader.ts";
+import { chunkReader, type LaneBatch, laneReaders } from "./lane-reader.ts";
+import { cursorMover } from "./cursor.ts";
 import type { BatchOutcome, LinkSession, Rejection } from "./port.ts";
 import { afterFailedChunk, heldSeqs, mayTryChunks, newNameFrom, REST_MS } from "./rules/belief.ts";
 import { type Held, heldOf, type LetGo, letGo, logNow, NOTHING_HELD } from "./rules/held.ts";
@@ -26,6 +26,7 @@ import {
 } from "./rules/sending.ts";
 import { doubted, nameAnew, refusalsBelieved, setAside } from "./service-words.ts";
 import { say } from "../domain/sentences.ts";
+import { createWaiters, type Waiters } from "../domain/waiters.ts";
 
 /** A booth's log on its way over one session. */
 interface SentLog {
@@ -50,10 +51,12 @@ interface SenderRun extends SentLog {
   /** Oldest record that goes under it: those before it are another stream's at the service. */
   readonly first_seq: Seq;
   /** Each with the bytes of the chunk that it carries, 0 of a batch. */
-  readonly under_way: Map<Promise<void>, number>;
+  readonly under_way: Waiters<{ readonly way: Promise<void>; readonly bytes: number }>;
   /** How far the log goes under that name. */
   readonly reach: () => LogReach;
   readers: ReturnType<typeof laneReaders>;
+  readonly chunks: ReturnType<typeof chunkReader>;
+  readonly moveTo: ReturnType<typeof cursorMover>;
   sending: Sending;
   /** An answer isn't taken at its word: nothing goes for a while, then all that isn't acked goes again. */
   is_resting: boolean;
@@ -76,8 +79,10 @@ export async function runSender(sent: SentLog, signal: AbortSignal): Promise<nev
   const run: SenderRun = {
     ...sent,
     ...{ generation: row.generation ?? 0, stream, first_seq, reach },
-    under_way: new Map(),
+    under_way: createWaiters(),
     readers: laneReaders(gateway.store, reach),
+    chunks: chunkReader(gateway.store, reach),
+    moveTo: cursorMover({ ...sent, reach }),
     sending: sendingFrom(reach().acked_seq, { silence, first_seq }),
     is_resting: false,
     gone: null,
@@ -105,7 +110,7 @@ function sendable({ log, binding: { row } }: BoothState, name: StreamId): LogRea
 /** The session stands meanwhile: other booths' logs go over it too. */
 async function rest(run: SenderRun, signal: AbortSignal): Promise<void> {
   const { gateway, reach, first_seq } = run;
-  await Promise.all(run.under_way.keys());
+  await Promise.all(run.under_way.all().map(({ way }) => way));
   if (run.failure !== null) return;
   await gateway.clock.sleep(REST_MS, signal);
   run.sending = sendingFrom(reach().acked_seq, { silence: null, first_seq });
@@ -120,7 +125,7 @@ async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
   const next = nextAction(run.sending, { sendable_seq, ...roomOf(run) });
   switch (next.kind) {
     case "acks":
-      return Promise.race(run.under_way.keys());
+      return Promise.race(run.under_way.all().map(({ way }) => way));
     case "news":
       return next.ms === null ? progress.wait(signal) : progress.wait(signal, next.ms);
     case "probe":
@@ -138,7 +143,7 @@ async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
 function roomOf(run: SenderRun) {
   const { gateway, booth, session, under_way } = run;
   const mono = gateway.clock.mono();
-  const sizes = [...under_way.values()];
+  const sizes = under_way.all().map(({ bytes }) => bytes);
   const chunks = sizes.filter((bytes) => bytes > 0);
   const mayTry = session.takesChunks() && mayTryChunks(booth.delivery.failed_chunks, mono);
   return {
@@ -179,7 +184,7 @@ async function offerOnce(run: SenderRun, seq: Seq, after: typeof afterProbe): Pr
 
 /** What waited goes as it stands in the store, where it can. */
 async function sendChunk(run: SenderRun, { from, end }: { readonly from: Seq; readonly end: Seq }): Promise<void> {
-  const { chunk, to } = await run.gateway.store.chunk(run.reach().stream, from, end);
+  const { chunk, to } = await run.chunks(from, end);
   if (chunk === null) run.sending = byRecord(run.sending, { from, to });
   else put(run, "backlog", { batch: [], chunk, from, to });
 }
@@ -204,8 +209,7 @@ function put(run: SenderRun, lane: LaneName, next: LaneBatch): void {
     run.failure ??= error instanceof Error ? error : new Error(String(error));
     booth.state.progress.raise();
   });
-  under_way.set(way, next.chunk?.body.length ?? 0);
-  void way.then(() => under_way.delete(way));
+  void way.then(under_way.add({ way, bytes: next.chunk?.body.length ?? 0 }));
 }
 
 function recordsIn({ batch, chunk, from, to }: LaneBatch): number {
@@ -227,7 +231,7 @@ async function deliver(run: SenderRun, next: LaneBatch, asked = NOT_YET): Promis
   switch (verdict.kind) {
     case "acked":
       await setRejectedAside(run, rejected);
-      return moveTo(run, verdict.up_to);
+      return run.moveTo(verdict.up_to);
     case "by_record":
       booth.state.progress.raise();
       return;
@@ -276,7 +280,7 @@ function holdOff(run: SenderRun): Promise<void> {
 
 async function fork(run: SenderRun, conflict: NamedConflict): Promise<void> {
   await setRejectedAside(run, conflict.rejected);
-  await moveTo(run, conflict.seq - 1);
+  await run.moveTo(conflict.seq - 1);
   if (!(await nameAnew(run.gateway, run.booth, heldSeqs(conflict)))) return holdOff(run);
   throw new ServiceLinkError("closed", conflict.reason);
 }
@@ -316,34 +320,11 @@ async function deliverHalves(run: SenderRun, { batch, from, to }: LaneBatch): Pr
 function passOver(run: SenderRun, range: Pick<SentRange, "from" | "to">): Promise<void> {
   const { sending, verdict } = taken(run.sending, range);
   run.sending = sending;
-  return moveTo(run, verdict.up_to);
+  return run.moveTo(verdict.up_to);
 }
 
 /** Those the service knows of itself. */
 async function setRejectedAside({ gateway, booth }: SenderRun, rejected: readonly Rejection[]): Promise<void> {
   const refusals = rejected.map(({ seq, reason }) => ({ seq, reason, declare: false }));
   if (refusals.length > 0) await setAside(gateway, booth, refusals);
-}
-
-async function moveTo({ gateway, booth, reach, proven }: SenderRun, up_to: Seq): Promise<void> {
-  const { stream, acked_seq } = reach();
-  if (up_to <= acked_seq) return;
-  const moved = await gateway.store.ack(stream, up_to);
-  proven();
-  acked(gateway, booth, moved.acked_seq);
-}
-
-/** The cursor stands there now: what the service said before may have come to nothing by it. */
-function acked({ log: told }: Pick<DeliveryGateway, "log">, { state, delivery }: DeliveredBooth, acked_seq: Seq): void {
-  const { booth, log, binding, progress } = state;
-  const before = log.reach.acked_seq;
-  if (before === 0 && acked_seq > 0) {
-    const how = isPlain(binding.row) ? "handed to the broker" : "acked by the service";
-    const text = `${booth}: first records ${how}, up to ${acked_seq.toString()}`;
-    told.info({ event: "first_acked", booth, acked_seq }, text);
-  }
-  log.cursorMoved(Math.max(before, acked_seq));
-  if (delivery.doubt !== null && acked_seq >= delivery.doubt.seq) delivery.doubt = null;
-  if (delivery.waiting_fork !== null && acked_seq >= delivery.waiting_fork.seqs.from) delivery.waiting_fork = null;
-  progress.raise();
 }

@@ -1,8 +1,9 @@
 import type { Milliseconds } from "./units.ts";
 import type { Clock } from "./machine.ts";
+import { createWaiters, type Waiters } from "./waiters.ts";
 
 /** Who wants to hear of a signal's abort. */
-const aborting = new WeakMap<AbortSignal, Set<{ readonly act: () => void }>>();
+const aborting = new WeakMap<AbortSignal, Waiters<() => void>>();
 
 /**
  * Calls `act` once when the signal is aborted: at once where it is already. What it returns takes that back. Each signal gets one
@@ -13,21 +14,17 @@ export function onAbort(signal: AbortSignal, act: () => void): () => void {
     act();
     return () => undefined;
   }
-  const all = aborting.get(signal) ?? watched(signal);
-  const own = { act };
-  all.add(own);
-  return () => void all.delete(own);
+  return (aborting.get(signal) ?? watched(signal)).add(act);
 }
 
-function watched(signal: AbortSignal): Set<{ readonly act: () => void }> {
-  const all = new Set<{ readonly act: () => void }>();
-  aborting.set(signal, all);
+function watched(signal: AbortSignal): Waiters<() => void> {
+  const waiting = createWaiters<() => void>();
+  aborting.set(signal, waiting);
   const tell = (): void => {
-    for (const { act } of all) act();
-    all.clear();
+    for (const act of waiting.all()) act();
   };
   signal.addEventListener("abort", tell, { once: true });
-  return all;
+  return waiting;
 }
 
 /** A clock's sleep, by its timers. */
@@ -70,11 +67,11 @@ export interface SharedSignals extends Signals {
   own(): Signals & { readonly leave: () => void };
 }
 
-/** Who waits. */
-type Waiting = Set<() => void>;
+/** Who waits, and how each is woken. */
+type Waiting = Waiters<() => void>;
 
 export function createSignal(clock: Clock): Signal {
-  const own: Waiting = new Set();
+  const own: Waiting = createWaiters();
   return signalOf(clock, own, () => [own]);
 }
 
@@ -82,7 +79,7 @@ function signalOf(clock: Clock, own: Waiting, wakes: () => readonly Waiting[]): 
   return {
     raise() {
       // Each takes itself off the list; whoever waits again does so later.
-      for (const waiting of wakes()) for (const wake of waiting) wake();
+      for (const waiting of wakes()) for (const wake of waiting.all()) wake();
     },
     wait: (signal, ms) => waitFor({ clock, waiting: own }, signal, ms),
   };
@@ -90,8 +87,8 @@ function signalOf(clock: Clock, own: Waiting, wakes: () => readonly Waiting[]): 
 
 export function createSignals(clock: Clock): SharedSignals {
   const waiting = (): { readonly news: Waiting; readonly progress: Waiting } => ({
-    news: new Set(),
-    progress: new Set(),
+    news: createWaiters(),
+    progress: createWaiters(),
   });
   const shared = waiting();
   const owns = new Set<typeof shared>();
@@ -113,7 +110,7 @@ function waitFor(at: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms
   if (signal.aborted) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
     const over = (): void => {
-      at.waiting.delete(wake);
+      leave();
       forget();
       stop?.();
     };
@@ -125,7 +122,7 @@ function waitFor(at: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms
       over();
       reject(signal.reason as Error);
     });
-    at.waiting.add(wake);
+    const leave = at.waiting.add(wake);
     const stop = ms === undefined ? undefined : at.clock.after(ms, wake);
   });
 }

@@ -11,7 +11,7 @@ import { createServiceTime } from "../acquisition/clock.ts";
 import { openTail } from "../acquisition/intake.ts";
 import { openTraffic, type TrafficWatch } from "./traffic.ts";
 import { createFilterLabels } from "../api/filter-labels.ts";
-import type { ReportRequest } from "../api/report.ts";
+import { type ReportRequest, requestOf } from "../api/report.ts";
 import { type FiguresRequest, figuresOf, type OwnFigures } from "../api/report-thread.ts";
 import { serveAdminSocket, serveSocket } from "../api/server.ts";
 import { sharedReports } from "../api/shared-reports.ts";
@@ -29,6 +29,7 @@ import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
 import { type Agent, startAgent } from "./agent.ts";
+import { readInGaps } from "./bulk.ts";
 import { systemClock } from "./clock.ts";
 import { openPage, type PageSetting } from "./compose-page.ts";
 import type { createChanges } from "./changes.ts";
@@ -74,7 +75,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     const identity = retryingIdentity({ identity: thread.identity, clock, log }, io.signal);
     // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
     const { gateway_id } = await identity.gateway();
-    // Long reports are made where the polls leave a gap.
+    // Long reports are made, and what waits is sent, where the polls leave a gap.
     const gaps = createPollGaps(clock);
     const entry = new URL("./reports-worker.ts", import.meta.url);
     const reports = openReportsThread<{ report: ReportRequest; wish: FiguresRequest; value: OwnFigures }>(
@@ -97,7 +98,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     });
     const lasting: LongLived = {
       ...{ clock, log, notify, gaps, identity, tail, secrets, sealer, logins, gateway_id, paced, io, needRoom },
-      store: { ...store, chunk: async (...asked) => (needRoom(), store.chunk(...asked)) },
+      store: readInGaps(store, gaps, needRoom),
       ...{ folders: config, config: changes.inUse },
       ...{ random: systemRandom(), service_time, traffic },
       figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
@@ -115,7 +116,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     const services = {
       ...{ control, rebuilds, set_up, log: lines, reload: changes.reload },
       reports: sharedReports(
-        (request) => (needRoom(), reports.ask(request)),
+        (asked) => (needRoom(), reports.ask(requestOf(asked, control.status()))),
         () => performance.now(),
       ),
       fields: boothFields({ http: runs.http, clock, key }),

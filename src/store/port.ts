@@ -110,8 +110,11 @@ export interface StoreCalls {
    * looked: a call looks at some hundred rows at most.
    */
   contextRecords(stream: StreamId, from: Seq, end: Seq): ContextRecords;
-  /** What stands from seq on, up to `end` at most, as one chunk, where it can be had without unpacking anything. */
-  chunk(stream: StreamId, from: Seq, end: Seq): NextChunk;
+  /**
+   * What stands from seq on, up to `end` at most, as chunks that follow one another, where it can be had without unpacking anything: eight
+   * at most. What can't be had so is the last.
+   */
+  chunks(stream: StreamId, from: Seq, end: Seq): NextChunks;
   /**
    * Moves the acked cursor forward; never back. The one call that is not durable at once: it rides with the next
    * commit, or the next close, because a lost ack costs a resend and each commit costs flash.
@@ -220,6 +223,8 @@ export interface NextChunk {
   readonly chunk: LogChunk | null;
   readonly to: Seq;
 }
+
+export type NextChunks = readonly [NextChunk, ...NextChunk[]];
 
 /** A record that the service will never take. */
 export interface Refusal {

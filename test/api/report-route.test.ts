@@ -3,7 +3,6 @@ import { createServer, get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished, expect, it } from "vitest";
 import { sendFailure, sendReport } from "../../src/api/answer.ts";
-import type { AgentControl } from "../../src/domain/agent-control.ts";
 import { until } from "../support/eventually.ts";
 
 const PARTS = 200;
@@ -26,11 +25,9 @@ function report() {
 
 async function asked(): Promise<{ answer: IncomingMessage; seen: { readonly made: number; readonly left: number } }> {
   const { seen, body } = report();
-  // The route asks it for nothing else.
-  const control = { status: () => ({ booths: [], at: 0 }) } as unknown as AgentControl;
-  const parts = { control, ask: () => Promise.resolve({ status: 200, headers: {}, body }) };
+  const ask = () => Promise.resolve({ status: 200, headers: {}, body });
   const server = createServer((_, response) => {
-    sendReport(response, { operation: "GET /", params: {}, query: {} }, parts).catch((error: unknown) =>
+    sendReport(response, { operation: "GET /", params: {}, query: {} }, ask).catch((error: unknown) =>
       sendFailure(response, error),
     );
   });

@@ -1,20 +1,20 @@
 import { expect, it } from "vitest";
-import type { ReportRequest } from "../../src/api/report.ts";
+import type { AskedReport } from "../../src/api/report.ts";
 import { sharedReports } from "../../src/api/shared-reports.ts";
 import type { ReportParts } from "../../src/store/port.ts";
 
 const CHART = "GET /api/booths/{id}/use_periods";
 const FIGURE = "GET /api/booths/{id}/duration_by_mode";
 
-function asked(operation: string, query: Record<string, string> = {}): ReportRequest {
-  return { operation, params: { id: "booth-1" }, query, booths: [], now_ms: 0 };
+function asked(operation: string, query: Record<string, string> = {}): AskedReport {
+  return { operation, params: { id: "booth-1" }, query };
 }
 
 /** A reports thread whose parts stand in one memory, as the real one's do. */
 function thread(status = 200, size = 4) {
   const memory = new Uint8Array(size);
   const made: string[] = [];
-  const ask = (request: ReportRequest): Promise<ReportParts> => {
+  const ask = (request: AskedReport): Promise<ReportParts> => {
     made.push(`${request.operation} ${JSON.stringify(request.query)}`);
     const nth = made.length;
     async function* body(): AsyncGenerator<Uint8Array> {

@@ -3,6 +3,7 @@ import { faultPlan } from "../../simulators/service/admin/faults.ts";
 import { reportsHere } from "../../simulators/service/reports/reports.ts";
 import { OPERATIONS } from "../../simulators/service/resources/table.ts";
 import type { Service } from "../../simulators/service/http/operation.ts";
+import { requestOf } from "../../src/api/report.ts";
 import { createSessions } from "../../src/api/access.ts";
 import { serveLoopback } from "../../src/api/server.ts";
 import { followReader } from "../../src/store/reader.ts";
@@ -65,9 +66,9 @@ async function boxOf(site: VirtualSite, folder: string): Promise<{ readonly side
     control: site.control(),
     sessions,
     storeHelp: () => Promise.resolve("report-1"),
-    reports: (request) => {
+    reports: (asked) => {
       const { status, headers, body } = reader.snapshot((at) => {
-        const answer = answerReport(request, at);
+        const answer = answerReport(requestOf(asked, site.control().status()), at);
         return { ...answer, body: typeof answer.body === "string" ? [answer.body] : [...answer.body] };
       });
       return Promise.resolve({ status, headers, body: bytesOf(body) });

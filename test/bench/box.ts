@@ -173,12 +173,12 @@ function packing(folder: string): { readonly per_cpu_s: number; readonly bytes_e
   const before = process.cpuUsage();
   let [bytes, from] = [0, 1];
   while (from <= newest_seq) {
-    const { chunk, to } = writer.chunk(STREAM, from, newest_seq);
-    if (chunk !== null) {
+    for (const { chunk, to } of writer.chunks(STREAM, from, newest_seq)) {
+      from = to + 1;
+      if (chunk === null) continue;
       const message = chunkMessage(head, chunk, deflateRawSync(factLines(chunk.facts)));
       if (sha256(message) !== "") bytes += message.length;
     }
-    from = to + 1;
   }
   const { user, system } = process.cpuUsage(before);
   writer.close();

@@ -2,6 +2,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, it, onTestFinished } from "vitest";
+import { requestOf } from "../../src/api/report.ts";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { CommandError, Io } from "../../src/tools/command.ts";
 import { historyCommand } from "../../src/cli/history.ts";
@@ -61,8 +62,8 @@ it("history of a tag that the booth hasn't got is an error that names it and the
   onTestFinished(() => reader.close());
   const listener = await serveSocket(join(dir, "agent.sock"), {
     control: agent,
-    reports: (ask) => {
-      const { status, headers, body } = answerReport(ask, reader.source.reader);
+    reports: (asked) => {
+      const { status, headers, body } = answerReport(requestOf(asked, agent.status()), reader.source.reader);
       const parts = (typeof body === "string" ? [body] : [...body]).map((part) => Buffer.from(part));
       return Promise.resolve({ status, headers, body: Readable.from(parts) as AsyncIterable<Buffer> });
     },

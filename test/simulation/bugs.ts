@@ -176,7 +176,7 @@ function anyConflict(hear: HeardAck): HeardAck {
     const ack = parseAck(payload);
     const seq = ack?.conflict ?? 0;
     if (ack !== null && seq > 0)
-      for (const entry of [...acking.waiting])
+      for (const entry of acking.waiting.all())
         if (entry.outcome(ack, false) !== null)
           entry.settle({ kind: "conflict", seq, held_seq: 0, rejected: [], is_proven: true });
     hear(parts, acking, payload);
@@ -186,7 +186,7 @@ function anyConflict(hear: HeardAck): HeardAck {
 function anyTime(hear: HeardAck): HeardAck {
   return (parts, acking, payload) => {
     const { server_time: time } = saidIn(payload) ?? {};
-    for (const { sent } of acking.waiting)
+    for (const { sent } of acking.waiting.all())
       if (typeof time === "number") parts.service_time.heard({ way: "ack", time, sent, received: parts.clock.mono() });
     hear(parts, acking, payload);
   };

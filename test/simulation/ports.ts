@@ -65,7 +65,7 @@ function watchedStore(store: Store, around: Around): Store {
     ingest: (stream, records, take) => through(around, "ingest", () => store.ingest(stream, records, take)),
     read: (stream, from, limit) => through(around, "read", () => store.read(stream, from, limit)),
     contextRecords: (stream, from, end) => through(around, "read", () => store.contextRecords(stream, from, end)),
-    chunk: (stream, from, end) => through(around, "read", () => store.chunk(stream, from, end)),
+    chunks: (stream, from, end) => through(around, "read", () => store.chunks(stream, from, end)),
     ack: (stream, upTo) => through(around, "ack", () => store.ack(stream, upTo)),
     setAside: (stream, refusals) => through(around, "ack", () => store.setAside(stream, refusals)),
     refused: (stream) => through(around, "read", () => store.refused(stream)),

@@ -14,6 +14,7 @@ import { commandSide } from "../../src/delivery/mqtt/link.ts";
 import { ServiceLinkError } from "../../src/domain/link-error.ts";
 import type { BatchOutcome, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
 import type { Clock } from "../../src/domain/machine.ts";
+import { createWaiters } from "../../src/domain/waiters.ts";
 import { chunkMessage, factLines } from "../../src/contract/chunk.ts";
 import { sha256 } from "../../src/contract/hash.ts";
 import { batchOf, TAKES } from "../../src/contract/telemetry.ts";
@@ -95,14 +96,14 @@ interface Line {
 }
 
 function openLine({ clock, way }: LinkParts): Line {
-  const acking: Acking = { waiting: new Set(), window: 1, takes: [] };
+  const acking: Acking = { waiting: createWaiters(), window: 1, takes: [] };
   // Of the process that opened it: what comes for one that has ended is heard by nobody.
   const service_time = way.listener ?? createServiceTime();
   const hear = way.hear(heardAck);
   let tell: (reason: ServiceLinkError) => void = () => undefined;
   const closed = new Promise<ServiceLinkError>((resolve) => (tell = resolve));
   const end = (reason: string): void => {
-    for (const entry of [...acking.waiting]) entry.settle({ kind: "keep", reason });
+    for (const entry of acking.waiting.all()) entry.settle({ kind: "keep", reason });
     tell(new ServiceLinkError("closed", reason));
   };
   return {

@@ -8,6 +8,7 @@ import type { BatchOutcome, Rejection } from "../port.ts";
 import type { MqttSetup } from "./connect.ts";
 import { ServiceLinkError } from "../../domain/link-error.ts";
 import { say } from "../../domain/sentences.ts";
+import { createWaiters, type Waiters } from "../../domain/waiters.ts";
 
 /** A batch or a chunk under way. */
 export interface Waiting {
@@ -103,7 +104,7 @@ function firstSeq({ records }: SentBatch): number {
 }
 
 interface Exchange extends Omit<Waiting, "settle"> {
-  readonly waiting: Set<Waiting>;
+  readonly waiting: Waiters<Waiting>;
   /** The service acks after its own commit; without an ack by then the batch is sent again in a new session. Returns what calls it off. */
   readonly atDeadline: (late: () => void) => () => void;
   /** Resolves with the broker's own refusal of the batch, or null. */
@@ -120,11 +121,11 @@ export function exchange({ waiting, atDeadline, publish, ...sent }: Exchange): P
       ...sent,
       settle(outcome) {
         cancel();
-        waiting.delete(entry);
+        leave();
         resolve(outcome);
       },
     };
-    waiting.add(entry);
+    const leave = waiting.add(entry);
     publish().then(
       (refusal) => {
         if (refusal === null) confirmed = true;
@@ -143,7 +144,7 @@ export function parseAck(payload: Buffer): AckWire | null {
 
 /** What waits for its ack, how much the service lets be under way, and what it takes. */
 export interface Acking {
-  readonly waiting: Set<Waiting>;
+  readonly waiting: Waiters<Waiting>;
   window: number;
   takes: readonly string[];
 }
@@ -167,7 +168,7 @@ export function heardAck(
   const ack = parseAck(payload);
   if (ack === null) return;
   const alone = acking.waiting.size === 1;
-  for (const entry of [...acking.waiting]) {
+  for (const entry of acking.waiting.all()) {
     const outcome = entry.outcome(ack, alone);
     if (outcome === null) continue;
     if ((outcome.kind === "acked" || outcome.kind === "conflict") && outcome.is_proven) {
@@ -187,7 +188,7 @@ const PUBLISH_DEADLINE_MS = 15_000;
  * What is to be told of a session's end. A promise of the end that each publish were raced against would keep something of
  * all of them for as long as the session lasts.
  */
-export type Endings = Set<(reason: ServiceLinkError) => void>;
+export type Endings = Waiters<(reason: ServiceLinkError) => void>;
 
 /**
  * QoS 1. Resolves with the broker's PUBACK; rejects with what it says instead, after the deadline, or with the session's end,
@@ -201,13 +202,13 @@ export function publishOnce(
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void): void => {
       clearTimeout(timer);
-      endings.delete(end);
+      leave();
       settle();
     };
     const late = (): void => finish(() => reject(new Error("the broker doesn't confirm")));
     const timer = setTimeout(late, PUBLISH_DEADLINE_MS);
     const end = (reason: ServiceLinkError): void => finish(() => reject(reason));
-    endings.add(end);
+    const leave = endings.add(end);
     client.publish(topic, payload, { qos: 1, retain }, (error) =>
       finish(error ? () => reject(publishRefusal(error, topic)) : resolve),
     );
@@ -251,19 +252,18 @@ export function slots(most: number): <T>(act: () => Promise<T>) => Promise<T> {
 
 /** For those who act together with others, and those who need everybody else to have finished. */
 export function readWriteLock() {
-  const under_way = new Set<Promise<unknown>>();
+  const under_way = createWaiters<Promise<unknown>>();
   let last: Promise<unknown> = Promise.resolve();
   return {
     async together<T>(act: () => Promise<T>): Promise<T> {
       await last;
       const acting = act();
       const done = Promise.allSettled([acting]);
-      under_way.add(done);
-      void done.then(() => under_way.delete(done));
+      void done.then(under_way.add(done));
       return acting;
     },
     alone<T>(act: () => Promise<T>): Promise<T> {
-      const acting = last.then(() => Promise.all(under_way)).then(act);
+      const acting = last.then(() => Promise.all(under_way.all())).then(act);
       last = acting.catch(() => undefined);
       return acting;
     },

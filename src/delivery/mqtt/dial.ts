@@ -1,4 +1,4 @@
-import type { IClientOptions, IConnackPacket, MqttClient, Packet } from "mqtt";
+import type { IClientOptions, IConnackPacket, IStore, MqttClient, Packet } from "mqtt";
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { faultOfCode, ServiceLinkError } from "../../domain/link-error.ts";
@@ -62,7 +62,7 @@ export const isSecure = (url: string): boolean => ["mqtts:", "wss:"].includes(ne
 export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<Connected> {
   const { url, protocol, ca, certificate, will } = broker;
   // At the first session, which is after the first reading: loading it would take a tenth of a start.
-  const { connect } = await import("mqtt");
+  const { connect, Store } = await import("mqtt");
   signal.throwIfAborted();
   const account = accountOf(broker);
   const over = await linesFor(broker, account?.line, signal);
@@ -80,6 +80,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
     reconnectPeriod: 0,
     queueQoSZero: false,
     resubscribe: false,
+    outgoingStore: keepingNothing(new Store()),
     // Else all 65,536 numbers of two bytes are made in advance: 13 MB, for packets that are few.
     writeCache: false,
     rejectUnauthorized: true,
@@ -125,6 +126,19 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** The library keeps what is under way for a connection of its own making, of which there is none here: whoever sent it still has it. */
+function keepingNothing(store: IStore): IStore {
+  store.put = (_, done) => {
+    done();
+    return store;
+  };
+  store.del = (_, done) => {
+    done();
+    return store;
+  };
+  return store;
 }
 
 /** A line that the library is to speak over where it would make its own, whose bytes nobody could tell. */

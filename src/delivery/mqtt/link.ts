@@ -29,6 +29,7 @@ import { parseCommand, upMessageOf } from "../../contract/commands.ts";
 import type { HeardCommand, UpMessage } from "../../domain/command.ts";
 import type { Placed } from "../../domain/record.ts";
 import { say } from "../../domain/sentences.ts";
+import { createWaiters } from "../../domain/waiters.ts";
 
 /** Time for the last words of a session. */
 const CLOSE_WITHIN_MS = 1_000;
@@ -164,9 +165,9 @@ function notAllowed(error: unknown): ServiceLinkError {
 /** What a session is while it stands. */
 function watchSession(setup: MqttSetup, { client, account }: Open) {
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<ServiceLinkError>();
-  const endings: Endings = new Set();
+  const endings: Endings = createWaiters();
   const living = {
-    ...{ closed, endings, window: 1, waiting: new Set<Waiting>() },
+    ...{ closed, endings, window: 1, waiting: createWaiters<Waiting>() },
     takes: [] as readonly string[],
     over: null as ServiceLinkError | null,
     /** Gets what comes on down/cmd. */
@@ -174,8 +175,8 @@ function watchSession(setup: MqttSetup, { client, account }: Open) {
   };
   const end = (reason: ServiceLinkError): void => {
     living.over ??= reason;
-    for (const entry of [...living.waiting]) entry.settle({ kind: "keep", reason: reason.message });
-    for (const tell of [...endings]) tell(living.over);
+    for (const entry of living.waiting.all()) entry.settle({ kind: "keep", reason: reason.message });
+    for (const tell of endings.all()) tell(living.over);
     resolveClosed(living.over);
   };
   client.on("close", () => end(new ServiceLinkError("closed", say("service.gone"))));
@@ -212,6 +213,7 @@ interface Line {
 function senders(setup: MqttSetup, open: Open, { living, publish }: Line): Pick<LinkSession, "send" | "sendChunk"> {
   const { account, maximum_packet_size } = open;
   const lock = readWriteLock();
+  const one = slots(1);
   const offer = async (topic: string, body: Buffer, outcome: Waiting["outcome"]): Promise<BatchOutcome> => {
     const reason = `longer than the ${maximum_packet_size.toString()} bytes that the broker takes`;
     if (body.length + AROUND_PAYLOAD_BYTES > maximum_packet_size) return { kind: "refused", reason };
@@ -243,6 +245,8 @@ function senders(setup: MqttSetup, open: Open, { living, publish }: Line): Pick<
       return offer(TOPICS.batch, body, (ack, alone) => outcomeOf(ack, { stream, records, hash }, alone));
     },
     async sendChunk(stream, generation, chunk) {
+      // Several come at once, and polls wait for no more than one of them.
+      await one(() => turn());
       const facts = await deflatedFacts(factLines(chunk.facts));
       const body = Buffer.from(chunkMessage({ gateway_id, generation, stream }, chunk, facts).buffer);
       const sent = { ...chunk, stream, hash: sha256(body) };

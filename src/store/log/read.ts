@@ -1,8 +1,8 @@
 import { KIND, type LogRecord, type Placed } from "../../domain/record.ts";
 import type { RowSizes } from "../../domain/storage.ts";
-import type { Seq } from "../../domain/units.ts";
+import type { Seq, StreamId } from "../../domain/units.ts";
 import { StoreDamaged } from "../open.ts";
-import type { ContextRecords, NextChunk, StreamInfo } from "../port.ts";
+import type { ContextRecords, NextChunk, NextChunks, StreamInfo } from "../port.ts";
 import { bodyOf, CHUNK_VERSION, hasContext } from "./chunk.ts";
 import { kindsIn } from "./format-1.ts";
 import { ifWhole, type LogRow, seqsOfLog, unpackFact, unpackLog } from "./rows.ts";
@@ -160,19 +160,33 @@ const MOST_FACTS = 1_000;
 type ChunkStatements = Pick<Statements, "logRow" | "rowBehind" | "logRowsFrom" | "factsFrom">;
 type Stretch = { readonly from: Seq; readonly end: Seq };
 
+/** Of one call: each call wakes another thread twice. */
+const CHUNKS_AT_ONCE = 8;
+
+export function chunksIn(
+  store: { readonly sql: ChunkStatements; readonly sizes: RowSizes },
+  info: StreamInfo,
+  { from, end: most }: Stretch,
+): NextChunks {
+  const end = Math.min(most, info.sendable_seq);
+  const first = chunkIn(store, info.stream, { from, end });
+  const chunks: [NextChunk, ...NextChunk[]] = [first];
+  for (let last = first; last.chunk !== null && last.to < end && chunks.length < CHUNKS_AT_ONCE; chunks.push(last))
+    last = chunkIn(store, info.stream, { from: last.to + 1, end });
+  return chunks;
+}
+
 /**
  * The row that begins at a seq, or behind facts that do, with all facts up to the next row. Rows of an older format, with parameters or
  * clock records, short or damaged ones, and those with a hole that facts don't fill are to be read record by record, which finds and
  * declares what is missing.
  */
-export function chunkIn(
+function chunkIn(
   { sql, sizes }: { readonly sql: ChunkStatements; readonly sizes: RowSizes },
-  { stream, sendable_seq }: StreamInfo,
-  ask: Stretch,
+  stream: StreamId,
+  { from, end }: Stretch,
 ): NextChunk {
-  const { from } = ask;
   const mayBeChunk = (one: LogRow): boolean => mayGoAsStored(one, sizes.least_chunk_records);
-  const end = Math.min(ask.end, sendable_seq);
   const row = sql.logRow.get({ stream, seq: from }) ?? rowsBehind(sql, stream, { from, rows: 2 })[0];
   const next = row && sql.rowBehind.get({ stream, seq: row.first_seq });
   const isFirst = row !== undefined && next !== undefined && row.first_seq >= from && next.first_seq <= end + 1;

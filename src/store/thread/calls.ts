@@ -13,7 +13,7 @@ export const STORE_CALLS = {
   ingest: "real",
   read: "now",
   contextRecords: "now",
-  chunk: "now",
+  chunks: "now",
   ack: "now",
   resend: "now",
   setAside: "real",

@@ -31,17 +31,15 @@ export function openStoreThread(input: FolderInput): {
   readonly rebuilds: Rebuilds;
 } {
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: input, name: "store" });
-  const waiting = new Map<number, Waiting>();
-  let last = 0;
+  /** It answers in the order in which it is asked. */
+  const waiting: Waiting[] = [];
   let dead: Error | null = null;
   const die = (error: Error): void => {
     dead ??= error;
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
+    for (const { reject } of waiting.splice(0)) reject(error);
   };
   worker.on("message", (answer: Answer) => {
-    const call = waiting.get(answer.reply);
-    waiting.delete(answer.reply);
+    const call = waiting.shift();
     if (answer.ok) call?.resolve(answer.value);
     else call?.reject(new StoreError(answer.message, answer.code));
   });
@@ -49,14 +47,13 @@ export function openStoreThread(input: FolderInput): {
   worker.on("exit", () => die(new StoreError("the store is closed", "CLOSED")));
   const call = <T>(method: string, args: readonly unknown[]): Promise<T> =>
     new Promise<T>((resolve, reject) => {
-      if (dead !== null || waiting.size >= MAX_WAITING) {
+      if (dead !== null || waiting.length >= MAX_WAITING) {
         reject(dead ?? new StoreError("too many calls of the store are waiting", "BUSY"));
         return;
       }
-      const reply = ++last;
       // The worker answers each method with that method's own result.
-      waiting.set(reply, { resolve: resolve as (value: unknown) => void, reject });
-      worker.postMessage({ reply, method, args } satisfies Call);
+      waiting.push({ resolve: resolve as (value: unknown) => void, reject });
+      worker.postMessage({ method, args } satisfies Call);
     });
   return {
     store: {

@@ -1,19 +1,18 @@
 import { parentPort, workerData } from "node:worker_threads";
-import type { NextChunk, RebuildCalls, StoreCalls } from "../port.ts";
+import type { NextChunks, RebuildCalls, StoreCalls } from "../port.ts";
 import { collectGarbage, keepMemorySmall } from "./memory.ts";
 import { StoreRefusal } from "./keeper.ts";
 import { openOrStandBy, type FolderInput } from "./folder.ts";
 
-/** What the main thread asks, one call at a time and in order; `reply` is the number the answer carries. */
+/** What the main thread asks, one call at a time; the answers come in the same order. */
 export interface Call {
-  readonly reply: number;
   readonly method: string;
   readonly args: readonly unknown[];
 }
 
 export type Answer =
-  | { readonly reply: number; readonly ok: true; readonly value: unknown }
-  | { readonly reply: number; readonly ok: false; readonly message: string; readonly code: string };
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string; readonly code: string };
 
 /** Between two slices of a rebuild or a check, so that commits come first and the core stays half free. */
 const PAUSE_MS = 15;
@@ -79,18 +78,19 @@ function answerTo(methods: Methods, call: Call): Answer {
   try {
     const method = methods[call.method];
     if (method === undefined) throw new Error(`the store has no method ${call.method}`);
-    return { reply: call.reply, ok: true, value: method(...(call.args as never[])) };
+    return { ok: true, value: method(...(call.args as never[])) };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    return { reply: call.reply, ok: false, message: error instanceof Error ? error.message : String(error), code };
+    return { ok: false, message: error instanceof Error ? error.message : String(error), code };
   }
 }
 
 /** Memory that goes with the answer rather than being copied once more. */
 function handedOver({ method }: Call, answer: Answer): ArrayBuffer[] {
-  if (method !== "chunk" || !answer.ok) return [];
-  const { chunk } = answer.value as NextChunk;
-  return chunk === null ? [] : [chunk.body.buffer as ArrayBuffer];
+  if (method !== "chunks" || !answer.ok) return [];
+  return (answer.value as NextChunks).flatMap(({ chunk }) =>
+    chunk === null ? [] : [chunk.body.buffer as ArrayBuffer],
+  );
 }
 
 if (parentPort !== null) {

@@ -12,7 +12,7 @@ import { createRebuilder } from "../facts/rebuild.ts";
 import { createRestorer } from "../facts/restore.ts";
 import { createSnapshots } from "../facts/snapshots.ts";
 import { clockWords } from "../log/clock-words.ts";
-import { chunkIn, contextRecordsIn, recordReader } from "../log/read.ts";
+import { chunksIn, contextRecordsIn, recordReader } from "../log/read.ts";
 import { ingest } from "../log/ingest.ts";
 import { stateRow } from "../log/rows.ts";
 import { prepareStatements, type Statements } from "../log/statements.ts";
@@ -106,7 +106,7 @@ export function createWriter(options: WriterOptions): Writer {
     },
     read: (stream, from, limit) => read(live(stream).info, { from, limit }),
     contextRecords: (stream, from, end) => contextRecordsIn(sql, live(stream).info, { from, end }),
-    chunk: (stream, from, end) => chunkIn(store, live(stream).info, { from, end }),
+    chunks: (stream, from, end) => chunksIn(store, live(stream).info, { from, end }),
     ack: (stream, upTo) => moveOn(live(stream), upTo),
     setAside(stream, refusals) {
       const recordAt = (seq: Seq): Placed | undefined => read(live(stream).info, { from: seq, limit: 1 })[0];

@@ -9,6 +9,7 @@ import {
 } from "../../../src/delivery/mqtt/acks.ts";
 import type { Placed } from "../../../src/domain/record.ts";
 import { hashOf } from "../../../src/contract/hash.ts";
+import { createWaiters } from "../../../src/domain/waiters.ts";
 import { reading, T0 } from "../../support/records.ts";
 import { virtualClock } from "../../../simulators/virtual/clock.ts";
 
@@ -23,7 +24,8 @@ function heard(change: Record<string, unknown>): Pick<Acking, "window" | "takes"
   const [times, settled]: [number[], AckedBatch[]] = [[], []];
   const settle = (outcome: AckedBatch): void => void settled.push(outcome);
   const outcome: Waiting["outcome"] = (ack, alone) => outcomeOf(ack, { stream: "s", records }, alone);
-  const waiting = new Set([{ outcome, sent: clock.mono(), settle }]);
+  const waiting = createWaiters<Waiting>();
+  waiting.add({ outcome, sent: clock.mono(), settle });
   const acking: Acking = { waiting, window: 2, takes: ["before"] };
   const service_time = {
     heard: ({ time }: { time: number }) => void times.push(time),

@@ -29,9 +29,9 @@ beforeAll(() => {
   fillStore(folder, 0.03, { has_facts: true });
   writer = writerIn(folder);
   const { newest_seq } = writer.openStream("booth-1");
-  const begin = writer.chunk(STREAM, 1, newest_seq).to;
+  const begin = writer.chunks(STREAM, 1, newest_seq)[0].to;
   first = writer.read(STREAM, 1, 100);
-  const next = writer.chunk(STREAM, begin + 1, newest_seq).chunk;
+  const next = writer.chunks(STREAM, begin + 1, newest_seq)[0].chunk;
   if (next === null || next.facts.length === 0) throw new Error("no chunk with facts");
   chunk = next;
 });

@@ -78,18 +78,23 @@ interface Walked {
 function walk(writer: Writer, stream: string, { from, end }: { readonly from: number; readonly end: number }): Walked {
   const walked = { records: [] as object[], chunks: [] as LogChunk[], others: [] as [number, number][] };
   for (let next = from; next <= end;) {
-    const { chunk, to } = writer.chunk(stream, next, end);
-    expect(to).toBeGreaterThanOrEqual(next);
-    expect(to).toBeLessThanOrEqual(end);
-    if (chunk === null) {
-      walked.others.push([next, to]);
-      walked.records.push(...readRange(writer, stream, [next, to]));
-    } else {
-      expect([chunk.from, chunk.to]).toEqual([next, to]);
-      walked.chunks.push(chunk);
-      walked.records.push(...recordsIn(chunk));
+    const together = writer.chunks(stream, next, end);
+    expect(together.length).toBeLessThanOrEqual(8);
+    // What goes record by record is the last of one call.
+    expect(together.slice(0, -1).every(({ chunk }) => chunk !== null)).toBe(true);
+    for (const { chunk, to } of together) {
+      expect(to).toBeGreaterThanOrEqual(next);
+      expect(to).toBeLessThanOrEqual(end);
+      if (chunk === null) {
+        walked.others.push([next, to]);
+        walked.records.push(...readRange(writer, stream, [next, to]));
+      } else {
+        expect([chunk.from, chunk.to]).toEqual([next, to]);
+        walked.chunks.push(chunk);
+        walked.records.push(...recordsIn(chunk));
+      }
+      next = to + 1;
     }
-    next = to + 1;
   }
   return walked;
 }
@@ -140,10 +145,10 @@ describe("a log asked for in chunks", () => {
     const [first] = walk(writer, BUSY.stream, { from: 1, end: BUSY.newest }).chunks;
     if (first === undefined) throw new Error("no chunk");
     const { from, to } = first;
-    const at = (seq: number, end = BUSY.newest): boolean => writer.chunk(BUSY.stream, seq, end).chunk !== null;
+    const at = (seq: number, end = BUSY.newest): boolean => writer.chunks(BUSY.stream, seq, end)[0].chunk !== null;
     expect([at(from), at(from + 1), at(from, to), at(from, to - 1)]).toEqual([true, false, true, false]);
-    expect(writer.chunk(BUSY.stream, from + 1, BUSY.newest).to).toBe(to);
-    expect(writer.chunk(BUSY.stream, from, to - 1).to).toBe(to - 1);
+    expect(writer.chunks(BUSY.stream, from + 1, BUSY.newest)[0].to).toBe(to);
+    expect(writer.chunks(BUSY.stream, from, to - 1)[0].to).toBe(to - 1);
     writer.close();
   });
 
@@ -158,13 +163,13 @@ describe("a log asked for in chunks", () => {
     });
     await store.openStream("booth-1");
     const { from = 0, to = 0 } = first ?? {};
-    const asked = [0, 0, 0].map(() => store.chunk(BUSY.stream, from, BUSY.newest));
-    for (const { chunk } of await Promise.all(asked)) {
+    const asked = [0, 0, 0].map(() => store.chunks(BUSY.stream, from, BUSY.newest));
+    for (const [{ chunk }] of await Promise.all(asked)) {
       expect(chunk?.to).toBe(to);
       expect(Buffer.from(chunk?.body ?? []).equals(Buffer.from(first?.body ?? []))).toBe(true);
       expect(chunk?.facts).toEqual(first?.facts);
     }
-    expect((await store.chunk(BUSY.stream, 1, BUSY.newest)).chunk).toBe(null);
+    expect((await store.chunks(BUSY.stream, 1, BUSY.newest))[0].chunk).toBe(null);
     await store.close();
   });
 });
@@ -182,7 +187,7 @@ describe("it isn't had as a chunk", () => {
     const writer = opened(busy);
     act(db, second);
     db.close();
-    const asked = writer.chunk(busy.stream, second.from, busy.newest);
+    const [asked] = writer.chunks(busy.stream, second.from, busy.newest);
     expect(asked.to).toBeGreaterThanOrEqual(second.to);
     writer.close();
     return asked;
