@@ -7,17 +7,18 @@ import { writerIn } from "../support/store.ts";
 import { temporaryFolder, type AtEnd } from "../support/temporary.ts";
 import { latenesses } from "./lateness.ts";
 import { tap } from "./agent.ts";
-import { putElsewhere } from "./elsewhere.ts";
+import { lookOften, putElsewhere } from "./elsewhere.ts";
 import { idleBeat } from "./idle-beat.ts";
 import { percentile, type BenchOptions, type Family, type Figure } from "./figure.ts";
 import { modbusPlc } from "./modbus-plc.ts";
-import { openedPage, underLoad } from "./page.ts";
+import { type Load, openedPage, underLoad } from "./page.ts";
 import { statusAt, withStartedAgent, type Prepared } from "./running-agent.ts";
 import { fillStore, STREAM } from "./store-filled.ts";
 
 /**
  * How late polls begin while everything goes on at once: a log that waited is delivered as fast as the service takes it, polls are
- * committed, and pages and exports are answered. As the PLC sees it, in this process; service and pages are processes of their own.
+ * committed, and pages and exports are answered. As the PLC sees it, in this process, above all others; service and pages are processes of
+ * their own, beneath them.
  */
 
 const SERIAL = "BENCH-1";
@@ -27,8 +28,8 @@ const BOOTHS = 8;
 /** Of fewer polls nothing is said. */
 const FEWEST = 50;
 const BEGINS_WITHIN_MS = 120_000;
-/** Days of log that wait, more than are delivered until the end, and seconds of measuring. */
-const SIZE = { quick: { days: 2, seconds: 2 }, full: { days: 240, seconds: 60 } };
+/** Days of log that wait, more than are delivered until the end, and seconds of measuring, twice. */
+const SIZE = { quick: { days: 4, seconds: 2 }, full: { days: 420, seconds: 60 } };
 
 /** A service with one booth to bind, as a process; its address. */
 async function serviceProcess(folder: string, atEnd: AtEnd): Promise<string> {
@@ -77,10 +78,15 @@ interface Measured {
   /** The same of an idle process, meanwhile. */
   readonly idle_p99_ms: number;
   readonly delivered_per_s: number;
-  readonly exported_mb: number;
 }
 
-async function measure(size: (typeof SIZE)["quick"], atEnd: AtEnd): Promise<Measured> {
+/** What is seen as this machine's kernel has it, then as boxes' have it: null where nobody may bring that about. */
+type Seen = readonly [ticks: Measured, looking: Measured | null];
+
+async function measure(
+  size: (typeof SIZE)["quick"],
+  atEnd: AtEnd,
+): Promise<{ readonly seen: Seen; readonly load: Load }> {
   const { booths, prepared, plcs } = await drainingBed(size.days, atEnd);
   const idle = await idleBeat();
   atEnd(idle.stop);
@@ -93,35 +99,57 @@ async function measure(size: (typeof SIZE)["quick"], atEnd: AtEnd): Promise<Meas
         async () => ((await acked()) > 0 ? true : undefined),
         BEGINS_WITHIN_MS,
       );
-      const page = await openedPage(socket);
-      for (const { arrivals } of plcs) arrivals.splice(0);
-      idle.clear();
-      const [before, begun] = [await acked(), performance.now()];
-      const [, seen] = await underLoad(page, () => sleep(size.seconds * 1_000));
-      const delivered_per_s = ((await acked()) - before) / ((performance.now() - begun) / 1_000);
-      const exported_mb = seen.exported_bytes / 1e6;
-      const late = plcs.flatMap(({ arrivals }) => latenesses(arrivals));
-      return { late, idle_p99_ms: idle.p99_ms(), delivered_per_s, exported_mb };
+      const watch = async (): Promise<Measured> => {
+        for (const { arrivals } of plcs) arrivals.splice(0);
+        idle.clear();
+        const [before, begun] = [await acked(), performance.now()];
+        await sleep(size.seconds * 1_000);
+        const delivered_per_s = ((await acked()) - before) / ((performance.now() - begun) / 1_000);
+        const late = plcs.flatMap(({ arrivals }) => latenesses(arrivals));
+        return { late, idle_p99_ms: idle.p99_ms(), delivered_per_s };
+      };
+      const [seen, load] = await underLoad(await openedPage(socket), async (): Promise<Seen> => {
+        const ticks = await watch();
+        const stop = lookOften();
+        return [ticks, stop === null ? null : await watch().finally(stop)];
+      });
+      return { seen, load };
     },
     prepared,
   );
+}
+
+interface Shown {
+  readonly name: string;
+  readonly kernel: string;
+  readonly isJudged: boolean;
+}
+
+function figureOf({ late, ...more }: Measured, { name, kernel, isJudged }: Shown): Figure {
+  const p99 = percentile(late, 99);
+  const meanwhile = `${Math.round(more.delivered_per_s).toString()} records/s delivered, CSV and 20 pages; an idle process's beat: ${more.idle_p99_ms.toFixed(1)} ms`;
+  const most = isJudged ? "at most 5 ms of" : "none;";
+  return {
+    ...{ name, value: p99, unit: "ms", anchor: percentile(late, 50), ratio: null },
+    target: `${most} ${late.length} polls, ${kernel}; ${meanwhile}; anchor: the median`,
+    reached: !isJudged || late.length < FEWEST ? null : p99 <= 5,
+  };
 }
 
 async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   const undos: (() => unknown)[] = [];
   try {
     const size = quick ? SIZE.quick : SIZE.full;
-    const { late, idle_p99_ms, delivered_per_s, exported_mb } = await measure(size, (undo) => void undos.push(undo));
-    const p99 = percentile(late, 99);
-    const meanwhile = `${Math.round(delivered_per_s).toString()} records/s of ${size.days.toString()} days delivered, ${exported_mb.toFixed(0)} MB taken as CSV, 20 pages; an idle process's beat: ${idle_p99_ms.toFixed(1)} ms`;
-    const figure = { name: "poll.draining_lateness_p99_ms", value: p99, unit: "ms", anchor: percentile(late, 50) };
+    const { seen, load } = await measure(size, (undo) => void undos.push(undo));
+    const [ticks, looking] = seen;
+    process.stderr.write(`draining: ${(load.exported_bytes / 1e6).toFixed(0)} MB taken as CSV\n`);
+    const name = "poll.draining_lateness_p99_ms";
+    const at_ticks = { name, kernel: "a woken thread waits for this kernel's tick", isJudged: looking === null };
+    if (looking === null) return [figureOf(ticks, at_ticks)];
+    const kernel = "a woken thread runs within half a millisecond, as by boxes' kernels";
     return [
-      {
-        ...figure,
-        ratio: null,
-        target: `at most 5 ms of ${late.length} polls; ${meanwhile}; anchor: the median`,
-        reached: late.length < FEWEST ? null : p99 <= 5,
-      },
+      figureOf(looking, { name, kernel, isJudged: true }),
+      figureOf(ticks, { ...at_ticks, name: "poll.draining_ticks_lateness_p99_ms" }),
     ];
   } finally {
     for (const undo of undos.reverse()) await undo();

@@ -11,7 +11,7 @@ import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
 import { latenesses } from "./lateness.ts";
 import { tap, type Tap } from "./agent.ts";
-import { putElsewhere } from "./elsewhere.ts";
+import { putElsewhere, standAbove } from "./elsewhere.ts";
 import { percentile, type BenchOptions, type Family, type Figure } from "./figure.ts";
 import { sessionAt } from "../api/box-http.ts";
 import { mainThreadSeconds } from "./process-figures.ts";
@@ -38,7 +38,7 @@ const QUICK_SETTLING_POLLS = 4;
 const WITHIN_MS = 120_000;
 const LOAD = fileURLToPath(new URL("page-load.ts", import.meta.url));
 
-interface Load {
+export interface Load {
   readonly pages: number;
   readonly events: number;
   readonly exported_bytes: number;
@@ -109,7 +109,8 @@ export async function underLoad<T>(
   try {
     await Promise.race([once(reader, "line"), ended]);
     if (lines.length === 0) throw new Error("pages and exports get nothing");
-    const done = await act();
+    const stepDown = standAbove();
+    const done = await act().finally(stepDown);
     child.stdin.end();
     await ended;
     return [done, JSON.parse(lines.at(-1) ?? "") as Load]; // what page-load.ts prints
