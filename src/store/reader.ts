@@ -108,17 +108,19 @@ export const REPORT_SQL = {
   logPage: LOG_ROWS_FROM,
   rowAtOrBefore: `SELECT first_seq, last_seq, t0 FROM log WHERE stream_id = @stream AND first_seq <= @seq
     ORDER BY first_seq DESC LIMIT 1`,
+  oldestRow: `SELECT first_seq, last_seq, t0 FROM log WHERE stream_id = ? ORDER BY first_seq LIMIT 1`,
   firstWaiting: `SELECT first_seq FROM log WHERE stream_id = ? AND placed = 0 ORDER BY first_seq LIMIT 1`,
 } as const;
+
+type RowHead = Pick<LogRow, "first_seq" | "last_seq" | "t0">;
 
 function prepareReports(db: Database.Database) {
   return {
     facts: db.prepare<[{ stream: string; kind: string; start: number; end: number }], FactRow>(REPORT_SQL.facts),
     stagesAfter: db.prepare<[{ stream: string; seq: number; rows: number }], FactRow>(REPORT_SQL.stagesAfter),
     rebuilds: db.prepare<[string], { rebuilds: number }>(REPORT_SQL.rebuilds),
-    rowAtOrBefore: db.prepare<[{ stream: string; seq: number }], Pick<LogRow, "first_seq" | "last_seq" | "t0">>(
-      REPORT_SQL.rowAtOrBefore,
-    ),
+    rowAtOrBefore: db.prepare<[{ stream: string; seq: number }], RowHead>(REPORT_SQL.rowAtOrBefore),
+    oldestRow: db.prepare<[string], RowHead>(REPORT_SQL.oldestRow),
     firstWaiting: db.prepare<[string], { first_seq: number }>(REPORT_SQL.firstWaiting),
   };
 }
@@ -139,19 +141,29 @@ function fillStages(sql: Reports & Pick<ReadStatements, "streamById">, stream: S
   }
 }
 
-/** First seq of the last row that begins before the instant, by halving: the log has no index by time. 0: none. */
+/**
+ * First seq of the last row that begins before the instant: the log has no index by time. 0: none. It is looked where the instant would stand in
+ * a log that fills evenly, as most do, and each second time in the middle.
+ */
 function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
   const newest = sql.rowAtOrBefore.get({ stream, seq: Number.MAX_SAFE_INTEGER });
   if (newest === undefined || newest.t0 < at) return newest?.first_seq ?? 0;
-  let [low, high] = [0, newest.first_seq];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    const row = sql.rowAtOrBefore.get({ stream, seq: middle });
-    // Up to its end there is no other row: a chunk has thousands of seqs.
-    if (row === undefined || row.t0 < at) low = Math.max(middle, row?.last_seq ?? 0);
-    else high = row.first_seq;
+  const oldest = sql.oldestRow.get(stream);
+  if (oldest === undefined || oldest.t0 >= at) return 0;
+  let [low, high] = [oldest, newest];
+  // Up to its end there is no other row: a chunk has thousands of seqs.
+  let looked = low.last_seq;
+  for (let isGuess = true; high.first_seq - looked > 1; isGuess = !isGuess) {
+    const share = isGuess ? (at - low.t0) / (high.t0 - low.t0) : 0.5;
+    const seq = looked + Math.ceil((high.first_seq - 1 - looked) * share);
+    const row = sql.rowAtOrBefore.get({ stream, seq });
+    if (row !== undefined && row.t0 >= at) high = row;
+    else {
+      low = row ?? low;
+      looked = Math.max(seq, low.last_seq);
+    }
   }
-  return sql.rowAtOrBefore.get({ stream, seq: low })?.first_seq ?? 0;
+  return low.first_seq;
 }
 
 /**

@@ -38,6 +38,7 @@ it("everything that reports ask the store is a search by key or index, never a s
     "logPage: SEARCH log USING PRIMARY KEY (stream_id=? AND first_seq>?); " +
       "SCALAR SUBQUERY 1; SEARCH log USING PRIMARY KEY (stream_id=? AND first_seq<?)",
     "rowAtOrBefore: SEARCH log USING PRIMARY KEY (stream_id=? AND first_seq<?)",
+    "oldestRow: SEARCH log USING PRIMARY KEY (stream_id=?)",
     "firstWaiting: SEARCH log USING COVERING INDEX log_waiting (stream_id=?)",
   ]);
 });

@@ -158,7 +158,7 @@ function listOf(source: ByteSource, isWanted: Wanted): Listed[] {
   let [from, before] = [0, 0];
   for (let left = source.number(); left > 0; left -= 1) {
     const kind = String.fromCharCode(source.number());
-    const tag = source.block().toString();
+    const tag = source.text();
     const [way, count, bytes] = [source.number(), source.number(), source.number()];
     list.push({ kind, tag, way, count, wanted: isWanted(kind, tag), before, from, end: from + bytes });
     from += bytes;

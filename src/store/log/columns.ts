@@ -217,10 +217,23 @@ export class ByteSource {
   }
 
   block(): Buffer {
+    const begin = this.#blockBegin();
+    return this.#buffer.subarray(begin, this.#at);
+  }
+
+  /** A block of UTF-8: a buffer of its own for each would be most of the work. */
+  text(): string {
+    const begin = this.#blockBegin();
+    return this.#buffer.toString("utf8", begin, this.#at);
+  }
+
+  /** Where it begins; it ends where the next is taken. */
+  #blockBegin(): number {
     const length = this.number();
-    if (this.#at + length > this.length) throw new RangeError("a block goes beyond the end");
+    const begin = this.#at;
+    if (begin + length > this.length) throw new RangeError("a block goes beyond the end");
     this.#at += length;
-    return this.#buffer.subarray(this.#at - length, this.#at);
+    return begin;
   }
 
   /** How many have been taken. */
