@@ -143,7 +143,8 @@ function fillStages(sql: Reports & Pick<ReadStatements, "streamById">, stream: S
 
 /**
  * First seq of the last row that begins before the instant: the log has no index by time. 0: none. It is looked where the instant would stand in
- * a log that fills evenly, as most do, and each second time in the middle.
+ * a log that fills evenly, as most do, then right behind that row, and each third time in the middle. A look takes 0.2 ms: to compare two
+ * keys SQLite reads whole rows, whose packed records lie on pages of their own.
  */
 function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
   const newest = sql.rowAtOrBefore.get({ stream, seq: Number.MAX_SAFE_INTEGER });
@@ -153,9 +154,10 @@ function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
   let [low, high] = [oldest, newest];
   // Up to its end there is no other row: a chunk has thousands of seqs.
   let looked = low.last_seq;
-  for (let isGuess = true; high.first_seq - looked > 1; isGuess = !isGuess) {
-    const share = isGuess ? (at - low.t0) / (high.t0 - low.t0) : 0.5;
-    const seq = looked + Math.ceil((high.first_seq - 1 - looked) * share);
+  for (let look = 0; high.first_seq - looked > 1; look += 1) {
+    const shares = [(at - low.t0) / (high.t0 - low.t0), 0, 0.5];
+    const ahead = (shares[look % shares.length] ?? 0) * (high.first_seq - 1 - looked);
+    const seq = looked + Math.max(1, Math.ceil(ahead));
     const row = sql.rowAtOrBefore.get({ stream, seq });
     if (row !== undefined && row.t0 >= at) high = row;
     else {
