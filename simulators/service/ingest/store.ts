@@ -29,10 +29,9 @@ import {
   storedRange,
   takeApart,
 } from "./records.ts";
+import { noteSeen } from "./seen.ts";
 import { advance, lockedStream, predecessorOf, settleFirstSeq, type StreamRow, unbrokenUpTo } from "./streams.ts";
 
-/** A gateway that sends all the time is noted as seen once in so long: each note is a page to write. */
-const SEEN_STEP_MS = 1_000;
 /** Batches a gateway may have under way. */
 export const WINDOW_BATCHES = 4;
 
@@ -166,8 +165,7 @@ function ingest<Proof extends object>(
       const acked = stream?.gateway_id === gatewayId ? stream.acked_seq : 0;
       return refusal({ st, s0, acked }, { error: error ?? "not_bound", nowMs, proof: none() });
     }
-    const seen = "UPDATE gateways SET last_seen_at = ? WHERE id = ? AND coalesce(last_seen_at, 0) NOT BETWEEN ? AND ?";
-    run(db, seen, nowMs, gatewayId, nowMs - SEEN_STEP_MS, nowMs);
+    noteSeen(db, gatewayId, nowMs);
     const isFirst = stream.first_seq === null || stream.first_seq < 1;
     if (isFirst) settleFirstSeq(db, st, 1);
     const { reject, conflict, inserted, duplicates, proof, whole, newest = newestSeq(db, stream) } = take(stream);
