@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { createPollGaps } from "../../src/acquisition/poll-gaps.ts";
+import { readInGaps } from "../../src/runtime/bulk.ts";
+import type { Store } from "../../src/store/port.ts";
+import { virtualClock } from "../../simulators/virtual/clock.ts";
+
+it("what waits is read in room of its own and where no poll is due for 6 ms; other calls go at once", async () => {
+  const clock = virtualClock({ wall: 0 });
+  const gaps = createPollGaps(clock);
+  const made: string[] = [];
+  const noted = (name: string) => () => {
+    made.push(`${name} at ${clock.mono().toString()}`);
+    return Promise.resolve([{ chunk: null, to: 1 }]);
+  };
+  // Nothing else of it is asked for.
+  const store = { chunks: noted("chunks"), read: noted("read") } as unknown as Store;
+  const gapped = readInGaps(store, gaps, () => void made.push(`room at ${clock.mono().toString()}`));
+  gaps.due("a", clock.mono() + 5);
+  const asked = gapped.chunks("s", 1, 9);
+  await gapped.read("s", 1, 9);
+  await clock.run(100);
+  expect(await asked).toEqual([{ chunk: null, to: 1 }]);
+  // Until that poll has begun.
+  expect(made).toEqual(["room at 0", "read at 0", "chunks at 7"]);
+  gaps.due("a", clock.mono() + 7);
+  await gapped.chunks("s", 1, 9);
+  expect(made.at(-1)).toBe("chunks at 100");
+});
