@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { BoothState, LogReach } from "../domain/booth-state.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import { labelOf } from "../domain/stream-label.ts";
@@ -133,7 +134,7 @@ async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
     case "re-offer":
       return offerOnce(run, next.seq, afterReOffer);
     case "chunk":
-      return sendChunk(run, next);
+      return sendChunk(run, next, signal);
     case "send":
       return sendNext(run, next.lane, next.limit);
   }
@@ -183,8 +184,15 @@ async function offerOnce(run: SenderRun, seq: Seq, after: typeof afterProbe): Pr
 }
 
 /** What waited goes as it stands in the store, where it can. */
-async function sendChunk(run: SenderRun, { from, end }: { readonly from: Seq; readonly end: Seq }): Promise<void> {
+async function sendChunk(
+  run: SenderRun,
+  { from, end }: { readonly from: Seq; readonly end: Seq },
+  signal: AbortSignal,
+): Promise<void> {
   const { chunk, to } = await run.chunks(from, end);
+  // Several are ready at once, and polls wait for no more than one of them.
+  await turn();
+  signal.throwIfAborted();
   if (chunk === null) run.sending = byRecord(run.sending, { from, to });
   else put(run, "backlog", { batch: [], chunk, from, to });
 }

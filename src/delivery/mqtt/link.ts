@@ -213,7 +213,6 @@ interface Line {
 function senders(setup: MqttSetup, open: Open, { living, publish }: Line): Pick<LinkSession, "send" | "sendChunk"> {
   const { account, maximum_packet_size } = open;
   const lock = readWriteLock();
-  const one = slots(1);
   const offer = async (topic: string, body: Buffer, outcome: Waiting["outcome"]): Promise<BatchOutcome> => {
     const reason = `longer than the ${maximum_packet_size.toString()} bytes that the broker takes`;
     if (body.length + AROUND_PAYLOAD_BYTES > maximum_packet_size) return { kind: "refused", reason };
@@ -245,8 +244,6 @@ function senders(setup: MqttSetup, open: Open, { living, publish }: Line): Pick<
       return offer(TOPICS.batch, body, (ack, alone) => outcomeOf(ack, { stream, records, hash }, alone));
     },
     async sendChunk(stream, generation, chunk) {
-      // Several come at once, and polls wait for no more than one of them.
-      await one(() => turn());
       const facts = await deflatedFacts(factLines(chunk.facts));
       const body = Buffer.from(chunkMessage({ gateway_id, generation, stream }, chunk, facts).buffer);
       const sent = { ...chunk, stream, hash: sha256(body) };
