@@ -6,7 +6,11 @@ import type { Store } from "../store/port.ts";
 const CHUNKS_MS: Milliseconds = 6;
 
 /** The store, of which what waits for the service is read in room of its own and where no poll is due meanwhile. */
-export function readInGaps(store: Store, gaps: Pick<PollGaps, "next">, needRoom: () => void): Store {
+export function readInGaps<S extends Pick<Store, "chunks">>(
+  store: S,
+  gaps: Pick<PollGaps, "next">,
+  needRoom: () => void,
+): S {
   return {
     ...store,
     async chunks(...asked) {

@@ -41,7 +41,7 @@ const BEAT = "select(undef, undef, undef, 0.0005) while 1";
 
 /**
  * A kernel may leave a core to whom it has given it until its next tick, whoever has woken meanwhile: 4 ms where nothing preempts a thread
- * (PREEMPT_NONE), to the service's too, though it stands behind all of the box's. Debian's own lets a woken thread run at once. Something that
+ * (PREEMPT_NONE), to the service's too, though it stands behind all of the box's. By its source Debian 12's lets a woken thread run at once. Something that
  * wakes on each core twice a millisecond, above everything else, makes any kernel look as often; it takes 3 % of a core. Root alone may do that:
  * null for anybody else. Else what ends it.
  */

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createPollGaps } from "../../src/acquisition/poll-gaps.ts";
 import { readInGaps } from "../../src/runtime/bulk.ts";
-import type { Store } from "../../src/store/port.ts";
+import type { NextChunks } from "../../src/store/port.ts";
 import { virtualClock } from "../../simulators/virtual/clock.ts";
 
 it("what waits is read in room of its own and where no poll is due for 6 ms; other calls go at once", async () => {
@@ -10,19 +10,18 @@ it("what waits is read in room of its own and where no poll is due for 6 ms; oth
   const made: string[] = [];
   const noted = (name: string) => () => {
     made.push(`${name} at ${clock.mono().toString()}`);
-    return Promise.resolve([{ chunk: null, to: 1 }]);
+    return Promise.resolve<NextChunks>([{ chunk: null, to: 1 }]);
   };
-  // Nothing else of it is asked for.
-  const store = { chunks: noted("chunks"), read: noted("read") } as unknown as Store;
+  const store = { chunks: noted("chunks"), read: noted("read") };
   const gapped = readInGaps(store, gaps, () => void made.push(`room at ${clock.mono().toString()}`));
   gaps.due("a", clock.mono() + 5);
-  const asked = gapped.chunks("s", 1, 9);
-  await gapped.read("s", 1, 9);
+  const asked = gapped.chunks();
+  await gapped.read();
   await clock.run(100);
   expect(await asked).toEqual([{ chunk: null, to: 1 }]);
   // Until that poll has begun.
   expect(made).toEqual(["room at 0", "read at 0", "chunks at 7"]);
   gaps.due("a", clock.mono() + 7);
-  await gapped.chunks("s", 1, 9);
+  await gapped.chunks();
   expect(made.at(-1)).toBe("chunks at 100");
 });

@@ -3,7 +3,7 @@ import { type Db, run } from "../db.ts";
 /** A gateway that sends all the time is noted as seen once in so long: each note is a page to write. */
 const SEEN_STEP_MS = 1_000;
 
-/** When each gateway was noted here last: most messages needn't ask. */
+/** When each gateway was noted here last: most messages needn't ask. After a transaction that came to nothing the next note is up to a second late. */
 const noted = new WeakMap<Db, Map<string, number>>();
 
 export function noteSeen(db: Db, gateway: string, nowMs: number): void {
