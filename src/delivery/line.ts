@@ -64,11 +64,15 @@ function none(within_ms: Milliseconds): string {
   return `no connection within ${(within_ms / 1000).toString()} s`;
 }
 
-/** Keeps the connections of one client, over such lines; how many there are is the client's to bound. `secure` null: without TLS. */
-export function lineAgent(
-  secure: AgentOptions | null,
-  opening: Opening,
-): { readonly agent: PlainAgent | Agent; close(): void } {
+/** Keeps the connections of one client. */
+export interface Connections {
+  readonly agent: PlainAgent | Agent;
+  /** Ends them all; those who wait for one that is still to come hear of the reason. */
+  close(reason: Error): void;
+}
+
+/** Connections over such lines; how many there are is the client's to bound. `secure` null: without TLS. */
+export function lineAgent(secure: AgentOptions | null, opening: Opening): Connections {
   const kept = { keepAlive: true };
   const agent = secure === null ? new HttpAgent(kept) : new HttpsAgent({ ...kept, ...secure });
   const own = agent.createConnection.bind(agent);
@@ -90,8 +94,9 @@ export function lineAgent(
   };
   return {
     agent,
-    close() {
-      for (const line of coming) line.destroy();
+    close(reason) {
+      // Node tells a request of its end by its connection: without a word one that has none yet would wait for ever.
+      for (const line of coming) line.destroy(reason);
       agent.destroy();
     },
   };

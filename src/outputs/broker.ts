@@ -51,7 +51,11 @@ export function brokerConnector({
         ...(meter === undefined ? {} : { counted: { meter, purposeOf: () => "outputs" as const } }),
       },
       signal,
-    );
+    ).catch((error: unknown) => {
+      signal.throwIfAborted();
+      // Else it would be taken for one of the files above.
+      throw typedError(error);
+    });
     const window = Math.min(WINDOW, connected.receive_maximum);
     return sessionOf(connected.client, { window, protocol, ignored });
   };

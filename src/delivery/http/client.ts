@@ -1,9 +1,9 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
-import type { Agent, AgentOptions } from "node:https";
+import type { AgentOptions } from "node:https";
 import { isIP } from "node:net";
 import { PassThrough, type Duplex } from "node:stream";
 import { connect as tlsConnect } from "node:tls";
-import { type Counted, lineAgent, secureWithin } from "../line.ts";
+import { type Connections, type Counted, lineAgent, secureWithin } from "../line.ts";
 import { type ClientCertificate, withPublicRoots } from "../tls.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
@@ -55,8 +55,12 @@ export interface HttpClientOptions {
   readonly total_timeout_ms?: number;
 }
 
-/** The gateway is stopping: nobody waits for an answer any more. */
-export class HttpClosed extends Error {}
+/** Nobody waits for an answer any more. */
+export class HttpClosed extends Error {
+  constructor() {
+    super("the gateway is stopping");
+  }
+}
 
 export interface HttpClient {
   /** One try. Rejects with an Error on network trouble, time-out, or an answer over its limit. */
@@ -80,7 +84,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const exchange = (request: HttpRequest): Promise<HttpAnswer> =>
     new Promise((resolve, reject) => {
       if (isClosed) {
-        reject(new HttpClosed("the gateway is stopping"));
+        reject(new HttpClosed());
         return;
       }
       const body = bodyOf(request.body);
@@ -102,8 +106,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     send: (request) => inRow(() => exchange(request)),
     close: () => {
       isClosed = true;
-      for (const call of calls) call.destroy(new HttpClosed("the gateway is stopping"));
-      connections.close();
+      for (const call of calls) call.destroy(new HttpClosed());
+      connections.close(new HttpClosed());
     },
   };
 }
@@ -134,7 +138,7 @@ function shown(key: string): Readonly<Record<string, string>> {
 }
 
 /** TLS over lines that tell their bytes, through a proxy where there is one; without TLS for this machine alone. */
-function agentOf({ baseUrl, ca, proxy, certificate, counted, ...options }: HttpClientOptions) {
+function agentOf({ baseUrl, ca, proxy, certificate, counted, ...options }: HttpClientOptions): Connections {
   const { connect_timeout_ms: within_ms = CONNECT_TIMEOUT_MS } = options;
   if (new URL(baseUrl).protocol !== "https:") return lineAgent(null, { within_ms, counted });
   const tls = {
@@ -143,8 +147,7 @@ function agentOf({ baseUrl, ca, proxy, certificate, counted, ...options }: HttpC
     ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
   };
   if (proxy === undefined) return lineAgent(tls, { within_ms, counted });
-  const agent = tunnelAgent({ proxy: new URL(proxy), counted, within_ms }, { keepAlive: true, ...tls });
-  return { agent, close: () => agent.destroy() };
+  return tunnelAgent({ proxy: new URL(proxy), counted, within_ms }, { keepAlive: true, ...tls });
 }
 
 async function readAnswer(answer: IncomingMessage): Promise<HttpAnswer> {
@@ -161,13 +164,23 @@ async function readAnswer(answer: IncomingMessage): Promise<HttpAnswer> {
 }
 
 /** Keep-alive connections through an HTTP proxy (CONNECT, RFC 9110, 9.3.6); TLS is with the service itself, verified as always. */
-function tunnelAgent(way: Tunnel, options: AgentOptions): Agent {
+function tunnelAgent(way: Tunnel, options: AgentOptions): Connections {
   const agent = new HttpsAgent(options);
+  // A tunnel that is still to come is in no agent's hands.
+  const coming = new Set<ClientRequest>();
   agent.createConnection = (target, settle) => {
-    openTunnel(way, target, settle ?? (() => undefined));
+    const call = openTunnel(way, target, settle ?? (() => undefined));
+    coming.add(call);
+    call.once("close", () => coming.delete(call));
     return undefined;
   };
-  return agent;
+  return {
+    agent,
+    close(reason) {
+      for (const call of coming) call.destroy(reason);
+      agent.destroy();
+    },
+  };
 }
 
 interface Tunnel {
@@ -180,7 +193,7 @@ function openTunnel(
   { proxy, counted, within_ms }: Tunnel,
   options: RequestOptions,
   settle: (error: Error | null, stream: Duplex) => void,
-): void {
+): ClientRequest {
   const host = options.host ?? "";
   const target = `${host}:${String(options.port ?? 443)}`;
   const call = httpRequest({
@@ -209,4 +222,5 @@ function openTunnel(
     }
   });
   call.end();
+  return call;
 }

@@ -5,7 +5,7 @@ import { faultOfCode, ServiceLinkError } from "../../domain/link-error.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import type { Bytes, Meter, Purpose, SharedOut } from "../../domain/traffic.ts";
 import { onAbort } from "../../domain/signal.ts";
-import { lineAgent, type LineTo, openLine } from "../line.ts";
+import { type Connections, lineAgent, type LineTo, openLine } from "../line.ts";
 import { type ClientCertificate, withPublicRoots } from "../tls.ts";
 import { say } from "../../domain/sentences.ts";
 
@@ -65,7 +65,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
   const { connect, Store } = await import("mqtt");
   signal.throwIfAborted();
   const account = accountOf(broker);
-  const over = await linesFor(broker, account?.line, signal);
+  const { lines, ...over } = await linesFor(broker, account?.line, signal);
   const client = connect(url, {
     ...over,
     clientId: broker.client_id,
@@ -120,6 +120,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
     };
   } catch (error) {
     client.end(true);
+    lines?.close(error instanceof Error ? error : new Error(String(error)));
     // Who stops closes the connection too: that isn't the broker's word about anything.
     signal.throwIfAborted();
     throw error;
@@ -141,12 +142,18 @@ function keepingNothing(store: IStore): IStore {
   return store;
 }
 
-/** A line that the library is to speak over where it would make its own, whose bytes nobody could tell. */
+/** What the library is to speak over where it would make lines of its own, whose bytes nobody could tell. */
+interface Over extends Partial<IClientOptions> {
+  readonly socket?: Socket;
+  /** To be closed where nothing comes of them. */
+  readonly lines?: Connections;
+}
+
 async function linesFor(
   { url, connect_timeout_ms = CONNECT_TIMEOUT_MS }: Broker,
   counted: LineTo["counted"],
   signal: AbortSignal,
-): Promise<Partial<IClientOptions> & { readonly socket?: Socket }> {
+): Promise<Over> {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const to = { host, within_ms: connect_timeout_ms, counted };
@@ -154,12 +161,16 @@ async function linesFor(
     case "mqtts:":
       return { socket: await lineWithin({ ...to, port: Number(port === "" ? 8883 : port) }, signal) };
     case "ws:":
-      return { wsOptions: { agent: lineAgent(null, to).agent } };
+      return overWebSocket(lineAgent(null, to));
     case "wss:":
-      return { wsOptions: { agent: lineAgent(OLDEST_TLS, to).agent } };
+      return overWebSocket(lineAgent(OLDEST_TLS, to));
     default:
       return {};
   }
+}
+
+function overWebSocket(lines: Connections): Over {
+  return { lines, wsOptions: { agent: lines.agent } };
 }
 
 function lineWithin(to: LineTo, signal: AbortSignal): Promise<Socket> {
@@ -222,6 +233,8 @@ function connackOf(client: MqttClient): Promise<IConnackPacket> {
   return new Promise((resolve, reject) => {
     client.once("connect", resolve);
     client.once("error", (error) => {
+      const isLate = error.message === "connack timeout" && !taken;
+      if (isLate) reject(new ServiceLinkError("unreachable", say("service.unreachable"), error));
       const isReset = ["ECONNRESET", "EPIPE"].includes(String(codeOf(error)));
       reject(taken && isReset ? unanswered(error) : error);
     });

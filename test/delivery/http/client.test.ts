@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import { connect, createServer as createTcp, type AddressInfo, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { createHttpClient, HttpClosed, type HttpClientOptions } from "../../../src/delivery/http/client.ts";
+import { connecting, deafPort } from "../../support/deaf-port.ts";
 import { until } from "../../support/eventually.ts";
 
 const get = { method: "GET", path: "/api/x", key: "k" } as const;
@@ -47,6 +48,34 @@ it("a client that is closed ends what hangs, what waits for a connection, and wh
   for (const outcome of await Promise.all(hanging)) expect(outcome).toBeInstanceOf(HttpClosed);
   await expect(http.send(get)).rejects.toBeInstanceOf(HttpClosed);
   expect(connections).toBe(2);
+});
+
+it.each([
+  ["a service", (address: string) => ({ baseUrl: `http://${address}` })],
+  ["a service with TLS", (address: string) => ({ baseUrl: `https://${address}` })],
+  ["a proxy", (address: string) => ({ baseUrl: "https://192.0.2.1", proxy: `http://${address}` })],
+])("a client that is closed doesn't wait until %s takes the connection", async (_, to) => {
+  const port = await deafPort();
+  const http = client({ ...to(`127.0.0.1:${port.toString()}`), connect_timeout_ms: 600_000 });
+  const before = connecting();
+  const outcome = http.send(get).catch((error: unknown) => error);
+  await until(() => connecting() === before + 1, "the connection is begun");
+  http.close();
+  expect(await outcome).toBeInstanceOf(HttpClosed);
+  await until(() => connecting() === before, "nothing is left of it");
+});
+
+it("a client that is closed doesn't wait for a proxy's answer", async () => {
+  const taken: Socket[] = [];
+  const port = await listening(createTcp((socket) => void taken.push(socket)));
+  const http = client({ baseUrl: "https://192.0.2.1", proxy: `http://127.0.0.1:${port.toString()}` });
+  const outcome = http.send(get).catch((error: unknown) => error);
+  await until(() => taken.length === 1, "the proxy has the connection");
+  let isGone = false;
+  taken[0]?.on("close", () => (isGone = true)).resume();
+  http.close();
+  expect(await outcome).toBeInstanceOf(HttpClosed);
+  await until(() => isGone, "the connection is gone", 5_000);
 });
 
 it("TLS that is never finished is given up after the time for the connection", async () => {

@@ -8,10 +8,13 @@ import { createServiceTime } from "../../../src/acquisition/clock.ts";
 import { createMqttLink, type MqttLink } from "../../../src/delivery/mqtt/link.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { accountAt } from "./hostile-broker.ts";
+import { connecting, deafPort } from "../../support/deaf-port.ts";
+import { until } from "../../support/eventually.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
-function link(): MqttLink {
+function link(connect_timeout_ms = 10_000): MqttLink {
   return createMqttLink({
+    connect_timeout_ms,
     clock: systemClock(),
     service_time: createServiceTime(),
     agentVersion: "0",
@@ -70,6 +73,29 @@ it("a stop doesn't wait for a broker that never answers the subscription", async
   });
   // Rejects at once, or after ten seconds with another fault: the deadline of the subscription.
   await expect(link().connect(accountAt(url), stopping.signal)).rejects.toMatchObject({ fault: "closed" });
+});
+
+it.each(["mqtt:", "mqtts:", "ws:", "wss:"])(
+  "a stop doesn't wait until a broker takes the connection, %s",
+  async (way) => {
+    const url = `${way}//127.0.0.1:${(await deafPort()).toString()}`;
+    const stopping = new AbortController();
+    const before = connecting();
+    const outcome = link(600_000)
+      .connect(accountAt(url), stopping.signal)
+      .catch((error: unknown) => error);
+    await until(() => connecting() === before + 1, "the connection is begun");
+    stopping.abort(new Error("stopped"));
+    expect(await outcome).toMatchObject({ message: "stopped" });
+    await until(() => connecting() === before, "nothing is left of it");
+  },
+);
+
+it.each(["mqtt:", "mqtts:", "ws:"])("a broker that takes no connection in time is unreachable, %s", async (way) => {
+  const url = `${way}//127.0.0.1:${(await deafPort()).toString()}`;
+  await expect(link(200).connect(accountAt(url), new AbortController().signal)).rejects.toMatchObject({
+    fault: "unreachable",
+  });
 });
 
 it("what is under way when a session ends is told of it, and what comes after is refused", async () => {

@@ -1,0 +1,45 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { stringify } from "yaml";
+import { deafPort } from "../support/deaf-port.ts";
+import { eventually } from "../support/eventually.ts";
+import { GATEWAY, startProgram } from "../support/processes.ts";
+import { askAgent, SOCKET_NAME } from "../../src/tools/agent-client.ts";
+import type { AgentStatus } from "../../src/domain/status.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+it("an agent stops at once while its PLC, its service and its outputs take no connection", async () => {
+  const folder = temporaryFolder();
+  const [data_dir, runtime_dir] = [join(folder, "data"), join(folder, "run")];
+  for (const path of [data_dir, runtime_dir]) mkdirSync(path, { mode: 0o700 });
+  const at = async (way: string) => `${way}//127.0.0.1:${(await deafPort()).toString()}`;
+  writeFileSync(join(folder, "api-key"), "key\n", { mode: 0o600 });
+  const config = {
+    ...{ data_dir, runtime_dir, page: { port: 0, lan_port: 0 } },
+    service: { url: await at("http:"), api_key_file: join(folder, "api-key") },
+    booths: [
+      {
+        ...{ id: "booth-1", serial: "ABCD-123-123", profile: "click-booth" },
+        modbus: { host: "127.0.0.1", port: await deafPort() },
+      },
+    ],
+    outputs: [
+      { name: "plant", url: await at("mqtt:"), mqtt: { payload: "json" } },
+      { name: "web", url: await at("ws:"), mqtt: { payload: "json" } },
+      { name: "collector", url: await at("http:"), otlp: { interval_ms: 10_000 } },
+    ],
+  };
+  const file = join(folder, "gateway.yaml");
+  writeFileSync(file, stringify(config));
+  const agent = startProgram(GATEWAY, ["run", "--config", file]);
+  await eventually("it looks its booth up", async () => {
+    const status = (await askAgent(join(runtime_dir, SOCKET_NAME), { method: "GET", path: "/status" }).catch(
+      () => null,
+    )) as AgentStatus | null;
+    return status?.booths[0]?.provisioning.state === "looking_up" || undefined;
+  });
+  agent.signal("SIGTERM");
+  // Where the stop hung it would be ended by signal 9.
+  expect(await agent.ended).toBe(0);
+});

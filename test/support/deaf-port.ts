@@ -1,0 +1,38 @@
+import { connect, type Socket } from "node:net";
+import { Worker } from "node:worker_threads";
+import { onTestFinished } from "vitest";
+import { eventually } from "./eventually.ts";
+
+/** Listens and takes nobody: its thread hangs, and the kernel keeps one or two who wait for it. */
+const HANGS = `
+  const { createServer } = require("node:net");
+  const { parentPort } = require("node:worker_threads");
+  const server = createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+    parentPort.postMessage(server.address().port);
+    for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+  });
+`;
+
+/** A port of this machine to which a connection is never made nor refused, as one behind a firewall that drops what comes. */
+export async function deafPort(): Promise<number> {
+  const worker = new Worker(HANGS, { eval: true });
+  onTestFinished(() => worker.terminate().then(() => undefined));
+  const port = await new Promise<number>((resolve, reject) => worker.once("message", resolve).once("error", reject));
+  const fill: Socket[] = [];
+  onTestFinished(() => fill.forEach((socket) => socket.destroy()));
+  await eventually("nobody gets through to the port", async () => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.on("error", () => undefined);
+    fill.push(socket);
+    const isThrough = await new Promise<boolean>((resolve) => {
+      socket.once("connect", () => resolve(true));
+      setTimeout(() => resolve(false), 300);
+    });
+    return isThrough ? undefined : true;
+  });
+  return port;
+}
+
+/** Connections of this process that neither stand nor have failed: each would hold a stop up. */
+export const connecting = (): number =>
+  process.getActiveResourcesInfo().filter((kind) => kind === "ConnectWrap").length;
