@@ -14,6 +14,7 @@ import { browseServer } from "./opcua/browse.ts";
 import { greetsOpcua } from "./opcua/transport.ts";
 import { opcuaPki } from "./opcua/pki.ts";
 import { ownLinkDriver } from "./opcua/driver.ts";
+import { monotonicMs } from "../domain/monotonic.ts";
 
 interface Machine {
   readonly wall: () => EpochMs;
@@ -73,7 +74,7 @@ export function driverTools(machine: Machine): PlcTools {
     },
     greetsOpcua,
     opcuaOffers,
-    mono: () => performance.now(),
+    mono: monotonicMs,
     sleep: async (ms, signal) => {
       await delay(ms, undefined, { signal }).catch((error: unknown) => {
         signal.throwIfAborted();

@@ -6,6 +6,7 @@ import { metricsOf } from "../contract/metrics.ts";
 import { createRate, remember, senderOf } from "./crowd.ts";
 import { processFigures, prometheusText } from "./metrics.ts";
 import { secureServer, type PageCertificate } from "./server.ts";
+import { monotonicMs } from "../domain/monotonic.ts";
 
 /**
  * `GET /metrics` on the network, for a scraper that shows a bearer token: the page's server and certificate, at a port of its own, so
@@ -35,7 +36,7 @@ export interface ScrapeListener {
 
 /** Never rejects: why it can't listen stands in its state. */
 export async function openScrape(setting: ScrapeSetting): Promise<ScrapeListener> {
-  const mono = (): number => performance.now();
+  const mono = monotonicMs;
   const gate = { setting, mayAsk: createRate(ASKED, mono), wrong: wrongTokens(mono) };
   try {
     tokenIn(setting);

@@ -14,6 +14,7 @@ import type { PageAccess } from "../domain/status.ts";
 import type { PageState } from "./port.ts";
 import { typedAddresses } from "../tools/own-addresses.ts";
 import { createSessions } from "./access.ts";
+import { monotonicMs } from "../domain/monotonic.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { createServer: createPlain } = process.getBuiltinModule("node:http");
@@ -101,7 +102,7 @@ interface Serving {
 
 async function serve(services: Services, { way, listen, tls }: Serving) {
   const feed = createLiveFeed(services.control, () => toldStatus(services));
-  const allow = isSocket(way) ? () => true : createRate(RATES[way], () => performance.now());
+  const allow = isSocket(way) ? () => true : createRate(RATES[way], monotonicMs);
   const handler = handlerOf({ services, way, allow, feed });
   const server = boundedServer(
     tls === undefined
@@ -211,7 +212,7 @@ function createLan(
   { lan_port, certificate }: Pick<PageListenerOptions, "lan_port" | "certificate">,
   services: () => Services,
 ) {
-  const mono = (): number => performance.now();
+  const mono = monotonicMs;
   let lan: Lan | null = null;
   const close = (): void => {
     if (lan === null) return;
@@ -247,7 +248,7 @@ export async function openPageListener(
   { port, always, scraped, ...network }: PageListenerOptions,
   given: Omit<Services, "sessions" | "page">,
 ) {
-  const sessions = createSessions(() => performance.now(), always?.kept);
+  const sessions = createSessions(monotonicMs, always?.kept);
   const lan = createLan(network, () => services);
   let [loopback, trouble]: [Listener | null, string] = [null, ""];
   const over = (): void => {

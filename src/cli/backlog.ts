@@ -5,6 +5,7 @@ import type { Run } from "../tools/command.ts";
 import { barText, lasting, linesText, linkText, PLAIN, type Style, styleOf } from "../tools/texts.ts";
 import { show } from "./print.ts";
 import { timeText, zoneOf } from "./time.ts";
+import { monotonicMs } from "../domain/monotonic.ts";
 
 /** What was seen of one booth's backlog at one instant; `mono`: ms of a clock that never steps. */
 export type Look = Pick<BacklogStatus, "newest_seq" | "acked_seq"> & { readonly mono: number };
@@ -125,7 +126,7 @@ export const backlogCommand: Run = async (call) => {
   const look = async (): Promise<BacklogAnswer> => {
     const status = await agent.status();
     const backlog = await agent.get<readonly BacklogStatus[]>("/backlog");
-    const mono = performance.now();
+    const mono = monotonicMs();
     for (const { booth, newest_seq, acked_seq } of backlog) {
       seen.set(booth, [...(seen.get(booth) ?? []).slice(-MAX_LOOKS), { mono, newest_seq, acked_seq }]);
     }

@@ -3,6 +3,7 @@ import { CommandError, EXIT, EXIT_MEANINGS, type Io } from "../tools/command.ts"
 import { lasting } from "../tools/texts.ts";
 import type { CommandSpec } from "./spec.ts";
 import { commandsOf, HELP_OPTION, meant, optionText, parseCommand, type Program, usageOf } from "./parse.ts";
+import { monotonicMs } from "../domain/monotonic.ts";
 
 /** Finds the command, parses its options, runs it; every failure becomes a sentence on standard error and an exit code. */
 export async function dispatch(program: Program, argv: readonly string[], io: Io): Promise<number> {
@@ -58,10 +59,10 @@ const BEAT_MS = 500;
 
 /** A terminal on which a command that tells nothing of itself for two seconds says how long it is at work. */
 function tellingOf(io: Io, name: string): { readonly io: Io; readonly end: () => void } {
-  const began = performance.now();
+  const began = monotonicMs();
   let isShown = false;
   const timer = setInterval(() => {
-    const at_work_ms = performance.now() - began;
+    const at_work_ms = monotonicMs() - began;
     if (at_work_ms < SILENT_MS) return;
     isShown = true;
     io.progress(`${name}: at work for ${lasting(at_work_ms)}`);

@@ -14,6 +14,7 @@ import { LOOK_EVERY_MS } from "./follow.ts";
 import { lengthOption, reportQuery, textOption } from "./options.ts";
 import { print, tableText } from "./print.ts";
 import { timeText, zoneOf } from "./time.ts";
+import { monotonicMs } from "../domain/monotonic.ts";
 
 /** As the fold remembers a booth's use. */
 const LONGEST_AGO_H = 36;
@@ -114,10 +115,10 @@ async function filtersChanged(call: Call, type: string): Promise<number> {
 
 /** The same id is the same entry, so that asking again is safe. */
 async function untilCommitted(ask: () => Promise<FilterEntry | Waiting>, io: Io): Promise<FilterEntry | Waiting> {
-  const started = performance.now();
+  const started = monotonicMs();
   for (;;) {
     const answer = await ask();
-    if ("outcome" in answer || performance.now() - started > COMMIT_PATIENCE_MS) return answer;
+    if ("outcome" in answer || monotonicMs() - started > COMMIT_PATIENCE_MS) return answer;
     await delay(LOOK_EVERY_MS, undefined, { signal: io.signal });
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CommandError, type Io } from "../tools/command.ts";
 import { lasting } from "../tools/texts.ts";
+import { monotonicMs } from "../domain/monotonic.ts";
 
 /** How often a command that follows something looks at it. */
 export const LOOK_EVERY_MS = 250;
@@ -21,16 +22,16 @@ interface Following {
 
 /** Looks until there is something to end with. Rejects with a CommandError where that takes longer than people wait. */
 export async function follow<T>({ io, quiet, still }: Following, look: (tell: Tell) => Promise<T | null>): Promise<T> {
-  const started = performance.now();
+  const started = monotonicMs();
   let shown = "";
   const tell: Tell = (step, text = step) => {
-    if (step !== shown && !quiet) io.out(`  ${lasting(performance.now() - started).padStart(8)}  ${text}\n`);
+    if (step !== shown && !quiet) io.out(`  ${lasting(monotonicMs() - started).padStart(8)}  ${text}\n`);
     shown = step;
   };
   for (;;) {
     const found = await look(tell);
     if (found !== null) return found;
-    if (performance.now() - started > PATIENCE_MS) {
+    if (monotonicMs() - started > PATIENCE_MS) {
       throw new CommandError(`still ${still ?? shown}; it goes on by itself, "booth-gateway status" shows how`);
     }
     await delay(LOOK_EVERY_MS, undefined, { signal: io.signal });

@@ -1,9 +1,14 @@
+import { isatty } from "node:tty";
 import { CommandError, EXIT, type Io } from "../tools/command.ts";
+import { monotonicMs } from "../domain/monotonic.ts";
 
 /** Between two writings of a line of progress: more than that nobody reads. */
 const PROGRESS_EVERY_MS = 100;
 /** To the line's beginning, and what stands there away. */
 const REWRITE = "\r\u001b[K";
+
+const STDOUT = 1;
+const STDERR = 2;
 
 /** The process's own terminal and signals. */
 export function terminalIo(): Io {
@@ -20,14 +25,20 @@ export function terminalIo(): Io {
   process.on("SIGHUP", () => hangUp());
   // Started by another program over a channel: without that program nobody would ever stop us.
   if (process.connected) process.once("disconnect", stop);
-  // Whoever reads the output has gone, as with "| head".
-  process.stdout.on("error", stop);
+  const isTerminal = isatty(STDOUT);
+  let isHeard = false;
   return {
-    out: (text) => void process.stdout.write(text),
+    // Node makes its outputs when they are first named, 5 ms of a start; an agent's lines take another way.
+    out(text) {
+      // Whoever reads the output has gone, as with "| head".
+      if (!isHeard) process.stdout.on("error", stop);
+      isHeard = true;
+      process.stdout.write(text);
+    },
     err: (text) => void process.stderr.write(text),
-    isTerminal: process.stdout.isTTY,
-    colours: process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "",
-    progress: process.stderr.isTTY ? progressLine() : () => undefined,
+    isTerminal,
+    colours: isTerminal && (process.env["NO_COLOR"] ?? "") === "",
+    progress: isatty(STDERR) ? progressLine() : () => undefined,
     ask: async (question) => {
       if (!process.stdin.isTTY) return null;
       const { createInterface } = await import("node:readline/promises");
@@ -42,7 +53,7 @@ export function terminalIo(): Io {
     signal: stopping.signal,
     begins: () => void (isLoading = false),
     reloads(act) {
-      if (!process.stdout.isTTY) hangUp = act;
+      if (!isTerminal) hangUp = act;
     },
   };
 }
@@ -51,9 +62,9 @@ function progressLine(): Io["progress"] {
   let shown = "";
   let written = -Infinity;
   return (text) => {
-    if (text === shown || (text !== "" && performance.now() - written < PROGRESS_EVERY_MS)) return;
+    if (text === shown || (text !== "" && monotonicMs() - written < PROGRESS_EVERY_MS)) return;
     process.stderr.write(`${REWRITE}${text}`);
     shown = text;
-    written = performance.now();
+    written = monotonicMs();
   };
 }

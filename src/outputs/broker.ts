@@ -7,6 +7,7 @@ import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { BrokerSession, ConnectBroker, OutputMachine } from "./port.ts";
 import type { Message } from "./port.ts";
+import { monotonicMs } from "../domain/monotonic.ts";
 
 /** Messages under way at most: what a broker of a small machine keeps in memory for us. */
 const WINDOW = 64;
@@ -165,7 +166,7 @@ function earsOf(client: MqttClient, ignored: () => void) {
 function boundFlood(client: MqttClient, end: (why: ServiceLinkError) => void): void {
   let [second, bytes, packets] = [0, 0, 0];
   const heard = (more: { readonly bytes: number; readonly packets: number }): void => {
-    const now = Math.floor(performance.now() / 1_000);
+    const now = Math.floor(monotonicMs() / 1_000);
     if (now !== second) [second, bytes, packets] = [now, 0, 0];
     bytes += more.bytes;
     packets += more.packets;

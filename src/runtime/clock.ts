@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { Clock } from "../domain/machine.ts";
+import { monotonicMs } from "../domain/monotonic.ts";
 import { sleepBy } from "../domain/signal.ts";
 
 /** systemd-timesyncd leaves this file once it has synchronised the clock. */
@@ -7,10 +8,6 @@ const TIMESYNC_FLAG = "/run/systemd/timesync/synchronized";
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 /** Longest single timer of Node (2^31 - 1 ms): longer sleeps are made of several. */
 const LONGEST_TIMER_MS = 2_147_483_647;
-
-function monotonicMs(): number {
-  return Math.floor(Number(process.hrtime.bigint()) / 1e6);
-}
 
 /** In real time. */
 export function realAfter(ms: number, act: () => void): () => void {
@@ -30,7 +27,7 @@ export function systemClock(): Clock {
   return {
     boot: readFileSync(BOOT_ID, "utf8").trim(),
     wall: () => Date.now(),
-    mono: monotonicMs,
+    mono: () => Math.floor(monotonicMs()),
     synced: () => existsSync(TIMESYNC_FLAG),
     after: realAfter,
     sleep: sleepBy(realAfter),

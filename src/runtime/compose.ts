@@ -46,6 +46,7 @@ import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
 import type { SetUpMachine, SetUpOfBox } from "./set-up.ts";
 import { markOf, wipeState } from "./decommission.ts";
 import { say } from "../domain/sentences.ts";
+import { monotonicMs } from "../domain/monotonic.ts";
 
 const PACKAGE = new URL("../../package.json", import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { readonly version: string };
@@ -115,10 +116,7 @@ async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void>
     });
     const services = {
       ...{ control, rebuilds, set_up, log: lines, reload: changes.reload },
-      reports: sharedReports(
-        (asked) => (needRoom(), reports.ask(requestOf(asked, control.status()))),
-        () => performance.now(),
-      ),
+      reports: sharedReports((asked) => (needRoom(), reports.ask(requestOf(asked, control.status()))), monotonicMs),
       fields: boothFields({ http: runs.http, clock, key }),
       filter_labels: createFilterLabels(identity),
     };

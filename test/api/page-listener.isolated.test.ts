@@ -42,7 +42,7 @@ async function statusOf(...call: Parameters<typeof ask>): Promise<number | undef
 it("the page on the network closes when its time is over: listener, open pages, PIN and sessions", async () => {
   const files = testAuthority(temporaryFolder(), "box").issue("box");
   const pems = { key: readFileSync(files.key, "utf8"), cert: readFileSync(files.cert, "utf8"), fingerprint: "AA" };
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "hrtime"] });
   const open = await openPageListener(
     { port: 0, lan_port: 0, certificate: () => Promise.resolve(pems) },
     { control: CONTROL },

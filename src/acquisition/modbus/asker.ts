@@ -6,6 +6,7 @@ import { blockRead, LATE_ANSWERS } from "./rtu.ts";
 import type { ModbusLine } from "./wire.ts";
 import type { BlockAnswer, Renewing } from "./session.ts";
 import { say } from "../../domain/sentences.ts";
+import { monotonicMs } from "../../domain/monotonic.ts";
 
 /** So many requests in a row without a right answer, and the device is away. One that loses a fifth of them does so once an hour. */
 const MOST_SILENT = 6;
@@ -204,13 +205,13 @@ function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: Ask
   let lastAnswer = -Infinity;
   return async (block: Block, from: number): Promise<BlockAnswer> => {
     const then = Math.max(from, lastAnswer + min_gap_ms, line.touched_at + line.silence_ms);
-    const rest_ms = Math.ceil(then - performance.now());
+    const rest_ms = Math.ceil(then - monotonicMs());
     if (rest_ms > 0) await connection.session().pause(rest_ms);
-    const asked_at = performance.now();
+    const asked_at = monotonicMs();
     device.asked += 1;
     try {
       const answer = await connection.session().read(unitId, block, deadlineOf(device, answer_ms));
-      line.touched_at = lastAnswer = performance.now();
+      line.touched_at = lastAnswer = monotonicMs();
       heard(device, lastAnswer - asked_at);
       return answer;
     } catch (error) {
@@ -218,7 +219,7 @@ function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: Ask
       // What came spoilt is nearly over, though its rest is still on the line.
       const isSpoilt = error instanceof LinkError && error.kind === "malformed";
       line.late.gaveUp(blockRead(unitId, block), { asked_at, for_ms: isSpoilt ? answer_ms : LATE_ANSWERS * answer_ms });
-      lastAnswer = performance.now();
+      lastAnswer = monotonicMs();
       line.touched_at = lastAnswer + (isSpoilt ? answerMs(block, line) : 0);
       throw error;
     }

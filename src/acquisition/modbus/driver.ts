@@ -38,6 +38,7 @@ import { LATE_ANSWERS } from "./rtu.ts";
 import { polledWords } from "./polled-words.ts";
 import { askOverLine, tappedLine } from "./tool-line.ts";
 import { say } from "../../domain/sentences.ts";
+import { monotonicMs } from "../../domain/monotonic.ts";
 
 export interface ModbusDriverOptions {
   /** May be shared with other drivers, of which one at a time is at work. */
@@ -87,7 +88,7 @@ const MAX_PLANS = 16;
  * the first LinkError. Real time, unlike the rest of the agent: deadlines belong to the socket.
  */
 export function modbusDriver(options: ModbusDriverOptions): Driver {
-  const { profile, line, timeouts = {}, memory = emptyMemory(), mono = () => performance.now() } = options;
+  const { profile, line, timeouts = {}, memory = emptyMemory(), mono = monotonicMs } = options;
   const { quirks } = profile;
   const unitId = options.unitId ?? quirks.unit_id;
   const answer_ms = timeouts.answer_ms ?? line.answer_ms;

@@ -15,6 +15,7 @@ import type { Block } from "../rules/plan.ts";
 import { isBitTable, type ModbusTable } from "../../domain/profile.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { say } from "../../domain/sentences.ts";
+import { monotonicMs } from "../../domain/monotonic.ts";
 
 /**
  * Modbus RTU framing, pure (Modbus over Serial Line V1.02, 2.5.1). Converters and USB adapters don't keep the silences
@@ -177,21 +178,18 @@ export function blockRead(unit: number, { table, address, count }: Block): Asked
 export function lateAnswers() {
   const units = new Map<number, readonly Late[]>();
   const of = (unit: number): readonly Late[] => {
-    const now = performance.now();
+    const now = monotonicMs();
     return (units.get(unit) ?? []).filter(({ until }) => now < until);
   };
   return {
     /** The answer to what was asked then may still come for so long. */
     gaveUp: (read: AskedRead, { asked_at, for_ms }: { asked_at: number; for_ms: Milliseconds }): void => {
-      units.set(read.unit, [
-        ...of(read.unit),
-        { ...read, asked_at, until: performance.now() + for_ms, isReadable: false },
-      ]);
+      units.set(read.unit, [...of(read.unit), { ...read, asked_at, until: monotonicMs() + for_ms, isReadable: false }]);
     },
     /** A right answer has come; whether it was values, not an exception. */
     answered: (read: AskedRead, isValues: boolean): void => {
       const same = of(read.unit).filter((late) => isSame(late, read));
-      const now = performance.now();
+      const now = monotonicMs();
       const longest = BEHIND * same.length * (now - Math.min(...same.map(({ asked_at }) => asked_at)));
       units.set(
         read.unit,
@@ -218,7 +216,7 @@ export function lateAnswers() {
       const others = of(bytes[0] ?? 0).filter((late) => awaited === null || !isSame(late, awaited));
       return others.length > 0 && (size < HEADER_BYTES || others.some((late) => fits(late, bytes)));
     },
-    /** When the last of the unit has come or never will, in performance.now(). */
+    /** When the last of the unit has come or never will, in monotonicMs(). */
     until: (unit: number) => Math.max(-Infinity, ...of(unit).map(({ until }) => until)),
   };
 }

@@ -9,13 +9,14 @@ import type { ConnectTimes } from "../port.ts";
 import { CRC_BYTES } from "./framing.ts";
 import type { ModbusLine, Wire } from "./wire.ts";
 import { say } from "../../domain/sentences.ts";
+import { monotonicMs } from "../../domain/monotonic.ts";
 
 /** Settles what is under way; of something that is over by then it does nothing. */
 type Done<T> = (answer: T) => void;
 
 interface Pending {
   readonly reject: (error: LinkError) => void;
-  /** performance.now() at which its time is over. */
+  /** monotonicMs() at which its time is over. */
   readonly due: number;
   readonly late: () => void;
 }
@@ -33,14 +34,14 @@ function oneAtATime(destroy: () => void) {
   const ring = (): void => {
     rings_at = Infinity;
     if (pending === null) return;
-    if (performance.now() >= pending.due) pending.late();
+    if (monotonicMs() >= pending.due) pending.late();
     else ringBy(pending.due);
   };
   const ringBy = (due: number): void => {
     if (rings_at <= due) return;
     clearTimeout(timer);
     rings_at = due;
-    timer = setTimeout(ring, Math.ceil(due - performance.now()));
+    timer = setTimeout(ring, Math.ceil(due - monotonicMs()));
   };
   return {
     /** Rejects at once where something is under way, or after the end; `late` says what happens when its time is over. */
@@ -60,7 +61,7 @@ function oneAtATime(destroy: () => void) {
           resolve(answer);
         };
         const waits = (): boolean => pending === own;
-        const own: Pending = { reject, due: performance.now() + ms, late: () => late(done, waits) };
+        const own: Pending = { reject, due: monotonicMs() + ms, late: () => late(done, waits) };
         pending = own;
         ringBy(own.due);
         act(done);
@@ -183,12 +184,12 @@ export function renewing(makeSession: () => Session, connect_delay_ms: Milliseco
     open,
     /** The one that stands, or stood last. */
     session: () => session,
-    /** Makes it anew where it has ended; nothing is asked before `then` (performance.now()). Rejects with a LinkError. */
+    /** Makes it anew where it has ended; nothing is asked before `then` (monotonicMs()). Rejects with a LinkError. */
     stand: async (then: number): Promise<void> => {
       if (session.ended() === null) return;
       // Who let the time for an answer pass was given time.
       const pause = renewed === 0 || session.ended()?.kind === "timeout" ? 0 : RENEW_MS * 2 ** (renewed - 1);
-      const wait = Math.max(pause, Math.ceil(then - performance.now()));
+      const wait = Math.max(pause, Math.ceil(then - monotonicMs()));
       renewed += 1;
       // What comes over the line meanwhile finds nobody.
       if (wait > 0) await delay(wait, undefined, { signal: life.signal }).catch(() => undefined);

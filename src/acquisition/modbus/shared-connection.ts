@@ -12,6 +12,7 @@ import type { BoothId, Milliseconds } from "../../domain/units.ts";
 import type { PolledWords } from "../port.ts";
 import { EXCEPTION_BIT, expectedAnswer, MBAP_BYTES } from "./framing.ts";
 import { TABLES } from "./tool-line.ts";
+import { monotonicMs } from "../../domain/monotonic.ts";
 
 /**
  * A Modbus TCP server on the box, through which others read a PLC that allows one connection: from what the agent's polls read last, else by
@@ -128,7 +129,7 @@ function closeAll(server: Server, clients: ReadonlySet<Client>): void {
 function hasPlace(clients: ReadonlySet<Client>): boolean {
   if (clients.size < MAX_CLIENTS) return true;
   const [quietest] = [...clients].toSorted((one, other) => one.asked_at - other.asked_at);
-  if (quietest === undefined || performance.now() - quietest.asked_at < GIVES_WAY_MS) return false;
+  if (quietest === undefined || monotonicMs() - quietest.asked_at < GIVES_WAY_MS) return false;
   quietest.socket.destroy();
   return true;
 }
@@ -153,7 +154,7 @@ interface Client {
  * before the one before it could be written: what a client sends, or doesn't take, costs one piece of its bytes in memory.
  */
 function serve(socket: Socket, answer: Answer): Client {
-  const client: Client = { socket, asked_at: performance.now() };
+  const client: Client = { socket, asked_at: monotonicMs() };
   // By the machine's own timers: clients live in real time, whatever clock the box has.
   const idle = setTimeout(() => socket.destroy(), IDLE_MS).unref();
   let inbox = Buffer.alloc(0);
@@ -166,7 +167,7 @@ function serve(socket: Socket, answer: Answer): Client {
       inbox = inbox.subarray(frame.length);
       const pdu = await answer(frame.readUInt8(MBAP_BYTES), frame.subarray(MBAP_BYTES + 1));
       await written(socket, answerFrame(frame, pdu));
-      client.asked_at = performance.now();
+      client.asked_at = monotonicMs();
       idle.refresh();
       answered += 1;
       if (answered % IN_A_ROW === 0) await rest();

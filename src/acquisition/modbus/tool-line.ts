@@ -11,6 +11,7 @@ import { askedRead, LATE_ANSWERS, NEVER_LATE } from "./rtu.ts";
 import { modbusLine, type ModbusLine, type OpenWire } from "./wire.ts";
 import { modbusSession } from "./session.ts";
 import { say } from "../../domain/sentences.ts";
+import { monotonicMs } from "../../domain/monotonic.ts";
 
 /** Longer than a read waits for a place between polls and then for its answer: whoever holds the link knows when to give up. */
 const SHARED_LINK_ANSWER_MS: Milliseconds = 9_000;
@@ -36,8 +37,8 @@ export function pacedLine(line: ModbusLine, pace_ms: Milliseconds): ModbusLine {
     let waiting: ReturnType<typeof setTimeout> | undefined;
     return {
       write: (bytes) => {
-        const wait = next - performance.now();
-        next = Math.max(next, performance.now()) + pace_ms;
+        const wait = next - monotonicMs();
+        next = Math.max(next, monotonicMs()) + pace_ms;
         // The buffer may be used again meanwhile.
         const copy = Buffer.from(bytes);
         if (wait <= 0) wire.write(copy);
@@ -147,7 +148,7 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
   const ask = async (unit: number, pdu: ArrayLike<number>): Promise<Buffer> => {
     // Devices on a line see by a silence where a request begins.
     if (line.silence_ms > 0) await session.pause(line.silence_ms);
-    const asked_at = performance.now();
+    const asked_at = monotonicMs();
     try {
       return await session.ask(unit, pdu);
     } catch (error) {
@@ -155,7 +156,7 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
       if (wasSent) line.late.gaveUp(askedRead(unit, pdu), { asked_at, for_ms: LATE_ANSWERS * times.answer_ms });
       throw error;
     } finally {
-      line.touched_at = performance.now();
+      line.touched_at = monotonicMs();
     }
   };
   return {
@@ -175,7 +176,7 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
 /** One read over a line that others hold: over their connection, where it stands. Rejects with a LinkError. */
 export async function askOverLine(line: ModbusLine, { unit, pdu }: PlcAsk, within_ms: Milliseconds) {
   // What an earlier request to the unit may still bring would be taken for this one's answer; waiting would keep polls back.
-  if (performance.now() < line.late.until(unit)) throw new LinkError("busy", say("plc.busy_unit", { unit }));
+  if (monotonicMs() < line.late.until(unit)) throw new LinkError("busy", say("plc.busy_unit", { unit }));
   const exchange = modbusExchange(line, { connect_ms: within_ms, answer_ms: Math.min(within_ms, line.answer_ms) });
   try {
     await exchange.open();

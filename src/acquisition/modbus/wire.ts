@@ -163,7 +163,7 @@ export interface ModbusLine {
   readonly answer_ms: Milliseconds;
   /** What a round trip costs, in the time of one register. */
   readonly round_trip_registers: number;
-  /** performance.now() of the last answer or failure on the line. */
+  /** monotonicMs() of the last answer or failure on the line. */
   touched_at: number;
   /** Answers that were given up. */
   readonly late: LateAnswers;

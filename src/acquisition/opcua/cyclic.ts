@@ -8,6 +8,7 @@ import { byGroup } from "../rules/schedule.ts";
 import type { GroupSamples } from "../port.ts";
 import { type RawValue, sampleOf } from "./value.ts";
 import { say } from "../../domain/sentences.ts";
+import { monotonicMs } from "../../domain/monotonic.ts";
 
 /** Reads the tags of poll groups in one session. */
 export type GroupReader = (groups: readonly string[]) => Promise<GroupSamples>;
@@ -63,10 +64,10 @@ export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => 
   let slowest_ms = 0;
   let aside: Promise<void> | null = null;
   const timely = async (nodes: readonly NodeId[], asking: Asking): Promise<readonly RawValue[] | null> => {
-    const began = performance.now();
+    const began = monotonicMs();
     try {
       const values = await readAll(server, nodes, { ...asking, survives: true });
-      slowest_ms = Math.max(slowest_ms, performance.now() - began);
+      slowest_ms = Math.max(slowest_ms, monotonicMs() - began);
       return values;
     } catch (error) {
       if (error instanceof Overdue) return null;
@@ -76,7 +77,7 @@ export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => 
   const tryAgain = async (node: NodeId, key: string): Promise<void> => {
     // A link that ends meanwhile shows in the polls.
     const values = await timely([node], { slot: "aside" }).catch(() => null);
-    if (values === null) slow.set(key, performance.now() + RETRY_MS);
+    if (values === null) slow.set(key, monotonicMs() + RETRY_MS);
     else slow.delete(key);
     aside = null;
   };
@@ -87,7 +88,7 @@ export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => 
       const [value = null] = (await timely([node], { within_ms })) ?? [];
       values.push(value);
       if (value !== null) continue;
-      slow.set(node.toString(), performance.now() + RETRY_MS);
+      slow.set(node.toString(), monotonicMs() + RETRY_MS);
       if (slow.size > MOST_SLOW) throw new LinkError("timeout", say("plc.opcua.slow"));
     }
     if (values.every((value) => value === null)) throw new LinkError("timeout", say("plc.opcua.no_read"));
@@ -95,7 +96,7 @@ export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => 
   };
   return async (nodes) => {
     const quick = nodes.filter((node) => !slow.has(node.toString()));
-    const due = nodes.find((node) => (slow.get(node.toString()) ?? Infinity) <= performance.now());
+    const due = nodes.find((node) => (slow.get(node.toString()) ?? Infinity) <= monotonicMs());
     if (due !== undefined) aside ??= tryAgain(due, due.toString());
     const values = ((await timely(quick, {})) ?? (await alone(quick))).values();
     const kept = new Set(quick);

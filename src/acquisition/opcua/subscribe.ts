@@ -7,6 +7,7 @@ import { absent, checkNamespaces, type GroupReader, MISSING, nodesOf, type OpenS
 import { NAMESPACE_ARRAY, type PlacedTag, placesOf, rawOf, retryingReader, VALUE } from "./cyclic.ts";
 import type { Opcua } from "./library.ts";
 import { type RawValue, sampleOf } from "./value.ts";
+import { monotonicMs } from "../../domain/monotonic.ts";
 
 /** Or why polls must ask. */
 type Subscribed = { readonly read: GroupReader } | { readonly refused: string };
@@ -203,7 +204,7 @@ export async function followNews(followed: Followed, onFail: (error: LinkError) 
   let taken: number | null = null;
   const hear = (answer: PublishAnswer): void => {
     taken = notifications.take(answer);
-    heard = performance.now();
+    heard = monotonicMs();
     for (const { resolve } of waiters) resolve(undefined);
     waiters.clear();
   };
@@ -227,7 +228,7 @@ export async function followNews(followed: Followed, onFail: (error: LinkError) 
      */
     fresh: async (): Promise<void> => {
       if (failed !== null) throw failed;
-      if (performance.now() - heard <= fresh_ms) return;
+      if (monotonicMs() - heard <= fresh_ms) return;
       const waiter = Promise.withResolvers<undefined>();
       waiters.add(waiter);
       await waiter.promise;

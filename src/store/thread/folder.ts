@@ -1,12 +1,13 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { faultOf, faultText, type StoreBudget } from "../../domain/storage.ts";
-import type { BoothId, Milliseconds, StreamId } from "../../domain/units.ts";
+import type { BoothId, StreamId } from "../../domain/units.ts";
 import { openIdentity } from "../identity/identity.ts";
 import { lockFolder } from "../open.ts";
 import type { IdentityCalls } from "../port.ts";
 import { callsBy, IDENTITY_CALLS, type Way, WRITER_CALLS } from "./calls.ts";
 import { keepStore, type KeptStore, StoreRefusal } from "./keeper.ts";
+import { monotonicMs } from "../../domain/monotonic.ts";
 
 /** Both databases of a data folder, which belongs to this process until they are closed. */
 export interface OpenedFolder {
@@ -35,7 +36,7 @@ export function openFolder(dataDir: string, budget: StoreBudget, names: Names): 
   const lock = lockFolder(dataDir);
   let store: KeptStore | undefined;
   try {
-    const clocks = { now: monotonic, wall: () => Date.now() };
+    const clocks = { now: monotonicMs, wall: () => Date.now() };
     const kept = keepStore({ dataDir, uuid: names.stream, ...clocks, budget });
     store = kept;
     const identity = openIdentity(dataDir, names.gateway);
@@ -59,11 +60,6 @@ export function openFolder(dataDir: string, budget: StoreBudget, names: Names): 
 
 /** What a data folder may hold of both databases. */
 const FILES = ["store.db", "store.db-wal", "store.db.renewed", "identity.db", "identity.db-wal", "identity.copy.db"];
-
-/** By the thread's first clock: `performance` comes with ten more of Node's modules. */
-function monotonic(): Milliseconds {
-  return Number(process.hrtime.bigint()) / 1e6;
-}
 
 /** Of a box's or a log's first day: any other start needs none of Node's cryptography. */
 function randomUUID(): string {

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { ReportParts } from "../port.ts";
 import type { ReportCall, ReportPart, ReportReply } from "./reports-port.ts";
+import { monotonicMs } from "../../domain/monotonic.ts";
 
 /** Reports under way or waiting at once; people and one page ask, not a crowd. */
 const MAX_OPEN = 16;
@@ -108,9 +109,9 @@ export function openReportsThread<Asked extends ReportsAsked>(
         const { status, headers } = first.head ?? { status: 500, headers: {} };
         const more = async (): Promise<ReportReply> => {
           await gap(part_ms);
-          const began = performance.now();
+          const began = monotonicMs();
           const part = await thread.call({ id, kind: "more" });
-          const took = Math.max(part_ms * PART_MS.forgotten, performance.now() - began);
+          const took = Math.max(part_ms * PART_MS.forgotten, monotonicMs() - began);
           part_ms = Math.min(PART_MS.most, Math.max(PART_MS.least, took));
           return part;
         };

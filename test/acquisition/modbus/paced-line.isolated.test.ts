@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { pacedLine } from "../../../src/acquisition/modbus/tool-line.ts";
 import { modbusLine, type Wire } from "../../../src/acquisition/modbus/wire.ts";
+import { monotonicMs } from "../../../src/domain/monotonic.ts";
 
 const DEVICE = { host: "192.0.2.1", port: 502 };
 const NOBODY = { connected: () => undefined, data: () => undefined, down: () => undefined };
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "hrtime"] });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -15,9 +16,9 @@ afterEach(() => {
 /** A paced line whose wires tell when something is written to them. */
 function paced(pace_ms: number) {
   const written: [at: number, text: string][] = [];
-  const began = performance.now();
+  const began = monotonicMs();
   const openWire = (): Wire => ({
-    write: (bytes) => void written.push([performance.now() - began, bytes.toString()]),
+    write: (bytes) => void written.push([monotonicMs() - began, bytes.toString()]),
     destroy: () => undefined,
   });
   return { line: pacedLine({ ...modbusLine(DEVICE), openWire }, pace_ms), written };

@@ -10,7 +10,7 @@ const GRANT = { publishing_ms: 500, keep_alive_count: 3 };
 
 /** A server whose answers the test gives by hand; the first one has come. */
 async function rig() {
-  vi.useFakeTimers({ toFake: ["performance"] });
+  vi.useFakeTimers({ toFake: ["hrtime"] });
   onTestFinished(() => void vi.useRealTimers());
   const opcua = await opcuaLibrary();
   const asked: { request: Request; within_ms: number | undefined; answer: PromiseWithResolvers<Response> }[] = [];
