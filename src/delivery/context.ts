@@ -27,6 +27,8 @@ export interface DeliveryGateway extends Signals {
   readonly backlog_rate: number | null;
   /** So many waiting records go in a lane of their own. Absent: LEAST_BACKLOG. */
   readonly least_backlog?: number | undefined;
+  /** Lets whoever waits for this thread have it, between two chunks; absent: nobody does. */
+  readonly turn?: (() => Promise<void>) | undefined;
   /** What gives way to the month's budget of data, as it is now; absent: there is no budget. */
   readonly thrift?: () => Thrift;
   /** The key that was given for the service; null: none was. */

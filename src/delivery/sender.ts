@@ -1,4 +1,3 @@
-import { setImmediate as turn } from "node:timers/promises";
 import type { BoothState, LogReach } from "../domain/booth-state.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import { labelOf } from "../domain/stream-label.ts";
@@ -33,7 +32,7 @@ import { createWaiters, type Waiters } from "../domain/waiters.ts";
 interface SentLog {
   readonly gateway: Pick<
     DeliveryGateway,
-    "clock" | "log" | "store" | "rename" | "backlog_rate" | "least_backlog" | "thrift"
+    "clock" | "log" | "store" | "rename" | "backlog_rate" | "least_backlog" | "thrift" | "turn"
   >;
   readonly booth: DeliveredBooth;
   readonly session: Pick<LinkSession, "send" | "sendChunk" | "takesChunks" | "window">;
@@ -191,7 +190,7 @@ async function sendChunk(
 ): Promise<void> {
   const { chunk, to } = await run.chunks(from, end);
   // Several are ready at once, and polls wait for no more than one of them.
-  await turn();
+  await run.gateway.turn?.();
   signal.throwIfAborted();
   if (chunk === null) run.sending = byRecord(run.sending, { from, to });
   else put(run, "backlog", { batch: [], chunk, from, to });

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { setImmediate as turn } from "node:timers/promises";
 import { addAbortListener } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -182,6 +183,7 @@ async function beginAgent(lasting: LongLived, first: Lasting) {
       broker_url: service.mqtt_url ?? null,
       backlog_rate: service.backlog_records_per_s ?? null,
       link: mqtt,
+      turn,
       api: serviceApi({
         ...{ http, clock, random, service_time, sealer },
         ...{ agentVersion: VERSION, hardwareId: gateway_id },

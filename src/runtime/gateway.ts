@@ -64,6 +64,8 @@ export interface AgentSetup extends Configured {
   readonly backlog_rate: number | null;
   /** So many waiting records go in a lane of their own; absent: the usual. */
   readonly least_backlog?: number | undefined;
+  /** Lets whoever waits for this thread have it, between two chunks; absent: nobody does. */
+  readonly turn?: (() => Promise<void>) | undefined;
   readonly commit_interval_ms: Milliseconds;
   readonly heartbeat_interval_ms: Milliseconds;
   /** How the configuration's file is in use; absent: it is, and all of it. */
