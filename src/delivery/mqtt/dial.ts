@@ -230,17 +230,17 @@ function connackOf(client: MqttClient): Promise<IConnackPacket> {
   client.stream.once(client.stream instanceof TLSSocket ? "secureConnect" : "connect", () => (taken = true));
   const unanswered = (cause?: unknown): ServiceLinkError =>
     new ServiceLinkError("unanswered", say("service.unanswered"), cause);
+  const unreachable = (cause?: unknown): ServiceLinkError =>
+    new ServiceLinkError("unreachable", say("service.unreachable"), cause);
   return new Promise((resolve, reject) => {
     client.once("connect", resolve);
     client.once("error", (error) => {
-      const isLate = error.message === "connack timeout" && !taken;
-      if (isLate) reject(new ServiceLinkError("unreachable", say("service.unreachable"), error));
       const isReset = ["ECONNRESET", "EPIPE"].includes(String(codeOf(error)));
-      reject(taken && isReset ? unanswered(error) : error);
+      const isLate = error.message === "connack timeout";
+      if (taken) reject(isReset ? unanswered(error) : error);
+      else reject(isLate ? unreachable(error) : error);
     });
-    client.once("close", () =>
-      reject(taken ? unanswered() : new ServiceLinkError("unreachable", say("service.unreachable"))),
-    );
+    client.once("close", () => reject(taken ? unanswered() : unreachable()));
   });
 }
 
