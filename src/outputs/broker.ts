@@ -53,9 +53,9 @@ export function brokerConnector({
       },
       signal,
     ).catch((error: unknown) => {
-      signal.throwIfAborted();
-      // Else it would be taken for one of the files above.
-      throw typedError(error);
+      // What isn't a certificate or a key is one of the files above; anything else isn't.
+      const isFile = error instanceof Error && "code" in error && String(error.code).startsWith("ERR_OSSL_");
+      throw isFile ? error : typedError(error);
     });
     const window = Math.min(WINDOW, connected.receive_maximum);
     return sessionOf(connected.client, { window, protocol, ignored });

@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import type { OutputConfig } from "../../src/config/port.ts";
 import { brokerConnector } from "../../src/outputs/broker.ts";
 import { freePort } from "../system/mosquitto.ts";
@@ -25,4 +28,18 @@ it("a broker that isn't there is told as such, and not as a file of this box", a
     name: "Error",
     code: "ENOENT",
   });
+});
+
+it("a client certificate that is none is told as a file of this box", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const file = join(temporaryFolder(), "client.pem");
+  writeFileSync(file, "no certificate");
+  const config: OutputConfig = {
+    ...{ name: "plant", mqtt_version: "v5", max_records_per_s: 100 },
+    url: `mqtts://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`,
+    ...{ client_certificate_file: file, client_key_file: file },
+  };
+  await expect(connect(config, opening)).rejects.toMatchObject({ name: "Error", code: "ERR_OSSL_PEM_NO_START_LINE" });
 });
