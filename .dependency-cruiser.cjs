@@ -97,7 +97,15 @@ module.exports = {
     })),
     ...Object.keys(STATIONS)
       .filter((name) => !PURE.includes(name))
-      .map((name) => ({ from: { path: src(`${name}/`), pathNot: "/rules/" }, to: { dependencyTypes: ["core"] } })),
+      .flatMap((name) => {
+        const from = { path: src(`${name}/`), pathNot: "/rules/" };
+        return [
+          { from, to: { dependencyTypes: ["core"] } },
+          // Node's own clock, as lightly as it can be had.
+          { from, to: { path: src("monotonic\\.ts$") } },
+        ];
+      }),
+    { from: { path: src("monotonic\\.ts$") }, to: { path: src("domain/units\\.ts$") } },
     { from: { path: src("contract/hash\\.ts$") }, to: { path: "^(node:)?crypto$" } },
     { from: { path: src("main\\.(ts|cjs)$") }, to: { path: src("(main\\.cjs|runtime/commands\\.ts)$") } },
     { from: { path: src("main\\.(ts|cjs)$") }, to: { dependencyTypes: ["core"] } },

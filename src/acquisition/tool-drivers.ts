@@ -14,7 +14,7 @@ import { browseServer } from "./opcua/browse.ts";
 import { greetsOpcua } from "./opcua/transport.ts";
 import { opcuaPki } from "./opcua/pki.ts";
 import { ownLinkDriver } from "./opcua/driver.ts";
-import { monotonicMs } from "../domain/monotonic.ts";
+import { monotonicMs } from "../monotonic.ts";
 
 interface Machine {
   readonly wall: () => EpochMs;

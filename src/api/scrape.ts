@@ -6,7 +6,7 @@ import { metricsOf } from "../contract/metrics.ts";
 import { createRate, remember, senderOf } from "./crowd.ts";
 import { processFigures, prometheusText } from "./metrics.ts";
 import { secureServer, type PageCertificate } from "./server.ts";
-import { monotonicMs } from "../domain/monotonic.ts";
+import { monotonicMs } from "../monotonic.ts";
 
 /**
  * `GET /metrics` on the network, for a scraper that shows a bearer token: the page's server and certificate, at a port of its own, so

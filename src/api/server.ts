@@ -14,7 +14,7 @@ import type { PageAccess } from "../domain/status.ts";
 import type { PageState } from "./port.ts";
 import { typedAddresses } from "../tools/own-addresses.ts";
 import { createSessions } from "./access.ts";
-import { monotonicMs } from "../domain/monotonic.ts";
+import { monotonicMs } from "../monotonic.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { createServer: createPlain } = process.getBuiltinModule("node:http");

@@ -5,7 +5,7 @@ import type { Run } from "../tools/command.ts";
 import { barText, lasting, linesText, linkText, PLAIN, type Style, styleOf } from "../tools/texts.ts";
 import { show } from "./print.ts";
 import { timeText, zoneOf } from "./time.ts";
-import { monotonicMs } from "../domain/monotonic.ts";
+import { monotonicMs } from "../monotonic.ts";
 
 /** What was seen of one booth's backlog at one instant; `mono`: ms of a clock that never steps. */
 export type Look = Pick<BacklogStatus, "newest_seq" | "acked_seq"> & { readonly mono: number };

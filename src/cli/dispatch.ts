@@ -3,7 +3,7 @@ import { CommandError, EXIT, EXIT_MEANINGS, type Io } from "../tools/command.ts"
 import { lasting } from "../tools/texts.ts";
 import type { CommandSpec } from "./spec.ts";
 import { commandsOf, HELP_OPTION, meant, optionText, parseCommand, type Program, usageOf } from "./parse.ts";
-import { monotonicMs } from "../domain/monotonic.ts";
+import { monotonicMs } from "../monotonic.ts";
 
 /** Finds the command, parses its options, runs it; every failure becomes a sentence on standard error and an exit code. */
 export async function dispatch(program: Program, argv: readonly string[], io: Io): Promise<number> {

@@ -14,7 +14,7 @@ import { LOOK_EVERY_MS } from "./follow.ts";
 import { lengthOption, reportQuery, textOption } from "./options.ts";
 import { print, tableText } from "./print.ts";
 import { timeText, zoneOf } from "./time.ts";
-import { monotonicMs } from "../domain/monotonic.ts";
+import { monotonicMs } from "../monotonic.ts";
 
 /** As the fold remembers a booth's use. */
 const LONGEST_AGO_H = 36;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CommandError, type Io } from "../tools/command.ts";
 import { lasting } from "../tools/texts.ts";
-import { monotonicMs } from "../domain/monotonic.ts";
+import { monotonicMs } from "../monotonic.ts";
 
 /** How often a command that follows something looks at it. */
 export const LOOK_EVERY_MS = 250;

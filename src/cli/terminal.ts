@@ -1,6 +1,6 @@
 import { isatty } from "node:tty";
 import { CommandError, EXIT, type Io } from "../tools/command.ts";
-import { monotonicMs } from "../domain/monotonic.ts";
+import { monotonicMs } from "../monotonic.ts";
 
 /** Between two writings of a line of progress: more than that nobody reads. */
 const PROGRESS_EVERY_MS = 100;

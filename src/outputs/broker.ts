@@ -7,7 +7,7 @@ import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { BrokerSession, ConnectBroker, OutputMachine } from "./port.ts";
 import type { Message } from "./port.ts";
-import { monotonicMs } from "../domain/monotonic.ts";
+import { monotonicMs } from "../monotonic.ts";
 
 /** Messages under way at most: what a broker of a small machine keeps in memory for us. */
 const WINDOW = 64;

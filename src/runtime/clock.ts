@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { Clock } from "../domain/machine.ts";
-import { monotonicMs } from "../domain/monotonic.ts";
+import { monotonicMs } from "../monotonic.ts";
 import { sleepBy } from "../domain/signal.ts";
 
 /** systemd-timesyncd leaves this file once it has synchronised the clock. */

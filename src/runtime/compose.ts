@@ -47,7 +47,7 @@ import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
 import type { SetUpMachine, SetUpOfBox } from "./set-up.ts";
 import { markOf, wipeState } from "./decommission.ts";
 import { say } from "../domain/sentences.ts";
-import { monotonicMs } from "../domain/monotonic.ts";
+import { monotonicMs } from "../monotonic.ts";
 
 const PACKAGE = new URL("../../package.json", import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { readonly version: string };

@@ -6,7 +6,7 @@ import { blockRead, LATE_ANSWERS } from "./rtu.ts";
 import type { ModbusLine } from "./wire.ts";
 import type { BlockAnswer, Renewing } from "./session.ts";
 import { say } from "../../domain/sentences.ts";
-import { monotonicMs } from "../../domain/monotonic.ts";
+import { monotonicMs } from "../../monotonic.ts";
 
 /** So many requests in a row without a right answer, and the device is away. One that loses a fifth of them does so once an hour. */
 const MOST_SILENT = 6;

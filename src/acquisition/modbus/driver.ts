@@ -38,7 +38,7 @@ import { LATE_ANSWERS } from "./rtu.ts";
 import { polledWords } from "./polled-words.ts";
 import { askOverLine, tappedLine } from "./tool-line.ts";
 import { say } from "../../domain/sentences.ts";
-import { monotonicMs } from "../../domain/monotonic.ts";
+import { monotonicMs } from "../../monotonic.ts";
 
 export interface ModbusDriverOptions {
   /** May be shared with other drivers, of which one at a time is at work. */

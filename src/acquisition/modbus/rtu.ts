@@ -15,7 +15,7 @@ import type { Block } from "../rules/plan.ts";
 import { isBitTable, type ModbusTable } from "../../domain/profile.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { say } from "../../domain/sentences.ts";
-import { monotonicMs } from "../../domain/monotonic.ts";
+import { monotonicMs } from "../../monotonic.ts";
 
 /**
  * Modbus RTU framing, pure (Modbus over Serial Line V1.02, 2.5.1). Converters and USB adapters don't keep the silences

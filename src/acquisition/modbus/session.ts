@@ -9,7 +9,7 @@ import type { ConnectTimes } from "../port.ts";
 import { CRC_BYTES } from "./framing.ts";
 import type { ModbusLine, Wire } from "./wire.ts";
 import { say } from "../../domain/sentences.ts";
-import { monotonicMs } from "../../domain/monotonic.ts";
+import { monotonicMs } from "../../monotonic.ts";
 
 /** Settles what is under way; of something that is over by then it does nothing. */
 type Done<T> = (answer: T) => void;

@@ -12,7 +12,7 @@ import type { BoothId, Milliseconds } from "../../domain/units.ts";
 import type { PolledWords } from "../port.ts";
 import { EXCEPTION_BIT, expectedAnswer, MBAP_BYTES } from "./framing.ts";
 import { TABLES } from "./tool-line.ts";
-import { monotonicMs } from "../../domain/monotonic.ts";
+import { monotonicMs } from "../../monotonic.ts";
 
 /**
  * A Modbus TCP server on the box, through which others read a PLC that allows one connection: from what the agent's polls read last, else by

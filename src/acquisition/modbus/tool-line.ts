@@ -11,7 +11,7 @@ import { askedRead, LATE_ANSWERS, NEVER_LATE } from "./rtu.ts";
 import { modbusLine, type ModbusLine, type OpenWire } from "./wire.ts";
 import { modbusSession } from "./session.ts";
 import { say } from "../../domain/sentences.ts";
-import { monotonicMs } from "../../domain/monotonic.ts";
+import { monotonicMs } from "../../monotonic.ts";
 
 /** Longer than a read waits for a place between polls and then for its answer: whoever holds the link knows when to give up. */
 const SHARED_LINK_ANSWER_MS: Milliseconds = 9_000;

@@ -8,7 +8,7 @@ import { byGroup } from "../rules/schedule.ts";
 import type { GroupSamples } from "../port.ts";
 import { type RawValue, sampleOf } from "./value.ts";
 import { say } from "../../domain/sentences.ts";
-import { monotonicMs } from "../../domain/monotonic.ts";
+import { monotonicMs } from "../../monotonic.ts";
 
 /** Reads the tags of poll groups in one session. */
 export type GroupReader = (groups: readonly string[]) => Promise<GroupSamples>;

@@ -7,7 +7,7 @@ import { absent, checkNamespaces, type GroupReader, MISSING, nodesOf, type OpenS
 import { NAMESPACE_ARRAY, type PlacedTag, placesOf, rawOf, retryingReader, VALUE } from "./cyclic.ts";
 import type { Opcua } from "./library.ts";
 import { type RawValue, sampleOf } from "./value.ts";
-import { monotonicMs } from "../../domain/monotonic.ts";
+import { monotonicMs } from "../../monotonic.ts";
 
 /** Or why polls must ask. */
 type Subscribed = { readonly read: GroupReader } | { readonly refused: string };

@@ -7,7 +7,7 @@ import { lockFolder } from "../open.ts";
 import type { IdentityCalls } from "../port.ts";
 import { callsBy, IDENTITY_CALLS, type Way, WRITER_CALLS } from "./calls.ts";
 import { keepStore, type KeptStore, StoreRefusal } from "./keeper.ts";
-import { monotonicMs } from "../../domain/monotonic.ts";
+import { monotonicMs } from "../../monotonic.ts";
 
 /** Both databases of a data folder, which belongs to this process until they are closed. */
 export interface OpenedFolder {

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { ReportParts } from "../port.ts";
 import type { ReportCall, ReportPart, ReportReply } from "./reports-port.ts";
-import { monotonicMs } from "../../domain/monotonic.ts";
+import { monotonicMs } from "../../monotonic.ts";
 
 /** Reports under way or waiting at once; people and one page ask, not a crowd. */
 const MAX_OPEN = 16;

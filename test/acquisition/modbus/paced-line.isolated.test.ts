@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { pacedLine } from "../../../src/acquisition/modbus/tool-line.ts";
 import { modbusLine, type Wire } from "../../../src/acquisition/modbus/wire.ts";
-import { monotonicMs } from "../../../src/domain/monotonic.ts";
+import { monotonicMs } from "../../../src/monotonic.ts";
 
 const DEVICE = { host: "192.0.2.1", port: 502 };
 const NOBODY = { connected: () => undefined, data: () => undefined, down: () => undefined };
