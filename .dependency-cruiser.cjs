@@ -49,6 +49,11 @@ const STATIONS = {
 };
 /** Nothing of Node: they run under virtual time. */
 const PURE = ["domain", "derivation", "reports", "contract"];
+/** Who may use it. */
+const OF_NODE = {
+  path: whole(...Object.keys(STATIONS).filter((name) => !PURE.includes(name))),
+  pathNot: "/rules/",
+};
 /** What simulators may know of the domain: names and shapes, nothing that computes. */
 const NOUNS = "booth|parameters|profile|record|trace|units";
 /** Neither knows of the other. */
@@ -95,16 +100,9 @@ module.exports = {
       from: { path: src(`${name}/`) },
       to: { path: [src(`${name}/`), ...to] },
     })),
-    ...Object.keys(STATIONS)
-      .filter((name) => !PURE.includes(name))
-      .flatMap((name) => {
-        const from = { path: src(`${name}/`), pathNot: "/rules/" };
-        return [
-          { from, to: { dependencyTypes: ["core"] } },
-          // Node's own clock, as lightly as it can be had.
-          { from, to: { path: src("monotonic\\.ts$") } },
-        ];
-      }),
+    { from: OF_NODE, to: { dependencyTypes: ["core"] } },
+    // Node's own clock, as lightly as it can be had.
+    { from: OF_NODE, to: { path: src("monotonic\\.ts$") } },
     { from: { path: src("monotonic\\.ts$") }, to: { path: src("domain/units\\.ts$") } },
     { from: { path: src("contract/hash\\.ts$") }, to: { path: "^(node:)?crypto$" } },
     { from: { path: src("main\\.(ts|cjs)$") }, to: { path: src("(main\\.cjs|runtime/commands\\.ts)$") } },

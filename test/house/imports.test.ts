@@ -13,6 +13,7 @@ const PLANTED = [
   ["src/domain/planted-node", "node:fs"],
   ["src/derivation/planted", "src/store/port"],
   ["src/derivation/planted-package", "zod"],
+  ["src/derivation/planted-clock", "src/monotonic"],
   ["src/store/planted", "src/reports/modes"],
   ["src/store/planted-settings", "src/config/config"],
   ["src/store/planted-repair", "src/store/repair/pages"],
@@ -24,6 +25,7 @@ const PLANTED = [
   ["src/acquisition/planted", "src/delivery/port"],
   ["src/acquisition/rules/planted", "src/acquisition/intake"],
   ["src/acquisition/rules/planted-node", "node:fs"],
+  ["src/acquisition/rules/planted-clock", "src/monotonic"],
   ["src/contract/planted", "src/delivery/port"],
   ["src/contract/planted-node", "node:crypto"],
   ["src/delivery/planted", "src/acquisition/port"],
@@ -54,6 +56,7 @@ const ALLOWED = [
   ["src/provisioning/allowed", "src/delivery/port"],
   ["src/acquisition/modbus/allowed", "src/acquisition/rules/plan"],
   ["src/contract/hash", "node:crypto"],
+  ["src/acquisition/allowed-clock", "src/monotonic"],
   ["src/runtime/allowed", "src/delivery/sender"],
   ["simulators/allowed", "src/domain/units"],
 ] as const;
