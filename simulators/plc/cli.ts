@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { clockFromNow, readClockFile, scaledClock } from "../clock.ts";
+import { portSentence } from "../port-taken.ts";
 import { findScenario, SCENARIOS } from "./scenarios/all.ts";
 import { type Control, startControl } from "./control.ts";
 import { type PlcOptions, type RunningPlc, startPlc } from "./start.ts";
@@ -159,13 +160,8 @@ async function startOrSay(options: PlcOptions): Promise<RunningPlc> {
   try {
     return await startPlc(options);
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-    if (code === "EADDRINUSE") {
-      throw new UsageError(`Port ${options.port} is taken; give another one with --modbus-port.`, { cause });
-    }
-    if (code === "EACCES") {
-      throw new UsageError(`Port ${options.port} needs root; give one above 1023 with --modbus-port.`, { cause });
-    }
+    const sentence = portSentence(cause, "--modbus-port, --rtu-port or --opcua-port");
+    if (sentence !== null) throw new UsageError(sentence, { cause });
     if (cause instanceof Error && "path" in cause && cause.path === options.truthFile) {
       throw new UsageError(`The truth file can't be written: ${cause.message}`, { cause });
     }

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { readClockFile, scaledClock } from "../clock.ts";
+import { portSentence } from "../port-taken.ts";
 import { seedFullDemo } from "./demo/bar.ts";
 import { isPostgres } from "./storage/open.ts";
 import { type Role, type RoleOptions, ROLES, type RunningRole, startRole } from "./roles.ts";
@@ -221,10 +222,8 @@ function checkPort(name: string, text: string | undefined): void {
 /** What went wrong, in one sentence that says what to do. */
 function sentenceOf(error: unknown, values: Values): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (code === "EADDRINUSE") {
-    const port = error instanceof Error && "port" in error ? ` ${String(error.port)}` : "";
-    return `Port${port} is taken by another program; choose another with --port, --mqtt-port or --admin-port.`;
-  }
+  const port = portSentence(error, "--port, --mqtt-port, --admin-port or --vitals-port");
+  if (port !== null) return port;
   if (values.store !== undefined && code === "ECONNREFUSED") {
     return "The database of --store, or a broker, can't be reached: see that it runs, then start again.";
   }

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { findScenario, SCENARIOS } from "../plc/scenarios/all.ts";
 import type { Scenario } from "../plc/model/scenario.ts";
+import { portSentence } from "../port-taken.ts";
 import { FolderError, openFolder } from "./folder.ts";
 import { createScreen, type ScreenOptions } from "./screen.ts";
 import { runSite, type SitePorts } from "./site.ts";
@@ -144,10 +145,5 @@ function numberOf(name: string, text: string, range: { min: number; max: number;
 /** What a person can act on, as one sentence; null: a fault of this program. */
 function sentenceOf(error: unknown): string | null {
   if (error instanceof UsageError || error instanceof FolderError) return error.message;
-  if (!(error instanceof Error) || !("code" in error)) return null;
-  const port = "port" in error ? String(error.port) : "of the site";
-  if (error.code === "EADDRINUSE")
-    return `port ${port} is taken by another program: choose others with --port, or --port 0 for any free ones`;
-  if (error.code === "EACCES" && "port" in error) return `port ${port} needs root: choose one above 1023 with --port`;
-  return null;
+  return portSentence(error, "--port (the first of five), or --port 0 for any free ones");
 }

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { oracle, type OracleStream } from "../../simulators/service/admin/oracle.ts";
@@ -75,6 +76,30 @@ function sentence(of: { readonly code: number | string; readonly err: string }):
   expect(of.code).toBe(2);
   expect(of.err).toMatch(/^booth-sim site: [^\n]+\n$/);
   return of.err;
+}
+
+async function listen(port: number): Promise<Server> {
+  const server = createServer();
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+async function closed(server: Server): Promise<void> {
+  server.close();
+  await once(server, "close");
+}
+
+/** The first of five, below those that the system gives to whoever asks for any: no other test comes between. */
+async function freePorts(): Promise<number> {
+  for (let tries = 0; ; tries += 1) {
+    const first = 20_000 + Math.floor(Math.random() * 10_000);
+    const found = await Promise.allSettled([0, 1, 2, 3, 4].map((index) => listen(first + index)));
+    const held = found.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    await Promise.all(held.map(closed));
+    if (held.length === found.length) return first;
+    if (tries === 20) throw new Error("no five ports in a row are free");
+  }
 }
 
 describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
@@ -177,13 +202,7 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
     const folder = temporaryFolder();
     const file = join(folder, "file");
     writeFileSync(file, "");
-    const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void taken.close());
-    const port = (taken.address() as AddressInfo).port.toString();
-    mkdirSync(join(folder, "site"));
     const cases: readonly (readonly [readonly string[], string])[] = [
-      [["--data", join(folder, "site"), "--port", port], `port ${port} is taken`],
       [["--data", file, "--port", "0"], `${file} can't be written`],
       [
         ["--data", join(folder, "a"), "--scenario", "nonsense"],
@@ -193,6 +212,17 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
       [["--colour"], "--help lists the options"],
     ];
     for (const [argv, said] of cases) expect(sentence(await runProgram(SIMULATORS, ["site", ...argv]))).toContain(said);
+  });
+
+  it("names whichever of its ports is taken, and ends", async () => {
+    const first = await freePorts();
+    for (const [index, name] of ["HTTP", "MQTT", "PLC", "admin"].entries()) {
+      const port = first + index;
+      const taken = await listen(port);
+      const ended = await runProgram(SIMULATORS, ["site", "--data", temporaryFolder(), "--port", first.toString()]);
+      expect(sentence(ended), name).toContain(`Port ${port.toString()} is taken`);
+      await closed(taken);
+    }
   });
 
   it("helps", async () => {

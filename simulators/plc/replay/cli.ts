@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { clockFromNow, scaledClock } from "../../clock.ts";
+import { portSentence } from "../../port-taken.ts";
 import { startReplay, type ReplayOptions, type RunningReplay } from "./start.ts";
 import { parseTrace, TraceError, type Trace } from "./trace-file.ts";
 
@@ -103,11 +104,9 @@ async function startOrSay(options: ReplayOptions): Promise<RunningReplay> {
   try {
     return await startReplay(options);
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-    if (code !== "EADDRINUSE" && code !== "EACCES") throw cause;
-    throw new UsageError(`Port ${options.port} can't be had (${code}); give another one with --modbus-port.`, {
-      cause,
-    });
+    const sentence = portSentence(cause, "--modbus-port or --rtu-port");
+    if (sentence === null) throw cause;
+    throw new UsageError(sentence, { cause });
   }
 }
 

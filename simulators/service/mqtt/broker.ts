@@ -61,13 +61,19 @@ export async function startBroker({
     sockets.add(socket.on("close", () => sockets.delete(socket)));
     broker.handle(socket);
   });
-  await listening(server, port);
   const stop = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     for (const socket of sockets) socket.destroy();
     await new Promise<void>((resolve) => broker.close(resolve));
     await closed;
   };
+  try {
+    await listening(server, port);
+  } catch (error) {
+    // The broker's own timers would keep a process that has nothing to serve.
+    await stop();
+    throw error;
+  }
   return {
     url: `mqtt://${HOST}:${(server.address() as AddressInfo).port}`,
     send,

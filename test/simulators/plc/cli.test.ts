@@ -76,9 +76,17 @@ describe("booth-sim plc", () => {
     await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
     const address = holder.address();
     const port = typeof address === "object" && address ? address.port : 0;
-    const { err, status } = run(["--modbus-port", String(port)]);
-    expect(await status).toBe(2);
-    expect(err).toEqual([`Port ${port} is taken; give another one with --modbus-port.`]);
+    for (const argv of [
+      ["--modbus-port"],
+      ["--modbus-port", "0", "--rtu-port"],
+      ["--modbus-port", "0", "--opcua-port"],
+    ]) {
+      const { err, status } = run([...argv, String(port)]);
+      expect(await status).toBe(2);
+      expect(err).toEqual([
+        `Port ${port} is taken by another program; choose another with --modbus-port, --rtu-port or --opcua-port.`,
+      ]);
+    }
     holder.close();
   });
 

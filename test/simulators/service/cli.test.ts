@@ -51,7 +51,9 @@ describe("booth-sim service", () => {
     const busy = await runCommand(["--port", String(port), "--mqtt-port", "0", "--data", folder]);
     expect(busy).toMatchObject({
       code: 1,
-      err: [`Port ${port} is taken by another program; choose another with --port, --mqtt-port or --admin-port.`],
+      err: [
+        `Port ${port} is taken by another program; choose another with --port, --mqtt-port, --admin-port or --vitals-port.`,
+      ],
     });
     taken.close();
     const file = join(folder, "file");

@@ -1,0 +1,11 @@
+/**
+ * What a person can do about a port that a program can't have, in one sentence; null: the error is another one. `options` names
+ * those that choose a port.
+ */
+export function portSentence(error: unknown, options: string): string | null {
+  if (!(error instanceof Error) || !("code" in error) || !("port" in error)) return null;
+  const port = String(error.port);
+  if (error.code === "EADDRINUSE") return `Port ${port} is taken by another program; choose another with ${options}.`;
+  if (error.code === "EACCES") return `Port ${port} needs root; choose one above 1023 with ${options}.`;
+  return null;
+}
