@@ -56,13 +56,17 @@ interface Piece {
   readonly is_chunk: boolean;
 }
 
+/** What stands in a chunk's body is no fact, or there is none. */
+function hasBody(records: readonly LogRecord[]): boolean {
+  return records.some(({ kind }) => !"mcdvi".includes(kind));
+}
+
 /** A log cut in pieces of random sizes, a part of them chunks. */
 function piecesOf(records: readonly LogRecord[], draw: Draw, chunks: number): Piece[] {
   const pieces: Piece[] = [];
   for (let first = 0; first < records.length;) {
     const own = records.slice(first, first + 1 + Math.floor(draw() * 50));
-    // What stands in a body is no fact, or there is none.
-    const is_chunk = draw() < chunks && own.some(({ kind }) => !"mcdvi".includes(kind));
+    const is_chunk = draw() < chunks && hasBody(own);
     pieces.push({ from: first + 1, records: own, is_chunk });
     first += own.length;
   }
@@ -155,8 +159,9 @@ describe("the same log, in batches and in chunks", () => {
       const pieces = [...piecesOf(log, draw, 0.6), ...piecesOf(log, draw, 0.6)];
       const mixed = boundBench();
       const often = pieces.flatMap((piece) => Array.from({ length: 1 + Math.floor(draw() * 3) }, () => piece));
-      // A chunk goes first, before anything of its range came as a batch, so that one at least is kept whole.
-      const offered = [...pieces.filter(({ is_chunk }) => is_chunk).slice(-1), ...shuffled(often, draw)];
+      // A chunk goes first, before anything of its range came as a batch, so that one at least is kept whole: none with the parameters.
+      const whole = pieces.filter(({ from, records }) => from > 1 && hasBody(records)).slice(-1);
+      const offered = [...whole.map((piece) => ({ ...piece, is_chunk: true })), ...shuffled(often, draw)];
       for (const [nth, piece] of offered.entries()) {
         expect(give(mixed, piece)).toMatchObject({ conflict: null, reject: [] });
         // Whoever looks in between must not spoil what comes later.
