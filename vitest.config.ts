@@ -11,7 +11,8 @@ function kind(name: string, order: number, settings: Settings): TestProjectInlin
   };
 }
 
-const USUAL = { testTimeout: 180_000, hookTimeout: 60_000, maxWorkers: 2 };
+/** Each waits for sockets and time-outs a part of its time: a third worker fills the gaps of two cores, here and below. */
+const USUAL = { testTimeout: 180_000, hookTimeout: 60_000, maxWorkers: 3 };
 /** Prints the scenarios' table, once they were played. */
 const SCENARIOS = ["test/scenarios/table.ts"];
 /** Where Debian packages are made that several files install. */
@@ -34,7 +35,6 @@ export default defineConfig({
       // Ten seconds to a minute each, after the others, so that npm test stays under three minutes.
       kind("long", 1, {
         globalSetup: SCENARIOS,
-        // Each waits for sockets and time-outs almost half of its time: a third fills the gaps of the two.
         maxWorkers: 3,
         // A worker serves many files: to load everything anew for each took a tenth of the time.
         isolate: false,

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { arch, cpus, loadavg, platform } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
@@ -89,7 +89,7 @@ npm run bench -- --box [--quick]
 
 Measures, prints one table, and writes test/results/bench.json. All families take some ten minutes; --quick measures less of
 each, all in about a minute on a machine that has nothing else to do: enough to see that all can be measured, too short to judge by.
---write puts the last run's figures, with its machine, into docs/figures.md.
+--write puts the figures of the last run of all families, with its machine, into docs/figures.md.
 profile tells where the agent's CPU goes, function by function, with 64 booths and while a log is delivered.
 peers measures the agent beside Node-RED, modbus-serial and libmodbus, one after the other: some minutes; Node-RED is installed by npm into a
 temporary folder, libmodbus is Debian's (apt-get install gcc pkg-config libmodbus-dev).
@@ -109,7 +109,7 @@ function callOf(args: string[]): () => Promise<void> {
   const { quick } = values;
   const [first = "", ...others] = positionals;
   if (values.help) return () => print(HELP);
-  if (values.write) return () => writeBlock(figuresBlock(lastResult()));
+  if (values.write) return writeLast;
   if (first === "profile" && others.length === 0) return async () => print(await profiled({ quick }));
   const all = [...FAMILIES, ...BY_NAME];
   if (values.box) return () => onThisBox(quick);
@@ -157,6 +157,7 @@ async function measure({ quick, chosen }: Asked): Promise<void> {
     node: process.version,
     commit: commit(),
     quick,
+    whole: FAMILIES.every((family) => chosen.includes(family)),
     load: loadavg()[0] ?? NaN,
     figures,
   };
@@ -165,9 +166,16 @@ async function measure({ quick, chosen }: Asked): Promise<void> {
   process.stdout.write(`${table(figures)}\n${verdict(figures)}\n`);
 }
 
-function lastResult(): BenchResult {
+async function writeLast(): Promise<void> {
+  const file = new URL("bench.json", RESULTS);
+  if (!existsSync(file)) throw new Error("nothing was measured yet: npm run bench, then --write");
   // Written by this program alone.
-  return JSON.parse(readFileSync(new URL("bench.json", RESULTS), "utf8")) as BenchResult;
+  const last = JSON.parse(readFileSync(file, "utf8")) as BenchResult;
+  if (!last.whole)
+    throw new Error("the last run measured some families alone: npm run bench measures all, then --write");
+  const block = figuresBlock(last);
+  await writeBlock(block);
+  await print(`${block.document}: the figures of commit ${last.commit}\n`);
 }
 
 try {

@@ -7,6 +7,8 @@ export interface BenchResult {
   readonly node: string;
   readonly commit: string;
   readonly quick: boolean;
+  /** Every family was measured. */
+  readonly whole: boolean;
   /** Processes that wanted a core in the minute before the end, as the machine tells; those of the run among them. */
   readonly load: number;
   readonly figures: readonly Figure[];
