@@ -4,9 +4,9 @@ import { recordFault } from "../support/faults.ts";
 import { rotIdentity } from "./identity-rot.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
-const FLIPS = 100;
+const FLIPS = 40;
 
-it("a flipped bit never gives a wrong value, nor hides one: 100 copies of database and write-ahead log", () => {
+it("a flipped bit never gives a wrong value, nor hides one: 40 copies of database and write-ahead log", () => {
   const result = rot(memoryFolder(), FLIPS, 11);
   const { examples, wrong, ...counts } = result;
   process.stdout.write(`${JSON.stringify({ ...counts, wrong })}\n`);
@@ -18,7 +18,7 @@ it("a flipped bit never gives a wrong value, nor hides one: 100 copies of databa
   expect(result.quarantined + result.salvaged).toBeGreaterThan(FLIPS / 4);
 });
 
-it("a flipped bit never gives another gateway, credential or provisioning row: 100 copies of the identity", () => {
+it("a flipped bit never gives another gateway, credential or provisioning row: 40 copies of the identity", () => {
   const { examples, ...counts } = rotIdentity(memoryFolder(), FLIPS, 11);
   process.stdout.write(`${JSON.stringify(counts)}\n`);
   const passed = counts.wrong === 0 && examples.length === 0;

@@ -15,7 +15,7 @@ import { seededRandom } from "../support/seeded-random.ts";
 const POLL_MS = 10_000;
 const MINUTE_MS = 60_000;
 const LENGTH_MS = 80 * MINUTE_MS;
-const POINTS = casesOf(250);
+const POINTS = casesOf(100);
 const SEED = seedOf("test/store/clock-points.long");
 const STAGES = modelStages(LENGTH_MS);
 
