@@ -188,8 +188,9 @@ async function controlOf(options: Options, plc: RunningPlc, io: PlcIo): Promise<
   const wanted = numberOf("control-port", port, PORTS);
   const control = await startControl(plc, wanted).catch(async (cause: unknown) => {
     await plc.stop();
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new UsageError(`Port ${wanted} can't be had for --control-port: ${reason}`, { cause });
+    const sentence = portSentence(cause, "--control-port");
+    if (sentence === null) throw cause;
+    throw new UsageError(sentence, { cause });
   });
   io.out(`plc: manners and counts at http://127.0.0.1:${control.port}`);
   return control;

@@ -99,7 +99,7 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
   tags: { human: ["", 0, /cycle_count +[\da-f ]+/], json: ["", 0, /"tag":"cycle_count"/], fails: NO_BOOTH },
   record: {
     human: ["--for 1s --out {folder}/a.trace", 0, /a\.trace: \d+ answers/],
-    json: ["--for 1s --out {folder}/b.trace", 0, /"answers":\d+,"silences":\d+/],
+    json: ["--for 1s --out {folder}/b.trace", 0, /"answers":\d+,"silences":\d+,"failures":0/],
     fails: ["--out {folder}/none/x.trace", 2, /can't be written: ENOENT/],
   },
   profile: {
