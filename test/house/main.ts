@@ -5,15 +5,19 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { countsOf } from "./counts.ts";
 import { readingPath } from "./path.ts";
+import { filesOfTheWalk, weightOf } from "./weight.ts";
 import { oldWordsIn } from "./words.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const RESULTS = new URL("../results/", import.meta.url);
 const HELP = `npm run house [-- --no-path] [--list]
 
-Counts how much there is to read: TypeScript files and lines of src, their median, files that one other alone imports, the
-longest; names with a word that has another meaning by now; and the path of a reading: the files of src in which a function ran while a running site polled, committed, sent and
-got its ack. Writes test/results/house.json.
+Counts how much there is to read:
+- lines, tokens and squeezed places (\`...{ a, b }\`, \`const [a, b] = [x, y]\`) of src, simulators and test;
+- files of src: number, median length, the longest, files with a single importer, names with a retired word;
+- the walk: files that docs/architecture.md lists for a reading, from the PLC's register to the acknowledgement;
+- the path: files of src in which a function runs while a site polls, commits, sends and receives the acknowledgement.
+Writes test/results/house.json.
 
   --no-path    the counts alone, without a site
   --list       and the files of the path, by thread
@@ -36,6 +40,14 @@ async function main(): Promise<void> {
   process.stdout.write(
     `splinters        ${splinters.length.toString()}${splinters.map((one) => `\n  ${one}`).join("")}\n`,
   );
+  const weights = Object.fromEntries(["src", "simulators", "test"].map((folder) => [folder, weightOf(ROOT, folder)]));
+  for (const [folder, { lines, tokens, squeezed }] of Object.entries(weights)) {
+    process.stdout.write(
+      `${folder.padEnd(16)} ${lines.toString()} lines, ${tokens.toString()} tokens, ${squeezed.toString()} squeezed\n`,
+    );
+  }
+  const walk = filesOfTheWalk(ROOT);
+  process.stdout.write(`walk             ${walk.toString()} files\n`);
   const words = oldWordsIn(ROOT);
   process.stdout.write(
     `old words        ${words.length.toString()}${words.map(({ name, path, now }) => `\n  ${name} in ${path}: ${now}`).join("")}\n`,
@@ -44,7 +56,7 @@ async function main(): Promise<void> {
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(
     new URL("house.json", RESULTS),
-    `${JSON.stringify({ commit, ...counts, old_words: words, path }, null, 2)}\n`,
+    `${JSON.stringify({ commit, ...counts, weights, walk, old_words: words, path }, null, 2)}\n`,
   );
 }
 
