@@ -51,8 +51,8 @@ export function picked<T extends object, const K extends keyof T>(from: T, keys:
 /** A tag without what only acquisition needs: where it stands in the device, and what people call it. */
 export function tagParameters(tag: TagParameters): TagParameters {
   return {
-    ...picked(tag, ["role", "mode", "filter", "bay", "unit", "factor", "group", "deadband", "deadband_percent"]),
-    ...picked(tag, ["heartbeat_ms", "between", "counter"]),
+    ...picked(tag, ["role", "unfit_role", "mode", "filter", "bay", "unit", "factor", "conversion", "group"]),
+    ...picked(tag, ["deadband", "deadband_percent", "heartbeat_ms", "between", "counter"]),
   };
 }
 

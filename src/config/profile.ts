@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { completeModeSets, picked, tagParameters } from "./parameters.ts";
+import { withUnitsInForce } from "../domain/tag-units.ts";
 import type {
   ModbusPoint,
   ModbusProfile,
@@ -89,7 +90,9 @@ function tagsOf<I extends ProfileInput, P>(
     for (const [key, message, hint] of [...checkTag(input, tag), ...faults]) {
       problems.push(source.problemAt(["tags", index, key], message, { hint }));
     }
-    return point === null ? [] : [{ name: tag.name, label: tag.label ?? tag.name, ...tagParameters(tag), point }];
+    return point === null
+      ? []
+      : [{ name: tag.name, label: tag.label ?? tag.name, ...withUnitsInForce(tagParameters(tag)), point }];
   });
   refuseIfAny(problems, source);
   return tags;

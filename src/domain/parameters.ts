@@ -1,4 +1,5 @@
 import type { FilterLimits, FilterType, ModeSets, ProfileMode, WorkingHours } from "./booth.ts";
+import { type Conversion, converted } from "./engineering-units.ts";
 import type { EpochMs, Milliseconds, TagName } from "./units.ts";
 
 /** What a tag means to derivation. A tag without a role is logged and shown only. */
@@ -44,6 +45,8 @@ export interface CounterParameters {
 
 export interface TagParameters {
   readonly role?: TagRole;
+  /** The role that the profile gives the tag, if the tag's unit does not fit it. Such a tag has no `role`, so no figure is made of it. */
+  readonly unfit_role?: TagRole;
   /** With the role mode_bit. */
   readonly mode?: ProfileMode;
   /** With the roles filter_*: which filter. */
@@ -54,6 +57,8 @@ export interface TagParameters {
   readonly unit: string;
   /** value in the figure's unit = decoded value x factor (e.g. m3 to therm). */
   readonly factor: number;
+  /** From the tag's unit to Pa, C or %, in which rules of pressures, temperatures and loads count. Absent: it is that unit. */
+  readonly conversion?: Conversion;
   /** The poll group that reads it. */
   readonly group: string;
   readonly deadband: number;
@@ -123,7 +128,12 @@ export function maxRateOf(tag: TagParameters, parameters: Parameters): number | 
   }
 }
 
-/** How many of a time unit make an hour. */
+/** A reading in the unit in which its role's rules count: Pa, C or %. */
+export function inFigureUnit(value: number, tag: Pick<TagParameters, "conversion"> | undefined): number {
+  return tag?.conversion === undefined ? value : converted(value, tag.conversion);
+}
+
+/** How many of a time unit make an hour. The factor of a tag in any other time unit converts to hours: see `src/domain/tag-units.ts`. */
 export function unitsPerHour(unit: string): number {
   if (unit === "min") return 60;
   return unit === "s" ? 3600 : 1;

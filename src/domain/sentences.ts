@@ -207,6 +207,8 @@ const OWN = {
   "incident.memory_loss": "counters fell with a restart of the PLC: {tags}; usage goes on from before",
   "incident.mismatch": "over the day the PLC counted {plc}, {own} were derived",
   "incident.zone": "the time zone {tz} isn't known: UTC is taken",
+  "incident.unit":
+    'the unit "{unit}" does not fit the role {role}: the tag is recorded, but no figure is made of it; correct the unit in the profile',
   "incident.plc_clock_ahead": "the PLC's clock is {seconds} s ahead",
   "incident.plc_clock_behind": "the PLC's clock is {seconds} s behind",
   "incident.server_clock_ahead": "the server's clock is {seconds} s ahead",

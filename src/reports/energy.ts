@@ -8,7 +8,7 @@ import {
   tagWithRole,
   bridgeMs,
 } from "../derivation/parameters.ts";
-import type { Parameters } from "../domain/parameters.ts";
+import { inFigureUnit, type Parameters } from "../domain/parameters.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
 import { HOUR_MS, hoursIn, risesIn } from "./hours.ts";
@@ -172,7 +172,8 @@ function stretchesIn(
       pass(record.time);
     } else if (load !== null && record.kind === KIND.reading && record.tag === load.tag) {
       const { quality, value } = record;
-      rate = quality === "bad" || typeof value !== "number" ? 0 : workRate(machine, load.size, value);
+      const isKnown = quality !== "bad" && typeof value === "number";
+      rate = isKnown ? workRate(machine, load.size, inFigureUnit(value, rules.tags[load.tag])) : 0;
     }
   }
   if (reach !== null) pass(reach.to);

@@ -174,7 +174,7 @@ function pressureOf(source: Source, window: Window, filter: FilterType): FilterU
     ([, tag]) => tag.role === "filter_pressure" && tag.filter === filter,
   );
   if (found === undefined) return null;
-  const [tag, { unit, factor }] = found;
+  const [tag, { unit, factor, conversion = { scale: factor, offset: 0 } }] = found;
   const clipped = { start: window.start, end: Math.min(window.end, source.now_ms) };
   const days = localBuckets(zoneOf(stateOf(source)), clipped, "day").map((day) => ({
     ...day,
@@ -195,6 +195,7 @@ function pressureOf(source: Source, window: Window, filter: FilterType): FilterU
   const baseline = pressure?.baseline ?? null;
   const over = limits?.pressure_pa;
   // The limit counts from the clean drop; the tag may have a unit of its own.
-  const limit = over === undefined || baseline === null || factor === 0 ? null : (baseline + over) / factor;
+  const { scale, offset } = conversion;
+  const limit = over === undefined || baseline === null || scale === 0 ? null : (baseline + over - offset) / scale;
   return { tag, unit, limit, days };
 }

@@ -1,6 +1,6 @@
 import type { Parameters, TagRole } from "../../../src/domain/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
-import { type BoothLog, type Cover, parametersAt, type Sample, samplesOf, tagsOfRole } from "./log.ts";
+import { type BoothLog, type Cover, inUnitOfFigure, parametersAt, type Sample, samplesOf, tagsOfRole } from "./log.ts";
 import type { Span } from "./span.ts";
 
 const HOUR_MS = 3_600_000;
@@ -114,13 +114,16 @@ function* byParameters(
   span: Span,
 ): Generator<Piece> {
   if (!sample.good || typeof sample.value !== "number") return;
-  const percent = Math.min(100, Math.max(0, Math.round(sample.value)));
+  const { value } = sample;
   const cuts = log.parameters.map(({ time }) => time).filter((time) => time > span.start && time < span.end);
   const borders = [span.start, ...cuts, span.end];
   for (const [index, start] of borders.entries()) {
     const end = borders[index + 1];
     const parameters = parametersAt(log, start);
     if (end === undefined || end <= start || parameters === undefined) continue;
+    const tag = parameters.tags[name];
+    const level = tag === undefined ? value : inUnitOfFigure(value, tag);
+    const percent = Math.min(100, Math.max(0, Math.round(level)));
     // One load stands for the booth, as its size does.
     if (Object.keys(parameters.tags).find((tag) => parameters.tags[tag]?.role === kind.load) !== name) continue;
     if (Object.values(parameters.tags).some(({ role }) => role === kind.meter)) continue;

@@ -203,6 +203,11 @@ export function tagsOfRole(log: BoothLog, role: TagRole): readonly RoleTag[] {
   return [...found].map(([name, tag]) => ({ name, tag }));
 }
 
+/** A value in Pa, C or %, converted as the gateway's parameters say. */
+export function inUnitOfFigure(value: number, { conversion }: TagParameters): number {
+  return conversion === undefined ? value : Number((value * conversion.scale + conversion.offset).toPrecision(12));
+}
+
 export function samplesOf(log: BoothLog, tag: string): readonly Sample[] {
   return log.samples.get(tag) ?? [];
 }

@@ -1,5 +1,5 @@
 import type { FilterType } from "../../../src/domain/booth.ts";
-import { type BoothLog, parametersAt, perLog, type Sample, samplesOf, tagsOfRole } from "./log.ts";
+import { type BoothLog, inUnitOfFigure, parametersAt, perLog, type RoleTag, samplesOf, tagsOfRole } from "./log.ts";
 import { firstAfter } from "./search.ts";
 import type { Span } from "./span.ts";
 
@@ -23,7 +23,7 @@ export function stagePressures(log: BoothLog, filter: FilterType, sprays: readon
   return sprays.flatMap((spray) => {
     let entry = known.get(spray.start);
     if (entry?.end !== spray.end) {
-      entry = { end: spray.end, pascal: pascalIn(log, { tag: tag.name, fans: fans?.name, spray }) };
+      entry = { end: spray.end, pascal: pascalIn(log, { sensor: tag, fans, spray }) };
       known.set(spray.start, entry);
     }
     return entry.pascal === undefined ? [] : [{ end: spray.end, pascal: entry.pascal }];
@@ -34,16 +34,16 @@ export function stagePressures(log: BoothLog, filter: FilterType, sprays: readon
 const knownPressures = perLog(() => new Map<number, { readonly end: number; readonly pascal: number | undefined }>());
 
 interface Measured {
-  readonly tag: string;
-  readonly fans: string | undefined;
+  readonly sensor: RoleTag;
+  readonly fans: RoleTag | undefined;
   readonly spray: Span;
 }
 
-function pascalIn(log: BoothLog, { tag, fans, spray }: Measured): number | undefined {
+function pascalIn(log: BoothLog, { sensor, fans, spray }: Measured): number | undefined {
   const settled = { start: spray.start + SETTLING_MS, end: spray.end };
-  const pieces = held(samplesOf(log, tag), settled).flatMap((piece) => {
+  const pieces = held(log, sensor, settled).flatMap((piece) => {
     if (fans === undefined) return [piece];
-    const full = held(samplesOf(log, fans), piece).filter((part) => part.value >= FULL_FANS);
+    const full = held(log, fans, piece).filter((part) => part.value >= FULL_FANS);
     return full.map((part) => ({ ...part, value: piece.value }));
   });
   return weightedMedian(pieces);
@@ -53,8 +53,9 @@ interface Piece extends Span {
   readonly value: number;
 }
 
-/** The values that held inside the span, each for its time. */
-function held(samples: readonly Sample[], span: Span): Piece[] {
+/** The values that held inside the span, each for its time, in Pa or %. */
+function held(log: BoothLog, { name, tag }: RoleTag, span: Span): Piece[] {
+  const samples = samplesOf(log, name);
   const out: Piece[] = [];
   const first = Math.max(0, firstAfter(samples, span.start, (sample) => sample.time) - 1);
   for (let i = first; i < samples.length; i += 1) {
@@ -62,7 +63,7 @@ function held(samples: readonly Sample[], span: Span): Piece[] {
     if (sample === undefined || sample.time >= span.end) break;
     const start = Math.max(sample.time, span.start);
     const end = Math.min(samples[i + 1]?.time ?? Infinity, span.end);
-    if (sample.good && end > start) out.push({ start, end, value: Number(sample.value) });
+    if (sample.good && end > start) out.push({ start, end, value: inUnitOfFigure(Number(sample.value), tag) });
   }
   return out;
 }

@@ -819,6 +819,8 @@ export const SAYINGS = {
   "incident.memory_loss": "Zähler sind bei einem Neustart der SPS gefallen: {tags}; die Nutzung geht von vorher weiter",
   "incident.mismatch": "über den Tag hat die SPS {plc} gezählt, {own} wurden abgeleitet",
   "incident.zone": "die Zeitzone {tz} ist nicht bekannt: UTC wird verwendet",
+  "incident.unit":
+    'die Einheit "{unit}" passt nicht zur Rolle {role}: der Wert wird aufgezeichnet, aber keine Kennzahl daraus berechnet; korrigieren Sie die Einheit im Profil',
   "incident.plc_clock_ahead": "die Uhr der SPS geht {seconds} s vor",
   "incident.plc_clock_behind": "die Uhr der SPS geht {seconds} s nach",
   "incident.server_clock_ahead": "die Uhr des Servers geht {seconds} s vor",

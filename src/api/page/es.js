@@ -807,6 +807,8 @@ export const SAYINGS = {
   "incident.memory_loss": "los contadores bajaron al reiniciarse el PLC: {tags}; el uso sigue desde antes",
   "incident.mismatch": "en el día el PLC contó {plc}, se dedujeron {own}",
   "incident.zone": "no se conoce la zona horaria {tz}: se usa UTC",
+  "incident.unit":
+    'la unidad "{unit}" no corresponde al papel {role}: la señal se registra, pero no se calcula ninguna cifra con ella; corrija la unidad en el perfil',
   "incident.plc_clock_ahead": "el reloj del PLC adelanta {seconds} s",
   "incident.plc_clock_behind": "el reloj del PLC atrasa {seconds} s",
   "incident.server_clock_ahead": "el reloj del servidor adelanta {seconds} s",

@@ -67,7 +67,7 @@ export const checksSlice: Slice<ChecksState, FiltersState & IncidentsState> = {
   clock_record: (fold, { record }) => checkStep(fold, record),
 };
 
-/** New parameters: which tags the checks look at, and whether the zone is one. */
+/** Takes in new parameters: which tags the checks look at, which tags have an unfit unit, and whether the zone is known. */
 function prepareChecks(fold: ChecksFold, parameters: Parameters): void {
   const { checks } = fold.own;
   const one = (role: TagRole): TagName | null => tagWithRole(parameters, role) ?? null;
@@ -79,6 +79,11 @@ function prepareChecks(fold: ChecksFold, parameters: Parameters): void {
     burner: one("burner_on"),
     door: one("door_open"),
   };
+  for (const [tag_name, { unit, unfit_role: role }] of Object.entries(parameters.tags)) {
+    if (role === undefined) continue;
+    const reason = say("incident.unit", { unit, role });
+    report(fold, { tag_name, check: "config_unit", logic: { op: "config_unit" }, reason, severity: "error" });
+  }
   checks.tz_known = isKnownZone(parameters.tz);
   if (checks.tz_known) return;
   const reason = say("incident.zone", { tz: parameters.tz });
@@ -158,6 +163,7 @@ function stillWrong(fold: ChecksFold, { check, tag_name }: Pick<Incident, "check
   if (check === "config_tz") return !fold.own.checks.tz_known;
   if (check === "cross") return isContradicted(fold, tag_name);
   const tag = parameters.tags[tag_name];
+  if (check === "config_unit") return tag?.unfit_role !== undefined;
   if (tag === undefined || !isCovered(groups[tag.group], clock)) return false;
   // Refused at acquisition: it goes on until a good value comes.
   if (latest[tag_name]?.quality === "bad") return check === "sentinel" || check === "between";

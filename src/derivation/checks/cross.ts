@@ -1,3 +1,4 @@
+import { inFigureUnit, type TagParameters } from "../../domain/parameters.ts";
 import type { EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
 import type { Checks, ChecksFold } from "./state.ts";
 import { report, judge, type EventOf } from "../timeline/events.ts";
@@ -141,8 +142,12 @@ function fanStands(fold: ChecksFold): boolean | null {
   return speed === null ? null : speed < FAN_OFF;
 }
 
-function groupOf({ own, seen }: ChecksFold, sensor: Sensor): string {
-  return seen.parameters?.tags[own.checks.tags[sensor] ?? ""]?.group ?? "";
+function tagOf({ own, seen }: ChecksFold, sensor: Sensor): TagParameters | undefined {
+  return seen.parameters?.tags[own.checks.tags[sensor] ?? ""];
+}
+
+function groupOf(fold: ChecksFold, sensor: Sensor): string {
+  return tagOf(fold, sensor)?.group ?? "";
 }
 
 function known(fold: ChecksFold, sensor: Sensor): unknown {
@@ -158,7 +163,7 @@ function known(fold: ChecksFold, sensor: Sensor): unknown {
 
 function numberOf(fold: ChecksFold, sensor: Sensor): number | null {
   const value = known(fold, sensor);
-  return typeof value === "number" ? value : null;
+  return typeof value === "number" ? inFigureUnit(value, tagOf(fold, sensor)) : null;
 }
 
 function isOn(fold: ChecksFold, sensor: Sensor): boolean {

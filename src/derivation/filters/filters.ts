@@ -1,5 +1,5 @@
-import { FILTER_TYPES } from "../../domain/booth.ts";
-import type { Parameters } from "../../domain/parameters.ts";
+import { FILTER_TYPES, type FilterType } from "../../domain/booth.ts";
+import type { Parameters, TagRole } from "../../domain/parameters.ts";
 import type { EpochMs } from "../../domain/units.ts";
 import { pressReset, readMinutes, takeEntry, undoEntry, pushService, reportRemovals } from "./changes.ts";
 import {
@@ -10,6 +10,7 @@ import {
   type FilterState,
   isOverLimit,
   newInstallation,
+  type PressureState,
   startOveruse,
   takeOff,
   useCounting,
@@ -52,6 +53,7 @@ function fitFilters(fold: FiltersFold, parameters: Parameters): void {
   for (const type of FILTER_TYPES) {
     const fitted = parameters.filters[type];
     const filter = own.filters[type];
+    if (fitted !== undefined) fitUnits(own, parameters, type);
     if (fitted === undefined) {
       // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- a type that isn't fitted is absent, not empty
       delete own.filters[type];
@@ -72,6 +74,29 @@ function fitFilters(fold: FiltersFold, parameters: Parameters): void {
       for (const { current } of withAndWithout(filter)) changeLimits(current, fitted.limits, seen.clock.now);
     }
   }
+}
+
+/** Drops what was read in a unit that does not fit, and converts pressure drops that were read in another unit than now. */
+function fitUnits(own: FiltersState, parameters: Parameters, type: FilterType): void {
+  const tags = Object.entries(parameters.tags).filter(([, { filter }]) => filter === type);
+  const isUnfit = (role: TagRole): boolean => tags.some(([, { unfit_role }]) => unfit_role === role);
+  const [sensor, sensorTag] = tags.find(([, { role }]) => role === "filter_pressure") ?? [];
+  const scale = sensorTag?.conversion?.scale ?? 1;
+  const change = scale / (own.pressure_scales?.[type] ?? 1);
+  for (const { current } of withAndWithout(own.filters[type])) {
+    if (isUnfit("filter_minutes")) current.plc = null;
+    if (isUnfit("filter_pressure")) current.pressure = { baseline: null, drops: [] };
+    if (change !== 1) rescalePressure(current.pressure, change, parameters.filters[type]?.baseline_pa);
+  }
+  if (change === 1 || sensor === undefined) return;
+  own.samples[sensor] = [];
+  own.pressure_scales = { ...own.pressure_scales, [type]: scale };
+}
+
+/** The clean drop is given in Pa, or was learned in the sensor's unit. */
+function rescalePressure(pressure: PressureState, change: number, given_pa: number | undefined): void {
+  pressure.drops = pressure.drops.map(({ end, pascal }) => ({ end, pascal: pascal * change }));
+  if (given_pa === undefined && pressure.baseline !== null) pressure.baseline *= change;
 }
 
 /** A mode of the booth was read well at some time. */

@@ -11,6 +11,8 @@ export interface FiltersState {
   filters: Partial<Record<FilterType, FilterState>>;
   /** Pressure drops and fan speeds by tag, as far back as the open spray stage needs them. */
   samples: Record<TagName, Sampled[]>;
+  /** The scales by which pressure drops were converted to Pa; absent: 1. */
+  pressure_scales?: Partial<Record<FilterType, number>>;
   /** The last entries of people, oldest first; absent: there was none yet. */
   entries?: EntryState[];
 }

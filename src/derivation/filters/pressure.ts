@@ -1,5 +1,5 @@
 import { FILTER_TYPES, type FilterType, type Mode } from "../../domain/booth.ts";
-import type { Parameters } from "../../domain/parameters.ts";
+import { inFigureUnit, type Parameters } from "../../domain/parameters.ts";
 import type { EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
 import {
   type FiltersFold,
@@ -25,10 +25,11 @@ const MAX_SAMPLES = 600;
 /** Takes in what this instant's readings say of pressure drops and fans; judged when the spray stage is over. */
 export function samplePressures({ own, seen }: FiltersFold): void {
   for (const { tag, value, quality } of seen.pending) {
-    const role = seen.parameters?.tags[tag]?.role;
-    if (role !== "filter_pressure" && role !== "fan_speed") continue;
+    const parameters = seen.parameters?.tags[tag];
+    if (parameters?.role !== "filter_pressure" && parameters?.role !== "fan_speed") continue;
     const samples = (own.samples[tag] ??= []);
-    samples.push([seen.clock.now, quality === "bad" || typeof value !== "number" ? null : value]);
+    const isKnown = quality !== "bad" && typeof value === "number";
+    samples.push([seen.clock.now, isKnown ? inFigureUnit(value, parameters) : null]);
     if (samples.length > MAX_SAMPLES) samples.shift();
     // Outside of spray only the value that holds is of use.
     if (!isSpraying(seen)) samples.splice(0, samples.length - 1);

@@ -1,5 +1,5 @@
 import { modesIn } from "../../domain/mode-bits.ts";
-import type { Parameters } from "../../domain/parameters.ts";
+import { inFigureUnit, type Parameters } from "../../domain/parameters.ts";
 import { KIND, type Reading } from "../../domain/record.ts";
 import { type Instant, moveClock, placeOf, reclock } from "../clock.ts";
 import { cover, finishInstant, passTime } from "./gaps.ts";
@@ -32,8 +32,9 @@ function passWork(fold: Fold): void {
     const to = Math.min(clock.mono, group.to);
     if (to <= from) continue;
     mark.mono = to;
-    const percent = goodNumber(state.latest[load.tag]);
-    if (percent === null) continue;
+    const level = goodNumber(state.latest[load.tag]);
+    if (level === null) continue;
+    const percent = inFigureUnit(level, parameters.tags[load.tag]);
     const at = clock.now - (clock.mono - to);
     const rate = workRate(machine, load.size, percent);
     fold.tell({ kind: "work", machine, rate, from: at - (to - from), to: at, metered: load.meter !== null });

@@ -1,0 +1,335 @@
+/**
+ * The one table of engineering units: how people, PLC exports and standards (UCUM, udunits, UNECE codes of OPC UA) spell a unit, and how
+ * to convert it. Ambiguous spellings (`mpa`, `MBTU`, a bare `m` for minutes) are left out on purpose: a unit is known or rejected, never
+ * guessed.
+ */
+
+/** What is measured. Units convert within one dimension only. */
+export type Dimension =
+  | "time"
+  | "temperature"
+  | "pressure"
+  | "energy"
+  | "ratio"
+  | "humidity"
+  | "frequency"
+  | "rotation"
+  | "voltage"
+  | "current"
+  | "power"
+  | "volume"
+  | "flow"
+  | "velocity"
+  | "length"
+  | "mass"
+  | "concentration"
+  | "angle"
+  | "count";
+
+/** A unit and its place in its dimension: base value = value x factor + offset. */
+export interface Unit {
+  /** The canonical spelling, as stored in a log and sent to outputs. */
+  readonly unit: string;
+  readonly dimension: Dimension;
+  readonly factor: number;
+  readonly offset: number;
+}
+
+/** Canonical spelling, factor to the base unit, further spellings separated by `|`. */
+type Row = readonly [unit: string, factor: number, spellings?: string];
+
+/** The US therm in joules; the BTU follows from it, because estimates count 100,000 BTU as one therm. */
+const THERM_J = 105_480_400;
+const BTU_J = THERM_J / 100_000;
+/** Pascals of an inch of water column at 4 °C, as on the page. */
+const INWC_PA = 249.089;
+const FOOT_M = 0.3048;
+const CUBIC_FOOT_M3 = FOOT_M ** 3;
+const GALLON_M3 = 0.003_785_411_784;
+
+/** Seconds. */
+const TIME: readonly Row[] = [
+  ["s", 1, "sec|secs|second|seconds|sek|sekunde|sekunden|segundo|segundos"],
+  ["ms", 0.001, "msec|msecs|millisecond|milliseconds|millisekunden|milisegundos"],
+  ["min", 60, "mins|minute|minutes|minuten|minuto|minutos"],
+  ["h", 3600, "hr|hrs|hour|hours|hur|std|stunde|stunden|hora|horas"],
+  ["d", 86_400, "day|days|tag|tage|dia|dias|día|días"],
+];
+/** Pascals. */
+const PRESSURE: readonly Row[] = [
+  ["Pa", 1, "pascal|pascals|pal|n/m2"],
+  ["mPa", 0.001],
+  ["hPa", 100, "hectopascal|hektopascal"],
+  ["kPa", 1000, "kilopascal|kilopascals|kpal"],
+  ["MPa", 1_000_000, "megapascal|megapascals"],
+  ["bar", 100_000, "bars|barg|bara|bar(g)|bar(a)"],
+  ["mbar", 100, "millibar|millibars|mbarg"],
+  ["psi", 6894.757, "psig|psia|psi(g)|lb/in2|lbs/in2|lbf/in2|[psi]"],
+  [
+    "inWC",
+    INWC_PA,
+    'inH2O|inchH2O|inchesH2O|inchWC|inchesWC|inWG|inchWG|inchesWG|inw|iwc|"WC|"WG|"H2O|inAq|ini\'H2O|in_i\'H2O|inchofwater|inchesofwater|inchesofwatercolumn|inchwatercolumn|inWater',
+  ],
+  ["mmWC", 9.806_65, "mmH2O|mmWS|mmWG|mmAq"],
+  ["inHg", 3386.389, '"Hg|inchesHg'],
+  ["mmHg", 133.322_387, "torr"],
+];
+/** Joules. */
+const ENERGY: readonly Row[] = [
+  ["J", 1, "joule|joules"],
+  ["mJ", 0.001],
+  ["kJ", 1000, "kilojoule|kilojoules"],
+  ["MJ", 1_000_000, "megajoule|megajoules"],
+  ["GJ", 1_000_000_000, "gigajoule|gigajoules"],
+  ["Wh", 3600, "watthour|watthours|wattstunden"],
+  ["kWh", 3_600_000, "kilowatthour|kilowatthours|kilowattstunden|kwhr|kwhrs|kwhour|kwhours|kw/h"],
+  ["MWh", 3_600_000_000, "megawatthour|megawatthours|megawattstunden|mwhr"],
+  ["therm", THERM_J, "therms|thm|thms"],
+  ["Dth", 10 * THERM_J, "dekatherm|dekatherms|decatherm|decatherms|dktherm"],
+  ["BTU", BTU_J, "btus"],
+  ["kBTU", 1000 * BTU_J, "kbtus"],
+  ["MMBTU", 1_000_000 * BTU_J, "mmbtus"],
+];
+const RATIO: readonly Row[] = [
+  ["%", 0.01, "percent|pct|prozent|porcentaje|porciento|p1|percentage|%speed|%open|%output"],
+  ["‰", 0.001, "permille|promille|permil"],
+];
+const HUMIDITY: readonly Row[] = [["%RH", 1, "rh|rh%|%rf|%hr|%r.h.|relativehumidity"]];
+/** Hertz. */
+const FREQUENCY: readonly Row[] = [
+  ["Hz", 1, "hertz|htz|1/s"],
+  ["kHz", 1000, "kilohertz"],
+];
+/** Turns a minute. */
+const ROTATION: readonly Row[] = [["rpm", 1, "r/min|rev/min|u/min|upm|revolutionsperminute|umdrehungen/min|1/min"]];
+const VOLTAGE: readonly Row[] = [
+  ["V", 1, "volt|volts|voltios|vac|vdc|vlt"],
+  ["mV", 0.001, "millivolt|millivolts"],
+  ["kV", 1000, "kilovolt|kilovolts"],
+];
+const CURRENT: readonly Row[] = [
+  ["A", 1, "amp|amps|ampere|amperes|amperios|amper|aac|adc"],
+  ["mA", 0.001, "milliamp|milliamps|milliampere"],
+];
+/** Watts. */
+const POWER: readonly Row[] = [
+  ["W", 1, "watt|watts|vatios"],
+  ["mW", 0.001],
+  ["kW", 1000, "kilowatt|kilowatts|kwt"],
+  ["MW", 1_000_000, "megawatt|megawatts"],
+  ["hp", 745.7, "horsepower|bhp"],
+  ["VA", 1],
+  ["kVA", 1000],
+  ["BTU/h", BTU_J / 3600, "btu/hr|btuh|btu/hour"],
+];
+/** Cubic metres. */
+const VOLUME: readonly Row[] = [
+  ["m3", 1, "cbm|cubicmeter|cubicmeters|cubicmetre|cubicmetres|nm3|sm3|kubikmeter|metroscubicos"],
+  ["l", 0.001, "liter|liters|litre|litres|ltr|litros"],
+  ["ml", 0.000_001, "milliliter|milliliters|millilitre|millilitres"],
+  ["ft3", CUBIC_FOOT_M3, "cuft|cubicfoot|cubicfeet|scf|cf"],
+  ["CCF", 100 * CUBIC_FOOT_M3, "hcf"],
+  ["MCF", 1000 * CUBIC_FOOT_M3, "kcf"],
+  ["gal", GALLON_M3, "gallon|gallons|usgal"],
+];
+/** Cubic metres a second. */
+const FLOW: readonly Row[] = [
+  ["m3/h", 1 / 3600, "m3/hr|cbm/h|cmh|nm3/h|sm3/h"],
+  ["m3/min", 1 / 60],
+  ["m3/s", 1],
+  ["l/s", 0.001, "lps"],
+  ["l/min", 0.001 / 60, "lpm|slpm|l/m"],
+  ["l/h", 0.001 / 3600],
+  ["CFM", CUBIC_FOOT_M3 / 60, "ft3/min|scfm|acfm|cubicfeetperminute"],
+  ["CFH", CUBIC_FOOT_M3 / 3600, "ft3/h|scfh|ft3/hr"],
+  ["GPM", GALLON_M3 / 60, "gal/min|usgpm"],
+];
+/** Metres a second. */
+const VELOCITY: readonly Row[] = [
+  ["m/s", 1, "m/sec|meterspersecond"],
+  ["m/min", 1 / 60],
+  ["km/h", 1 / 3.6, "kph"],
+  ["FPM", FOOT_M / 60, "ft/min|feet/min|feetperminute"],
+  ["ft/s", FOOT_M],
+];
+/** Metres. */
+const LENGTH: readonly Row[] = [
+  ["m", 1, "meter|meters|metre|metres|metros"],
+  ["mm", 0.001, "millimeter|millimeters|millimetre|millimetres"],
+  ["cm", 0.01, "centimeter|centimeters|centimetre"],
+  ["um", 0.000_001, "μm|micron|microns|micrometer"],
+  ["in", 0.0254, "inch|inches"],
+  ["ft", FOOT_M, "foot|feet"],
+];
+/** Kilograms. */
+const MASS: readonly Row[] = [
+  ["kg", 1, "kilogram|kilograms"],
+  ["g", 0.001, "gram|grams"],
+  ["t", 1000, "ton|tonne|tonnes"],
+  ["lb", 0.453_592_37, "lbs|pound|pounds"],
+];
+const CONCENTRATION: readonly Row[] = [
+  ["ppm", 1, "partspermillion"],
+  ["ppb", 0.001],
+];
+const ANGLE: readonly Row[] = [["deg", 1, "°|degree|degrees|grad|dd"]];
+const COUNT: readonly Row[] = [
+  ["cycles", 1, "cycle|cyc|zyklen|ciclos"],
+  ["starts", 1, "start"],
+  ["counts", 1, "count|cnt|ct|pcs|pieces|ea|each|stk|stück|times|ops|operations|nr|num|no|#"],
+];
+
+/** By dimension, except temperature, whose units have offsets. */
+const TABLE: Readonly<Record<Exclude<Dimension, "temperature">, readonly Row[]>> = {
+  time: TIME,
+  pressure: PRESSURE,
+  energy: ENERGY,
+  ratio: RATIO,
+  humidity: HUMIDITY,
+  frequency: FREQUENCY,
+  rotation: ROTATION,
+  voltage: VOLTAGE,
+  current: CURRENT,
+  power: POWER,
+  volume: VOLUME,
+  flow: FLOW,
+  velocity: VELOCITY,
+  length: LENGTH,
+  mass: MASS,
+  concentration: CONCENTRATION,
+  angle: ANGLE,
+  count: COUNT,
+};
+
+const FAHRENHEIT = { factor: 5 / 9, offset: (-32 * 5) / 9 };
+/** In degrees Celsius. A bare `deg` is an angle, and `deg.` of a temperature is not guessed. */
+const TEMPERATURE: readonly (readonly [unit: string, factor: number, offset: number, spellings: string])[] = [
+  [
+    "C",
+    1,
+    0,
+    "°C|degC|deg-C|celsius|centigrade|degreeC|degreesC|degreesCelsius|degCelsius|cel|gradC|gradCelsius|gradosC",
+  ],
+  [
+    "F",
+    FAHRENHEIT.factor,
+    FAHRENHEIT.offset,
+    "°F|degF|deg-F|fahrenheit|degreeF|degreesF|degreesFahrenheit|degFahrenheit|fah|gradF|gradosF",
+  ],
+  ["K", 1, -273.15, "kelvin|°K|degK|kel"],
+];
+
+/** A longer text is no unit: schemas allow 20 characters, and register lists a little more. */
+const MAX_SPELLING = 40;
+
+const EXACT = new Map<string, Unit>();
+/** By the spelling in lower case; null: several units share that spelling, as mPa and MPa do. */
+const ANY_CASE = new Map<string, Unit | null>();
+
+function enter(unit: Unit, spellings: string): void {
+  for (const spelling of [unit.unit, ...spellings.split("|")]) {
+    const plain = plainSpelling(spelling);
+    if (plain === "") continue;
+    if (!EXACT.has(plain)) EXACT.set(plain, unit);
+    const lower = plain.toLowerCase();
+    const known = ANY_CASE.get(lower);
+    ANY_CASE.set(lower, known === undefined || known === unit ? unit : null);
+  }
+}
+
+for (const [unit, factor, offset, spellings] of TEMPERATURE) {
+  enter({ unit, dimension: "temperature", factor, offset }, spellings);
+}
+for (const [dimension, rows] of Object.entries(TABLE)) {
+  for (const [unit, factor, spellings = ""] of rows) {
+    enter({ unit, dimension: dimension as Dimension, factor, offset: 0 }, spellings);
+  }
+}
+
+/**
+ * A spelling without what does not change its meaning: brackets around it, spaces, dots, multiplication signs, carets. `m³` becomes `m3`,
+ * `℃` becomes `°C`.
+ */
+function plainSpelling(text: string): string {
+  const folded = text
+    // The ordinal sign of Latin keyboards would become the letter o.
+    .replaceAll("º", "°")
+    .normalize("NFKC")
+    .replaceAll(/[\s._^·⋅*×]/g, "")
+    .replaceAll(/[“”]|''|′′/g, '"');
+  return /^\[[^[\]]*\]$|^\([^()]*\)$/.test(folded) ? folded.slice(1, -1) : folded;
+}
+
+/**
+ * The unit that a text means; undefined: none, or several. Case counts only if two units differ by nothing else (`mW`, `MW`).
+ *
+ * @param text as a person, a register list or a PLC program spells it
+ */
+export function unitOf(text: string): Unit | undefined {
+  if (text.length > MAX_SPELLING) return undefined;
+  const plain = plainSpelling(text);
+  return EXACT.get(plain) ?? ANY_CASE.get(plain.toLowerCase()) ?? undefined;
+}
+
+/** The canonical spellings of one dimension, or of all. For "did you mean" and for error messages. */
+export function unitNames(dimension?: Dimension): readonly string[] {
+  const known = [...new Set(EXACT.values())];
+  return known.filter((one) => dimension === undefined || one.dimension === dimension).map(({ unit }) => unit);
+}
+
+/** Every spelling of one dimension, or of all, without spaces and dots, with the unit that each means. */
+export function unitSpellings(dimension?: Dimension): ReadonlyMap<string, Unit> {
+  return new Map([...EXACT].filter(([, one]) => dimension === undefined || one.dimension === dimension));
+}
+
+/** How to convert values, value x scale + offset, and differences, difference x scale. */
+export interface Conversion {
+  readonly scale: number;
+  readonly offset: number;
+}
+
+/** The conversion from one unit to another of the same dimension; undefined: their dimensions differ. */
+export function conversionOf(from: Unit, to: Unit): Conversion | undefined {
+  if (from.dimension !== to.dimension) return undefined;
+  if (from.unit === to.unit) return { scale: 1, offset: 0 };
+  return { scale: from.factor / to.factor, offset: (from.offset - to.offset) / to.factor };
+}
+
+/** More digits than any sensor has, fewer than binary fractions are exact to: 104 °F is 40 °C and not 39.99999999999999. */
+const DIGITS = 12;
+
+/** Converts a value, and removes the noise of binary fractions. */
+export function converted(value: number, { scale, offset }: Conversion): number {
+  return Number((value * scale + offset).toPrecision(DIGITS));
+}
+
+/** Words in a tag's name that state its time unit. Letters alone (`h`, `s`, `m`) state nothing. */
+const TIME_WORDS: ReadonlySet<string> = new Set(
+  TIME.flatMap(([unit, , spellings = ""]) => [unit, ...spellings.split("|")]).filter((word) => word.length > 2),
+);
+/** `time` units in a name such as `exhaust_hrs`. */
+const SHORT_TIME_WORDS: ReadonlySet<string> = new Set(["hr"]);
+/** Spellings that are ordinary words of a name: `day_counter`, `hour_meter`, `second_stage`, `tag`. */
+const ORDINARY_WORDS: ReadonlySet<string> = new Set([
+  "tag",
+  "std",
+  "hur",
+  "second",
+  "segundo",
+  "day",
+  "dia",
+  "día",
+  "hour",
+]);
+
+/** The time unit that a name states, as in "Exhaust filter hours"; undefined: none, or several. */
+export function timeUnitInName(name: string): Unit | undefined {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}]+/u)
+    .filter((word) => SHORT_TIME_WORDS.has(word) || (TIME_WORDS.has(word) && !ORDINARY_WORDS.has(word)));
+  const units = new Set(words.flatMap((word) => unitOf(word) ?? []));
+  const [unit] = units;
+  return units.size === 1 ? unit : undefined;
+}

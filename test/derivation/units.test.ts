@@ -1,0 +1,117 @@
+import { expect, it } from "vitest";
+import type { Parameters, TagParameters } from "../../src/domain/parameters.ts";
+import { withUnitsInForce } from "../../src/domain/tag-units.ts";
+import { usedMinutes } from "../../src/derivation/filters/installation.ts";
+import { fold, put, script, stay, valuesOf, type Script } from "../support/booth.ts";
+import { minutesTag, tag, withFilters } from "../support/parameters.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+function booth(
+  tags: Readonly<Record<string, TagParameters>>,
+  limits = { pressure_pa: 125, minutes: 6000 },
+): Parameters {
+  const converted = Object.entries(tags).map(([name, one]) => [name, withUnitsInForce(one)] as const);
+  return withFilters({ exhaust_filter: { limits, baseline_pa: 50 } }, Object.fromEntries(converted));
+}
+
+function meterIn(unit: string): TagParameters {
+  return { ...minutesTag("exhaust_filter"), unit };
+}
+
+function filterAfter(of: Script, parameters: Parameters) {
+  stay(of, 2 * MINUTE, { mode: 1 });
+  return fold(of.entries, parameters, [6]).state.filters.exhaust_filter?.current;
+}
+
+it("a filter's meter in minutes is not taken for hours, however minutes are spelled", () => {
+  const used = ["min", "minutes", "Min."].map((unit) => {
+    const parameters = booth({ exhaust: meterIn(unit) });
+    const life = script(parameters);
+    stay(life, HOUR, { mode: 1, exhaust: 100 });
+    const filter = filterAfter(life, parameters);
+    return filter === undefined ? null : usedMinutes(filter);
+  });
+  expect(used).toEqual([100, 100, 100]);
+});
+
+it("pressure limits in Pa hold for a sensor in inches of water", () => {
+  const over = [0.69, 0.72].map((drop) => {
+    const sensor = tag("filter_pressure", "inWC", { filter: "exhaust_filter" });
+    const parameters = booth({ drop: sensor, fan: tag("fan_speed", "percent") });
+    const life = script(parameters);
+    stay(life, MINUTE, { mode: 1, drop: 0, fan: 100 });
+    for (let nth = 0; nth < 2; nth += 1) {
+      stay(life, 10 * MINUTE, { mode: 3, drop, fan: 100 });
+      stay(life, MINUTE, { mode: 4 });
+    }
+    return filterAfter(life, parameters)?.overuse.length;
+  });
+  // The clean drop of 50 Pa and the limit of 125 Pa are 0.703 inWC.
+  expect(over).toEqual([0, 1]);
+});
+
+it("a bake at 110 °F is warm, and one at 100 °F is not", () => {
+  const colds = [110, 100].map((air) => {
+    const parameters = booth({ air: tag("air_temperature", "degF"), fan: tag("fan_speed", "%") });
+    const life = script(parameters);
+    stay(life, 21 * MINUTE, { mode: 6, air, fan: 100 });
+    stay(life, 5 * MINUTE, { air: air - 1 });
+    const incidents = valuesOf(fold(life.entries, parameters, [6]).facts, "i");
+    return incidents.filter(({ check }) => check === "cross").length;
+  });
+  expect(colds).toEqual([0, 1]);
+});
+
+it("a meter whose unit stops fitting reports why and gives way to the booth's own count", () => {
+  const good = booth({ exhaust: meterIn("min") }, { pressure_pa: 125, minutes: 50 });
+  const unfit = booth({ exhaust: meterIn("minuets") }, { pressure_pa: 125, minutes: 50 });
+  const life = script(good);
+  stay(life, HOUR, { mode: 1, exhaust: 100 });
+  put(life, { kind: "p", value: unfit });
+  stay(life, HOUR, { mode: 1, exhaust: 101 });
+  const { facts, state } = fold(life.entries, good, [6]);
+  const current = state.filters.exhaust_filter?.current;
+  expect(current?.plc).toBeNull();
+  expect(current?.overuse.at(-1)?.until).not.toBeNull();
+  expect(valuesOf(facts, "i")).toMatchObject([
+    { check: "config_unit", tag_name: "exhaust", severity: "error", resolved_at: null },
+  ]);
+  expect(state.incidents["config_unit exhaust"]?.reason).toContain('the unit "minuets" does not fit');
+});
+
+it("the incident of an unfit unit ends after the profile is corrected", () => {
+  const unfit = booth({ exhaust: meterIn("minuets") });
+  const life = script(unfit);
+  stay(life, HOUR, { mode: 1, exhaust: 100 });
+  put(life, { kind: "p", value: booth({ exhaust: meterIn("min") }) });
+  stay(life, HOUR, { mode: 1, exhaust: 101 });
+  const { facts, state } = fold(life.entries, unfit, [6]);
+  expect(valuesOf(facts, "i").map(({ check, resolved_at }) => [check, resolved_at === null])).toEqual([
+    ["config_unit", true],
+    ["config_unit", false],
+  ]);
+  expect(state.filters.exhaust_filter?.current.plc?.value).toBe(101);
+});
+
+it("clean drops that were learned in a sensor's own unit are converted once the unit is known", () => {
+  const raw = withFilters(
+    { exhaust_filter: { limits: { pressure_pa: 125 } } },
+    { drop: tag("filter_pressure", "inWC", { filter: "exhaust_filter" }), fan: tag("fan_speed", "%") },
+  );
+  const drop = withUnitsInForce(tag("filter_pressure", "inWC", { filter: "exhaust_filter" }));
+  const converted = { ...raw, tags: { ...raw.tags, drop } };
+  const life = script(raw);
+  stay(life, MINUTE, { mode: 1, drop: 0, fan: 100 });
+  for (let nth = 0; nth < 3; nth += 1) {
+    stay(life, 10 * MINUTE, { mode: 3, drop: 0.2, fan: 100 });
+    stay(life, MINUTE, { mode: 4 });
+  }
+  stay(life, 2 * MINUTE, { mode: 1 });
+  put(life, { kind: "p", value: converted });
+  stay(life, MINUTE);
+  put(life, { kind: "p", value: { ...converted, tz: "Europe/Berlin" } });
+  const current = filterAfter(life, raw);
+  expect(current?.pressure.baseline).toBeCloseTo(0.2 * 249.089, 6);
+});
