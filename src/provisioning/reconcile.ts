@@ -1,7 +1,7 @@
 import { say } from "../domain/sentences.ts";
 import { isBound, isPlain } from "../domain/provisioning.ts";
 import type { FigureDifference, Reconciliation } from "../domain/reconciliation.ts";
-import { jittered, retrying } from "../domain/retrying.ts";
+import { jittered, retrying, shortMessage } from "../domain/retrying.ts";
 import { labelOf } from "../domain/stream-label.ts";
 import { dayOf, daysFromCivil } from "../domain/time-zone.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -107,7 +107,7 @@ async function compare(bound: BoundBooth, day: LocalDay) {
     const theirs = await api.report(await keyFor(bound), `${path}?${query.toString()}`);
     // A service that doesn't offer an operation has nothing to compare there.
     if (theirs.kind === "not_found" || theirs.kind === "reject") continue;
-    if (theirs.kind !== "ok") throw new ReconcileFailure(`the service doesn't answer ${operation}: ${theirs.kind}`);
+    if (theirs.kind !== "ok") throw new ReconcileFailure(`the service doesn't answer ${operation}: ${theirs.reason}`);
     own ??= await figures(bound.state.booth, day);
     const ours = figuresIn(operation, own[operation]);
     compared += ours.size;
@@ -145,8 +145,6 @@ const AFTER_DAY_MS: Milliseconds = 7_200_000;
 const SPREAD_MS: Milliseconds = 1_800_000;
 const RETRY = { base_ms: 300_000, cap_ms: 3_600_000 };
 
-/** Characters of an unexpected error that are shown: its text may quote what the service sent. */
-const MOST_REASON = 300;
 /** Comparisons of a booth that can be asked for: whoever asks for more in a row has read the first. */
 const MAX_KNOWN = 32;
 
@@ -272,7 +270,7 @@ async function reconcileNow(
 
 function reasonOf(error: unknown): string {
   if (error instanceof ReconcileFailure) return error.message;
-  return `unexpected error: ${error instanceof Error ? error.message : String(error)}`.slice(0, MOST_REASON);
+  return say("operation.failed", { error: shortMessage(error) });
 }
 
 const keptName = ({ state: { booth } }: BoundBooth): string => `reconciliation ${booth}`;
