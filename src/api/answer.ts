@@ -1,3 +1,4 @@
+import { jsonOf } from "../domain/json.ts";
 import { CLOSING, type LocalAnswer, type LocalOperation, Refusal } from "./operation.ts";
 import type { Answering, Asking } from "./over-tls.ts";
 import { withSaid } from "./said.ts";
@@ -57,34 +58,22 @@ export async function bodyReader(name: LocalOperation["body"]): Promise<(text: s
   const { BODIES } = await import("../contract/local.ts");
   const body: (typeof BODIES)[typeof name] & { readonly may_be_empty?: true } = BODIES[name];
   return (text) => {
-    const parsed = body.shape.safeParse(text === "" && body.may_be_empty === true ? {} : jsonOf(text));
+    const parsed = body.shape.safeParse(text === "" && body.may_be_empty === true ? {} : bodyOf(text));
     if (!parsed.success) throw new Refusal(400, body.needs);
     return parsed.data;
   };
 }
 
-/** A body as data; undefined where it is no JSON, too deep, or has a key that no shape of ours could have. */
-export function jsonOf(text: string): unknown {
-  if (depthOf(text) > MAX_DEPTH) return undefined;
-  try {
-    return JSON.parse(text, (key, value: unknown) => {
-      if (REFUSED_KEYS.has(key)) throw new SyntaxError(key);
-      return value;
-    }) as unknown;
-  } catch {
-    // Not JSON is an expected input: the shape refuses undefined.
-    return undefined;
-  }
+/** Parses a request body. Returns undefined if it isn't JSON, is nested too deep, or has a key that no shape accepts. */
+export function bodyOf(text: string): unknown {
+  const body = jsonOf(text, MAX_DEPTH);
+  return hasRefusedKey(body) ? undefined : body;
 }
 
-/** Of brackets, without regard to strings: an upper bound, found before anything is built. */
-function depthOf(text: string): number {
-  let [depth, deepest] = [0, 0];
-  for (const char of text) {
-    if (char === "{" || char === "[") deepest = Math.max(deepest, ++depth);
-    else if (char === "}" || char === "]") depth -= 1;
-  }
-  return deepest;
+/** Recurses at most `MAX_DEPTH` levels. */
+function hasRefusedKey(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, inner]) => REFUSED_KEYS.has(key) || hasRefusedKey(inner));
 }
 
 /** Sends a report part by part, at the pace at which it is read. */

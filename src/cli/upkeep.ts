@@ -25,20 +25,22 @@ export const reconcileCommand: Run = async (call) => {
   });
   if (now.kind === "failed") throw new CommandError(`${now.day} can't be compared now: ${now.reason}`);
   print(call, now, reconciledText);
-  return now.remaining.length === 0 ? EXIT.ok : EXIT.failed;
+  return now.remaining_count === 0 ? EXIT.ok : EXIT.failed;
 };
 
 /** What came of a comparison, for people. */
 function reconciledText(done: Reconciled): string {
-  const { day, compared, differed, hours, resent, remaining, algorithm } = done;
+  const { day, compared, differed, hours, resent, remaining, remaining_count, algorithm } = done;
   const head = `${day}: ${compared} figures compared, ${differed} differed\n`;
   const sent = hours === 0 ? "" : `${resent} records of ${hours} hours sent again\n`;
-  if (remaining.length === 0) return `${head}${sent}the same on both sides\n`;
+  if (remaining_count === 0) return `${head}${sent}the same on both sides\n`;
   const why = algorithm
     ? "both sides hold the same records and make other figures of them: tell whoever runs the service\n"
     : "records differ still: run it again; what the service refuses stands in the backlog\n";
   const rows = remaining.map((one) => [one.figure, String(one.gateway ?? "-"), String(one.service ?? "-")]);
-  return `${head}${sent}${tableText(["differs still", "here", "service"], rows)}${why}`;
+  const more = remaining_count - remaining.length;
+  const rest = more === 0 ? "" : `and ${more.toString()} more\n`;
+  return `${head}${sent}${tableText(["differs still", "here", "service"], rows)}${rest}${why}`;
 }
 
 /** `booth-gateway rebuild`: all facts anew from the log. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Mode, normaliseSerial, wireNameOf } from "../domain/booth.ts";
 import type { CommandOrder, Digest, HeardCommand, UpMessage } from "../domain/command.ts";
-import { jsonOf } from "./fields.ts";
+import { jsonOf } from "../domain/json.ts";
 
 /** Larger ones aren't read: the longest of ours, a backfill with its ranges, has a tenth of it. */
 const MAX_COMMAND_BYTES = 65_536;

@@ -212,7 +212,7 @@ function boothSamples(booths: readonly BoothStatus[]): Found {
     backlog_records: each(({ log }) => log.newest_seq - log.acked_seq),
     refused_records: each(({ log }) => log.refused.count),
     reconciliation_differences: each(({ reconciliation }) =>
-      reconciliation?.kind === "done" ? reconciliation.remaining.length : null,
+      reconciliation?.kind === "done" ? reconciliation.remaining_count : null,
     ),
   };
 }

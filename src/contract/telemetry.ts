@@ -3,7 +3,7 @@ import type { StreamLabel } from "../domain/provisioning.ts";
 import type { Placed } from "../domain/record.ts";
 import type { ServiceTime } from "../domain/service-time.ts";
 import type { EpochMs, Seq, StreamId } from "../domain/units.ts";
-import { readable } from "./fields.ts";
+import { readable, reason } from "./fields.ts";
 
 /** Version of the telemetry shapes. */
 const VERSION = 1;
@@ -79,7 +79,7 @@ const said = {
   st: z.string(),
   s0: count,
   n: count,
-  reject: readable(z.object({ seq: count, reason: z.string().catch("") }))
+  reject: readable(z.object({ seq: count, reason }))
     .catch([])
     .default([]),
   conflict: hint(count),
@@ -92,7 +92,7 @@ const said = {
   /** What the service takes in this session. */
   takes: readable(z.string()).catch([]).default([]),
   /** Not "": the batch couldn't be looked at, and nothing of it was taken. */
-  error: z.string().catch(""),
+  error: reason,
 };
 
 /**

@@ -29,8 +29,10 @@ export type Reconciliation = {
       /** Runs of records, an hour each at most, that differed and were sent again. */
       readonly hours: number;
       readonly resent: number;
-      /** What still differs; the target is none. */
+      /** The first figures that still differ, at most a hundred. */
       readonly remaining: readonly FigureDifference[];
+      /** All figures that still differ; the target is 0. */
+      readonly remaining_count: number;
       /** Both sides hold the same records, and make other figures of them: never patched, to be looked into. */
       readonly algorithm: boolean;
     }

@@ -31,6 +31,14 @@ export async function retrying<T>(
   }
 }
 
+/** Characters of an error that are shown: its text may quote what a peer sent. */
+const MOST_CHARS = 300;
+
+/** Returns an error's text for a status or a log line. */
+export function shortMessage(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, MOST_CHARS);
+}
+
 export interface Backoff {
   /** Upper bound of the first wait. */
   readonly base_ms: Milliseconds;

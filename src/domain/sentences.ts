@@ -252,6 +252,10 @@ const OWN = {
   "fit.odd": "{label} reads {value} {unit}, usual is {usual}",
   "fit.more_odd": "{count} more values are odd",
 
+  // An error that nobody foresaw, in a comparison, an output or a notice.
+  "operation.failed": "unexpected error: {error}",
+  "operation.retried": "nothing to do: it is retried; if it stays, make a support bundle and report it",
+
   // Notices: why one doesn't get through, and what to do about it.
   "notice.server_says": "the server says: {answer}",
   "notice.broker_has_it": "the broker has it ({topic})",

@@ -1,7 +1,8 @@
 import type { NoticeConfig } from "../config/port.ts";
 import { linkDown, stillDown } from "../domain/link-status.ts";
 import type { NoticeOutcome, NoticeTest } from "../domain/notice.ts";
-import { fullJitter } from "../domain/retrying.ts";
+import { fullJitter, shortMessage } from "../domain/retrying.ts";
+import { say } from "../domain/sentences.ts";
 import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, NoticeStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -78,8 +79,8 @@ export function placeOf({ mail, webhook, mqtt }: NoticeConfig): Pick<NoticeStatu
 
 /** Looks, tells, and begins anew after any failure, until the signal. */
 export async function noticeLoop(notice: Notice, signal: AbortSignal): Promise<void> {
-  const { clock, news, log } = notice.machine;
-  let isTold = false;
+  const { clock, news } = notice.machine;
+  let broken: LinkStatus | null = null;
   while (!isOver(signal)) {
     const round = new AbortController();
     const both = AbortSignal.any([signal, round.signal]);
@@ -88,12 +89,13 @@ export async function noticeLoop(notice: Notice, signal: AbortSignal): Promise<v
     try {
       await look(notice);
       const wait = await tell(notice, signal);
+      if (notice.state.link === broken) isUp(notice);
       await Promise.race([woken, clock.sleep(Math.min(wait, LOOK_MS), both).catch(() => undefined)]);
-      isTold = false;
     } catch (error) {
-      const text = `notice ${notice.config.name} can't look at the booths; it is tried again`;
-      if (!isTold && !isOver(signal)) log.warn({ event: "notice_failed", notice: notice.config.name, error }, text);
-      isTold = true;
+      if (!isOver(signal)) isBroken(notice, error);
+      broken = notice.state.link;
+      const wait = notice.state.next_try - clock.mono();
+      await clock.sleep(Math.max(0, wait), signal).catch(() => undefined);
     }
     round.abort();
     await clock.sleep(REST_MS, signal).catch(() => undefined);
@@ -229,6 +231,13 @@ function isUp({ state, machine, config }: Notice): void {
   if (state.link.kind === "up") return;
   state.link = { kind: "up", since: machine.clock.wall() };
   machine.log.info({ event: "notice_up", notice: config.name }, `notice ${config.name} gets through again`);
+}
+
+/** An error of the program: nothing is lost, since the ledger stands, and it is tried again later and later. */
+function isBroken(notice: Notice, error: unknown): void {
+  const reason = say("operation.failed", { error: shortMessage(error) });
+  const advice = say("operation.retried");
+  isDown(notice, { kind: "unknown", reason, advice, lasting: false, again_ms: null });
 }
 
 function isDown({ state, machine, config }: Notice, outcome: Exclude<NoticeOutcome, { kind: "delivered" }>): void {

@@ -17,7 +17,15 @@ export async function openNotices(
       const names = about.map(({ state }) => state.booth);
       const state = newNoticeState(only(kept.first, names), machine);
       let channel: Promise<Channel> | null = null;
-      return { machine, config, booths: about, kept, state, channel: () => (channel ??= channelOf(machine, config)) };
+      const open = (): Promise<Channel> => {
+        if (channel !== null) return channel;
+        const opening = channelOf(machine, config);
+        channel = opening;
+        // What failed once may work at the next try: a rejected promise isn't kept.
+        opening.catch(() => (channel = null));
+        return opening;
+      };
+      return { machine, config, booths: about, kept, state, channel: open };
     }),
   );
   return {

@@ -7,7 +7,7 @@ import { retryAfterMs } from "../delivery/http/answer.ts";
 import { createHttpClient, type HttpClient } from "../delivery/http/client.ts";
 import { clientCertificateIn } from "../delivery/tls.ts";
 import { linkDown, stillDown } from "../domain/link-status.ts";
-import { fullJitter } from "../domain/retrying.ts";
+import { fullJitter, shortMessage } from "../domain/retrying.ts";
 import { say } from "../domain/sentences.ts";
 import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, OutputStatus } from "../domain/status.ts";
@@ -61,10 +61,15 @@ export function figureOutput(
   const push: Push = { machine, config, state };
   const gather = async (signal: AbortSignal): Promise<void> => {
     while (!isOver(signal)) {
-      const metrics = await machine.metrics(booths);
-      const request = exportRequest(metrics, { resource, started_at, at: clock.wall() });
-      const body = await zipped(JSON.stringify(request));
-      add(push, { body, points: pointsIn(metrics) });
+      try {
+        const metrics = await machine.metrics(booths);
+        const request = exportRequest(metrics, { resource, started_at, at: clock.wall() });
+        const body = await zipped(JSON.stringify(request));
+        add(push, { body, points: pointsIn(metrics) });
+      } catch (error) {
+        const reason = say("operation.failed", { error: shortMessage(error) });
+        tellDown(push, { reason, advice: say("operation.retried") }, { failures: 1, wait: otlp.interval_ms });
+      }
       await clock.sleep(otlp.interval_ms, signal).catch(() => undefined);
     }
   };
@@ -244,6 +249,14 @@ function isDown(
   const advice = say(
     isKey ? "output.figures_key" : outcome.kind === "refused" ? "output.figures_refused" : "output.figures_away",
   );
+  tellDown({ state, machine, config }, { reason, advice }, { failures, wait });
+}
+
+function tellDown(
+  { state, machine, config }: Push,
+  { reason, advice }: { readonly reason: string; readonly advice: string },
+  { failures, wait }: { readonly failures: number; readonly wait: Milliseconds },
+): void {
   const since = machine.clock.wall();
   const before = state.link;
   state.link = stillDown(before, { kind: "down", since, reason, advice, attempt: failures, next_try_at: since + wait });

@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OutputConfig } from "../config/port.ts";
+import { linkDown } from "../domain/link-status.ts";
+import { fullJitter, shortMessage } from "../domain/retrying.ts";
+import { say } from "../domain/sentences.ts";
 import { isOver, onAbort } from "../domain/signal.ts";
-import type { OutputStatus } from "../domain/status.ts";
+import type { LinkStatus, OutputStatus } from "../domain/status.ts";
 import { type Cursors, openCursors, SAVE_MS } from "./cursors.ts";
 import { newOutputState, type Output, outputLoop, statusOf } from "./output.ts";
 import { plainSpeaker } from "./plain.ts";
@@ -22,9 +25,13 @@ export async function openOutputs(
   let outputs = await open(configs, booths);
   let running: Running | null = null;
   return {
-    status: () => outputs.map((output) => output.status()),
+    status: () =>
+      outputs.map((output) => {
+        const broken = running?.broken.get(output);
+        return broken === undefined ? output.status() : { ...output.status(), link: broken };
+      }),
     run(signal) {
-      running = runningUntil(signal);
+      running = runningUntil(machine, signal);
       for (const output of outputs) running.begin(output);
       // What pushes figures has no cursor: for that alone nothing is written to the flash.
       const isMoved = (): boolean => outputs.some(({ config }) => config.otlp === undefined);
@@ -57,12 +64,14 @@ function areSame(before: readonly OutputBooth[], now: readonly OutputBooth[]): b
   return before.length === now.length && before.every(({ state }, index) => state === now[index]?.state);
 }
 
+const RESTART = { base_ms: 5_000, cap_ms: 300_000 };
+
 type Running = ReturnType<typeof runningUntil>;
 
 /** Loops of outputs, each of which can be ended by itself; all end with the signal. */
-function runningUntil(signal: AbortSignal) {
+function runningUntil(machine: OutputMachine, signal: AbortSignal) {
   const loops = new Map<Opened, { readonly ending: AbortController; readonly over: Promise<void> }>();
-  const broken = Promise.withResolvers<never>();
+  const broken = new Map<Opened, LinkStatus>();
   const end = async (output: Opened): Promise<void> => {
     loops.get(output)?.ending.abort();
     await loops.get(output)?.over;
@@ -70,16 +79,47 @@ function runningUntil(signal: AbortSignal) {
   };
   const aborted = new Promise<void>((resolve) => void onAbort(signal, resolve));
   return {
+    /** Outputs that an error of the program has ended, and that wait for their next try. */
+    broken,
     end,
     begin(output: Opened): void {
       if (isOver(signal)) return;
       const ending = new AbortController();
-      const over = output.run(ending.signal);
-      over.catch(broken.reject);
+      const over = runAgain({ machine, output, broken }, ending.signal);
       loops.set(output, { ending, over });
     },
-    over: Promise.race([aborted, broken.promise]).finally(() => Promise.all([...loops.keys()].map(end))),
+    over: aborted.finally(() => Promise.all([...loops.keys()].map(end))),
   };
+}
+
+interface Restarted {
+  readonly machine: OutputMachine;
+  readonly output: Opened;
+  readonly broken: Map<Opened, LinkStatus>;
+}
+
+/** An output's own loop retries what can fail. After an error that it didn't expect it begins anew, and no other output ends. */
+async function runAgain({ machine, output, broken }: Restarted, signal: AbortSignal): Promise<void> {
+  const { clock, log, random } = machine;
+  for (let failures = 1; ; failures += 1) {
+    const round = new AbortController();
+    try {
+      return await output.run(AbortSignal.any([signal, round.signal]));
+    } catch (error) {
+      round.abort();
+      if (isOver(signal)) return;
+      const { name } = output.config;
+      const reason = say("operation.failed", { error: shortMessage(error) });
+      const advice = say("operation.retried");
+      const wait = fullJitter(failures, RESTART, () => random.next());
+      const down = linkDown(clock.wall(), reason, advice);
+      broken.set(output, { ...down, attempt: failures, next_try_at: clock.wall() + wait });
+      log.error({ event: "output_failed", output: name, error }, `output ${name} failed: ${reason}; ${advice}`);
+      await clock.sleep(wait, signal).catch(() => undefined);
+      broken.delete(output);
+      if (isOver(signal)) return;
+    }
+  }
 }
 
 async function keep(

@@ -1,7 +1,7 @@
 import { say } from "../domain/sentences.ts";
 import { isBound, isPlain } from "../domain/provisioning.ts";
 import type { FigureDifference, Reconciliation } from "../domain/reconciliation.ts";
-import { jittered, retrying } from "../domain/retrying.ts";
+import { jittered, retrying, shortMessage } from "../domain/retrying.ts";
 import { labelOf } from "../domain/stream-label.ts";
 import { dayOf, daysFromCivil } from "../domain/time-zone.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -16,6 +16,7 @@ import {
   figuresIn,
   type LocalDay,
   localDay,
+  MOST_DIFFERENCES,
 } from "./rules/reconciliation.ts";
 
 /** The service answers a digest at once; a backfill of a whole day takes minutes. */
@@ -35,7 +36,10 @@ class ReconcileFailure extends Error {}
 async function reconcileDay(booth: BoundBooth, day: LocalDay, signal: AbortSignal): Promise<Omit<Done, "id">> {
   await delivered(booth, signal);
   const first = await compare(booth, day);
-  let [remaining, hours, resent, algorithm] = [first.differences, 0, 0, false];
+  let remaining = first.differences;
+  let hours = 0;
+  let resent = 0;
+  let algorithm = false;
   for (let round = 0; remaining.length > 0 && !algorithm && round < ROUNDS; round += 1) {
     const healed = await heal(booth, day, signal);
     hours += healed.ranges;
@@ -48,8 +52,20 @@ async function reconcileDay(booth: BoundBooth, day: LocalDay, signal: AbortSigna
   if (algorithm)
     booth.tell("algorithm_difference", `${day.day}: ${remaining.slice(0, 3).map(differenceText).join("; ")}`);
   const { compared, differences } = first;
-  const common = { compared, differed: differences.length, hours, resent, remaining, algorithm };
-  return { kind: "done", day: day.day, at: booth.gateway.clock.wall(), start: day.start, end: day.end, ...common };
+  return {
+    kind: "done",
+    day: day.day,
+    at: booth.gateway.clock.wall(),
+    start: day.start,
+    end: day.end,
+    compared,
+    differed: differences.length,
+    hours,
+    resent,
+    remaining: remaining.slice(0, MOST_DIFFERENCES),
+    remaining_count: remaining.length,
+    algorithm,
+  };
 }
 
 /** Digests tell of the whole day: the box still has all of it, under the name by which the service knows it. */
@@ -91,11 +107,12 @@ async function compare(bound: BoundBooth, day: LocalDay) {
     const theirs = await api.report(await keyFor(bound), `${path}?${query.toString()}`);
     // A service that doesn't offer an operation has nothing to compare there.
     if (theirs.kind === "not_found" || theirs.kind === "reject") continue;
-    if (theirs.kind !== "ok") throw new ReconcileFailure(`the service doesn't answer ${operation}: ${theirs.kind}`);
+    if (theirs.kind !== "ok") throw new ReconcileFailure(`the service doesn't answer ${operation}: ${theirs.reason}`);
     own ??= await figures(bound.state.booth, day);
     const ours = figuresIn(operation, own[operation]);
     compared += ours.size;
-    differences.push(...differencesOf(ours, figuresIn(operation, theirs.value)));
+    // Not by spreading: an answer of 1 MiB has more figures than a call takes arguments.
+    for (const one of differencesOf(ours, figuresIn(operation, theirs.value))) differences.push(one);
   }
   return { compared, differences };
 }
@@ -133,12 +150,23 @@ const MAX_KNOWN = 32;
 
 type Done = Extract<Reconciliation, { kind: "done" }>;
 
+/** A comparison as this module stored it. Older versions gave it no id, and stored every difference instead of a count. */
+type Kept = Omit<Done, "id" | "remaining_count"> & Partial<Done>;
+
+function doneFrom(kept: Kept, id: string): Done {
+  return {
+    ...kept,
+    id: kept.id ?? id,
+    remaining: kept.remaining.slice(0, MOST_DIFFERENCES),
+    remaining_count: kept.remaining_count ?? kept.remaining.length,
+  };
+}
+
 /** Compares each finished day with the service once, two hours after it, and keeps what came of it. Runs until aborted. */
 export async function reconcileLoop(booth: BoundBooth, signal: AbortSignal): Promise<never> {
   const { clock, random, identity } = booth.gateway;
-  // Written by this module alone; older versions gave it no id.
-  const known = (await identity.kept(keptName(booth))) as (Omit<Done, "id"> & Partial<Done>) | undefined;
-  if (known !== undefined) enter(booth, { ...known, id: known.id ?? random.uuid() });
+  const known = (await identity.kept(keptName(booth))) as Kept | undefined;
+  if (known !== undefined) enter(booth, doneFrom(known, random.uuid()));
   const spread = Math.floor(random.next() * SPREAD_MS);
   const jitter = jittered(RETRY, random);
   const wait = (failures: number): Milliseconds => RETRY.base_ms + jitter(failures);
@@ -192,7 +220,13 @@ export function beginReconcile(booth: BoundBooth, day: LocalDay, signal: AbortSi
   if (before?.kind === "running") throw new RangeError("a comparison is under way");
   const id = random.uuid();
   enter(booth, { kind: "running", id, day: day.day });
-  const outcome = reconcileNow(booth, { id, day, signal }).then((now) => {
+  const compared = reconcileNow(booth, { id, day, signal }).catch((error: unknown) => {
+    // Only the abort gets here. A comparison that nobody carries out any more must not count as running.
+    const { reconciliations } = booth.binding;
+    reconciliations.splice(0, Infinity, ...reconciliations.filter((one) => one.id !== id));
+    throw error;
+  });
+  const outcome = compared.then((now) => {
     enter(booth, now);
     // The time in which it seemed to be over may have been taken back meanwhile: then there is nothing to tell.
     if (!hasPassed(booth, day.day)) return now;
@@ -228,22 +262,28 @@ async function reconcileNow(
     if (isNewest && hasPassed(booth, day.day)) await identity.keep(keptName(booth), done);
     return done;
   } catch (error) {
-    if (!(error instanceof ReconcileFailure)) throw error;
-    return { kind: "failed", id, day: day.day, at: clock.wall(), reason: error.message };
+    if (signal.aborted) throw error;
+    // Whatever fails here, even an error of the program, fails this comparison alone: the loop tries again later.
+    return { kind: "failed", id, day: day.day, at: clock.wall(), reason: reasonOf(error) };
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof ReconcileFailure) return error.message;
+  return say("operation.failed", { error: shortMessage(error) });
 }
 
 const keptName = ({ state: { booth } }: BoundBooth): string => `reconciliation ${booth}`;
 
 function tell({ gateway: { log }, state: { booth } }: BoundBooth, done: Done): void {
-  const { day, differed, resent, remaining, algorithm } = done;
-  const fields = { event: "reconciled", booth, day, differed, resent, remaining: remaining.length };
+  const { day, differed, resent, remaining, remaining_count, algorithm } = done;
+  const fields = { event: "reconciled", booth, day, differed, resent, remaining: remaining_count };
   if (differed === 0) {
     log.info(fields, `${booth}: ${day} is the same on both sides`);
     return;
   }
   const text = `${booth}: ${day} differed in ${differed.toString()} figures, ${resent.toString()} records were sent again`;
-  if (remaining.length === 0) log.info(fields, `${text}; it is the same now`);
+  if (remaining_count === 0) log.info(fields, `${text}; it is the same now`);
   else {
     const why = algorithm ? "both sides hold the same records" : "records differ still";
     log.warn(fields, `${text}; ${why}, and ${remaining.slice(0, 3).map(differenceText).join("; ")}`);

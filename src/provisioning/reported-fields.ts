@@ -81,7 +81,7 @@ const RETRY = { base_ms: 20_000, cap_ms: 300_000 };
 
 /** Tells the service what the booth's devices are, on change and every 6 h, once the booth is active. Runs until aborted. */
 export async function reportLoop(booth: BoundBooth, signal: AbortSignal): Promise<never> {
-  const { clock, random } = booth.gateway;
+  const { clock, random, log } = booth.gateway;
   const { binding, state } = booth;
   let said = "";
   let saidAt = Number.NEGATIVE_INFINITY;
@@ -90,7 +90,13 @@ export async function reportLoop(booth: BoundBooth, signal: AbortSignal): Promis
     const content = JSON.stringify({ ...reported, seq: 0, sent_at: 0 });
     const isDue = reported !== null && (content !== said || clock.mono() - saidAt >= AT_LEAST_EVERY_MS);
     if (!isDue) return "idle";
-    const outcome = await put(booth, reported);
+    const outcome = await put(booth, reported).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      const fields = { event: "report_failed", booth: state.booth, error };
+      log.warn(fields, `${state.booth}: the report to the service failed unexpectedly, it is retried: ${reason}`);
+      return "later" as const;
+    });
     // What the service will never take isn't offered again: what changes is.
     if (outcome === "said" || outcome === "never") [said, saidAt] = [content, clock.mono()];
     return outcome;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createSessions, type Knock, refusalOf } from "../../src/api/access.ts";
 import type { Entry } from "../../src/api/operation.ts";
-import { jsonOf } from "../../src/api/answer.ts";
+import { bodyOf } from "../../src/api/answer.ts";
 import { leastFor } from "../../src/api/handler.ts";
 import { matchOf } from "../../src/api/operations.ts";
 import { createRate, senderOf } from "../../src/api/crowd.ts";
@@ -218,5 +218,5 @@ it.each([
   ["deeper than anything of ours", `${"[".repeat(17)}${"]".repeat(17)}`],
   ["deep enough for a stack to end", "[".repeat(8_000)],
 ])("a body that is %s is none", (_, text) => {
-  expect(jsonOf(text)).toBeUndefined();
+  expect(bodyOf(text)).toBeUndefined();
 });

@@ -119,6 +119,53 @@ it("the same records and other figures: told with both values, an incident, noth
   expect(asked).toBe(0);
 });
 
+/** Replaces what the service answers to one report from now on; returns what undoes it. */
+function answersWith(site: VirtualSite, text: () => string): () => void {
+  const { http } = site.service;
+  const send = http.send.bind(http);
+  const lying: typeof send = async (request) => {
+    const answer = await send(request);
+    return request.path.includes("utilization_stats") ? { ...answer, text: text() } : answer;
+  };
+  Object.assign(http, { send: lying });
+  return () => void Object.assign(http, { send });
+}
+
+it("comparison > fails alone if an answer is nested too deep or an error is thrown, and keeps 100 of 60,000 differences", async () => {
+  const figures = { fail: false };
+  const { site, agent } = await pastMidnight({
+    given: (parts) => ({
+      ...parts,
+      figures: (booth, day, status) => {
+        if (figures.fail) throw new RangeError("Maximum call stack size exceeded");
+        return parts.figures(booth, day, status);
+      },
+    }),
+  });
+  const outcome = async (): Promise<Reconciliation | null> => {
+    const id = agent.reconcile("booth-1", null);
+    await site.clock.runUntil(() => agent.reconciliation("booth-1", id)?.kind !== "running", 60 * MINUTE);
+    return agent.reconciliation("booth-1", id);
+  };
+  const failure = (about: string) => ({ kind: "failed", reason: expect.stringContaining(about) as string });
+  const undo = answersWith(site, () => `${'{"a":'.repeat(60_000)}1${"}".repeat(60_000)}`);
+  expect(await outcome()).toMatchObject(failure("utilization_stats"));
+  undo();
+  figures.fail = true;
+  expect(await outcome()).toMatchObject(failure("call stack"));
+  figures.fail = false;
+
+  const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`k${at.toString()}`, at + 1]));
+  answersWith(site, () => JSON.stringify(many));
+  const done = await reconciled(site, agent);
+  expect(done.remaining).toHaveLength(100);
+  expect(done.remaining_count).toBeGreaterThanOrEqual(60_000);
+  expect(JSON.stringify(agent.status()).length).toBeLessThan(100_000);
+  await site.stop();
+  const next = await site.start();
+  expect(boothOf(next).reconciliation).toMatchObject({ kind: "done", remaining_count: done.remaining_count });
+});
+
 it("no service within reach: said, tried again, and done once there is one; a day that isn't over is refused", async () => {
   const { site, agent } = await pastMidnight();
   expect(() => agent.reconcile("booth-1", "2026-03-03")).toThrow("a day is YYYY-MM-DD");

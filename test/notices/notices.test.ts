@@ -71,6 +71,16 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.t
   return {
     ...{ clock, posted, notices },
     answer: (code: number) => void (status = code),
+    /** From now on each look at the booth throws, until `stop`. */
+    failLooks() {
+      const { now } = log;
+      const looks = { count: 0, stop: () => void (log.now = now) };
+      log.now = () => {
+        looks.count += 1;
+        throw new Error("the store is busy");
+      };
+      return looks;
+    },
     async mode(mode: string): Promise<void> {
       log.summary = { ...log.summary, mode, since: clock.wall() } as BoothSummary;
       news.raise();
@@ -120,6 +130,21 @@ test("a server that is gone for hours is asked less and less often, and hears in
   const told = site.posted.slice(before);
   expect(told.map(({ text }) => text)).toEqual(["b: fault", "b: over: fault, and 1 more"]);
   expect(site.notices.status()[0]).toMatchObject({ link: { kind: "up" }, sent: 2, open: 1 });
+});
+
+test("a notice whose look at the booths fails is shown as down with the reason, is retried less often, and recovers", async () => {
+  const site = await plant("events: [fault]");
+  const reads = site.failLooks();
+  await site.mode("fault");
+  const failed = site.notices.status()[0]?.link;
+  expect(failed).toMatchObject({ kind: "down", reason: "unexpected error: the store is busy", attempt: 1 });
+  await site.clock.run(HOUR);
+  expect(reads.count).toBeGreaterThan(2);
+  expect(reads.count).toBeLessThan(30);
+  reads.stop();
+  await site.clock.run(HOUR);
+  await site.asked(1);
+  expect(site.notices.status()[0]).toMatchObject({ link: { kind: "up" }, sent: 1 });
 });
 
 test("a night's events come in the morning, as one, and a refusal for good waits for a person's test", async () => {

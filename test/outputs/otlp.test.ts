@@ -162,7 +162,7 @@ async function collector(...answers: readonly Answer[]) {
 }
 
 /** An output whose waits the test ends: `slept` are those under way. */
-function pushing(url: string, more = "") {
+function pushing(url: string, more = "", metrics = () => Promise.resolve<readonly Metric[]>(SENT)) {
   const text = `{ booths: [], outputs: [{ name: figures, url: "${url}", otlp: { interval_ms: 60000 }${more} }] }`;
   const [config] = parseConfig(text, "/srv/gateway.yaml").outputs;
   if (config?.otlp === undefined) throw new Error("the test's output is one");
@@ -176,7 +176,7 @@ function pushing(url: string, more = "") {
   const machine = {
     ...{ clock, log: silentLog, gateway_id: "box", version: "1.2.3", secret: () => "the-token" },
     random: { next: () => 0.5, uuid: () => "", bytes: () => new Uint8Array() },
-    metrics: () => Promise.resolve(SENT),
+    metrics,
   } as unknown as OutputMachine;
   const output = figureOutput(machine, { config, otlp: config.otlp }, ["booth-1"]);
   const ending = new AbortController();
@@ -198,6 +198,21 @@ function pushing(url: string, more = "") {
   };
   return { output, stop, interval: () => pass((ms) => ms === 60_000), retry: () => pass((ms) => ms !== 60_000) };
 }
+
+it("a set of figures that can't be made is reported and skipped, and the next one is sent", async () => {
+  const { url, requests } = await collector([200]);
+  let made = 0;
+  const { output, interval } = pushing(url, "", () => {
+    made += 1;
+    return made === 1 ? Promise.reject(new RangeError("too deep")) : Promise.resolve(SENT);
+  });
+  await until(() => output.status().link.kind === "down", "the failure is shown");
+  expect(output.status().link).toMatchObject({ reason: "unexpected error: too deep" });
+  await interval();
+  await until(() => output.status().sent === 1, "the second set is there");
+  expect(requests).toHaveLength(1);
+  expect(output.status().link.kind).toBe("up");
+});
 
 it("a set of figures goes each interval: POST /v1/metrics, JSON in gzip, with the token; what went is told", async () => {
   const { url, requests } = await collector([200]);

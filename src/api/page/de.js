@@ -861,6 +861,9 @@ export const SAYINGS = {
   "fit.odd": "{label} liest {value} {unit}, üblich ist {usual}",
   "fit.more_odd": "{count} weitere Werte sind seltsam",
 
+  "operation.failed": "unerwarteter Fehler: {error}",
+  "operation.retried":
+    "nichts zu tun: es wird erneut versucht; bleibt der Fehler, erstellen Sie ein Support-Paket und melden Sie ihn",
   "notice.server_says": "der Server sagt: {answer}",
   "notice.broker_has_it": "der Broker hat es ({topic})",
   "notice.check.unknown_host": "vergleichen Sie die Adresse des Servers und sehen Sie nach dem Nameserver des Betriebs",

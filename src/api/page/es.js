@@ -849,6 +849,8 @@ export const SAYINGS = {
   "fit.odd": "{label} lee {value} {unit}, lo habitual es {usual}",
   "fit.more_odd": "{count} valores más son raros",
 
+  "operation.failed": "error inesperado: {error}",
+  "operation.retried": "no hay que hacer nada: se reintenta; si persiste, cree un paquete de soporte y comuníquelo",
   "notice.server_says": "el servidor dice: {answer}",
   "notice.broker_has_it": "el broker lo tiene ({topic})",
   "notice.check.unknown_host": "compare la dirección del servidor y mire el servidor de nombres de la planta",

@@ -1,6 +1,6 @@
 import type { ServiceAnswer } from "../../domain/service.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
-import { jsonOf } from "../../contract/fields.ts";
+import { jsonOf } from "../../domain/json.ts";
 import { errorShape } from "../../contract/provisioning.ts";
 import type { HttpAnswer } from "./client.ts";
 import { say } from "../../domain/sentences.ts";

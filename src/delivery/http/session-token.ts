@@ -1,4 +1,4 @@
-import { jsonOf } from "../../contract/fields.ts";
+import { jsonOf } from "../../domain/json.ts";
 import { sessionTokenShape } from "../../contract/provisioning.ts";
 import type { HttpAnswer, HttpClient } from "./client.ts";
 

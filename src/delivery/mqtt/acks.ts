@@ -1,5 +1,5 @@
 import type { MqttClient } from "mqtt";
-import { jsonOf } from "../../contract/fields.ts";
+import { jsonOf } from "../../domain/json.ts";
 import { hashOf } from "../../contract/hash.ts";
 import { ackShape, type AckWire } from "../../contract/telemetry.ts";
 import type { LogChunk, Placed } from "../../domain/record.ts";

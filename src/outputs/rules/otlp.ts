@@ -1,4 +1,5 @@
 import type { Distribution, Metric, Sample } from "../../contract/metrics.ts";
+import { jsonOf } from "../../domain/json.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 
 /**
@@ -126,7 +127,8 @@ export function outcomeOf(
   after_ms: Milliseconds | null,
 ): PushOutcome {
   const { status, text } = answer;
-  const body = objectIn(text);
+  // The body only explains the status, so one that can't be read is ignored.
+  const body = objectOf(jsonOf(text));
   if (status === 200) {
     const partial = objectOf(body["partialSuccess"]);
     const rejected = Number(partial["rejectedDataPoints"] ?? 0);
@@ -139,15 +141,6 @@ export function outcomeOf(
   const said = words(body["message"]);
   const reason = `the collector answered ${status.toString()}${said === "" ? "" : `: ${said}`}`;
   return RETRYABLE.has(status) ? { kind: "again", after_ms, reason } : { kind: "refused", status, reason };
-}
-
-function objectIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return objectOf(JSON.parse(text));
-  } catch {
-    // Its body only explains.
-    return {};
-  }
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -1,5 +1,6 @@
 import type { LiveReading } from "../../domain/agent-control.ts";
 import type { Quality, TagValue } from "../../domain/booth.ts";
+import { jsonOf } from "../../domain/json.ts";
 import { KIND, type Placed } from "../../domain/record.ts";
 import type { BoothId, BootId, EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
 import type { Figure } from "./figures.ts";
@@ -204,13 +205,9 @@ export function hostTopic(host: string): string {
   return `spBv1.0/STATE/${host}`;
 }
 
-/** What a host application says of itself, JSON; null: it can't be read. */
+/** Reads the state that a host application publishes of itself as JSON. Returns null if it can't be read. */
 export function hostStateOf(payload: string): { readonly online: boolean; readonly timestamp: EpochMs } | null {
-  try {
-    const said = JSON.parse(payload) as { online?: unknown; timestamp?: unknown } | null;
-    if (typeof said?.online !== "boolean" || typeof said.timestamp !== "number") return null;
-    return { online: said.online, timestamp: said.timestamp };
-  } catch {
-    return null;
-  }
+  const said = jsonOf(payload) as { online?: unknown; timestamp?: unknown } | null | undefined;
+  if (typeof said?.online !== "boolean" || typeof said.timestamp !== "number") return null;
+  return { online: said.online, timestamp: said.timestamp };
 }

@@ -26,8 +26,10 @@ export async function configLoop(booth: BoundBooth, signal: AbortSignal): Promis
     const order = { type: "config_changed" as const, serial: binding.row.serial ?? "", revision, within_ms: TRIAL_MS };
     const call = { id: "", order, expires_at: clock.wall() + TRIAL_MS, resumed: false };
     await changeConfig(booth, call, signal).catch((error: unknown) => {
-      if (!(error instanceof CommandFailure)) throw error;
-      const text = `${state.booth}: the service's configuration ${revision.toString()} isn't taken: ${error.message}`;
+      if (signal.aborted) throw error;
+      // Even an unexpected error fails this trial alone: the next reading of the record offers the configuration again.
+      const why = error instanceof Error ? error.message : String(error);
+      const text = `${state.booth}: the service's configuration ${revision.toString()} isn't taken: ${why}`;
       log.warn({ event: "config_refused", booth: state.booth, revision }, text);
     });
     if (binding.offered_revision === revision) binding.offered_revision = null;

@@ -31,8 +31,14 @@ const DAY_MS = 24 * HOUR_MS;
 
 type Leaf = number | string;
 
-/** The plain values of an answer to an operation, each under a name that is the same on both sides. */
-export function figuresIn(name: string, value: unknown, found = new Map<string, Leaf>()): ReadonlyMap<string, Leaf> {
+/** Differences kept of one comparison: they are stored, and repeated in each answer and event of the status. */
+export const MOST_DIFFERENCES = 100;
+/** Characters of a figure's name or text. Names of ours are shorter; a nested name repeats those of all levels above. */
+const MOST_CHARS = 200;
+
+/** Returns the plain values of an answer, each under a name that is the same on both sides. Recurses as deep as the JSON parser allows. */
+export function figuresIn(path: string, value: unknown, found = new Map<string, Leaf>()): ReadonlyMap<string, Leaf> {
+  const name = path.slice(0, MOST_CHARS);
   if (typeof value === "number" || typeof value === "string") found.set(name, value);
   else if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) figuresIn(`${name}.${nameOf(item) ?? index.toString()}`, item, found);
@@ -51,7 +57,7 @@ function nameOf(item: unknown): string | null {
   return names.length === 0 ? null : names.join(" ");
 }
 
-/** A mode of no time and no start is as good as one that isn't listed. */
+/** Returns all figures that differ. A mode without time and starts equals a mode that isn't listed. */
 export function differencesOf(
   gateway: ReadonlyMap<string, Leaf>,
   service: ReadonlyMap<string, Leaf>,
@@ -59,8 +65,13 @@ export function differencesOf(
   const names = [...new Set([...gateway.keys(), ...service.keys()])].sort();
   return names.flatMap((figure) => {
     const [ours, theirs] = [gateway.get(figure) ?? null, service.get(figure) ?? null];
-    return isSame(ours, theirs) || figure.endsWith(".mode") ? [] : [{ figure, gateway: ours, service: theirs }];
+    if (isSame(ours, theirs) || figure.endsWith(".mode")) return [];
+    return [{ figure, gateway: shortened(ours), service: shortened(theirs) }];
   });
+}
+
+function shortened(value: Leaf | null): Leaf | null {
+  return typeof value === "string" ? value.slice(0, MOST_CHARS) : value;
 }
 
 function isSame(ours: Leaf | null, theirs: Leaf | null): boolean {

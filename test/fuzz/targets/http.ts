@@ -1,4 +1,4 @@
-import { jsonOf } from "../../../src/api/answer.ts";
+import { bodyOf } from "../../../src/api/answer.ts";
 import { answerOf } from "../../../src/delivery/http/answer.ts";
 import { BODIES } from "../../../src/contract/local.ts";
 import { provisioningShape, unreadIn } from "../../../src/contract/provisioning.ts";
@@ -25,7 +25,7 @@ const judgeAnswers: Judge = (input) => {
 
 /** What people send to the box. */
 const judgeBodies: Judge = (input) => {
-  const body = jsonOf(input.toString("utf8"));
+  const body = bodyOf(input.toString("utf8"));
   if (!isPlain(body)) return { wrong: "it brought a prototype with it" };
   const fits = Object.values(BODIES).filter(({ shape }) => shape.safeParse(body).success);
   return fits.length > 0 ? "taken" : "refused";

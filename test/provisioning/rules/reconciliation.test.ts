@@ -38,6 +38,12 @@ it("an item with two names is told from another by both", () => {
   expect(figures([item]).get("runtime.pre_filter 2026-03-02.cycles")).toBe(5);
 });
 
+it("the name and text of a figure that the service sends are cut to 200 characters, at every level", () => {
+  const long = "x".repeat(1_000);
+  const found = differencesOf(figures({}), figures({ [long]: { [long]: long } }));
+  expect(found).toEqual([{ figure: `runtime.${long}`.slice(0, 200), gateway: null, service: long.slice(0, 200) }]);
+});
+
 it.each([
   ["the same", { minutes: 5 }, { minutes: 5 }, []],
   ["binary noise", { minutes: 0 }, { minutes: 1e-6 }, []],
