@@ -6,10 +6,11 @@ import type { Parameters } from "../domain/parameters.ts";
 import type { Sample } from "../domain/taken.ts";
 import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, Trouble } from "../domain/status.ts";
-import type { Milliseconds } from "../domain/units.ts";
+import type { Milliseconds, TagName } from "../domain/units.ts";
 import type { Intake } from "./intake.ts";
 import type { Driver, GroupSamples } from "./port.ts";
 import { NO_REFUSALS, noLosses, refusalTrouble, withPoll, withRequests } from "./rules/link-trouble.ts";
+import { NO_UNUSABLE_TAGS, unusableTrouble, withSamples } from "./rules/link-trouble.ts";
 import { afterPoll, type BoothDues, dueGroups, nextDue, scheduleFrom, soonAgain } from "./rules/schedule.ts";
 import type { BoothCounts, LiveReading, RequestCounts } from "../domain/agent-control.ts";
 import type { Profile } from "../domain/profile.ts";
@@ -33,6 +34,8 @@ export interface BoothOnLink {
   readonly intake: Pick<Intake, "answered" | "unanswered">;
   /** The group that shows which PLC this is: the first to be read on every connection. */
   readonly identity_group?: string;
+  /** Tags with a role: the link is degraded while one of them has no usable value. Absent: no tag has one. */
+  readonly watched_tags?: ReadonlySet<TagName>;
   /** Whoever shows polls to people; absent: nobody does. */
   readonly watch?: PollWatch;
   /** After a failure the device is left alone for so long, beside the back-off. */
@@ -91,17 +94,20 @@ export interface LinkFailure {
 
 export type LinkBooth = ReturnType<typeof linkBooth>;
 
+const NO_TAGS: ReadonlySet<TagName> = new Set();
+
 /**
  * One booth on a link: its connection, its rhythm, what is known of its life.
  * @param begins_in the first attempt is made so much later
  */
 export function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLink, begins_in: Milliseconds) {
-  const { groups, identity_group, watch } = booth;
+  const { groups, identity_group, watch, watched_tags: watched = NO_TAGS } = booth;
   const news = linkNews(booth, clock, log);
   let schedule = scheduleFrom(groups, clock.mono());
   let attempt = 0;
   let retry_at: Milliseconds | null = clock.mono() + begins_in;
   let refusals = NO_REFUSALS;
+  let unusable = NO_UNUSABLE_TAGS;
   let losses = noLosses({ asked: 0, missed: 0 }, clock.mono());
   /** The PLC is another booth's, as it said last. */
   let foreign: Trouble | null = null;
@@ -121,9 +127,11 @@ export function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLin
     for (const [group, samples] of read) {
       watch?.answered(group, samples, mono);
       refusals = withPoll(refusals, group, samples);
+      unusable = withSamples(unusable, samples, { watched, mono });
     }
     for (const group of due) schedule = afterPoll(schedule, groups, { group, mono });
-    news.answering(foreign ?? refusalTrouble(refusals) ?? losses.trouble, connection.started());
+    const trouble = foreign ?? refusalTrouble(refusals) ?? unusableTrouble(unusable) ?? losses.trouble;
+    news.answering(trouble, connection.started());
     if (foreign === null || identity_group === undefined) return;
     schedule = soonAgain(schedule, groups, { group: identity_group, mono });
   };

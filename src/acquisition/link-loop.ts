@@ -111,6 +111,7 @@ function onLink({ setup, state, link, watch, intake }: PolledBooth, sealer: Seal
     ...(serial === null ? {} : { identity_group: serial.group }),
     booth: setup.config.id,
     groups: setup.parameters.groups,
+    watched_tags: new Set(Object.keys(setup.parameters.tags).filter((tag) => setup.parameters.tags[tag]?.role)),
     intake: {
       ...intake,
       answered(read) {

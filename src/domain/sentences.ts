@@ -22,6 +22,9 @@ const OWN = {
   "plc.check.path": "check the serial line behind the Modbus gateway and the unit id",
   "plc.check.config": "correct the configuration as the reason says",
   "plc.check.tags": 'compare their addresses in the profile with the PLC\'s manual; "booth-gateway detect TAG" helps',
+  "plc.check.values":
+    'compare type and address of the tag in the profile with the PLC\'s program; "booth-gateway tags" shows what is read',
+  "plc.check.sensor": "check the sensor and its wiring, then type, scale and limits of the tag in the profile",
   "plc.check.losses":
     "check cable, shield, plugs, and the switch or converter in between; another master may ask the PLC too often",
   "plc.check.serial":
@@ -34,6 +37,12 @@ const OWN = {
   "plc.refuses_one": "the device refuses the tag {tag}",
   "plc.refuses": "the device refuses {count} tags: {tags}",
   "plc.refuses_more": "the device refuses {count} tags: {tags} and {more} more",
+  "plc.unusable_type":
+    "the tag {tag} holds another type of value than the profile says: an array, a text or another number type",
+  "plc.unusable_empty": "the PLC sends no value for the tag {tag} ({why})",
+  "plc.unusable_one": "the tag {tag} has had no usable value for several polls ({why})",
+  "plc.unusable": "{count} tags have had no usable value for several polls: {tags}",
+  "plc.unusable_more": "{count} tags have had no usable value for several polls: {tags} and {more} more",
   "plc.losses": "{missed} of the last {asked} requests brought no right answer; most are made up for by asking again",
   "plc.foreign":
     "the PLC shows serial number {shown}, this booth is {expected}: what it says is not counted for this booth",
@@ -73,6 +82,8 @@ const OWN = {
   "plc.opcua.subscription_ended": "the server has ended the subscription ({name})",
   "plc.opcua.namespaces": "the server's namespaces have changed: its variables are looked up anew",
   "plc.opcua.nothing": "the server has none of the profile's variables: is the PLC's program loaded?",
+  "plc.opcua.endless":
+    "the server's list of what is in {folder} has no end: it promises more again and again and sends nothing new",
   "plc.opcua.no_read": "the server answers no read in time",
   "plc.opcua.slow": "the server takes too long over several variables",
   "plc.opcua.wants_login": "the server wants a login: set opcua.user and opcua.password_file",

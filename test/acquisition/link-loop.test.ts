@@ -243,6 +243,31 @@ describe("a connection that is made anew in the midst of a poll", () => {
   });
 });
 
+test("a tag with a role that turns to NaN degrades the link with one log line, and the link recovers by itself", async () => {
+  const it = device();
+  const shown: { sample: Sample } = { sample: { tag: "mode", value: 1, quality: "good" } };
+  const lines: string[] = [];
+  const time = run([it], {
+    watched_tags: new Set(["mode"]),
+    makeDriver: () => ({
+      open: () => Promise.resolve(),
+      read: () => Promise.resolve(new Map([["fast", [shown.sample]]])),
+      close: () => Promise.resolve(),
+    }),
+    setStatus: (status) => {
+      lines.push(status.kind);
+      it.status = status;
+    },
+  });
+  await time.run(5_000);
+  shown.sample = { tag: "mode", value: null, quality: "bad", reason: "nan" };
+  await time.run(60_000);
+  expect(it.status).toMatchObject({ kind: "degraded", reason: expect.stringContaining("mode") as string });
+  shown.sample = { tag: "mode", value: 1, quality: "good" };
+  await time.run(2_000);
+  expect(lines).toEqual(["up", "degraded", "up"]);
+});
+
 test("back-off is jittered, and 2.5 s at most", async () => {
   const it = device();
   it.fault = "refused";

@@ -52,6 +52,81 @@ function refusalText(tags: readonly TagName[]): string {
   return more > 0 ? say("plc.refuses_more", { count, tags: named, more }) : say("plc.refuses", { count, tags: named });
 }
 
+/** A tag whose newest samples are all bad. */
+interface UnusableTag {
+  /** Monotonic time of the first bad poll. */
+  readonly since: Milliseconds;
+  /** Bad polls in a row, counted up to UNUSABLE_POLLS. */
+  readonly polls: number;
+  /** The reason at the first bad poll; it stays, so that a sensor that alternates between two faults is logged once. */
+  readonly reason: string;
+  /** It has been bad long enough to be reported. */
+  readonly isReported: boolean;
+}
+
+/** The watched tags that have no usable value, by name. */
+type UnusableTags = ReadonlyMap<TagName, UnusableTag>;
+
+export const NO_UNUSABLE_TAGS: UnusableTags = new Map();
+
+/** A PLC that starts and a block that turned zero bring one or two bad polls, so three in a row are needed. */
+const UNUSABLE_POLLS = 3;
+/** A quick group has three polls in less than a second; a PLC needs up to ten seconds to start. */
+const UNUSABLE_MS: Milliseconds = 10_000;
+
+/**
+ * Adds the samples of one poll. `watched` holds the tags with a role: figures depend on them. Tags that the device refuses are left
+ * out, since `withPoll` reports them at once. Returns the same object if nothing changes.
+ */
+export function withSamples(
+  before: UnusableTags,
+  samples: readonly Sample[],
+  { watched, mono }: { readonly watched: ReadonlySet<TagName>; readonly mono: Milliseconds },
+): UnusableTags {
+  let after: Map<TagName, UnusableTag> | null = null;
+  for (const { tag, quality, reason = "" } of samples) {
+    const known = before.get(tag);
+    if (known === undefined && quality !== "bad") continue;
+    const isUnusable = quality === "bad" && watched.has(tag) && !REFUSED.test(reason);
+    if (isUnusable ? known?.isReported === true : known === undefined) continue;
+    after ??= new Map(before);
+    if (isUnusable) after.set(tag, afterBadPoll(known, reason, mono));
+    else after.delete(tag);
+  }
+  return after ?? before;
+}
+
+function afterBadPoll(known: UnusableTag | undefined, reason: string, mono: Milliseconds): UnusableTag {
+  const { since, polls, reason: first } = known ?? { since: mono, polls: 0, reason };
+  const isReported = polls + 1 >= UNUSABLE_POLLS && mono - since >= UNUSABLE_MS;
+  return { since, polls: Math.min(polls + 1, UNUSABLE_POLLS), reason: first, isReported };
+}
+
+/** Returns why the link is degraded; null if every watched tag has had a usable value within the last polls. */
+export function unusableTrouble(unusable: UnusableTags): Trouble | null {
+  if (unusable.size === 0) return null;
+  const reported = [...unusable].filter(([, { isReported }]) => isReported);
+  const [first] = reported;
+  if (first === undefined) return null;
+  const [tag, { reason: why }] = first;
+  const advice = SENSOR_FAULTS.has(why) ? say("plc.check.sensor") : say("plc.check.values");
+  if (reported.length === 1) return { reason: unusableText(tag, why), advice };
+  const named = reported.slice(0, MOST_NAMED).map(([name, { reason }]) => `${name} (${reason})`);
+  const values = { count: reported.length, tags: named.join(", ") };
+  const more = reported.length - named.length;
+  return { reason: more > 0 ? say("plc.unusable_more", { ...values, more }) : say("plc.unusable", values), advice };
+}
+
+/** The value has the right type and is not a measurement. */
+const SENSOR_FAULTS: ReadonlySet<string> = new Set(["nan", "inf", "sentinel", "below_min", "above_max"]);
+/** The PLC has the variable but no value for it. */
+const NO_VALUE: ReadonlySet<string> = new Set(["missing", "BadWaitingForInitialData", "BadNoData"]);
+
+function unusableText(tag: TagName, why: string): string {
+  if (why === "wrong_type") return say("plc.unusable_type", { tag });
+  return NO_VALUE.has(why) ? say("plc.unusable_empty", { tag, why }) : say("plc.unusable_one", { tag, why });
+}
+
 /** Whether a device loses so many requests that people should know, though its values come. */
 export interface Losses {
   /** Of the stretch that is looked at: where it began. */

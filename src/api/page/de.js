@@ -622,6 +622,10 @@ export const SAYINGS = {
   "plc.check.config": "berichtigen Sie die Konfiguration, wie der Grund es sagt",
   "plc.check.tags":
     'vergleichen Sie ihre Adressen im Profil mit dem Handbuch der SPS; "booth-gateway detect TAG" hilft',
+  "plc.check.values":
+    'vergleichen Sie Typ und Adresse des Tags im Profil mit dem Programm der SPS; "booth-gateway tags" zeigt, was gelesen wird',
+  "plc.check.sensor":
+    "prüfen Sie den Sensor und seine Verdrahtung, dann Typ, Skalierung und Grenzen des Tags im Profil",
   "plc.check.losses":
     "prüfen Sie Kabel, Schirm, Stecker und den Switch oder Umsetzer dazwischen; ein anderer Master fragt die SPS vielleicht zu oft",
   "plc.check.serial":
@@ -631,6 +635,12 @@ export const SAYINGS = {
   "plc.refuses_one": "das Gerät verweigert den Tag {tag}",
   "plc.refuses": "das Gerät verweigert {count} Tags: {tags}",
   "plc.refuses_more": "das Gerät verweigert {count} Tags: {tags} und {more} weitere",
+  "plc.unusable_type":
+    "der Tag {tag} enthält einen anderen Typ als im Profil: ein Array, einen Text oder einen anderen Zahlentyp",
+  "plc.unusable_empty": "die SPS sendet keinen Wert für den Tag {tag} ({why})",
+  "plc.unusable_one": "der Tag {tag} hat seit mehreren Abfragen keinen brauchbaren Wert ({why})",
+  "plc.unusable": "{count} Tags haben seit mehreren Abfragen keinen brauchbaren Wert: {tags}",
+  "plc.unusable_more": "{count} Tags haben seit mehreren Abfragen keinen brauchbaren Wert: {tags} und {more} weitere",
   "plc.losses":
     "{missed} der letzten {asked} Anfragen brachten keine richtige Antwort; die meisten werden durch erneutes Fragen wettgemacht",
   "plc.foreign":
@@ -671,6 +681,8 @@ export const SAYINGS = {
   "plc.opcua.subscription_ended": "der Server hat das Abonnement beendet ({name})",
   "plc.opcua.namespaces": "die Namensräume des Servers haben sich geändert: Seine Variablen werden neu gesucht",
   "plc.opcua.nothing": "der Server hat keine der Variablen des Profils: Ist das Programm der SPS geladen?",
+  "plc.opcua.endless":
+    "die Liste des Servers zu {folder} hat kein Ende: er verspricht immer wieder mehr und sendet nichts Neues",
   "plc.opcua.no_read": "der Server beantwortet kein Lesen rechtzeitig",
   "plc.opcua.slow": "der Server braucht für mehrere Variablen zu lange",
   "plc.opcua.wants_login": "der Server verlangt eine Anmeldung: setzen Sie opcua.user und opcua.password_file",

@@ -615,6 +615,9 @@ export const SAYINGS = {
   "plc.check.path": "revise la línea serie detrás del gateway Modbus y el número de unidad",
   "plc.check.config": "corrija la configuración como dice el motivo",
   "plc.check.tags": 'compare sus direcciones del perfil con el manual del PLC; ayuda "booth-gateway detect TAG"',
+  "plc.check.values":
+    'compare tipo y dirección de la señal en el perfil con el programa del PLC; "booth-gateway tags" muestra lo que se lee',
+  "plc.check.sensor": "revise el sensor y su cableado, luego tipo, escala y límites de la señal en el perfil",
   "plc.check.losses":
     "revise cable, pantalla, conectores y el switch o convertidor intermedio; quizá otro maestro pregunta demasiado al PLC",
   "plc.check.serial":
@@ -624,6 +627,12 @@ export const SAYINGS = {
   "plc.refuses_one": "el aparato rechaza la señal {tag}",
   "plc.refuses": "el aparato rechaza {count} señales: {tags}",
   "plc.refuses_more": "el aparato rechaza {count} señales: {tags} y {more} más",
+  "plc.unusable_type":
+    "la señal {tag} contiene otro tipo de valor que el del perfil: una lista, un texto u otro tipo de número",
+  "plc.unusable_empty": "el PLC no envía ningún valor para la señal {tag} ({why})",
+  "plc.unusable_one": "la señal {tag} no tiene un valor utilizable desde hace varias lecturas ({why})",
+  "plc.unusable": "{count} señales no tienen un valor utilizable desde hace varias lecturas: {tags}",
+  "plc.unusable_more": "{count} señales no tienen un valor utilizable desde hace varias lecturas: {tags} y {more} más",
   "plc.losses":
     "{missed} de las últimas {asked} peticiones no trajeron respuesta correcta; la mayoría se recupera preguntando otra vez",
   "plc.foreign":
@@ -664,6 +673,8 @@ export const SAYINGS = {
   "plc.opcua.subscription_ended": "el servidor ha terminado la suscripción ({name})",
   "plc.opcua.namespaces": "los espacios de nombres del servidor han cambiado: sus variables se buscan de nuevo",
   "plc.opcua.nothing": "el servidor no tiene ninguna de las variables del perfil: ¿está cargado el programa del PLC?",
+  "plc.opcua.endless":
+    "la lista del servidor de lo que hay en {folder} no termina: promete más una y otra vez y no envía nada nuevo",
   "plc.opcua.no_read": "el servidor no responde a tiempo a ninguna lectura",
   "plc.opcua.slow": "el servidor tarda demasiado con varias variables",
   "plc.opcua.wants_login": "el servidor pide identificarse: ponga opcua.user y opcua.password_file",
