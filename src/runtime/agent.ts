@@ -46,7 +46,7 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     ...{ ...setup, gateway_id, ...signals, pulse: createPulse(clock) },
     ...{ started_at: clock.wall(), service: newServiceState(clock.wall()) },
   };
-  const parts = createParts(signal);
+  const parts = createParts(signal, clock, setup.watch);
   const commands = createRemoteCommands(signals.news);
   const session = (): LinkSession | null => commands.session();
   let configured: Configured = { booths: [] };
@@ -75,16 +75,14 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
   await read(setup);
   const rotation = createRotation(provisioning, booths);
   const work = openRemoteWork({ gateway: provisioning, booths, find, commands, rotation }, parts.signal);
-  const isWhole = (): boolean => (configured.disabled ?? []).length === 0;
-  parts.begin((both) => [
-    sessionLoop(deliveryOf(gateway, { commands, new_key: rotation, find }), booths, both),
-    work.run(both),
-    clockLoop({ clock, log, service_time: gateway.service_time, booths }, both),
-    watchdogLoop(gateway, booths, both),
-    ...(setup.outOfService === undefined
-      ? []
-      : [farewellLoop(gateway, { booths, isWhole, outOfService: setup.outOfService }, both)]),
-  ]);
+  const leaving = { booths, isWhole: () => (configured.disabled ?? []).length === 0 };
+  parts.begin({
+    session: (both) => sessionLoop(deliveryOf(gateway, { commands, new_key: rotation, find }), booths, both),
+    "remote commands": (both) => work.run(both),
+    clock: (both) => clockLoop({ clock, log, service_time: gateway.service_time, booths }, both),
+    watchdog: (both) => watchdogLoop(gateway, booths, both),
+    farewell: (both) => farewellLoop(gateway, leaving, both),
+  });
   // What outputs and notices load and look up first takes its time: delivery has begun by then.
   await tell(setup);
   setup.notify.ready();

@@ -12,7 +12,7 @@ import { reconcileLoop } from "../provisioning/reconcile.ts";
 import { reportLoop } from "../provisioning/reported-fields.ts";
 import { type Booth, openBooth } from "./booth.ts";
 import type { Gateway } from "./gateway.ts";
-import type { Part, Parts } from "./parts.ts";
+import type { Loop, Loops, Part, Parts } from "./parts.ts";
 
 /** A booth, what goes on between it and the service, and what writes its log. */
 interface OpenBooth {
@@ -54,8 +54,10 @@ export function createBooths(gateway: Gateway, provisioning: ProvisioningGateway
     }
   };
   const add = (booth: Booth): void => {
-    const writer = parts.beginWriter((signal) => [booth.log.committer.run(signal)]);
-    const part = parts.begin((signal) => loopsOf(booth, signal));
+    const writer = parts.beginWriter({
+      [`committer of ${booth.state.booth}`]: (signal) => booth.log.committer.run(signal),
+    });
+    const part = parts.begin(loopsOf(booth));
     open.set(booth.state.booth, { booth, part, writer });
   };
   const remove = async (id: BoothId): Promise<void> => {
@@ -133,10 +135,15 @@ function createLinks(gateway: Gateway, parts: Parts) {
         const booths = together.flatMap(boothOf);
         const way = { link, booths, begins_in: begins[index] ?? 0, shared: shared.begun(link, booths) };
         const connections = await sharedConnections(gateway, booths, shared.askPlc);
-        const part = parts.begin((signal) => [
-          pollLoop(gateway, way, signal),
-          ...connections.map((one) => one.run(signal)),
-        ]);
+        const part = parts.begin({
+          [`polls of ${link}`]: (signal) => pollLoop(gateway, way, signal),
+          ...Object.fromEntries(
+            connections.map((one): [string, Loop] => [
+              `shared connection of ${one.status().booth}`,
+              (signal) => one.run(signal),
+            ]),
+          ),
+        });
         links.set(link, { setups: together, part, connections });
       }
     },
@@ -150,14 +157,15 @@ function areSame(before: readonly BoothSetup[], wanted: readonly BoothSetup[]): 
   return before.length === wanted.length && isDeepStrictEqual(said(before), said(wanted));
 }
 
-function loopsOf(booth: Booth, signal: AbortSignal): readonly Promise<unknown>[] {
-  return [
-    provisionLoop(booth, signal),
-    reportLoop(booth, signal),
-    followService(booth, signal),
-    configLoop(booth, signal),
-    reconcileLoop(booth, signal),
-  ];
+function loopsOf(booth: Booth): Loops {
+  const id = booth.state.booth;
+  return {
+    [`provisioning of ${id}`]: (signal) => provisionLoop(booth, signal),
+    [`reported fields of ${id}`]: (signal) => reportLoop(booth, signal),
+    [`parameters of ${id}`]: (signal) => followService(booth, signal),
+    [`configuration trial of ${id}`]: (signal) => configLoop(booth, signal),
+    [`reconciliation of ${id}`]: (signal) => reconcileLoop(booth, signal),
+  };
 }
 
 /** PLCs that others read through this box; what serves them is loaded where there are any. */

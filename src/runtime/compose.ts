@@ -19,7 +19,7 @@ import { sharedReports } from "../api/shared-reports.ts";
 import type { Config } from "../config/port.ts";
 import { keepConfig, keptConfig } from "../config/kept.ts";
 import type { Lasting, RefusedBooth } from "../config/usable.ts";
-import type { Clock, Random } from "../domain/machine.ts";
+import type { Clock, Notify, Random } from "../domain/machine.ts";
 import { DAY_MS } from "../domain/storage.ts";
 import type { BoothId, EpochMs } from "../domain/units.ts";
 import { firstKeyOf } from "../provisioning/keys.ts";
@@ -28,7 +28,7 @@ import { collectGarbage, MANY_BOOTHS, youngRoom } from "../store/thread/memory.t
 import { openReportsThread } from "../store/thread/reports-thread.ts";
 import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
-import { CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
+import { type Call, CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
 import { type Agent, startAgent } from "./agent.ts";
 import { readInGaps } from "./bulk.ts";
 import { systemClock } from "./clock.ts";
@@ -38,7 +38,8 @@ import type { AgentSetup, Configured } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
 import { linksOf, setupOf } from "./plc-links.ts";
 import { openPlcLogins, type PlcLogins } from "./plc-logins.ts";
-import { cutLongStop, systemdNotify } from "./service-manager.ts";
+import { createParts, type LoopWatch, type Parts } from "./parts.ts";
+import { cutLongStop, exitAfterFailure, systemdNotify } from "./service-manager.ts";
 import { noticesOf } from "./notices.ts";
 import { figuresNow, outputsOf } from "./outputs.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
@@ -54,80 +55,130 @@ const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { read
 /** A package's files carry the time at which it was made. */
 const MADE_AT: EpochMs = Math.round(statSync(PACKAGE).mtimeMs);
 
-type LongIo = Io & { readonly outOfService: () => void };
+type LongIo = Io & { readonly outOfService: () => void; readonly runLoop?: LoopWatch["runLoop"] };
 
-/**
- * Builds the real agent round the machine's clock, disk, network, and runs it until the signal. Where its configuration changes
- * meanwhile, what differs of it begins anew, or, over the same store, the agent as a whole. `outOfService`: what is to be done once every booth is out of service for good; none
- * may be left out for its configuration.
- */
-async function runAgent(first: Lasting, io: LongIo, file: string): Promise<void> {
-  const { config } = first.usable;
+/** What lives as long as the process, whichever agent runs in it. */
+interface OpenProcess extends Awaited<ReturnType<typeof clockOf>>, ReturnType<typeof rememberingLog> {
+  readonly notify: Notify;
+  readonly thread: ReturnType<typeof openStoreThread>;
+  readonly parts: Parts;
+  readonly observed: Pick<LoopWatch, "runLoop">;
+  /** Aborts at a stop, and after any fatal error. */
+  readonly io: LongIo;
+  /** Closed at the end, in no order. */
+  readonly open: { close(): unknown }[];
+  /** Ends each thread at once, if the process hangs after a fatal error. */
+  readonly threads: (() => Promise<unknown>)[];
+}
+
+async function openProcess(config: Config, outer: LongIo): Promise<OpenProcess> {
   const { clock, paced } = await clockOf(config);
-  const { log, lines } = rememberingLog(createLogger(config.log_level), () => clock.wall());
-  cutLongStop(io.signal, log);
-  const notify = systemdNotify(io.environment);
-  const { store, rebuilds, ...thread } = openStoreThread({
+  const remembering = rememberingLog(createLogger(config.log_level), () => clock.wall());
+  const { log } = remembering;
+  cutLongStop(outer.signal, log);
+  const thread = openStoreThread({
     dataDir: config.data_dir,
     standbyDir: join(config.runtime_dir, "standby"),
     budget: { max_bytes: config.store.max_bytes, max_age_ms: config.store.max_age_days * DAY_MS },
   });
-  const open: { close(): unknown }[] = [store];
-  try {
-    const identity = retryingIdentity({ identity: thread.identity, clock, log }, io.signal);
-    // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
-    const { gateway_id } = await identity.gateway();
-    // Long reports are made, and what waits is sent, where the polls leave a gap.
-    const gaps = createPollGaps(clock);
-    const entry = new URL("./reports-worker.ts", import.meta.url);
-    const reports = openReportsThread<{ report: ReportRequest; wish: FiguresRequest; value: OwnFigures }>(
-      entry,
-      { dataDir: config.data_dir },
-      (needed_ms) => gaps.next(needed_ms),
-    );
-    const needRoom = youngRoom(clock, io.signal);
-    const tail = openTail(config.runtime_dir);
-    open.push(reports, tail);
-    const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
-    const logins = await openPlcLogins({ identity, sealer });
-    const service_time = createServiceTime(MADE_AT);
-    const file_of_traffic = join(config.runtime_dir, "traffic.json");
-    const traffic = await openTraffic({ clock, log, identity, service_time, file: file_of_traffic });
-    const counting = traffic.run(io.signal);
-    const changes = lateChanges({
-      ...{ file, environment: io.environment, log, first },
-      runs: { become: (next) => runs.become(next), restart: (next) => runs.restart(next) },
-    });
-    const lasting: LongLived = {
-      ...{ clock, log, notify, gaps, identity, tail, secrets, sealer, logins, gateway_id, paced, io, needRoom },
-      store: readInGaps(store, gaps, needRoom),
-      ...{ folders: config, config: changes.inUse },
-      ...{ random: systemRandom(), service_time, traffic },
-      figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
-    };
-    const runs = await agentRuns((next) => beginAgent(lasting, next), { first, signal: io.signal });
-    io.reloads?.(() => void changes.reload().catch(() => undefined)); // what is refused it has told
-    const { control } = runs;
-    const key = async () => (await identity.gateway()).credential ?? firstKeyOf(lasting);
-    const has_key = async (): Promise<boolean> => (await key()) !== null;
-    const { data_dir } = config;
-    const set_up = setUpWhenAsked({
-      ...{ file, data_dir, clock, log, has_key, logins },
-      ...{ status: () => control.status(), change: changes.setUp },
-    });
-    const services = {
-      ...{ control, rebuilds, set_up, log: lines, reload: changes.reload },
-      reports: sharedReports((asked) => (needRoom(), reports.ask(requestOf(asked, control.status()))), monotonicMs),
-      fields: boothFields({ http: runs.http, clock, key }),
-      filter_labels: createFilterLabels(identity),
-    };
-    const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
-    await serveUntil(() => runs.run(set_up.run), { config, file, clock, log, logins, services }, runtime_dir);
-    await counting;
-  } finally {
+  const threads = [thread.terminate];
+  const { runLoop } = outer;
+  const observed = runLoop === undefined ? {} : { runLoop };
+  // What outlives an agent ends by the same signal as the agent: at a stop, and after any fatal error.
+  const parts = createParts(outer.signal, systemClock(), {
+    ...observed,
+    failed: (error, loop) => exitAfterFailure(log, { error, loop, threads }),
+  });
+  const io = { ...outer, signal: parts.signal };
+  const notify = systemdNotify(io.environment);
+  return { ...remembering, clock, paced, notify, thread, parts, observed, io, open: [thread.store], threads };
+}
+
+/**
+ * Builds the real agent round the machine's clock, disk and network, and runs it until the signal aborts. If the configuration
+ * changes meanwhile, the parts that differ begin anew, or the whole agent does, over the same store. Rejects with the first fatal
+ * error, after everything was closed. `outOfService` is called once every booth is out of service for good.
+ */
+async function runAgent(first: Lasting, outer: LongIo, file: string): Promise<void> {
+  const opened = await openProcess(first.usable.config, outer);
+  const { parts, notify } = opened;
+  const close = (): readonly Promise<unknown>[] => {
     notify.stopping();
-    await Promise.all(open.map((one) => one.close()));
+    return opened.open.map(async (one) => {
+      await one.close();
+    });
+  };
+  try {
+    await serveAgents(opened, first, file);
+    await parts.finished;
+  } catch (error) {
+    // No effect if the process was told to stop, or if another error came first.
+    parts.failed(error);
+    await parts.finished.catch(() => undefined);
+    await Promise.allSettled(close());
+    await parts.finished;
+    throw error;
   }
+  await Promise.all(close());
+}
+
+/** Runs one agent after the other over the same store, with the socket and the page. */
+async function serveAgents(opened: OpenProcess, first: Lasting, file: string): Promise<void> {
+  const { clock, paced, log, lines, notify, parts, observed, io, open, threads } = opened;
+  const { store, rebuilds, ...thread } = opened.thread;
+  const { config } = first.usable;
+  const identity = retryingIdentity({ identity: thread.identity, clock, log }, io.signal);
+  // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
+  const { gateway_id } = await identity.gateway();
+  // Long reports are made, and what waits is sent, where the polls leave a gap.
+  const gaps = createPollGaps(clock);
+  const entry = new URL("./reports-worker.ts", import.meta.url);
+  const reports = openReportsThread<{ report: ReportRequest; wish: FiguresRequest; value: OwnFigures }>(
+    entry,
+    { dataDir: config.data_dir },
+    (needed_ms) => gaps.next(needed_ms),
+  );
+  const needRoom = youngRoom(clock, io.signal);
+  const tail = openTail(config.runtime_dir);
+  open.push(reports, tail);
+  threads.push(() => reports.close());
+  const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
+  const logins = await openPlcLogins({ identity, sealer });
+  const service_time = createServiceTime(MADE_AT);
+  const file_of_traffic = join(config.runtime_dir, "traffic.json");
+  const traffic = await openTraffic({ clock, log, identity, service_time, file: file_of_traffic });
+  parts.begin({ "count of the traffic": (signal) => traffic.run(signal) });
+  const changes = lateChanges({
+    ...{ file, environment: io.environment, log, first },
+    runs: { become: (next) => runs.become(next), restart: (next) => runs.restart(next) },
+  });
+  const lasting: LongLived = {
+    ...{ clock, log, notify, gaps, identity, tail, secrets, sealer, logins, gateway_id, paced, io, needRoom },
+    store: readInGaps(store, gaps, needRoom),
+    ...{ folders: config, config: changes.inUse },
+    ...{ random: systemRandom(), service_time, traffic },
+    figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
+    watch: { ...observed, failed: parts.failed },
+  };
+  const runs = await agentRuns((next) => beginAgent(lasting, next), { first, signal: io.signal });
+  io.reloads?.(() => void changes.reload().catch(() => undefined)); // what is refused it has told
+  const { control } = runs;
+  const key = async () => (await identity.gateway()).credential ?? firstKeyOf(lasting);
+  const has_key = async (): Promise<boolean> => (await key()) !== null;
+  const { data_dir } = config;
+  const set_up = setUpWhenAsked({
+    ...{ file, data_dir, clock, log, has_key, logins },
+    ...{ status: () => control.status(), change: changes.setUp },
+  });
+  const services = {
+    ...{ control, rebuilds, set_up, log: lines, reload: changes.reload },
+    reports: sharedReports((asked) => (needRoom(), reports.ask(requestOf(asked, control.status()))), monotonicMs),
+    fields: boothFields({ http: runs.http, clock, key }),
+    filter_labels: createFilterLabels(identity),
+  };
+  const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
+  parts.begin({ "set-up on the spot": (signal) => set_up.run(signal) });
+  await serveUntil(() => runs.run(), { config, file, clock, log, logins, services }, runtime_dir);
 }
 
 /** The machine's own; in a simulated site the site's, which waits for the drivers' reads. */
@@ -153,6 +204,7 @@ type LongLived = Pick<
   | "service_time"
   | "figures"
   | "config"
+  | "watch"
 > & {
   /** Of the process, whatever a later configuration says. */
   readonly folders: Pick<Config, "data_dir" | "runtime_dir">;
@@ -238,17 +290,16 @@ async function leaveStartBehind(agent: Agent, { clock, needRoom }: LongLived, si
 async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtime_dir: string): Promise<void> {
   const { log } = setting;
   const page = await openPage(setting);
+  const open: { close(): void }[] = [page];
   const socket = join(runtime_dir, SOCKET_NAME);
-  const server = await serveSocket(socket, page.services);
-  const admin = await serveAdminSocket(join(runtime_dir, ADMIN_SOCKET_NAME), page.services);
-  log.info({ event: "started", socket, version: VERSION }, `agent ${VERSION} is running`);
   try {
+    open.push(await serveSocket(socket, page.services));
+    open.push(await serveAdminSocket(join(runtime_dir, ADMIN_SOCKET_NAME), page.services));
+    log.info({ event: "started", socket, version: VERSION }, `agent ${VERSION} is running`);
     await end();
     log.info({ event: "stopped" }, "agent has stopped; everything read is committed");
   } finally {
-    page.close();
-    server.close();
-    admin.close();
+    for (const one of open) one.close();
   }
 }
 
@@ -322,8 +373,11 @@ function setUpWhenAsked(machine: SetUpMachine): SetUpOfBox {
   };
 }
 
-/** The agent until it is stopped, or until it is taken out of service: then nothing of its keys and data stays. */
-export const runCommand: Run = async ({ values, io }) => {
+/** Runs the agent until it is stopped, or until it is taken out of service: then its keys and data are wiped. */
+export const runCommand: Run = (call) => runWatched(call);
+
+/** The same, with a way to make loops fail, for tests. */
+export async function runWatched({ values, io }: Call, runLoop?: LoopWatch["runLoop"]): Promise<number> {
   const file = configPath(values);
   const lasting = await lastingNow(file, io);
   if (lasting.refused !== null) {
@@ -342,7 +396,8 @@ export const runCommand: Run = async ({ values, io }) => {
   }
   const leaving = new AbortController();
   const signal = AbortSignal.any([io.signal, leaving.signal]);
-  await runAgent(lasting, { ...io, signal, outOfService: () => leaving.abort() }, file);
+  const watched = runLoop === undefined ? {} : { runLoop };
+  await runAgent(lasting, { ...io, ...watched, signal, outOfService: () => leaving.abort() }, file);
   if (leaving.signal.aborted) wipeState(folders);
   return EXIT.ok;
-};
+}

@@ -5,6 +5,7 @@ import type { ProvisioningRow } from "../domain/provisioning.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { BoundBooth } from "../provisioning/context.ts";
 import type { Gateway } from "./gateway.ts";
+import { onAbort } from "../domain/signal.ts";
 import { wipe } from "./secrets.ts";
 
 /** Stays behind alone, so that no service manager starts the agent anew as another gateway; the unit looks for it too. */
@@ -63,13 +64,12 @@ interface Leaving {
   readonly booths: readonly Pick<BoundBooth, "binding">[];
   /** No configured booth is left out for its configuration. */
   readonly isWhole: () => boolean;
-  readonly outOfService: () => void;
 }
 
-/** Waits until every booth is out of service for good, then says so, once. */
+/** Waits until every booth is out of service for good, then reports that once, and waits for the end. */
 export async function farewellLoop(
-  { clock, log, news }: Pick<Gateway, "clock" | "log" | "news">,
-  { booths, isWhole, outOfService }: Leaving,
+  { clock, log, news, outOfService }: Pick<Gateway, "clock" | "log" | "news" | "outOfService">,
+  { booths, isWhole }: Leaving,
   signal: AbortSignal,
 ): Promise<void> {
   const isOver = (): boolean => isWhole() && isOutOfService(booths.map(({ binding }) => binding.row));
@@ -77,6 +77,9 @@ export async function farewellLoop(
     while (!isOver()) await news.wait(signal);
     await clock.sleep(SHOWN_FOR_MS, signal);
   } while (!isOver());
-  log.warn({ event: "out_of_service" }, "every booth is decommissioned: keys and data are wiped, and the agent ends");
-  outOfService();
+  if (outOfService !== undefined) {
+    log.warn({ event: "out_of_service" }, "every booth is decommissioned: keys and data are wiped, and the agent ends");
+    outOfService();
+  }
+  await new Promise<void>((resolve) => void onAbort(signal, resolve));
 }

@@ -7,7 +7,7 @@ import type { NoticeStatus } from "../domain/status.ts";
 import type { NoticeBooth, NoticeMachine, Notices } from "../notices/port.ts";
 import type { Booth } from "./booth.ts";
 import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
-import type { Part, Parts } from "./parts.ts";
+import { type Part, type Parts, together } from "./parts.ts";
 import { readOwnSecret } from "./secrets.ts";
 
 /** What notices need is loaded where there are any. */
@@ -56,7 +56,8 @@ export function createNoticeParts(gateway: Gateway, booths: readonly Booth[], pa
       begun = null;
       if (open === undefined) return;
       const notices = await open(gateway, booths.map(noticeBooth));
-      begun = { notices, part: parts.beginTeller((signal) => notices.run(signal)) };
+      const part = parts.beginTeller({ notices: (signal) => together(notices.run(signal), signal) });
+      begun = { notices, part };
     },
   };
 }

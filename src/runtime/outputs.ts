@@ -10,7 +10,7 @@ import type { OutputBooth, OutputMachine, Outputs } from "../outputs/port.ts";
 import { durationsToday } from "../reports/summary.ts";
 import type { Booth } from "./booth.ts";
 import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
-import type { Parts } from "./parts.ts";
+import { type Parts, together } from "./parts.ts";
 import { readOwnSecret } from "./secrets.ts";
 
 type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "store" | "identity"> &
@@ -68,7 +68,7 @@ export function createOutputParts(gateway: Gateway, booths: readonly Booth[], pa
       if (open !== null) await open.become(output_entries, told);
       else if (outputs !== undefined) {
         const opened = await outputs(told);
-        parts.beginTeller((signal) => opened.run(signal));
+        parts.beginTeller({ outputs: (signal) => together(opened.run(signal), signal) });
         open = opened;
       }
     },

@@ -1,50 +1,73 @@
 import { addAbortListener } from "node:events";
-import { onAbort } from "../domain/signal.ts";
+import type { Clock } from "../domain/machine.ts";
+import { isOver, onAbort } from "../domain/signal.ts";
+import type { Milliseconds } from "../domain/units.ts";
 
-/** A piece of the agent that was begun, and can be ended by itself. */
+/** A part of the agent that can be ended on its own. */
 export interface Part {
-  /** Aborted when it ends. */
+  /** Aborts when the part ends. */
   readonly signal: AbortSignal;
-  /** Resolves once all its loops have ended; of a writer it rejects where what was left to write came to nothing. */
+  /** Resolves once all loops of the part have ended. For a writer it rejects if the last write failed. */
   end(): Promise<void>;
 }
 
-/** Begins loops, which end when the signal aborts. */
-type Run = (signal: AbortSignal) => readonly Promise<unknown>[];
+/** A loop that runs until the signal aborts. */
+export type Loop = (signal: AbortSignal) => Promise<unknown>;
+
+/** The loops of one part. Each name is unique in the agent, and appears in the log if the loop fails. */
+export type Loops = Readonly<Record<string, Loop>>;
+
+/** What the composition may observe of the loops, and change. */
+export interface LoopWatch {
+  /** Called once, before anything is closed, with the first error that ends the parts; `loop` is where it was thrown, if known. */
+  readonly failed?: (error: Error, loop: string | null) => void;
+  /** Runs a loop. Tests and the simulation use it to make a loop fail by its name; absent: the loop runs unchanged. */
+  readonly runLoop?: (name: string, loop: Loop, signal: AbortSignal) => Promise<unknown>;
+}
 
 export type Parts = ReturnType<typeof createParts>;
 
 /**
- * The pieces that an agent is made of: each is begun and ended by itself, and all end with the signal. A loop that throws ends
- * all of them, so that the service manager starts the agent anew: each loop mends what can be mended itself.
+ * After a failure the parts get this long to end in order. Then `finished` rejects even if a part still hangs, so that the
+ * process exits within 5 s. A stop without a failure isn't limited here.
  */
-export function createParts(signal: AbortSignal) {
+export const FAILED_END_MS: Milliseconds = 3_000;
+
+/**
+ * Supervises the loops of the agent. Each part begins and ends on its own, and all end with the signal. If a loop throws, or ends
+ * while its part still runs, all parts end and `finished` rejects, so that the service manager starts the agent again.
+ */
+export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, watch: LoopWatch = {}) {
   const ending = new AbortController();
   const all = AbortSignal.any([signal, ending.signal]);
   const over = Promise.withResolvers<undefined>();
   const [takers, writers, tellers] = [new Set<Part>(), new Set<Part>(), new Set<Part>()];
-  const failed = (error: unknown): void => over.reject(error instanceof Error ? error : new Error(String(error)));
+  let failure: Error | null = null;
+  const failed = (error: unknown, loop: string | null = null): void => {
+    if (isOver(all)) return;
+    failure = error instanceof Error ? error : new Error(String(error));
+    watch.failed?.(failure, loop);
+    over.reject(failure);
+    ending.abort();
+  };
   addAbortListener(all, () => over.resolve(undefined));
-  const begun = (run: Run, own: AbortSignal): readonly Promise<unknown>[] => {
-    const loops = run(own);
-    for (const loop of loops) {
-      loop.catch((error: unknown) => {
-        if (!own.aborted) failed(error);
-      });
-    }
-    return loops;
+  const begun = starter(watch, failed);
+  const endAll = async (): Promise<void> => {
+    const told = endOf(tellers);
+    await endOf(takers);
+    await endOf(writers).finally(() => told);
   };
   const untilOver = async (): Promise<void> => {
     try {
       await over.promise;
-    } finally {
-      ending.abort();
-      const told = endOf(tellers);
-      await endOf(takers);
-      await endOf(writers).finally(() => told);
+    } catch (error) {
+      await within(clock, FAILED_END_MS, endAll());
+      throw error;
     }
+    ending.abort();
+    await endAll();
   };
-  const beginAmong = (among: Set<Part>, run: Run): Part => {
+  const beginAmong = (among: Set<Part>, run: Loops): Part => {
     const own = new AbortController();
     const forget = onAbort(all, () => own.abort());
     const loops = begun(run, own.signal);
@@ -61,20 +84,20 @@ export function createParts(signal: AbortSignal) {
     return part;
   };
   const finished = untilOver();
-  // Whoever runs the agent hears of it, once there is one.
+  // The composition awaits `finished` later.
   finished.catch(() => undefined);
   return {
-    /** Aborted when all of it ends. */
+    /** Aborts when all parts end. */
     signal: all,
-    /** Resolves once all has ended; rejects where a part failed beyond mending. */
+    /** Resolves once all parts have ended. Rejects with the first error that ended them. */
     finished,
-    /** Something can't be mended: all of it ends. */
+    /** Ends all parts because of an error that cannot be repaired here. */
     failed,
-    begin: (run: Run): Part => beginAmong(takers, run),
-    /** What tells others of it, and takes nothing: where all ends, nobody waits with what is to be written for its last words. */
-    beginTeller: (run: Run): Part => beginAmong(tellers, run),
-    /** What writes what others take: where all ends, it ends last. */
-    beginWriter(run: Run): Part {
+    begin: (loops: Loops): Part => beginAmong(takers, loops),
+    /** Begins a part that only reports to others. When everything ends, the writers don't wait for it. */
+    beginTeller: (loops: Loops): Part => beginAmong(tellers, loops),
+    /** Begins a part that writes what other parts have taken. When everything ends, it ends last. */
+    beginWriter(run: Loops): Part {
       const own = new AbortController();
       const loops = begun(run, own.signal);
       const part: Part = {
@@ -88,6 +111,41 @@ export function createParts(signal: AbortSignal) {
       return part;
     },
   };
+}
+
+/** Starts the loops of a part. A loop that throws, or that ends while the part still runs, calls `failed`. */
+function starter({ runLoop }: LoopWatch, failed: (error: unknown, loop: string) => void) {
+  return (loops: Loops, own: AbortSignal): readonly Promise<unknown>[] =>
+    Object.entries(loops).map(([name, loop]) => {
+      const running = runLoop === undefined ? loop(own) : runLoop(name, loop, own);
+      const ended = (): void => {
+        if (!own.aborted) failed(new Error("it ended although nothing told it to end"), name);
+      };
+      const broken = (error: unknown): void => {
+        if (!own.aborted) failed(error, name);
+      };
+      running.then(ended, broken);
+      return running;
+    });
+}
+
+/** Runs several loops as one: rejects at once if one of them fails, and after an abort waits until each has ended. */
+export async function together(loops: readonly Promise<unknown>[], signal: AbortSignal): Promise<void> {
+  const broken = Promise.withResolvers<never>();
+  for (const loop of loops) {
+    loop.catch((error: unknown) => {
+      if (!isOver(signal)) broken.reject(error instanceof Error ? error : new Error(String(error)));
+    });
+  }
+  await Promise.race([Promise.allSettled(loops), broken.promise]);
+}
+
+/** Waits until the work has ended in any way, or until the time is over. */
+async function within(clock: Pick<Clock, "sleep">, ms: Milliseconds, work: Promise<unknown>): Promise<void> {
+  const ended = new AbortController();
+  const limit = clock.sleep(ms, ended.signal).catch(() => undefined);
+  await Promise.race([work.catch(() => undefined), limit]);
+  ended.abort();
 }
 
 function endOf(parts: ReadonlySet<Part>): Promise<unknown> {

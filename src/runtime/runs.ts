@@ -43,17 +43,13 @@ export async function agentRuns<T>(
       now.stop();
       await wanted.promise;
     },
-    /** Until the agent ends for good, by the signal or by a fault that it rejects with; `beside` goes on as long. */
-    run: async (beside: (signal: AbortSignal) => Promise<void>): Promise<void> => {
-      const ending = new AbortController();
-      const watching = beside(AbortSignal.any([signal, ending.signal]));
+    /** Runs until the agent ends for good: by the signal, or by a fatal error, with which it rejects. */
+    run: async (): Promise<void> => {
       try {
         await follow();
       } finally {
-        ending.abort();
         asked?.reject(new Error("the agent has stopped"));
         now.stop();
-        await watching;
       }
     },
   };

@@ -4,6 +4,7 @@ import { serviceLinkOf } from "../domain/link-status.ts";
 import type { Logger, Notify } from "../domain/machine.ts";
 import type { LinkStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
+import { CommandError, EXIT } from "../tools/command.ts";
 import type { Booth } from "./booth.ts";
 import type { Gateway } from "./gateway.ts";
 
@@ -93,4 +94,39 @@ export function cutLongStop(signal: AbortSignal, log: Logger): void {
     };
     setTimeout(cut, STOP_WITHIN_MS).unref();
   });
+}
+
+/** After a fatal error everything gets this long to close. */
+const FAILURE_EXIT_MS = 4_000;
+/** A thread that takes longer to end than this hangs in a system call, and then only SIGKILL ends the process. */
+const THREADS_END_MS = 500;
+
+interface Failure {
+  readonly error: Error;
+  /** The loop that threw the error; null: the error was thrown elsewhere. */
+  readonly loop: string | null;
+  /** Ends each thread. Read at the deadline. */
+  readonly threads: readonly (() => Promise<unknown>)[];
+}
+
+/**
+ * Reports a fatal error and makes sure that the process exits within 5 s, whatever is still pending: a socket, a call of the store,
+ * a close that hangs. If nothing is pending, the process exits earlier by itself.
+ */
+export function exitAfterFailure(log: Logger, { error, loop, threads }: Failure): void {
+  const where = loop === null ? "the agent" : `"${loop}"`;
+  const text = `${where} has failed: ${error.message}. The agent ends, so that the service manager starts it again`;
+  log.error({ event: "fatal", loop, stack: error.stack }, text);
+  const code = error instanceof CommandError ? error.exit : EXIT.failed;
+  const exit = async (): Promise<void> => {
+    const seconds = (FAILURE_EXIT_MS / 1000).toString();
+    log.warn(
+      { event: "failure_cut" },
+      `closing took longer than ${seconds} s after the failure: the process exits now`,
+    );
+    setTimeout(() => process.kill(process.pid, "SIGKILL"), THREADS_END_MS);
+    await Promise.allSettled(threads.map((end) => end()));
+    process.exit(code);
+  };
+  setTimeout(() => void exit(), FAILURE_EXIT_MS).unref();
 }

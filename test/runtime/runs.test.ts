@@ -22,16 +22,13 @@ function agents() {
   return { begun, became, begin };
 }
 
-const untilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
-
 const nameOf = (control: Agent): string | undefined => control.readings("booth-1")[0]?.tag;
 
 it("begins anew as often as asked, under the same control, until the signal; what it can become it becomes as it runs", async () => {
   const { begun, became, begin } = agents();
   const stopping = new AbortController();
   const runs = await agentRuns(begin, { first: "first", signal: stopping.signal });
-  const over = runs.run(untilAborted);
+  const over = runs.run();
   expect(nameOf(runs.control)).toBe("first");
   await runs.restart("second");
   expect(nameOf(runs.control)).toBe("second");
@@ -53,7 +50,7 @@ it("ends with the fault of one that can't begin, and so does who asked for it", 
     first: "first",
     signal: new AbortController().signal,
   });
-  const over = runs.run(untilAborted);
+  const over = runs.run();
   const asked = runs.restart("broken");
   await Promise.all([
     expect(over).rejects.toThrow("it can't begin"),

@@ -29,6 +29,8 @@ export function openStoreThread(input: FolderInput): {
   readonly store: Store;
   readonly identity: Identity;
   readonly rebuilds: Rebuilds;
+  /** Ends the thread at once, whatever it is doing. What it has not committed is lost, as in a crash. */
+  readonly terminate: () => Promise<unknown>;
 } {
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: input, name: "store" });
   /** It answers in the order in which it is asked. */
@@ -65,5 +67,6 @@ export function openStoreThread(input: FolderInput): {
       progress: (stream) => call("rebuildProgress", [stream]),
     },
     identity: remoteBy<IdentityCalls>(IDENTITY_CALLS, ({ name, args }) => call(name, args)),
+    terminate: () => worker.terminate(),
   };
 }
