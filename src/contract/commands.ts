@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Mode, normaliseSerial, wireNameOf } from "../domain/booth.ts";
-import type { CommandOrder, Digest, HeardCommand, UpMessage } from "../domain/command.ts";
+import { type CommandOrder, type Digest, type HeardCommand, mergeRanges, type UpMessage } from "../domain/command.ts";
 import { jsonOf } from "../domain/json.ts";
 
 /** Larger ones aren't read: the longest of ours, a backfill with its ranges, has a tenth of it. */
@@ -32,7 +32,7 @@ const orderShape: z.ZodType<CommandOrder> = z.discriminatedUnion("type", [
     type: z.literal("backfill"),
     serial,
     stream_id: id,
-    ranges: z.array(range).max(MAX_RANGES),
+    ranges: z.array(range).max(MAX_RANGES).transform(mergeRanges),
     digest: id.nullable().default(null),
   }),
   z

@@ -122,19 +122,22 @@ export interface NewKey {
   refused(): void;
 }
 
-/** Ranges of a booth's stream that are to go again. */
+/** Ranges of a booth's stream that are to be sent again, of one command or of several. */
 export interface ResendOrder {
   readonly state: BoothState;
   readonly stream: StreamId;
-  readonly ranges: readonly SeqRange[];
+  /** The merged ranges of each command. A record that several commands ask for is sent once. */
+  readonly wanted: readonly (readonly SeqRange[])[];
 }
 
 /**
- * Sends them beside what goes anyway; resolves with what came of it. `missing`: asked for, and not here any more; `refused`: batches that
- * the service doesn't take, since it keeps other content, or refuses a record for good. Throws a CommandFailure where they
- * aren't this stream's to send.
+ * Counts of one command. `missing`: records that were asked for and aren't stored any more. `refused`: batches that the service
+ * rejected, because it keeps other content or refuses a record for good.
  */
-export type Resend = (
-  order: ResendOrder,
-  signal: AbortSignal,
-) => Promise<Readonly<Record<"records" | "batches" | "missing" | "refused", number>>>;
+export type Resent = Readonly<Record<"records" | "batches" | "missing" | "refused", number>>;
+
+/**
+ * Sends the ranges in addition to the live lane. Resolves with the counts of each command. Throws a CommandFailure if the stream
+ * isn't this booth's.
+ */
+export type Resend = (order: ResendOrder, signal: AbortSignal) => Promise<readonly Resent[]>;

@@ -1,4 +1,4 @@
-import { CommandFailure, type SeqRange } from "../domain/command.ts";
+import { CommandFailure, mergeRanges, type SeqRange } from "../domain/command.ts";
 import type { Placed } from "../domain/record.ts";
 import { labelOf } from "../domain/stream-label.ts";
 import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
@@ -21,20 +21,34 @@ interface Resending extends Pick<DeliveryGateway, "clock" | "store" | "news" | "
  */
 export async function resend(resending: Resending, order: ResendOrder, signal: AbortSignal): ReturnType<Resend> {
   const limits = limitsOf(order);
-  const sum = { records: 0, batches: 0, missing: 0, refused: 0 };
-  for (const range of order.ranges) {
-    const wanted = range.to - range.from + 1;
-    const before = sum.records;
+  const sums = order.wanted.map((ranges) => ({ records: 0, batches: 0, missing: lengthOf(ranges), refused: 0 }));
+  for (const range of mergeRanges(order.wanted.flat())) {
     const within = { from: Math.max(range.from, limits.from), to: Math.min(range.to, limits.to) };
     for await (const batch of batchesOf(resending.store, order.state.log.reach.stream, within)) {
       const isRefused = await send(resending, { order, batch }, signal);
-      sum.records += batch.length;
-      sum.batches += 1;
-      if (isRefused) sum.refused += 1;
+      for (const [index, sum] of sums.entries()) {
+        const records = lengthOf(clipped(order.wanted[index] ?? [], batch));
+        if (records === 0) continue;
+        sum.records += records;
+        sum.missing -= records;
+        sum.batches += 1;
+        if (isRefused) sum.refused += 1;
+      }
     }
-    sum.missing += wanted - (sum.records - before);
   }
-  return sum;
+  return sums;
+}
+
+/** Records in ranges that don't overlap. */
+function lengthOf(ranges: readonly SeqRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + Math.max(0, to - from + 1), 0);
+}
+
+/** The parts of the ranges that lie within a batch, whose records are consecutive. */
+function clipped(ranges: readonly SeqRange[], batch: readonly Placed[]): readonly SeqRange[] {
+  const first = batch[0]?.seq ?? 0;
+  const last = batch.at(-1)?.seq ?? 0;
+  return ranges.map(({ from, to }) => ({ from: Math.max(from, first), to: Math.min(to, last) }));
 }
 
 /** Under its present name a log may go to its end, under the one before up to where that one ended. */

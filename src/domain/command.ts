@@ -7,6 +7,20 @@ export interface SeqRange {
   readonly to: Seq;
 }
 
+/**
+ * Returns the ranges in order, with overlapping ones merged into one. Ranges that only touch stay apart: each range of an answer
+ * to a digest is an hour, and hours are counted.
+ */
+export function mergeRanges(ranges: readonly SeqRange[]): readonly SeqRange[] {
+  const merged: SeqRange[] = [];
+  for (const range of ranges.toSorted((a, b) => a.from - b.from)) {
+    const last = merged.at(-1);
+    if (last === undefined || range.from > last.to) merged.push(range);
+    else merged[merged.length - 1] = { from: last.from, to: Math.max(last.to, range.to) };
+  }
+  return merged;
+}
+
 /** A command can't be carried out, for a reason that the service is told. */
 export class CommandFailure extends Error {}
 

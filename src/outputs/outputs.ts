@@ -104,7 +104,8 @@ async function runAgain({ machine, output, broken }: Restarted, signal: AbortSig
   for (let failures = 1; ; failures += 1) {
     const round = new AbortController();
     try {
-      return await output.run(AbortSignal.any([signal, round.signal]));
+      await output.run(AbortSignal.any([signal, round.signal]));
+      return;
     } catch (error) {
       round.abort();
       if (isOver(signal)) return;

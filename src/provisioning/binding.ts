@@ -22,6 +22,8 @@ export async function openBinding(opening: Opening, opened: StreamInfo): Promise
     event_stored: Promise.resolve(),
     offered_revision: null,
     trial_over: Promise.resolve(),
+    waiting_backfills: [],
+    resending: null,
     backfills: new Map(),
     reconciliations: [],
     reports: { refused: await keptRefusal(identity, booth), read_back: null },

@@ -11,6 +11,7 @@ import type { Signals } from "../domain/signal.ts";
 import type { ReportsStatus } from "../domain/status.ts";
 import type { BoothId, Milliseconds } from "../domain/units.ts";
 import type { Identity, Store } from "../store/port.ts";
+import type { WaitingBackfill } from "./commands/backfill.ts";
 import type { DayFigures, LocalDay } from "./rules/reconciliation.ts";
 
 /** What provisioning has of the gateway, for as long as that runs. */
@@ -66,6 +67,10 @@ export interface Binding extends BindingState {
   offered_revision: number | null;
   /** Settles when the configuration that was tried last has proved itself, or was given up. */
   trial_over: Promise<unknown>;
+  /** Backfills that wait until the resend of the booth that is under way has ended. */
+  readonly waiting_backfills: WaitingBackfill[];
+  /** The resend under way; `recheck` ends it if every command in it has expired. null: none runs. */
+  resending: { readonly recheck: () => void } | null;
   /** The service's answers to digests of ours, by their id; taken out by whoever waits for them. */
   readonly backfills: Map<string, Backfilled>;
   /** The last comparisons, in the order in which they began. */

@@ -1,15 +1,29 @@
 import type { LinkSession } from "../delivery/port.ts";
-import { CommandFailure, type CommandOrder, type CommandResult, type HeardCommand } from "../domain/command.ts";
+import { CommandFailure, type CommandResult, type HeardCommand } from "../domain/command.ts";
 import { WRONG_SERIAL } from "../domain/provisioning.ts";
 import type { Signal } from "../domain/signal.ts";
 import type { BoothId, EpochMs, Serial } from "../domain/units.ts";
+import { backfill } from "./commands/backfill.ts";
 import { changeConfig } from "./commands/config-changed.ts";
 import { digestsOf } from "./commands/digests.ts";
 import type { BoundBooth, CommandCall, Outcome, ProvisioningGateway } from "./context.ts";
 import type { KeyRotation } from "./keys.ts";
 import { applyEvent } from "./loop.ts";
 import { beginReconcile, dayAsked } from "./reconcile.ts";
-import { done, expired, failed, hear, type Ledger, settled, unfinished } from "./rules/command-ledger.ts";
+import {
+  capacityOf,
+  type CommandCapacity,
+  done,
+  expired,
+  expiryOf,
+  failed,
+  hasRoom,
+  hear,
+  type Ledger,
+  nextIn,
+  settled,
+  unfinished,
+} from "./rules/command-ledger.ts";
 
 /** What orders are carried out with. */
 interface Carrying {
@@ -49,7 +63,11 @@ function carryOut(carrying: Carrying, call: CommandCall, signal: AbortSignal): P
   const { order } = call;
   switch (order.type) {
     case "backfill":
-      return backfill(carrying, order, signal);
+      return backfill(
+        boothOf(booths, order.serial),
+        { call: { ...call, order }, now: nowOf(carrying.gateway) },
+        signal,
+      );
     case "digest":
       return digest(carrying, { ...call, order }, signal);
     case "config_changed":
@@ -70,20 +88,6 @@ function boothOf(booths: readonly BoundBooth[], serial: Serial): BoundBooth {
   const found = boundAs(booths, serial);
   if (found === undefined) throw new CommandFailure(`no booth ${serial} is bound here`);
   return found;
-}
-
-async function backfill(
-  { gateway, booths }: Carrying,
-  { serial, stream_id: stream, ranges, digest: answered }: Extract<CommandOrder, { type: "backfill" }>,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const { state, binding } = boothOf(booths, serial);
-  const sent = await gateway.resend({ state, stream, ranges }, signal);
-  if (answered !== null) {
-    binding.backfills.set(answered, { ranges: ranges.length, records: sent.records });
-    gateway.news.raise();
-  }
-  return { ...sent };
 }
 
 async function digest(
@@ -155,11 +159,6 @@ async function settledAs(
 
 /** Under this name the ledger is kept. */
 const LEDGER = "commands";
-/** Commands under way at once; what comes beyond is not accepted, and the service repeats it. */
-const MAX_RUNNING = 16;
-/** Commands heard and not looked at yet; the service repeats those that nobody answered. */
-const MAX_INBOX = 64;
-
 export type RemoteCommands = ReturnType<typeof createRemoteCommands>;
 
 /** Where commands of the service come in and their answers go out. `news` is raised when one has come in. */
@@ -172,7 +171,7 @@ export function createRemoteCommands(news: Signal) {
     setSession(now: LinkSession | null): void {
       session = now;
       now?.commands((heard) => {
-        if (inbox.length >= MAX_INBOX) return;
+        if (!hasRoom(inbox, heard)) return;
         inbox.push(heard);
         news.raise();
       });
@@ -185,7 +184,7 @@ export function createRemoteCommands(news: Signal) {
 async function commandLoop(carrying: Carrying, inbox: HeardCommand[], signal: AbortSignal): Promise<never> {
   const { gateway } = carrying;
   const { identity, log, news } = gateway;
-  const running = new Set<Promise<void>>();
+  const running = new Map<string, CommandCapacity>();
   // Written by this module alone.
   let ledger = ((await identity.kept(LEDGER)) ?? []) as Ledger;
   const write = async (next: Ledger): Promise<void> => {
@@ -210,18 +209,19 @@ async function commandLoop(carrying: Carrying, inbox: HeardCommand[], signal: Ab
     await answer(said);
   };
   const start = (call: CommandCall): void => {
-    const way = finish(call).catch((error: unknown) => void broken.push(error));
-    running.add(way);
-    void way.then(() => {
-      running.delete(way);
+    running.set(call.id, capacityOf(call.order));
+    const end = finish(call).catch((error: unknown) => void broken.push(error));
+    void end.then(() => {
+      running.delete(call.id);
       news.raise();
     });
   };
   for (const { answer: said, order, expires_at } of unfinished(ledger))
-    start({ id: said.cmd_id, order, expires_at, resumed: true });
+    start({ id: said.cmd_id, order, expires_at: expiryOf({ order, expires_at }, nowOf(gateway)), resumed: true });
   for (;;) {
     if (broken.length > 0) throw broken[0];
-    const heard = running.size >= MAX_RUNNING ? undefined : inbox.shift();
+    const next = nextIn(inbox, [...running.values()]);
+    const [heard] = next < 0 ? [] : inbox.splice(next, 1);
     if (heard === undefined) {
       await news.wait(signal);
       continue;
@@ -230,7 +230,8 @@ async function commandLoop(carrying: Carrying, inbox: HeardCommand[], signal: Ab
     await write(outcome.ledger);
     await answer(outcome.answer);
     if (heard.kind !== "command" || outcome.run === null) continue;
-    const { id, expires_at, order } = heard.command;
+    const { id, order } = heard.command;
+    const expires_at = expiryOf(heard.command, nowOf(gateway));
     log.info({ event: "command", id, type: order.type }, `the service orders: ${order.type} (${id})`);
     start({ id, order, expires_at, resumed: false });
   }
@@ -243,7 +244,9 @@ function nowOf({ clock, service_time }: ProvisioningGateway): EpochMs {
 
 /** null: the agent stops, and the command goes on after the next start. */
 async function carriedOut(carrying: Carrying, call: CommandCall, signal: AbortSignal): Promise<CommandResult | null> {
-  if (call.expires_at <= nowOf(carrying.gateway) && !call.resumed) return expired(call.id);
+  // A stop cuts off what changes something halfway: that goes on after its time. A backfill changes nothing here.
+  const mayGoOn = call.resumed && call.order.type !== "backfill";
+  if (call.expires_at <= nowOf(carrying.gateway) && !mayGoOn) return expired(call.id);
   try {
     return done(call.id, await carryOut(carrying, call, signal));
   } catch (error) {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { SERIAL } from "../support/virtual-service.ts";
 import { rows } from "../../simulators/service/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import { order, settled } from "./orders.ts";
@@ -23,4 +24,22 @@ it("a flood of orders is looked at as far as there is room; polls, delivery and 
   expect(boothOf(agent).log.acked_seq).toBeGreaterThan(newest_seq);
   const { id } = order(site, "digest", { start: site.clock.wall() - 10 * MINUTE, end: site.clock.wall() });
   expect((await settled(site, id, 5 * MINUTE)).state).toMatch(/^(done|failed)$/);
+});
+
+it("16 backfills of a thousand times the whole log send it three times at most, and keep no other command waiting", async () => {
+  const { site, agent, stream } = await activeSite({ for_ms: MINUTE });
+  const { newest_seq } = boothOf(agent).log;
+  const before = site.service.came.length;
+  const ranges = Array.from({ length: 1_000 }, () => [1, newest_seq]);
+  const backfills = Array.from({ length: 16 }, () =>
+    order(site, "backfill", { serial: SERIAL, stream_id: stream, ranges }),
+  );
+  const rotation = order(site, "rotate_key");
+  expect(await settled(site, rotation.id, 5 * MINUTE)).toMatchObject({ state: "done" });
+  for (const { id } of backfills)
+    expect(await settled(site, id, 5 * MINUTE)).toMatchObject({ state: "done", result: { records: newest_seq } });
+  const again = (site.service.came.slice(before) as { s0: number; k: unknown[] }[])
+    .flatMap(({ s0, k }) => k.map((_, index) => s0 + index))
+    .filter((seq) => seq <= newest_seq);
+  expect(again.length).toBeLessThanOrEqual(3 * newest_seq);
 });

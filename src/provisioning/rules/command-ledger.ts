@@ -1,6 +1,14 @@
-import type { CommandOrder, CommandResult, HeardCommand } from "../../domain/command.ts";
-import type { EpochMs } from "../../domain/units.ts";
+import type { CommandOrder, CommandResult, HeardCommand, ServiceCommand } from "../../domain/command.ts";
+import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 
+/** Longest time that a backfill may take from its acceptance: the service's own answers to digests have a day. */
+const MAX_BACKFILL_MS: Milliseconds = 24 * 3_600_000;
+/** Commands of one capacity under way at once. Each type has its own capacity, so that no type keeps another from being carried out. */
+const MOST_RUNNING = 4;
+/** Backfills that wait for the resend under way go together afterwards: the more wait, the less is sent twice. */
+const MOST_BACKFILLS = 16;
+/** Commands of one capacity that were heard and wait for a place; the service repeats those that nobody answered. */
+const MOST_WAITING = 16;
 /** Commands remembered: a service repeats the last ones, never hundreds. */
 const MAX_ROWS = 100;
 
@@ -25,7 +33,8 @@ export function hear(ledger: Ledger, heard: HeardCommand, now: EpochMs) {
   if (known !== undefined) return { ledger, answer: known.answer, run: null };
   if (heard.kind === "malformed")
     return added(ledger, { answer: failed(id, heard.reason), order: null, expires_at: 0 }, null);
-  const { order, expires_at } = heard.command;
+  const { order } = heard.command;
+  const expires_at = expiryOf(heard.command, now);
   if (expires_at <= now) return added(ledger, { answer: expired(id), order: null, expires_at }, null);
   const answer: CommandResult = { cmd_id: id, state: "accepted", result: null, error: "" };
   return added(ledger, { answer, order, expires_at }, order);
@@ -38,9 +47,40 @@ export function unfinished(ledger: Ledger): readonly (LedgerRow & { readonly ord
   );
 }
 
-/** With what came of a command in place of its acceptance. */
+/** Returns the ledger with a command's outcome in place of its acceptance. Its order isn't needed any more. */
 export function settled(ledger: Ledger, answer: CommandResult): Ledger {
-  return ledger.map((row) => (row.answer.cmd_id === answer.cmd_id ? { ...row, answer } : row));
+  return ledger.map((row) => (row.answer.cmd_id === answer.cmd_id ? { ...row, answer, order: null } : row));
+}
+
+/** Returns when a command expires. A ledger of an older version may hold a backfill without a limit: it is limited at a restart. */
+export function expiryOf({ order, expires_at }: Pick<ServiceCommand, "order" | "expires_at">, now: EpochMs): EpochMs {
+  return order.type === "backfill" ? Math.min(expires_at, now + MAX_BACKFILL_MS) : expires_at;
+}
+
+/** What a command takes a place of. An answer to a digest of ours has its own: it must not wait for what the office orders. */
+export type CommandCapacity = CommandOrder["type"] | "answer" | "malformed";
+
+export function capacityOf(order: CommandOrder): CommandCapacity {
+  return order.type === "backfill" && order.digest !== null ? "answer" : order.type;
+}
+
+function capacityOfHeard(heard: HeardCommand): CommandCapacity {
+  return heard.kind === "command" ? capacityOf(heard.command.order) : "malformed";
+}
+
+/** Returns whether a command that was heard may wait. */
+export function hasRoom(inbox: readonly HeardCommand[], heard: HeardCommand): boolean {
+  const capacity = capacityOfHeard(heard);
+  return inbox.filter((one) => capacityOfHeard(one) === capacity).length < MOST_WAITING;
+}
+
+/** Returns the index of the oldest command for which there is a place; -1: there is none. */
+export function nextIn(inbox: readonly HeardCommand[], running: readonly CommandCapacity[]): number {
+  return inbox.findIndex((heard) => {
+    const capacity = capacityOfHeard(heard);
+    const most = capacity === "backfill" || capacity === "answer" ? MOST_BACKFILLS : MOST_RUNNING;
+    return running.filter((one) => one === capacity).length < most;
+  });
 }
 
 export function done(cmd_id: string, result: CommandResult["result"]): CommandResult {

@@ -1,0 +1,93 @@
+import type { Resent } from "../../delivery/port.ts";
+import { CommandFailure, type SeqRange } from "../../domain/command.ts";
+import type { EpochMs, Milliseconds, StreamId } from "../../domain/units.ts";
+import type { BoundBooth, CommandCall, Outcome } from "../context.ts";
+
+/** Answers to digests that nobody has asked for yet. A day's comparison sends one digest. */
+const MOST_ANSWERS = 64;
+
+/** A resend begins this long after its first backfill came, so that backfills that come together are sent together. */
+const GATHER_MS: Milliseconds = 2_000;
+
+/** A backfill that waits for its resend, or is part of the one under way. */
+export interface WaitingBackfill {
+  readonly stream: StreamId;
+  readonly ranges: readonly SeqRange[];
+  readonly outcome: PromiseWithResolvers<Resent>;
+  isExpired: boolean;
+}
+
+const NOTHING: Resent = { records: 0, batches: 0, missing: 0, refused: 0 };
+
+/**
+ * Sends records again. One resend of a booth runs at a time: backfills that come meanwhile wait, and go as one, with the ranges
+ * that they share sent once. Throws a CommandFailure once the command's time is over.
+ */
+export async function backfill(
+  booth: BoundBooth,
+  { call, now }: { readonly call: CommandCall<"backfill">; readonly now: EpochMs },
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { binding, gateway } = booth;
+  const { ranges, stream_id: stream, digest: answered } = call.order;
+  // The service's answer to a digest of equal hours has no ranges, and waits for nobody.
+  const sent =
+    ranges.length === 0 ? NOTHING : await resent(booth, { stream, ranges, left: call.expires_at - now }, signal);
+  if (answered !== null) {
+    const [oldest] = binding.backfills.keys();
+    if (oldest !== undefined && binding.backfills.size >= MOST_ANSWERS) binding.backfills.delete(oldest);
+    binding.backfills.set(answered, { ranges: ranges.length, records: sent.records });
+    gateway.news.raise();
+  }
+  return { ...sent };
+}
+
+async function resent(
+  booth: BoundBooth,
+  { stream, ranges, left }: Pick<WaitingBackfill, "stream" | "ranges"> & { readonly left: Milliseconds },
+  signal: AbortSignal,
+): Promise<Resent> {
+  const { binding, gateway } = booth;
+  const waiting: WaitingBackfill = { stream, ranges, outcome: Promise.withResolvers(), isExpired: false };
+  const cancel = gateway.clock.after(Math.max(0, left), () => {
+    waiting.isExpired = true;
+    const reason = "it wasn't sent to its end in time; order what is still missing";
+    waiting.outcome.reject(new CommandFailure(reason));
+    binding.resending?.recheck();
+  });
+  binding.waiting_backfills.push(waiting);
+  if (binding.resending === null) void resendAll(booth, signal);
+  try {
+    return await waiting.outcome.promise;
+  } finally {
+    cancel();
+  }
+}
+
+/** Resends until no backfill of the booth waits. Never rejects: each backfill has an outcome of its own. */
+async function resendAll({ binding, gateway, state }: BoundBooth, signal: AbortSignal): Promise<void> {
+  binding.resending = { recheck: () => undefined };
+  while (binding.waiting_backfills.length > 0) {
+    // Cut short by a stop: then the resend itself rejects at once.
+    await gateway.clock.sleep(GATHER_MS, signal).catch(() => undefined);
+    const waiting = binding.waiting_backfills.splice(0).filter(({ isExpired }) => !isExpired);
+    const [first] = waiting;
+    if (first === undefined) continue;
+    const taken = waiting.filter(({ stream }) => stream === first.stream);
+    binding.waiting_backfills.push(...waiting.filter((one) => !taken.includes(one)));
+    const ending = new AbortController();
+    binding.resending = {
+      recheck: () => {
+        if (taken.every(({ isExpired }) => isExpired)) ending.abort();
+      },
+    };
+    try {
+      const order = { state, stream: first.stream, wanted: taken.map(({ ranges }) => ranges) };
+      const sums = await gateway.resend(order, AbortSignal.any([signal, ending.signal]));
+      for (const [index, { outcome }] of taken.entries()) outcome.resolve(sums[index] ?? NOTHING);
+    } catch (error) {
+      for (const { outcome } of taken) outcome.reject(error);
+    }
+  }
+  binding.resending = null;
+}
