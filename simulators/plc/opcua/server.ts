@@ -5,6 +5,7 @@ import {
   RegisterServerMethod,
   SecurityPolicy,
   setLogLevel,
+  StatusCodes,
 } from "node-opcua";
 import { addDecoys, fillAddressSpace, namespacesOf } from "./address-space.ts";
 import { makeServerPki, type ServerPki } from "./certificates.ts";
@@ -43,6 +44,8 @@ export interface OpcuaManners {
   /** What a new certificate is made out to. */
   certificate_ip: string;
   allow_anonymous: boolean;
+  /** Sessions that begin from now on get empty lists with continuation points forever when they browse. */
+  endless_browse: boolean;
   bad_tags: readonly string[];
 }
 
@@ -64,6 +67,7 @@ export function goodOpcuaManners(): OpcuaManners {
     ca_signed: false,
     certificate_ip: "127.0.0.1",
     allow_anonymous: false,
+    endless_browse: false,
     bad_tags: [],
   };
 }
@@ -197,6 +201,11 @@ async function launch(options: OpcuaServerOptions, { manners, pki, logins }: Par
     },
   });
   await server.initialize();
+  server.on("create_session", ({ continuationPointManager }) => {
+    if (!manners.endless_browse) return;
+    const endless = () => ({ continuationPoint: Buffer.from("more"), values: [], statusCode: StatusCodes.Good });
+    Object.assign(continuationPointManager, { registerReferences: endless, getNextReferences: endless });
+  });
   // The library takes 0 for its default.
   const { serverCapabilities } = server.engine;
   if (manners.max_sessions === 0) serverCapabilities.maxSessions = 0;

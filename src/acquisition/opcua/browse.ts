@@ -6,11 +6,11 @@ import { onAbort } from "../../domain/signal.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import type { PlcPasswords, BrowsedVariable } from "../port.ts";
 import { type Channel, secureChannel } from "./channel.ts";
-import { connectSession } from "./connect.ts";
+import { type Connecting, connectSession } from "./connect.ts";
 import { namespacesIn } from "./cyclic.ts";
 import { type Opcua, opcuaLibrary } from "./library.ts";
 import type { OpcuaPki } from "./pki.ts";
-import { type Session, withPasswords } from "./session.ts";
+import { leaveServer, type Session, withPasswords } from "./session.ts";
 import { say } from "../../domain/sentences.ts";
 
 export interface Browsing {
@@ -34,6 +34,8 @@ const MOST_DEEP = 12;
 const MOST_NODES = 20_000;
 const NODES_PER_REQUEST = 40;
 const REFERENCES_PER_NODE = 1000;
+/** A server may send one empty part after a filter; a few in a row lead nowhere. */
+const MOST_EMPTY_PARTS = 3;
 
 /** Node ids of the standard (OPC 10000-6, Annex A). */
 const OBJECTS = "ns=0;i=85";
@@ -67,28 +69,30 @@ export async function browseServer(browsing: Browsing): Promise<readonly Browsed
   const { address, pki, wall, signal } = browsing;
   const opcua = await opcuaLibrary();
   let channel: Channel | null = null;
-  const end = (error: LinkError): void => channel?.end(error);
-  const forget = onAbort(signal, () => end(abortedBy(signal)));
+  let session: Session | null = null;
+  const newChannel: Connecting["newChannel"] = (secured) => {
+    signal.throwIfAborted();
+    return (channel = secureChannel(opcua, { ...secured, endpoint: address.endpoint, ...TIMES }));
+  };
+  const connecting = { opcua, address, pki, now: wall(), idle_ms: IDLE_MS, newChannel };
+  const opening = withPasswords(address, browsing.passwords, async (password) => {
+    session = await connectSession({ ...connecting, password });
+    return session;
+  });
+  const leave = (reason: LinkError): Promise<void> =>
+    leaveServer({ opening, session: () => session, channel: () => channel }, reason);
+  const forget = onAbort(signal, () => void leave(abortedBy(signal)));
   try {
-    const session = await withPasswords(address, browsing.passwords, (password) =>
-      connectSession({
-        ...{ opcua, address, pki, password },
-        now: wall(),
-        idle_ms: IDLE_MS,
-        newChannel: (secured) => (channel = secureChannel(opcua, { ...secured, endpoint: address.endpoint, ...TIMES })),
-      }),
-    );
+    const { ask: askNow } = await opening;
     signal.throwIfAborted();
     const ask: Session["ask"] = async (request, shape) => {
       if (browsing.pace_ms > 0) await delay(browsing.pace_ms, undefined, { signal });
-      return session.ask(request, shape);
+      return askNow(request, shape);
     };
-    const found = await walk({ opcua, session: { ask } }, browsing);
-    await session.close();
-    return found;
+    return await walk({ opcua, session: { ask } }, browsing);
   } finally {
     forget();
-    end(new LinkError("closed", say("plc.closed.gateway")));
+    await leave(new LinkError("closed", say("plc.closed.gateway")));
   }
 }
 
@@ -153,17 +157,29 @@ async function childrenOf({ opcua, session }: Open, parents: readonly Node[]) {
   const children: (Node & { readonly isVariable: boolean })[] = [];
   for (const [i, result] of (results ?? []).entries()) {
     const path = parents[i]?.path ?? [];
+    const seen = new Set<string>();
+    let emptyParts = 0;
     let part: Part | undefined = result;
     while (part !== undefined) {
+      const before = seen.size;
       for (const { nodeId, nodeClass, browseName } of part.references ?? []) {
         const id = opcua.coerceNodeId(nodeId).toString();
         const kind: number = nodeClass;
+        if (seen.has(id)) continue;
+        seen.add(id);
         children.push({ id, path: [...path, browseName.name ?? ""], isVariable: kind === VARIABLE });
       }
+      emptyParts = seen.size > before ? 0 : emptyParts + 1;
+      if (emptyParts > MOST_EMPTY_PARTS) throw endlessList(path);
       part = children.length > MOST_NODES ? undefined : await partAfter({ opcua, session }, part.continuationPoint);
     }
   }
   return children;
+}
+
+/** The server promises more references again and again and sends none, or the same ones. */
+function endlessList(path: readonly string[]): LinkError {
+  return new LinkError("malformed", say("plc.opcua.endless", { folder: ["Objects", ...path].join("/") }));
 }
 
 async function partAfter({ opcua, session }: Open, point: Buffer | null): Promise<Part | undefined> {

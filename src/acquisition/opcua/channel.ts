@@ -21,8 +21,11 @@ export interface ChannelOptions {
 
 /** How an answer is waited for. */
 export interface Asking {
-  /** aside: beside the others, for what may take long. publish: beside the one ordinary request, since the server answers it when it has something to say. */
-  readonly slot?: "request" | "publish" | "aside";
+  /**
+   * Requests of different slots run at the same time. publish: the server answers it when it has news. aside: for what may take long.
+   * farewell: closes the session, also while a request waits for its answer.
+   */
+  readonly slot?: "request" | "publish" | "aside" | "farewell";
   /** Absent: `answer_ms`. */
   readonly within_ms?: Milliseconds;
   /** At the deadline it rejects with an Overdue, and the channel stays open: answers carry numbers, a late one is nobody's. */
@@ -31,7 +34,7 @@ export interface Asking {
   readonly tolerant?: boolean;
 }
 
-/** What was asked for is refused; everything else goes on. */
+/** The server refuses one service and the channel stays open. `cause` is the LinkError that the refusal is without `tolerant`. */
 export class RefusedService extends Error {
   override readonly name = "RefusedService";
 }
@@ -131,7 +134,8 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
         perform(request, (error, came) => {
           const refusal = error === null ? refusalOf(came) : serviceFault(opcua, error);
           if (pending.get(slot) !== own) forgotten -= 1;
-          else if (refusal !== null && tolerant) take(slot)?.reject(new RefusedService(refusal.message));
+          else if (refusal !== null && tolerant)
+            take(slot)?.reject(new RefusedService(refusal.message, { cause: refusal }));
           else if (refusal !== null || error !== null) end(refusal ?? faultOf(error));
           else take(slot)?.resolve(came ?? null);
         });

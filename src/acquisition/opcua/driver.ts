@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { LinkError, abortedBy } from "../../domain/link-error.ts";
 import type { BoothConfig, BoothLink, OpcuaAddress } from "../../config/port.ts";
 import { onAbort } from "../../domain/signal.ts";
@@ -12,7 +11,7 @@ import { type Connecting, connectSession } from "./connect.ts";
 import { cyclicReader, type GroupReader, type OpenServer, resolveTags } from "./cyclic.ts";
 import { opcuaLibrary } from "./library.ts";
 import type { OpcuaPki } from "./pki.ts";
-import { type Session, withPasswords } from "./session.ts";
+import { FAREWELL_MS, leaveServer, type Session, withPasswords } from "./session.ts";
 import { subscribe } from "./subscribe.ts";
 import { say } from "../../domain/sentences.ts";
 
@@ -28,7 +27,7 @@ export interface OpcuaDriverOptions {
     readonly connect_ms?: Milliseconds;
     /** From one request to the end of its answer; 5000. */
     readonly answer_ms?: Milliseconds;
-    /** How long close() waits for the server to forget the session; 500. */
+    /** How long an abort or close() waits for the server to close the session; 500. */
     readonly farewell_ms?: Milliseconds;
     /** How long the channel's keys are used, at most; an hour. */
     readonly keys_ms?: Milliseconds;
@@ -52,17 +51,21 @@ const IDLE_POLLS = 3;
  */
 export function opcuaDriver(options: OpcuaDriverOptions): Driver {
   const { address, profile } = options;
-  const { connect_ms = 5000, answer_ms = 5000, farewell_ms = 500, keys_ms } = options.timeouts ?? {};
+  const { connect_ms = 5000, answer_ms = 5000, farewell_ms = FAREWELL_MS, keys_ms } = options.timeouts ?? {};
   const { endpoint } = address;
   let channel: Channel | null = null;
   let session: Session | null = null;
   let reader: GroupReader | null = null;
   let ended: LinkError | null = null;
   let reading = false;
+  let opening: Promise<void> | null = null;
+  let left: Promise<void> | null = null;
   let forget = (): void => undefined;
-  const end = (error: LinkError): void => {
+  /** Closes session and connection, once; the first reason counts. */
+  const end = (error: LinkError): Promise<void> => {
     ended ??= error;
-    channel?.end(error);
+    const connected = { opening, session: () => session, channel: () => channel };
+    return (left ??= leaveServer(connected, ended, farewell_ms));
   };
   const goOn = (): void => {
     if (ended !== null) throw ended;
@@ -79,28 +82,23 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
     session = await withPasswords(address, options.passwords, (password) =>
       connectSession({ ...connecting, password }),
     );
+    goOn();
     const resolved = await resolveTags(opcua, session, profile);
     const insecure = address.security_policy === "None";
     const server = { opcua, session, profile, resolved, insecure };
-    reader = address.mode === "subscribe" ? await subscribed(server, idle_ms) : cyclicReader(server);
-  };
-  const subscribed = async (server: OpenServer, idle_ms: Milliseconds): Promise<GroupReader> => {
-    const outcome = await subscribe(server, idle_ms, end);
-    if ("read" in outcome) return outcome.read;
-    const text = `no subscription at ${endpoint}: ${outcome.refused}; each poll asks instead`;
-    options.log?.warn({ event: "opcua_subscription_refused", endpoint, reason: outcome.refused }, text);
-    return cyclicReader(server);
+    reader = await readerOf(server, { ...options, idle_ms, onFail: (error) => void end(error) });
   };
   /** Every failure ends the connection, as an abort does, and the first reason is the one that counts. */
   const failed = (error: unknown): never => {
-    end(error instanceof LinkError ? error : new LinkError("malformed", say("plc.odd.answer"), error));
+    void end(error instanceof LinkError ? error : new LinkError("malformed", say("plc.odd.answer"), error));
     throw ended ?? error;
   };
 
   return {
     open: (signal) => {
-      forget = onAbort(signal, () => end(abortedBy(signal)));
-      return open().catch(failed);
+      forget = onAbort(signal, () => void end(abortedBy(signal)));
+      opening = open();
+      return opening.catch(failed);
     },
     read: async (groups) => {
       // A second caller's mistake must not cost the first one its connection.
@@ -116,21 +114,27 @@ export function opcuaDriver(options: OpcuaDriverOptions): Driver {
         reading = false;
       }
     },
-    close: async () => {
+    close: () => {
       forget();
-      // In the middle of something there is nobody to say farewell to: the connection is cut.
-      if (ended === null && session !== null && !reading) await farewell(session, farewell_ms);
-      end(new LinkError("closed", say("plc.closed.gateway")));
+      return end(new LinkError("closed", say("plc.closed.gateway")));
     },
   };
 }
 
-async function farewell(session: Session, farewell_ms: Milliseconds): Promise<void> {
-  const over = new AbortController();
-  const patience = delay(farewell_ms, undefined, { signal: over.signal });
-  // A server that is gone needs no farewell; the connection is cut in any case.
-  await Promise.race([session.close(), patience]).catch(() => undefined);
-  over.abort();
+type Reading = Pick<OpcuaDriverOptions, "address" | "log"> & {
+  readonly idle_ms: Milliseconds;
+  readonly onFail: (error: LinkError) => void;
+};
+
+/** Subscribes if the configuration says so and the server agrees; otherwise each poll reads. */
+async function readerOf(server: OpenServer, { address, log, idle_ms, onFail }: Reading): Promise<GroupReader> {
+  if (address.mode !== "subscribe") return cyclicReader(server);
+  const outcome = await subscribe(server, idle_ms, onFail);
+  if ("read" in outcome) return outcome.read;
+  const { endpoint } = address;
+  const text = `no subscription at ${endpoint}: ${outcome.refused}; each poll asks instead`;
+  log?.warn({ event: "opcua_subscription_refused", endpoint, reason: outcome.refused }, text);
+  return cyclicReader(server);
 }
 
 /** A booth's driver where it shares its link with no other: OPC UA, or one that says why there can't be any. */

@@ -1,10 +1,11 @@
 import { createHash, createPublicKey, randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaAddress } from "../../config/port.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { PlcPasswords } from "../port.ts";
-import { type Answer, type Asking, type Channel, isLoginRefused } from "./channel.ts";
+import { type Answer, type Asking, type Channel, isLoginRefused, RefusedService } from "./channel.ts";
 import { parseCertificate, readCertificateFile, readKeyOf, readSecret } from "./certificate.ts";
 import type { Opcua, Request } from "./library.ts";
 import type { OwnIdentity } from "./pki.ts";
@@ -29,11 +30,28 @@ type CreateSessionAnswer = InstanceType<Opcua["CreateSessionResponse"]>;
 
 const NONCE_BYTES = 32;
 
-/** Creates and activates a session. Before the login goes out the server has proved that it owns the pinned certificate. */
+/** A server confirms CloseSession at once or is away, and the agent has only seconds to stop. */
+export const FAREWELL_MS: Milliseconds = 500;
+
+/**
+ * Creates and activates a session. Before the login goes out the server has proved that it owns the pinned certificate. A session that
+ * can't be activated is closed again: servers have room for a few, and each retry would leave one behind.
+ */
 export async function openSession(opcua: Opcua, channel: Channel, options: SessionOptions) {
   const { address } = options;
   const nonce = randomBytes(NONCE_BYTES);
   const created = await channel.ask(createRequest(opcua, options, nonce), opcua.CreateSessionResponse);
+  const ask = <R>(request: Request, answer: Answer<R>, asking?: Asking): Promise<R> => {
+    request.requestHeader.authenticationToken = created.authenticationToken;
+    return channel.ask(request, answer, asking);
+  };
+  /** Makes the server forget the session at once instead of at its timeout. Never rejects. */
+  const close = async (within_ms: Milliseconds = FAREWELL_MS): Promise<void> => {
+    const request = new opcua.CloseSessionRequest({ deleteSubscriptions: true });
+    const asking: Asking = { slot: "farewell", within_ms, survives: true, tolerant: true };
+    // If the server is gone, its own timeout ends the session.
+    await ask(request, opcua.CloseSessionResponse, asking).catch(() => undefined);
+  };
   try {
     checkServer(opcua, created, { ...options, nonce });
     const login = await loginOf(opcua, {
@@ -48,24 +66,46 @@ export async function openSession(opcua: Opcua, channel: Channel, options: Sessi
       localeIds: [],
       ...login,
     });
-    request.requestHeader.authenticationToken = created.authenticationToken;
-    await channel.ask(request, opcua.ActivateSessionResponse);
+    await ask(request, opcua.ActivateSessionResponse, { tolerant: true });
   } catch (error) {
-    const ours = error instanceof LinkError ? error : new LinkError("malformed", "the session can't be made", error);
+    const why = error instanceof RefusedService ? error.cause : error;
+    const ours = why instanceof LinkError ? why : new LinkError("malformed", "the session can't be made", why);
+    await close();
     channel.end(ours);
     throw ours;
   }
-  const ask = <R>(request: Request, answer: Answer<R>, asking?: Asking): Promise<R> => {
-    request.requestHeader.authenticationToken = created.authenticationToken;
-    return channel.ask(request, answer, asking);
+  return { ask, close };
+}
+
+/** What stands between a client and a server. */
+export interface Connected {
+  /** Settles when the session stands or can't be made; null: nothing was begun. */
+  readonly opening: Promise<unknown> | null;
+  readonly session: () => Session | null;
+  readonly channel: () => Channel | null;
+}
+
+/**
+ * Closes the session, then the connection; what still waits for an answer then rejects with `reason`. Takes `within_ms` at most, also
+ * while the session is being made or a request is under way. Never rejects.
+ */
+export async function leaveServer(
+  { opening, session, channel }: Connected,
+  reason: LinkError,
+  within_ms: Milliseconds = FAREWELL_MS,
+): Promise<void> {
+  const closed = async (): Promise<void> => {
+    if (session() === null) await opening?.catch(() => undefined);
+    await session()?.close(within_ms);
   };
-  return {
-    ask,
-    /** Lets the server forget the session at once instead of at its time-out. */
-    close: async (): Promise<void> => {
-      await ask(new opcua.CloseSessionRequest({ deleteSubscriptions: true }), opcua.CloseSessionResponse);
-    },
-  };
+  if (channel() !== null) await raceTimer(closed(), within_ms);
+  channel()?.end(reason);
+}
+
+async function raceTimer(work: Promise<void>, ms: Milliseconds): Promise<void> {
+  const over = new AbortController();
+  await Promise.race([work, delay(ms, undefined, { signal: over.signal })]);
+  over.abort();
 }
 
 /** Proves that we own our certificate. */

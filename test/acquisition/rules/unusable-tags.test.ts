@@ -67,7 +67,13 @@ test("nothing changes while every tag is good, or after a tag has been reported"
   expect(withSamples(before, [bad("mode", "nan")], { watched: WATCHED, mono: 60_000 })).toBe(before);
 });
 
-const point: OpcuaPoint = { node: { namespace: "urn:x", id: "i=1" }, type: "uint16", scale: 1, offset: 0, sentinels: [] };
+const point: OpcuaPoint = {
+  node: { namespace: "urn:x", id: "i=1" },
+  type: "uint16",
+  scale: 1,
+  offset: 0,
+  sentinels: [],
+};
 const raw = { type: 5, isScalar: true, value: 1 as unknown, status: "Good", code: 0, source_at: null };
 
 test.each([
