@@ -1,11 +1,12 @@
-import type {
-  AgentStatus,
-  BoothStatus,
-  CertificateStatus,
-  DisabledBooth,
-  NoticeStatus,
-  OutputStatus,
-  SharedConnectionStatus,
+import {
+  type AgentStatus,
+  type BoothStatus,
+  type CertificateStatus,
+  type DisabledBooth,
+  type NoticeStatus,
+  type OutputStatus,
+  type SharedConnectionStatus,
+  waitingForClockIn,
 } from "../domain/status.ts";
 import { differencesText } from "../domain/read-back.ts";
 import { allOf, megabytes, type Period, PURPOSES } from "../domain/traffic.ts";
@@ -26,8 +27,11 @@ import {
 import { forecastText, usedText } from "./filter-words.ts";
 import { show } from "./print.ts";
 
-const CLOCK =
-  "NOT SYNCHRONISED: nobody has vouched for the time since the box started, and nothing is sent until then; it comes with the service or a time server";
+function unsyncedText(booths: readonly BoothStatus[]): string {
+  const count = waitingForClockIn(booths);
+  const records = count === 1 ? "1 record waits" : `${count} records wait`;
+  return `NOT SYNCHRONISED: no time source has confirmed the clock since the start; ${records} for that before the service gets them, outputs and notices continue with the gateway's own time, marked as unconfirmed; connect the service or a time server (NTP)`;
+}
 
 const CONTRADICTED =
   "NOT SYNCHRONISED: the service's answers contradict the time, or it stands still until it is put right; compare the service's clock with the right time";
@@ -61,7 +65,7 @@ async function forecastsOf(agent: Awaited<ReturnType<typeof agentOf>>, status: A
 /** For people: one block per booth. */
 export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: Forecasts = {}): string {
   const { at, service, clock, config_refused } = status;
-  const wrong = clock.offset_ms === null ? CLOCK : CONTRADICTED;
+  const wrong = clock.offset_ms === null ? unsyncedText(status.booths) : CONTRADICTED;
   return linesText([
     `gateway   ${status.gateway_id}, agent ${status.agent_version}, running for ${lasting(at - status.started_at)}`,
     status.lacks.length === 0 ? null : `set-up    ${style.warn("to be set up")}: ${lackText(status.lacks)}`,

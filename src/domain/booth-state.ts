@@ -39,12 +39,17 @@ export interface LogReach {
   readonly oldest_seq: Seq;
   /** 0: nothing yet. */
   readonly newest_seq: Seq;
-  /** Everything up to here has its place in time and may be sent; what follows waits for the clock's first sync. */
+  /** Everything up to here has its place in time. Records after it wait for a confirmed clock before the service gets them. */
   readonly sendable_seq: Seq;
   /** Everything up to here is with the service. */
   readonly acked_seq: Seq;
   /** The file was salvaged: what the service was given under seqs from here on isn't known, so they go under another name. Absent, 0: never. */
   readonly renew_from?: Seq;
+}
+
+/** Returns how many records of a log wait for a confirmed clock. */
+export function waitingForClock({ newest_seq, sendable_seq }: Pick<LogReach, "newest_seq" | "sendable_seq">): number {
+  return Math.max(0, newest_seq - sendable_seq);
 }
 
 /** A booth's log, and what the fold makes of it, as its last commit left them. */

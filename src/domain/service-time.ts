@@ -19,8 +19,8 @@ export interface ServiceTime {
 /** What is to be said of the box's clock. */
 export interface ClockVerdict {
   /**
-   * False while nobody has vouched for any time in this boot, so that what is shown is unsure and nothing is sent; while corrected
-   * time stands still; and while answers contradict it.
+   * False while no time source has confirmed the clock in this boot (the service then gets no records; outputs and notices continue),
+   * while corrected time stands still, and while answers contradict it.
    */
   readonly synced: boolean;
   /** Corrected time minus wall clock; null: there is no time yet. */

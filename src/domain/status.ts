@@ -138,6 +138,8 @@ export interface BoothStatus {
     readonly forked: Trouble | null;
     /** Which records are missing in the store, for people; null: none. */
     readonly missing: string | null;
+    /** Records that wait for a confirmed clock before the service gets them. */
+    readonly waiting_for_clock: number;
     /** Taken, and in no commit yet. */
     readonly pending: number;
     readonly last_commit_at: EpochMs | null;
@@ -301,6 +303,11 @@ export interface AgentStatus {
   readonly traffic?: TrafficStatus;
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */
   readonly loss_window_ms: Milliseconds;
+}
+
+/** Returns how many records of all booths wait for a confirmed clock. */
+export function waitingForClockIn(booths: readonly BoothStatus[]): number {
+  return booths.reduce((sum, { log }) => sum + log.waiting_for_clock, 0);
 }
 
 /** Which records are missing in the store, for people; null: none. */

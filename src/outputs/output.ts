@@ -1,4 +1,5 @@
 import type { OutputConfig } from "../config/port.ts";
+import { waitingForClock } from "../domain/booth-state.ts";
 import { ServiceLinkError, type ServiceLinkFault } from "../domain/link-error.ts";
 import { linkDown, stillDown } from "../domain/link-status.ts";
 import type { Placed } from "../domain/record.ts";
@@ -20,8 +21,10 @@ export interface Speaker {
   readonly will: Message;
   /** First words; resolves once data may follow. */
   begin(session: BrokerSession, signal: AbortSignal): Promise<void>;
-  /** What of the records goes out. */
-  records(booth: OutputBooth, records: readonly Placed[]): readonly Message[];
+  /** Messages for the records. The time of records after `confirmed_to` comes from an unconfirmed clock. */
+  records(booth: OutputBooth, records: readonly Placed[], confirmed_to: Seq): readonly Message[];
+  /** The booth's current values once more: the clock is confirmed, and some messages came before that. To be sent at once. */
+  confirmed(booth: OutputBooth, figures: readonly Figure[]): readonly Message[];
   /** Figures and the like, as far as they have changed since they were told last. To be sent as soon as they are made, as records are. */
   news(booth: OutputBooth, figures: readonly Figure[]): readonly Message[];
   /** Whether the booth's records may be told now; absent: always. */
@@ -50,6 +53,8 @@ export interface OutputState {
   ignored: number;
   /** The newest ranges. */
   passed_over: Map<BoothId, readonly Range[]>;
+  /** Booths whose last messages have the time of an unconfirmed clock. */
+  readonly unconfirmed: Set<BoothId>;
 }
 
 export interface Output {
@@ -75,7 +80,7 @@ const FIGURES_MS: Milliseconds = 60_000;
 
 export function newOutputState(now: EpochMs, { url }: Pick<OutputConfig, "url">): OutputState {
   const link = linkDown(now, say("plc.not_yet"));
-  return { link, url, reasons: new Map(), sent: 0, ignored: 0, passed_over: new Map() };
+  return { link, url, reasons: new Map(), sent: 0, ignored: 0, passed_over: new Map(), unconfirmed: new Set() };
 }
 
 /** Sparkplug knows several servers for one host. */
@@ -92,9 +97,9 @@ export function statusOf({ config, state, booths, cursors }: Output): OutputStat
     sent: state.sent,
     ignored: state.ignored,
     booths: booths.map(({ state: { booth, log } }) => {
-      const { stream, sendable_seq } = log.reach;
-      const after = cursors.after(config.name, stream) ?? sendable_seq;
-      return { booth, waiting: Math.max(0, sendable_seq - after), passed_over: state.passed_over.get(booth) ?? [] };
+      const { stream, newest_seq } = log.reach;
+      const after = cursors.after(config.name, stream) ?? newest_seq;
+      return { booth, waiting: Math.max(0, newest_seq - after), passed_over: state.passed_over.get(booth) ?? [] };
     }),
   };
 }
@@ -131,6 +136,7 @@ async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
   const telling: Promise<unknown>[] = [];
   try {
     const told = async (): Promise<void> => {
+      for (const booth of booths) noteUnconfirmed(output, booth);
       await speaker.begin(session, both);
       isUp(output);
       for (const booth of booths)
@@ -175,21 +181,45 @@ async function follow(output: Output, told: Told, signal: AbortSignal): Promise<
   await beginAt(output, told);
   for (;;) {
     while (await sendNext(output, told, signal));
+    if (await tellConfirmed(output, told)) continue;
     await state.progress.wait(signal);
   }
+}
+
+function noteUnconfirmed({ state }: Output, booth: OutputBooth): void {
+  const { booth: id, log } = booth.state;
+  if (waitingForClock(log.reach) > 0) state.unconfirmed.add(id);
+}
+
+/**
+ * Tells the current values again once the clock is confirmed, since those at the broker have an unconfirmed time. Returns whether it told
+ * anything.
+ */
+async function tellConfirmed(output: Output, { session, speaker, booth }: Told): Promise<boolean> {
+  const { state } = output;
+  const { booth: id, log } = booth.state;
+  const isDue = (): boolean => state.unconfirmed.has(id) && waitingForClock(log.reach) === 0;
+  if (!isDue()) return false;
+  const figures = await figuresNow(booth);
+  if (!isDue()) return false;
+  const messages = speaker.confirmed(booth, figures);
+  await session.send(messages);
+  state.sent += messages.length;
+  state.unconfirmed.delete(id);
+  return true;
 }
 
 /** Where a log is new to the output, or what came meanwhile is passed over, the cursor is put there. */
 async function beginAt(output: Output, { booth, speaker }: Told): Promise<void> {
   const { cursors, config } = output;
-  const { stream, sendable_seq, renew_from = 0 } = booth.state.log.reach;
+  const { stream, newest_seq, renew_from = 0 } = booth.state.log.reach;
   if (renew_from > 0) cursors.salvaged(config.name, stream, renew_from);
   const after = cursors.after(config.name, stream);
   if (after === null) {
     const since = config.since === undefined || speaker.passes_over ? null : Date.parse(config.since);
-    const first = since === null ? sendable_seq : (await firstSince(output, booth, since)) - 1;
+    const first = since === null ? newest_seq : (await firstSince(output, booth, since)) - 1;
     cursors.moved(config.name, stream, first);
-  } else if (speaker.passes_over && after < sendable_seq) passOver(output, booth, sendable_seq);
+  } else if (speaker.passes_over && after < newest_seq) passOver(output, booth, newest_seq);
 }
 
 /** The first seq that was recorded at that time or later: records stand in the order of time, but for a moved clock. */
@@ -198,7 +228,7 @@ async function firstSince({ machine }: Output, { state }: OutputBooth, since: Ep
   let [low, high] = [oldest_seq, sendable_seq + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const [record] = await machine.store.read(stream, middle, 1);
+    const [record] = await machine.store.readCommitted(stream, middle, 1);
     if (record === undefined || record.time >= since) high = middle;
     else low = record.seq + 1;
   }
@@ -210,29 +240,32 @@ async function sendNext(output: Output, { session, speaker, booth }: Told, signa
   const { machine, cursors, config, state } = output;
   const isMute = (): boolean => speaker.ready?.(booth) === false;
   if (isMute()) return false;
-  const { stream, oldest_seq, sendable_seq } = booth.state.log.reach;
-  const after = cursors.after(config.name, stream) ?? sendable_seq;
+  // Read before the records are: a record that gets its time meanwhile is told as unconfirmed, never the other way round.
+  const { stream, oldest_seq, newest_seq, sendable_seq } = booth.state.log.reach;
+  const after = cursors.after(config.name, stream) ?? newest_seq;
   // They were given up for age or space: an output keeps no row alive.
   if (after + 1 < oldest_seq) {
     passOver(output, booth, oldest_seq - 1);
     return true;
   }
-  if (after >= sendable_seq) return false;
-  const records = await machine.store.read(stream, after + 1, READ_LIMIT);
+  if (after >= newest_seq) return false;
+  // Records that wait for a confirmed clock too: the service alone needs their final time. Their seqs stay, and so does the cursor.
+  const records = await machine.store.readCommitted(stream, after + 1, READ_LIMIT);
   for (let at = 0; at < records.length; at += MOVE_LIMIT) {
     signal.throwIfAborted();
     // It may have become so while the store or the broker was waited for.
     if (isMute()) return false;
     const some = records.slice(at, at + MOVE_LIMIT);
-    const messages = speaker.records(booth, some);
+    const messages = speaker.records(booth, some, sendable_seq);
+    noteUnconfirmed(output, booth);
     await session.send(messages);
     state.sent += messages.length;
     for (const hole of holesIn(cursors.after(config.name, stream) ?? after, some)) tellPassed(output, booth, hole);
     cursors.moved(config.name, stream, some.at(-1)?.seq ?? after);
   }
-  const to = records.at(-1)?.seq ?? sendable_seq;
+  const to = records.at(-1)?.seq ?? newest_seq;
   if (records.length === 0) cursors.moved(config.name, stream, to);
-  const isBehind = to < sendable_seq;
+  const isBehind = to < newest_seq;
   if (isBehind) await machine.clock.sleep((records.length / config.max_records_per_s) * 1000, signal);
   return isBehind;
 }
@@ -262,6 +295,7 @@ function tellPassed({ config, state, machine }: Output, { state: { booth } }: Ou
 async function tellNews(output: Output, { session, speaker, booth }: Told, signal: AbortSignal): Promise<never> {
   for (;;) {
     const figures = await figuresNow(booth);
+    noteUnconfirmed(output, booth);
     const messages = speaker.news(booth, figures);
     await session.send(messages);
     output.state.sent += messages.length;
@@ -271,7 +305,13 @@ async function tellNews(output: Output, { session, speaker, booth }: Told, signa
 
 export async function figuresNow(booth: OutputBooth): Promise<readonly Figure[]> {
   const durations: DurationsToday = await booth.durationsToday();
-  return figuresOf({ summary: booth.state.log.summary, plc: booth.state.link.plc, durations });
+  const { log, link } = booth.state;
+  return figuresOf({
+    summary: log.summary,
+    plc: link.plc,
+    durations,
+    waiting_for_clock: waitingForClock(log.reach),
+  });
 }
 
 function isUp({ state, machine, config }: Output): void {

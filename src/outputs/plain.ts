@@ -1,3 +1,4 @@
+import { waitingForClock } from "../domain/booth-state.ts";
 import type { BoothId, TagName } from "../domain/units.ts";
 import type { Cursors } from "./cursors.ts";
 import { figuresNow, type Output, type Speaker } from "./output.ts";
@@ -34,6 +35,11 @@ export function plainSpeaker(output: Omit<Output, "speaker">, config: PlainConfi
     const all = discoveryOf(config, { ...subject(booth), version, parameters, figures, switches, firmware_version });
     return announce(booth.state.booth, all);
   };
+  const changedMessages = (booth: OutputBooth, figures: readonly Figure[]): readonly Message[] => {
+    const now = nowOf(booth);
+    const news = changed(booth.state.booth, figures, now.is_confirmed ? "good" : "uncertain");
+    return figureMessages(config, subject(booth), { figures: news, ...now });
+  };
   const passes_over = !config.history || config.home_assistant !== undefined;
   // Where the log is told from where it was left, what is there now comes with it, once.
   const isToldNow = ({ state }: OutputBooth): boolean => {
@@ -46,21 +52,24 @@ export function plainSpeaker(output: Omit<Output, "speaker">, config: PlainConfi
     async begin(session) {
       for (const booth of booths) {
         await session.send(discovery(booth, await figuresNow(booth)));
-        const now = { readings: booth.readings(), at: booth.state.log.now() };
+        const now = { readings: booth.readings(), ...nowOf(booth) };
         if (isToldNow(booth)) await session.send(presentMessages(config, subject(booth), now));
       }
       await session.send([status("online")]);
     },
-    records: (booth, records) => readingMessages(config, { ...subject(booth), units: unitsOf(booth) }, records),
-    news: (booth, figures) => [
-      ...discovery(booth, figures),
-      ...figureMessages(config, subject(booth), {
-        figures: changed(booth.state.booth, figures),
-        at: booth.state.log.now(),
-      }),
+    records: (booth, records, confirmed_to) =>
+      readingMessages(config, { ...subject(booth), units: unitsOf(booth) }, { records, confirmed_to }),
+    news: (booth, figures) => [...discovery(booth, figures), ...changedMessages(booth, figures)],
+    confirmed: (booth, figures) => [
+      ...presentMessages(config, subject(booth), { readings: booth.readings(), ...nowOf(booth) }),
+      ...changedMessages(booth, figures),
     ],
     last: () => [status("offline")],
   };
+}
+
+function nowOf({ state: { log } }: OutputBooth) {
+  return { at: log.now(), is_confirmed: waitingForClock(log.reach) === 0 };
 }
 
 /** What was announced before and isn't any more is taken back by an empty message, also where it was an earlier start that announced it. */

@@ -35,7 +35,7 @@ export interface OutputMachine {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly store: Pick<Store, "read">;
+  readonly store: Pick<Store, "readCommitted">;
   readonly identity: Pick<Identity, "kept" | "keep">;
   readonly gateway_id: string;
   readonly version: string;

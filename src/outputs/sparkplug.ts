@@ -1,3 +1,4 @@
+import { waitingForClock } from "../domain/booth-state.ts";
 import { say } from "../domain/sentences.ts";
 import type { OutputConfig } from "../config/port.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
@@ -5,7 +6,7 @@ import { linkDown } from "../domain/link-status.ts";
 import { onAbort } from "../domain/signal.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
 import { figuresNow, type Output, serversOf, type Speaker } from "./output.ts";
-import type { BrokerSession, OutputBooth } from "./port.ts";
+import type { BrokerSession, OutputBooth, OutputMachine } from "./port.ts";
 import { changedFigures, type Figure } from "./rules/figures.ts";
 import type { Message } from "./port.ts";
 import {
@@ -13,6 +14,7 @@ import {
   birthMetrics,
   type Births,
   birthsOf,
+  clockSaid,
   dataMetrics,
   figuresSaid,
   hostStateOf,
@@ -42,27 +44,28 @@ interface Device {
   readonly births: Births;
   /** What was taken before says nothing of the present. */
   readonly born: Instant;
+  /** The value of Clock/Confirmed that the host has. */
+  readonly is_confirmed: boolean;
 }
 
-/** A session's words in Sparkplug B: births, data by alias, deaths, and the one command that is heard. */
-export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: SparkplugConfig): Speaker {
-  const { machine, booths, state } = output;
-  const topics = topicsOf(config.group_id, config.edge_node_id ?? machine.gateway_id);
-  const bd_seq = nextBdSeq(output);
-  const numbered = numbering(() => machine.clock.wall());
-  const [devices, latest] = [new Map<BoothId, Device>(), new Map<BoothId, readonly Figure[]>()];
+/** The devices of a session: their births, and data by the names of these. Messages are to be sent as soon as they are made. */
+function devicesOf(
+  machine: OutputMachine,
+  topics: ReturnType<typeof topicsOf>,
+  numbered: ReturnType<typeof numbering>,
+) {
+  const devices = new Map<BoothId, Device>();
+  const latest = new Map<BoothId, readonly Figure[]>();
   const changed = changedFigures();
-  const host = hostOf(output, config.primary_host_id);
-  const death = (): Message => deathOf(topics.node_death, bd_seq, machine.clock.wall());
-  let [aliases, is_born] = [0, false];
-
+  let aliases = 0;
   /** `wanted`: what is about to be said, which a birth before didn't name, or with another type. */
   const birth = (booth: OutputBooth, figures: readonly Figure[], wanted: readonly Said[] = []): Message => {
     const { booth: id, log } = booth.state;
-    const said = presentSaid({ readings: booth.readings(), figures, at: log.now() }, wanted);
+    const is_confirmed = waitingForClock(log.reach) === 0;
+    const said = presentSaid({ readings: booth.readings(), figures, at: log.now(), is_confirmed }, wanted);
     const births = birthsOf(said, { first: aliases, before: devices.get(id)?.births, wanted });
     aliases += births.size;
-    devices.set(id, { births, born: { boot: machine.clock.boot, mono: machine.clock.mono() } });
+    devices.set(id, { births, is_confirmed, born: { boot: machine.clock.boot, mono: machine.clock.mono() } });
     changed(id, figures);
     return numbered.message(topics.device_birth(id), birthMetrics(said, births));
   };
@@ -77,6 +80,28 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
     const { births, born } = devices.get(id) ?? device;
     return [again, numbered.message(topics.device_data(id), dataMetrics(said, births, born))];
   };
+  /** Tells Clock/Confirmed if the host has another value. */
+  const clockNews = (booth: OutputBooth): readonly Message[] => {
+    const { booth: id, log } = booth.state;
+    const device = devices.get(id);
+    const is_confirmed = waitingForClock(log.reach) === 0;
+    if (device === undefined || device.is_confirmed === is_confirmed) return [];
+    devices.set(id, { ...device, is_confirmed });
+    return data(booth, [clockSaid(is_confirmed, log.now())]);
+  };
+  return { devices, latest, changed, birth, data, clockNews };
+}
+
+/** A session's words in Sparkplug B: births, data by alias, deaths, and the one command that is heard. */
+export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: SparkplugConfig): Speaker {
+  const { machine, booths, state } = output;
+  const topics = topicsOf(config.group_id, config.edge_node_id ?? machine.gateway_id);
+  const bd_seq = nextBdSeq(output);
+  const numbered = numbering(() => machine.clock.wall());
+  const { devices, latest, changed, birth, data, clockNews } = devicesOf(machine, topics, numbered);
+  const host = hostOf(output, config.primary_host_id);
+  const death = (): Message => deathOf(topics.node_death, bd_seq, machine.clock.wall());
+  let is_born = false;
   const bear = (): readonly Message[] => {
     numbered.begin();
     return [
@@ -104,13 +129,17 @@ export function sparkplugSpeaker(output: Omit<Output, "speaker">, config: Sparkp
       is_born = true;
       await session.send(bear());
     },
-    records: (booth, records) => instantsOf(records).flatMap((said) => data(booth, said)),
+    records: (booth, records) => [...clockNews(booth), ...instantsOf(records).flatMap((said) => data(booth, said))],
+    // A birth holds all current values, and Clock/Confirmed with them.
+    confirmed: (booth, figures) => (devices.has(booth.state.booth) ? [birth(booth, figures)] : []),
     news(booth, figures) {
       const { booth: id, log } = booth.state;
       latest.set(id, figures);
       const was = devices.has(id);
       if (isAlive(booth))
-        return was ? data(booth, figuresSaid(changed(id, figures), log.now())) : [birth(booth, figures)];
+        return was
+          ? [...clockNews(booth), ...data(booth, figuresSaid(changed(id, figures), log.now()))]
+          : [birth(booth, figures)];
       if (!was) return [];
       // Its birth names it anew.
       devices.delete(id);

@@ -1,3 +1,4 @@
+import { waitingForClock } from "../domain/booth-state.ts";
 import { type AgentStatus, type BoothStatus, certificateStatus, missingText } from "../domain/status.ts";
 import { choiceName, type ServiceRecord, type ShownBooth } from "../domain/service.ts";
 import { isPlain, type ProvisioningRow } from "../domain/provisioning.ts";
@@ -117,6 +118,7 @@ function boothStatusOf({ state, link, log, delivery, binding }: Booth, gateway: 
       refused: delivery.refused,
       forked: forkTrouble(row.stream, { waiting, doubt }, gateway.clock.wall()),
       missing: storage === null ? null : missingText(storage),
+      waiting_for_clock: waitingForClock(reach),
       pending: log.pending,
       last_commit_at: log.last_commit_at,
       commit_ms: log.commit_ms,

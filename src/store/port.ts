@@ -106,6 +106,11 @@ export interface StoreCalls {
   /** Records from seq on up to sendable_seq, in seq order, at most `limit`; facts among them. A hole was given up. */
   read(stream: StreamId, from: Seq, limit: number): readonly Placed[];
   /**
+   * Like read, up to newest_seq. Records after sendable_seq wait for a confirmed clock: their `time` is the gateway's own, and changes once
+   * the clock is confirmed. Their seqs don't change.
+   */
+  readCommitted(stream: StreamId, from: Seq, limit: number): readonly Placed[];
+  /**
    * The first parameter and clock records from seq on up to `end`, without those that wait for a sync, and up to where was
    * looked: a call looks at some hundred rows at most.
    */

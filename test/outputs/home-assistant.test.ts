@@ -45,6 +45,7 @@ function announced(config: Plain = PLAIN): readonly Message[] {
     summary: { ...SUMMARY, filters },
     plc: { kind: "up", since: 0 },
     durations: { spray: 60_000 },
+    waiting_for_clock: 0,
   });
   return discoveryOf(config, {
     ...{ gateway: "3fcf89fe-c6d2", booth: "booth-1", serial: "ABCD-1", version: "1.2.3", firmware_version: "2.0" },

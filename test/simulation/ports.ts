@@ -64,6 +64,7 @@ function watchedStore(store: Store, around: Around): Store {
     openStream: (booth) => through(around, "read", () => store.openStream(booth)),
     ingest: (stream, records, take) => through(around, "ingest", () => store.ingest(stream, records, take)),
     read: (stream, from, limit) => through(around, "read", () => store.read(stream, from, limit)),
+    readCommitted: (stream, from, limit) => through(around, "read", () => store.readCommitted(stream, from, limit)),
     contextRecords: (stream, from, end) => through(around, "read", () => store.contextRecords(stream, from, end)),
     chunks: (stream, from, end) => through(around, "read", () => store.chunks(stream, from, end)),
     ack: (stream, upTo) => through(around, "ack", () => store.ack(stream, upTo)),

@@ -94,7 +94,7 @@ export const TEXTS = {
   "backlog.record": "1 Eintrag",
   "backlog.records": "{count} Einträge",
   "note.clock":
-    "Die Uhrzeit ist noch nicht bestätigt: Angezeigtes kann zeitlich falsch liegen, und gesendet wird nichts. Sie kommt vom Dienst oder von einem Zeitserver.",
+    "Die Uhrzeit ist noch nicht bestätigt: Angezeigtes kann zeitlich falsch liegen, und der Dienst bekommt nichts. Verbinden Sie den Dienst oder einen Zeitserver.",
   "note.store": "Messwerte können nicht gespeichert werden: {reason}",
   "note.disabled": "{booth} ist abgeschaltet: {reason}",
 
@@ -270,6 +270,8 @@ export const TEXTS = {
   "health.clock": "Uhr",
   "health.synced": "Die Uhrzeit ist bestätigt.",
   "health.unsynced": "Die Uhrzeit ist noch nicht bestätigt.",
+  "health.clock_waiting":
+    "{count} Datensätze warten auf eine bestätigte Uhr, bevor der Dienst sie bekommt. Ausgaben und Meldungen laufen mit der eigenen Zeit der Box weiter.",
   "health.offset": "Die Uhr der Box geht um {time} falsch.",
   "health.store": "Speicher",
   "health.used": "{used} von {max} belegt",
@@ -1307,7 +1309,7 @@ export const SAYINGS = {
     "die Antworten des Dienstes widersprechen der Zeit, oder sie steht, bis sie gestellt ist",
   "doctor.clock_compare": "vergleichen Sie die Uhr des Dienstes und die des Zeitservers mit der richtigen Zeit",
   "doctor.clock_reach":
-    "lassen Sie die Box den Dienst oder einen Zeitserver erreichen (NTP, UDP 123): vorher wird nichts gesandt",
+    "lassen Sie die Box den Dienst oder einen Zeitserver erreichen (NTP, UDP 123). {count} Datensätze warten auf eine bestätigte Uhr, bevor der Dienst sie bekommt; Ausgaben und Meldungen laufen mit der eigenen Zeit der Box weiter, als unbestätigt markiert",
   "doctor.clock_unvouched": "seit dem Start der Box hat niemand die Zeit bestätigt",
   "doctor.status_shows": '"booth-gateway status" zeigt, wie es weitergeht',
   "doctor.see_disk": "siehe oben, Datenträger und Speicher",

@@ -85,7 +85,7 @@ export const TEXTS = {
   "backlog.record": "1 record",
   "backlog.records": "{count} records",
   "note.clock":
-    "The time isn't confirmed yet: what is shown may be placed wrongly, and nothing is sent. It comes with the service or a time server.",
+    "The time isn't confirmed yet: what is shown may be placed wrongly, and the service gets nothing. Connect the service or a time server.",
   "note.store": "Readings can't be stored: {reason}",
   "note.disabled": "{booth} is switched off: {reason}",
 
@@ -260,6 +260,8 @@ export const TEXTS = {
   "health.clock": "Clock",
   "health.synced": "The time is confirmed.",
   "health.unsynced": "The time isn't confirmed yet.",
+  "health.clock_waiting":
+    "{count} records wait for a confirmed clock before the service gets them. Outputs and notices continue with the gateway's own time.",
   "health.offset": "The box's own clock is off by {time}.",
   "health.store": "Store",
   "health.used": "{used} of {max} in use",

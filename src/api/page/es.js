@@ -93,7 +93,7 @@ export const TEXTS = {
   "backlog.record": "1 registro",
   "backlog.records": "{count} registros",
   "note.clock":
-    "La hora aún no está confirmada: lo que se ve puede estar mal situado en el tiempo, y no se envía nada. La dará el servicio o un servidor de hora.",
+    "La hora aún no está confirmada: lo que se ve puede estar mal situado en el tiempo, y el servicio no recibe nada. Conecte el servicio o un servidor de hora.",
   "note.store": "No se pueden guardar lecturas: {reason}",
   "note.disabled": "{booth} está desactivada: {reason}",
 
@@ -268,6 +268,8 @@ export const TEXTS = {
   "health.clock": "Reloj",
   "health.synced": "La hora está confirmada.",
   "health.unsynced": "La hora aún no está confirmada.",
+  "health.clock_waiting":
+    "{count} registros esperan un reloj confirmado antes de llegar al servicio. Las salidas y los avisos siguen con la hora propia del equipo.",
   "health.offset": "El reloj del equipo va mal por {time}.",
   "health.store": "Almacenamiento",
   "health.used": "{used} de {max} ocupados",
@@ -1281,7 +1283,7 @@ export const SAYINGS = {
   "doctor.clock_contradicted": "las respuestas del servicio contradicen la hora, o está parada hasta que se corrija",
   "doctor.clock_compare": "compare el reloj del servicio y el del servidor de hora con la hora correcta",
   "doctor.clock_reach":
-    "deje que el equipo llegue al servicio o a un servidor de hora (NTP, UDP 123): nada se envía antes de saber la hora",
+    "deje que el equipo llegue al servicio o a un servidor de hora (NTP, UDP 123). {count} registros esperan un reloj confirmado antes de llegar al servicio; las salidas y los avisos siguen con la hora propia del equipo, marcada como no confirmada",
   "doctor.clock_unvouched": "nadie ha respondido de la hora desde que arrancó el equipo",
   "doctor.status_shows": '"booth-gateway status" muestra cómo sigue',
   "doctor.see_disk": "vea arriba disco y almacén",

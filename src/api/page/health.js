@@ -98,8 +98,14 @@ function incidentTable(incidents, { tz, time }) {
 }
 
 /** @param {import("./main.js").Status} status @returns {(readonly [string, string])[]} */
-function clockTexts({ clock }) {
-  if (!clock.synced) return [["bad", t("health.unsynced")]];
+function clockTexts({ clock, booths }) {
+  const waiting = booths.reduce((sum, { log }) => sum + log.waiting_for_clock, 0);
+  if (!clock.synced) {
+    return [
+      ["bad", t("health.unsynced")],
+      ["warn", t("health.clock_waiting", { count: waiting })],
+    ];
+  }
   const off = Math.abs(clock.offset_ms ?? 0);
   return off < 2_000
     ? [["good", t("health.synced")]]

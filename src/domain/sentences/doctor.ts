@@ -15,7 +15,7 @@ export const DOCTOR = {
   "doctor.clock_contradicted": "the service's answers contradict the time, or it stands still until it is put right",
   "doctor.clock_compare": "compare the service's clock, and the time server's, with the right time",
   "doctor.clock_reach":
-    "let the box reach the service or a time server (NTP, UDP 123): nothing is sent before the time is known",
+    "let the gateway reach the service or a time server (NTP, UDP 123). {count} records wait for a confirmed clock before the service gets them; outputs and notices continue with the gateway's own time, marked as unconfirmed",
   "doctor.clock_unvouched": "nobody has vouched for the time since the box started",
   "doctor.status_shows": '"booth-gateway status" shows how it goes on',
   "doctor.see_disk": "see disk and store above",

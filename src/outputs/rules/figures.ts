@@ -1,4 +1,4 @@
-import { FILTER_TYPES, MODES_LISTED, type Mode, type TagValue } from "../../domain/booth.ts";
+import { FILTER_TYPES, MODES_LISTED, type Mode, type Quality, type TagValue } from "../../domain/booth.ts";
 import type { LinkStatus } from "../../domain/status.ts";
 import type { BoothSummary } from "../../domain/summary.ts";
 import type { BoothId, EpochMs } from "../../domain/units.ts";
@@ -24,8 +24,10 @@ export function figuresOf(booth: {
   readonly summary: BoothSummary | null;
   readonly plc: LinkStatus;
   readonly durations: DurationsToday;
+  /** Records that wait for a confirmed clock. */
+  readonly waiting_for_clock: number;
 }): readonly Figure[] {
-  const { summary, plc, durations } = booth;
+  const { summary, plc, durations, waiting_for_clock } = booth;
   return [
     figure("mode", "Mode", { value: summary?.mode ?? null, sort: "mode" }),
     figure("mode_since", "Mode since", { value: timeOf(summary?.since ?? null), sort: "time" }),
@@ -36,6 +38,11 @@ export function figuresOf(booth: {
     figure("link", "PLC link", { value: plc.kind, sort: "state", diagnostic: true }),
     figure("open_incidents", "Open incidents", {
       value: summary?.open_incidents ?? null,
+      sort: "count",
+      diagnostic: true,
+    }),
+    figure("clock_waiting_records", "Records waiting for the clock", {
+      value: waiting_for_clock,
       sort: "count",
       diagnostic: true,
     }),
@@ -108,12 +115,15 @@ function rounded(value: number | null): number | null {
   return value === null ? null : Math.round(value * 100) / 100;
 }
 
-/** Figures that aren't as they were told last. */
-export function changedFigures(): (booth: BoothId, figures: readonly Figure[]) => readonly Figure[] {
-  const told = new Map<string, TagValue>();
-  return (booth, figures) => {
-    const changed = figures.filter(({ figure, value }) => told.get(`${booth} ${figure}`) !== value);
-    for (const { figure, value } of changed) told.set(`${booth} ${figure}`, value);
+/** Returns a function that keeps the figures whose value, or quality, differs from what it returned before. */
+export function changedFigures(): (booth: BoothId, figures: readonly Figure[], quality?: Quality) => readonly Figure[] {
+  const before = new Map<string, { readonly value: TagValue; readonly quality: Quality }>();
+  return (booth, figures, quality = "good") => {
+    const changed = figures.filter(({ figure, value }) => {
+      const last = before.get(`${booth} ${figure}`);
+      return last?.value !== value || last.quality !== quality;
+    });
+    for (const { figure, value } of changed) before.set(`${booth} ${figure}`, { value, quality });
     return changed;
   };
 }

@@ -3,7 +3,7 @@ import { isoTime } from "../../contract/time.ts";
 import type { LiveReading } from "../../domain/agent-control.ts";
 import type { Quality, TagValue } from "../../domain/booth.ts";
 import { KIND, type Placed } from "../../domain/record.ts";
-import type { BoothId, EpochMs, Serial, TagName } from "../../domain/units.ts";
+import type { BoothId, EpochMs, Seq, Serial, TagName } from "../../domain/units.ts";
 import type { Message } from "../port.ts";
 import type { Figure } from "./figures.ts";
 
@@ -45,39 +45,58 @@ interface Told {
   readonly unit: string;
 }
 
-/** Readings among the records, in their order. */
+/** The quality of a value whose time is the gateway's own, unconfirmed one. */
+export function unconfirmedQuality(quality: Quality): Quality {
+  return quality === "good" ? "uncertain" : quality;
+}
+
+/** Readings among the records, in their order. The time of records after `confirmed_to` comes from an unconfirmed clock. */
 export function readingMessages(
   config: PlainConfig,
   of: Subject & { readonly units: Readonly<Record<TagName, string>> },
-  records: readonly Placed[],
+  { records, confirmed_to }: { readonly records: readonly Placed[]; readonly confirmed_to: Seq },
 ): readonly Message[] {
   return records.flatMap((record) => {
     if (record.kind !== KIND.reading) return [];
-    const { tag, value, time, quality } = record;
+    const { seq, tag, value, time } = record;
+    const quality = seq > confirmed_to ? unconfirmedQuality(record.quality) : record.quality;
     const told = { value, at: time, quality, unit: of.units[tag] ?? "" };
     return message(config, topicOf(config.topics.tag, of, { tag }), told);
   });
 }
 
-/** What each tag said last, for who passes over what came before. */
+/** The gateway's time, and whether its clock is confirmed. */
+interface Now {
+  readonly at: EpochMs;
+  readonly is_confirmed: boolean;
+}
+
+/** The current value of each tag. */
 export function presentMessages(
   config: PlainConfig,
   of: Subject,
-  now: { readonly readings: readonly LiveReading[]; readonly at: EpochMs },
+  now: Now & { readonly readings: readonly LiveReading[] },
 ): readonly Message[] {
   return now.readings.flatMap(({ tag, value, quality, unit, age_ms }) => {
     if (quality === null || age_ms === null) return [];
-    return message(config, topicOf(config.topics.tag, of, { tag }), { value, at: now.at - age_ms, quality, unit });
+    const told = {
+      value,
+      at: now.at - age_ms,
+      quality: now.is_confirmed ? quality : unconfirmedQuality(quality),
+      unit,
+    };
+    return message(config, topicOf(config.topics.tag, of, { tag }), told);
   });
 }
 
 export function figureMessages(
   config: PlainConfig,
   of: Subject,
-  now: { readonly figures: readonly Figure[]; readonly at: EpochMs },
+  now: Now & { readonly figures: readonly Figure[] },
 ): readonly Message[] {
+  const quality = now.is_confirmed ? "good" : "uncertain";
   return now.figures.flatMap(({ figure, value, unit }) =>
-    message(config, topicOf(config.topics.figure, of, { figure }), { value, at: now.at, quality: "good", unit }),
+    message(config, topicOf(config.topics.figure, of, { figure }), { value, at: now.at, quality, unit }),
   );
 }
 

@@ -32,6 +32,7 @@ export interface Metric {
 /** Sparkplug knows no third one: what the gateway isn't sure of is marked as stale. */
 const QUALITY: Readonly<Record<Quality, number>> = { good: 192, uncertain: 500, bad: 0 };
 
+const CLOCK_CONFIRMED = "Clock/Confirmed";
 const REBIRTH = "Node Control/Rebirth";
 const BD_SEQ = "bdSeq";
 /** seq and bdSeq go from 0 to 255 and begin anew. */
@@ -78,19 +79,29 @@ function datatypeOf(value: TagValue): Datatype | null {
   return typeof value === "boolean" ? DATATYPE.boolean : DATATYPE.string;
 }
 
-/** What every metric of a booth says now, for its birth; what is `wanted` beside it isn't known now. */
-export function presentSaid(
-  booth: { readonly readings: readonly LiveReading[]; readonly figures: readonly Figure[]; readonly at: EpochMs },
-  wanted: readonly Said[],
-): readonly Said[] {
-  const { readings, figures, at } = booth;
+/** The booth at an instant. */
+interface Present {
+  readonly readings: readonly LiveReading[];
+  readonly figures: readonly Figure[];
+  readonly at: EpochMs;
+  readonly is_confirmed: boolean;
+}
+
+/** The present value of every metric of a booth, for its birth. A `wanted` metric without a present value is null. */
+export function presentSaid(booth: Present, wanted: readonly Said[]): readonly Said[] {
+  const { readings, figures, at, is_confirmed } = booth;
   const tags = readings.map(({ tag, value, quality, unit, age_ms }): Said => {
     return { name: tagMetric(tag), value, at: at - (age_ms ?? 0), quality: quality ?? "bad", unit };
   });
-  const known = [...tags, ...figuresSaid(figures, at)];
+  const known = [...tags, ...figuresSaid(figures, at), clockSaid(is_confirmed, at)];
   const names = new Set(known.map(({ name }) => name));
   const others = wanted.filter(({ name }) => !names.has(name));
   return [...known, ...others.map((one): Said => ({ ...one, value: null, at, quality: "bad" }))];
+}
+
+/** The metric that says whether the gateway's clock is confirmed. Quality stays 192, so that hosts show live values. */
+export function clockSaid(is_confirmed: boolean, at: EpochMs): Said {
+  return { name: CLOCK_CONFIRMED, value: is_confirmed, at, quality: "good", unit: "" };
 }
 
 export function figuresSaid(figures: readonly Figure[], at: EpochMs): readonly Said[] {

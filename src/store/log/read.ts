@@ -14,18 +14,21 @@ const PAGE_ROWS = 4;
 
 type Ask = { readonly from: Seq; readonly limit: number };
 
-/** `mendAt` is told where damage shows. What waits for a sync is not given out: it has no time yet. */
+/** Asks for no record after `last`. */
+type BoundedAsk = Ask & { readonly last: Seq };
+
+/** Returns a reader of records in seq order, and calls `mendAt` where it finds damage. */
 export function recordReader(
   sql: Statements,
   mendAt: (info: StreamInfo, seq: Seq) => void,
-): (info: StreamInfo, ask: Ask) => readonly Placed[] {
+): (info: StreamInfo, ask: BoundedAsk) => readonly Placed[] {
   const unpack = rememberingLast();
-  const gather = (info: StreamInfo, ask: Ask, reach: Reach): readonly Placed[] => {
+  const gather = (info: StreamInfo, ask: BoundedAsk, reach: Reach): readonly Placed[] => {
     const { rows, isEnd } = rowsFor(sql, { info, reach }, ask);
     const isDamaged = (): void => mendAt(info, Math.max(ask.from, info.oldest_seq));
     const log = wholeOf(rows, unpack, isDamaged)
       .flatMap((records) => firstOf(records, ask))
-      .filter(({ seq }) => seq <= info.sendable_seq);
+      .filter(({ seq }) => seq <= ask.last);
     // Facts after the last log row read belong to a later answer, unless there is no later log row.
     const to = isEnd ? info.newest_seq : (rows.at(-1)?.last_seq ?? 0);
     const facts = wholeOf(
@@ -36,16 +39,16 @@ export function recordReader(
     const merged: Placed[] = [...log, ...facts];
     const given = merged.sort((a, b) => a.seq - b.seq).slice(0, ask.limit);
     // A damaged inner page hides whole rows: what neither eviction nor an earlier find explains is noted as missing.
-    const expected = (given.at(-1)?.seq ?? info.sendable_seq) - ask.from + 1;
+    const expected = (given.at(-1)?.seq ?? ask.last) - ask.from + 1;
     if (ask.from >= info.oldest_seq && given.length < expected) isDamaged();
     // Everything that could be sent may have been given up, and what stands there waits for a sync.
-    if (given.length === 0 && !isEnd && reach === "pages" && info.oldest_seq <= info.sendable_seq) {
+    if (given.length === 0 && !isEnd && reach === "pages" && info.oldest_seq <= ask.last) {
       throw new StoreDamaged(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
     }
     return given;
   };
   return (info, ask) => {
-    if (ask.from > info.sendable_seq) return [];
+    if (ask.from > ask.last) return [];
     const near = gather(info, ask, "rows");
     // The rows that should do may be damaged: those behind them tell more.
     return near.length > 0 ? near : gather(info, ask, "pages");

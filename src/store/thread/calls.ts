@@ -12,6 +12,7 @@ export const STORE_CALLS = {
   openStream: "now",
   ingest: "real",
   read: "now",
+  readCommitted: "now",
   contextRecords: "now",
   chunks: "now",
   ack: "now",

@@ -64,6 +64,25 @@ export interface WriterOptions {
 
 const WELL: StorageHealth = { low: false, damaged_files: [] };
 
+function readsOf(
+  store: OpenStore,
+  read: ReturnType<typeof recordReader>,
+): Pick<StoreCalls, "read" | "readCommitted" | "contextRecords" | "chunks"> {
+  const { sql, live } = store;
+  return {
+    read(stream, from, limit) {
+      const { info } = live(stream);
+      return read(info, { from, limit, last: info.sendable_seq });
+    },
+    readCommitted(stream, from, limit) {
+      const { info } = live(stream);
+      return read(info, { from, limit, last: info.newest_seq });
+    },
+    contextRecords: (stream, from, end) => contextRecordsIn(sql, live(stream).info, { from, end }),
+    chunks: (stream, from, end) => chunksIn(store, live(stream).info, { from, end }),
+  };
+}
+
 export function createWriter(options: WriterOptions): Writer {
   const streams = new Map<StreamId, LiveStream>();
   const store = openStore(options, streams);
@@ -104,12 +123,11 @@ export function createWriter(options: WriterOptions): Writer {
         }
       });
     },
-    read: (stream, from, limit) => read(live(stream).info, { from, limit }),
-    contextRecords: (stream, from, end) => contextRecordsIn(sql, live(stream).info, { from, end }),
-    chunks: (stream, from, end) => chunksIn(store, live(stream).info, { from, end }),
+    ...readsOf(store, read),
     ack: (stream, upTo) => moveOn(live(stream), upTo),
     setAside(stream, refusals) {
-      const recordAt = (seq: Seq): Placed | undefined => read(live(stream).info, { from: seq, limit: 1 })[0];
+      const recordAt = (seq: Seq): Placed | undefined =>
+        read(live(stream).info, { from: seq, limit: 1, last: live(stream).info.sendable_seq })[0];
       db.transaction(() => dead_letters.add(stream, refusals, { at: wall(), recordAt }))();
       return dead_letters.all(stream);
     },

@@ -1,5 +1,12 @@
 import { say } from "../../domain/sentences.ts";
-import type { AgentStatus, BoothStatus, LinkStatus, NoticeStatus, OutputStatus } from "../../domain/status.ts";
+import {
+  type AgentStatus,
+  type BoothStatus,
+  type LinkStatus,
+  type NoticeStatus,
+  type OutputStatus,
+  waitingForClockIn,
+} from "../../domain/status.ts";
 import { megabytes } from "../../domain/traffic.ts";
 import { lasting, linkText, sayings, SET_UP_HOW, storageText } from "../texts.ts";
 import { bad, ok, skipped, warn, type Finding } from "./finding.ts";
@@ -75,7 +82,7 @@ export function noAgentFinding(why: string): Finding {
   return bad("agent", why, say("doctor.start_agent"));
 }
 
-function clockFinding({ clock, lacks }: AgentStatus): Finding {
+function clockFinding({ clock, lacks, booths }: AgentStatus): Finding {
   const { synced, offset_ms } = clock;
   if (!synced && lacks.length > 0) return skipped("clock", say("doctor.clock_later"));
   const off = offset_ms === null ? "" : `, the box's own clock is ${Math.abs(Math.round(offset_ms))} ms off`;
@@ -84,7 +91,7 @@ function clockFinding({ clock, lacks }: AgentStatus): Finding {
     const what = say("doctor.clock_contradicted");
     return bad("clock", what, say("doctor.clock_compare"));
   }
-  const todo = say("doctor.clock_reach");
+  const todo = say("doctor.clock_reach", { count: waitingForClockIn(booths) });
   return bad("clock", say("doctor.clock_unvouched"), todo);
 }
 

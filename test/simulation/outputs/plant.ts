@@ -1,3 +1,4 @@
+import { waitingForClock } from "../../../src/domain/booth-state.ts";
 import { join } from "node:path";
 import { createRequire } from "node:module";
 import type { OutputConfig } from "../../../src/config/port.ts";
@@ -181,7 +182,7 @@ export function outputsOf(
         cursor_file: join(folder, "outputs.json"),
         secret: () => "",
         metrics: () => Promise.resolve([]), // no output of a story pushes figures
-        store: { read: (...asked) => through(unseen, "read", () => noted(seen, parts, asked)) },
+        store: { readCommitted: (...asked) => through(unseen, "read", () => noted(seen, parts, asked)) },
         identity: {
           kept: (name) => through(unseen, "read", () => parts.identity.kept(name)),
           keep: (name, what) =>
@@ -221,8 +222,12 @@ function listening({ passed }: Seen, log: Logger, now: () => number): Logger {
   };
 }
 
-async function noted({ given }: Seen, { store }: AgentSetup, asked: Parameters<OutputMachine["store"]["read"]>) {
-  const records = await store.read(...asked);
+async function noted(
+  { given }: Seen,
+  { store }: AgentSetup,
+  asked: Parameters<OutputMachine["store"]["readCommitted"]>,
+) {
+  const records = await store.readCommitted(...asked);
   const [stream] = asked;
   for (const record of records) {
     if (record.kind !== KIND.reading) continue;
@@ -254,5 +259,10 @@ function watchBooth(seen: Seen, booths: readonly ReturnType<typeof nowAndThen>[]
   seen.now = () =>
     booth === undefined || life.dead
       ? null
-      : figuresOf({ summary: booth.state.log.summary, plc: booth.state.link.plc, durations: booth.durations() });
+      : figuresOf({
+          summary: booth.state.log.summary,
+          plc: booth.state.link.plc,
+          durations: booth.durations(),
+          waiting_for_clock: waitingForClock(booth.state.log.reach),
+        });
 }
