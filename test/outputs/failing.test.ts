@@ -33,7 +33,7 @@ it("an output that throws an unexpected error is shown as down with the reason, 
         }
       },
     },
-    store: { read: () => Promise.resolve([]) },
+    store: { readCommitted: () => Promise.resolve([]) },
     identity: { kept: () => Promise.resolve(undefined), keep: () => Promise.resolve() },
     gateway_id: "gw",
     version: "1",
