@@ -69,6 +69,20 @@ export default tseslint.config(
     },
   },
   {
+    files: ["src/**/*.ts"],
+    ignores: ["src/cli/terminal.ts"],
+    rules: {
+      "no-restricted-properties": [
+        "error",
+        ...["stdout", "stderr"].map((property) => ({
+          object: "process",
+          property,
+          message: "Write through the command's io: src/cli/terminal.ts escapes control characters.",
+        })),
+      ],
+    },
+  },
+  {
     files: ["src/{domain,derivation,reports}/**/*.ts", "src/*/rules/**/*.ts"],
     rules: {
       "no-restricted-globals": [

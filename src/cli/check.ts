@@ -7,6 +7,7 @@ import { isBitTable, type ModbusPoint, type ModbusTable, type ModbusTag, pointWi
 import { configPath } from "../tools/agent-client.ts";
 import { type Call, EXIT, type Run } from "../tools/command.ts";
 import { linesText } from "../tools/texts.ts";
+import { unitWarnings } from "../tools/unit-texts.ts";
 import { print, tableText } from "./print.ts";
 
 const FUNCTIONS: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
@@ -44,10 +45,23 @@ function takes(point: ModbusPoint): string {
 /** One profile by itself, before any booth names it. */
 function checkProfileFile(call: Call, file: string): Promise<number> {
   const { name, version, tags, modes, protocol } = loadProfile(file);
-  const answer = { ok: true, file, profile: `${name} ${version}`, protocol, tags: tags.length, modes };
+  const warnings = unitWarnings({ tags });
+  const shown = warnings.length === 0 ? {} : { warnings };
+  const answer = { ok: true, file, profile: `${name} ${version}`, protocol, tags: tags.length, modes, ...shown };
   const codes = Object.keys(modes).length;
-  print(call, answer, () => `${file} is in order: ${name} ${version}, ${tags.length} tags, ${codes} codes of modes\n`);
+  const order = `${file} is in order: ${name} ${version}, ${tags.length} tags, ${codes} codes of modes`;
+  print(call, answer, () => linesText([order, ...warnings.map(warningText)]));
   return Promise.resolve(EXIT.ok);
+}
+
+function warningText(warning: string): string {
+  return `  warning: ${warning}`;
+}
+
+/** Warnings of all booths' profiles, each once, with the profile's name. */
+function warningsOf({ booths }: UsableConfig): readonly string[] {
+  const profiles = new Map(booths.map(({ profile }) => [profile.name, profile]));
+  return [...profiles.values()].flatMap((profile) => unitWarnings(profile).map((text) => `${profile.name}: ${text}`));
 }
 
 export const checkCommand: Run = (call) => {
@@ -58,7 +72,8 @@ export const checkCommand: Run = (call) => {
   const errors = [...(usable.fatal === null ? [] : [usable.fatal]), ...usable.refused.map(({ error }) => error)];
   print(call, jsonOf(path, usable), () => {
     const addresses = values["addresses"] === true ? addressesText(usable) : "";
-    return `${errors.length === 0 ? textOf(path, usable) : ""}${addresses}`;
+    const warnings = linesText(warningsOf(usable).map(warningText));
+    return `${errors.length === 0 ? textOf(path, usable) : ""}${warnings}${addresses}`;
   });
   for (const error of errors) io.err(`${error.full()}\n`);
   return Promise.resolve(errors.length === 0 ? EXIT.ok : EXIT.config);
@@ -89,12 +104,14 @@ function addressesText({ booths }: UsableConfig): string {
 
 function jsonOf(path: string, usable: UsableConfig): unknown {
   const { config, refused, fatal } = usable;
+  const warnings = warningsOf(usable);
   const disabled = refused.map(({ id, serial, error }) => ({ booth: id, serial, problems: problemsIn(error) }));
   return {
     ok: fatal === null && refused.length === 0,
     file: path,
     service: config.service.url ?? null,
     booths: boothsOf(usable),
+    ...(warnings.length === 0 ? {} : { warnings }),
     ...(disabled.length === 0 ? {} : { disabled }),
     ...(fatal === null ? {} : { problems: problemsIn(fatal) }),
   };

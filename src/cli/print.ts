@@ -1,9 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Call, CommandError, EXIT } from "../tools/command.ts";
+import { ownSequence } from "../tools/terminal-text.ts";
 
 const REDRAW_MS = 1000;
 /** Cursor home, and everything below it away. */
-const CLEAR = "\u001b[H\u001b[J";
+const CLEAR = `${ownSequence("[H")}${ownSequence("[J")}`;
 
 /** How a command was called, as far as its answer goes by that. */
 type Asked = Pick<Call, "values" | "io">;

@@ -18,7 +18,7 @@ import {
   rank,
 } from "../tools/rules/detect.ts";
 import { USUAL_TYPES } from "../tools/rules/usual.ts";
-import { counterIn, type UsualTag, usualFor, usualTags } from "../tools/usual-tags.ts";
+import { counterIn, type UsualTag, usualFor, usualIn, usualTags } from "../tools/usual-tags.ts";
 import { readAll, shown, typesIn } from "./detect.ts";
 import { textOption } from "./options.ts";
 import { enter } from "./profile-enter.ts";
@@ -71,15 +71,17 @@ function tagOf(
   { usual, found, more }: Pick<Wanted, "usual" | "more"> & { readonly found: Finding },
 ): TagEntry {
   const type = String(found.keys["type"]);
-  const keys = { ...(usual?.meaning ?? { group: "fast" }), ...found.keys, ...more };
+  const given = typeof more["unit"] === "string" ? more["unit"] : undefined;
+  const known = usual === null ? null : usualIn(usual, name, given);
+  const keys = { ...(known?.meaning ?? { group: "fast" }), ...found.keys, ...more };
   const isNumber = type !== "bool" && type !== "string";
   const { min, max, deadband, unit, ...plain } = keys as Readonly<Record<string, unknown>>;
   const limits = isNumber ? { min, max, deadband, unit } : {};
   const scale = Number(keys["scale" as keyof typeof keys] ?? 1);
   const counter =
-    usual?.counter === undefined || !isNumber || "counter" in more
+    known?.counter === undefined || !isNumber || "counter" in more
       ? {}
-      : { counter: counterIn(usual.counter, type, scale) };
+      : { counter: counterIn(known.counter, type, scale) };
   return entryOf({ name, ...plain, ...limits, ...counter });
 }
 

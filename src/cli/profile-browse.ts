@@ -5,7 +5,7 @@ import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
 import { deviceLink, unreachable } from "../tools/plc-tools.ts";
 import { type Entered, entryOf, openDraft, protocolOf, tagEntries, type TagEntry } from "../tools/profile-file.ts";
 import { freeName, tagNameOf } from "../tools/rules/tag-names.ts";
-import { counterIn, type UsualTag, usualTags } from "../tools/usual-tags.ts";
+import { counterIn, type UsualTag, usualIn, usualTags } from "../tools/usual-tags.ts";
 import { enter } from "./profile-enter.ts";
 import { meaningsOf, modeOf } from "./profile-import.ts";
 import { requestRate } from "./profile-learn.ts";
@@ -90,11 +90,12 @@ function foundFrom({ namespace, id, path, type }: BrowsedVariable, taken: Set<st
 /** A number of the program may be in another unit than the usual tag: its limits are left to whoever knows. */
 function tagFrom({ name, type, keys, path }: Found, usual: UsualTag | undefined): Entered<TagEntry> {
   const isPlain = type === "bool" || type === "string";
-  const { deadband, unit, ...meaning } = { ...usual?.meaning, min: undefined, max: undefined } as Readonly<
+  const known = usual === undefined ? undefined : usualIn(usual, name, undefined);
+  const { deadband, unit, ...meaning } = { ...known?.meaning, min: undefined, max: undefined } as Readonly<
     Record<string, unknown>
   >;
   const limits = isPlain ? {} : { deadband, unit };
-  const counter = usual?.counter === undefined || isPlain ? {} : { counter: counterIn(usual.counter, type, 1) };
+  const counter = known?.counter === undefined || isPlain ? {} : { counter: counterIn(known.counter, type, 1) };
   const group = { group: isPlain ? "fast" : "slow" };
   const as = usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
   const from = `${path}, browsed on ${new Date().toISOString().slice(0, 10)}${as}`;

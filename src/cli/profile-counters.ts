@@ -22,7 +22,7 @@ import {
 } from "../tools/rules/profile-counters.ts";
 import { LEARN_COUNTERS_FOR } from "../tools/rules/usual.ts";
 import { barText } from "../tools/texts.ts";
-import { counterIn, type UsualTag, usualFor, usualTags } from "../tools/usual-tags.ts";
+import { counterIn, type UsualTag, usualFor, usualIn, usualTags } from "../tools/usual-tags.ts";
 import { lengthOption } from "./options.ts";
 import { enter } from "./profile-enter.ts";
 import { looking } from "./profile-learn.ts";
@@ -115,10 +115,11 @@ async function named({ io, values }: Call, finding: CounterFinding, minutes: num
   const read = readAs(finding, { guess, usual, shown: shown?.trim() ?? "" });
   const growth = finding.growth.filter(({ grown }) => grown > 0).map(({ mode, grown }) => `${grown} in ${mode}`);
   const from = `learned on ${new Date().toISOString().slice(0, 10)} in ${minutes} min: grew ${growth.join(", ")}${read.said}`;
-  const counter = usual?.counter ?? { step: 1, retained: true };
+  const known = usual === null ? null : usualIn(usual, name, undefined);
+  const counter = known?.counter ?? { step: 1, retained: true };
   const scale = read.scale === 1 ? {} : { scale: read.scale };
   const order = read.word_order === undefined ? {} : { word_order: read.word_order };
-  const meaning = usual?.meaning ?? { group: "slow" };
+  const meaning = known?.meaning ?? { group: "slow" };
   const counts = usual?.meaning["role"] === "uptime" ? {} : { counter: counterIn(counter, finding.type, read.scale) };
   return [
     {

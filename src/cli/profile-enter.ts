@@ -1,10 +1,14 @@
 import { say } from "../domain/sentences.ts";
 import { ConfigError, type Problem } from "../config/config-error.ts";
 import type { ProfileMode } from "../domain/booth.ts";
-import { type Call, EXIT } from "../tools/command.ts";
+import { unitOf } from "../domain/engineering-units.ts";
+import { TAG_ROLES } from "../domain/parameters.ts";
+import { unitTrouble } from "../tools/unit-texts.ts";
+import { type Call, CommandError, EXIT } from "../tools/command.ts";
 import {
   type Draft,
   type Entered,
+  entryOf,
   inspectDraft,
   saveDraft,
   type TagEntry,
@@ -31,7 +35,8 @@ export interface Change {
  */
 export async function enter(call: Call, draft: Draft, change: Change): Promise<number> {
   const { values, io } = call;
-  const { tags = [], modes = [], told } = change;
+  const { modes = [], told } = change;
+  const tags = (change.tags ?? []).map(withKnownUnit);
   const text = withModes(
     tags.reduce((made, tag) => withTag(made, tag), draft.text),
     modes,
@@ -63,6 +68,16 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
   };
   print(call, answer, () => `${say("workshop.written", { file: draft.path, missing: missingText(missing) })}\n`);
   return EXIT.ok;
+}
+
+/** The same tag with the canonical spelling of its unit. Throws a CommandError for a unit that is not known or does not fit. */
+function withKnownUnit({ entry, from }: Entered<TagEntry>): Entered<TagEntry> {
+  const { name, type, unit = "", factor = 1 } = entry;
+  if (type === "bool" || type === "string" || typeof unit !== "string" || typeof factor !== "number")
+    return { entry, from };
+  const trouble = unitTrouble({ name, unit, factor, role: TAG_ROLES.find((one) => one === entry["role"]) });
+  if (trouble !== null) throw new CommandError(trouble, EXIT.usage);
+  return { entry: entryOf({ ...entry, unit: unitOf(unit)?.unit }), from };
 }
 
 /** What a profile in the making lacks, in words. */

@@ -113,7 +113,7 @@ function rowOf(
     Scale: text("scale"),
     "Value Offset": text("offset"),
     Unit: tag.unit,
-    Role: tag.role ?? "",
+    Role: tag.role ?? tag.unfit_role ?? "",
     Filter: tag.filter ?? "",
     Bay: tag.bay === 0 ? "" : String(tag.bay),
     Group: tag.group,

@@ -226,6 +226,7 @@ function nowLines({ now, time }: BoothStatus, ahead: Readonly<Record<string, str
     `  mode      ${now.mode}${since}${now.in_gap ? " (no answer now)" : ""}`,
     `  cycles    ${now.cycles_today} today${total}`,
     ...filterLines(now, ahead),
+    ...(now.unfit_units ?? []).map(({ tag, reason }) => `  unit      ${tag}: ${reason}`),
     `  program   ${now.plc_program ?? "?"} ${now.plc_program_revision ?? "?"}, firmware ${now.firmware_version ?? "?"}`,
   ];
 }

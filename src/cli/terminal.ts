@@ -1,5 +1,6 @@
 import { isatty } from "node:tty";
 import { CommandError, EXIT, type Io } from "../tools/command.ts";
+import { terminalText } from "../tools/terminal-text.ts";
 import { monotonicMs } from "../monotonic.ts";
 
 /** Between two writings of a line of progress: more than that nobody reads. */
@@ -10,7 +11,10 @@ const REWRITE = "\r\u001b[K";
 const STDOUT = 1;
 const STDERR = 2;
 
-/** The process's own terminal and signals. */
+/**
+ * The process's own terminal and signals. Every command writes through it, and nothing else in `src` names the process's outputs: control
+ * characters in the texts of services, PLCs, brokers and files are escaped here.
+ */
 export function terminalIo(): Io {
   const stopping = new AbortController();
   let isLoading = true;
@@ -33,9 +37,9 @@ export function terminalIo(): Io {
       // Whoever reads the output has gone, as with "| head".
       if (!isHeard) process.stdout.on("error", stop);
       isHeard = true;
-      process.stdout.write(text);
+      process.stdout.write(terminalText(text));
     },
-    err: (text) => void process.stderr.write(text),
+    err: (text) => void process.stderr.write(terminalText(text)),
     isTerminal,
     colours: isTerminal && (process.env["NO_COLOR"] ?? "") === "",
     progress: isatty(STDERR) ? progressLine() : () => undefined,
@@ -44,7 +48,7 @@ export function terminalIo(): Io {
       const { createInterface } = await import("node:readline/promises");
       const lines = createInterface({ input: process.stdin, output: process.stderr });
       try {
-        return await lines.question(question);
+        return await lines.question(terminalText(question));
       } finally {
         lines.close();
       }
@@ -63,7 +67,7 @@ function progressLine(): Io["progress"] {
   let written = -Infinity;
   return (text) => {
     if (text === shown || (text !== "" && monotonicMs() - written < PROGRESS_EVERY_MS)) return;
-    process.stderr.write(`${REWRITE}${text}`);
+    process.stderr.write(`${REWRITE}${terminalText(text).replaceAll("\n", " ")}`);
     shown = text;
     written = monotonicMs();
   };

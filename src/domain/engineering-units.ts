@@ -260,6 +260,14 @@ function plainSpelling(text: string): string {
   return /^\[[^[\]]*\]$|^\([^()]*\)$/.test(folded) ? folded.slice(1, -1) : folded;
 }
 
+/** What register lists write where there is no unit. */
+const NO_UNIT = /^(|[-–—]+|n\/?a|none|ohne|keine|bool|bit|on\/off|off\/on)$/i;
+
+/** Whether a text states that there is no unit, as an empty cell or a dash does. */
+export function isWithoutUnit(text: string): boolean {
+  return NO_UNIT.test(text.trim());
+}
+
 /**
  * The unit that a text means; undefined: none, or several. Case counts only if two units differ by nothing else (`mW`, `MW`).
  *

@@ -1,7 +1,7 @@
 import type { FilterType, Mode } from "./booth.ts";
 import type { FilterEntry } from "./entry.ts";
 import type { DeviceFields } from "./service.ts";
-import type { EpochMs } from "./units.ts";
+import type { EpochMs, TagName } from "./units.ts";
 
 export interface FilterSummary {
   /** null: not known. */
@@ -32,6 +32,8 @@ export interface BoothSummary extends Omit<DeviceFields, "serial_number" | "last
   readonly filter_entries: readonly FilterEntry[];
   /** Validation incidents that aren't resolved. */
   readonly open_incidents: number;
+  /** Tags whose unit does not fit their role, so that a figure is missing; absent: none. */
+  readonly unfit_units?: readonly { readonly tag: TagName; readonly reason: string }[];
   readonly filters: Readonly<Partial<Record<FilterType, FilterSummary>>>;
   /** The last stage in the run set; null: none yet. */
   readonly last_active_mode: Mode | null;

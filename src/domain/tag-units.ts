@@ -1,4 +1,11 @@
-import { type Conversion, conversionOf, type Dimension, type Unit, unitOf } from "./engineering-units.ts";
+import {
+  type Conversion,
+  conversionOf,
+  type Dimension,
+  isWithoutUnit,
+  type Unit,
+  unitOf,
+} from "./engineering-units.ts";
 import type { TagParameters, TagRole } from "./parameters.ts";
 
 /** The unit in which the rules of a role count; roles without one need no unit. */
@@ -45,7 +52,9 @@ export interface UnitFault {
   readonly isFigureOff: boolean;
 }
 
-type Measured = Pick<TagParameters, "role" | "unit" | "factor">;
+interface Measured extends Pick<TagParameters, "unit" | "factor"> {
+  readonly role?: TagRole | undefined;
+}
 
 /** The dimension of the unit that a role needs; undefined: none. */
 export function dimensionOf(role: TagRole | undefined): Dimension | undefined {
@@ -64,7 +73,7 @@ export function unitFaultOf({ role, unit, factor }: Measured): UnitFault | null 
   // A factor other than 1 converts to the figure's unit by itself, except in time meters and clocks, where it comes on top of the unit.
   const isOwnFactor = factor !== 1 && (use === "total" || use === "level");
   const isFigureOff = use !== undefined && !isOwnFactor;
-  if (unit.trim() === "") {
+  if (isWithoutUnit(unit)) {
     if (use !== "meter") return null;
     // Without a unit an hour meter counts hours. A filter's counter is called minutes and would count hours.
     return { kind: "missing", expected, isFigureOff: role === "filter_minutes" };

@@ -1,6 +1,7 @@
 import { fstatSync } from "node:fs";
 import { pino } from "pino";
 import type { LogLine } from "../api/operation.ts";
+import { withControlsEscaped } from "../domain/control-characters.ts";
 import type { Logger } from "../domain/machine.ts";
 import type { EpochMs } from "../domain/units.ts";
 
@@ -27,7 +28,10 @@ const SECRET_FIELDS = ["credential", "api_key", "key", "password", "authorizatio
 const STDOUT = 1;
 export const STDERR = 2;
 
-/** JSON lines to standard output, from where the journal takes them with their priority; a command whose output is an answer gives STDERR. */
+/**
+ * JSON lines to standard output, from where the journal takes them with their priority; a command whose output is an answer gives STDERR.
+ * Control characters are escaped, also those that JSON allows, since people read these lines on terminals.
+ */
 export function createLogger(level: "debug" | "info" | "warn" | "error", fd: number = STDOUT): Logger {
   const paths = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]);
   const options = {
@@ -38,8 +42,8 @@ export function createLogger(level: "debug" | "info" | "warn" | "error", fd: num
     redact: { paths, censor: "[secret]" },
   };
   const output = pino.destination(fd);
-  if (!isJournal(fd, process.env)) return pino(options, output);
-  return pino(options, { write: (line) => void output.write(withPriority(line)) });
+  const shown = isJournal(fd, process.env) ? withPriority : (line: string) => line;
+  return pino(options, { write: (line) => void output.write(shown(withControlsEscaped(line))) });
 }
 
 /** About a day of a healthy agent; some 60 kB. */

@@ -37,7 +37,10 @@ export const STATUS_SHAPE = fields("agent_version gateway_id at started_at boot 
     plc: fields(`${LINK} address shows_serial`),
     now: fields(
       "mode since raw cycles_today cycles_total run_open open_incidents firmware_version plc_program plc_program_revision in_gap",
-      { filters: { "*": fields("minutes limit_minutes percent overuse_since assumed") } },
+      {
+        filters: { "*": fields("minutes limit_minutes percent overuse_since assumed") },
+        unfit_units: fields("tag reason"),
+      },
     ),
     log: fields("taken newest_seq acked_seq pending last_commit_at commit_ms trouble missing", {
       refused: fields("count", { newest: fields("seq reason") }),

@@ -1,4 +1,5 @@
 import { encode, renderUnicodeCompact } from "uqr";
+import { ownSequence } from "./terminal-text.ts";
 
 /** Quiet modules around a code, on each side (ISO/IEC 18004 asks for four). */
 const QUIET = 4;
@@ -6,7 +7,7 @@ const QUIET = 4;
 /** A QR code for a terminal, dark on light whatever the terminal's colours are. */
 export function qrText(text: string): string {
   const lines = renderUnicodeCompact(text, { border: 2 }).split("\n");
-  return lines.map((line) => `\u001b[30;107m${line}\u001b[0m`).join("\n");
+  return lines.map((line) => `${ownSequence("[30;107m")}${line}${ownSequence("[0m")}`).join("\n");
 }
 
 /** A QR code as rows of modules, true: dark, with the quiet ones round it. */

@@ -1,4 +1,5 @@
 import type { Lacking } from "../domain/set-up.ts";
+import { ownSequence } from "./terminal-text.ts";
 import { missingText, type LinkStatus, type StorageStatus } from "../domain/status.ts";
 
 const BAR_WIDTH = 30;
@@ -31,7 +32,7 @@ export type Style = Readonly<Record<"good" | "warn" | "bad", (text: string) => s
 
 export const PLAIN: Style = { good: (text) => text, warn: (text) => text, bad: (text) => text };
 
-const coloured = (code: number) => (text: string) => `\u001b[${code}m${text}\u001b[0m`;
+const coloured = (code: number) => (text: string) => `${ownSequence(`[${code}m`)}${text}${ownSequence("[0m")}`;
 
 /** SGR 32, 33 and 31: green, yellow, red, as the terminal's own theme has them. */
 const COLOURED: Style = { good: coloured(32), warn: coloured(33), bad: coloured(31) };
@@ -57,9 +58,12 @@ export function linkText(link: LinkStatus, now: number, style: Style = PLAIN): s
   }
 }
 
-/** What there is of it, with semicolons between. */
+/** The texts that are not empty, with semicolons between, on one line: a peer's words must not look like a line of ours. */
 export function sayings(...texts: readonly string[]): string {
-  return texts.filter((text) => text !== "").join("; ");
+  return texts
+    .filter((text) => text !== "")
+    .join("; ")
+    .replaceAll(/\s*\n\s*/g, " ");
 }
 
 /** How a box that lacks something is set up. */

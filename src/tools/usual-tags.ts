@@ -1,4 +1,5 @@
 import { findProfile, profileNames } from "../config/profile.ts";
+import { type Conversion, conversionOf, timeUnitInName, unitOf } from "../domain/engineering-units.ts";
 import type { CounterParameters } from "../domain/parameters.ts";
 import type { ProfileTag } from "../domain/profile.ts";
 import { usualNameIn } from "./rules/tag-names.ts";
@@ -65,6 +66,59 @@ function usualOf(tag: ProfileTag, profile: string): UsualTag {
   };
 }
 
+/** Keys whose numbers are in the tag's unit. */
+const IN_UNIT: readonly string[] = ["min", "max", "between", "deadband"];
+/** Digits of a converted limit, and of a deadband, that people care about. */
+const LIMIT_DIGITS = 4;
+const DEADBAND_DIGITS = 2;
+
+/**
+ * A usual tag's meaning and counter in the unit that a tag has: limits, deadband and rate are converted together with the unit. Keys that
+ * the tag gives itself replace those of the meaning.
+ *
+ * @param given the unit that somebody gave; undefined: the one that the tag's name states ("exhaust_hours"), else the usual one
+ */
+export function usualIn(
+  usual: UsualTag,
+  name: string,
+  given: string | undefined,
+): Pick<UsualTag, "meaning" | "counter"> {
+  const { meaning, counter } = usual;
+  const usualUnit = unitOf(typeof meaning["unit"] === "string" ? meaning["unit"] : "");
+  if (usualUnit === undefined) return { meaning: given === undefined ? meaning : { ...meaning, unit: given }, counter };
+  const stated = usualUnit.dimension === "time" ? timeUnitInName(name) : undefined;
+  const unit = given === undefined ? (stated ?? usualUnit) : unitOf(given);
+  const conversion = unit === undefined ? undefined : conversionOf(usualUnit, unit);
+  if (unit === undefined || conversion === undefined) {
+    // Nobody knows these limits in a unit of another kind.
+    const others = Object.entries(meaning).filter(([key]) => !IN_UNIT.includes(key));
+    return { meaning: { ...Object.fromEntries(others), unit: given }, counter: undefined };
+  }
+  const { scale } = conversion;
+  if (scale === 1 && conversion.offset === 0) return { meaning: { ...meaning, unit: unit.unit }, counter };
+  const numbers = Object.entries(meaning).map(([key, value]) => [key, inUnit(key, value, conversion)] as const);
+  const counts = counter === undefined ? undefined : counterTimes(counter, scale);
+  return { meaning: { ...Object.fromEntries(numbers), unit: unit.unit }, counter: counts };
+}
+
+function inUnit(key: string, value: unknown, { scale, offset }: Conversion): unknown {
+  if (key === "between" && typeof value === "object" && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([end, one]) => [end, inUnit(end, one, { scale, offset })]));
+  }
+  if (typeof value !== "number") return value;
+  if (key === "deadband") return Number((value * scale).toPrecision(DEADBAND_DIGITS));
+  return key === "min" || key === "max" ? Number((value * scale + offset).toPrecision(LIMIT_DIGITS)) : value;
+}
+
+function counterTimes({ step, modulus, max_rate_per_h, retained }: CounterParameters, scale: number) {
+  return {
+    step: rounded(step * scale),
+    ...(modulus === undefined ? {} : { modulus: rounded(modulus * scale) }),
+    ...(max_rate_per_h === undefined ? {} : { max_rate_per_h: rounded(max_rate_per_h * scale) }),
+    retained,
+  };
+}
+
 /** Where a whole number of that type begins anew. */
 const SIZES: Readonly<Record<string, number>> = {
   uint16: 65_536,
@@ -86,7 +140,7 @@ export function counterIn(counter: CounterParameters, type: string, scale: numbe
   };
 }
 
-/** Without the noise of binary fractions: 2^32 x 0.1. */
+/** Without the noise of binary fractions: 2^32 x 0.1, 61.2 / 60. */
 function rounded(value: number): number {
-  return Number(value.toPrecision(15));
+  return Number(value.toPrecision(14));
 }

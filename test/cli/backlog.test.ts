@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type BacklogAnswer, backlogText, drainOf, type Look } from "../../src/cli/backlog.ts";
+import { terminalText } from "../../src/tools/terminal-text.ts";
 import { barText, linkText, styleOf } from "../../src/tools/texts.ts";
 import type { LinkStatus } from "../../src/domain/status.ts";
 
@@ -125,7 +126,8 @@ describe("a link in words", () => {
   });
 
   it("has colours where the terminal has", () => {
-    expect(linkText({ kind: "up", since: AT }, AT, styleOf({ colours: true }))).toBe("\u001b[32mup\u001b[0m for 0 ms");
+    const coloured = terminalText(linkText({ kind: "up", since: AT }, AT, styleOf({ colours: true })));
+    expect(coloured).toBe("\u001b[32mup\u001b[0m for 0 ms");
     expect(linkText({ kind: "up", since: AT }, AT, styleOf({ colours: false }))).toBe("up for 0 ms");
   });
 });

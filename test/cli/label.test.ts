@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { fingerprintWords, labelOf, pictureLines, type Label } from "../../src/cli/label.ts";
 import { labelPng } from "../../src/tools/label-picture.ts";
 import { qrText } from "../../src/tools/qr-code.ts";
+import { terminalText } from "../../src/tools/terminal-text.ts";
 import { pictureOf, qrIn } from "../support/label-reader.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -44,7 +45,7 @@ it("draws letters that can be read: an E has three strokes across, and one down"
 });
 
 it("shows the same code on a terminal, two modules above each other in one character", () => {
-  const lines = qrText(URL_OF_BOX)
+  const lines = terminalText(qrText(URL_OF_BOX))
     .split("\n")
     .map((line) => line.replaceAll(/\u001b\[[\d;]*m/g, ""));
   const isDark = (x: number, y: number): boolean => {

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { Parameters, TagParameters } from "../../src/domain/parameters.ts";
 import { withUnitsInForce } from "../../src/domain/tag-units.ts";
 import { usedMinutes } from "../../src/derivation/filters/installation.ts";
+import { summaryOf } from "../../src/reports/summary.ts";
 import { fold, put, script, stay, valuesOf, type Script } from "../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
 
@@ -79,6 +80,9 @@ it("a meter whose unit stops fitting reports why and gives way to the booth's ow
     { check: "config_unit", tag_name: "exhaust", severity: "error", resolved_at: null },
   ]);
   expect(state.incidents["config_unit exhaust"]?.reason).toContain('the unit "minuets" does not fit');
+  expect(summaryOf(state, life.now).unfit_units).toEqual([
+    { tag: "exhaust", reason: expect.stringContaining('"minuets" does not fit the role filter_minutes') as unknown },
+  ]);
 });
 
 it("the incident of an unfit unit ends after the profile is corrected", () => {

@@ -1174,6 +1174,13 @@ export const SAYINGS = {
   "workshop.none_yet": "es gibt noch keines",
   "workshop.no_such_profile": "es gibt kein {profile}.yaml in {folder} ({hint}); beginnen Sie ein Profil",
   "workshop.not_pair": "{pair} ist nicht SCHLÜSSEL=WERT, etwa unit=C,role=air_temperature",
+  "unit.meant": 'Signal {tag}: Die Einheit "{unit}" ist nicht bekannt. Meinten Sie "{meant}"?',
+  "unit.unknown": 'Signal {tag}: Die Einheit "{unit}" ist nicht bekannt. Schreiben Sie eine von {units}.',
+  "unit.unfit": 'Signal {tag}: Die Einheit "{unit}" passt nicht zur Rolle {role}. Schreiben Sie eine von {units}.',
+  "unit.missing": "Signal {tag}: Die Rolle {role} braucht eine Einheit. Schreiben Sie eine von {units}.",
+  "unit.off": "Bis dahin gibt es keine Kennzahl aus der Rolle {role}.",
+  "unit.deadband":
+    "Signal {tag}: Ein Totband von {deadband} {unit} sind {shown} {figure} und verbirgt jede Änderung. Schreiben Sie das Totband in {unit}.",
   "workshop.not_range": "{text} ist nicht TABELLE:ERSTES-LETZTES, etwa holding:0-499",
   "workshop.too_many_places": "das sind {places} Register, mehr als {most}: sagen Sie, wo gesucht wird",
   "workshop.finding_out": "es wird gesucht, welche von {count} Registern und Bits antworten",

@@ -1151,6 +1151,13 @@ export const SAYINGS = {
   "workshop.none_yet": "todavía no hay ninguno",
   "workshop.no_such_profile": "no hay {profile}.yaml en {folder} ({hint}); empiece un perfil",
   "workshop.not_pair": "{pair} no es CLAVE=VALOR, como unit=C,role=air_temperature",
+  "unit.meant": 'Señal {tag}: no se conoce la unidad "{unit}". ¿Quería decir "{meant}"?',
+  "unit.unknown": 'Señal {tag}: no se conoce la unidad "{unit}". Escriba una de {units}.',
+  "unit.unfit": 'Señal {tag}: la unidad "{unit}" no corresponde al papel {role}. Escriba una de {units}.',
+  "unit.missing": "Señal {tag}: el papel {role} necesita una unidad. Escriba una de {units}.",
+  "unit.off": "Hasta entonces no se calcula ninguna cifra del papel {role}.",
+  "unit.deadband":
+    "Señal {tag}: una banda muerta de {deadband} {unit} son {shown} {figure} y oculta todo cambio. Escriba la banda muerta en {unit}.",
   "workshop.not_range": "{text} no es TABLA:PRIMERO-ÚLTIMO, como holding:0-499",
   "workshop.too_many_places": "son {places} registros, más de {most}: diga dónde mirar",
   "workshop.finding_out": "buscando cuáles de {count} registros y bits responden",

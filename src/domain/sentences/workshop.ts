@@ -66,6 +66,13 @@ export const WORKSHOP = {
   "workshop.none_yet": "there is none yet",
   "workshop.no_such_profile": "there is no {profile}.yaml in {folder} ({hint}); profile new begins one",
   "workshop.not_pair": "--with {pair} isn't KEY=VALUE, such as unit=C,role=air_temperature",
+  "unit.meant": 'Tag {tag}: the unit "{unit}" is not known. Did you mean "{meant}"?',
+  "unit.unknown": 'Tag {tag}: the unit "{unit}" is not known. Write one of {units}.',
+  "unit.unfit": 'Tag {tag}: the unit "{unit}" does not fit the role {role}. Write one of {units}.',
+  "unit.missing": "Tag {tag}: the role {role} needs a unit. Write one of {units}.",
+  "unit.off": "Until then no figure is made of the role {role}.",
+  "unit.deadband":
+    "Tag {tag}: a deadband of {deadband} {unit} is {shown} {figure} and hides every change. Write the deadband in {unit}.",
   "workshop.not_range": "--range {text} isn't TABLE:FIRST-LAST, such as holding:0-499",
   "workshop.too_many_places": "that is {places} registers, more than {most}: name the ranges with --range",
   "workshop.finding_out": "finding out which of {count} registers and bits answer",

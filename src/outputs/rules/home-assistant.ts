@@ -105,19 +105,35 @@ const SORTS: Readonly<Record<Figure["sort"], Entity>> = {
   state: {},
 };
 
-/** Units as Home Assistant spells them, and the class of what is measured in them. Others go as they are. */
-const UNITS: Readonly<Record<string, Entity>> = {
-  C: { unit_of_measurement: "°C", device_class: "temperature", state_class: "measurement" },
-  F: { unit_of_measurement: "°F", device_class: "temperature", state_class: "measurement" },
-  Pa: { unit_of_measurement: "Pa", device_class: "pressure", state_class: "measurement" },
-  kWh: { unit_of_measurement: "kWh", device_class: "energy", state_class: "total_increasing" },
-  m3: { unit_of_measurement: "m³", device_class: "gas", state_class: "total_increasing" },
-  Hz: { unit_of_measurement: "Hz", device_class: "frequency", state_class: "measurement" },
-  min: { unit_of_measurement: "min", device_class: "duration", state_class: "measurement" },
-  h: { unit_of_measurement: "h", device_class: "duration", state_class: "measurement" },
+/** The units that Home Assistant accepts for each device class, by the spelling of `src/domain/engineering-units.ts`. */
+const CLASSES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  temperature: { C: "°C", F: "°F", K: "K" },
+  pressure: { Pa: "Pa", hPa: "hPa", kPa: "kPa", bar: "bar", mbar: "mbar", psi: "psi", inHg: "inHg", mmHg: "mmHg" },
+  energy: { Wh: "Wh", kWh: "kWh", MWh: "MWh", MJ: "MJ", GJ: "GJ" },
+  gas: { m3: "m³", ft3: "ft³", CCF: "CCF" },
+  frequency: { Hz: "Hz", kHz: "kHz" },
+  duration: { ms: "ms", s: "s", min: "min", h: "h", d: "d" },
+  voltage: { V: "V", mV: "mV", kV: "kV" },
+  current: { A: "A", mA: "mA" },
+  power: { W: "W", kW: "kW", MW: "MW" },
+  volume_flow_rate: { "m3/h": "m³/h", "l/min": "L/min", CFM: "ft³/min", GPM: "gal/min" },
+  speed: { "m/s": "m/s", "km/h": "km/h", "ft/s": "ft/s" },
+  humidity: { "%RH": "%" },
 };
+/** Classes of what only grows. */
+const TOTALS: readonly string[] = ["energy", "gas"];
 
+const UNITS: ReadonlyMap<string, Entity> = new Map(
+  Object.entries(CLASSES).flatMap(([device_class, units]) =>
+    Object.entries(units).map(([unit, unit_of_measurement]) => {
+      const state_class = TOTALS.includes(device_class) ? "total_increasing" : "measurement";
+      return [unit, { unit_of_measurement, device_class, state_class }] as const;
+    }),
+  ),
+);
+
+/** A unit that Home Assistant has no class for is shown as it is. */
 function unitOf({ unit }: TagParameters): Entity {
   if (unit === "") return {};
-  return UNITS[unit] ?? { unit_of_measurement: unit, state_class: "measurement" };
+  return UNITS.get(unit) ?? { unit_of_measurement: unit, state_class: "measurement" };
 }

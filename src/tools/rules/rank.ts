@@ -1,4 +1,5 @@
 import type { Sample } from "../../domain/taken.ts";
+import { conversionOf, converted, unitOf } from "../../domain/engineering-units.ts";
 import type { Profile, ProfileTag } from "../../domain/profile.ts";
 import { say } from "../../domain/sentences.ts";
 
@@ -135,13 +136,26 @@ function modeVerdict({ modes }: Profile, value: number | boolean): Judged {
 }
 
 function numberVerdict(tag: ProfileTag, value: number): Judged {
-  const [low, high] = USUAL_BY_UNIT[tag.unit] ?? USUAL_ELSE;
+  const [low, high] = usualRange(tag.unit);
   const min = tag.between?.min ?? tag.point.min ?? (tag.counter === undefined ? low : 0);
   const max = tag.between?.max ?? tag.point.max ?? high;
   const usual = max >= USUAL_ELSE[1] ? (min < 0 ? say("fit.any") : say("fit.not_below")) : `${min} to ${max}`;
   if (!Number.isFinite(value) || value < min || value > max) return { verdict: "odd", usual };
   if (value === 0) return { verdict: "open", usual };
   return { verdict: Math.abs(value) < LEAST ? "odd" : "plausible", usual };
+}
+
+/** The usual values in that unit, converted from another unit of its dimension if the table lacks it. */
+function usualRange(unit: string): readonly [number, number] {
+  const own = USUAL_BY_UNIT[unit];
+  const known = unitOf(unit);
+  if (own !== undefined || known === undefined) return own ?? USUAL_ELSE;
+  for (const [name, [low, high]] of Object.entries(USUAL_BY_UNIT)) {
+    const listed = unitOf(name);
+    const conversion = listed === undefined ? undefined : conversionOf(listed, known);
+    if (conversion !== undefined) return [converted(low, conversion), converted(high, conversion)];
+  }
+  return USUAL_ELSE;
 }
 
 /** The mode decides everything; a text can hardly be right by chance, a bit always is. */

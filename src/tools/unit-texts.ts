@@ -1,0 +1,82 @@
+import { nearest } from "../config/nearest.ts";
+import {
+  converted,
+  conversionOf,
+  type Dimension,
+  unitNames,
+  unitOf,
+  unitSpellings,
+} from "../domain/engineering-units.ts";
+import type { TagParameters, TagRole } from "../domain/parameters.ts";
+import type { Profile, ProfileTag } from "../domain/profile.ts";
+import { say } from "../domain/sentences.ts";
+import { type UnitFault, unitFaultOf } from "../domain/tag-units.ts";
+
+interface Named extends Pick<TagParameters, "unit" | "factor"> {
+  readonly name: string;
+  readonly role?: TagRole | undefined;
+}
+
+/** Why a tag's unit cannot be used, with the nearest valid spelling; null: it can. */
+export function unitTrouble(tag: Named): string | null {
+  const fault = unitFaultOf(tag);
+  return fault === null ? null : troubleText(tag, fault);
+}
+
+function troubleText({ name, role = "mode", unit }: Named, { kind, expected }: UnitFault): string {
+  const units = unitNames(expected).join(", ");
+  if (kind === "missing") return say("unit.missing", { tag: name, role, units });
+  if (kind === "unfit") return say("unit.unfit", { tag: name, role, unit, units });
+  const meant = nearestUnit(unit, expected);
+  if (meant !== undefined) return say("unit.meant", { tag: name, unit, meant });
+  return say("unit.unknown", { tag: name, unit, units });
+}
+
+/** A shorter text is as near to one unit as to the next. */
+const LEAST_LETTERS = 3;
+
+/** The canonical spelling that was probably meant. */
+function nearestUnit(text: string, dimension: Dimension | undefined): string | undefined {
+  const spellings = unitSpellings(dimension);
+  const longer = [...spellings.keys()].filter((one) => one.length >= LEAST_LETTERS);
+  const found = text.trim().length < LEAST_LETTERS ? undefined : nearest(text.trim(), longer);
+  return found === undefined ? undefined : spellings.get(found)?.unit;
+}
+
+/**
+ * A deadband over this hides everything that a booth does: its pressures are tens of Pa, its temperatures some tens of degrees, its
+ * loads up to 100 %. Such a deadband was meant in another unit.
+ */
+const MOST_DEADBAND: Readonly<Partial<Record<Dimension, readonly [unit: string, most: number]>>> = {
+  pressure: ["Pa", 50],
+  temperature: ["C", 20],
+  ratio: ["%", 50],
+};
+const LEVELS: readonly TagRole[] = [
+  "filter_pressure",
+  "booth_pressure",
+  "air_temperature",
+  "metal_temperature",
+  "fan_speed",
+  "burner_modulation",
+];
+
+function deadbandTrouble({ name, role, unit, deadband }: ProfileTag): string | null {
+  const known = unitOf(unit);
+  const [figure, most] = (known === undefined ? undefined : MOST_DEADBAND[known.dimension]) ?? [];
+  const target = figure === undefined ? undefined : unitOf(figure);
+  if (role === undefined || !LEVELS.includes(role) || known === undefined || target === undefined) return null;
+  const scale = conversionOf(known, target)?.scale ?? 1;
+  const shown = converted(deadband, { scale, offset: 0 });
+  if (most === undefined || shown <= most) return null;
+  return say("unit.deadband", { tag: name, deadband, unit, shown: Number(shown.toPrecision(3)), figure: target.unit });
+}
+
+/** What `check` warns of in a profile that is in use: units without a figure, and deadbands that hide every change. */
+export function unitWarnings({ tags }: Pick<Profile, "tags">): readonly string[] {
+  return tags.flatMap((tag: ProfileTag) => {
+    const trouble = unitTrouble({ ...tag, role: tag.role ?? tag.unfit_role });
+    const off = trouble !== null && tag.unfit_role !== undefined ? ` ${say("unit.off", { role: tag.unfit_role })}` : "";
+    return [trouble === null ? null : `${trouble}${off}`, deadbandTrouble(tag)].filter((text) => text !== null);
+  });
+}

@@ -1,0 +1,131 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseProfile } from "../../src/config/profile.ts";
+import { unitTrouble, unitWarnings } from "../../src/tools/unit-texts.ts";
+import { counterIn, usualIn, usualTags, type UsualTag } from "../../src/tools/usual-tags.ts";
+import { say } from "../cli/say.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+function usual(name: string): UsualTag {
+  const found = usualTags().get(name);
+  if (found === undefined) throw new Error(`no usual tag ${name}`);
+  return found;
+}
+
+describe("unitTrouble", () => {
+  it.each([
+    ["minuets", "filter_minutes", 'Tag x: the unit "minuets" is not known. Did you mean "min"?'],
+    ["degFF", "air_temperature", 'Tag x: the unit "degFF" is not known. Did you mean "F"?'],
+    ["kwhh", undefined, 'Tag x: the unit "kwhh" is not known. Did you mean "kWh"?'],
+    ["m", "hour_meter", 'Tag x: the unit "m" does not fit the role hour_meter. Write one of s, ms, min, h, d.'],
+    ["qq", "filter_minutes", 'Tag x: the unit "qq" is not known. Write one of s, ms, min, h, d.'],
+    ["", "hour_meter", "Tag x: the role hour_meter needs a unit. Write one of s, ms, min, h, d."],
+    ["minutes", "filter_minutes", null],
+    ["-", undefined, null],
+    ["ppm", undefined, null],
+  ] as const)("says of the unit %j with the role %s: %s", (unit, role, text) => {
+    expect(unitTrouble({ name: "x", role, unit, factor: 1 })).toBe(text);
+  });
+});
+
+describe("usualIn", () => {
+  it("converts limits and deadband of a temperature together with the unit", () => {
+    const { meaning } = usualIn(usual("air_temperature"), "air_temperature", "degF");
+    expect(meaning).toMatchObject({ unit: "F", min: -58, max: 752, deadband: 1.8 });
+  });
+
+  it("converts limits and deadband of a pressure, so that a booth at 0.03 inWC is recorded", () => {
+    const { meaning } = usualIn(usual("booth_pressure"), "booth_pressure", "inWC");
+    expect(meaning).toMatchObject({ unit: "inWC", min: -2.007, max: 2.007, deadband: 0.008 });
+  });
+
+  it.each([
+    ["exhaust_hours", undefined, "h", 1.02],
+    ["exhaust_filter_hrs", undefined, "h", 1.02],
+    ["exhaust_minutes", undefined, "min", 61.2],
+    ["exhaust_minutes", "hours", "h", 1.02],
+    ["exhaust_time", "s", "s", 3672],
+    ["exhaust_time", undefined, "min", 61.2],
+  ])("takes the meter %s with the unit %s for a meter in %s", (...[name, given, unit, rate]) => {
+    const { meaning, counter } = usualIn(usual("exhaust_minutes"), name, given);
+    expect(meaning["unit"]).toBe(unit);
+    expect(counter?.max_rate_per_h).toBeCloseTo(rate, 9);
+    expect(counter === undefined ? null : counterIn(counter, "uint16", 0.1).step).toBe(0.1);
+  });
+
+  it("drops limits that nobody knows in a unit of another kind", () => {
+    const { meaning, counter } = usualIn(usual("gas"), "gas", "m3");
+    expect(counter).toBeUndefined();
+    expect(meaning).toMatchObject({ unit: "m3", role: "gas" });
+    expect(usualIn(usual("air_temperature"), "air_temperature", "V").meaning).not.toHaveProperty("max");
+  });
+});
+
+const PROFILE = `name: small
+version: "1"
+protocol: modbus
+groups: { fast: { poll_interval_ms: 1000 } }
+modes: { "3": spray }
+filters: { exhaust_filter: { limits: { minutes: 6000 } } }
+tags:
+  - { name: mode, role: mode, address: 400001, type: uint16, group: fast }
+  - { name: used, role: filter_minutes, filter: exhaust_filter, address: 400002, type: uint16, group: fast, unit: UNIT }
+  - { name: pressure, role: booth_pressure, address: 400003, type: int16, group: fast, unit: inWC, deadband: 2 }
+  - { name: flow, address: 400004, type: int16, group: fast, unit: furlong }
+`;
+
+describe("a profile that is in use", () => {
+  it("keeps all tags if a unit is not known, and warns of each unit and of a deadband that hides everything", () => {
+    const profile = parseProfile(PROFILE.replace("UNIT", "minuets"), "small.yaml");
+    expect(profile.tags.map(({ name, role }) => [name, role])).toEqual([
+      ["mode", "mode"],
+      ["used", undefined],
+      ["pressure", "booth_pressure"],
+      ["flow", undefined],
+    ]);
+    expect(unitWarnings(profile)).toEqual([
+      'Tag used: the unit "minuets" is not known. Did you mean "min"? Until then no figure is made of the role filter_minutes.',
+      "Tag pressure: a deadband of 2 inWC is 498 Pa and hides every change. Write the deadband in inWC.",
+      expect.stringContaining('Tag flow: the unit "furlong" is not known.'),
+    ]);
+  });
+
+  it("passes check with exit code 0 and the warnings", async () => {
+    const file = join(temporaryFolder(), "small.yaml");
+    writeFileSync(file, PROFILE.replace("UNIT", "minuets"));
+    const { code, out } = await say(["check", file]);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining('\n  warning: Tag used: the unit "minuets" is not known.'),
+    ]);
+    const json: unknown = JSON.parse((await say(["check", file, "--json"])).out);
+    expect(json).toMatchObject({ ok: true, warnings: [{}, {}, {}].map(() => expect.any(String) as unknown) });
+  });
+});
+
+describe("profile add", () => {
+  async function added(name: string, more: string) {
+    const config = join(temporaryFolder(), "gateway.yaml");
+    await say(["profile", "new", "acme", "--from", "opcua", "--config", config]);
+    const at = ["--at", "nsu=urn:x;s=A", "--type", "float32", "--with", more, "--yes", "--json", "--config", config];
+    return say(["profile", "add", name, ...at]);
+  }
+
+  it.each(["unit=minuets", "unit=m", "unit=Pa"])(
+    "rejects %s for a filter's minutes and writes nothing",
+    async (more) => {
+      const { code, out, err } = await added("exhaust_minutes", more);
+      expect([code, out]).toEqual([2, ""]);
+      expect(err).toContain("Tag exhaust_minutes: the unit");
+    },
+  );
+
+  it("writes the canonical spelling, with limits, deadband and rate in that unit", async () => {
+    const { code, out } = await added("exhaust_minutes", "unit=Hours");
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      tags: [{ unit: "h", deadband: 0.017, counter: { max_rate_per_h: 1.02 } }],
+    });
+  });
+});
