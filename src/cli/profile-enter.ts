@@ -9,7 +9,7 @@ import {
   saveDraft,
   type TagEntry,
   withModes,
-  withTag,
+  withTags,
 } from "../tools/profile-file.ts";
 import { linesText } from "../tools/texts.ts";
 import { mustAgree } from "./follow.ts";
@@ -32,10 +32,7 @@ export interface Change {
 export async function enter(call: Call, draft: Draft, change: Change): Promise<number> {
   const { values, io } = call;
   const { tags = [], modes = [], told } = change;
-  const text = withModes(
-    tags.reduce((made, tag) => withTag(made, tag), draft.text),
-    modes,
-  );
+  const text = withModes(withTags(draft.text, tags), modes);
   const { problems } = inspectDraft({ path: draft.path, text });
   refuseOwn(problems, { draft, text, names: tags.map(({ entry }) => entry.name) });
   const lines = [
@@ -83,9 +80,10 @@ function refuseOwn(
   problems: readonly Problem[],
   { draft, text, names }: { readonly draft: Draft; readonly text: string; readonly names: readonly string[] },
 ): void {
+  const entered = new Set(names);
   const own = problems.filter(({ path, text: line = "" }) => {
-    if (!/^tags\[\d+\]/.test(path)) return false;
-    return names.some((name) => new RegExp(`\\bname: "?${name}"?[ ,}]`).test(line));
+    const [, name = ""] = /\bname: "?([a-z0-9_]+)"?[ ,}]/.exec(line) ?? [];
+    return /^tags\[\d+\]/.test(path) && entered.has(name);
   });
   if (own.length > 0 && text !== draft.text) throw new ConfigError(draft.path, own);
 }

@@ -28,7 +28,7 @@ const ACTIONS: Readonly<Record<string, (tools: PlcTools) => Promise<Run>>> = {
   new: () => Promise.resolve(newCommand),
   add: async (tools) => (await import("./profile-add.ts")).addCommand(tools),
   browse: async (tools) => (await import("./profile-browse.ts")).browseCommand(tools),
-  import: async () => (await import("./profile-import.ts")).importCommand,
+  import: async (tools) => (await import("./profile-import.ts")).importCommandAt(tools),
   export: async () => (await import("./profile-export.ts")).exportCommand,
   learn: (tools) => Promise.resolve(learnCommand(tools)),
   test: (tools) => Promise.resolve(testCommand(tools)),

@@ -1,0 +1,111 @@
+import { isSameDimension, unitOf } from "./list-units.ts";
+import { usualNameIn } from "./tag-names.ts";
+
+/**
+ * Which usual tag a row of a list probably is. Pure. A name alone proves nothing: a number is taken for a usual tag if its unit
+ * measures the same thing. Without a unit it is a proposal that a person has to confirm.
+ */
+
+export interface Named {
+  readonly name: string;
+  readonly type: string;
+  /** Keys of the tag that are known so far. */
+  readonly keys: Readonly<Record<string, unknown>>;
+}
+
+/** What is compared of a usual tag. */
+export interface Usual {
+  readonly name: string;
+  readonly type: string;
+  readonly meaning: Readonly<Record<string, unknown>>;
+}
+
+export interface Meanings<T, U> {
+  /** Certain by unit and name, or by a name that needs no unit. */
+  readonly certain: ReadonlyMap<T, U>;
+  /** By name alone: the value's unit isn't known. */
+  readonly proposed: ReadonlyMap<T, U>;
+}
+
+/** Finds the usual tag of each row. Each usual tag is given once, first by its very name. The mode is asked for by itself. */
+export function meaningsOf<T extends Named, U extends Usual>(
+  tags: readonly T[],
+  usual: ReadonlyMap<string, U>,
+): Meanings<T, U> {
+  const certain = new Map<T, U>();
+  const proposed = new Map<T, U>();
+  const given = new Set<string>();
+  for (const nameOf of [(name: string) => name, hintedName]) {
+    for (const one of tags) {
+      const found = usual.get(nameOf(one.name) ?? "");
+      if (found === undefined || given.has(found.name) || certain.has(one) || proposed.has(one)) continue;
+      const fit = fitOf(one, found);
+      const role = one.keys["role"];
+      if (fit === "no" || (role !== undefined && role !== found.meaning["role"])) continue;
+      given.add(found.name);
+      (fit === "certain" ? certain : proposed).set(one, found);
+    }
+  }
+  return { certain, proposed };
+}
+
+/** Time units that derivation reads. */
+const TIMES: readonly unknown[] = ["min", "h", "s"];
+
+function fitOf(
+  { type, keys, name }: Named,
+  { type: usualType, meaning, name: usual }: Usual,
+): "certain" | "proposed" | "no" {
+  if (sortOf(type) !== sortOf(usualType)) return "no";
+  if (usual === "mode") return name === "mode" && type.includes("int") ? "certain" : "no";
+  // A second bay is never invented from a name.
+  if (meaning["bay"] !== undefined && keys["bay"] === undefined) return "no";
+  const wanted = meaning["unit"];
+  const unit = keys["unit"];
+  const wantedText = typeof wanted === "string" ? wanted : "";
+  const unitText = typeof unit === "string" ? unit : "";
+  if (sortOf(type) !== "number" || wanted === undefined)
+    return unit === undefined || unit === wanted ? "certain" : "no";
+  const known = unitOf(wantedText);
+  const isCount = known !== null && known !== "none" && known.dimension === "count";
+  if (isCount)
+    return /int|bcd/.test(type) && (unit === undefined || isSameDimension(unitText, wantedText)) ? "certain" : "no";
+  if (unit === undefined) return "proposed";
+  if (unit === wanted) return "certain";
+  if (!isSameDimension(unitText, wantedText)) return "no";
+  const dimension = known === null || known === "none" ? "other" : known.dimension;
+  // Other units of the rest want a factor that a list doesn't have.
+  return dimension === "temperature" || (dimension === "time" && TIMES.includes(unit)) ? "certain" : "no";
+}
+
+function sortOf(type: string): string {
+  return type === "bool" || type === "string" ? type : "number";
+}
+
+/** Every word of a name that is taken for a usual one. Any other word, such as setpoint, shut or 2, makes it another tag. */
+const WORDS = new Set(
+  (
+    "booth cabin plc controller number no count counter cnt ct total cycle cycles on run running active burner fan fans " +
+    "exhaust exh pre intake supply filter reset door open first scan firmware fw version serial program prog revision rev " +
+    "motor starts fault alarm code air temp temperature metal part surface outdoor outside ambient pressure press dp " +
+    "diff differential drop speed percent pct hz modulation mod output hour hours hrs hourmeter meter minutes minute min " +
+    "mins time uptime up s gas kwh energy usage consumption sensor value actual measured state mode stage step"
+  ).split(" "),
+);
+
+/** The usual tag that a name of such words alone probably means. */
+export function hintedName(name: string): string | null {
+  const words = name.split("_");
+  if (!words.every((word) => WORDS.has(word))) return null;
+  const usual = usualNameIn(name);
+  if (usual === "door_open" && !words.includes("open")) return null;
+  return usual;
+}
+
+/** Tags that probably tell the booth's mode: whole numbers without a unit. */
+export function likelyModes<T extends Named>(tags: readonly T[]): readonly T[] {
+  return tags.filter(
+    ({ name, type, keys }) =>
+      hintedName(name) === "mode" && type.includes("int") && keys["unit"] === undefined && keys["role"] === undefined,
+  );
+}
