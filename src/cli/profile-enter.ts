@@ -6,6 +6,7 @@ import {
   type Draft,
   type Entered,
   inspectDraft,
+  missingIn,
   saveDraft,
   type TagEntry,
   withModes,
@@ -60,13 +61,6 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
   };
   print(call, answer, () => `${say("workshop.written", { file: draft.path, missing: missingText(missing) })}\n`);
   return EXIT.ok;
-}
-
-/** What a profile in the making lacks, in words. */
-export function missingIn(problems: readonly Problem[]): readonly string[] {
-  return problems.map(({ path, message }) =>
-    path === "tags" && message.startsWith("a list is too small") ? say("workshop.a_tag") : message,
-  );
 }
 
 /** What keeps the profile from being used. */

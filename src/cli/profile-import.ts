@@ -1,5 +1,7 @@
 import { say } from "../domain/sentences.ts";
 import { readFileSync } from "node:fs";
+import { type Conversion, converted } from "../domain/engineering-units.ts";
+import type { CounterParameters } from "../domain/parameters.ts";
 import { MODES_LISTED, type ProfileMode } from "../domain/booth.ts";
 import type { ModbusQuirks, ModbusTable } from "../domain/profile.ts";
 import { MOST_TAGS } from "../config/profile-schema.ts";
@@ -18,7 +20,7 @@ import {
 } from "../tools/profile-file.ts";
 import { type Live, liveAt } from "../tools/profile-live.ts";
 import { MOST_COLUMNS, MOST_ROWS } from "../tools/rules/csv.ts";
-import { likelyModes, meaningsOf, type Named } from "../tools/rules/list-meaning.ts";
+import { likelyModes, limitsIn, meaningsOf, type Named, unitChange, unitSaid } from "../tools/rules/list-meaning.ts";
 import {
   notationOf,
   placeOf,
@@ -28,7 +30,6 @@ import {
   tableOf,
   wordOf,
 } from "../tools/rules/list-places.ts";
-import { unitOf } from "../tools/rules/list-units.ts";
 import { doubtfulScales, type NumberStyle, numberStyleOf, scalingOf } from "../tools/rules/list-values.ts";
 import {
   charactersIn,
@@ -365,9 +366,9 @@ async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly
   const measured = tags.map((tag): ListTag => {
     const { unit, ...keys } = tag.keys;
     if (typeof unit !== "string") return tag;
-    const known = tag.type === "bool" || tag.type === "string" ? "none" : unitOf(unit);
-    if (known === null) unknown.add(unit);
-    return known === null || known === "none" ? { ...tag, keys } : { ...tag, keys: { ...keys, unit: known.unit } };
+    const known = tag.type === "bool" || tag.type === "string" ? "none" : unitSaid(unit);
+    if (known === undefined) unknown.add(unit);
+    return known === undefined || known === "none" ? { ...tag, keys } : { ...tag, keys: { ...keys, unit: known.unit } };
   });
   if (unknown.size === 0 || optionOf(call, "unknown-units", ["drop"]) === "drop") return measured;
   const units = [...unknown].slice(0, MOST_SHOWN).join(", ");
@@ -479,16 +480,29 @@ function tagFrom(
 ): Entered<TagEntry> {
   const from = `${file.split("/").at(-1) ?? file}:${row.line}, ${list.maker}`;
   const isPlain = type === "bool" || type === "string";
-  const { min, max, deadband, unit, ...meaning } = usual?.meaning ?? {};
-  // Limits in another unit than the list's would be wrong ones.
-  const isOtherUnit = keys["unit"] !== undefined && keys["unit"] !== unit;
-  const limits = isPlain || isOtherUnit ? {} : { min, max, deadband, unit };
-  const isTotal = usual?.counter !== undefined && !isPlain && keys["counter"] === undefined && !isOtherUnit;
-  const counter = isTotal ? { counter: counterIn(usual.counter, type, Number(keys["scale"] ?? 1)) } : {};
+  const meaning = usual?.meaning ?? {};
+  const change = unitChange(meaning, keys);
+  const isTotal = usual?.counter !== undefined && !isPlain && keys["counter"] === undefined;
+  const counter = isTotal
+    ? { counter: counterIn(inUnit(usual.counter, change), type, Number(keys["scale"] ?? 1)) }
+    : {};
   const group = { group: isPlain ? "fast" : "slow" };
-  const entry = entryOf({ name, ...group, ...meaning, ...limits, ...counter, ...keys });
+  // A usual tag's label names its unit.
+  const label = usual === undefined || usual.name === name ? {} : { label: row.cells.name };
+  const entry = entryOf({ name, ...group, ...meaning, ...label, ...limitsIn(meaning, change), ...counter, ...keys });
   const as = usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
   return { entry, from: `${from}${as}` };
+}
+
+/** A usual counter whose step and rate are in this tag's unit. */
+function inUnit(counter: CounterParameters, change: Conversion | undefined): CounterParameters {
+  const { step, max_rate_per_h, ...rest } = counter;
+  const times = (value: number): number => converted(value, { scale: change?.scale ?? 1, offset: 0 });
+  return {
+    ...rest,
+    step: times(step),
+    ...(max_rate_per_h === undefined ? {} : { max_rate_per_h: times(max_rate_per_h) }),
+  };
 }
 
 function changeFrom(

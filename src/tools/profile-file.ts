@@ -90,6 +90,13 @@ export function inspectDraft({ text, path }: Pick<Draft, "text" | "path">): {
   }
 }
 
+/** What a profile in the making lacks, in words. */
+export function missingIn(problems: readonly Problem[]): readonly string[] {
+  return problems.map(({ path, message }) =>
+    path === "tags" && message.startsWith("a list is too small") ? say("workshop.a_tag") : message,
+  );
+}
+
 /** The draft's profile. Throws the ConfigError that `check` would show. */
 export function profileOfDraft(draft: Draft): Profile {
   return parseProfile(draft.text, draft.path);

@@ -1237,6 +1237,8 @@ export const SAYINGS = {
   "workshop.browsed_some":
     "{count} Variablen, {taken} übernommen, {left} ausgelassen: schon bekannt, ohne Wert, oder Listen",
   "workshop.nobody": "niemand hat geantwortet: was geschrieben ist, bleibt, beginnen Sie wieder",
+  "workshop.thread_ended":
+    "das Lesen der Liste brauchte zu viel Speicher, und nichts wurde geschrieben: lassen Sie weg, was keine Kabine braucht, und senden Sie sie wieder",
   "workshop.nothing_asked": "gerade wird nichts gefragt",
   "workshop.send_first": "senden Sie zuerst die Liste",
   "test.verdict": "Urteil",

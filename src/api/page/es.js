@@ -1210,6 +1210,8 @@ export const SAYINGS = {
   "workshop.browsed": "{count} variables, {taken} tomadas",
   "workshop.browsed_some": "{count} variables, {taken} tomadas, {left} omitidas: ya conocidas, sin valor, o listas",
   "workshop.nobody": "nadie respondió: lo escrito queda, empiece de nuevo",
+  "workshop.thread_ended":
+    "leer la lista necesitó demasiada memoria y no se escribió nada: quite lo que ninguna cabina necesita y envíela de nuevo",
   "workshop.nothing_asked": "ahora no se pregunta nada",
   "workshop.send_first": "envíe primero la lista",
   "test.verdict": "juicio",

@@ -144,6 +144,8 @@ export const WORKSHOP = {
   "fit.any": "any number",
   "fit.not_below": "0 or more",
   "workshop.nobody": "nobody answered: what is written stays, begin again",
+  "workshop.thread_ended":
+    "reading the list took too much memory, and nothing was written: leave out what no booth needs, and send it again",
   "workshop.nothing_asked": "nothing is asked just now",
   "workshop.send_first": "send the list first",
   "workshop.set_mode": "Set the booth to {mode}, then press Enter (or s to leave it out):",

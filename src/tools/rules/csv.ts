@@ -105,6 +105,7 @@ const BLANKS = /[\s\p{Cc}\p{Cf}]+/gu;
 
 /** On one line, without the mark that keeps a spreadsheet from taking it for a formula. */
 function cellText(cell: string): string {
+  if (cell === "") return "";
   const text = cell.length > MOST_CHARACTERS ? cell.slice(0, MOST_CHARACTERS) : cell;
   return text
     .replace(BLANKS, " ")

@@ -1,4 +1,4 @@
-import { isSameDimension, unitOf } from "./list-units.ts";
+import { type Conversion, conversionOf, converted, type Unit, unitOf } from "../../domain/engineering-units.ts";
 import { usualNameIn } from "./tag-names.ts";
 
 /**
@@ -49,33 +49,51 @@ export function meaningsOf<T extends Named, U extends Usual>(
   return { certain, proposed };
 }
 
-/** Time units that derivation reads. */
-const TIMES: readonly unknown[] = ["min", "h", "s"];
-
-function fitOf(
-  { type, keys, name }: Named,
-  { type: usualType, meaning, name: usual }: Usual,
-): "certain" | "proposed" | "no" {
-  if (sortOf(type) !== sortOf(usualType)) return "no";
-  if (usual === "mode") return name === "mode" && type.includes("int") ? "certain" : "no";
+function fitOf({ type, keys, name }: Named, usual: Usual): "certain" | "proposed" | "no" {
+  const { meaning } = usual;
+  if (sortOf(type) !== sortOf(usual.type)) return "no";
+  if (usual.name === "mode") return name === "mode" && type.includes("int") ? "certain" : "no";
   // A second bay is never invented from a name.
   if (meaning["bay"] !== undefined && keys["bay"] === undefined) return "no";
-  const wanted = meaning["unit"];
-  const unit = keys["unit"];
-  const wantedText = typeof wanted === "string" ? wanted : "";
-  const unitText = typeof unit === "string" ? unit : "";
-  if (sortOf(type) !== "number" || wanted === undefined)
-    return unit === undefined || unit === wanted ? "certain" : "no";
-  const known = unitOf(wantedText);
-  const isCount = known !== null && known !== "none" && known.dimension === "count";
-  if (isCount)
-    return /int|bcd/.test(type) && (unit === undefined || isSameDimension(unitText, wantedText)) ? "certain" : "no";
-  if (unit === undefined) return "proposed";
-  if (unit === wanted) return "certain";
-  if (!isSameDimension(unitText, wantedText)) return "no";
-  const dimension = known === null || known === "none" ? "other" : known.dimension;
-  // Other units of the rest want a factor that a list doesn't have.
-  return dimension === "temperature" || (dimension === "time" && TIMES.includes(unit)) ? "certain" : "no";
+  const wanted = unitIn(meaning);
+  const unit = unitIn(keys);
+  if (sortOf(type) !== "number" || wanted === undefined) return keys["unit"] === undefined ? "certain" : "no";
+  if (unit !== undefined) return unit.dimension === wanted.dimension ? "certain" : "no";
+  // Numbers of cycles and starts are whole, and most lists give no unit for them.
+  if (wanted.dimension === "count") return /int|bcd/.test(type) ? "certain" : "no";
+  return "proposed";
+}
+
+function unitIn({ unit }: Readonly<Record<string, unknown>>): Unit | undefined {
+  return typeof unit === "string" ? unitOf(unit) : undefined;
+}
+
+/** Texts in a column of units that say that a value has none. */
+const NO_UNIT = /^(-+|–|—|n\/?a|none|1|unitless|dimensionless|bool|bit|enum|code)$/i;
+
+/** The unit that a cell means: "none" if it says that there is none, undefined if it isn't known. */
+export function unitSaid(cell: string): Unit | "none" | undefined {
+  return NO_UNIT.test(cell) ? "none" : unitOf(cell);
+}
+
+/** How values of the usual tag become values of this one. Without a unit of its own a tag has the usual one. */
+export function unitChange(
+  meaning: Readonly<Record<string, unknown>>,
+  keys: Readonly<Record<string, unknown>>,
+): Conversion | undefined {
+  const wanted = unitIn(meaning);
+  return wanted === undefined ? undefined : conversionOf(wanted, unitIn(keys) ?? wanted);
+}
+
+/** Limits and deadband of a usual tag, in this tag's unit. */
+export function limitsIn(
+  meaning: Readonly<Record<string, unknown>>,
+  change: Conversion | undefined,
+): Readonly<Record<string, number | undefined>> {
+  const at = (key: string, conversion: Conversion): number | undefined =>
+    typeof meaning[key] === "number" ? converted(meaning[key], conversion) : undefined;
+  if (change === undefined) return { min: undefined, max: undefined, deadband: undefined };
+  return { min: at("min", change), max: at("max", change), deadband: at("deadband", { ...change, offset: 0 }) };
 }
 
 function sortOf(type: string): string {

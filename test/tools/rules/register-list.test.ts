@@ -4,7 +4,6 @@ import { MOST_COLUMNS, MOST_ROWS } from "../../../src/tools/rules/csv.ts";
 import { notationOf, placeOf, placeText, type ReadRow, tableOf } from "../../../src/tools/rules/list-places.ts";
 import { nextQuestion, type ReadingAnswers, readingOf } from "../../../src/tools/rules/list-reading.ts";
 import { tableIn, tableOfFunction } from "../../../src/tools/rules/list-tables.ts";
-import { unitOf } from "../../../src/tools/rules/list-units.ts";
 import { numberIn, numberStyleOf, scalingOf } from "../../../src/tools/rules/list-values.ts";
 import { type RegisterList, registerList, typeNamed } from "../../../src/tools/rules/register-list.ts";
 
@@ -326,26 +325,7 @@ describe("addresses of a CLICK", () => {
   });
 });
 
-describe("units and numbers of a list", () => {
-  it.each([
-    ["minutes", "min"],
-    ["Min.", "min"],
-    ["hrs", "h"],
-    ["Stunden", "h"],
-    ["sec", "s"],
-    ["°C", "C"],
-    ["deg F", "F"],
-    ["in. w.c.", "inWC"],
-    ["pct", "%"],
-    ["kWh", "kWh"],
-  ])("knows %j as %s", (text, unit) => {
-    expect(unitOf(text)).toMatchObject({ unit });
-  });
-
-  it.each(["m", "0.1 °C", "Foo", "MBTU", "mW"])("does not know %j, which means nothing or two things", (text) => {
-    expect(unitOf(text)).toBeNull();
-  });
-
+describe("numbers of a list", () => {
   it.each([
     ["0.1", false, 0.1],
     ["0,1", false, 0.1],
