@@ -186,7 +186,14 @@ export interface WorkshopIo {
   say(text: string): void;
   progress(text: string): void;
   /** The reply comes by `answer`. */
-  ask(question: string, kind: string): void;
+  ask(question: WorkshopQuestion): void;
+}
+
+/** `kind` "choose": the reply is the value of one of the choices, whose `text` explains it. */
+export interface WorkshopQuestion {
+  readonly question: string;
+  readonly kind: string;
+  readonly choices: readonly { readonly value: string; readonly text: string }[];
 }
 
 export interface WorkshopStatus {

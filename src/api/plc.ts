@@ -90,7 +90,7 @@ export async function workshopState(_: Call, services: Services): Promise<LocalA
   return { status: 200, body: await workshopOf(services).status() };
 }
 
-/** `said {text}`, `progress {text}` and `ask {question, kind}` as it goes, then `done {ok, list}` or `failed {error}`. */
+/** `said {text}`, `progress {text}` and `ask {question, kind, choices}` as it goes, then `done {ok, list}` or `failed {error}`. */
 export function workshopRun(call: Call<BodyOf<"workshop_run">>, services: Services): LocalAnswer {
   const workshop = workshopOf(services);
   const wish = call.body();
@@ -99,7 +99,7 @@ export function workshopRun(call: Call<BodyOf<"workshop_run">>, services: Servic
       signal,
       say: (text) => tell("said", { text }),
       progress: (text) => tell("progress", { text }),
-      ask: (question, kind) => tell("ask", { question, kind }),
+      ask: (question) => tell("ask", question),
     }),
   );
 }

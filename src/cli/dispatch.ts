@@ -86,7 +86,7 @@ function tellingOf(io: Io, name: string): { readonly io: Io; readonly end: () =>
       out: first((text: string) => io.out(text)),
       err: first((text: string) => io.err(text)),
       progress: first((text: string) => io.progress(text)),
-      ask: first((question: string) => io.ask(question)),
+      ask: first((...given: Parameters<Io["ask"]>) => io.ask(...given)),
     },
     end,
   };

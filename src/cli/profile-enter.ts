@@ -10,10 +10,11 @@ import {
   type Entered,
   entryOf,
   inspectDraft,
+  missingIn,
   saveDraft,
   type TagEntry,
   withModes,
-  withTag,
+  withTags,
 } from "../tools/profile-file.ts";
 import { linesText } from "../tools/texts.ts";
 import { mustAgree } from "./follow.ts";
@@ -37,10 +38,7 @@ export async function enter(call: Call, draft: Draft, change: Change): Promise<n
   const { values, io } = call;
   const { modes = [], told } = change;
   const tags = (change.tags ?? []).map(withKnownUnit);
-  const text = withModes(
-    tags.reduce((made, tag) => withTag(made, tag), draft.text),
-    modes,
-  );
+  const text = withModes(withTags(draft.text, tags), modes);
   const { problems } = inspectDraft({ path: draft.path, text });
   refuseOwn(problems, { draft, text, names: tags.map(({ entry }) => entry.name) });
   const lines = [
@@ -80,13 +78,6 @@ function withKnownUnit({ entry, from }: Entered<TagEntry>): Entered<TagEntry> {
   return { entry: entryOf({ ...entry, unit: unitOf(unit)?.unit }), from };
 }
 
-/** What a profile in the making lacks, in words. */
-export function missingIn(problems: readonly Problem[]): readonly string[] {
-  return problems.map(({ path, message }) =>
-    path === "tags" && message.startsWith("a list is too small") ? say("workshop.a_tag") : message,
-  );
-}
-
 /** What keeps the profile from being used. */
 export function missingText(missing: readonly string[]): string {
   if (missing.length === 0) return say("workshop.usable");
@@ -98,9 +89,10 @@ function refuseOwn(
   problems: readonly Problem[],
   { draft, text, names }: { readonly draft: Draft; readonly text: string; readonly names: readonly string[] },
 ): void {
+  const entered = new Set(names);
   const own = problems.filter(({ path, text: line = "" }) => {
-    if (!/^tags\[\d+\]/.test(path)) return false;
-    return names.some((name) => new RegExp(`\\bname: "?${name}"?[ ,}]`).test(line));
+    const [, name = ""] = /\bname: "?([a-z0-9_]+)"?[ ,}]/.exec(line) ?? [];
+    return /^tags\[\d+\]/.test(path) && entered.has(name);
   });
   if (own.length > 0 && text !== draft.text) throw new ConfigError(draft.path, own);
 }

@@ -1,10 +1,14 @@
 import { say } from "../domain/sentences.ts";
 import { readFileSync } from "node:fs";
+import { type Conversion, converted } from "../domain/engineering-units.ts";
+import type { CounterParameters } from "../domain/parameters.ts";
 import { MODES_LISTED, type ProfileMode } from "../domain/booth.ts";
-import type { ModbusQuirks } from "../domain/profile.ts";
+import type { ModbusQuirks, ModbusTable } from "../domain/profile.ts";
 import { MOST_TAGS } from "../config/profile-schema.ts";
+import type { PlcTools } from "../acquisition/port.ts";
 import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
 import {
+  type Draft,
   type Entered,
   entryOf,
   openDraft,
@@ -14,24 +18,37 @@ import {
   tagEntries,
   type TagEntry,
 } from "../tools/profile-file.ts";
+import { type Live, liveAt } from "../tools/profile-live.ts";
+import { MOST_COLUMNS, MOST_ROWS } from "../tools/rules/csv.ts";
+import { likelyModes, limitsIn, meaningsOf, type Named, unitChange, unitSaid } from "../tools/rules/list-meaning.ts";
+import {
+  notationOf,
+  placeOf,
+  type ReadRow,
+  registersOf,
+  tableColumn,
+  tableOf,
+  wordOf,
+} from "../tools/rules/list-places.ts";
+import { doubtfulScales, type NumberStyle, numberStyleOf, scalingOf } from "../tools/rules/list-values.ts";
 import {
   charactersIn,
-  type Counting,
-  type ListPlace,
   type ListRow,
   MAKERS,
-  placeIn,
   type RegisterList,
   registerList,
   typeNamed,
 } from "../tools/rules/register-list.ts";
-import { freeName, tagNameOf, usualNameIn } from "../tools/rules/tag-names.ts";
+import { freeName, tagNameOf } from "../tools/rules/tag-names.ts";
 import { counterIn, type UsualTag, usualTags } from "../tools/usual-tags.ts";
+import { choose, optionOf, placesText, settledReading, settledWords } from "./profile-import-asks.ts";
 import { type Change, enter } from "./profile-enter.ts";
 
 /** A row that became a tag. */
 interface ListTag extends Named {
   readonly row: ListRow;
+  /** The tag that replaces another one of the same name keeps its name; a further one doesn't mean the same. */
+  readonly isFurther: boolean;
 }
 
 interface Left {
@@ -39,54 +56,64 @@ interface Left {
   readonly why: string;
 }
 
+/** Values at places of the draft's PLC, while the command asks which places are meant. */
+export type LiveOf = (call: Call, draft: Draft) => Live;
+
 /** `profile import FILE`: a register list as an engineering tool exports it. */
-export const importCommand: Run = async (call) => {
-  const file = call.operands[1];
-  if (file === undefined) throw new CommandError("name the list: profile import FILE.csv", EXIT.usage);
-  const draft = openDraft(call.values);
-  const list = listIn(file);
-  const rows = list.rows.filter(({ cells }) => cells.name !== undefined);
-  if (rows.length > MOST_TAGS)
-    throw new CommandError(say("workshop.too_many_names", { file, count: rows.length, most: MOST_TAGS }));
-  const protocol = protocolOf(draft);
-  const taking = {
-    counting: await countingOf(call, rows),
-    quirks: protocol === "modbus" ? quirksOf(draft) : null,
-    list,
+export function importCommand(liveOf: LiveOf): Run {
+  return async (call) => {
+    const file = call.operands[1];
+    if (file === undefined) throw new CommandError("name the list: profile import FILE.csv", EXIT.usage);
+    const draft = openDraft(call.values);
+    const list = listIn(file);
+    const rows = list.rows.filter(({ cells }) => cells.name !== undefined);
+    if (rows.length > MOST_TAGS)
+      throw new CommandError(say("workshop.too_many_names", { file, count: rows.length, most: MOST_TAGS }));
+    const read = protocolOf(draft) === "modbus" ? registerTags : nodeTags;
+    const { tags: found, left, told } = await read({ call, draft, list: { ...list, rows }, live: liveOf(call, draft) });
+    if (found.length === 0)
+      throw new CommandError(say("workshop.no_row", { file, why: leftText(left)[0] ?? say("workshop.no_names") }));
+    const measured = await withUnits(call, found);
+    const { tags: taken, left: same } = await withNames(call, measured, draft);
+    const meanings = await meaningsFor(
+      call,
+      list.maker === "booth-gateway" ? [] : taken.filter(({ isFurther }) => !isFurther),
+    );
+    const mode = await modeOf(call, taken, meanings);
+    const tags = taken.map((one) => tagFrom(one, { usual: one === mode ? modeTag() : meanings.get(one), file, list }));
+    const leftOut = [...left, ...same].toSorted((one, other) => one.line - other.line);
+    const change = changeFrom(tags, { list, left: leftOut, mode, file });
+    return enter(call, draft, {
+      ...change,
+      told: [...change.told, ...told],
+      answer: { maker: list.maker, left: leftOut },
+    });
   };
-  const names = new Set(tagEntries(draft.text).map(({ name }) => name));
-  const read = rows.map((row) => {
-    const taken = listTagOf(row, taking);
-    if ("why" in taken) return taken;
-    const name = freeName(taken.name, (one) => names.has(one));
-    names.add(name);
-    return { ...taken, name };
-  });
-  const taken = read.filter((one) => "keys" in one);
-  const left = read.filter((one) => "why" in one);
-  if (taken.length === 0)
-    throw new CommandError(say("workshop.no_row", { file, why: leftText(left)[0] ?? say("workshop.no_names") }));
-  const meanings = meaningsOf(taken);
-  const mode = await modeOf(call, taken, meanings);
-  const tags = taken.map((one) => tagFrom(one, { usual: one === mode ? modeTag() : meanings.get(one), file, list }));
-  return enter(call, draft, { ...changeFrom(tags, { list, left, mode, file }), answer: { maker: list.maker, left } });
-};
+}
+
+/** The command with the PLC that it names itself. */
+export function importCommandAt(tools: PlcTools): Run {
+  return importCommand(({ values, io }, draft) => liveAt({ tools, values, io }, draft));
+}
 
 /** An export of a whole program is far smaller; a box has little memory. */
 const MOST_LIST_BYTES = 5_000_000;
-const MOST_ROWS = 20_000;
 
 function listIn(file: string): RegisterList {
   const list = registerList(textIn(file));
-  if (list !== null && list.rows.length > MOST_ROWS)
-    throw new CommandError(
-      say("workshop.too_many_rows", { file, count: list.rows.length, most: MOST_ROWS }),
-      EXIT.usage,
-    );
-  if (list !== null) return list;
-  const heads =
-    "a name (Name, Tag Name, Nickname, Variable Name ...) and an address (Address, Modbus Address, Offset ...)";
-  throw new CommandError(`${file}: no line has the heads of a register list, ${heads}`, EXIT.usage);
+  if (list === null) {
+    const heads =
+      "a name (Name, Tag Name, Nickname, Variable Name ...) and an address (Address, Modbus Address, Offset ...)";
+    throw new CommandError(`${file}: no line has the heads of a register list, ${heads}`, EXIT.usage);
+  }
+  if (!("excess" in list)) return list;
+  const { line } = list;
+  const text = {
+    rows: say("workshop.too_many_rows", { file, most: MOST_ROWS }),
+    columns: say("workshop.too_many_columns", { file, line, most: MOST_COLUMNS }),
+    quote: say("workshop.open_quote", { file, line }),
+  };
+  throw new CommandError(text[list.excess], EXIT.usage);
 }
 
 function textIn(file: string): string {
@@ -103,11 +130,11 @@ function bytesIn(file: string): Buffer {
   }
 }
 
-/** Some tools export UTF-16, which begins with its mark; what isn't UTF-8 is Latin-1, of which any bytes are a text. */
+/** UTF-16 begins with its mark, or shows itself by zeros; bytes that are no UTF-8 are Windows-1252, of which any bytes are a text. */
 export function decoded(bytes: Uint8Array): string {
   const [first, second] = bytes;
-  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
-  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  if ((first === 0xff && second === 0xfe) || second === 0) return new TextDecoder("utf-16le").decode(bytes);
+  if ((first === 0xfe && second === 0xff) || first === 0) return new TextDecoder("utf-16be").decode(bytes);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -115,69 +142,157 @@ export function decoded(bytes: Uint8Array): string {
   }
 }
 
-/** Plain numbers without a table are counted from 0 where there is a 0; else somebody has to say. */
-async function countingOf({ io, values }: Call, rows: readonly ListRow[]): Promise<Counting> {
-  const places = rows.map((row) => ({ row, place: placeIn(row, typeNamed(row.cells) ?? "", { first: 1 }) }));
-  const counted = places.filter((one) => "table" in one.place && one.place.doubt === "counting");
-  const [first] = counted;
-  if (first === undefined) return { first: 1 };
-  if (counted.some(({ row }) => row.cells.address === "0" || row.cells.modbus === "0")) return { first: 0 };
-  const address = first.row.cells.modbus ?? first.row.cells.address ?? "";
-  const said =
-    values["yes"] === true
-      ? ""
-      : await io.ask(`${say("workshop.counts_from_one", { address, place: Number(address) - 1 })} [Y/n] `);
-  return { first: /^n/i.test(said?.trim() ?? "") ? 0 : 1 };
-}
-
-interface Taking {
-  readonly counting: Counting;
-  /** null: the profile is for OPC UA. */
-  readonly quirks: ModbusQuirks | null;
+interface Importing {
+  readonly call: Call;
+  readonly draft: Draft;
   readonly list: RegisterList;
+  readonly live: Live;
 }
 
-function listTagOf(row: ListRow, { counting, quirks, list }: Taking): ListTag | Left {
-  const { cells, line } = row;
-  const name = tagNameOf(cells.name ?? "");
-  const type = typeNamed(cells);
-  if (name === "") return { line, why: say("workshop.no_name", { text: cells.name ?? "" }) };
-  if (type === null)
-    return { line, why: say("workshop.unknown_type", { tag: name, type: cells.type ?? cells.system_id ?? "" }) };
-  if (quirks === null) {
-    if (cells.node === undefined) return { line, why: say("workshop.wants_node", { tag: name }) };
-    return { row, name, type, keys: { ...nodeKeys(cells.node), type, ...ownKeys(row) } };
-  }
-  const place = placeIn(row, type, counting);
-  if ("message" in place)
-    return { line, why: `${name}: ${place.message}${place.hint === undefined ? "" : ` (${place.hint})`}` };
-  const isBit = place.table === "coil" || place.table === "discrete";
-  if (isBit && type !== "bool")
-    return { line, why: say("workshop.wrong_table", { tag: name, type, table: place.table }) };
-  return {
-    row,
-    name,
-    type,
-    keys: {
-      ...placeKeys(row, place),
-      type,
-      ...widthKeys(row, type),
-      ...ordersOf(row, { type, quirks, list }),
-      ...ownKeys(row),
-    },
-  };
+interface TakenRows {
+  readonly tags: readonly ListTag[];
+  readonly left: readonly Left[];
+  /** Said before anybody agrees. */
+  readonly told: readonly string[];
+}
+
+function nodeTags({ list }: Importing): Promise<TakenRows> {
+  const read = list.rows.map((row): ListTag | Left => {
+    const known = namedRow(row);
+    if ("why" in known) return known;
+    const { name, type } = known;
+    const { node } = row.cells;
+    if (node === undefined) return { line: row.line, why: say("workshop.wants_node", { tag: name }) };
+    const own = ownKeys(row, { hasComma: false, scale: "multiply" });
+    if ("why" in own) return own;
+    return { row, name, type, isFurther: false, keys: { ...nodeKeys(node), type, ...own.keys } };
+  });
+  return Promise.resolve({ ...parted(read), told: [] });
 }
 
 function nodeKeys(node: string): object {
   return node.startsWith("[") ? { path: JSON.parse(node) as unknown } : { node };
 }
 
-function placeKeys({ cells }: ListRow, { table, address, bit }: ListPlace): object {
-  const own = cells.bit === undefined ? bit : Number(cells.bit);
-  return {
-    address: `${table}:${address}`,
-    ...(own === undefined || table === "coil" || table === "discrete" ? {} : { bit: own }),
+function parted(read: readonly (ListTag | Left)[]): Pick<TakenRows, "tags" | "left"> {
+  return { tags: read.filter((one) => "keys" in one), left: read.filter((one) => "why" in one) };
+}
+
+/** A row with its tag's name and its type, or why it has none. */
+function namedRow({ cells, line }: ListRow): { readonly name: string; readonly type: string } | Left {
+  const name = tagNameOf(cells.name ?? "");
+  const type = typeNamed(cells);
+  if (name === "") return { line, why: say("workshop.no_name", { text: cells.name ?? "" }) };
+  if (type === null)
+    return { line, why: say("workshop.unknown_type", { tag: name, type: cells.type ?? cells.system_id ?? "" }) };
+  return { name, type };
+}
+
+/** Reads each row alone, then settles with the person what the list leaves open, then places every row. */
+async function registerTags({ call, draft, list, live }: Importing): Promise<TakenRows> {
+  const quirks = quirksOf(draft);
+  const style = await settledStyle(call, list);
+  const { rows, left } = await readRows(call, list);
+  const keysAt = (row: ReadRow, address: string): TagEntry => {
+    const [table, bit] = address.split(".");
+    const own = ownKeys(row.row, style);
+    const scaling = "keys" in own ? { scale: own.keys["scale"], offset: own.keys["offset"] } : {};
+    const keys = { ...placeKeys(table ?? "", bit), type: row.type, ...widthKeys(row.row, row.type), ...scaling };
+    return entryOf({ name: "row", group: "fast", ...keys, ...ordersOf(row.row, { type: row.type, quirks, list }) });
   };
+  const asking = { call, quirks, live, keysAt };
+  const reading = await settledReading(rows, asking);
+  const placed = rows.map((read): ListTag | Left => {
+    const { row, type } = read;
+    const name = tagNameOf(row.cells.name ?? "");
+    const place = placeOf(read, reading);
+    if ("message" in place)
+      return { line: row.line, why: `${name}: ${place.message}${place.hint === undefined ? "" : ` (${place.hint})`}` };
+    if (isBitTable(place.table) && type !== "bool")
+      return { line: row.line, why: say("workshop.wrong_table", { tag: name, type, table: place.table }) };
+    const own = ownKeys(row, style);
+    if ("why" in own) return own;
+    const keys = {
+      ...placeKeys(`${place.table}:${place.address}`, place.bit),
+      type,
+      ...widthKeys(row, type),
+      ...ordersOf(row, { type, quirks, list }),
+      ...own.keys,
+    };
+    return { row, name, type, isFurther: false, keys };
+  });
+  const { tags, left: refused } = parted(placed);
+  const told = tags.length === 0 ? [] : [await placesText(rows, reading, asking)];
+  return { tags, left: [...left, ...refused], told };
+}
+
+function isBitTable(table: ModbusTable): boolean {
+  return table === "coil" || table === "discrete";
+}
+
+/** Each row with its notation. Words of a table column that aren't known are asked for. */
+async function readRows(
+  call: Call,
+  list: RegisterList,
+): Promise<{ readonly rows: readonly ReadRow[]; readonly left: readonly Left[] }> {
+  const known = list.rows.map((row) => ({ row, ...namedRow(row) }));
+  const left = known.filter((one) => "why" in one).map(({ line, why }) => ({ line, why }));
+  const typed = known.filter((one) => "type" in one);
+  const column = tableColumn(list.columns);
+  const none: ReadonlyMap<string, ModbusTable> = new Map();
+  const unclear = new Set(
+    typed.flatMap(({ row, type }) => {
+      const table = tableOf(row, list, { type, words: none });
+      return table === null || typeof table === "string" ? [] : [wordOf(table.unclear)];
+    }),
+  );
+  const head = column === null ? "" : (list.heads[column] ?? column);
+  const words = unclear.size === 0 ? none : await settledWords(call, { head, words: [...unclear] });
+  const crossed = list.rows.some(({ cells }) => /^[134]x\d/i.test(cells.modbus ?? cells.address ?? ""));
+  const rows: ReadRow[] = [];
+  for (const { row, type, name } of typed) {
+    const table = tableOf(row, list, { type, words });
+    const why = contradiction(row, type);
+    if (table !== null && typeof table === "object")
+      left.push({ line: row.line, why: say("workshop.unclear_table", { tag: name, word: table.unclear }) });
+    else if (why !== null) left.push({ line: row.line, why: `${name}: ${why}` });
+    else rows.push({ row, type, notation: notationOf(row, list, { type, table, crossed }) });
+  }
+  return { rows, left };
+}
+
+/** A column that counts registers, bytes or bits of a value says something else than its type. */
+function contradiction({ cells }: ListRow, type: string): string | null {
+  const registers = registersOf(type);
+  const size = Number(cells.length);
+  if (registers === null || type === "bool" || cells.length === undefined || !/^\d+$/.test(cells.length)) return null;
+  return [registers, 2 * registers, 16 * registers].includes(size)
+    ? null
+    : say("workshop.other_length", { type, length: cells.length });
+}
+
+/** A whole scale such as 10 is a factor in some lists and a divisor in others. */
+async function settledStyle(call: Call, list: RegisterList): Promise<NumberStyle> {
+  const style = numberStyleOf(list);
+  const given = optionOf(call, "scale", ["multiply", "divide"]);
+  if (style.scale !== null) return style;
+  const [first] = doubtfulScales(list.rows, style);
+  const scale = first?.cells.scale ?? "";
+  const said =
+    given ??
+    (await choose(call, {
+      options: "--scale multiply or divide",
+      question: say("workshop.ask_scale", { scale, name: first?.cells.name ?? "", column: list.heads.scale ?? "" }),
+      choices: [
+        { value: "multiply", text: `x ${scale}` },
+        { value: "divide", text: `/ ${scale}` },
+      ],
+    }));
+  return { ...style, scale: said === "divide" ? "divide" : "multiply" };
+}
+
+function placeKeys(address: string, bit: number | string | undefined): object {
+  return { address, ...(bit === undefined ? {} : { bit: Number(bit) }) };
 }
 
 const DEFAULT_CHARACTERS = 16;
@@ -192,14 +307,14 @@ function widthKeys({ cells }: ListRow, type: string): object {
 
 const WIDE = /32|64/;
 
-/** As the list says it in a column, else as whoever's list it is does; only where the profile's own order is another one. */
+/** As a column says it, else as the list's tool does; only if the profile's own order is another one. */
 function ordersOf(
   { cells }: ListRow,
   { type, quirks, list }: { readonly type: string; readonly quirks: ModbusQuirks; readonly list: RegisterList },
 ): object {
   const maker: { readonly word_order?: string; readonly string_order?: string } = MAKERS[list.maker];
   if (type === "string") {
-    const order = orderIn(cells.string_order) ?? maker.string_order;
+    const order = orderIn(cells.string_order) ?? kepwareOrder(cells.address) ?? maker.string_order;
     return order === undefined || order === quirks.string_order ? {} : { string_order: order };
   }
   const bytes = orderIn(cells.byte_order);
@@ -210,6 +325,12 @@ function ordersOf(
   };
 }
 
+/** 400220.20H: twenty characters, the high byte first. */
+function kepwareOrder(address: string | undefined): string | undefined {
+  const [, order] = /^\d{5,6}\.\d{1,3}([HL])$/i.exec(address ?? "") ?? [];
+  return order === undefined ? undefined : order.toUpperCase() === "L" ? "low_first" : "high_first";
+}
+
 const LOW_FIRST = /low|little|cdab|dcba|swap|lsw|true|yes/i;
 
 function orderIn(text: string | undefined): string | undefined {
@@ -217,78 +338,140 @@ function orderIn(text: string | undefined): string | undefined {
 }
 
 /** What the list's other columns say. */
-function ownKeys({ cells }: ListRow): Readonly<Record<string, unknown>> {
-  const number = (text: string | undefined): number | undefined =>
-    text === undefined || Number.isNaN(Number(text)) ? undefined : Number(text);
-  const more = cells.more === undefined ? {} : pairsIn(cells.more);
-  const scale = number(cells.scale);
+function ownKeys(
+  { cells, line }: ListRow,
+  style: NumberStyle,
+): { readonly keys: Readonly<Record<string, unknown>> } | Left {
+  const scaling = scalingOf({ cells, line }, style);
+  if (typeof scaling === "string")
+    return { line, why: say("workshop.no_number", { tag: tagNameOf(cells.name ?? ""), text: scaling }) };
+  const { scale, offset } = scaling;
   const keys = {
     label: cells.label?.slice(0, 100),
     ...(scale === 1 ? {} : { scale }),
-    offset: number(cells.offset),
-    unit: cells.unit?.slice(0, 20),
+    ...(offset === 0 ? {} : { offset }),
+    unit: cells.unit,
     role: cells.role,
     filter: cells.filter,
-    bay: number(cells.bay),
+    bay: /^\d$/.test(cells.bay ?? "") ? Number(cells.bay) : undefined,
     group: cells.group,
-    ...more,
+    ...(cells.more === undefined ? {} : pairsIn(cells.more)),
   };
-  return Object.fromEntries(Object.entries(keys).filter(([, value]) => value !== undefined));
+  return { keys: Object.fromEntries(Object.entries(keys).filter(([, value]) => value !== undefined)) };
 }
 
-/** What is known of a tag before anybody knows what it means. */
-interface Named {
-  readonly name: string;
-  readonly type: string;
-  readonly keys: Readonly<Record<string, unknown>>;
+/** Each unit as a profile writes it. Unknown ones are asked about: without a unit, or not at all. */
+async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly ListTag[]> {
+  const unknown = new Set<string>();
+  const measured = tags.map((tag): ListTag => {
+    const { unit, ...keys } = tag.keys;
+    if (typeof unit !== "string") return tag;
+    const known = tag.type === "bool" || tag.type === "string" ? "none" : unitSaid(unit);
+    if (known === undefined) unknown.add(unit);
+    return known === undefined || known === "none" ? { ...tag, keys } : { ...tag, keys: { ...keys, unit: known.unit } };
+  });
+  if (unknown.size === 0 || optionOf(call, "unknown-units", ["drop"]) === "drop") return measured;
+  const units = [...unknown].slice(0, MOST_SHOWN).join(", ");
+  const reply = await choose(call, {
+    options: "--unknown-units drop",
+    question: say("workshop.ask_units", { units }),
+    choices: [
+      { value: "drop", text: say("workshop.drop_units") },
+      { value: "stop", text: say("workshop.stop_units") },
+    ],
+  });
+  if (reply === "drop") return measured;
+  throw new CommandError(say("workshop.not_written"));
 }
 
-/** The usual tag that each probably is: the one of that very name, else the first that sounds like it. Each is given once. */
-export function meaningsOf<T extends Named>(taken: readonly T[]): ReadonlyMap<T, UsualTag> {
-  const usual = usualTags();
-  const given = new Set<string>();
-  const meanings = new Map<T, UsualTag>();
-  for (const nameOf of [(name: string) => name, (name: string) => usualNameIn(name) ?? ""]) {
-    for (const one of taken) {
-      const found = usual.get(nameOf(one.name));
-      if (found === undefined || given.has(found.name) || meanings.has(one) || !isSameSort(found.type, one.type))
-        continue;
-      // What tells the mode is asked for by itself.
-      if (found.name === "mode" && one.name !== "mode") continue;
-      given.add(found.name);
-      meanings.set(one, found);
+/** Names that are listed in a question. */
+const MOST_SHOWN = 10;
+
+/** Gives each tag a name. For names that the profile has already the person says what becomes of them. */
+async function withNames(
+  call: Call,
+  found: readonly ListTag[],
+  draft: Draft,
+): Promise<Pick<TakenRows, "tags" | "left">> {
+  const known = new Set(tagEntries(draft.text).map(({ name }) => name));
+  const same = [...new Set(found.map(({ name }) => name).filter((name) => known.has(name)))];
+  const shown = same.slice(0, MOST_SHOWN).join(", ");
+  const given = optionOf(call, "same-names", ["replace", "keep", "skip"]);
+  const said =
+    same.length === 0
+      ? "keep"
+      : (given ??
+        (await choose(call, {
+          options: "--same-names replace, keep or skip",
+          question: say("workshop.ask_same", { count: same.length, names: shown }),
+          choices: [
+            { value: "replace", text: say("workshop.same_replace") },
+            { value: "keep", text: say("workshop.same_keep") },
+            { value: "skip", text: say("workshop.same_skip") },
+          ],
+        })));
+  const names = new Set(known);
+  const replaced = new Set<string>();
+  const read = found.map((tag): ListTag | Left => {
+    const isKnown = known.has(tag.name);
+    if (isKnown && said === "skip") return { line: tag.row.line, why: say("workshop.same_left", { tag: tag.name }) };
+    if (isKnown && said === "replace" && !replaced.has(tag.name)) {
+      replaced.add(tag.name);
+      return tag;
     }
-  }
-  return meanings;
+    const name = freeName(tag.name, (one) => names.has(one));
+    names.add(name);
+    return { ...tag, name, isFurther: name !== tag.name };
+  });
+  return parted(read);
 }
 
-function isSameSort(a: string, b: string): boolean {
-  const sort = (type: string): string => (type === "bool" || type === "string" ? type : "number");
-  return sort(a) === sort(b);
+/**
+ * The usual tag that each row probably is. What a name alone proposes for a value without a unit, somebody has to confirm:
+ * nobody is asked twice, and without a reply such a tag gets no role.
+ */
+export async function meaningsFor<T extends Named>(call: Call, tags: readonly T[]): Promise<ReadonlyMap<T, UsualTag>> {
+  const { certain, proposed } = meaningsOf(tags, usualTags());
+  if (proposed.size === 0) return certain;
+  const texts = [...proposed]
+    .slice(0, MOST_SHOWN)
+    .map(([{ name }, usual]) => `${name}: ${usual.name}, ${String(usual.meaning["unit"])}`);
+  const said = await agreedByName(call, say("workshop.ask_by_name", { tags: texts.join("; ") }));
+  return said ? new Map([...certain, ...proposed]) : certain;
+}
+
+/** --by-name yes, or a yes on the terminal. Nobody there: no. */
+async function agreedByName(call: Call, question: string): Promise<boolean> {
+  const given = optionOf(call, "by-name", ["yes", "no"]);
+  if (given !== undefined) return given === "yes";
+  if (call.values["yes"] === true) return false;
+  const said = await call.io.ask(`${question} [y/N] `, "agree");
+  return /^y/i.test(said?.trim() ?? "");
 }
 
 function modeTag(): UsualTag | undefined {
   return usualTags().get("mode");
 }
 
-/** What tells the booth's mode; null: none does, or nobody says so. */
-export async function modeOf<T extends Named>(
-  { io, values }: Call,
+/** The tag that tells the booth's mode; null: none does, or nobody says so. */
+export async function modeOf<T extends Named & { readonly row?: ListRow }>(
+  call: Call,
   taken: readonly T[],
   meanings: ReadonlyMap<T, UsualTag>,
 ): Promise<T | null> {
   const own =
-    taken.find(({ keys }) => keys["role"] === "mode") ?? taken.find((one) => meanings.get(one)?.name === "mode");
+    taken.find(({ keys }) => keys["role"] === "mode") ??
+    taken.find((one) => meanings.get(one)?.name === "mode") ??
+    onlyOne(taken.filter(({ row, type }) => type.includes("int") && row !== undefined && codesIn(row, "").length > 0));
   if (own !== undefined) return own;
-  const likely = taken.filter(({ name, type }) => usualNameIn(name) === "mode" && type.includes("int"));
-  for (const one of likely) {
-    const said =
-      values["yes"] === true && likely.length === 1
-        ? "y"
-        : await io.ask(`${say("workshop.does_mode", { tag: one.name })} [y/N] `, "agree");
-    if (/^y/i.test(said?.trim() ?? "")) return one;
+  for (const one of likelyModes(taken)) {
+    if (await agreedByName(call, say("workshop.does_mode", { tag: one.name }))) return one;
   }
   return null;
+}
+
+function onlyOne<T>(all: readonly T[]): T | undefined {
+  return all.length === 1 ? all[0] : undefined;
 }
 
 function tagFrom(
@@ -297,16 +480,29 @@ function tagFrom(
 ): Entered<TagEntry> {
   const from = `${file.split("/").at(-1) ?? file}:${row.line}, ${list.maker}`;
   const isPlain = type === "bool" || type === "string";
-  const { min, max, deadband, unit, ...meaning } = usual?.meaning ?? {};
-  // Limits in another unit than the list's would be wrong ones.
-  const isOtherUnit = keys["unit"] !== undefined && keys["unit"] !== unit;
-  const limits = isPlain || isOtherUnit ? {} : { min, max, deadband, unit };
-  const isTotal = usual?.counter !== undefined && !isPlain && keys["counter"] === undefined && !isOtherUnit;
-  const counter = isTotal ? { counter: counterIn(usual.counter, type, Number(keys["scale"] ?? 1)) } : {};
+  const meaning = usual?.meaning ?? {};
+  const change = unitChange(meaning, keys);
+  const isTotal = usual?.counter !== undefined && !isPlain && keys["counter"] === undefined;
+  const counter = isTotal
+    ? { counter: counterIn(inUnit(usual.counter, change), type, Number(keys["scale"] ?? 1)) }
+    : {};
   const group = { group: isPlain ? "fast" : "slow" };
-  const entry = entryOf({ name, ...group, ...meaning, ...limits, ...counter, ...keys });
+  // A usual tag's label names its unit.
+  const label = usual === undefined || usual.name === name ? {} : { label: row.cells.name };
+  const entry = entryOf({ name, ...group, ...meaning, ...label, ...limitsIn(meaning, change), ...counter, ...keys });
   const as = usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
   return { entry, from: `${from}${as}` };
+}
+
+/** A usual counter whose step and rate are in this tag's unit. */
+function inUnit(counter: CounterParameters, change: Conversion | undefined): CounterParameters {
+  const { step, max_rate_per_h, ...rest } = counter;
+  const times = (value: number): number => converted(value, { scale: change?.scale ?? 1, offset: 0 });
+  return {
+    ...rest,
+    step: times(step),
+    ...(max_rate_per_h === undefined ? {} : { max_rate_per_h: times(max_rate_per_h) }),
+  };
 }
 
 function changeFrom(
@@ -327,14 +523,14 @@ function changeFrom(
   const unknown = list.unknown.length === 0 ? [] : [say("workshop.not_used", { names: list.unknown.join(", ") })];
   const order = MAKERS[list.maker];
   const doubt = "word_order" in order || list.columns.includes("word_order") ? [] : [say("workshop.word_doubt")];
-  const modes = mode === null ? [] : codesIn(mode, `${file.split("/").at(-1) ?? file}:${mode.row.line}`);
+  const modes = mode === null ? [] : codesIn(mode.row, `${file.split("/").at(-1) ?? file}:${mode.row.line}`);
   return { tags, modes, told: [columns, ...unknown, ...doubt, ...leftText(left)] };
 }
 
 /** "0=off;3=spray" in the mode's row. */
-function codesIn({ row }: ListTag, from: string) {
-  const pairs = (row.cells.values ?? "").split(/[;|,]/).map((pair) => pair.split("=").map((part) => part.trim()));
-  return pairs.flatMap(([code = "", text = ""]) => {
+function codesIn({ cells }: ListRow, from: string) {
+  const pairs = [...(cells.values ?? "").matchAll(/(-?\d+)\s*=\s*(\w+)/g)];
+  return pairs.flatMap(([, code = "", text = ""]) => {
     const mode = MODES_LISTED.find((one): one is ProfileMode => one === text && one !== "no_data");
     return mode === undefined ? [] : [{ entry: { code, mode }, from }];
   });

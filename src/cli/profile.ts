@@ -7,6 +7,7 @@ import { CommandError, EXIT, type Run } from "../tools/command.ts";
 import { deviceLink } from "../tools/plc-tools.ts";
 import {
   inspectDraft,
+  missingIn,
   newDraft,
   openDraft,
   ownFolder,
@@ -20,7 +21,7 @@ import { TEST_FOR } from "../tools/rules/usual.ts";
 import { linesText, type Style, styleOf } from "../tools/texts.ts";
 import { lengthOption, textOption } from "./options.ts";
 import { meant } from "./parse.ts";
-import { missingIn, missingText } from "./profile-enter.ts";
+import { missingText } from "./profile-enter.ts";
 import { print, tableText } from "./print.ts";
 
 /** Each action with the way to its code, so that none loads what another needs. */
@@ -28,7 +29,7 @@ const ACTIONS: Readonly<Record<string, (tools: PlcTools) => Promise<Run>>> = {
   new: () => Promise.resolve(newCommand),
   add: async (tools) => (await import("./profile-add.ts")).addCommand(tools),
   browse: async (tools) => (await import("./profile-browse.ts")).browseCommand(tools),
-  import: async () => (await import("./profile-import.ts")).importCommand,
+  import: async (tools) => (await import("./profile-import.ts")).importCommandAt(tools),
   export: async () => (await import("./profile-export.ts")).exportCommand,
   learn: (tools) => Promise.resolve(learnCommand(tools)),
   test: (tools) => Promise.resolve(testCommand(tools)),

@@ -43,12 +43,14 @@ export function terminalIo(): Io {
     isTerminal,
     colours: isTerminal && (process.env["NO_COLOR"] ?? "") === "",
     progress: isatty(STDERR) ? progressLine() : () => undefined,
-    ask: async (question) => {
+    ask: async (question, _, choices = []) => {
       if (!process.stdin.isTTY) return null;
       const { createInterface } = await import("node:readline/promises");
       const lines = createInterface({ input: process.stdin, output: process.stderr });
       try {
-        return await lines.question(terminalText(question));
+        const listed = choices.map(({ value, text }) => `  ${value}${text === "" ? "" : `: ${text}`}\n`);
+        const shown = listed.length === 0 ? question : `${question}\n${listed.join("")}> `;
+        return await lines.question(terminalText(shown));
       } finally {
         lines.close();
       }

@@ -2,14 +2,20 @@ import { say } from "../domain/sentences.ts";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PlcTools } from "../acquisition/port.ts";
-import { Refusal, type WorkshopIo, type WorkshopStatus, type WorkshopWish } from "../api/operation.ts";
+import {
+  Refusal,
+  type WorkshopIo,
+  type WorkshopQuestion,
+  type WorkshopStatus,
+  type WorkshopWish,
+} from "../api/operation.ts";
 import { madeProfiles, readSetUp } from "../config/set-up.ts";
-import { profileNames } from "../config/profile.ts";
 import type { Logger } from "../domain/machine.ts";
-import { type Call, CommandError, type Io } from "../tools/command.ts";
-import { missingIn } from "../cli/profile-enter.ts";
-import { familyNames, inspectDraft, tagEntries } from "../tools/profile-file.ts";
-import { readSource } from "../config/yaml-source.ts";
+import { type Call, CommandError, EXIT, type Io } from "../tools/command.ts";
+import type { MadeProfile } from "../tools/made-profiles.ts";
+import { familyNames } from "../tools/profile-file.ts";
+import { liveAt } from "../tools/profile-live.ts";
+import { onWorkshopThread, type WorkshopHost } from "./workshop-thread.ts";
 
 /** The profile workshop for the page: the commands themselves, whose questions a person on the page answers. */
 
@@ -31,13 +37,13 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
   const bench = join(data_dir, BENCH);
   let asked: PromiseWithResolvers<string> | null = null;
   /** Waits for who stands before the page. Rejects where they leave. */
-  const ask = async (io: WorkshopIo, question: string, kind?: string): Promise<string> => {
+  const ask = async (io: WorkshopIo, { question, kind, choices }: WorkshopQuestion): Promise<string> => {
     const reply = Promise.withResolvers<string>();
     asked = reply;
     const left = AbortSignal.any([io.signal, AbortSignal.timeout(ANSWER_WITHIN_MS)]);
     const leave = (): void => reply.reject(new CommandError(say("workshop.nobody")));
     left.addEventListener("abort", leave, { once: true });
-    io.ask(question.replace(/ \[[yn]\/[yn]\] $/i, ""), kind ?? "text");
+    io.ask({ question: question.replace(/ \[[yn]\/[yn]\] $/i, ""), kind, choices });
     try {
       return await reply.promise;
     } finally {
@@ -46,10 +52,10 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
     }
   };
   return {
-    status: (): WorkshopStatus => ({
-      families: familyNames(),
-      profiles: madeIn(folder).map((name) => profileNow(folder, name)),
-    }),
+    async status(): Promise<WorkshopStatus> {
+      const profiles = (await onWorkshopThread({ kind: "status", folder }, nobody())) as readonly MadeProfile[];
+      return { families: familyNames(), profiles };
+    },
     keepList(name: string, text: string): void {
       rmSync(bench, { recursive: true, force: true });
       mkdirSync(bench, { recursive: true, mode: 0o700 });
@@ -68,25 +74,31 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
       const { action } = wish;
       log.info({ event: "profile_workshop", action }, `profile ${action}: asked for on the page`);
       const call = callOf(wish, { file, folder, link: linkOf(data_dir), list, bench });
-      const code = await profileCommand(await tools())({
-        ...call,
-        io: terminalOf(io, (text, kind) => ask(io, text, kind)),
-      });
-      return { ok: code === 0, list: existsSync(list) ? readFileSync(list, "utf8") : null };
+      const terminal = terminalOf(io, (question, kind, choices = []) =>
+        ask(io, { question, kind: kind ?? "text", choices }),
+      );
+      const plc = await tools();
+      const code =
+        action === "import"
+          ? await onWorkshopThread(
+              { kind: "import", values: call.values, operands: call.operands },
+              { io: terminal, liveAt: (draft) => liveAt({ tools: plc, values: call.values, io: terminal }, draft) },
+            )
+          : await profileCommand(plc)({ ...call, io: terminal });
+      return { ok: code === EXIT.ok, list: existsSync(list) ? readFileSync(list, "utf8") : null };
     },
   };
 }
 
-function madeIn(folder: string): readonly string[] {
-  return existsSync(folder) ? profileNames([folder]) : [];
-}
-
-/** How far a profile is. */
-function profileNow(folder: string, name: string): WorkshopStatus["profiles"][number] {
-  const path = join(folder, `${name}.yaml`);
-  const text = readSource(path);
-  const { problems } = inspectDraft({ path, text });
-  return { name, tags: tagEntries(text).length, missing: missingIn(problems) };
+/** A job that asks nothing and says nothing. */
+function nobody(): WorkshopHost {
+  const io = {
+    out: () => undefined,
+    progress: () => undefined,
+    ask: () => Promise.resolve(null),
+    signal: new AbortController().signal,
+  };
+  return { io, liveAt: () => () => Promise.resolve(null) };
 }
 
 /** The link that a set-up in its midst has found; null: then the configured booth's is meant. */

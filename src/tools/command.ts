@@ -7,8 +7,11 @@ export interface Io {
   readonly colours: boolean;
   /** One line on standard error, written over by the next and taken away by ""; unseen where that is no terminal. */
   progress(text: string): void;
-  /** Asks on the terminal; null where there is none. `kind`: what a page offers instead of a field; a terminal needs none of it. */
-  ask(question: string, kind?: QuestionKind): Promise<string | null>;
+  /**
+   * Asks on the terminal; null if there is no terminal. `kind`: what a page offers instead of a field. `choices`: of the kind
+   * choose; the reply is a choice's value.
+   */
+  ask(question: string, kind?: QuestionKind, choices?: readonly Choice[]): Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Aborts at SIGINT, SIGTERM, or SIGHUP where nothing else is made of that. */
   readonly signal: AbortSignal;
@@ -18,8 +21,14 @@ export interface Io {
   readonly begins?: () => void;
 }
 
-/** agree: y, or anything else for no. ready: nothing once it is so, s to leave it out. */
-export type QuestionKind = "agree" | "ready";
+/** agree: y, or anything else for no. ready: nothing once it is so, s to leave it out. choose: one of the choices. */
+export type QuestionKind = "agree" | "ready" | "choose";
+
+export interface Choice {
+  readonly value: string;
+  /** Shown after the value; "": the value says it. */
+  readonly text: string;
+}
 
 /** Option values: a text, true for a switch, undefined where it wasn't given. */
 export type Values = Readonly<Record<string, string | boolean | undefined>>;

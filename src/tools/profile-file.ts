@@ -64,8 +64,14 @@ export function openDraft(values: Values): Draft {
   return { name, path, text: readSource(path) };
 }
 
-/** Written beside and renamed: at a power cut the one before is whole. */
+/**
+ * Replaces the file at once: after a power cut the file is the old one or the new one. Throws a CommandError, and leaves the file
+ * as it is, if the text can't be parsed.
+ */
 export function saveDraft({ path }: Pick<Draft, "path">, text: string): void {
+  const [fault] = parsed(text).errors;
+  if (fault !== undefined)
+    throw new CommandError(say("workshop.not_yaml", { file: path, why: oneLine(fault.message) }));
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.new`, text, { mode: 0o644 });
   renameSync(`${path}.new`, path);
@@ -82,6 +88,13 @@ export function inspectDraft({ text, path }: Pick<Draft, "text" | "path">): {
     if (error instanceof ConfigError) return { profile: null, problems: error.problems };
     throw error;
   }
+}
+
+/** What a profile in the making lacks, in words. */
+export function missingIn(problems: readonly Problem[]): readonly string[] {
+  return problems.map(({ path, message }) =>
+    path === "tags" && message.startsWith("a list is too small") ? say("workshop.a_tag") : message,
+  );
 }
 
 /** The draft's profile. Throws the ConfigError that `check` would show. */
@@ -207,21 +220,42 @@ export function entryOf(keys: TagEntry): TagEntry {
   return { name: keys.name, ...Object.fromEntries(given.toSorted(([a], [b]) => place(a) - place(b))) };
 }
 
-/** The text with the tag in it: in the place of the one with that name, else at the end. */
-export function withTag(text: string, { entry, from }: Entered<TagEntry>): string {
+/** The text with these tags: each replaces the one of its name, or is added at the end. */
+export function withTags(text: string, tags: readonly Entered<TagEntry>[]): string {
+  if (tags.length === 0) return text;
   const document = parsed(text);
-  const tags: unknown = document.get("tags");
-  const node = document.createNode(entry, { flow: true });
-  node.comment = ` ${oneLine(from)}`;
-  if (!isSeq(tags)) {
-    document.set("tags", document.createNode([node]));
-    return textOf(document);
+  const before: unknown = document.get("tags");
+  const list = isSeq(before) ? before : document.createNode([]);
+  if (!isSeq(list)) return text;
+  list.flow = false;
+  const places = new Map<unknown, number>();
+  for (const [index, one] of list.items.entries()) if (isMap(one)) places.set(one.get("name"), index);
+  for (const { entry, from } of tags) {
+    const node = document.createNode(onOneLine(entry), { flow: true });
+    node.comment = ` ${oneLine(from)}`;
+    const index = places.get(entry.name) ?? list.items.length;
+    list.items[index] = node;
+    places.set(entry.name, index);
   }
-  tags.flow = false;
-  const index = tags.items.findIndex((one) => isMap(one) && one.get("name") === entry.name);
-  if (index === -1) tags.items.push(node);
-  else tags.items[index] = node;
+  document.set("tags", list);
   return textOf(document);
+}
+
+/** The text without its tags and modes. */
+export function withoutTags(text: string): string {
+  const document = parsed(text);
+  document.set("tags", document.createNode([]));
+  document.set("modes", document.createNode({}));
+  return textOf(document);
+}
+
+/** A text with a line break would end the line that its tag stands on. */
+function onOneLine(entry: TagEntry): TagEntry {
+  const pairs = Object.entries(entry).map(([key, value]): [string, unknown] => [
+    key,
+    typeof value === "string" ? oneLine(value) : value,
+  ]);
+  return { name: entry.name, ...Object.fromEntries(pairs) };
 }
 
 /** The draft's tags as the file has them. */
@@ -268,8 +302,9 @@ function commentKey(document: Document, key: string, comment: string): void {
   if (pair !== undefined && isScalar(pair.key)) pair.key.commentBefore ??= comment;
 }
 
+/** Line breaks, control characters and marks of direction become blanks. */
 function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
+  return text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim();
 }
 
 function parsed(text: string): Document {

@@ -43,7 +43,7 @@ interface Reading {
 }
 
 /** A driver as the agent would make it. It only reads. Rejects with a CommandError where the device doesn't answer. */
-async function withDriver<T>(
+export async function withDriver<T>(
   { tools, link, io }: Reading,
   profile: Profile,
   act: (driver: Driver) => Promise<T>,

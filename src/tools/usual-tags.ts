@@ -20,8 +20,15 @@ export interface UsualTag {
 /** The profile with most tags comes first: its words are the usual ones. */
 const FIRST = "click-booth";
 
-/** All usual tags by name: those of the shipped booths. */
+let known: ReadonlyMap<string, UsualTag> | undefined;
+
+/** All usual tags by name: those of the shipped booths, which are read once. */
 export function usualTags(): ReadonlyMap<string, UsualTag> {
+  known ??= shippedTags();
+  return known;
+}
+
+function shippedTags(): ReadonlyMap<string, UsualTag> {
   const names = [FIRST, ...profileNames().filter((name) => name !== FIRST)];
   const tags = new Map<string, UsualTag>();
   for (const name of names) {

@@ -18,6 +18,7 @@ const ENTRIES = {
   commands: "src/runtime/commands.ts",
   "store-worker": "src/store/thread/worker.ts",
   "reports-worker": "src/runtime/reports-worker.ts",
+  "workshop-worker": "src/runtime/workshop-worker.ts",
   "certificate-worker": "src/acquisition/opcua/certificate-worker.ts",
   "box-bench": "test/bench/box.ts",
 };
@@ -26,6 +27,7 @@ const ENTRIES = {
 const BESIDE: Readonly<Record<string, string>> = {
   "./worker.ts": "./store-worker.js",
   "./reports-worker.ts": "./reports-worker.js",
+  "./workshop-worker.ts": "./workshop-worker.js",
   "./certificate-worker.ts": "./certificate-worker.js",
   "./page/": "../page/",
   "../../node_modules/": "../libraries/",

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { findProfile, loadProfile, profileNames, SHIPPED_PROFILES } from "../../src/config/profile.ts";
 import type { ModbusTag } from "../../src/domain/profile.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import type { Io } from "../../src/tools/command.ts";
 import { drawnProfile, readBy, workshopAt } from "./drawn-plc.ts";
 import { say } from "./say.ts";
 
@@ -52,7 +53,8 @@ describe("booth-gateway profile import", () => {
     const head = "Name,Address,Type\n";
     for (const [text, why] of [
       [head + "x".repeat(5_000_000), "is over 5 MB"],
-      [head + ",400001,REAL\n".repeat(20_001), "has 20001 rows, more than 20000"],
+      [head + ",400001,REAL\n".repeat(20_001), "has more than 20000 rows"],
+      [",".repeat(500_000) + head, "line 1 has more than 256 columns"],
     ] as const) {
       writeFileSync(file, text);
       const said = await site.run(`import ${file} --yes`);
@@ -66,7 +68,7 @@ describe("booth-gateway profile import", () => {
     const file = join(temporaryFolder(), "list.csv");
     writeFileSync(file, listOf(site.profile.tags, site.profile.modes));
     expect(await site.run("new unknown --from modbus")).toMatchObject({ code: 0, err: "" });
-    const said = await site.run(`import ${file} --yes`);
+    const said = await site.run(`import ${file} --base 1 --yes`);
     expect(said).toMatchObject({ code: 0, err: "" });
     expect(said.out).toContain("a list as generic exports it; columns name, address, function, type, word_order");
     expect(said.out).toContain("it can be used");
@@ -90,14 +92,14 @@ describe("booth-gateway profile import", () => {
     writeFileSync(file, "Name,Address,Type,Colour\nBooth State,2,INT,red\nAir,3,REAL,\nAir,5,REAL,\nOdd,7,TIMER,\n");
     await say(["profile", "new", "acme", "--config", config]);
     const asked: string[] = [];
-    const ask = (question: string): Promise<string> => {
+    const ask: Io["ask"] = (question, _, choices = []) => {
       asked.push(question);
-      return Promise.resolve(question.includes("count") ? "n" : "y");
+      return Promise.resolve(choices.some(({ value }) => value === "holding:0") ? "holding:0" : "y");
     };
     const said = await say(["profile", "import", file, "--config", config, "--json"], { io: { ask } });
     expect(said).toMatchObject({ code: 0, err: "" });
-    expect(asked.map((one) => one.split(",")[0])).toEqual([
-      "Does the list count registers from 1",
+    expect(asked).toEqual([
+      "Which table do the list's register numbers mean, and do they count from 0 or from 1?",
       "Does booth_state tell the booth's mode? [y/N] ",
       expect.stringContaining("Write this to"),
     ]);

@@ -4,12 +4,12 @@ import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../support/temporary.ts";
 import { say } from "./say.ts";
 
-const LIST = `Name,Address,FC,Type,Word order,Codes
-mode,400001,3,WORD,,0=off; 1=idle; 3=spray
-cycle_count,400003,3,UDINT,CDAB,
-air_temperature,400005,3,REAL,CDAB,
-exhaust_minutes,400007,3,UDINT,ABCD,
-burner_on,1,1,BOOL,,
+const LIST = `Name,Address,FC,Type,Word order,Codes,Unit
+mode,400001,3,WORD,,0=off; 1=idle; 3=spray,
+cycle_count,400003,3,UDINT,CDAB,,
+air_temperature,400005,3,REAL,CDAB,,°C
+exhaust_minutes,400007,3,UDINT,ABCD,,minutes
+burner_on,000001,1,BOOL,,,
 `;
 
 /** What somebody mistypes, and the word that was meant. */

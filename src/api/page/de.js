@@ -1138,9 +1138,56 @@ export const SAYINGS = {
   "workshop.browsing": "der Server wird durchgesehen: bisher {found} Variablen",
   "workshop.too_many_names": "{file} hat {count} Namen, mehr als {most}: lassen Sie weg, was keine Kabine braucht",
   "workshop.no_row": "{file}: keine Zeile ließ sich nehmen; {why}",
-  "workshop.too_many_rows": "{file} hat {count} Zeilen, mehr als {most}",
+  "workshop.too_many_rows": "{file} hat mehr als {most} Zeilen: lassen Sie weg, was keine Kabine braucht",
+  "workshop.too_many_columns":
+    "{file}: Zeile {line} hat mehr als {most} Spalten: exportieren Sie die Liste mit den Spalten, die eine Kabine braucht",
+  "workshop.open_quote":
+    "{file}: ein Anführungszeichen in Zeile {line} wird nie geschlossen: schließen Sie es, oder nehmen Sie es heraus",
   "workshop.too_big": "{file} ist über {size} MB groß: lassen Sie weg, was keine Kabine braucht",
-  "workshop.counts_from_one": "Zählt die Liste Register ab 1, sodass {address} ab 0 gezählt holding:{place} ist?",
+  "workshop.nobody_to_ask": "{question} Hier kann niemand gefragt werden: antworten Sie mit {options}",
+  "workshop.not_option": "--{option} {text} gibt es nicht; möglich sind: {values}",
+  "workshop.ask_base": "Zählen die Registernummern der Liste ab 0 oder ab 1?",
+  "workshop.ask_table": "Welche Tabelle meinen die Registernummern der Liste?",
+  "workshop.ask_table_base": "Welche Tabelle meinen die Registernummern der Liste, und zählen sie ab 0 oder ab 1?",
+  "workshop.ask_bit_table": "Welche Tabelle meinen die Nummern der Bits in der Liste?",
+  "workshop.ask_digits": "Nennt die erste Ziffer von {address} die Tabelle, oder gehört sie zur Adresse?",
+  "workshop.ask_block":
+    "Welchen Speicher bildet MB_HOLD_REG des Modbus-Servers der SPS ab? Zeilen anderer Bausteine werden ausgelassen.",
+  "workshop.ask_dots": "Meint {address} ein Bit eines Registers oder ein Byte eines Datenbausteins?",
+  "workshop.ask_word": 'Welche Tabelle meint "{word}" in der Spalte {column}?',
+  "workshop.ask_scale":
+    'Ist {scale} in der Spalte {column} ein Faktor oder ein Teiler des Rohwerts (wie bei "{name}")?',
+  "workshop.ask_units":
+    "Diese Einheiten sind nicht bekannt: {units}. Die Variablen ohne Einheit einlesen, oder aufhören?",
+  "workshop.ask_same":
+    "{count} Variablen der Liste haben Namen, die es im Profil schon gibt: {names}. Die des Profils ersetzen, beide behalten, oder die der Liste auslassen?",
+  "workshop.ask_by_name":
+    "Die Liste gibt für diese Variablen keine Einheit an. Allein nach ihren Namen werden sie vorgeschlagen als: {tags}. Stimmen alle?",
+  "workshop.too_many_words":
+    "die Spalte {column} hat Wörter, die keine Tabelle nennen: {words} und andere. Sagen Sie mit --tables WORT=TABELLE,..., was sie bedeuten, oder benennen Sie die Spalte um",
+  "workshop.no_block": "Kein Speicher, den die SPS über Modbus zeigt, steht in der Liste: nichts wurde geschrieben",
+  "workshop.no_block_choice": "einen anderen",
+  "workshop.leave_rows_out": "keine; ihre Zeilen werden ausgelassen",
+  "workshop.drop_units": "ohne Einheit einlesen",
+  "workshop.stop_units": "nichts schreiben",
+  "workshop.same_replace": "die Variable der Liste ersetzt die des Profils",
+  "workshop.same_keep": "beide bleiben; die der Liste bekommt eine Zahl hinter den Namen und keine Rolle",
+  "workshop.same_skip": "die Variable des Profils bleibt, wie sie ist",
+  "workshop.same_left": "{tag}: das Profil hat eine Variable dieses Namens",
+  "workshop.reads_now": "liest {value}",
+  "workshop.places_from": "Nummern in der Liste zählen ab {base}: {rows}",
+  "workshop.places": "Die Adressen der Liste werden gelesen als: {rows}",
+  "workshop.unclear_table": '{tag}: "{word}" sagt nicht, welche Tabelle',
+  "workshop.two_tables": "{address} ist eine Nummer der Tabelle {named}, aber die Spalte der Liste nennt {column}",
+  "workshop.below_first": "ihre Nummer liegt unter {base}, wo die Liste zu zählen beginnt",
+  "workshop.half_register": "{address} beginnt mitten in einem Register",
+  "workshop.other_size": "{address} hat nicht die Größe des Typs {type}",
+  "workshop.other_block": "sie liegt in {block}, und die SPS zeigt {mapped} über Modbus",
+  "workshop.other_length": "ein Wert des Typs {type} hat nicht die Länge {length}",
+  "workshop.click_differs": "{address} ist in jeder CLICK {place}, aber die Liste sagt {modbus}",
+  "workshop.no_number": '{tag}: "{text}" ist als Faktor oder Versatz nicht lesbar',
+  "workshop.not_yaml":
+    "{file} wurde nicht geändert, weil der neue Text nicht lesbar ist: {why}. Melden Sie das als Fehler",
   "workshop.no_name": '"{text}" lässt keinen Namen übrig',
   "workshop.unknown_type": '{tag}: der Typ "{type}" ist hier nicht bekannt',
   "workshop.wants_node": "{tag}: ein Profil für OPC UA will einen Knoten",
@@ -1197,6 +1244,8 @@ export const SAYINGS = {
   "workshop.browsed_some":
     "{count} Variablen, {taken} übernommen, {left} ausgelassen: schon bekannt, ohne Wert, oder Listen",
   "workshop.nobody": "niemand hat geantwortet: was geschrieben ist, bleibt, beginnen Sie wieder",
+  "workshop.thread_ended":
+    "das Lesen der Liste brauchte zu viel Speicher, und nichts wurde geschrieben: lassen Sie weg, was keine Kabine braucht, und senden Sie sie wieder",
   "workshop.nothing_asked": "gerade wird nichts gefragt",
   "workshop.send_first": "senden Sie zuerst die Liste",
   "test.verdict": "Urteil",

@@ -62,12 +62,21 @@ export function talkPanel() {
   return { node, run, fail, stop: () => ending.abort() };
 }
 
-/** @param {{ question: string, kind: string }} asked @param {(reply: string) => void} answer */
-function question({ question: text, kind }, answer) {
+/**
+ * @param {{ question: string, kind: string, choices: readonly { value: string, text: string }[] }} asked
+ * @param {(reply: string) => void} answer
+ */
+function question({ question: text, kind, choices }, answer) {
   /** @param {string} label @param {string} reply @param {boolean} [isMain] */
   const reply = (label, reply, isMain = false) =>
     el("button", { type: "button", ...(isMain ? { className: "main" } : {}), onclick: () => answer(reply) }, t(label));
   const words = el("p", { className: "advice lines" }, text);
+  if (kind === "choose") {
+    const buttons = choices.map(({ value, text: shown }) =>
+      el("button", { type: "button", onclick: () => answer(value) }, shown === "" ? value : `${value}: ${shown}`),
+    );
+    return el("div", { className: "note" }, words, el("div", { className: "buttons" }, ...buttons));
+  }
   if (kind === "agree") {
     return el(
       "div",

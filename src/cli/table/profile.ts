@@ -45,6 +45,23 @@ export const PROFILE_TABLE = [
       port: { value: "PORT", text: `its Modbus TCP port (default the booth's, else ${MODBUS_PORT})` },
       rtu: { value: "", text: "RTU frames over TCP at --host" },
       unit: { value: "N", text: "its unit id (default the booth's or the profile's)" },
+      base: { value: "0|1", text: "import: the first number of a table in the list" },
+      table: { value: "TABLE", text: "import: where register numbers without a table are, holding or input" },
+      "bit-table": { value: "TABLE", text: "import: where numbers of bits without a table are, coil or discrete" },
+      tables: { value: "WORD=TABLE,...", text: "import: what words of the list's table column mean, e.g. 3=input" },
+      digits: {
+        value: "WHAT",
+        text: "import: the first digit of numbers such as 40001: table, or part of the address",
+      },
+      dots: { value: "WHAT", text: "import: numbers such as 12.3: bits of registers, or bytes of a data block" },
+      block: { value: "NAME", text: "import: what MB_HOLD_REG maps: a data block such as DB11, M, words, or none" },
+      scale: { value: "HOW", text: "import: whole scales such as 10: multiply or divide" },
+      "unknown-units": { value: "drop", text: "import: take tags whose unit isn't known without a unit" },
+      "same-names": { value: "HOW", text: "import: names that the profile has already: replace, keep (both) or skip" },
+      "by-name": {
+        value: "yes|no",
+        text: "import, browse: whether usual tags are known by name where no unit is given (default: ask, else no)",
+      },
       modes: { value: "MODE,...", text: `learn modes: which, in this order (default ${LEARNED_MODES.join(",")})` },
       range: {
         value: "TABLE:FIRST-LAST,...",
@@ -63,6 +80,7 @@ export const PROFILE_TABLE = [
       "Profiles of your own stand in the folder profiles beside the configuration, or where its profile_dirs says; name one as the booth's profile to use it.",
       "It only reads: over the running agent's connection where that one reads the same PLC, between its polls, else over one of its own.",
       "A tag with a usual name (air_temperature, cycle_count, exhaust_minutes ...) gets role, unit and limits as the shipped profiles have them.",
+      "import asks what a list leaves open: its base, its tables, its units. Without a terminal it ends with the option that answers.",
     ],
     examples: [
       "profile new acme --from click",

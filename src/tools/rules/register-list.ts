@@ -1,32 +1,43 @@
-import { type AddressFault, parseAddress, type TableAddress } from "../../config/profile-address.ts";
-import type { FirstOf, ModbusTable } from "../../domain/profile.ts";
+import type { FirstOf } from "../../domain/profile.ts";
+import { type CsvRow, csvRows, type Excess, type Separator, SEPARATORS } from "./csv.ts";
+import { isTableLike, tableIn } from "./list-tables.ts";
 
-/** Register lists as engineering tools export them: columns recognised, places and types read. Pure. */
+/** Register lists as engineering tools export them: recognises columns, types and the tool. Pure. */
 
-/** What a column may be, by what its head says; the first that fits counts, and of several columns the first kind's. */
+/** Heads of each column; the first column kind that fits counts. */
 const COLUMNS = {
-  name: /^(tag|variable|symbol|signal|point|plc)?[ _]?name$|^(nickname|tag|variable|symbol|signal)$/,
+  name: /^(tag|variable|symbol|signal|point|plc|parameter)?[ _]?name$|^(nickname|tag|variable|symbol|signal|point|data ?point|parameter|measurement|bezeichnung)$/,
   modbus: /^modbus( start)?( address| register)?$|^mb[ _]?address$/,
-  address: /^(plc |logical |register |start |holding )*(address|register|offset|addr)$/,
-  function: /^(modbus )?(function( code)?|fc)$/,
-  type: /^(data)?[ _]?(type|format)$/,
+  address_hex: /^(plc |logical |modbus |register |start |holding )*(address|register|addr)( in)? hex$/,
+  address:
+    /^(plc |logical |modbus |register |reg |start |holding )*(address|register|offset|addr|adresse)( in)?( dec(imal)?)?$|^register(adresse|nummer)$/,
+  function: /^(modbus )?(read )?(function( ?codes?)?|functions|fc|func|fct)$/,
+  table:
+    /^(modbus )?(register|reg|object|point|memory|primary|address|io|i\/o)[ _]?(type|class|table|area|kind|space)$|^(modbus )?(table|area|object|register space|memory)$/,
+  type: /^(data|value|variable)?[ _]?(type|format)$|^datentyp$|^typ$/,
   system_id: /^system id$/,
   characters: /^(number of characters|string length|characters)$/,
-  length: /^(length|registers)$/,
+  length: /^(length|registers|size|(no|number) of registers|register count|quantity|words)$/,
   word_order: /^word[ _]order$/,
   byte_order: /^byte[ _]order$/,
   string_order: /^string[ _]order$/,
-  bit: /^bit$/,
-  scale: /^(scale|scaling|multiplier|gain|factor)$/,
+  bit: /^bit( (number|no|position))?$/,
+  scale: /^(scale|scaling|multiplier|gain|factor|scale factor|scaling factor|faktor|skalierung)$/,
+  divisor: /^(divisor|divide by|div)$/,
   offset: /^value offset$/,
-  unit: /^(engineering )?units?$|^eu$|^uom$/,
+  raw_low: /^raw low$/,
+  raw_high: /^raw high$/,
+  scaled_low: /^scaled low$/,
+  scaled_high: /^scaled high$/,
+  negate: /^negate value$/,
+  unit: /^(eng(ineering)?\.? |measuring )?units?( of measure(ment)?)?$|^eu$|^uom$|^einheit$/,
   role: /^role$/,
   filter: /^filter$/,
   bay: /^bay$/,
   group: /^(poll )?group$/,
   values: /^(values|codes|modes)$/,
   node: /^(node( ?id)?)$/,
-  label: /^(label|comment|description|address comment|remarks?|text)$/,
+  label: /^(label|comment|description|address comment|remarks?|text|kommentar|beschreibung)$/,
   more: /^more$/,
 } as const;
 export type Column = keyof typeof COLUMNS;
@@ -37,11 +48,13 @@ export interface ListRow {
   readonly cells: Readonly<Partial<Record<Column, string>>>;
 }
 
-/** Whose list it is, by its columns: that says which word comes first, where no column does. */
 export interface RegisterList {
+  /** The tool that wrote it, by its columns: decides which word comes first if no column says so. */
   readonly maker: keyof typeof MAKERS;
   readonly columns: readonly Column[];
-  /** Heads that nobody here knows. */
+  /** Heads of the known columns, as the list writes them. */
+  readonly heads: Readonly<Partial<Record<Column, string>>>;
+  /** Heads of columns that are not used. */
   readonly unknown: readonly string[];
   readonly rows: readonly ListRow[];
 }
@@ -51,114 +64,171 @@ interface Orders {
   readonly string_order?: FirstOf;
 }
 
-/** Word and string order of whoever's list it is; what is absent is as the profile has it. */
+/** Word and string order of each tool's PLC; an absent order is the profile's. */
 export const MAKERS = {
   CLICK: { word_order: "low_first", string_order: "low_first" },
   Productivity: { word_order: "low_first", string_order: "high_first" },
   "Connected Components": { word_order: "high_first", string_order: "high_first" },
   TIA: { word_order: "high_first", string_order: "high_first" },
+  Kepware: {},
+  "booth-gateway": {},
   generic: {},
 } as const satisfies Readonly<Record<string, Orders>>;
 
-/** Null where no line has two heads that are known, a name and a place among them. */
-export function registerList(text: string): RegisterList | null {
-  const lines = csvRows(text);
-  const head = lines.findIndex(({ cells }) => isHead(cells.map(columnOf)));
-  const heads = lines[head]?.cells ?? [];
-  if (head === -1) return null;
-  const columns = heads.map(columnOf);
-  const rows = lines.slice(head + 1).flatMap(({ line, cells }): ListRow[] => {
+/** Heads stand in one of the first lines; titles and remarks above them are shorter. */
+const HEADS_WITHIN = 60;
+
+/** Reads a list. Returns null if none of the first lines names a name column and an address column, an Excess if the list breaks a bound. */
+export function registerList(text: string): RegisterList | Excess | null {
+  const found = headsOf(text);
+  if (found === null || "excess" in found) return found;
+  const lines = csvRows(text, found.separator);
+  if ("excess" in lines) return lines;
+  const rows = lines.slice(found.index + 1).filter(({ cells }) => {
     // A second line of heads, such as the version of Productivity's lists, has ## before it.
-    if (/^##/.test(cells[0] ?? "") || cells.every((cell) => cell === "")) return [];
-    const named = columns.flatMap((column, i) => {
-      const first = columns.indexOf(column) === i;
-      const cell = cells[i] ?? "";
-      return column === null || !first || cell === "" ? [] : [[column, cell] as const];
-    });
-    return [{ line, cells: Object.fromEntries(named) }];
+    return !/^##/.test(cells[0] ?? "");
   });
+  const columns = columnsOf(found.heads, rows);
+  const listed = rows.map(({ line, cells }): ListRow => ({ line, cells: named(cells, columns) }));
   const known = columns.filter((column) => column !== null);
+  const heads = found.heads.flatMap((head, i) => {
+    const column = columns[i] ?? null;
+    return column === null ? [] : [[column, head] as const];
+  });
   return {
-    maker: makerOf(heads, rows),
+    maker: makerOf(found.heads, listed),
     columns: known,
-    unknown: heads.filter((cell, i) => columns[i] === null && cell !== ""),
-    rows,
+    heads: Object.fromEntries(heads),
+    unknown: found.heads.filter((cell, i) => columns[i] === null && cell !== ""),
+    rows: listed,
   };
+}
+
+function named(cells: readonly string[], columns: readonly (Column | null)[]): ListRow["cells"] {
+  return Object.fromEntries(
+    columns.flatMap((column, i) => {
+      const cell = cells[i] ?? "";
+      return column === null || cell === "" ? [] : [[column, cell] as const];
+    }),
+  );
+}
+
+interface Heads {
+  readonly separator: Separator;
+  /** Among the rows. */
+  readonly index: number;
+  readonly heads: readonly string[];
+}
+
+/** Tries each separator and takes the one that shows most known heads. */
+function headsOf(text: string): Heads | Excess | null {
+  const found: Heads[] = [];
+  let excess: Excess | null = null;
+  for (const separator of SEPARATORS) {
+    const rows = csvRows(text, separator, HEADS_WITHIN);
+    if ("excess" in rows) {
+      excess ??= rows;
+      continue;
+    }
+    const index = rows.findIndex(({ cells }) => isHead(cells.map(columnOf)));
+    const heads = rows[index]?.cells;
+    if (heads !== undefined) found.push({ separator, index, heads });
+  }
+  const known = ({ heads }: Heads): number => heads.filter((head) => columnOf(head) !== null).length;
+  return found.toSorted((one, other) => known(other) - known(one))[0] ?? excess;
 }
 
 function isHead(columns: readonly (Column | null)[]): boolean {
-  const hasPlace = columns.some((column) => column === "address" || column === "modbus" || column === "node");
-  return columns.includes("name") && hasPlace;
+  const places: readonly (Column | null)[] = ["address", "address_hex", "modbus", "node"];
+  return columns.includes("name") && columns.some((column) => places.includes(column));
 }
 
-function columnOf(head: string): Column | null {
-  const plain = head
+/** A head longer than this is a sentence. */
+const MOST_HEAD = 60;
+
+function plainHead(head: string): string {
+  return head
     .replace(/^##\s*/, "")
+    .replace(/[()[\]]/g, " ")
     .trim()
     .toLowerCase()
     .replace(/\s+/g, " ");
+}
+
+function columnOf(head: string): Column | null {
+  if (head.length > MOST_HEAD) return null;
+  const plain = plainHead(head);
   return (Object.keys(COLUMNS) as Column[]).find((column) => COLUMNS[column].test(plain)) ?? null;
 }
 
+/** The column kinds by position. Of several columns of one kind, one counts; the others are null. */
+function columnsOf(heads: readonly string[], rows: readonly CsvRow[]): readonly (Column | null)[] {
+  const columns: (Column | null)[] = heads.map(columnOf);
+  const isAddress = (column: Column | null): boolean => column === "address" || column === "modbus";
+  const offset = heads.findIndex((head) => plainHead(head) === "offset");
+  if (offset >= 0 && columns.some((column, i) => i !== offset && isAddress(column))) {
+    // Beside another address it is what is added to a scaled value.
+    columns[offset] = columns.includes("scale") && !columns.includes("offset") ? "offset" : null;
+  }
+  for (const [i, column] of columns.entries()) {
+    // A column called Area or Function may name places in the plant.
+    const isOther = column !== "table" && column !== "function";
+    if (!isOther && !rows.some(({ cells }) => isTableLike(cells[i] ?? "", column))) columns[i] = null;
+  }
+  nameTables(columns, rows);
+  return columns.map((column, i) => {
+    if (column === null) return null;
+    const same = columns.flatMap((one, at) => (one === column ? [at] : []));
+    return i === (column === "address" ? clearest(same, rows) : same[0]) ? column : null;
+  });
+}
+
+/** A table column may have any head: it is known by its cells, as is a second column of types. */
+function nameTables(columns: (Column | null)[], rows: readonly CsvRow[]): void {
+  if (columns.includes("table")) return;
+  const types = columns.filter((column) => column === "type").length;
+  for (const [i, column] of columns.entries()) {
+    if (column !== null && !(column === "type" && types > 1)) continue;
+    const cells = rows.map(({ cells: all }) => all[i] ?? "").filter((cell) => cell !== "");
+    const isTable =
+      cells.length * 2 >= rows.length && cells.length > 0 && cells.every((cell) => tableIn(cell) !== null);
+    if (!isTable) continue;
+    columns[i] = "table";
+    return;
+  }
+}
+
+/** Numbers that name their table, with it before them. */
+const NAMES_TABLE = /^([34]\d{4}|[134]\d{5}|0\d{5}|[0134]x\d+|[a-z]+:\d+)(\.\d+)?$/i;
+
+/** Of several address columns the one whose numbers name their table most often. */
+function clearest(columns: readonly number[], rows: readonly CsvRow[]): number | undefined {
+  const counted = columns.map((column) => ({
+    column,
+    clear: rows.filter(({ cells }) => NAMES_TABLE.test(cells[column] ?? "")).length,
+  }));
+  return counted.toSorted((one, other) => other.clear - one.clear)[0]?.column;
+}
+
+/** Bytes and bits of a data block, such as 12.0. */
+const BYTE_OFFSET = /^\d{1,5}\.\d$/;
+const S7_ADDRESS = /^%|^DB\d+\.DB[XBWD]\d/i;
+
 function makerOf(heads: readonly string[], rows: readonly ListRow[]): RegisterList["maker"] {
-  const all = heads.map((head) =>
-    head
-      .replace(/^##\s*/, "")
-      .trim()
-      .toLowerCase(),
-  );
-  if (all.includes("system id")) return "Productivity";
-  if (all.includes("nickname")) return "CLICK";
-  if (all.includes("addresses used") || all.includes("variable name")) return "Connected Components";
-  const isTia =
-    all.includes("logical address") ||
-    all.includes("offset") ||
-    rows.some(({ cells }) => /^%/.test(cells.address ?? ""));
+  const all = new Set(heads.map(plainHead));
+  const has = (...names: readonly string[]): boolean => names.every((name) => all.has(name));
+  if (has("value offset", "string order", "more")) return "booth-gateway";
+  if (has("system id")) return "Productivity";
+  if (has("nickname", "address", "data type")) return "CLICK";
+  if (has("addresses used") || has("variable name")) return "Connected Components";
+  if (has("raw low", "scaled low")) return "Kepware";
+  const addresses = rows.map(({ cells }) => cells.address ?? "").filter((cell) => cell !== "");
+  const isBlock = has("offset") && addresses.some((cell) => BYTE_OFFSET.test(cell));
+  const isTia = has("logical address") || isBlock || addresses.some((cell) => S7_ADDRESS.test(cell));
   return isTia ? "TIA" : "generic";
 }
 
-interface CsvRow {
-  readonly line: number;
-  readonly cells: readonly string[];
-}
-
-/** Comma, semicolon or tab, whichever the text has most of in its first lines; quotes as RFC 4180 has them. */
-function csvRows(text: string): readonly CsvRow[] {
-  const plain = text.replace(/^\uFEFF/, "");
-  const start = plain.split("\n", 5).join("\n");
-  const [separator = ","] = [",", ";", "\t"].toSorted((a, b) => start.split(b).length - start.split(a).length);
-  const rows: { line: number; cells: string[] }[] = [];
-  let [cell, isQuoted, line] = ["", false, 1];
-  let row: { line: number; cells: string[] } = { line, cells: [] };
-  const endCell = (): void => {
-    row.cells.push(cellText(cell));
-    cell = "";
-  };
-  for (let i = 0; i < plain.length; i++) {
-    const char = plain.charAt(i);
-    if (char === "\n") line++;
-    if (isQuoted) {
-      if (char !== '"') cell += char;
-      else if (plain.charAt(i + 1) === '"') cell += plain.charAt(++i);
-      else isQuoted = false;
-    } else if (char === '"' && cell.trim() === "") [isQuoted, cell] = [true, ""];
-    else if (char === separator) endCell();
-    else if (char === "\n") {
-      endCell();
-      rows.push(row);
-      row = { line, cells: [] };
-    } else if (char !== "\r") cell += char;
-  }
-  endCell();
-  return [...rows, row].filter(({ cells }) => cells.some((one) => one !== ""));
-}
-
-/** Without the mark that keeps a spreadsheet from taking it for a formula. */
-function cellText(cell: string): string {
-  return cell.trim().replace(/^'(?=[=+\-@])/, "");
-}
-
-/** Spellings of types, without blanks, dashes and underscores; what stands for several is the usual one of such lists. */
+/** Spellings of types, without blanks, dashes and underscores; a spelling of several types is the usual one of such lists. */
 const TYPES: readonly (readonly [type: string, spellings: RegExp])[] = [
   ["bool", /^(bit|bool|boolean|discrete(input|output)?|coil|c|di|do|sbr|sbrw|mst)$/],
   ["float32", /^(real|float|float32|single|f32|32bitfloat|float,32bit|aif32|aof32)$/],
@@ -174,80 +244,14 @@ const TYPES: readonly (readonly [type: string, spellings: RegExp])[] = [
   ["string", /^(string|text|txt|str|sstr|char|ascii)(\[\d+\]|\(\d+\))?$/],
 ];
 
-/** The type that a list means; null: none that is known here. */
+/** The type that a row means; null if it isn't known. */
 export function typeNamed({ type, system_id }: ListRow["cells"]): string | null {
   const said = (type ?? system_id?.split("-")[0] ?? "").toLowerCase().replace(/[\s_-]/g, "");
   return TYPES.find(([, spellings]) => spellings.test(said))?.[0] ?? null;
 }
 
-/** Characters in a type such as String[20]. */
-export function charactersIn({ type = "", characters }: ListRow["cells"]): number | null {
-  const text = characters ?? /[[(](\d+)[\])]/.exec(type)?.[1];
+/** Characters of a string: its own column, a type such as String[20], or Kepware's address 400220.20H. */
+export function charactersIn({ type = "", characters, address = "" }: ListRow["cells"]): number | null {
+  const text = characters ?? /[[(](\d+)[\])]/.exec(type)?.[1] ?? /^\d{5,6}\.(\d{1,3})[HL]$/i.exec(address)?.[1];
   return text === undefined || !/^\d+$/.test(text) || Number(text) === 0 ? null : Number(text);
-}
-
-/** Where a plain number without a table counts from, which such a list doesn't say. */
-export interface Counting {
-  /** Of addresses below 10,000 that aren't bits: the first holding register is 1, or 0. */
-  readonly first: 0 | 1;
-}
-
-export type ListPlace = TableAddress & { readonly bit?: number; readonly doubt?: "counting" | "bytes" };
-
-/** Where a row's value stands. */
-export function placeIn({ cells }: ListRow, type: string, counting: Counting): ListPlace | AddressFault {
-  const text = (cells.modbus ?? cells.address ?? "").trim();
-  const table = tableBy(cells.function);
-  const number = /^\d+$/.test(text) ? Number(text) : null;
-  if (table !== null) return inTable(table, text);
-  const bytes = byteOffset(text);
-  if (bytes !== null && cells.modbus === undefined) return byteplace(bytes, type);
-  const isCounted = number !== null && number < 10_000 && !text.startsWith("0") && type !== "bool";
-  if (isCounted || text === "0")
-    return { table: "holding", address: (number ?? 0) - counting.first, doubt: "counting" };
-  const [, register, bit] = /^(\d{5,6})\.(\d{1,2})$/.exec(text) ?? [];
-  if (register === undefined) return parseAddress(text);
-  const at = parseAddress(register);
-  return "message" in at ? at : { ...at, bit: Number(bit) };
-}
-
-const TABLES: Readonly<Record<number, ModbusTable>> = { 1: "coil", 2: "discrete", 3: "holding", 4: "input" };
-const FIRST_NUMBER: Readonly<Record<ModbusTable, number>> = {
-  coil: 0,
-  discrete: 100_000,
-  input: 300_000,
-  holding: 400_000,
-};
-
-/** "FC=03,06,16": the one that reads. */
-function tableBy(functions: string | undefined): ModbusTable | null {
-  const codes = (functions ?? "").match(/\d+/g)?.map(Number) ?? [];
-  return codes.map((code) => TABLES[code]).find((table) => table !== undefined) ?? null;
-}
-
-/** The function code says which table: the number may be with or without the table's digit, from 1, or hexadecimal, from 0. */
-function inTable(table: ModbusTable, text: string): ListPlace | AddressFault {
-  const hex = /^(?:0x([0-9a-f]+)|([0-9a-f]+)h)$/i.exec(text);
-  if (hex !== null) return { table, address: parseInt(hex[1] ?? hex[2] ?? "", 16) };
-  if (!/^\d+$/.test(text)) return parseAddress(text);
-  const number = Number(text);
-  const long = number - FIRST_NUMBER[table];
-  const short = number - FIRST_NUMBER[table] / 10;
-  const counted = long >= 1 && long <= 65_536 ? long : short >= 1 && short <= 9_999 ? short : number;
-  return counted >= 1 && counted <= 65_536
-    ? { table, address: counted - 1 }
-    : { message: `${text} is no address of ${table}` };
-}
-
-/** Bytes of a data block or of the flags, as %DB1.DBD8, %MW10, %M10.3 and 12.0 have them. */
-function byteOffset(text: string): { readonly byte: number; readonly bit: number | null } | null {
-  const [, byte, bit] =
-    /^%?(?:DB\d+\.DB[XBWD]|M[BWD]?)(\d+)(?:\.(\d))?$/i.exec(text) ?? /^(\d{1,4})\.(\d)$/.exec(text) ?? [];
-  return byte === undefined ? null : { byte: Number(byte), bit: bit === undefined ? null : Number(bit) };
-}
-
-/** Byte 0 is the high byte of the first register: its bit 0 is the register's bit 8. */
-function byteplace({ byte, bit }: { readonly byte: number; readonly bit: number | null }, type: string): ListPlace {
-  const place = { table: "holding", address: byte >> 1, doubt: "bytes" } as const;
-  return type === "bool" ? { ...place, bit: (bit ?? 0) + (byte % 2 === 0 ? 8 : 0) } : place;
 }

@@ -1,16 +1,45 @@
 import { describe, expect, it } from "vitest";
-import { placeIn, registerList, typeNamed } from "../../../src/tools/rules/register-list.ts";
+import { clickPlace } from "../../../src/tools/rules/click-addresses.ts";
+import { MOST_COLUMNS, MOST_ROWS } from "../../../src/tools/rules/csv.ts";
+import { notationOf, placeOf, placeText, type ReadRow, tableOf } from "../../../src/tools/rules/list-places.ts";
+import { nextQuestion, type ReadingAnswers, readingOf } from "../../../src/tools/rules/list-reading.ts";
+import { tableIn, tableOfFunction } from "../../../src/tools/rules/list-tables.ts";
+import { numberIn, numberStyleOf, scalingOf } from "../../../src/tools/rules/list-values.ts";
+import { type RegisterList, registerList, typeNamed } from "../../../src/tools/rules/register-list.ts";
 
-/** Each row as name, type and place. */
-function read(text: string): readonly (readonly string[])[] {
+function listOf(text: string): RegisterList {
   const list = registerList(text);
-  return (list?.rows ?? []).map((row) => {
+  if (list === null || "excess" in list) throw new Error("not a list");
+  return list;
+}
+
+function rowsOf(list: RegisterList): readonly ReadRow[] {
+  const crossed = list.rows.some(({ cells }) => /^[134]x\d/i.test(cells.address ?? ""));
+  return list.rows.map((row) => {
     const type = typeNamed(row.cells) ?? "?";
-    const place = placeIn(row, type, { first: 1 });
-    const at = "message" in place ? `refused: ${place.message}` : `${place.table}:${place.address}`;
-    return [row.cells.name ?? "", type, "bit" in place ? `${at}.${String(place.bit)}` : at];
+    const table = tableOf(row, list, { type, words: new Map() });
+    const named = typeof table === "string" ? table : null;
+    return { row, type, notation: notationOf(row, list, { type, table: named, crossed }) };
   });
 }
+
+/** Each row as name, type and place; the questions that the list leaves open come first. */
+function read(text: string, answers: ReadingAnswers = {}): readonly (readonly string[])[] {
+  const rows = rowsOf(listOf(text));
+  const open = nextQuestion({ rows }, answers);
+  if (open !== null)
+    return [[`asks ${open.options.join(" and ")}: ${open.choices.map(({ value }) => value).join(" ")}`]];
+  const reading = readingOf({ rows }, answers);
+  return rows.map((one) => {
+    const place = placeOf(one, reading);
+    const at = "message" in place ? `refused: ${place.message}` : placeText(place);
+    return [one.row.cells.name ?? "", one.type, at];
+  });
+}
+
+/** Places alone. */
+const places = (text: string, answers?: ReadingAnswers): readonly string[] =>
+  read(text, answers).map((row) => row.at(-1) ?? "");
 
 describe("register lists", () => {
   it("of CLICK: the Modbus address counts, and its function code says which table", () => {
@@ -21,7 +50,7 @@ DS1,INT,400001,"FC=03,06,16","Mode",0,Yes,""
 DD1,INT2,416385,"FC=03,06,16","Cycles",0,Yes,""
 DF1,FLOAT,7000h,"FC=03,06,16","Air ""Temp""",0,Yes,""
 `;
-    expect(registerList(text)?.maker).toBe("CLICK");
+    expect(listOf(text).maker).toBe("CLICK");
     expect(read(text)).toEqual([
       ["Door", "bool", "discrete:0"],
       ["Burner On", "bool", "coil:16384"],
@@ -29,6 +58,16 @@ DF1,FLOAT,7000h,"FC=03,06,16","Air ""Temp""",0,Yes,""
       ["Cycles", "int32", "holding:16384"],
       ['Air "Temp"', "float32", "holding:28672"],
     ]);
+  });
+
+  it("of CLICK are read by the fixed table without a Modbus column, and a row that contradicts the table is refused", () => {
+    const text =
+      "Address,Data Type,Nickname\nX001,BIT,Door\nY002,BIT,Fan\nC5,BIT,Burner\nDS12,INT,Mode\nTXT2,TEXT,Half\nDS9000,INT,Gone\n";
+    expect(places(text).slice(0, 4)).toEqual(["discrete:0", "coil:8193", "coil:16388", "holding:11"]);
+    expect(places(text)[4]).toBe("refused: TXT2 begins in the middle of a register");
+    expect(places(text)[5]).toMatch(/^refused: /);
+    const wrong = "Address,Data Type,Modbus Address,Nickname\nDS1,INT,400007,Mode\n";
+    expect(places(wrong)).toEqual(["refused: DS1 is holding:0 in every CLICK, but the list says 400007"]);
   });
 
   it("of Productivity: marks before its heads, types in the system's ids", () => {
@@ -54,33 +93,44 @@ C-000003,ESD_OK,false,True,000009,000009,,,
   it("of Connected Components, with semicolons", () => {
     const text =
       "Variable Name;Data Type;Address;Addresses Used\r\nBoothMode;Int;400001;400001\r\nAirTemp;Real;400003;400003 - 400004\r\n";
-    expect(registerList(text)?.maker).toBe("Connected Components");
+    expect(listOf(text).maker).toBe("Connected Components");
     expect(read(text)).toEqual([
       ["BoothMode", "int16", "holding:0"],
       ["AirTemp", "float32", "holding:2"],
     ]);
   });
 
-  it("of TIA: bytes of a data block, or of the flags", () => {
+  it("of TIA: offsets of a data block are its bytes", () => {
     const block =
-      "Name\tData type\tOffset\tStart value\tComment\nMode\tInt\t0.0\t0\t\nBurner\tBool\t4.1\tfalse\t\nLate\tBool\t5.0\tfalse\t\nTemp\tReal\t6.0\t0.0\t\n";
-    expect(registerList(block)?.maker).toBe("TIA");
-    expect(read(block)).toEqual([
-      ["Mode", "int16", "holding:0"],
-      ["Burner", "bool", "holding:2.9"],
-      ["Late", "bool", "holding:2.0"],
-      ["Temp", "float32", "holding:3"],
-    ]);
-    const tags = "Name,Path,Data Type,Logical Address,Comment\nMode,Tags,Int,%MW10,\nOn,Tags,Bool,%M12.3,\n";
-    expect(read(tags)).toEqual([
-      ["Mode", "int16", "holding:5"],
-      ["On", "bool", "holding:6.11"],
+      "Name\tData type\tOffset\tStart value\tComment\nMode\tInt\t0.0\t0\t\nBurner\tBool\t4.1\tfalse\t\nLate\tBool\t5.0\tfalse\t\nTemp\tReal\t6.0\t0.0\t\nOdd\tInt\t7.0\t\t\n";
+    expect(listOf(block).maker).toBe("TIA");
+    expect(places(block)).toEqual([
+      "holding:0",
+      "holding:2.9",
+      "holding:2.0",
+      "holding:3",
+      "refused: 7 begins in the middle of a register",
     ]);
   });
 
-  it("of nobody in particular; what can be read in two ways is refused", () => {
-    const text = "address,name,type\n1,Mode,uint16\n400003.4,Door,bool\n10028,Coil?,bool\n300005,Temp,REAL\nx,Y,Z\n";
-    expect(registerList(text)?.maker).toBe("generic");
+  it("ask which block MB_HOLD_REG maps, and leave out the rows of other blocks", () => {
+    const two = "Name,Address,Data Type\nAir,DB11.DBD8,Real\nPressure,DB42.DBD8,Real\nSmall,DB11.DBW12,Real\n";
+    expect(read(two)).toEqual([["asks block: DB11 DB42 none"]]);
+    expect(places(two, { block: "DB42" })).toEqual([
+      "refused: it is in DB11, and the PLC serves DB42 over Modbus",
+      "holding:4",
+      "refused: DB11.DBW12 does not have the size of the type float32",
+    ]);
+    const flags = "Name,Path,Data Type,Logical Address\nMode,Tags,Int,%MW10\nOn,Tags,Bool,%M12.3\n";
+    expect(read(flags)).toEqual([["asks block: M words none"]]);
+    expect(places(flags, { block: "M" })).toEqual(["holding:5", "holding:6.11"]);
+    expect(places(flags, { block: "words" })[0]).toBe("holding:10");
+  });
+
+  it("refuse what can be read in two ways", () => {
+    const text =
+      "address,name,type\n400001,Mode,uint16\n400003.4,Door,bool\n10028,Coil?,bool\n300005,Temp,REAL\nx,Y,Z\n";
+    expect(listOf(text).maker).toBe("generic");
     const [mode, door, coil, temp, bad] = read(text);
     expect([mode, door, temp]).toEqual([
       ["Mode", "uint16", "holding:0"],
@@ -91,8 +141,225 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     expect(bad).toEqual(["Y", "?", 'refused: "x" is no Modbus address']);
   });
 
-  it("is none without a name and an address", () => {
+  it("are none without a name and an address, and none beyond the bounds", () => {
     expect(registerList("a,b\n1,2\n")).toBeNull();
     expect(registerList("")).toBeNull();
+    const wide = `${",".repeat(500_000)}name,address,type\n`;
+    expect(registerList(wide)).toEqual({ excess: "columns", line: 1 });
+    expect(MOST_COLUMNS).toBeLessThan(500_000);
+    const long = `name,address,type\n${"a,400001,INT\n".repeat(MOST_ROWS)}`;
+    expect(registerList(long)).toMatchObject({ excess: "rows" });
+    expect(registerList('name,address,type\na,400001,INT\nb,400002,INT,"WC\nc,400003,INT\n')).toEqual({
+      excess: "quote",
+      line: 3,
+    });
+  });
+
+  it("keep a cell with line breaks in one row, on one line, with the line where the row begins", () => {
+    const text =
+      'Name,Address,Type,Description\nLock,400021,UINT16,"Bits:\r\n0x1 - in\u0007\u202e"\nSpare,400022,UINT16,\n';
+    const { rows } = listOf(text);
+    expect(rows.map(({ line, cells }) => [line, cells.label])).toEqual([
+      [2, "Bits: 0x1 - in"],
+      [4, undefined],
+    ]);
+  });
+});
+
+describe("where a register list begins to count", () => {
+  const list = (...addresses: readonly string[]): string =>
+    `Name,FC,Address,Type\n${addresses.map((at, i) => `n${i},3,${at},INT\n`).join("")}`;
+
+  it("is asked, whether or not a column has function codes", () => {
+    expect(read(list("1", "0x10"))).toEqual([["asks base: 0 1"]]);
+    expect(places(list("1", "0x10"), { base: "0" })).toEqual(["holding:1", "holding:16"]);
+    expect(places(list("1", "0x10"), { base: "1" })).toEqual(["holding:0", "holding:15"]);
+  });
+
+  it.each([
+    ["decimal", ["7", "0"], ["holding:7", "holding:0"]],
+    ["hexadecimal", ["7", "0x0", "10h"], ["holding:7", "holding:0", "holding:16"]],
+  ])("is 0 for all rows if one has the %s address 0", (_, addresses, expected) => {
+    expect(places(list(...addresses))).toEqual(expected);
+  });
+
+  it("is 0 for numbers with a table's digit too, if one of them is 0", () => {
+    expect(places("Name,Address,Type\na,400000,INT\nb,400001,INT\n")).toEqual(["holding:0", "holding:1"]);
+  });
+
+  it("is asked with the table if no column names one", () => {
+    const text = "Name,Address,Type\na,3,INT\n";
+    expect(read(text)).toEqual([["asks table and base: holding:0 holding:1 input:0 input:1"]]);
+    expect(places(text, { table: "input", base: "1" })).toEqual(["input:2"]);
+    expect(read("Name,Address,Type\na,3,BOOL\n", { base: "1" })).toEqual([["asks bit-table: coil discrete"]]);
+  });
+
+  it("is asked with five digits that may be a whole address", () => {
+    const sunspec = "Name,FC,Address,Type\na,3,40000,INT\nb,3,40002,INT\n";
+    expect(read(sunspec)).toEqual([["asks digits: table address"]]);
+    expect(places(sunspec, { digits: "address", base: "0" })).toEqual(["holding:40000", "holding:40002"]);
+    expect(places("Name,FC,Address,Type\na,3,40001,INT\n")).toEqual(["holding:0"]);
+  });
+});
+
+describe("a column that names tables", () => {
+  it.each([
+    ["coil", "coil"],
+    ["0x", "coil"],
+    ["FC01", "coil"],
+    ["Discrete Input", "discrete"],
+    ["1xxxx", "discrete"],
+    ["Read Discrete Inputs (02)", "discrete"],
+    ["input", "some input"],
+    ["Input Registers", "input"],
+    ["3x", "input"],
+    ["IR", "input"],
+    ["FC 4", "input"],
+    ["HR", "holding"],
+    ["4x", "holding"],
+    ["Holding Register", "holding"],
+    ["FC=03,06,16", "holding"],
+    ["Analog Output (holding)", "holding"],
+    ["FC03,04", null],
+    ["holding register (FC04)", null],
+    ["3", null],
+    ["Booth 1", null],
+  ])("reads %j as %s", (cell, table) => {
+    expect(tableIn(cell)).toBe(table);
+  });
+
+  it.each([
+    ["3", "holding"],
+    ["04", "input"],
+    ["0x02", "discrete"],
+    ["1, 5, 15", "coil"],
+    ["3/4", null],
+    ["Read", null],
+  ])("reads the function code %j as %s", (cell, table) => {
+    expect(tableOfFunction(cell)).toBe(table);
+  });
+
+  it("is known by its cells if its head is unknown, and is no such column if no cell names a table", () => {
+    expect(listOf("Name,Bereich,Address,Type\na,HR,0,INT\nb,IR,0,INT\n").columns).toContain("table");
+    expect(listOf("Name,Area,Address,Type\na,Booth 1,0,INT\n").unknown).toEqual(["Area"]);
+  });
+
+  it("decides the table of each row", () => {
+    const text = "Name,Register Type,Address,Type\nAir,input,0,FLOAT32\nDoor,discrete,3,BOOL\nSet,holding,0,FLOAT32\n";
+    expect(places(text)).toEqual(["input:0", "discrete:3", "holding:0"]);
+    expect(places("Name,Table,Address,Type\na,input,400001,INT\n")[0]).toContain(
+      "refused: 400001 is a number of table",
+    );
+  });
+});
+
+describe("addresses of a CLICK", () => {
+  /** Rows of the address picker's own export. */
+  it.each([
+    ["X001", 100001],
+    ["X016", 100016],
+    ["X021", 100017],
+    ["X036", 100032],
+    ["X101", 100033],
+    ["X116", 100048],
+    ["X201", 100065],
+    ["X816", 100272],
+    ["Y001", 8193],
+    ["Y021", 8209],
+    ["Y101", 8225],
+    ["C1", 16385],
+    ["C2000", 18384],
+    ["T1", 145057],
+    ["T500", 145556],
+    ["CT1", 149153],
+    ["CT250", 149402],
+    ["SC1", 161441],
+    ["SC1000", 162440],
+    ["DS1", 400001],
+    ["DS4500", 404500],
+    ["DD1", 416385],
+    ["DD1000", 418383],
+    ["DH1", 424577],
+    ["DH500", 425076],
+    ["DF1", 428673],
+    ["DF500", 429671],
+    ["XD0", 357345],
+    ["XD0u", 357346],
+    ["XD1", 357347],
+    ["XD8", 357361],
+    ["YD0", 457857],
+    ["YD8", 457873],
+    ["TD1", 445057],
+    ["TD500", 445556],
+    ["CTD1", 449153],
+    ["CTD250", 449651],
+    ["SD1", 361441],
+    ["SD1000", 362440],
+    ["TXT1", 436865],
+    ["TXT3", 436866],
+    ["TXT999", 437364],
+  ])("has %s at %i", (address, modicon) => {
+    const place = clickPlace(address);
+    if (place === null || place === "half") throw new Error(address);
+    const digit = { coil: 0, discrete: 1, input: 3, holding: 4 }[place.table];
+    expect(digit * 100_000 + place.address + 1).toBe(modicon);
+  });
+
+  it.each([
+    "X017",
+    "X037",
+    "X120",
+    "X901",
+    "Y000",
+    "C0",
+    "C2001",
+    "T501",
+    "DS4501",
+    "DD1001",
+    "XD9",
+    "XD1u",
+    "Q1",
+    "TXT1001",
+  ])("has no %s", (address) => {
+    expect(clickPlace(address)).toBeNull();
+  });
+});
+
+describe("numbers of a list", () => {
+  it.each([
+    ["0.1", false, 0.1],
+    ["0,1", false, 0.1],
+    ["1/10", false, 0.1],
+    ["1,000", false, null],
+    ["1,000", true, 1],
+    ["1.000", true, null],
+    ["x10", false, null],
+    ["10^-1", false, null],
+  ])("reads %j as a number (decimal comma: %s) as %s", (text, hasComma, value) => {
+    expect(numberIn(text, hasComma)).toBe(value);
+  });
+
+  it("scale by two points as Kepware does, and refuse what is no line", () => {
+    const kepware = (scaling: string): string =>
+      `Tag Name,Address,Data Type,Scaling,Raw Low,Raw High,Scaled Low,Scaled High,Negate Value\nA,400001,Short,${scaling}\n`;
+    const scaled = (text: string) => {
+      const list = listOf(text);
+      return list.rows.map((row) => scalingOf(row, numberStyleOf(list)));
+    };
+    expect(scaled(kepware("Linear,0,1000,0,250,0"))).toEqual([{ scale: 0.25, offset: 0 }]);
+    expect(scaled(kepware("Linear,4000,20000,-50,150,0"))).toEqual([{ scale: 0.0125, offset: -100 }]);
+    expect(scaled(kepware("Linear,0,1000,0,250,1"))).toEqual([{ scale: -0.25, offset: 0 }]);
+    expect(scaled(kepware("None,,,,,"))).toEqual([{ scale: 1, offset: 0 }]);
+    expect(scaled(kepware("Square Root,0,1000,0,250,0"))).toEqual(["Square Root"]);
+  });
+
+  it("leave open whether a whole scale is a factor or a divisor, unless another row or the head decides it", () => {
+    const style = (head: string, ...scales: readonly string[]) =>
+      numberStyleOf(listOf(`Name,Address,Type,${head}\n${scales.map((one) => `a,400001,INT,${one}\n`).join("")}`))
+        .scale;
+    expect(style("Scale", "10")).toBeNull();
+    expect(style("Scale", "10", "0.1")).toBe("multiply");
+    expect(style("Multiplier", "10")).toBe("multiply");
+    expect(style("Scale", "1", "")).toBe("multiply");
   });
 });

@@ -1,0 +1,58 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { importCommand, type LiveOf } from "../cli/profile-import.ts";
+import type { Io } from "../tools/command.ts";
+import { withoutTags } from "../tools/profile-file.ts";
+import { madeProfilesIn } from "../tools/made-profiles.ts";
+import type { WorkshopAsk, WorkshopJob, WorkshopReply, WorkshopTold } from "./workshop-port.ts";
+
+/** The workshop's thread: reads lists and profiles that people send, so that no long file delays a poll. */
+if (parentPort !== null) {
+  const port = parentPort;
+  const tell = (told: WorkshopTold): void => port.postMessage(told);
+  const waiting = new Map<number, (value: unknown) => void>();
+  let next = 0;
+  const ask = (asked: WorkshopAsk): Promise<unknown> => {
+    const reply = Promise.withResolvers<unknown>();
+    waiting.set(next, reply.resolve);
+    tell({ kind: "ask", id: next, asked });
+    next += 1;
+    return reply.promise;
+  };
+  port.on("message", ({ id, value }: WorkshopReply) => {
+    waiting.get(id)?.(value);
+    waiting.delete(id);
+  });
+  const io: Io = {
+    out: (text) => tell({ kind: "said", text }),
+    err: (text) => tell({ kind: "said", text }),
+    progress: (text) => tell({ kind: "progress", text }),
+    ask: async (question, kind, choices) => {
+      const reply = await ask({ kind: "person", question, how: kind, choices });
+      return typeof reply === "string" ? reply : null;
+    },
+    isTerminal: true,
+    colours: false,
+    environment: {},
+    // The main thread ends this one instead.
+    signal: new AbortController().signal,
+  };
+  const liveOf: LiveOf = (_, { path, text }) => {
+    const plain = withoutTags(text);
+    return async (entries) => {
+      const values = await ask({ kind: "plc", draft: { path, text: plain }, entries });
+      return Array.isArray(values) ? values.map((value) => (typeof value === "string" ? value : null)) : null;
+    };
+  };
+  const job = workerData as WorkshopJob;
+  const run = (): unknown =>
+    job.kind === "status"
+      ? madeProfilesIn(job.folder)
+      : importCommand(liveOf)({ values: job.values, operands: job.operands, io });
+  Promise.resolve()
+    .then(run)
+    .then(
+      (value) => tell({ kind: "done", value }),
+      (error: unknown) => tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) }),
+    )
+    .finally(() => port.close());
+}

@@ -1,0 +1,48 @@
+import type { PlcTools } from "../acquisition/port.ts";
+import { ConfigError } from "../config/config-error.ts";
+import { type Call, CommandError } from "./command.ts";
+import { deviceLink } from "./plc-tools.ts";
+import { type Draft, type TagEntry, variablesOf, withoutTags, withTags } from "./profile-file.ts";
+import { withDriver } from "./profile-read.ts";
+
+/** Reads these tags of a Modbus device once. null: no PLC is named, or it doesn't answer. A null value: it refuses that tag. */
+export type Live = (entries: readonly TagEntry[]) => Promise<readonly (string | null)[] | null>;
+
+/** More isn't shown to a person. */
+const MOST_LIVE = 40;
+
+/** The PLC that the options, the set-up or the configuration name, read as the draft's profile has it. */
+export function liveAt(
+  {
+    tools,
+    values,
+    io,
+  }: Pick<Call, "values"> & { readonly io: Pick<Call["io"], "signal" | "progress">; readonly tools: PlcTools },
+  draft: Pick<Draft, "path" | "text">,
+): Live {
+  return async (entries) => {
+    if (entries.length === 0) return null;
+    try {
+      const link = deviceLink(values, "modbus");
+      const tags = entries.slice(0, MOST_LIVE).map((entry, i) => ({ entry: { ...entry, name: `row_${i}` }, from: "" }));
+      const profile = variablesOf({ ...draft, text: withTags(withoutTags(draft.text), tags) });
+      return await withDriver({ tools, link, io }, profile, async (driver) => {
+        const samples = [...(await driver.read(Object.keys(profile.groups))).values()].flat();
+        const values_by_tag = new Map(samples.map((sample) => [sample.tag, sample]));
+        return tags.map(({ entry }) => {
+          const sample = values_by_tag.get(entry.name);
+          return sample?.quality === "good" ? shownValue(sample.value) : null;
+        });
+      });
+    } catch (error) {
+      if (io.signal.aborted) throw io.signal.reason;
+      // Values are a help. Without them the places alone are shown.
+      if (error instanceof CommandError || error instanceof ConfigError) return null;
+      throw error;
+    }
+  };
+}
+
+function shownValue(value: unknown): string {
+  return typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value).slice(0, 40);
+}

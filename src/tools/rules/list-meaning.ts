@@ -1,0 +1,129 @@
+import { type Conversion, conversionOf, converted, type Unit, unitOf } from "../../domain/engineering-units.ts";
+import { usualNameIn } from "./tag-names.ts";
+
+/**
+ * Which usual tag a row of a list probably is. Pure. A name alone proves nothing: a number is taken for a usual tag if its unit
+ * measures the same thing. Without a unit it is a proposal that a person has to confirm.
+ */
+
+export interface Named {
+  readonly name: string;
+  readonly type: string;
+  /** Keys of the tag that are known so far. */
+  readonly keys: Readonly<Record<string, unknown>>;
+}
+
+/** What is compared of a usual tag. */
+export interface Usual {
+  readonly name: string;
+  readonly type: string;
+  readonly meaning: Readonly<Record<string, unknown>>;
+}
+
+export interface Meanings<T, U> {
+  /** Certain by unit and name, or by a name that needs no unit. */
+  readonly certain: ReadonlyMap<T, U>;
+  /** By name alone: the value's unit isn't known. */
+  readonly proposed: ReadonlyMap<T, U>;
+}
+
+/** Finds the usual tag of each row. Each usual tag is given once, first by its very name. The mode is asked for by itself. */
+export function meaningsOf<T extends Named, U extends Usual>(
+  tags: readonly T[],
+  usual: ReadonlyMap<string, U>,
+): Meanings<T, U> {
+  const certain = new Map<T, U>();
+  const proposed = new Map<T, U>();
+  const given = new Set<string>();
+  for (const nameOf of [(name: string) => name, hintedName]) {
+    for (const one of tags) {
+      const found = usual.get(nameOf(one.name) ?? "");
+      if (found === undefined || given.has(found.name) || certain.has(one) || proposed.has(one)) continue;
+      const fit = fitOf(one, found);
+      const role = one.keys["role"];
+      if (fit === "no" || (role !== undefined && role !== found.meaning["role"])) continue;
+      given.add(found.name);
+      (fit === "certain" ? certain : proposed).set(one, found);
+    }
+  }
+  return { certain, proposed };
+}
+
+function fitOf({ type, keys, name }: Named, usual: Usual): "certain" | "proposed" | "no" {
+  const { meaning } = usual;
+  if (sortOf(type) !== sortOf(usual.type)) return "no";
+  if (usual.name === "mode") return name === "mode" && type.includes("int") ? "certain" : "no";
+  // A second bay is never invented from a name.
+  if (meaning["bay"] !== undefined && keys["bay"] === undefined) return "no";
+  const wanted = unitIn(meaning);
+  const unit = unitIn(keys);
+  if (sortOf(type) !== "number" || wanted === undefined) return keys["unit"] === undefined ? "certain" : "no";
+  if (unit !== undefined) return unit.dimension === wanted.dimension ? "certain" : "no";
+  // Numbers of cycles and starts are whole, and most lists give no unit for them.
+  if (wanted.dimension === "count") return /int|bcd/.test(type) ? "certain" : "no";
+  return "proposed";
+}
+
+function unitIn({ unit }: Readonly<Record<string, unknown>>): Unit | undefined {
+  return typeof unit === "string" ? unitOf(unit) : undefined;
+}
+
+/** Texts in a column of units that say that a value has none. */
+const NO_UNIT = /^(-+|–|—|n\/?a|none|1|unitless|dimensionless|bool|bit|enum|code)$/i;
+
+/** The unit that a cell means: "none" if it says that there is none, undefined if it isn't known. */
+export function unitSaid(cell: string): Unit | "none" | undefined {
+  return NO_UNIT.test(cell) ? "none" : unitOf(cell);
+}
+
+/** How values of the usual tag become values of this one. Without a unit of its own a tag has the usual one. */
+export function unitChange(
+  meaning: Readonly<Record<string, unknown>>,
+  keys: Readonly<Record<string, unknown>>,
+): Conversion | undefined {
+  const wanted = unitIn(meaning);
+  return wanted === undefined ? undefined : conversionOf(wanted, unitIn(keys) ?? wanted);
+}
+
+/** Limits and deadband of a usual tag, in this tag's unit. */
+export function limitsIn(
+  meaning: Readonly<Record<string, unknown>>,
+  change: Conversion | undefined,
+): Readonly<Record<string, number | undefined>> {
+  const at = (key: string, conversion: Conversion): number | undefined =>
+    typeof meaning[key] === "number" ? converted(meaning[key], conversion) : undefined;
+  if (change === undefined) return { min: undefined, max: undefined, deadband: undefined };
+  return { min: at("min", change), max: at("max", change), deadband: at("deadband", { ...change, offset: 0 }) };
+}
+
+function sortOf(type: string): string {
+  return type === "bool" || type === "string" ? type : "number";
+}
+
+/** Every word of a name that is taken for a usual one. Any other word, such as setpoint, shut or 2, makes it another tag. */
+const WORDS = new Set(
+  (
+    "booth cabin plc controller number no count counter cnt ct total cycle cycles on run running active burner fan fans " +
+    "exhaust exh pre intake supply filter reset door open first scan firmware fw version serial program prog revision rev " +
+    "motor starts fault alarm code air temp temperature metal part surface outdoor outside ambient pressure press dp " +
+    "diff differential drop speed percent pct hz modulation mod output hour hours hrs hourmeter meter minutes minute min " +
+    "mins time uptime up s gas kwh energy usage consumption sensor value actual measured state mode stage step"
+  ).split(" "),
+);
+
+/** The usual tag that a name of such words alone probably means. */
+export function hintedName(name: string): string | null {
+  const words = name.split("_");
+  if (!words.every((word) => WORDS.has(word))) return null;
+  const usual = usualNameIn(name);
+  if (usual === "door_open" && !words.includes("open")) return null;
+  return usual;
+}
+
+/** Tags that probably tell the booth's mode: whole numbers without a unit. */
+export function likelyModes<T extends Named>(tags: readonly T[]): readonly T[] {
+  return tags.filter(
+    ({ name, type, keys }) =>
+      hintedName(name) === "mode" && type.includes("int") && keys["unit"] === undefined && keys["role"] === undefined,
+  );
+}

@@ -1,0 +1,85 @@
+import type { ModbusTable } from "../../domain/profile.ts";
+
+/** Names of Modbus tables as register lists write them. Pure. */
+
+/** Words without blanks, dashes, brackets and a plural's s. Digits alone mean different tables in different columns, and are not here. */
+const WORDS: readonly (readonly [table: ModbusTable, spellings: RegExp])[] = [
+  ["coil", /^((output|internal)?coil|(discrete|digital|bit|binary)output|outputstatus|do|0x{1,5}|0xref|coilstatus)$/],
+  [
+    "discrete",
+    /^(discrete|(discrete|digital|binary|bit|status)input|inputstatus|(discrete)?(input)?contact|inputbit|inputcoil|inputdiscrete|di|1x{1,5}|1xref)$/,
+  ],
+  [
+    "input",
+    /^(input(analog)?(word)?reg(ister)?|inputword|analog(ue)?input(reg(ister)?)?|ai|ir|ireg|inputreg|3x{1,5}|3xref)$/,
+  ],
+  [
+    "holding",
+    /^(holding|(analog(ue)?|output|holding|outputholding)(reg(ister)?)|holdingreg(ister)?|analog(ue)?output|ao|hr|hreg|4x{1,5}|4xref)$/,
+  ],
+];
+/** By function code, reading and writing. */
+const FUNCTIONS: Readonly<Record<number, ModbusTable>> = {
+  1: "coil",
+  2: "discrete",
+  3: "holding",
+  4: "input",
+  5: "coil",
+  6: "holding",
+  15: "coil",
+  16: "holding",
+  22: "holding",
+  23: "holding",
+};
+
+/** What a cell says: a table; "input", which is input registers, or discrete inputs in a row of bits; null: nothing that is known. */
+export type TableSaid = ModbusTable | "some input" | null;
+
+/** Reads a cell of any column. A function code must be marked as one, as in "FC03" or "read input registers (4)". */
+export function tableIn(cell: string): TableSaid {
+  const byWord = wordIn(cell);
+  const byCode = codesIn(
+    cell,
+    /(?:^|[^a-z])(?:fc|fn|function|f)[ =:_-]*(?:code)?[ =:_-]*((?:0x)?\d{1,2}(?:[ ,/&+]+\d{1,2})*)/i,
+  );
+  return agreed(byWord, byCode ?? (byWord === null ? null : codesIn(cell, /\(((?:0x)?\d{1,2})\)/)));
+}
+
+/** Reads a cell of a column of function codes: digits alone are codes there. */
+export function tableOfFunction(cell: string): TableSaid {
+  if (/^[\s0-9,;/&+xX=]+$/.test(cell)) return codesIn(cell, /^[ =]*((?:0x)?\d{1,2}(?:[ ,;/&+]+(?:0x)?\d{1,2})*)\s*$/i);
+  return tableIn(cell) ?? codesIn(cell, /^\D*((?:0x)?\d{1,2})\D*$/i);
+}
+
+function wordIn(cell: string): TableSaid {
+  const plain = cell
+    .toLowerCase()
+    .replace(/\([^)]*\)/g, "")
+    .replace(/\b(read|write|only|single|multiple|modbus|table|area|r\/w|rw|ro|type)\b/g, "")
+    .replace(/[\s_\-/.:]+/g, "")
+    .replace(/s$/, "");
+  const noun = plain.replace(/register$/, "reg");
+  const found = WORDS.find(([, spellings]) => spellings.test(plain) || spellings.test(noun));
+  if (found !== undefined) return found[0];
+  return plain === "input" ? "some input" : null;
+}
+
+/** Several codes count if all of them are of one table. */
+function codesIn(cell: string, place: RegExp): ModbusTable | null {
+  const [, codes] = place.exec(cell) ?? [];
+  if (codes === undefined) return null;
+  const tables = (codes.match(/(?:0x)?\d+/gi) ?? []).map((code) => FUNCTIONS[Number(code)]);
+  const [first] = tables;
+  return first !== undefined && tables.every((table) => table === first) ? first : null;
+}
+
+function agreed(one: TableSaid, other: ModbusTable | null): TableSaid {
+  if (one === null || other === null || one === other) return one ?? other;
+  // "input (FC02)": the code says which.
+  return one === "some input" && (other === "input" || other === "discrete") ? other : null;
+}
+
+/** Whether a cell of such a column names a table, or is a digit that may name one. */
+export function isTableLike(cell: string, column: string): boolean {
+  return /^[0-4]$/.test(cell) || (column === "function" ? tableOfFunction(cell) : tableIn(cell)) !== null;
+}
