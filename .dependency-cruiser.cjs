@@ -104,6 +104,10 @@ module.exports = {
     // Node's own clock, as lightly as it can be had.
     { from: OF_NODE, to: { path: src("monotonic\\.ts$") } },
     { from: { path: src("monotonic\\.ts$") }, to: { path: src("domain/units\\.ts$") } },
+    // Files of certificates, keys and secrets, read and judged in one place.
+    { from: OF_NODE, to: { path: src("credential-files\\.ts$") } },
+    { from: { path: src("credential-files\\.ts$") }, to: { path: src("domain/") } },
+    { from: { path: src("credential-files\\.ts$") }, to: { dependencyTypes: ["core"] } },
     { from: { path: src("contract/hash\\.ts$") }, to: { path: "^(node:)?crypto$" } },
     { from: { path: src("main\\.(ts|cjs)$") }, to: { path: src("(main\\.cjs|runtime/commands\\.ts)$") } },
     { from: { path: src("main\\.(ts|cjs)$") }, to: { dependencyTypes: ["core"] } },

@@ -1,7 +1,7 @@
 import type { ConfigError } from "../config/config-error.ts";
 import { loadProfile } from "../config/profile.ts";
 import { writeSchemas } from "../config/schemas.ts";
-import { inspectConfig, type UsableConfig } from "../config/usable.ts";
+import { inspectConfig, type UsableConfig, verdictOn } from "../config/usable.ts";
 import { plcAddress } from "../domain/plc-address.ts";
 import { isBitTable, type ModbusPoint, type ModbusTable, type ModbusTag, pointWidth } from "../domain/profile.ts";
 import { configPath } from "../tools/agent-client.ts";
@@ -69,14 +69,14 @@ export const checkCommand: Run = (call) => {
   if (operands[0] !== undefined) return checkProfileFile(call, operands[0]);
   const path = configPath(values);
   const usable = inspectConfig(path);
-  const errors = [...(usable.fatal === null ? [] : [usable.fatal]), ...usable.refused.map(({ error }) => error)];
-  print(call, jsonOf(path, usable), () => {
+  const verdict = verdictOn(usable);
+  print(call, jsonOf(path, { usable, verdict }), () => {
     const addresses = values["addresses"] === true ? addressesText(usable) : "";
     const warnings = linesText(warningsOf(usable).map(warningText));
-    return `${errors.length === 0 ? textOf(path, usable) : ""}${warnings}${addresses}`;
+    return `${verdict === null ? textOf(path, usable) : ""}${warnings}${addresses}`;
   });
-  for (const error of errors) io.err(`${error.full()}\n`);
-  return Promise.resolve(errors.length === 0 ? EXIT.ok : EXIT.config);
+  if (verdict !== null) io.err(`${verdict.full()}\n`);
+  return Promise.resolve(verdict === null ? EXIT.ok : EXIT.config);
 };
 
 function textOf(path: string, usable: UsableConfig): string {
@@ -102,23 +102,33 @@ function addressesText({ booths }: UsableConfig): string {
     .join("");
 }
 
-function jsonOf(path: string, usable: UsableConfig): unknown {
-  const { config, refused, fatal } = usable;
+function jsonOf(
+  path: string,
+  { usable, verdict }: { readonly usable: UsableConfig; readonly verdict: ConfigError | null },
+): unknown {
+  const { config, refused } = usable;
   const warnings = warningsOf(usable);
   const disabled = refused.map(({ id, serial, error }) => ({ booth: id, serial, problems: problemsIn(error) }));
   return {
-    ok: fatal === null && refused.length === 0,
+    ok: verdict === null,
     file: path,
     service: config.service.url ?? null,
     booths: boothsOf(usable),
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(disabled.length === 0 ? {} : { disabled }),
-    ...(fatal === null ? {} : { problems: problemsIn(fatal) }),
+    ...(verdict === null ? {} : { problems: problemsIn(verdict) }),
   };
 }
 
 function problemsIn({ file, problems }: ConfigError): readonly object[] {
-  return problems.map(({ line, column, path, message, hint }) => ({ file, line, column, path, message, hint }));
+  return problems.map(({ file: own = file, line, column, path, message, hint }) => ({
+    file: own,
+    line,
+    column,
+    path,
+    message,
+    hint,
+  }));
 }
 
 function boothsOf({ booths }: UsableConfig) {

@@ -14,7 +14,7 @@ import { dirname } from "node:path";
 import { ConfigError } from "../config/config-error.ts";
 import { settingPath, withSetting } from "../config/edit.ts";
 import { settingsIn } from "../config/config.ts";
-import { inspectText } from "../config/usable.ts";
+import { inspectText, verdictOn } from "../config/usable.ts";
 import { NO_CONFIG_HINT, readSource } from "../config/yaml-source.ts";
 import { configPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
@@ -86,11 +86,10 @@ function set(call: Call, setting: string, value: string): number {
   return EXIT.ok;
 }
 
-/** Throws the ConfigError of a text that can't be used, booths included: what is typed by hand isn't half wanted. */
+/** Throws a ConfigError for a text that has any problem, even one that would cost a single booth: nobody wants half of a change. */
 function mustBeSound(text: string, file: string): void {
-  const { fatal, refused } = inspectText(text, file);
-  const error = fatal ?? refused[0]?.error;
-  if (error !== undefined) throw error;
+  const error = verdictOn(inspectText(text, file));
+  if (error !== null) throw error;
 }
 
 function isSound(text: string, file: string): boolean {

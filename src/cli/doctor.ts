@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readCertificates } from "../credential-files.ts";
 import type { UsableConfig } from "../config/usable.ts";
 import type { AgentStatus } from "../domain/status.ts";
 import type { StoreFiles } from "../store/port.ts";
@@ -96,9 +96,9 @@ async function examineNetwork(
 function authorities(file: string | undefined): string | Finding | undefined {
   if (file === undefined) return undefined;
   try {
-    return readFileSync(file, "utf8");
+    return readCertificates(file);
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    return bad("authorities", said, `put ${file} there, or correct service.ca_file in the configuration`);
+    return bad("authorities", said, `correct ${file}, or service.ca_file in the configuration`);
   }
 }

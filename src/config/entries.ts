@@ -8,25 +8,32 @@ export type List = (typeof LISTS)[number];
 /** Problems by the index of the entry that each lies in. */
 type ByIndex = ReadonlyMap<number, readonly Problem[]>;
 
+/** Whether a problem lies in an entry that has problems already. */
+export function isIn(found: Readonly<Record<List, ByIndex>>, { path }: Problem): boolean {
+  const entry = entryOf(path);
+  return entry !== null && found[entry.list].has(entry.index);
+}
+
+function entryOf(path: string): { readonly list: List; readonly index: number } | null {
+  const [, name, index] = /^(booths|outputs|notices)\[(\d+)\]/.exec(path) ?? [];
+  const list = LISTS.find((one) => one === name);
+  return list === undefined ? null : { list, index: Number(index) };
+}
+
 /** Problems of a configuration file, told apart by the booth, output or notice that each lies in; `others` lie in none. */
 export function byEntry(
   problems: readonly Problem[],
 ): Readonly<Record<List, ByIndex>> & { readonly others: readonly Problem[] } {
-  const entry = ({ path }: Problem): readonly [List, number] | null => {
-    const [, list, index] = /^(booths|outputs|notices)\[(\d+)\]/.exec(path) ?? [];
-    const known = LISTS.find((name) => name === list);
-    return known === undefined ? null : [known, Number(index)];
-  };
   const of = (list: List): ByIndex =>
     Map.groupBy(
-      problems.filter((problem) => entry(problem)?.[0] === list),
-      (problem) => entry(problem)?.[1] ?? 0,
+      problems.filter(({ path }) => entryOf(path)?.list === list),
+      ({ path }) => entryOf(path)?.index ?? 0,
     );
   return {
     booths: of("booths"),
     outputs: of("outputs"),
     notices: of("notices"),
-    others: problems.filter((problem) => entry(problem) === null),
+    others: problems.filter(({ path }) => entryOf(path) === null),
   };
 }
 

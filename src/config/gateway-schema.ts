@@ -14,6 +14,7 @@ import {
   profileNameSchema,
   whole,
 } from "./common-schema.ts";
+import { marked } from "./marks.ts";
 import { noticesSchema } from "./notices-schema.ts";
 import { outputsSchema } from "./outputs-schema.ts";
 
@@ -111,19 +112,21 @@ const opcuaSchema = z.strictObject({
     .exactOptional()
     .describe("Default: read, each poll asks. subscribe: the server tells changes; where it can't, each poll asks."),
   user: z.string().min(1).max(200).exactOptional(),
-  password_file: optionalPath(
-    "File of mode 0600 that holds the user's password. Default: the passwords in the service's record.",
+  password_file: marked(
+    optionalPath("File of mode 0600 that holds the user's password. Default: the passwords in the service's record."),
+    "password",
   ),
-  user_certificate_file: optionalPath("Login by certificate, PEM."),
-  user_key_file: optionalPath("Its private key, PEM, mode 0600."),
+  user_certificate_file: marked(optionalPath("Login by certificate, PEM."), "certificate"),
+  user_key_file: marked(optionalPath("Its private key, PEM, mode 0600."), "own_key"),
   server_certificate_fingerprint: z
     .string()
     .max(200)
     .overwrite((typed) => normaliseFingerprint(typed) ?? typed)
     .exactOptional()
     .describe("SHA-256 of the server's certificate."),
-  server_certificate_file: optionalPath(
-    "The server's certificate, or that of the authority that signed it; PEM or DER.",
+  server_certificate_file: marked(
+    optionalPath("The server's certificate, or that of the authority that signed it; PEM or DER."),
+    "certificate",
   ),
 });
 
@@ -162,13 +165,13 @@ const serviceSchema = z.strictObject({
     .overwrite((url) => (/[?#]/.test(url) ? url : url.replace(/(?<!\/)\/+$/, "")))
     .exactOptional()
     .describe("Base of /api. https, or http for loopback addresses. Absent: set up on the spot."),
-  ca_file: optionalPath("Extra certificate authorities, PEM."),
+  ca_file: marked(optionalPath("Extra certificate authorities, PEM."), "authorities"),
   proxy_url: z
     .string()
     .max(2000)
     .exactOptional()
     .describe("http://HOST:PORT of a proxy that leads to the service's https."),
-  api_key_file: optionalPath("File of mode 0600 that holds the first key."),
+  api_key_file: marked(optionalPath("File of mode 0600 that holds the first key."), "first_key"),
   api_key_credential: z
     .string()
     .regex(/^[A-Za-z0-9_.-]{1,255}$/, say("config.credential"))
@@ -178,10 +181,11 @@ const serviceSchema = z.strictObject({
     .enum(["key", "session"])
     .exactOptional()
     .describe("Default: key, sent as it is. session: a session token is asked for with it (POST /api/authenticate)."),
-  client_certificate_file: optionalPath(
-    "Shown to a broker that asks for a certificate, PEM; read anew at each connection.",
+  client_certificate_file: marked(
+    optionalPath("Shown to a broker that asks for a certificate, PEM; read anew at each connection."),
+    "authorities",
   ),
-  client_key_file: optionalPath("Its private key, PEM, mode 0600."),
+  client_key_file: marked(optionalPath("Its private key, PEM, mode 0600."), "own_key"),
   mqtt_url: z.string().max(2000).exactOptional().describe("Broker, where the service's records name none."),
   monthly_mb: whole(1, 1_000_000)
     .exactOptional()
@@ -215,8 +219,11 @@ const pageSchema = z.strictObject({
     .describe(
       "always: the page stays open on the network, by the PIN of pin_file, and a device stays signed in for 30 days. timed: only for as long as somebody asks. Absent: timed, until somebody says otherwise at the set-up.",
     ),
-  pin_file: optionalPath(
-    "File of mode 0600 with a PIN of 8 digits or more: until 30 minutes after boot, while no booth is bound, the page is open on the network with it.",
+  pin_file: marked(
+    optionalPath(
+      "File of mode 0600 with a PIN of 8 digits or more: until 30 minutes after boot, while no booth is bound, the page is open on the network with it.",
+    ),
+    "pin",
   ),
 });
 
@@ -224,8 +231,9 @@ const metricsSchema = z.strictObject({
   port: port
     .default(9464)
     .describe("Of the network, with HTTPS and the page's certificate: GET /metrics and nothing else."),
-  token_file: path.describe(
-    "File of mode 0600 with the bearer token, 32 characters or more, that a scraper has to show.",
+  token_file: marked(
+    path.describe("File of mode 0600 with the bearer token, 32 characters or more, that a scraper has to show."),
+    "token",
   ),
 });
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { NOTICE_CLASSES } from "../domain/notice.ts";
 import { profileModeSchema, whole } from "./common-schema.ts";
+import { marked } from "./marks.ts";
 
 /** Whom the box tells of alarms by itself, also while the service is away. */
 
@@ -20,7 +21,8 @@ const address = z
   .max(200)
   .regex(/^([^<>\p{Cc}]* )?<?[^\s<>@,;\p{Cc}]+@[^\s<>@,;\p{Cc}]+>?$/u, "a mail address, like shop@example.com");
 const noticeClass = z.enum(NOTICE_CLASSES);
-const secretFile = (what: string) => optionalPath(`File of mode 0600 that holds ${what}.`);
+const secretFile = (what: string) => marked(optionalPath(`File of mode 0600 that holds ${what}.`), "password");
+const caFile = () => marked(optionalPath("Extra certificate authorities, PEM."), "authorities");
 
 const mailSchema = z.strictObject({
   host: z.string().min(1).max(253).describe("The mail server (SMTP)."),
@@ -31,18 +33,18 @@ const mailSchema = z.strictObject({
     .describe("starttls: asked for after the greeting, as on port 587. tls: from the first byte, as on port 465."),
   user: z.string().min(1).max(200).exactOptional(),
   password_file: secretFile("the user's password"),
-  ca_file: optionalPath("Extra certificate authorities, PEM."),
+  ca_file: caFile(),
   from: address,
   to: z.array(address).min(1).max(MAX_RECIPIENTS),
 });
 
 const webhookSchema = z.strictObject({
-  url: z
-    .string()
-    .max(2000)
-    .describe("https, or http on this machine. Told is its host alone: the rest may be a secret."),
+  url: marked(
+    z.string().max(2000).describe("https, or http on this machine. Told is its host alone: the rest may be a secret."),
+    "address",
+  ),
   secret_file: secretFile("a secret by which each request is signed (HMAC-SHA256, X-Signature)"),
-  ca_file: optionalPath("Extra certificate authorities, PEM."),
+  ca_file: caFile(),
 });
 
 const mqttSchema = z.strictObject({
@@ -56,7 +58,7 @@ const mqttSchema = z.strictObject({
     .default("booths/notices"),
   user: z.string().min(1).max(200).exactOptional(),
   password_file: secretFile("the user's password"),
-  ca_file: optionalPath("Extra certificate authorities, PEM."),
+  ca_file: caFile(),
 });
 
 export const noticesSchema = z

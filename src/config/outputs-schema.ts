@@ -1,6 +1,7 @@
 import { say } from "../domain/sentences.ts";
 import { z } from "zod";
 import { whole } from "./common-schema.ts";
+import { marked } from "./marks.ts";
 
 /** Whom beside the service the box tells what it reads. */
 
@@ -85,11 +86,14 @@ export const outputsSchema = z
         .exactOptional()
         .describe("Default: booth-gateway, the gateway's id and the output's name."),
       user: z.string().min(1).max(200).exactOptional(),
-      password_file: optionalPath("File of mode 0600 that holds the user's password."),
-      token_file: optionalPath("Of otlp: file of mode 0600 that holds a bearer token."),
-      ca_file: optionalPath("Extra certificate authorities, PEM."),
-      client_certificate_file: optionalPath("Shown to a broker that asks for one, PEM; read anew at each connection."),
-      client_key_file: optionalPath("Its private key, PEM, mode 0600."),
+      password_file: marked(optionalPath("File of mode 0600 that holds the user's password."), "password"),
+      token_file: marked(optionalPath("Of otlp: file of mode 0600 that holds a bearer token."), "password"),
+      ca_file: marked(optionalPath("Extra certificate authorities, PEM."), "authorities"),
+      client_certificate_file: marked(
+        optionalPath("Shown to a broker that asks for one, PEM; read anew at each connection."),
+        "authorities",
+      ),
+      client_key_file: marked(optionalPath("Its private key, PEM, mode 0600."), "key"),
       booths: z
         .array(z.string().max(64))
         .min(1)

@@ -5,10 +5,12 @@ import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
 import type { Profile } from "../domain/profile.ts";
 import { ConfigError } from "./config-error.ts";
 import { configFrom } from "./config.ts";
-import { byEntry, entriesIn, type List, without } from "./entries.ts";
+import { byEntry, entriesIn, isIn, type List, without } from "./entries.ts";
 import { parseWith, problemsOf } from "./explain.ts";
+import { fileProblems, type MarkedSetting } from "./file-checks.ts";
 import { checkGateway } from "./gateway-checks.ts";
 import { gatewaySchema } from "./gateway-schema.ts";
+import { markedIn } from "./marked-settings.ts";
 import { unknownGroups } from "./parameters.ts";
 import type { BoothConfig, Config } from "./port.ts";
 import { findProfile, profileFile, unknownProfileHint } from "./profile.ts";
@@ -42,6 +44,8 @@ export interface RefusedEntry {
 }
 
 export interface UsableConfig {
+  /** Where it was read from. */
+  readonly file: string;
   /** Its booths are the ready ones. */
   readonly config: Config;
   readonly booths: readonly ReadyBooth[];
@@ -53,6 +57,21 @@ export interface UsableConfig {
   readonly refused_notices: readonly RefusedEntry[];
   /** What is wrong beside the booths and makes the file unusable; null: nothing. */
   readonly fatal: ConfigError | null;
+  /** Settings in use that name a file or are a secret. */
+  readonly marked: readonly MarkedSetting[];
+}
+
+/**
+ * Everything that is wrong with a configuration, in every section: shape, checks, profiles and the files that it names. `check`,
+ * `config set`, `reload` and `doctor` judge by this alone, and a start reports the same problems; null: nothing is wrong.
+ */
+export function verdictOn(usable: UsableConfig): ConfigError | null {
+  const { file, fatal, refused, refused_outputs, refused_notices } = usable;
+  const entries = [...refused, ...refused_outputs, ...refused_notices].map(({ error }) => error);
+  const errors = [...(fatal === null ? [] : [fatal]), ...entries];
+  const problems = errors.flatMap((error) => error.problems.map((one) => ({ ...one, file: one.file ?? error.file })));
+  const all = [...problems, ...fileProblems(usable.marked)];
+  return all.length === 0 ? null : new ConfigError(file, all);
 }
 
 /**
@@ -113,6 +132,8 @@ export function inspectText(text: string, path: string, set_up?: SetUp): UsableC
     refused_outputs: refusedIn("outputs"),
     refused_notices: refusedIn("notices"),
     fatal: checked.others.length === 0 ? null : new ConfigError(path, checked.others),
+    file: path,
+    marked: markedIn(gatewaySchema, input, sound.source).filter(({ place }) => !isIn(checked, place)),
   };
 }
 

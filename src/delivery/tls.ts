@@ -1,15 +1,42 @@
-import { readFileSync } from "node:fs";
 import { rootCertificates } from "node:tls";
+import { FileError, hasIntermediate, readCertificates } from "../credential-files.ts";
+import { tlsSentence } from "../domain/link-error.ts";
 
-/** A site's own authority beside the public ones: given alone, it would take their place. */
-export function withPublicRoots(ca: string): string[] {
-  return [...rootCertificates, ca];
+export {
+  readCertificatePair as clientCertificate,
+  type CertificatePair as ClientCertificate,
+} from "../credential-files.ts";
+
+/** Whom a TLS connection trusts. */
+export interface Trust {
+  readonly ca: string[];
+  readonly allowPartialTrustChain: boolean;
 }
 
-/** What this box shows of itself where the service asks for a certificate, PEM. */
-export type ClientCertificate = Readonly<Record<"cert" | "key", string>>;
+/**
+ * Trusts a site's own authority in addition to the public ones, which `ca` alone would replace. An intermediate certificate is
+ * accepted as well: many sites have nothing else at hand. Partial chains are allowed only then, because OpenSSL reports a missing
+ * intermediate of the server as an unknown authority while they are.
+ */
+export function trustIn(ca: string): Trust {
+  return { ca: [...rootCertificates, ca], allowPartialTrustChain: hasIntermediate(ca) };
+}
 
-/** Reads the files anew each time, so that a renewed certificate is used from the next session on. Throws as reading does. */
-export function clientCertificateIn(certificate_file: string, key_file: string): () => ClientCertificate {
-  return () => ({ cert: readFileSync(certificate_file, "utf8"), key: readFileSync(key_file, "utf8") });
+/** The same by the file, which is read anew. Throws a FileError if the file holds no certificates. */
+export function trustInFile(ca_file: string): Trust {
+  return trustIn(readCertificates(ca_file));
+}
+
+/** Returns the reason of a failed connection in words for people, null if it has nothing to do with TLS or its files. */
+export function tlsReason(error: unknown): string | null {
+  if (error instanceof FileError) return error.message;
+  // OpenSSL judges a certificate by the machine's clock, whatever clock the agent has.
+  return tlsSentence(error, new Date().toISOString().slice(0, 10));
+}
+
+/** A fault of TLS in the words for people, any other error as it is. */
+export function explained(error: Error): Error {
+  const reason = tlsReason(error);
+  if (reason === null || error instanceof FileError) return error;
+  return new Error(reason, { cause: error });
 }

@@ -47,8 +47,12 @@ export type ServiceLinkFault =
   | "certificate_not_yet_valid"
   | "certificate_name"
   | "certificate_authority"
+  | "certificate_chain"
+  | "certificate_refused"
   | "certificate_wanted"
   | "tls"
+  | "not_tls"
+  | "file"
   | "credential"
   | "not_allowed"
   | "taken_over"
@@ -79,17 +83,35 @@ const CODES: Readonly<Partial<Record<ServiceLinkFault, readonly (string | number
   certificate_expired: ["CERT_HAS_EXPIRED"],
   certificate_not_yet_valid: ["CERT_NOT_YET_VALID"],
   certificate_name: ["ERR_TLS_CERT_ALTNAME_INVALID"],
+  // OpenSSL knows no issuer and got no second certificate.
+  certificate_chain: ["UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
   certificate_authority: [
-    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
     "UNABLE_TO_GET_ISSUER_CERT",
     "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
     "SELF_SIGNED_CERT_IN_CHAIN",
     "DEPTH_ZERO_SELF_SIGNED_CERT",
+  ],
+  certificate_refused: [
     "CERT_SIGNATURE_FAILURE",
     "CERT_REVOKED",
+    "CERT_REJECTED",
+    "CERT_UNTRUSTED",
+    "INVALID_CA",
+    "INVALID_PURPOSE",
+    "PATH_LENGTH_EXCEEDED",
+    "CERT_CHAIN_TOO_LONG",
   ],
-  certificate_wanted: ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"],
+  certificate_wanted: ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA"],
   tls: ["ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", "EPROTO"],
+  // What an HTTP server, an SMTP server or a broker without TLS answers to the first packet.
+  not_tls: [
+    "ERR_SSL_WRONG_VERSION_NUMBER",
+    "ERR_SSL_PACKET_LENGTH_TOO_LONG",
+    "ERR_SSL_HTTP_REQUEST",
+    "ERR_SSL_UNEXPECTED_MESSAGE",
+    "ERR_SSL_RECORD_LAYER_FAILURE",
+    "ERR_SSL_BAD_RECORD_TYPE",
+  ],
   credential: [2, 4, 5, 133, 134, 135, 138],
   taken_over: [142],
   closed: ["EPIPE"],
@@ -105,6 +127,107 @@ export function faultOfCode(code: string | number): ServiceLinkFault | null {
   if (typeof code === "number") return code > 0 ? "protocol" : null;
   if (/^ERR_SSL_.*ALERT.*CERTIFICATE/.test(code)) return "certificate_wanted";
   return /^ERR_(SSL|TLS)_/.test(code) ? "tls" : null;
+}
+
+/** The longest list of names in a sentence: certificates of content networks have hundreds. */
+const MAX_NAMES = 200;
+
+/** What Node says of a failed TLS connection, as far as a sentence needs it. */
+interface TlsFailure {
+  readonly code: string;
+  readonly host: string;
+  readonly names: string;
+}
+
+/** Returns a sentence for an error of a TLS connection, null for other errors. `today`: the date that certificates are judged by. */
+export function tlsSentence(error: unknown, today: string): string | null {
+  const failure = tlsFailureIn(error);
+  if (failure === null) return null;
+  const { code, host, names } = failure;
+  switch (code) {
+    case "CERT_HAS_EXPIRED":
+      return say("tls.expired", { today });
+    case "CERT_NOT_YET_VALID":
+      return say("tls.not_yet_valid", { today });
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return say("tls.name", { host, names });
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+      return say("tls.self_signed");
+    case "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED":
+      return say("tls.client_wanted");
+    case "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA":
+      return say("tls.client_unknown");
+    case "ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED":
+      return say("tls.client_expired");
+    case "ERR_SSL_UNSUPPORTED_PROTOCOL":
+    case "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION":
+      return say("tls.version");
+    case "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE":
+      return say("tls.cipher");
+    case "ECONNRESET":
+      return say("tls.broken_off");
+  }
+  switch (faultOfCode(code)) {
+    case "certificate_chain":
+      return say("tls.chain");
+    case "certificate_authority":
+      return say("tls.authority");
+    case "certificate_refused":
+      return say("tls.not_accepted", { code });
+    case "certificate_wanted":
+      return say("tls.client_refused");
+    case "not_tls":
+      return say("tls.none");
+    case "tls":
+      return say("tls.failed", { code });
+    default:
+      return null;
+  }
+}
+
+/** Errors of libraries hold the error of Node as cause, in an event, or as the first of several. */
+const MAX_NESTED = 5;
+
+function tlsFailureIn(error: unknown): TlsFailure | null {
+  let at: unknown = error;
+  for (let depth = 0; depth < MAX_NESTED && typeof at === "object" && at !== null; depth += 1) {
+    const { code, originalCode, message } = at as Readonly<Record<string, unknown>>;
+    const given = typeof originalCode === "string" ? originalCode : code;
+    const named = given === "EPROTO" ? opensslCode(String(message)) : given;
+    const isHandshake = named === "ECONNRESET" && String(message).includes("before secure TLS connection");
+    if (typeof named === "string" && (isHandshake || isTlsCode(named))) return { code: named, ...namesIn(at) };
+    const { cause, event, errors } = at as Readonly<Record<string, unknown>>;
+    const inEvent = typeof event === "object" && event !== null && "error" in event ? event.error : undefined;
+    at = Array.isArray(errors) ? (errors as unknown[])[0] : (inEvent ?? cause);
+  }
+  return null;
+}
+
+/** A failed write has the code EPROTO, and what OpenSSL says in its text alone. */
+function opensslCode(message: string): string {
+  const reason = /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1];
+  return reason === undefined ? "EPROTO" : `ERR_SSL_${reason.toUpperCase().replaceAll(/\W+/g, "_")}`;
+}
+
+/** Returns the fault of a failed TLS connection, null for other errors. */
+export function tlsFaultOf(error: unknown): ServiceLinkFault | null {
+  const failure = tlsFailureIn(error);
+  return failure === null || failure.code === "ECONNRESET" ? null : faultOfCode(failure.code);
+}
+
+/** Node names errors of verification without a prefix. Codes of a refused or lost connection have sentences of their own. */
+function isTlsCode(code: string): boolean {
+  const fault = faultOfCode(code);
+  return fault !== null && (fault.startsWith("certificate_") || fault === "tls" || fault === "not_tls");
+}
+
+function namesIn(error: object): Pick<TlsFailure, "host" | "names"> {
+  const { host, cert } = error as { readonly host?: unknown; readonly cert?: unknown };
+  const { subjectaltname, subject } = Object(cert) as Readonly<Record<string, unknown>>;
+  const { CN } = Object(subject) as Readonly<Record<string, unknown>>;
+  const names = typeof subjectaltname === "string" ? subjectaltname.replaceAll(/(DNS|IP Address):/g, "") : CN;
+  const text = typeof names === "string" ? names.replaceAll(/\p{Cc}/gu, " ").slice(0, MAX_NAMES) : "another name";
+  return { host: typeof host === "string" ? host : "this address", names: text };
 }
 
 /** Another way to the same broker may do better: the service was not reached at all. */

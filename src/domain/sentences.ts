@@ -1,3 +1,4 @@
+import { CERTIFICATES } from "./sentences/certificates.ts";
 import { CONFIGURATION } from "./sentences/configuration.ts";
 import { DOCTOR } from "./sentences/doctor.ts";
 import { OUTPUTS } from "./sentences/outputs.ts";
@@ -103,8 +104,12 @@ const OWN = {
   "service.check.certificate_not_yet_valid": `compare this box's date with a clock, then the service's certificate; ${KEPT}`,
   "service.check.certificate_name": `the certificate is of another server: compare the address, and see whether the site's network redirects it; ${KEPT}`,
   "service.check.certificate_authority": `nobody known here signed the certificate: where the site looks into TLS, give its authority as service.ca_file; ${KEPT}`,
+  "service.check.certificate_chain": `tell whoever runs the service to send the whole chain, or give the intermediate or the authority as service.ca_file; ${KEPT}`,
+  "service.check.certificate_refused": `have a certificate issued that fits its use by a server: tell whoever runs the service; ${KEPT}`,
   "service.check.certificate_wanted": `the service asks for a client certificate, or doesn't take ours: see service.client_certificate_file; ${KEPT}`,
   "service.check.tls": `see whether something on the way looks into TLS, or offers a version before 1.2; ${KEPT}`,
+  "service.check.not_tls": `compare the port, and see whether TLS is switched on there; ${KEPT}`,
+  "service.check.file": `correct the file that the reason names; it is read again at the next try; ${KEPT}`,
   "service.check.credential": `the service doesn't take this gateway's key: see whether it was revoked; ${KEPT}`,
   "service.check.not_allowed": `the broker doesn't allow this gateway its own topics: tell whoever runs the service; ${KEPT}`,
   "service.check.taken_over": `another box uses this gateway's identity, as a copied disk does: take it off the network; ${KEPT}`,
@@ -275,9 +280,15 @@ const OWN = {
   "notice.check.certificate_time":
     "the server's certificate has ended, or isn't valid yet: renew it, and compare this box's date",
   "notice.check.certificate_name": "the certificate is of another server: give the name that it is made for",
+  "notice.check.certificate_chain":
+    "let the server send its whole chain, or give the intermediate or the authority as ca_file",
+  "notice.check.certificate_refused":
+    "have a certificate issued that fits its use by a server, then install it on the server",
+  "notice.check.not_tls": "compare the port, and see whether TLS is switched on there",
   "notice.check.certificate_authority":
     "nobody known here signed the server's certificate: give its authority as ca_file",
-  "notice.check.tls": "compare tls and port with what the server offers: starttls is usual on 587, tls on 465",
+  "notice.check.tls":
+    "update the server or its TLS settings; for mail compare tls and port: starttls is usual on 587, tls on 465",
   "notice.check.credential": "the server doesn't let us in: see user and password_file, or secret_file",
   "notice.check.refused": "the server won't take it so: see what it says, and the addresses in the configuration",
   "notice.check.later": "nothing to do: the server asks to come back later",
@@ -317,7 +328,7 @@ const OWN = {
 /** A dictionary from its first key on: spread into one literal, hundreds of keys took each thread 14 ms of its start. */
 const configured = Object.assign(Object.create(null) as object, OWN, OUTPUTS, CONFIGURATION);
 const workshop = Object.assign(configured, WORKSHOP, TAGS, DETECT);
-export const SENTENCES = Object.assign(workshop, DOCTOR);
+export const SENTENCES = Object.assign(workshop, DOCTOR, CERTIFICATES);
 
 export type SentenceCode = keyof typeof SENTENCES;
 

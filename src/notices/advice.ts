@@ -1,8 +1,8 @@
 import type { ServiceLinkFault } from "../domain/link-error.ts";
 import { say } from "../domain/sentences.ts";
 
-/** later, refused: by the server's own word. file: of this box. */
-export type NoticeFault = ServiceLinkFault | "later" | "refused" | "file";
+/** later, refused: by the server's own word. */
+export type NoticeFault = ServiceLinkFault | "later" | "refused";
 
 /** What to do about it. */
 export function adviceOf(fault: NoticeFault): string {
@@ -19,6 +19,12 @@ export function adviceOf(fault: NoticeFault): string {
       return say("notice.check.certificate_name");
     case "certificate_authority":
       return say("notice.check.certificate_authority");
+    case "certificate_chain":
+      return say("notice.check.certificate_chain");
+    case "certificate_refused":
+      return say("notice.check.certificate_refused");
+    case "not_tls":
+      return say("notice.check.not_tls");
     case "certificate_wanted":
     case "tls":
       return say("notice.check.tls");

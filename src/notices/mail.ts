@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { createTransport, type NodemailerError } from "nodemailer";
 import type { NoticeConfig } from "../config/port.ts";
-import { withPublicRoots } from "../delivery/tls.ts";
-import { faultOfCode } from "../domain/link-error.ts";
+import { FileError } from "../credential-files.ts";
+import { tlsReason, trustInFile } from "../delivery/tls.ts";
+import { faultOfCode, tlsFaultOf } from "../domain/link-error.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
 import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -52,7 +52,7 @@ function optionsOf({ host, port, tls, user, password_file, ca_file }: MailConfig
     tls: {
       rejectUnauthorized: true,
       minVersion: "TLSv1.2",
-      ...(ca_file === undefined ? {} : { ca: withPublicRoots(readFileSync(ca_file, "utf8")) }),
+      ...(ca_file === undefined ? {} : trustInFile(ca_file)),
     },
     ...{
       connectionTimeout: CONNECT_MS,
@@ -79,7 +79,7 @@ function mailOf({ id, subject, text }: NoticeMessage, { from, to }: MailConfig, 
 function failed(error: unknown): NoticeOutcome {
   const known: NodemailerError = error instanceof Error ? error : new Error(String(error));
   const { code, responseCode = 0, response, permanent = false, command, message } = known;
-  const says = { reason: message, again_ms: null };
+  const says = { reason: tlsReason(error) ?? message, again_ms: null };
   // What it says to STARTTLS is no word about the mail.
   if (responseCode >= 400 && code !== "ETLS") {
     const fault = code === "EAUTH" && permanent ? "credential" : permanent ? "refused" : "later";
@@ -93,14 +93,14 @@ function failed(error: unknown): NoticeOutcome {
 }
 
 /** null: it says nothing of whether the mail is there. */
-function faultOf({ code, originalCode = "", timeoutType }: NodemailerError): NoticeFault | null {
+function faultOf(error: NodemailerError): NoticeFault | null {
+  const { code, originalCode = "", timeoutType } = error;
+  if (error instanceof FileError) return "file";
   if (code === "EDNS") return "unknown_host";
   if (code === "EAUTH") return "credential";
   if (code === "ETIMEDOUT") return timeoutType === "SOCKET_TIMEOUT" ? null : "unreachable";
-  const known = faultOfCode(originalCode);
+  const known = tlsFaultOf(error) ?? faultOfCode(originalCode);
   // A connection that broke off may have done so after the mail.
   if (known !== null && known !== "closed" && originalCode !== "ECONNRESET") return known;
-  if (code === "ETLS") return "tls";
-  // No code of the library's: a file of ours that can't be used.
-  return code === undefined || code === "ENOENT" || code === "EACCES" ? "file" : null;
+  return code === "ETLS" ? "tls" : null;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readCertificates } from "../credential-files.ts";
 import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
@@ -21,7 +21,7 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }): Channel => {
         ...{ url, client_id: `booth-gateway-${machine.gateway_id}-notice-${name}` },
         ...(user === undefined ? {} : { username: user }),
         ...(password_file === undefined ? {} : { password: machine.secret(password_file) }),
-        ...(ca_file === undefined ? {} : { ca: readFileSync(ca_file, "utf8") }),
+        ...(ca_file === undefined ? {} : { ca: readCertificates(ca_file) }),
         protocol: mqtt_version === "v5" ? 5 : 4,
       },
       signal,
@@ -69,9 +69,12 @@ function published(
 }
 
 function failed(error: unknown): Extract<NoticeOutcome, { kind: "not_delivered" | "unknown" }> {
-  const isOurs = error instanceof Error && "code" in error && ["ENOENT", "EACCES"].includes(String(error.code));
-  const isSecret = error instanceof Error && error.message.includes("chmod");
   const typed = typedError(error);
-  const advice = adviceOf(isOurs || isSecret ? "file" : typed.fault);
-  return { kind: "not_delivered", reason: typed.message, advice, lasting: false, again_ms: null };
+  return {
+    kind: "not_delivered",
+    reason: typed.message,
+    advice: adviceOf(typed.fault),
+    lasting: false,
+    again_ms: null,
+  };
 }

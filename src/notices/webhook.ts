@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
-import { withPublicRoots } from "../delivery/tls.ts";
-import { faultOfCode } from "../domain/link-error.ts";
+import { FileError } from "../credential-files.ts";
+import { tlsReason, type Trust, trustInFile } from "../delivery/tls.ts";
+import { faultOfCode, tlsFaultOf } from "../domain/link-error.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
 import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -32,7 +32,7 @@ export const openWebhook: OpenChannel = (machine, { webhook }): Channel => {
       const answer = await post(url, body, {
         headers: { "X-Notice-Id": id, ...signature },
         signal: AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)]),
-        ...(ca_file === undefined ? {} : { ca: withPublicRoots(readFileSync(ca_file, "utf8")) }),
+        ...(ca_file === undefined ? {} : trustInFile(ca_file)),
       });
       return outcomeOf(answer);
     } catch (error) {
@@ -59,7 +59,7 @@ function post(
   {
     headers,
     ...rest
-  }: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal; readonly ca?: string[] },
+  }: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal } & Partial<Trust>,
 ): Promise<Answer> {
   const open = url.startsWith("https:") ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
@@ -112,13 +112,12 @@ function outcomeOf({ status, text, again_ms }: Answer): NoticeOutcome {
 }
 
 function failed(error: unknown): NoticeOutcome {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = tlsReason(error) ?? (error instanceof Error ? error.message : String(error));
   const says = { reason, lasting: false, again_ms: null };
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   // Only a name, a connection or a certificate that isn't there says that nothing was sent.
-  const fault = code === "ECONNRESET" ? "closed" : faultOfCode(code);
+  const fault = code === "ECONNRESET" ? "closed" : (tlsFaultOf(error) ?? faultOfCode(code));
   if (fault !== null && fault !== "closed") return { ...says, kind: "not_delivered", advice: adviceOf(fault) };
-  const isFile = code === "ENOENT" || code === "EACCES" || (code === "" && reason.includes("chmod"));
-  if (isFile) return { ...says, kind: "not_delivered", advice: adviceOf("file") };
+  if (error instanceof FileError) return { ...says, kind: "not_delivered", advice: adviceOf("file") };
   return { ...says, kind: "unknown", advice: adviceOf("closed") };
 }

@@ -1,7 +1,6 @@
 import type { IPublishPacket, MqttClient } from "mqtt";
-import { readFileSync } from "node:fs";
 import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
-import { clientCertificateIn } from "../delivery/tls.ts";
+import { readCertificates, readCertificatePair } from "../credential-files.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -43,8 +42,8 @@ export function brokerConnector({
         client_id: config.client_id ?? `booth-gateway-${gateway_id}-${config.name}`,
         ...(user === undefined ? {} : { username: user }),
         ...(password_file === undefined ? {} : { password: secret(password_file) }),
-        ...(ca_file === undefined ? {} : { ca: readFileSync(ca_file, "utf8") }),
-        ...(cert === undefined || key === undefined ? {} : { certificate: clientCertificateIn(cert, key)() }),
+        ...(ca_file === undefined ? {} : { ca: readCertificates(ca_file) }),
+        ...(cert === undefined || key === undefined ? {} : { certificate: readCertificatePair(cert, key) }),
         will: { ...will, payload: Buffer.from(payload) },
         protocol,
         // Ours tell what of QoS 0 got there, so nobody else may send any.
@@ -53,9 +52,7 @@ export function brokerConnector({
       },
       signal,
     ).catch((error: unknown) => {
-      // What isn't a certificate or a key is one of the files above; anything else isn't.
-      const isFile = error instanceof Error && "code" in error && String(error.code).startsWith("ERR_OSSL_");
-      throw isFile ? error : typedError(error);
+      throw typedError(error);
     });
     const window = Math.min(WINDOW, connected.receive_maximum);
     return sessionOf(connected.client, { window, protocol, ignored });

@@ -1,14 +1,14 @@
 import { addAbortListener } from "node:events";
-import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { OutputConfig } from "../config/port.ts";
 import { retryAfterMs } from "../delivery/http/answer.ts";
 import { createHttpClient, type HttpClient } from "../delivery/http/client.ts";
-import { clientCertificateIn } from "../delivery/tls.ts";
+import { FileError, readCertificatePair, readCertificates } from "../credential-files.ts";
 import { linkDown, stillDown } from "../domain/link-status.ts";
 import { fullJitter, shortMessage } from "../domain/retrying.ts";
-import { say } from "../domain/sentences.ts";
+import { type ServiceLinkFault, tlsFaultOf } from "../domain/link-error.ts";
+import { say, SENTENCES, type SentenceCode } from "../domain/sentences.ts";
 import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, OutputStatus } from "../domain/status.ts";
 import type { BoothId, Milliseconds } from "../domain/units.ts";
@@ -190,8 +190,28 @@ async function tryOnce({ config, machine }: Push, { body }: Waiting, open: () =>
     return outcomeOf(answer, retryAfterMs(answer.headers["retry-after"], machine.clock.wall()));
   } catch (error) {
     const reason = error instanceof Error && error.message !== "" ? error.message : codeIn(error);
-    return { kind: "again", after_ms: null, reason };
+    return { kind: "again", after_ms: null, reason, ...adviceOn(error) };
   }
+}
+
+/** What to do about certificates, TLS and their files; for other troubles of the way one advice fits all. */
+const ADVICE: Partial<Record<ServiceLinkFault, SentenceCode>> = {
+  certificate_expired: "notice.check.certificate_time",
+  certificate_not_yet_valid: "notice.check.certificate_time",
+  certificate_name: "notice.check.certificate_name",
+  certificate_authority: "notice.check.certificate_authority",
+  certificate_chain: "notice.check.certificate_chain",
+  certificate_refused: "notice.check.certificate_refused",
+  certificate_wanted: "output.figures_certificate",
+  tls: "notice.check.tls",
+  not_tls: "notice.check.not_tls",
+  file: "notice.check.file",
+};
+
+function adviceOn(error: unknown): { readonly advice?: string } {
+  const fault = error instanceof FileError ? "file" : tlsFaultOf(error);
+  const row = fault === null ? undefined : ADVICE[fault];
+  return row === undefined ? {} : { advice: SENTENCES[row] };
 }
 
 function codeIn(error: unknown): string {
@@ -214,8 +234,8 @@ function openClient({ config, machine: { meter } }: Push): HttpClient {
   const { ca_file, client_certificate_file: cert, client_key_file: key } = config;
   return createHttpClient({
     baseUrl: config.url,
-    ...(ca_file === undefined ? {} : { ca: readFileSync(ca_file, "utf8") }),
-    ...(cert === undefined || key === undefined ? {} : { certificate: clientCertificateIn(cert, key)() }),
+    ...(ca_file === undefined ? {} : { ca: readCertificates(ca_file) }),
+    ...(cert === undefined || key === undefined ? {} : { certificate: readCertificatePair(cert, key) }),
     ...(meter === undefined ? {} : { counted: { meter, purpose: "outputs" } }),
     total_timeout_ms: ANSWER_WITHIN_MS,
   });
@@ -246,9 +266,10 @@ function isDown(
 ): void {
   const { reason } = outcome;
   const isKey = outcome.kind === "refused" && (outcome.status === 401 || outcome.status === 403);
-  const advice = say(
+  const usual = say(
     isKey ? "output.figures_key" : outcome.kind === "refused" ? "output.figures_refused" : "output.figures_away",
   );
+  const advice = (outcome.kind === "again" ? outcome.advice : undefined) ?? usual;
   tellDown({ state, machine, config }, { reason, advice }, { failures, wait });
 }
 

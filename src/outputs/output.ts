@@ -323,8 +323,7 @@ function isUp({ state, machine, config }: Output): void {
 function isDown(output: Output, error: unknown, { failures, wait }: { failures: number; wait: Milliseconds }): void {
   const { state, machine, config } = output;
   const reason = error instanceof Error ? error.message : String(error);
-  const fault = error instanceof ServiceLinkError ? error.fault : null;
-  const advice = fault === null ? say("notice.check.file") : adviceOf(fault);
+  const advice = adviceOf(error instanceof ServiceLinkError ? error.fault : "file");
   const since = machine.clock.wall();
   state.link = stillDown(state.link, {
     kind: "down",
@@ -342,8 +341,9 @@ function isDown(output: Output, error: unknown, { failures, wait }: { failures: 
 
 /** What is to be done about some faults of a line to a broker; of the others that all is kept. */
 const ADVISED = [
-  ...(["unknown_host", "unreachable", "unanswered", "certificate_expired", "certificate_name"] as const),
-  ...(["certificate_authority", "certificate_wanted", "credential", "not_allowed", "taken_over"] as const),
+  ...(["unknown_host", "unreachable", "unanswered", "credential", "not_allowed", "taken_over", "file"] as const),
+  ...(["certificate_expired", "certificate_not_yet_valid", "certificate_name", "certificate_authority"] as const),
+  ...(["certificate_chain", "certificate_refused", "certificate_wanted", "tls", "not_tls"] as const),
 ];
 
 function adviceOf(fault: ServiceLinkFault): string {

@@ -1,7 +1,7 @@
 import { Refusal } from "../api/operation.ts";
 import { ConfigError } from "../config/config-error.ts";
 import { type Differences, differencesOf, type Reloaded } from "../config/differences.ts";
-import { type Lasting, loadLasting, soundIn } from "../config/usable.ts";
+import { type Lasting, loadLasting, soundIn, verdictOn } from "../config/usable.ts";
 import type { Logger } from "../domain/machine.ts";
 import type { AgentStatus } from "../domain/status.ts";
 
@@ -72,8 +72,7 @@ export function createChanges({ file, environment, log, first, runs }: Changing)
 function wholeIn(file: string, environment: Changing["environment"]): Lasting | ConfigError {
   try {
     const lasting = loadLasting(file, environment);
-    const { refused, refused_outputs, refused_notices } = lasting.usable;
-    return lasting.refused ?? [...refused, ...refused_outputs, ...refused_notices][0]?.error ?? lasting;
+    return lasting.refused ?? verdictOn(lasting.usable) ?? lasting;
   } catch (error) {
     if (error instanceof ConfigError) return error;
     throw error;

@@ -11,7 +11,7 @@ import type { ToolCall } from "../tools/plc-tools.ts";
 import type { createWorkshop } from "./workshop.ts";
 import { once } from "./service-ways.ts";
 import type { PlcLogins } from "./plc-logins.ts";
-import { readOwnSecret } from "./secrets.ts";
+import { readPinFile, readTokenFile } from "../credential-files.ts";
 import type { AgentControl, LinkSharer } from "../domain/agent-control.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
 import { randomBytes } from "node:crypto";
@@ -19,7 +19,6 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 
 /** With a PIN set beforehand the page is open on the network for so long after boot. */
 const AFTER_BOOT_MS = 30 * 60_000;
-const LEAST_PIN = /^[\s-]*(?:\d[\s-]*){8,32}$/;
 
 export interface PageSetting {
   readonly config: Config;
@@ -70,7 +69,7 @@ async function openFigures({
   if (metrics === undefined) return null;
   const { openScrape } = await import("../api/scrape.ts");
   const { port, token_file } = metrics;
-  const figures = await openScrape({ ...given, port, token: () => readOwnSecret(token_file) });
+  const figures = await openScrape({ ...given, port, token: () => readTokenFile(token_file) });
   const { state } = figures;
   const text = `figures can't be scraped over the network: ${state.trouble}; then restart the agent`;
   if (state.trouble === "")
@@ -109,7 +108,7 @@ function alwaysOpen({ config, file, clock }: Pick<PageSetting, "config" | "file"
       is_on: () => switched.read() === "yes\n",
       put: (on) => switched.write(on ? "yes\n" : "no\n"),
     },
-    pin: () => (pin_file === undefined ? null : pinIn(pin_file)),
+    pin: () => (pin_file === undefined ? null : readPinFile(pin_file)),
   };
 }
 
@@ -126,20 +125,13 @@ function ownFile(dir: string, name: string): SessionFile {
   };
 }
 
-/** Throws where the file can't be read, or holds no PIN. */
-function pinIn(pin_file: string): string {
-  const pin = readOwnSecret(pin_file);
-  if (!LEAST_PIN.test(pin)) throw new Error(`${pin_file} holds no PIN of 8 digits or more`);
-  return pin;
-}
-
 /** The PIN of the file can't be used: that costs the opening, and the log says why. */
 async function openByPin(
   { services }: OpenPageListener,
   { pin_file, for_ms, log }: { readonly pin_file: string; readonly for_ms: number; readonly log: Logger },
 ): Promise<void> {
   try {
-    const { lan } = await services.page.open({ for_ms, lan: true, pin: pinIn(pin_file) });
+    const { lan } = await services.page.open({ for_ms, lan: true, pin: readPinFile(pin_file) });
     const urls = lan?.urls.join(", ") ?? "";
     const text = `the page is open on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
     log.warn({ event: "page_open", urls }, text);

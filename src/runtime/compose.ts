@@ -17,6 +17,7 @@ import { type FiguresRequest, figuresOf, type OwnFigures } from "../api/report-t
 import { serveAdminSocket, serveSocket } from "../api/server.ts";
 import { sharedReports } from "../api/shared-reports.ts";
 import type { Config } from "../config/port.ts";
+import { fileProblems } from "../config/file-checks.ts";
 import { keepConfig, keptConfig } from "../config/kept.ts";
 import type { Lasting, RefusedBooth } from "../config/usable.ts";
 import type { Clock, Notify, Random } from "../domain/machine.ts";
@@ -261,7 +262,10 @@ async function configuredBy(
   const { clock, log, identity, logins, paced, traffic } = lasting;
   const { runtime_dir } = lasting.folders;
   const metrics = (ids: readonly BoothId[]) => figuresNow(agent, ids);
-  const { booths, refused } = usable;
+  const { booths, refused, marked } = usable;
+  for (const { path, message } of fileProblems(marked)) {
+    log.error({ event: "file_unusable", setting: path }, `${path}: ${message}`);
+  }
   const links = linksOf({ clock, log, logins, pki, keeperOf: await holeKeepers({ identity, log }, booths) });
   // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
   if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();

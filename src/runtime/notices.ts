@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { readSecretFile } from "../credential-files.ts";
 import type { NoticeConfig } from "../config/port.ts";
 import type { Lasting } from "../config/usable.ts";
 import { linkDown, serviceLinkOf } from "../domain/link-status.ts";
@@ -8,7 +9,6 @@ import type { NoticeBooth, NoticeMachine, Notices } from "../notices/port.ts";
 import type { Booth } from "./booth.ts";
 import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
 import { type Part, type Parts, together } from "./parts.ts";
-import { readOwnSecret } from "./secrets.ts";
 
 /** What notices need is loaded where there are any. */
 export function noticesOf(
@@ -65,7 +65,7 @@ export function createNoticeParts(gateway: Gateway, booths: readonly Booth[], pa
 function machineOf(gateway: Gateway, runtime_dir: string): NoticeMachine {
   const { clock, random, log, store, identity, gateway_id, news, service, service_url } = gateway;
   return {
-    ...{ clock, random, log, store, identity, gateway_id, news, runtime_dir, secret: readOwnSecret },
+    ...{ clock, random, log, store, identity, gateway_id, news, runtime_dir, secret: readSecretFile },
     service: () => (service_url === null || !service.wanted ? null : serviceLinkOf(service, clock.mono())),
   };
 }

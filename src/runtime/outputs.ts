@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { processFigures } from "../api/metrics.ts";
 import { type Metric, metricsOf } from "../contract/metrics.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
+import { readSecretFile } from "../credential-files.ts";
 import type { Lasting, RefusedEntry } from "../config/usable.ts";
 import { linkDown } from "../domain/link-status.ts";
 import type { OutputStatus } from "../domain/status.ts";
@@ -11,7 +12,6 @@ import { durationsToday } from "../reports/summary.ts";
 import type { Booth } from "./booth.ts";
 import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
 import { type Parts, together } from "./parts.ts";
-import { readOwnSecret } from "./secrets.ts";
 
 type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "store" | "identity"> &
   Pick<AgentSetup, "store" | "identity"> & { readonly runtime_dir: string };
@@ -42,7 +42,7 @@ export function outputsOf(
     meter,
     metrics,
     cursor_file,
-    secret: readOwnSecret,
+    secret: readSecretFile,
   };
   return {
     refused_outputs: left_out,

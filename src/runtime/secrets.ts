@@ -2,14 +2,13 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ServiceConfig } from "../config/port.ts";
+import { ownFile, readSecretFile, secretIn } from "../credential-files.ts";
 import type { Sealer, Secrets } from "../domain/machine.ts";
-
-const MAX_SECRET_BYTES = 4_096;
 
 /**
  * The first key of the service: a systemd credential, else a file that only its owner can read. It is read anew each time, so
- * that a key put in its place counts at the next try; one that can't be read then is the last one known. No file at all is no
- * key. Throws now, naming the file and what to do, where what is there can't be used.
+ * that a new key counts at the next try. If the file can't be used, the last key known stays in use; the agent polls without any
+ * key, and reports the file as it reports every file of the configuration.
  */
 export function openSecrets(
   service: ServiceConfig,
@@ -22,18 +21,20 @@ export function openSecrets(
     const path = isCredential ? join(folder, api_key_credential) : api_key_file;
     // Not there yet: a gateway polls before anybody has brought it a key.
     if (path === undefined || !existsSync(path)) return null;
-    return isCredential ? readSecret(path) : readOwnSecret(path);
+    return isCredential ? secretIn(path) : readSecretFile(path);
   };
-  let known = read();
+  let known: string | null = null;
+  const firstKey = (): string | null => {
+    try {
+      known = read();
+    } catch {
+      // Half-written, or open to others.
+    }
+    return known;
+  };
+  firstKey();
   return {
-    firstKey() {
-      try {
-        known = read();
-      } catch {
-        // Half-written, or open to others: said at the start; until it is mended the one known goes on.
-      }
-      return known;
-    },
+    firstKey,
     wipeFirstKey() {
       if (known === null) return null;
       if (isCredential)
@@ -42,24 +43,6 @@ export function openSecrets(
       return api_key_file === undefined ? null : wipe(api_key_file);
     },
   };
-}
-
-/** A file that only its owner can read. Throws, naming the file and what to do, where it can't be used. */
-export function readOwnSecret(path: string): string {
-  return readSecret(ownFile(path));
-}
-
-/** The path of a file that only its owner can read. Throws, naming it and what to do, where others can. */
-export function ownFile(path: string): string {
-  const mode = statSync(path).mode & 0o777;
-  if ((mode & 0o077) === 0) return path;
-  throw new Error(`${path} can be read by others (mode ${mode.toString(8)}): chmod 600 ${path}`);
-}
-
-function readSecret(path: string): string {
-  const text = readFileSync(path, "utf8").slice(0, MAX_SECRET_BYTES).trim();
-  if (text === "") throw new Error(`${path} is empty: put the secret into it`);
-  return text;
 }
 
 /** Overwritten before it goes, as far as a file system lets anybody do that. Gives what is left to do by hand; null: nothing. */

@@ -1,18 +1,19 @@
 import { addAbortListener } from "node:events";
-import { readFileSync } from "node:fs";
+import { ownFile, readCertificatePair, readCertificates } from "../credential-files.ts";
 import type { BoothFieldsAtService } from "../api/operation.ts";
 import type { ServiceConfig } from "../config/port.ts";
-import { createHttpClient, type HttpClient } from "../delivery/http/client.ts";
+import { createHttpClient, type HttpClient, HttpClosed } from "../delivery/http/client.ts";
 import type { BoothFieldsSetup, HttpService } from "../delivery/http/service-api.ts";
 import type { MqttSetup } from "../delivery/mqtt/connect.ts";
 import type { MqttLink } from "../delivery/mqtt/link.ts";
 import type { ServiceApi } from "../delivery/port.ts";
-import { clientCertificateIn } from "../delivery/tls.ts";
-import { ownFile } from "./secrets.ts";
 
 /** The ways to the service. What reads its answers is loaded with the first question: a start, and a box that is bound nowhere, needs none of it. */
 
-/** By HTTP and by its broker. Rejects where a file of certificates or keys can't be used. */
+/**
+ * By HTTP and by its broker. Files of certificates and keys are read for each connection: a file that can't be used costs the
+ * link to the service, with the reason, until the file is corrected, and never the polls.
+ */
 export async function waysTo(
   service: ServiceConfig,
   {
@@ -24,11 +25,18 @@ export async function waysTo(
   }: Pick<MqttSetup, "clock" | "service_time" | "log" | "agentVersion" | "meter">,
   signal: AbortSignal,
 ) {
-  const ca = service.ca_file === undefined ? {} : { ca: readFileSync(service.ca_file, "utf8") };
+  const { ca_file } = service;
+  const authority = ca_file === undefined ? undefined : () => readCertificates(ca_file);
+  const ca = authority === undefined ? {} : { ca: authority };
   const proxy = service.proxy_url === undefined ? {} : { proxy: service.proxy_url };
   const counted = meter === undefined ? {} : { counted: { meter, purpose: "http" as const } };
   const { url: baseUrl } = service;
-  const http = baseUrl === undefined ? NO_SERVICE : createHttpClient({ baseUrl, ...ca, ...proxy, ...counted });
+  const http =
+    baseUrl === undefined
+      ? NO_SERVICE
+      : madeWithFiles(() =>
+          createHttpClient({ baseUrl, ...(authority === undefined ? {} : { ca: authority() }), ...proxy, ...counted }),
+        );
   // A service that takes a request and never answers would hold a stop up for the whole of the request's time.
   addAbortListener(signal, () => http.close());
   return {
@@ -48,19 +56,36 @@ const NO_SERVICE: HttpClient = {
   close: () => undefined,
 };
 
-/** What the box shows of itself to a broker that asks for a certificate. Throws where others can read the key. */
-function clientOf({ client_certificate_file, client_key_file }: ServiceConfig): Pick<MqttSetup, "client_certificate"> {
-  if (client_certificate_file === undefined || client_key_file === undefined) return {};
-  return { client_certificate: clientCertificateIn(client_certificate_file, ownFile(client_key_file)) };
+/** Makes the client at the first request for which the files can be read. */
+function madeWithFiles(make: () => HttpClient): HttpClient {
+  let client: HttpClient | null = null;
+  let isClosed = false;
+  return {
+    async send(request) {
+      if (isClosed) throw new HttpClosed();
+      client ??= make();
+      return client.send(request);
+    },
+    close() {
+      isClosed = true;
+      client?.close();
+    },
+  };
 }
 
-/** Rejects where the client certificate that is configured can't be read. */
+/** What the gateway shows of itself to a broker that asks for a certificate; only the owner may read the key. */
+function clientOf({ client_certificate_file, client_key_file }: ServiceConfig): Pick<MqttSetup, "client_certificate"> {
+  if (client_certificate_file === undefined || client_key_file === undefined) return {};
+  return { client_certificate: () => readCertificatePair(client_certificate_file, ownFile(client_key_file)) };
+}
+
 async function mqttLink(setup: MqttSetup): Promise<MqttLink> {
   let link: MqttLink | null = null;
   const made = async (): Promise<MqttLink> => {
     const { createMqttLink } = await import("../delivery/mqtt/link.ts");
     return (link ??= createMqttLink(setup));
   };
+  // It tells of the certificate's end, which people want to know before the first session.
   if (setup.client_certificate !== undefined) await made();
   return {
     certificates: () => link?.certificates() ?? [],

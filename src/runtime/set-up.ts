@@ -12,6 +12,7 @@ import {
   withEntry,
   writeSetUp,
 } from "../config/set-up.ts";
+import { fileProblems } from "../config/file-checks.ts";
 import { inspectText } from "../config/usable.ts";
 import { readSource } from "../config/yaml-source.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
@@ -204,8 +205,14 @@ function mustWork(file: string, next: SetUp, { id, ...entry }: BoothEntry): void
     if (names.some((name) => operatorSays(text, file, ["booths", id, name]))) throw fixed(`${key} of ${id}`, file);
   }
   try {
-    const { booths, refused } = inspectText(text, file, next);
-    if (booths.some(({ config }) => config.id === id)) return;
+    const { booths, refused, marked } = inspectText(text, file, next);
+    const ready = booths.find(({ config }) => config.id === id);
+    if (ready !== undefined) {
+      const values: readonly unknown[] = Object.values(ready.config.opcua ?? {});
+      const problems = fileProblems(marked.filter(({ value }) => values.includes(value)));
+      if (problems.length === 0) return;
+      throw new Refusal(400, problems.map(wordsOf).join("; "));
+    }
     const why = refused.find((one) => one.id === id)?.error;
     throw new Refusal(400, why === undefined ? `${id} can't be run by that` : why.problems.map(wordsOf).join("; "));
   } catch (error) {

@@ -25,7 +25,7 @@ it.each([
   ["CERT_HAS_EXPIRED", "certificate_expired"],
   ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "certificate_wanted"],
   ["ERR_SSL_TLSV1_ALERT_BAD_CERTIFICATE", "certificate_wanted"],
-  ["ERR_SSL_WRONG_VERSION_NUMBER", "tls"],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", "not_tls"],
   ["ERR_TLS_PROTOCOL_VERSION_CONFLICT", "tls"],
   ["EACCES", null],
   [0, null],

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** A certificate and its key, as files. */
@@ -14,7 +14,16 @@ export interface TestAuthority {
   readonly ca: string;
   readonly ca_file: string;
   /** Signs a certificate; `days` below 0: it has ended already. */
-  issue(name: string, options?: { readonly days?: number; readonly hosts?: readonly string[] }): TlsFiles;
+  issue(name: string, options?: IssueOptions): TlsFiles;
+  /** Signs another authority; certificates of that one need its own in their chain. */
+  intermediate(name: string): TestAuthority;
+}
+
+export interface IssueOptions {
+  readonly days?: number;
+  readonly hosts?: readonly string[];
+  /** The certificate is valid from 2090 on. */
+  readonly is_future?: boolean;
 }
 
 const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"] as const;
@@ -28,19 +37,62 @@ function openssl(args: readonly string[]): void {
 export function testAuthority(folder: string, name: string): TestAuthority {
   const file = (ending: string): string => join(folder, `${name}.${ending}`);
   openssl(["req", "-x509", ...NEW_KEY, "-keyout", file("key"), "-out", file("pem"), "-subj", `/CN=${name}`]);
+  return authorityIn(folder, name);
+}
+
+/** By its files. */
+function authorityIn(folder: string, name: string): TestAuthority {
+  const file = (ending: string): string => join(folder, `${name}.${ending}`);
   let serial = 0;
+  const sign = (request: string, { extensions, days, is_future = false }: Signing): string => {
+    serial += 1;
+    const of = (ending: string): string => file(`${serial.toString()}.${ending}`);
+    writeFileSync(of("ext"), `${extensions.join("\n")}\n`);
+    const signer = ["-CA", file("pem"), "-CAkey", file("key"), "-set_serial", serial.toString()];
+    const how = ["-days", days.toString(), "-extfile", of("ext")];
+    if (!is_future) openssl(["x509", "-req", "-in", request, ...signer, ...how, "-out", of("pem")]);
+    else {
+      // Only this command of older versions lets a certificate begin later.
+      writeFileSync(of("db"), "");
+      writeFileSync(of("number"), `${serial.toString().padStart(4, "0")}\n`);
+      writeFileSync(
+        of("cnf"),
+        `[ca]\ndefault_ca=own\n[own]\ndatabase=${of("db")}\nserial=${of("number")}\npolicy=any\n[any]\ncommonName=supplied\n`,
+      );
+      const by = ["-config", of("cnf"), "-cert", file("pem"), "-keyfile", file("key"), "-md", "sha256"];
+      const dates = ["-startdate", "20900101000000Z", "-enddate", "20910101000000Z", "-extfile", of("ext")];
+      openssl(["ca", "-batch", "-notext", ...by, ...dates, "-outdir", folder, "-in", request, "-out", of("pem")]);
+    }
+    return of("pem");
+  };
+  const requested = (subject: string): { readonly key: string; readonly request: string } => {
+    const path = file(`${(serial + 1).toString()}-`);
+    openssl(["req", ...NEW_KEY, "-keyout", `${path}key`, "-out", `${path}csr`, "-subj", `/CN=${subject}`]);
+    return { key: `${path}key`, request: `${path}csr` };
+  };
   return {
     ca: readFileSync(file("pem"), "utf8"),
     ca_file: file("pem"),
-    issue(subject, { days = 365, hosts = ["DNS:broker.test", "DNS:localhost", "IP:127.0.0.1"] } = {}) {
-      serial += 1;
-      const of = (ending: string): string => file(`${serial.toString()}.${ending}`);
-      openssl(["req", ...NEW_KEY, "-keyout", of("key"), "-out", of("csr"), "-subj", `/CN=${subject}`]);
-      writeFileSync(of("ext"), `subjectAltName=${hosts.join(",")}\n`);
-      const signer = ["-CA", file("pem"), "-CAkey", file("key"), "-set_serial", serial.toString()];
-      const how = ["-days", days.toString(), "-extfile", of("ext")];
-      openssl(["x509", "-req", "-in", of("csr"), ...signer, ...how, "-out", of("pem")]);
-      return { cert: of("pem"), key: of("key") };
+    issue(
+      subject,
+      { days = 365, hosts = ["DNS:broker.test", "DNS:localhost", "IP:127.0.0.1"], is_future = false } = {},
+    ) {
+      const { key, request } = requested(subject);
+      const extensions = [`subjectAltName=${hosts.join(",")}`];
+      return { cert: sign(request, { extensions, days, is_future }), key };
+    },
+    intermediate(subject) {
+      const { key, request } = requested(subject);
+      const extensions = ["basicConstraints=critical,CA:TRUE", "keyUsage=keyCertSign"];
+      renameSync(sign(request, { extensions, days: 365 }), join(folder, `${subject}.pem`));
+      renameSync(key, join(folder, `${subject}.key`));
+      return authorityIn(folder, subject);
     },
   };
+}
+
+interface Signing {
+  readonly extensions: readonly string[];
+  readonly days: number;
+  readonly is_future?: boolean;
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { ServiceLinkFault } from "../../src/domain/link-error.ts";
 import type { LinkAccount } from "../../src/delivery/port.ts";
-import { clientCertificateIn } from "../../src/delivery/tls.ts";
+import { readCertificatePair } from "../../src/credential-files.ts";
 import { outageRow } from "./broker-outages.ts";
 import { deliveryBed, type DeliveryBed, type DeliveryBedOptions } from "../e2e/delivery-bed.ts";
 import { deliveryRows, held, type RowBroker } from "../e2e/delivery-rows.ts";
@@ -103,10 +103,14 @@ describe("row 34: a broker that can't show who it is", () => {
     ],
     [
       "certificate_name",
-      /does not match certificate's altnames.*; .*of another server/,
+      /is for other\.test, not for .*; .*of another server/,
       (good) => ({ tls: good.issue("broker.test", { hosts: ["DNS:other.test"] }) }),
     ],
-    ["certificate_authority", /; nobody known here signed/, (_, other) => ({ tls: other.issue("broker.test") })],
+    [
+      "certificate_chain",
+      /; .*give the intermediate or the authority/,
+      (_, other) => ({ tls: other.issue("broker.test") }),
+    ],
   ];
 
   it.each(cases)(
@@ -152,7 +156,7 @@ describe("who may connect", () => {
     const bed = await deliveryBed({
       ...options,
       site: { start },
-      link: { ...options.link, client_certificate: clientCertificateIn(shown.cert, shown.key) },
+      link: { ...options.link, client_certificate: () => readCertificatePair(shown.cert, shown.key) },
     });
     const agent = await active(bed);
     const [own] = bed.certificates();

@@ -704,6 +704,10 @@ export const SAYINGS = {
   "service.check.certificate_not_yet_valid": `vergleichen Sie das Datum dieser Box mit einer Uhr, dann das Zertifikat des Dienstes; ${KEPT}`,
   "service.check.certificate_name": `das Zertifikat gehört zu einem anderen Server: vergleichen Sie die Adresse, und prüfen Sie, ob das Netz des Betriebs sie umleitet; ${KEPT}`,
   "service.check.certificate_authority": `niemand Bekanntes hat das Zertifikat unterschrieben: wenn der Betrieb in TLS hineinsieht, geben Sie dessen Stelle als service.ca_file an; ${KEPT}`,
+  "service.check.certificate_chain": `sagen Sie dem Betreiber des Dienstes, dass er die ganze Kette senden soll, oder geben Sie das Zwischenzertifikat oder die Stelle als service.ca_file an; ${KEPT}`,
+  "service.check.certificate_refused": `ein Zertifikat ist nötig, das für einen Server taugt: sagen Sie es dem Betreiber des Dienstes; ${KEPT}`,
+  "service.check.not_tls": `vergleichen Sie den Port, und ob dort TLS eingeschaltet ist; ${KEPT}`,
+  "service.check.file": `berichtigen Sie die Datei, die der Grund nennt; sie wird beim nächsten Versuch wieder gelesen; ${KEPT}`,
   "service.check.certificate_wanted": `der Dienst verlangt ein Client-Zertifikat oder nimmt unseres nicht: siehe service.client_certificate_file; ${KEPT}`,
   "service.check.tls": `prüfen Sie, ob unterwegs etwas in TLS hineinsieht oder eine Version vor 1.2 anbietet; ${KEPT}`,
   "service.check.credential": `der Dienst nimmt den Schlüssel dieses Gateways nicht: prüfen Sie, ob er widerrufen wurde; ${KEPT}`,
@@ -818,6 +822,8 @@ export const SAYINGS = {
   "output.figures_away":
     "vergleichen Sie die Adresse, und sehen Sie nach, ob der Sammler läuft und eine Firewall seinen Port durchlässt; die Werte der letzten Stunde werden aufgehoben",
   "output.figures_key": "der Sammler lässt dieses Gerät nicht hinein: siehe token_file, oder user und password_file",
+  "output.figures_certificate":
+    "der Sammler verlangt ein Client-Zertifikat: siehe client_certificate_file und client_key_file",
   "output.figures_refused":
     "sehen Sie nach, ob die Adresse die eines Sammlers ist, der OTLP über HTTP mit JSON annimmt; solche Werte gehen nicht noch einmal",
 
@@ -886,10 +892,15 @@ export const SAYINGS = {
     "das Zertifikat des Servers ist abgelaufen oder gilt noch nicht: erneuern Sie es und vergleichen Sie das Datum dieser Box",
   "notice.check.certificate_name":
     "das Zertifikat gehört einem anderen Server: geben Sie den Namen an, für den es gemacht ist",
+  "notice.check.certificate_chain":
+    "lassen Sie den Server die ganze Kette senden, oder geben Sie das Zwischenzertifikat oder die Stelle als ca_file an",
+  "notice.check.certificate_refused":
+    "lassen Sie ein Zertifikat ausstellen, das für einen Server taugt, und setzen Sie es im Server ein",
+  "notice.check.not_tls": "vergleichen Sie den Port, und ob dort TLS eingeschaltet ist",
   "notice.check.certificate_authority":
     "niemand hier Bekanntes hat das Zertifikat des Servers unterschrieben: geben Sie seine Stelle als ca_file an",
   "notice.check.tls":
-    "vergleichen Sie tls und port mit dem, was der Server anbietet: starttls ist auf 587 üblich, tls auf 465",
+    "erneuern Sie den Server oder seine Einstellungen für TLS; bei Mail vergleichen Sie tls und port: starttls ist auf 587 üblich, tls auf 465",
   "notice.check.credential": "der Server lässt uns nicht hinein: siehe user und password_file, oder secret_file",
   "notice.check.refused":
     "so nimmt der Server es nicht: sehen Sie nach, was er sagt, und nach den Adressen in der Konfiguration",
@@ -936,13 +947,58 @@ export const SAYINGS = {
   "output.check.certificate_expired": `das Zertifikat des Brokers ist abgelaufen: erneuern Sie es; ${STAYS}`,
   "output.check.certificate_name": `das Zertifikat gehört zu einem anderen Server: vergleichen Sie die Adresse; ${STAYS}`,
   "output.check.certificate_authority": `niemand Bekanntes hat das Zertifikat des Brokers unterschrieben: geben Sie dessen Stelle als ca_file an; ${STAYS}`,
-  "output.check.certificate_wanted": `der Broker verlangt ein Client-Zertifikat: siehe client_certificate_file; ${STAYS}`,
+  "output.check.certificate_not_yet_valid": `vergleichen Sie das Datum dieses Gateways mit einer Uhr, dann das Zertifikat des Servers; ${STAYS}`,
+  "output.check.certificate_chain": `lassen Sie den Server die ganze Kette senden, oder geben Sie das Zwischenzertifikat oder die Stelle als ca_file an; ${STAYS}`,
+  "output.check.certificate_refused": `lassen Sie ein Zertifikat ausstellen, das für einen Server taugt; ${STAYS}`,
+  "output.check.tls": `erneuern Sie den Server oder seine Einstellungen für TLS; ${STAYS}`,
+  "output.check.not_tls": `vergleichen Sie den Port, und ob dort TLS eingeschaltet ist; ${STAYS}`,
+  "output.check.file": `berichtigen Sie die Datei, die der Grund nennt; sie wird beim nächsten Versuch wieder gelesen; ${STAYS}`,
+  "output.check.certificate_wanted": `geben Sie ein Client-Zertifikat an, das der Broker prüfen kann, mit seinen Zwischenzertifikaten: siehe client_certificate_file; ${STAYS}`,
   "output.check.credential": `der Broker nimmt Benutzer oder Passwort nicht: siehe user und password_file; ${STAYS}`,
   "output.check.not_allowed": `der Broker erlaubt diesem Benutzer diese Topics nicht; ${STAYS}`,
   "output.check.taken_over": `ein anderer Client benutzt dieselbe client_id: geben Sie diesem Ausgang eine andere; ${STAYS}`,
   "shared.not_yet": "hört noch nicht",
   "shared.check":
     "geben Sie einen anderen Port oder eine andere Adresse an, oder beenden Sie, was ihn belegt; es wird wieder versucht",
+  "tls.chain":
+    "der Server sendet sein Zertifikat ohne das Zwischenzertifikat, das es unterschrieben hat, oder die Stelle ist hier nicht bekannt",
+  "tls.authority": "die Stelle, die das Zertifikat des Servers unterschrieben hat, ist hier nicht bekannt",
+  "tls.self_signed": "das Zertifikat des Servers ist von ihm selbst unterschrieben und hier nicht bekannt",
+  "tls.expired": "das Zertifikat des Servers ist abgelaufen; das Datum dieses Gateways ist {today}",
+  "tls.not_yet_valid": "das Zertifikat des Servers gilt noch nicht; das Datum dieses Gateways ist {today}",
+  "tls.name": "das Zertifikat des Servers gilt für {names}, nicht für {host}",
+  "tls.not_accepted": "das Zertifikat des Servers wird nicht angenommen ({code})",
+  "tls.client_wanted": "der Server verlangt ein Client-Zertifikat, und keines ist eingestellt",
+  "tls.client_unknown":
+    "der Server kennt die Stelle des Gateway-Zertifikats nicht: ein Zwischenzertifikat fehlt, oder der Server vertraut der Stelle nicht",
+  "tls.client_expired": "der Server sagt, dass das Zertifikat des Gateways abgelaufen ist",
+  "tls.client_refused": "der Server nimmt das Zertifikat des Gateways nicht an, oder verlangt eines",
+  "tls.none": "der Server spricht an diesem Port kein TLS",
+  "tls.version": "der Server und dieses Gateway haben keine gemeinsame TLS-Version: mindestens TLS 1.2 ist nötig",
+  "tls.cipher": "der Server und dieses Gateway haben kein gemeinsames TLS-Verfahren",
+  "tls.broken_off": "die Verbindung wurde geschlossen, während TLS aufgebaut wurde",
+  "tls.failed": "TLS kommt nicht zustande ({code})",
+  "file.missing": "{file} gibt es nicht: legen Sie die Datei dorthin, oder berichtigen Sie den Pfad",
+  "file.no_right":
+    "{file} lässt sich nicht lesen, das Recht fehlt: erlauben Sie es dem Benutzer des Agenten; für einen Befehl nehmen Sie sudo",
+  "file.unreadable": "{file} lässt sich nicht lesen ({code}): geben Sie eine Datei an, die sich lesen lässt",
+  "file.too_large": "{file} hat {bytes} Bytes, mehr als {most}: geben Sie die richtige Datei an",
+  "file.open": "{file} können andere lesen (Modus {mode}): chmod 600 {file}",
+  "file.empty": "{file} ist leer: schreiben Sie das Geheimnis hinein",
+  "file.pin": "{file} enthält keine PIN von 8 Ziffern oder mehr: schreiben Sie eine hinein",
+  "file.token": "{file} enthält ein Token von weniger als {least} Zeichen: machen Sie ein längeres",
+  "file.der":
+    "{file} enthält ein Zertifikat in der Form DER, nötig ist PEM: wandeln Sie es um mit openssl x509 -inform DER -in {file} -out {file}.pem, und geben Sie dann diese Datei an",
+  "file.no_pem":
+    "{file} enthält kein Zertifikat in der Form PEM (-----BEGIN CERTIFICATE-----): geben Sie eine Datei an, die eines enthält",
+  "file.no_certificate":
+    "{file} enthält kein Zertifikat in der Form PEM oder DER: geben Sie eine Datei an, die eines enthält",
+  "file.bad_certificate": "das Zertifikat Nummer {number} in {file} ist beschädigt: exportieren Sie es neu",
+  "file.passphrase":
+    "der private Schlüssel in {file} hat ein Kennwort, das beim Start niemand eingeben kann: entfernen Sie es mit openssl pkey -in {file} -out FILE, und geben Sie dann diese Datei an",
+  "file.no_key": "{file} enthält keinen privaten Schlüssel in der Form PEM: geben Sie eine Datei an, die einen enthält",
+  "file.other_key":
+    "der private Schlüssel in {key_file} gehört nicht zum ersten Zertifikat in {file}: legen Sie ein passendes Paar dorthin, das Zertifikat des Gateways zuerst",
   "config.group_name": "der Name einer Gruppe hat Kleinbuchstaben, Ziffern und _",
   "config.profile_name": "der Name eines Profils hat Kleinbuchstaben, Ziffern, Striche und Punkte",
   "config.unknown_key": 'unbekannter Schlüssel "{key}"',

@@ -695,6 +695,10 @@ export const SAYINGS = {
   "service.check.certificate_not_yet_valid": `compare la fecha de este equipo con un reloj, y después el certificado del servicio; ${KEPT}`,
   "service.check.certificate_name": `el certificado es de otro servidor: compare la dirección, y mire si la red del taller la desvía; ${KEPT}`,
   "service.check.certificate_authority": `nadie conocido aquí firmó el certificado: si el taller inspecciona TLS, indique su autoridad como service.ca_file; ${KEPT}`,
+  "service.check.certificate_chain": `diga a quien lleva el servicio que envíe la cadena completa, o indique el intermedio o la autoridad como service.ca_file; ${KEPT}`,
+  "service.check.certificate_refused": `hace falta un certificado que valga para un servidor: dígaselo a quien lleva el servicio; ${KEPT}`,
+  "service.check.not_tls": `compare el puerto, y si allí está activado TLS; ${KEPT}`,
+  "service.check.file": `corrija el archivo que nombra el motivo; se vuelve a leer en el próximo intento; ${KEPT}`,
   "service.check.certificate_wanted": `el servicio pide un certificado de cliente, o no acepta el nuestro: vea service.client_certificate_file; ${KEPT}`,
   "service.check.tls": `mire si algo en el camino inspecciona TLS, u ofrece una versión anterior a 1.2; ${KEPT}`,
   "service.check.credential": `el servicio no acepta la clave de este gateway: mire si fue revocada; ${KEPT}`,
@@ -805,6 +809,8 @@ export const SAYINGS = {
   "output.figures_away":
     "compare la dirección, y mire si el recolector funciona y si un cortafuegos deja pasar su puerto; se guardan las cifras de la última hora",
   "output.figures_key": "el recolector no deja entrar a este equipo: vea token_file, o user y password_file",
+  "output.figures_certificate":
+    "el colector pide un certificado de cliente: vea client_certificate_file y client_key_file",
   "output.figures_refused":
     "mire si la dirección es la de un recolector que acepta OTLP por HTTP, con JSON; esas cifras no se envían otra vez",
 
@@ -871,9 +877,15 @@ export const SAYINGS = {
   "notice.check.certificate_time":
     "el certificado del servidor ha caducado o aún no vale: renuévelo y compare la fecha de esta caja",
   "notice.check.certificate_name": "el certificado es de otro servidor: dé el nombre para el que está hecho",
+  "notice.check.certificate_chain":
+    "haga que el servidor envíe la cadena completa, o dé el intermedio o la autoridad como ca_file",
+  "notice.check.certificate_refused":
+    "haga emitir un certificado que valga para un servidor, e instálelo en el servidor",
+  "notice.check.not_tls": "compare el puerto, y si allí está activado TLS",
   "notice.check.certificate_authority":
     "nadie conocido aquí firmó el certificado del servidor: dé su autoridad como ca_file",
-  "notice.check.tls": "compare tls y port con lo que ofrece el servidor: starttls es lo usual en el 587, tls en el 465",
+  "notice.check.tls":
+    "actualice el servidor o sus ajustes de TLS; para correo compare tls y port: starttls es lo usual en el 587, tls en el 465",
   "notice.check.credential": "el servidor no nos deja entrar: vea user y password_file, o secret_file",
   "notice.check.refused": "el servidor no lo acepta así: vea lo que dice y las direcciones de la configuración",
   "notice.check.later": "no hay que hacer nada: el servidor pide volver más tarde",
@@ -918,12 +930,55 @@ export const SAYINGS = {
   "output.check.certificate_expired": `el certificado del broker ha caducado: renuévelo; ${STAYS}`,
   "output.check.certificate_name": `el certificado es de otro servidor: compare la dirección; ${STAYS}`,
   "output.check.certificate_authority": `nadie conocido aquí firmó el certificado del broker: dé su autoridad como ca_file; ${STAYS}`,
-  "output.check.certificate_wanted": `el broker pide un certificado de cliente: vea client_certificate_file; ${STAYS}`,
+  "output.check.certificate_not_yet_valid": `compare la fecha de este gateway con un reloj, luego el certificado del servidor; ${STAYS}`,
+  "output.check.certificate_chain": `haga que el servidor envíe la cadena completa, o dé el intermedio o la autoridad como ca_file; ${STAYS}`,
+  "output.check.certificate_refused": `haga emitir un certificado que valga para un servidor; ${STAYS}`,
+  "output.check.tls": `actualice el servidor o sus ajustes de TLS; ${STAYS}`,
+  "output.check.not_tls": `compare el puerto, y si allí está activado TLS; ${STAYS}`,
+  "output.check.file": `corrija el archivo que nombra el motivo; se vuelve a leer en el próximo intento; ${STAYS}`,
+  "output.check.certificate_wanted": `dé un certificado de cliente que el broker pueda verificar, con sus intermedios: vea client_certificate_file; ${STAYS}`,
   "output.check.credential": `el broker no acepta usuario o contraseña: vea user y password_file; ${STAYS}`,
   "output.check.not_allowed": `el broker no permite estos topics a este usuario; ${STAYS}`,
   "output.check.taken_over": `otro cliente usa el mismo client_id: dé otro a esta salida; ${STAYS}`,
   "shared.not_yet": "todavía no escucha",
   "shared.check": "dé otro puerto o dirección, o termine lo que lo ocupa; se intenta de nuevo",
+  "tls.chain": "el servidor envía su certificado sin el intermedio que lo firmó, o su autoridad no se conoce aquí",
+  "tls.authority": "la autoridad que firmó el certificado del servidor no se conoce aquí",
+  "tls.self_signed": "el certificado del servidor está firmado por él mismo y no se conoce aquí",
+  "tls.expired": "el certificado del servidor ha caducado; la fecha de este gateway es {today}",
+  "tls.not_yet_valid": "el certificado del servidor aún no es válido; la fecha de este gateway es {today}",
+  "tls.name": "el certificado del servidor es para {names}, no para {host}",
+  "tls.not_accepted": "el certificado del servidor no se acepta ({code})",
+  "tls.client_wanted": "el servidor pide un certificado de cliente, y no hay ninguno configurado",
+  "tls.client_unknown":
+    "el servidor no conoce la autoridad del certificado del gateway: falta un intermedio, o el servidor no confía en la autoridad",
+  "tls.client_expired": "el servidor dice que el certificado del gateway ha caducado",
+  "tls.client_refused": "el servidor no acepta el certificado del gateway, o pide uno",
+  "tls.none": "el servidor no habla TLS en este puerto",
+  "tls.version": "el servidor y este gateway no tienen ninguna versión de TLS en común: hace falta al menos TLS 1.2",
+  "tls.cipher": "el servidor y este gateway no tienen ningún cifrado TLS en común",
+  "tls.broken_off": "la conexión se cerró mientras se establecía TLS",
+  "tls.failed": "no se puede establecer TLS ({code})",
+  "file.missing": "{file} no existe: ponga allí el archivo, o corrija la ruta",
+  "file.no_right":
+    "{file} no se puede leer, falta el permiso: permítaselo al usuario del agente; para una orden, use sudo",
+  "file.unreadable": "{file} no se puede leer ({code}): indique un archivo que se pueda leer",
+  "file.too_large": "{file} tiene {bytes} bytes, más de {most}: indique el archivo correcto",
+  "file.open": "{file} lo pueden leer otros (modo {mode}): chmod 600 {file}",
+  "file.empty": "{file} está vacío: ponga el secreto en él",
+  "file.pin": "{file} no contiene un PIN de 8 cifras o más: ponga uno en él",
+  "file.token": "{file} contiene un token de menos de {least} caracteres: haga uno más largo",
+  "file.der":
+    "{file} contiene un certificado en forma DER, hace falta PEM: conviértalo con openssl x509 -inform DER -in {file} -out {file}.pem, y luego indique ese archivo",
+  "file.no_pem":
+    "{file} no contiene un certificado en forma PEM (-----BEGIN CERTIFICATE-----): indique un archivo que lo contenga",
+  "file.no_certificate": "{file} no contiene un certificado en forma PEM o DER: indique un archivo que lo contenga",
+  "file.bad_certificate": "el certificado número {number} en {file} está dañado: expórtelo de nuevo",
+  "file.passphrase":
+    "la clave privada en {file} tiene una contraseña que nadie puede escribir al arrancar: quítela con openssl pkey -in {file} -out FILE, y luego indique ese archivo",
+  "file.no_key": "{file} no contiene una clave privada en forma PEM: indique un archivo que la contenga",
+  "file.other_key":
+    "la clave privada en {key_file} no corresponde al primer certificado en {file}: ponga allí un par que corresponda, primero el certificado del gateway",
   "config.group_name": "el nombre de un grupo tiene minúsculas, cifras y _",
   "config.profile_name": "el nombre de un perfil tiene minúsculas, cifras, guiones y puntos",
   "config.unknown_key": 'clave desconocida "{key}"',

@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { PassThrough, type Duplex } from "node:stream";
 import { connect as tlsConnect } from "node:tls";
 import { type Connections, type Counted, lineAgent, secureWithin } from "../line.ts";
-import { type ClientCertificate, withPublicRoots } from "../tls.ts";
+import { type ClientCertificate, explained, trustIn } from "../tls.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { request: httpRequest } = process.getBuiltinModule("node:http");
@@ -98,7 +98,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       });
       calls.add(call);
       call.on("close", () => calls.delete(call));
-      call.on("error", reject);
+      call.on("error", (error) => reject(explained(error)));
       call.on("response", (answer) => void readAnswer(answer).then(resolve, reject));
       call.end(body);
     });
@@ -144,7 +144,7 @@ function agentOf({ baseUrl, ca, proxy, certificate, counted, ...options }: HttpC
   const tls = {
     minVersion: "TLSv1.2" as const,
     ...certificate,
-    ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
+    ...(ca === undefined ? {} : trustIn(ca)),
   };
   if (proxy === undefined) return lineAgent(tls, { within_ms, counted });
   return tunnelAgent({ proxy: new URL(proxy), counted, within_ms }, { keepAlive: true, ...tls });

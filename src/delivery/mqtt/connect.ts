@@ -19,7 +19,8 @@ export interface MqttSetup {
   readonly log: Logger;
   readonly service_time: ServiceTime;
   readonly agentVersion: string;
-  readonly ca?: string;
+  /** The site's own authority, PEM, or what reads it at each connect. */
+  readonly ca?: string | (() => string);
   /** Asked at each connect. */
   readonly client_certificate?: () => ClientCertificate | undefined;
   /** Default 10 s. */
@@ -125,7 +126,7 @@ async function dialOnce(
     {
       ...{ url, will, protocol, client_id: account.client_id, username: account.username },
       password: account.credential,
-      ...(ca === undefined ? {} : { ca }),
+      ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : ca() }),
       ...(certificate === undefined ? {} : { certificate }),
       ...(connect_timeout_ms === undefined ? {} : { connect_timeout_ms }),
       ...(meter === undefined ? {} : { counted: { meter, purposeOf } }),

@@ -1,12 +1,13 @@
 import type { IClientOptions, IConnackPacket, IStore, MqttClient, Packet } from "mqtt";
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import { faultOfCode, ServiceLinkError } from "../../domain/link-error.ts";
+import { faultOfCode, ServiceLinkError, tlsFaultOf } from "../../domain/link-error.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import type { Bytes, Meter, Purpose, SharedOut } from "../../domain/traffic.ts";
 import { onAbort } from "../../domain/signal.ts";
 import { type Connections, lineAgent, type LineTo, openLine } from "../line.ts";
-import { type ClientCertificate, withPublicRoots } from "../tls.ts";
+import { type ClientCertificate, tlsReason, trustIn } from "../tls.ts";
+import { FileError } from "../../credential-files.ts";
 import { say } from "../../domain/sentences.ts";
 
 /** One connection to an MQTT broker, bounded and verified: what every station that speaks MQTT has in common. */
@@ -86,7 +87,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
     rejectUnauthorized: true,
     ...OLDEST_TLS,
     ...(protocol === 5 ? { properties: { maximumPacketSize: MAX_PACKET_BYTES } } : {}),
-    ...(ca === undefined ? {} : { ca: withPublicRoots(ca) }),
+    ...(ca === undefined ? {} : trustIn(ca)),
     // With one the library would speak TLS whatever the URL says.
     ...(isSecure(url) ? certificate : {}),
     ...(will === undefined ? {} : { will }),
@@ -253,10 +254,11 @@ function certificateOf({ stream }: MqttClient): EpochMs | null {
 /** An error of the library, of Node or of the broker, as one of ours. */
 export function typedError(error: unknown): ServiceLinkError {
   if (error instanceof ServiceLinkError) return error;
+  if (error instanceof FileError) return new ServiceLinkError("file", error.message, error);
   const code = codeOf(error);
   const fault = code === undefined ? null : faultOfCode(code);
   const text = error instanceof Error && error.message !== "" ? error.message : String(code ?? error);
-  return new ServiceLinkError(fault ?? "closed", text, error);
+  return new ServiceLinkError(tlsFaultOf(error) ?? fault ?? "closed", tlsReason(error) ?? text, error);
 }
 
 /** An error may stand inside another: several addresses tried, or a WebSocket in between, which keeps what happened in an event. */

@@ -58,8 +58,7 @@ export interface MqttLink extends ServiceLink {
 
 /**
  * Telemetry over MQTT. mqtt.js is used as a bare client: its reconnection, its queue and its store are off, since the log in
- * SQLite is the queue and the session loop owns the retry. PUBACK proves nothing; only down/ack does. Throws where the client
- * certificate that is configured can't be read.
+ * SQLite is the queue and the session loop owns the retry. PUBACK proves nothing; only down/ack does.
  */
 export function createMqttLink(setup: MqttSetup): MqttLink {
   const known: { own: KnownCertificate | null; server: KnownCertificate | null } = { own: null, server: null };
@@ -70,7 +69,11 @@ export function createMqttLink(setup: MqttSetup): MqttLink {
     known.own = { link: "service", server: null, expires };
     return certificate;
   };
-  shown();
+  try {
+    shown();
+  } catch {
+    // Each connect reports a file that can't be used.
+  }
   const dial = createDialler(setup);
   const certificates = (): readonly KnownCertificate[] =>
     [known.own, known.server].filter((certificate) => certificate !== null);

@@ -13,9 +13,15 @@ export const OUTPUTS = {
   "output.check.unreachable": `see whether the broker runs, and whether a firewall holds the port back; ${STAYS}`,
   "output.check.unanswered": `see whether MQTT is switched on at that port, and try the other mqtt_version; ${STAYS}`,
   "output.check.certificate_expired": `the broker's certificate has ended: renew it; ${STAYS}`,
+  "output.check.certificate_not_yet_valid": `compare this gateway's date with a clock, then the server's certificate; ${STAYS}`,
   "output.check.certificate_name": `the certificate is of another server: compare the address; ${STAYS}`,
   "output.check.certificate_authority": `nobody known here signed the broker's certificate: give its authority as ca_file; ${STAYS}`,
-  "output.check.certificate_wanted": `the broker asks for a client certificate: see client_certificate_file; ${STAYS}`,
+  "output.check.certificate_chain": `let the server send its whole chain, or give the intermediate or the authority as ca_file; ${STAYS}`,
+  "output.check.certificate_refused": `have a certificate issued that fits its use by a server; ${STAYS}`,
+  "output.check.tls": `update the server or its TLS settings; ${STAYS}`,
+  "output.check.not_tls": `compare the port, and see whether TLS is switched on there; ${STAYS}`,
+  "output.check.file": `correct the file that the reason names; it is read again at the next try; ${STAYS}`,
+  "output.check.certificate_wanted": `give a client certificate that the broker can verify, with its intermediates: see client_certificate_file; ${STAYS}`,
   "output.check.credential": `the broker doesn't take user or password: see user and password_file; ${STAYS}`,
   "output.check.not_allowed": `the broker doesn't allow these topics to this user; ${STAYS}`,
   "output.check.taken_over": `another client uses the same client_id: give this output another; ${STAYS}`,
@@ -39,6 +45,8 @@ export const OUTPUTS = {
   "output.figures_away":
     "compare the address, and see whether the collector runs and a firewall lets its port through; figures of the last hour are kept",
   "output.figures_key": "the collector doesn't let this box in: see token_file, or user and password_file",
+  "output.figures_certificate":
+    "the collector asks for a client certificate: see client_certificate_file and client_key_file",
   "output.figures_refused":
     "see whether the address is that of a collector that takes OTLP over HTTP, with JSON; such figures aren't sent again",
 } as const;

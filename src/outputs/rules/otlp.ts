@@ -114,7 +114,13 @@ function nanos(at: EpochMs): string {
 /** What became of a request. `again`: it is to be sent once more, after so long; null: by the back-off. */
 export type PushOutcome =
   | { readonly kind: "taken"; readonly rejected: number; readonly reason: string }
-  | { readonly kind: "again"; readonly after_ms: Milliseconds | null; readonly reason: string }
+  | {
+      readonly kind: "again";
+      readonly after_ms: Milliseconds | null;
+      readonly reason: string;
+      /** What to do, if the reason needs more than patience. */
+      readonly advice?: string;
+    }
   | { readonly kind: "refused"; readonly status: number; readonly reason: string };
 
 /** Only these may be tried again (OTLP specification, "Retryable Response Codes"). */

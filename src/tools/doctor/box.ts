@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { ConfigError } from "../../config/config-error.ts";
 import type { Config } from "../../config/port.ts";
+import { fileProblems } from "../../config/file-checks.ts";
 import { inspectConfig, type UsableConfig } from "../../config/usable.ts";
 import type { StoreCheck, StoreFiles, StoreProgress } from "../../store/port.ts";
 import { sayings } from "../texts.ts";
@@ -93,7 +94,8 @@ export function serialTrouble(path: string): string | null {
 export function examineConfig(path: string): { findings: readonly Finding[]; usable: UsableConfig | null } {
   try {
     const usable = inspectConfig(path);
-    const { fatal, booths, refused } = usable;
+    const { fatal, booths, refused, refused_outputs, refused_notices } = usable;
+    const files = fileProblems(usable.marked);
     const count = booths.length + refused.length;
     const findings = [
       fatal === null
@@ -103,6 +105,9 @@ export function examineConfig(path: string): { findings: readonly Finding[]; usa
         ok(`profile of ${config.id}`, `${profile.name} ${profile.version}, ${profile.tags.length} tags`),
       ),
       ...refused.map(({ id, error }) => broken(`entry of ${id}`, error)),
+      ...refused_outputs.map(({ name, error }) => broken(`output ${name}`, error)),
+      ...refused_notices.map(({ name, error }) => broken(`notice ${name}`, error)),
+      ...files.map((problem) => broken(`file of ${problem.path}`, new ConfigError(path, [problem]))),
     ];
     return { findings, usable };
   } catch (error) {

@@ -4,7 +4,8 @@ import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, rootCertificates, type TLSSocket } from "node:tls";
 import type { ModbusConfig } from "../../config/port.ts";
 import type { ReadyBooth } from "../../config/usable.ts";
-import { adviceFor, LinkError } from "../../domain/link-error.ts";
+import { hasIntermediate } from "../../credential-files.ts";
+import { adviceFor, LinkError, tlsSentence } from "../../domain/link-error.ts";
 import { plcAddress } from "../../domain/plc-address.ts";
 import type { PlcTools, ToolConnection } from "../../acquisition/port.ts";
 import { serialTrouble } from "./box.ts";
@@ -60,7 +61,8 @@ export async function reach(target: Target): Promise<Reached> {
     const ends = secure?.getPeerCertificate().valid_to;
     return { kind: "reached", address, certificate_ends: ends === undefined ? null : Date.parse(ends), server_time };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? error.message : String(error);
+    const reason = tlsSentence(error, new Date().toISOString().slice(0, 10)) ?? message;
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     return { kind: "failed", step, code, reason };
   } finally {
@@ -69,7 +71,7 @@ export async function reach(target: Target): Promise<Reached> {
 }
 
 function secured(socket: Socket, { host, ca }: Target, open: Socket[]): Promise<TLSSocket> {
-  const roots = ca === undefined ? {} : { ca: [...rootCertificates, ca] };
+  const roots = ca === undefined ? {} : { ca: [...rootCertificates, ca], allowPartialTrustChain: hasIntermediate(ca) };
   // An address is no server name (RFC 6066, 3); `host` is what the certificate must be for.
   const name = isIP(host) === 0 ? { servername: host } : {};
   return connected(connectTls({ socket, host, ...name, minVersion: "TLSv1.2", ...roots }), "secureConnect", open);

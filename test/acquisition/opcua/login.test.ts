@@ -88,7 +88,10 @@ describe("login by certificate", () => {
     chmodSync(key, 0o600);
     const other = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
     writeFileSync(key, other.export({ type: "pkcs8", format: "pem" }));
-    expect(await refusal()).toContain("doesn't belong to");
+    expect(await refusal()).toContain("does not belong to");
+    const locked = { type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "abc" } as const;
+    writeFileSync(key, other.export(locked));
+    expect(await refusal()).toContain("has a passphrase");
     writeFileSync(key, "not a key");
     expect(await refusal()).toContain(`${key} holds no private key`);
     const none = withCertificate({ user_certificate_file: key });

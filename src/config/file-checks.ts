@@ -1,0 +1,78 @@
+import { existsSync } from "node:fs";
+import {
+  FileError,
+  ownFile,
+  readCertificate,
+  readCertificates,
+  readKeyOf,
+  readPinFile,
+  readPrivateKey,
+  readSecretFile,
+  readTokenFile,
+} from "../credential-files.ts";
+import type { Problem } from "./config-error.ts";
+import type { Holds } from "./marks.ts";
+import type { DataPath } from "./yaml-source.ts";
+
+/** A marked setting of a configuration. */
+export interface MarkedSetting {
+  readonly path: DataPath;
+  readonly holds: Holds;
+  /** A file's path is absolute. */
+  readonly value: string;
+  /** Where it stands in the file. */
+  readonly place: Problem;
+}
+
+/** Returns what is wrong with the files that a configuration names, judged by the functions that read them for a connection. */
+export function fileProblems(marked: readonly MarkedSetting[]): readonly Problem[] {
+  return marked.flatMap((setting) => {
+    try {
+      judge(setting);
+      if (setting.holds === "key" || setting.holds === "own_key") judgePair(setting, marked);
+      return [];
+    } catch (error) {
+      if (error instanceof FileError) return [{ ...setting.place, message: error.message }];
+      throw error;
+    }
+  });
+}
+
+function judge({ holds, value }: MarkedSetting): unknown {
+  switch (holds) {
+    case "password":
+      return readSecretFile(value);
+    case "first_key":
+      // A gateway polls before anybody has brought its key, and deletes the file once it has a key of its own.
+      return existsSync(value) ? readSecretFile(value) : "";
+    case "pin":
+      return readPinFile(value);
+    case "token":
+      return readTokenFile(value);
+    case "own_key":
+      return readPrivateKey(ownFile(value));
+    case "key":
+      return readPrivateKey(value);
+    case "authorities":
+      return readCertificates(value);
+    case "certificate":
+      return readCertificate(value);
+    case "address":
+      return value;
+  }
+}
+
+/** A key and its certificate have names that differ in one word, as client_key_file and client_certificate_file. */
+function judgePair({ path, value }: MarkedSetting, all: readonly MarkedSetting[]): void {
+  const name = String(path.at(-1)).replace("key", "certificate");
+  const wanted = JSON.stringify([...path.slice(0, -1), name]);
+  const certificate = all.find((one) => JSON.stringify(one.path) === wanted);
+  if (certificate === undefined) return;
+  try {
+    judge(certificate);
+  } catch {
+    // The certificate has a problem of its own.
+    return;
+  }
+  readKeyOf(readCertificate(certificate.value), { file: certificate.value, key_file: value });
+}

@@ -1,0 +1,168 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { say } from "./domain/sentences.ts";
+
+/**
+ * Reads the files of certificates, private keys and secrets that the configuration names. `check` judges a file by the same
+ * functions that read it for a connection, so both give the same verdict in the same words.
+ */
+
+/** A file that can't be used. The message names the file, the reason and the remedy, and holds nothing of its content. */
+export class FileError extends Error {
+  override readonly name = "FileError";
+}
+
+/** The system's list of public authorities has 220 kB. */
+const MAX_PEM_BYTES = 1_048_576;
+/** Larger than any password, token or key of a service. */
+const MAX_SECRET_BYTES = 4_096;
+const LEAST_TOKEN = 32;
+const PIN = /^[\s-]*(?:\d[\s-]*){8,32}$/;
+const CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[^]*?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
+
+/** Returns a secret without white space around it. Throws a FileError unless only the owner can read the file. */
+export function readSecretFile(path: string): string {
+  return secretIn(ownFile(path));
+}
+
+/** The same for a file that the service manager hands over, whose mode it decides itself. */
+export function secretIn(path: string): string {
+  const text = bytesOf(path, MAX_PEM_BYTES).toString("utf8").slice(0, MAX_SECRET_BYTES).trim();
+  if (text === "") throw new FileError(say("file.empty", { file: path }));
+  return text;
+}
+
+/** Returns a password that may begin or end with blanks: only the last line break is no part of it. */
+export function passwordIn(path: string): string {
+  const text = bytesOf(path, MAX_SECRET_BYTES)
+    .toString("utf8")
+    .replace(/\r?\n$/, "");
+  if (text === "") throw new FileError(say("file.empty", { file: path }));
+  return text;
+}
+
+/** Returns the path. Throws a FileError if anybody but the owner can read the file. */
+export function ownFile(path: string): string {
+  const mode = reading(path, () => statSync(path)).mode & 0o777;
+  if ((mode & 0o077) === 0) return path;
+  throw new FileError(say("file.open", { file: path, mode: mode.toString(8) }));
+}
+
+/** Returns the PIN of the page. */
+export function readPinFile(path: string): string {
+  const pin = readSecretFile(path);
+  if (!PIN.test(pin)) throw new FileError(say("file.pin", { file: path }));
+  return pin;
+}
+
+/** Returns the bearer token of a scraper. */
+export function readTokenFile(path: string): string {
+  const token = readSecretFile(path);
+  if (token.length < LEAST_TOKEN) throw new FileError(say("file.token", { file: path, least: LEAST_TOKEN }));
+  return token;
+}
+
+/** Returns the first certificate of a file in PEM or DER form, which in a chain is the holder's own. */
+export function readCertificate(path: string): X509Certificate {
+  try {
+    return parseCertificate(bytesOf(path, MAX_PEM_BYTES));
+  } catch (error) {
+    if (error instanceof FileError) throw error;
+    throw new FileError(say("file.no_certificate", { file: path }));
+  }
+}
+
+/** Parses PEM or DER; of a chain the first certificate. Throws an error of OpenSSL if it is no certificate. */
+export function parseCertificate(bytes: Buffer): X509Certificate {
+  const isPem = bytes.includes("-----BEGIN CERTIFICATE-----");
+  return new X509Certificate(isPem ? bytes : firstOf(bytes));
+}
+
+/** A chain in DER is a sequence of certificates, each of which starts with its length (X.690, 8.1.3.5). */
+function firstOf(chain: Buffer): Buffer {
+  return isDer(chain) && chain.length >= 4 ? chain.subarray(0, 4 + chain.readUInt16BE(2)) : chain;
+}
+
+/** Returns the PEM text of a file of certificates, each of which can be parsed. */
+export function readCertificates(path: string): string {
+  const bytes = bytesOf(path, MAX_PEM_BYTES);
+  const text = bytes.toString("latin1");
+  const certificates = text.match(CERTIFICATE) ?? [];
+  if (certificates.length === 0) throw new FileError(say(isDer(bytes) ? "file.der" : "file.no_pem", { file: path }));
+  for (const [index, pem] of certificates.entries()) {
+    if (!isCertificate(pem)) throw new FileError(say("file.bad_certificate", { file: path, number: index + 1 }));
+  }
+  return text;
+}
+
+/** Whether a text holds a certificate that another authority has signed. */
+export function hasIntermediate(pem: string): boolean {
+  return (pem.match(CERTIFICATE) ?? []).some((text) => {
+    const certificate = new X509Certificate(text);
+    return !certificate.checkIssued(certificate);
+  });
+}
+
+/** A certificate chain and its private key, PEM. */
+export type CertificatePair = Readonly<Record<"cert" | "key", string>>;
+
+/** Reads both files anew. Throws a FileError if the key has a passphrase or belongs to another certificate. */
+export function readCertificatePair(certificate_file: string, key_file: string): CertificatePair {
+  const cert = readCertificates(certificate_file);
+  return { cert, key: readKeyOf(readCertificate(certificate_file), { file: certificate_file, key_file }) };
+}
+
+/** Returns the PEM text of a certificate's private key. */
+export function readKeyOf(
+  certificate: X509Certificate,
+  { file, key_file }: { readonly file: string; readonly key_file: string },
+): string {
+  const key = readPrivateKey(key_file);
+  if (certificate.checkPrivateKey(createPrivateKey(key))) return key;
+  throw new FileError(say("file.other_key", { file, key_file }));
+}
+
+/** Returns the PEM text of a private key without a passphrase. */
+export function readPrivateKey(path: string): string {
+  const text = bytesOf(path, MAX_PEM_BYTES).toString("latin1");
+  if (/-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type:.*ENCRYPTED/m.test(text)) {
+    throw new FileError(say("file.passphrase", { file: path }));
+  }
+  try {
+    createPrivateKey(text);
+    return text;
+  } catch {
+    // OpenSSL's own words may quote the file.
+    throw new FileError(say("file.no_key", { file: path }));
+  }
+}
+
+/** X.690, 8.1.2: a SEQUENCE with a length of two bytes, as every certificate is. */
+function isDer(bytes: Buffer): boolean {
+  return bytes[0] === 0x30 && bytes[1] === 0x82;
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function bytesOf(path: string, most: number): Buffer {
+  const { size } = reading(path, () => statSync(path));
+  if (size > most) throw new FileError(say("file.too_large", { file: path, bytes: size, most }));
+  return reading(path, () => readFileSync(path));
+}
+
+function reading<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    if (code === "ENOENT" || code === "ENOTDIR") throw new FileError(say("file.missing", { file: path }));
+    if (code === "EACCES" || code === "EPERM") throw new FileError(say("file.no_right", { file: path }));
+    throw new FileError(say("file.unreadable", { file: path, code }));
+  }
+}

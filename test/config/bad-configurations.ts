@@ -1,0 +1,149 @@
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gatewaySchema } from "../../src/config/gateway-schema.ts";
+import { type Holds, markedKeys } from "../../src/config/marks.ts";
+import { testAuthority } from "../support/tls-files.ts";
+
+/** Configurations that each have one mistake: in every section, and with every file that the schema knows. */
+
+type Section = Readonly<Record<string, unknown>>;
+
+export interface BadConfiguration {
+  readonly title: string;
+  readonly config: Section;
+  /** Where every judge must place the mistake. */
+  readonly path: string;
+}
+
+const BOOTH = { id: "booth-1", profile: "click-booth", modbus: { host: "127.0.0.1" } };
+const PLCNEXT = { endpoint: "opc.tcp://127.0.0.1:4840", server_certificate_fingerprint: "a".repeat(64) };
+const OUTPUT = { name: "plant", url: "mqtts://127.0.0.1:8883", mqtt: {} };
+const NOTICE = { name: "office" };
+const MAIL = { host: "127.0.0.1", port: 25, tls: "none", from: "a@x.test", to: ["b@x.test"] };
+
+/** One mistake of each kind that needs no file. */
+const MISTAKES: readonly BadConfiguration[] = [
+  { title: "service.url without TLS", path: "service.url", config: { service: { url: "http://service.example" } } },
+  { title: "service.proxy_url with a path", path: "service.proxy_url", config: { service: { proxy_url: "ftp://a" } } },
+  { title: "service.mqtt_url without TLS", path: "service.mqtt_url", config: { service: { mqtt_url: "mqtt://a" } } },
+  { title: "a misspelled key of the page", path: "page.prot", config: { page: { prot: 1 } } },
+  { title: "a store that is too small", path: "store.max_bytes", config: { store: { max_bytes: 5 } } },
+  { title: "metrics without a token", path: "metrics.token_file", config: { metrics: { port: 1 } } },
+  {
+    title: "a booth without a profile",
+    path: "booths[0].profile",
+    config: { booths: [{ ...BOOTH, profile: "none" }] },
+  },
+  { title: "a booth with two links", path: "booths[0].opcua", config: { booths: [{ ...BOOTH, opcua: PLCNEXT }] } },
+  { title: "a booth's unknown zone", path: "booths[0].tz", config: { booths: [{ ...BOOTH, tz: "Mars/Olympus" }] } },
+  {
+    title: "an output with too short an interval",
+    path: "outputs[0].otlp.interval_ms",
+    config: { outputs: [{ name: "coll", url: "http://127.0.0.1:4318", otlp: { interval_ms: 5000 } }] },
+  },
+  {
+    title: "a misspelled key of an output",
+    path: "outputs[0].mqtt_versoin",
+    config: { outputs: [{ ...OUTPUT, mqtt_versoin: "v5" }] },
+  },
+  { title: "an output without TLS", path: "outputs[0].url", config: { outputs: [{ ...OUTPUT, url: "mqtt://a" }] } },
+  {
+    title: "a notice that may never tell",
+    path: "notices[0].max_per_hour",
+    config: { notices: [{ ...NOTICE, max_per_hour: 0, mail: MAIL }] },
+  },
+  { title: "a notice of no kind", path: "notices[0]", config: { notices: [NOTICE] } },
+];
+
+/** A configuration with these settings at the place that a marked key of the schema has. */
+function configWith(keys: readonly string[], settings: Section): Section {
+  const [section, , part] = keys;
+  switch (`${section ?? ""} ${keys.includes("*") ? (part ?? "") : ""}`.trim()) {
+    case "service":
+      return { service: { url: "https://service.example", ...settings } };
+    case "page":
+      return { page: settings };
+    case "metrics":
+      return { metrics: settings };
+    case "booths opcua":
+      return { booths: [{ id: "booth-1", profile: "plcnext-booth", opcua: opcuaWith(settings) }] };
+    case "notices mail":
+      return { notices: [{ ...NOTICE, mail: { ...MAIL, ...userWith(settings) } }] };
+    case "notices webhook":
+      return { notices: [{ ...NOTICE, webhook: { url: "https://hook.example/", ...settings } }] };
+    case "notices mqtt":
+      return { notices: [{ ...NOTICE, mqtt: { url: "mqtts://127.0.0.1", ...userWith(settings) } }] };
+    case "outputs token_file":
+      return { outputs: [{ name: "coll", url: "https://collector.example", otlp: {}, ...settings }] };
+    default:
+      if (section !== "outputs") throw new Error(`no configuration has ${keys.join(".")} yet: add a case here`);
+      return { outputs: [{ ...OUTPUT, ...userWith(settings) }] };
+  }
+}
+
+function userWith(settings: Section): Section {
+  return "password_file" in settings ? { user: "u", ...settings } : settings;
+}
+
+function opcuaWith(settings: Section): Section {
+  const isPinned = "server_certificate_file" in settings;
+  return { ...(isPinned ? { endpoint: PLCNEXT.endpoint } : PLCNEXT), ...userWith(settings) };
+}
+
+/** Files with one fault each, by what the setting holds. */
+function faultyFiles(folder: string): Readonly<Record<Holds, Readonly<Record<string, string>>>> {
+  const file = (name: string, content: string | Buffer, mode = 0o600): string => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    chmodSync(path, mode);
+    return path;
+  };
+  const authority = testAuthority(folder, "authority");
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const key = { type: "pkcs8", format: "pem" } as const;
+  const missing = join(folder, "missing");
+  const secret = { missing, open: file("open", "secret", 0o644), empty: file("empty", "\n") };
+  const keys = {
+    missing,
+    junk: file("junk.key", "no key"),
+    "with a passphrase": file("locked.key", privateKey.export({ ...key, cipher: "aes-256-cbc", passphrase: "abc" })),
+    "of another certificate": file("other.key", privateKey.export(key)),
+  };
+  const certificates = { missing, junk: file("junk.pem", "no certificate") };
+  return {
+    password: secret,
+    first_key: { open: secret.open, empty: secret.empty },
+    pin: { ...secret, short: file("pin", "1234") },
+    token: { ...secret, short: file("token", "short") },
+    key: keys,
+    own_key: { ...keys, open: file("open.key", privateKey.export(key), 0o644) },
+    authorities: {
+      ...certificates,
+      "in DER form": file("ca.der", new X509Certificate(authority.ca).raw),
+      damaged: file("damaged.pem", authority.ca.replace(/^MII.{20}/m, "MIIAAAAAAAAAAAAAAAAAAAAA")),
+    },
+    certificate: certificates,
+    address: {},
+  };
+}
+
+/** Every mistake above, and each fault of each file that the schema knows. */
+export function badConfigurations(folder: string): readonly BadConfiguration[] {
+  const { cert } = testAuthority(folder, "own").issue("gateway");
+  const own = { cert, key: cert.replace(/\.pem$/, ".key") };
+  const faulty = faultyFiles(folder);
+  const files = markedKeys(gatewaySchema).flatMap(({ keys, holds }) =>
+    Object.entries(faulty[holds]).map(([fault, value]) => {
+      const name = keys.at(-1) ?? "";
+      const other = name.includes("_key_file")
+        ? name.replace("key", "certificate")
+        : name.replace("certificate", "key");
+      const isPair = /^(client|user)_(certificate|key)_file$/.test(name);
+      const partner = isPair ? { [other]: name.includes("_key_file") ? own.cert : own.key } : {};
+      const path = keys.join(".").replaceAll(".*", "[0]");
+      return { title: `${path} ${fault}`, path, config: configWith(keys, { [name]: value, ...partner }) };
+    }),
+  );
+  return [...MISTAKES, ...files];
+}

@@ -1,0 +1,96 @@
+import { writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { ConfigError } from "../../src/config/config-error.ts";
+import { fileProblems } from "../../src/config/file-checks.ts";
+import { type Lasting, loadLasting, soundIn } from "../../src/config/usable.ts";
+import { createChanges } from "../../src/runtime/changes.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createSetUp } from "../../src/runtime/set-up.ts";
+import { examineConfig } from "../../src/tools/doctor/box.ts";
+import { say } from "../cli/say.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { badConfigurations, type BadConfiguration } from "./bad-configurations.ts";
+
+const folder = temporaryFolder(tmpdir(), (undo) =>
+  afterAll(async () => {
+    await undo();
+  }),
+);
+const BAD = badConfigurations(folder);
+
+function written({ config }: Pick<BadConfiguration, "config">): string {
+  const file = join(temporaryFolder(), "gateway.yaml");
+  writeFileSync(file, stringify({ data_dir: "data", booths: [], ...config }));
+  return file;
+}
+
+/** What `check` reports: the places of all problems, and the exit code. */
+async function checked(file: string): Promise<{ readonly code: number; readonly paths: readonly string[] }> {
+  const { code, err } = await say(["check", "--config", file]);
+  return { code, paths: [...err.matchAll(/^\S+:\d+:\d+: (\S+): /gm)].map((match) => match[1] ?? "") };
+}
+
+/** What a start reports: it either ends, or leaves entries out, or goes on without a file. */
+function started(file: string): readonly string[] {
+  try {
+    const { usable } = loadLasting(file, {});
+    const { refused, refused_outputs, refused_notices, marked } = usable;
+    const entries = [...refused, ...refused_outputs, ...refused_notices].flatMap(({ error }) => error.problems);
+    return [...entries, ...fileProblems(marked)].map(({ path }) => path);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ path }) => path);
+    throw error;
+  }
+}
+
+/** The text with which a reload of the file is refused; "" if it is accepted. */
+async function reloaded(file: string): Promise<string> {
+  const usable = soundIn("booths: []\n", file);
+  const first: Lasting = { usable, refused: null, text: "booths: []\n" };
+  const runs = { become: () => Promise.resolve(), restart: () => Promise.resolve() };
+  const { reload } = createChanges({ file, environment: {}, log: silentLog, first, runs });
+  return reload().then(() => "", String);
+}
+
+describe("a mistake of the configuration", () => {
+  it.each(BAD)("is placed alike by check and start: $title", async (bad) => {
+    const file = written(bad);
+    expect(await checked(file)).toEqual({ code: 78, paths: [bad.path] });
+    expect(started(file)).toEqual([bad.path]);
+  });
+
+  // One of each setting: how its file is judged is proven above.
+  const settings = BAD.filter(({ path }, index) => BAD.findIndex((one) => one.path === path) === index);
+  it.each(settings)("is placed alike by config set, reload and doctor: $title", async (bad) => {
+    const file = written(bad);
+    const set = await say(["config", "set", "log_level", "debug", "--config", file]);
+    expect(set.code).toBe(78);
+    expect(set.err).toContain(`: ${bad.path}: `);
+    expect(await reloaded(file)).toContain(`: ${bad.path}: `);
+    const { findings } = examineConfig(file);
+    expect(JSON.stringify(findings)).toContain(bad.path);
+  });
+
+  const booths = BAD.filter(({ path }) => path.startsWith("booths[0]."));
+  it.each(booths)("is refused by the page's set-up: $title", async ({ config }) => {
+    const file = written({ config: {} });
+    const [entry] = config["booths"] as readonly [{ readonly id: string }];
+    const set_up = createSetUp({
+      file,
+      data_dir: join(file, "..", "data"),
+      clock: systemClock(),
+      log: silentLog,
+      status: () => {
+        throw new Error("the entry was tried");
+      },
+      has_key: () => Promise.resolve(false),
+      logins: { give: () => Promise.resolve() },
+      change: () => Promise.reject(new Error("the entry was accepted")),
+    });
+    await expect(set_up.tryEntry(entry)).rejects.toMatchObject({ status: 400 });
+  });
+});
