@@ -5,7 +5,7 @@ import { overuse } from "../reports/filters.ts";
 import { durationByMode, runtime, utilization } from "../reports/usage.ts";
 import { stateOf, type Source } from "../reports/source.ts";
 import { minutesOf } from "../contract/time.ts";
-import { envelopeOf, utilizationBody } from "../contract/reports.ts";
+import { envelopeOf, approximateField, utilizationBody } from "../contract/reports.ts";
 import { pagingParams, selected, windowParams } from "../contract/reports-query.ts";
 import {
   boothBody,
@@ -69,20 +69,22 @@ function included(source: Source, { query, now_ms }: Pick<BoxAsk, "query" | "now
     const { cycle_count } = cycleCount(source, window);
     return utilizationBody({ ...utilization(source, window), cycle_count, ...energy(source, window) });
   };
+  const cycles = () => cycleCount(source, window);
   const parts: Readonly<Record<string, () => object>> = {
-    cycle_count: () => ({ cycles_count: cycleCount(source, window).cycle_count }),
+    cycle_count: () => ({ cycles_count: cycles().cycle_count, ...approximateField(cycles()) }),
     utilization_times: () => {
       const { utilization_minutes, working_minutes } = use();
       return { utilization_minutes, working_minutes };
     },
     energy_usage: () => {
-      const { kwh_usage, gas_usage } = use();
-      return { kwh_usage, gas_usage };
+      const { kwh_usage, gas_usage, ...more } = use();
+      return { kwh_usage, gas_usage, ...approximateField({ approximate: more.approximate === true }) };
     },
     bake_time: () => ({ bake_time: minutesOf(durationByMode(source, window).by_mode.bake ?? 0) }),
     overuse_data: () => {
-      const { overuse_ms, overuse_cycles } = overuse(source, window);
-      return { overuse_minutes: minutesOf(overuse_ms), overuse_cycles };
+      const figures = overuse(source, window);
+      const { overuse_ms, overuse_cycles } = figures;
+      return { overuse_minutes: minutesOf(overuse_ms), overuse_cycles, ...approximateField(figures) };
     },
   };
   const names = (query["includes"] ?? "").split(":");

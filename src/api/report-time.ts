@@ -78,9 +78,10 @@ export function runtimeFigure(source: Source, window: Window) {
 
 export function utilizationFigure(source: Source, window: Window) {
   const use = utilization(source, window);
-  const { gas_therm, energy_kwh } = energy(source, window);
-  const { cycle_count } = cycleCount(source, window);
-  return { body: utilizationBody({ ...use, cycle_count, gas_therm, energy_kwh }), coverage: use.coverage };
+  const { gas_therm, energy_kwh, ...used } = energy(source, window);
+  const { cycle_count, ...counted } = cycleCount(source, window);
+  const approximate = used.approximate || counted.approximate;
+  return { body: utilizationBody({ ...use, cycle_count, gas_therm, energy_kwh, approximate }), coverage: use.coverage };
 }
 
 function reportPaging(query: Query) {

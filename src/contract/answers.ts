@@ -48,6 +48,9 @@ const booth = {
   total_runtime: minutes,
 };
 
+/** Cycles or energy of an hour that the window cuts are shared out by time: its readings have left the log. Sent by the gateway alone. */
+const approximate = z.literal(true);
+
 /** What `includes` adds. */
 const included = z
   .strictObject({
@@ -59,6 +62,7 @@ const included = z
     bake_time: minutes,
     overuse_minutes: minutes,
     overuse_cycles: count,
+    approximate,
   })
   .partial();
 
@@ -161,6 +165,7 @@ export const ANSWERS = {
     utilization_pct: z.number().nullable(),
     overtime_minutes: minutes,
     ...fieldsOf(z.number(), "cycle_count", "gas_usage", "kwh_usage"),
+    approximate: approximate.optional(),
     ...covered,
   }),
   utilization_summary: z.strictObject({

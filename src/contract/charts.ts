@@ -43,6 +43,7 @@ interface PeriodFigures {
   readonly cycle_count: number;
   readonly gas_therm: number | null;
   readonly energy_kwh: number | null;
+  readonly approximate: boolean;
 }
 
 /** The names of `utilization_stats` and `duration_by_mode`; null for energy that nothing counts. */
@@ -62,6 +63,7 @@ export function periodItem(period: PeriodFigures) {
     cycle_count,
     gas_usage: rounded(gas_therm),
     kwh_usage: rounded(energy_kwh),
+    ...(period.approximate ? { approximate: true } : {}),
   };
 }
 

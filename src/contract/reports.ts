@@ -91,6 +91,7 @@ export function utilizationBody(figures: {
   /** null: no meter; written as 0, as the service does. */
   readonly gas_therm: number | null;
   readonly energy_kwh: number | null;
+  readonly approximate: boolean;
 }) {
   const { utilization_pct } = figures;
   return {
@@ -101,7 +102,13 @@ export function utilizationBody(figures: {
     cycle_count: figures.cycle_count,
     gas_usage: fourDecimals(figures.gas_therm ?? 0),
     kwh_usage: fourDecimals(figures.energy_kwh ?? 0),
+    ...approximateField(figures),
   };
+}
+
+/** Marks an answer whose figures cut an hour that the log doesn't have any more. The service, which has it, never sends the field. */
+export function approximateField({ approximate }: { readonly approximate: boolean }): { readonly approximate?: true } {
+  return approximate ? { approximate: true } : {};
 }
 
 export function utilizationSummaryBody(figures: {

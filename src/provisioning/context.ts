@@ -1,5 +1,5 @@
-import type { LinkSession, Resend, ServiceApi } from "../delivery/port.ts";
-import type { CommandOrder, ServiceCommand } from "../domain/command.ts";
+import type { LinkSession, Resend, Resent, ServiceApi } from "../delivery/port.ts";
+import type { CommandOrder, SeqRange, ServiceCommand } from "../domain/command.ts";
 import type { BindingState, BoothState } from "../domain/booth-state.ts";
 import type { ServiceState } from "../domain/link-status.ts";
 import type { Clock, Logger, Random, Sealer, Secrets } from "../domain/machine.ts";
@@ -9,9 +9,8 @@ import type { ShownBooth } from "../domain/service.ts";
 import type { ServiceTime } from "../domain/service-time.ts";
 import type { Signals } from "../domain/signal.ts";
 import type { ReportsStatus } from "../domain/status.ts";
-import type { BoothId, Milliseconds } from "../domain/units.ts";
+import type { BoothId, Milliseconds, StreamId } from "../domain/units.ts";
 import type { Identity, Store } from "../store/port.ts";
-import type { WaitingBackfill } from "./commands/backfill.ts";
 import type { DayFigures, LocalDay } from "./rules/reconciliation.ts";
 
 /** What provisioning has of the gateway, for as long as that runs. */
@@ -53,6 +52,14 @@ export interface BoundBooth {
 export interface Backfilled {
   readonly ranges: number;
   readonly records: number;
+}
+
+/** A backfill that waits for its resend, or is part of the one under way. */
+export interface WaitingBackfill {
+  readonly stream: StreamId;
+  readonly ranges: readonly SeqRange[];
+  readonly outcome: PromiseWithResolvers<Resent>;
+  isExpired: boolean;
 }
 
 /** What provisioning alone writes of a booth. */

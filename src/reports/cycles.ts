@@ -4,7 +4,7 @@ import type { Count } from "../derivation/filters/installation.ts";
 import type { EpochMs, TagName } from "../domain/units.ts";
 import type { Interval } from "../domain/time-zone.ts";
 import type { Window } from "../store/port.ts";
-import { HOUR_MS, type HourFigures, hoursIn, risesIn } from "./hours.ts";
+import { HOUR_MS, type HourFigures, hoursIn, isInLog, risesIn } from "./hours.ts";
 import { timeLineOf, type Source, type TimeLine } from "./source.ts";
 
 /** Closed cycles whose END lies in the window, of all bays, by END. */
@@ -37,14 +37,20 @@ export function countedWithin(
   source: Source,
   line: TimeLine,
   spans: readonly Interval[],
-): { readonly cycle_count: number; readonly source: "plc" | "derived" } {
+): {
+  readonly cycle_count: number;
+  readonly source: "plc" | "derived";
+  /** A span cuts an hour whose readings have left the log: the hour's cycles were spread out evenly. */
+  readonly approximate: boolean;
+} {
   const isInside = (at: EpochMs): boolean => spans.some(({ start, end }) => at >= start && at < end);
   const meter = tagWithRole(line.state.parameters, "cycle_counter");
   if (meter === undefined) {
     const ended = cyclesIn(source, line).filter(({ counted, end }) => counted && isInside(end));
-    return { cycle_count: ended.length, source: "derived" };
+    return { cycle_count: ended.length, source: "derived", approximate: false };
   }
   let cycle_count = 0;
+  let approximate = false;
   for (const hour of hoursIn(source, line)) {
     const end = hour.hour + HOUR_MS;
     if (hour.cycles === 0) continue;
@@ -52,9 +58,10 @@ export function countedWithin(
     else if (spans.some((span) => span.start < end && hour.hour < span.end)) {
       const counts = countsOf(source, line, { ...hour, meter });
       cycle_count += counts.reduce((sum, [at, cycles]) => sum + (isInside(at) ? cycles : 0), 0);
+      if (!isInLog(source, hour.hour)) approximate = true;
     }
   }
-  return { cycle_count, source: "plc" };
+  return { cycle_count, source: "plc", approximate };
 }
 
 /**

@@ -11,7 +11,7 @@ import {
 import { inFigureUnit, type Parameters } from "../domain/parameters.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
-import { HOUR_MS, hoursIn, risesIn } from "./hours.ts";
+import { HOUR_MS, hoursIn, isInLog, risesIn } from "./hours.ts";
 import { type FigureCoverage, type Source, timeLineOf } from "./source.ts";
 
 const MILLIONTHS = 1_000_000;
@@ -26,6 +26,8 @@ export interface Energy {
   readonly energy_kwh: number | null;
   readonly gas_source: EnergySource | null;
   readonly energy_source: EnergySource | null;
+  /** The window cuts an hour whose readings have left the log: the hour was shared out by time. */
+  readonly approximate: boolean;
   readonly coverage: FigureCoverage;
 }
 
@@ -44,17 +46,22 @@ export function energy(source: Source, window: Window): Energy {
   const { window: clipped, coverage, open_end } = line;
   const { parameters } = open_end.state;
   const [gas, kwh] = [countedBy(parameters, "burner"), countedBy(parameters, "fan")];
-  let [gas_therm, energy_kwh] = [0, 0];
+  let gas_therm = 0;
+  let energy_kwh = 0;
+  let approximate = false;
   for (const { hour, ...figures } of hoursIn(source, line)) {
     const part = { hour, end: Math.max(hour + 1, Math.min(hour + HOUR_MS, source.now_ms)), window: clipped };
     gas_therm += amountIn(source, parameters, { ...part, ...gas, amount: figures.gas_therm });
     energy_kwh += amountIn(source, parameters, { ...part, ...kwh, amount: figures.energy_kwh });
+    const hasAmount = figures.gas_therm > 0 || figures.energy_kwh > 0;
+    if (hasAmount && isCut(part) && !isInLog(source, hour)) approximate = true;
   }
   return {
     gas_therm: shown(gas, gas_therm),
     energy_kwh: shown(kwh, energy_kwh),
     gas_source: gas.source,
     energy_source: kwh.source,
+    approximate,
     coverage,
   };
 }
@@ -77,6 +84,12 @@ interface PartOfHour {
   readonly window: Window;
 }
 
+/** Returns whether a part of the hour lies in the window, and a part outside of it. */
+function isCut({ hour, end, window }: PartOfHour): boolean {
+  const isOutside = window.end <= hour || window.start >= end;
+  return !isOutside && (window.start > hour || window.end < end);
+}
+
 /** The part of an hour's energy that lies in the window. */
 function amountIn(
   source: Source,
@@ -85,8 +98,7 @@ function amountIn(
 ): number {
   const { machine, meter, amount } = part;
   if (amount <= 0) return 0;
-  const isCut = part.window.start > part.hour || part.window.end < part.end;
-  const estimated = isCut && part.source === "estimate" && parameters !== null;
+  const estimated = isCut(part) && part.source === "estimate" && parameters !== null;
   const cut = estimated ? estimatedIn(source, parameters, { ...part, machine }) : null;
   return cut ?? amount * shareOf(source, meter, part);
 }

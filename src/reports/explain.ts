@@ -155,13 +155,14 @@ function stageParts(source: Source, line: TimeLine, counts: (stage: BoothStage) 
 }
 
 function explainCycles(source: Source, line: TimeLine): Explained {
-  const { cycle_count, derived, source: by } = cycleCount(source, line.window);
+  const { cycle_count, derived, source: by, approximate } = cycleCount(source, line.window);
   const value = { cycle_count, derived };
   if (by === "plc") {
     const tags = roleTags(line.state.parameters, "cycle_counter");
     const parts = countedParts(evidenceIn(source, line.window, tags), "counter");
     const rules = [
       "the PLC's cycle counter is the figure: its booked increments, by the instant of the reading that shows them",
+      ...approximateRule(approximate),
     ];
     return { unit: "count", value, parts, rules };
   }
@@ -182,6 +183,10 @@ const METERS = {
   kwh: { figure: "energy_kwh", by: "energy_source", unit: "kWh", load: "fan_speed" },
 } as const;
 
+function approximateRule(approximate: boolean): readonly string[] {
+  return approximate ? ["approximate: the window cuts an hour whose readings have left the log"] : [];
+}
+
 function ofMeter(source: Source, { state: { parameters }, window }: TimeLine, role: keyof typeof METERS): Explained {
   const { figure, by, unit, load } = METERS[role];
   const figures = energy(source, window);
@@ -195,13 +200,18 @@ function ofMeter(source: Source, { state: { parameters }, window }: TimeLine, ro
       role === "gas"
         ? `burner size (${burner_size_btu_h} BTU/h) x modulation`
         : `motor size (${motor_size_hp} hp) x fan speed cubed`;
-    return { ...told, parts, rules: [`an estimate: ${made}, over the time it was read`] };
+    return {
+      ...told,
+      parts,
+      rules: [`an estimate: ${made}, over the time it was read`, ...approximateRule(figures.approximate)],
+    };
   }
   const tags = roleTags(parameters, role);
   const factor = parameters?.tags[tags[0] ?? ""]?.factor ?? 1;
   const rules = [
     `the PLC's meter counts; each pair of its readings is a rise, a wrap, a reset or unexplained, by hours (factor ${factor})`,
     "an hour that the window cuts is shared out by the readings in it, and pro rata once these have left the log",
+    ...approximateRule(figures.approximate),
   ];
   return { ...told, parts: countedParts(evidenceIn(source, window, tags), "meter", factor), rules };
 }

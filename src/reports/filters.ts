@@ -93,6 +93,7 @@ export function overuse(source: Source, window: Window) {
     /** Cycles counted in such time: each once. */
     overuse_cycles: counted.cycle_count,
     cycles_source: counted.source,
+    approximate: counted.approximate,
     /** Episodes that overlap the window; doesn't add up over adjacent windows. */
     overuse_count: episodes.length,
     coverage: line.coverage,

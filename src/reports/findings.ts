@@ -9,16 +9,19 @@ export type Incident = IncidentFact["value"] & {
   readonly id: number;
 };
 
-/** Incidents that were open at some time of the window, by their first sight; each once, as it was written last: what is open was seen last when it was found, as at the service. */
+/**
+ * Returns the incidents that were open at some time of the window, by their first sight, each as it was written last. An incident is
+ * written when it opens and again when it is resolved. The first record lasts for ever, the second ends, so the store is asked from
+ * the beginning: a window after the end would find the first one alone, and show the incident as open.
+ */
 export function validationIncidents(source: Source, window: Window): Incident[] {
   const { reader, stream, now_ms } = source;
   const end = Math.min(window.end, now_ms + 1);
   const found = new Map<string, Incident>();
-  const facts = [...reader.facts(stream, KIND.incident, { start: window.start, end })].sort((a, b) => a.seq - b.seq);
+  const facts = [...reader.facts(stream, KIND.incident, { start: 0, end })].sort((a, b) => a.seq - b.seq);
   for (const { seq, value } of facts) {
     const { check, tag_name, first_seen_at } = value;
     const key = `${check} ${tag_name} ${first_seen_at}`;
-    // An incident is written when it opens and again when it is over.
     found.set(key, { ...value, id: found.get(key)?.id ?? seq });
   }
   return [...found.values()]

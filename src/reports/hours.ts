@@ -10,6 +10,17 @@ import { latestReadingsBefore } from "./values.ts";
 
 export const HOUR_MS = 3_600_000;
 
+/**
+ * Returns whether the log still has every reading of an hour. What came before the hour counts too: a value that doesn't change is
+ * logged once an hour at least, and a counter's first rise starts from the reading before.
+ */
+export function isInLog({ reader, stream }: Source, hour: EpochMs): boolean {
+  const info = reader.streams().find((one) => one.stream === stream);
+  if (info === undefined || info.oldest_seq <= 1) return true;
+  const [first] = reader.log(stream, { start: 0, end: Number.MAX_SAFE_INTEGER });
+  return first !== undefined && first.time <= hour - HOUR_MS;
+}
+
 /** What one hour counted so far, in units: counted cycles, therm, kWh. */
 export type HourFigures = Pick<HourFact["value"], "hour" | "cycles" | "gas_therm" | "energy_kwh">;
 

@@ -22,6 +22,8 @@ export interface Period extends Window {
   /** null: neither a meter nor what an estimate needs. */
   readonly gas_therm: number | null;
   readonly energy_kwh: number | null;
+  /** Cycles or energy of an hour that the period cuts are shared out by time: its readings have left the log. */
+  readonly approximate: boolean;
 }
 
 /**
@@ -43,9 +45,10 @@ export function usePeriods(source: Source, window: Window, unit: BucketUnit) {
   });
   const periods = modes.map((period): Period => {
     const { in_use_ms, working_ms, utilization_pct } = utilization(source, period);
-    const { gas_therm, energy_kwh } = energy(source, period);
-    const { cycle_count } = cycleCount(source, period);
-    return { ...period, in_use_ms, working_ms, utilization_pct, cycle_count, gas_therm, energy_kwh };
+    const { gas_therm, energy_kwh, ...used } = energy(source, period);
+    const { cycle_count, ...counted } = cycleCount(source, period);
+    const approximate = used.approximate || counted.approximate;
+    return { ...period, in_use_ms, working_ms, utilization_pct, cycle_count, gas_therm, energy_kwh, approximate };
   });
   return { periods, coverage: line.coverage };
 }

@@ -62,7 +62,7 @@ export function goodQuestions(story: Story): readonly string[] {
     ),
     ...seriesQuestions(whole),
     ...recordQuestions(story, whole),
-    ...listQuestions(whole),
+    ...listQuestions(windows),
   ];
 }
 
@@ -119,7 +119,8 @@ function recordQuestions({ start, end }: Story, whole: string): readonly string[
 }
 
 /** Lists: filtered, sorted, searched, by pages. */
-function listQuestions(whole: string): readonly string[] {
+function listQuestions(windows: readonly string[]): readonly string[] {
+  const [whole = ""] = windows;
   const booths = [
     "",
     "search=abcd",
@@ -142,7 +143,7 @@ function listQuestions(whole: string): readonly string[] {
     "filter=first_seen_at:gt:2026-03-07%2000:00:00Z",
     "search=mode",
     "booth_id=b-1",
-    whole,
+    ...windows,
   ];
   return [
     ...booths.map((query) => `/api/booths?${query}`),

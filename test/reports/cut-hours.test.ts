@@ -1,12 +1,16 @@
 import { expect, it } from "vitest";
 import { counterWrap } from "../../simulators/plc/scenarios/counter-wrap.ts";
 import { activeSite, MINUTE, START } from "../support/active-site.ts";
+import { usePeriods } from "../../src/reports/periods.ts";
+import type { Source } from "../../src/reports/source.ts";
+import type { Window } from "../../src/store/port.ts";
+import { explain } from "../../src/reports/explain.ts";
 import { boxAnswer, openSource } from "../support/figures.ts";
 
 const HOUR = 60 * MINUTE;
 const QUARTER = 15 * MINUTE;
 
-it("energy of windows that cut hours is the same on both sides, where the meter rolls over too, and their quarters add up", async () => {
+it("energy of windows that cut hours is the same on both sides, also where the meter rolls over, and is marked as approximate once the hour's readings have left the log", async () => {
   const poll = { fast: { poll_interval_ms: 10_000 }, slow: { poll_interval_ms: 20_000 } };
   // The meter rolls over within the first working hour.
   const scenario = { ...counterWrap, counters: { energy_kwh: (2 ** 32 - 60) / 10 } };
@@ -34,5 +38,41 @@ it("energy of windows that cut hours is the same on both sides, where the meter 
     ({ value }) => value,
   );
   expect(meter.some((value, index) => Number(value) < Number(meter[index - 1] ?? 0))).toBe(true);
+
+  // The same log after its retention time: only the readings of the last half hour are there.
+  const kept_from = first + HOUR / 2;
+  const aged = agedSource(source, kept_from);
+  const stats = (at: Source, from: number, to: number): Record<string, unknown> => {
+    const query = { start: new Date(first + from).toISOString(), end: new Date(first + to).toISOString() };
+    return boxAnswer(at, "utilization_stats", query);
+  };
+  expect(stats(aged, 0, HOUR)).toEqual(stats(source, 0, HOUR));
+  expect(stats(source, QUARTER, HOUR)).not.toHaveProperty("approximate");
+  for (const [from, to] of [
+    [QUARTER, 2 * QUARTER],
+    [QUARTER, HOUR],
+    [-HOUR, 3 * QUARTER],
+  ] as const)
+    expect(stats(aged, from, to)).toHaveProperty("approximate", true);
+  const chart = usePeriods(aged, { start: first + QUARTER, end: first + HOUR }, "hour").periods;
+  expect(chart.map(({ approximate }) => approximate)).toEqual([true]);
+  expect(explain(aged, "kwh_usage", { start: first + QUARTER, end: first + HOUR })?.rules).toContain(
+    "approximate: the window cuts an hour whose readings have left the log",
+  );
   close();
 });
+
+/** The log without the records before an instant, as the age limit leaves it. */
+function agedSource(source: Source, kept_from: number): Source {
+  const { reader } = source;
+  const later = (window: Window): Window => ({ ...window, start: Math.max(window.start, kept_from) });
+  return {
+    ...source,
+    reader: {
+      ...reader,
+      streams: () => reader.streams().map((info) => ({ ...info, oldest_seq: 100 })),
+      log: (stream, window) => reader.log(stream, later(window)),
+      readings: (stream, window, tags) => reader.readings(stream, later(window), tags),
+    },
+  };
+}

@@ -127,7 +127,7 @@ it("recent stages, newest first", () => {
   expect(stages.at(-1)).toMatchObject({ mode: "spray", start: T0, end: T0 + 10 * MINUTE });
 });
 
-it("an incident is told once, as it stands now", () => {
+it("an incident is listed once, as it stands now, and not in a window after it was resolved", () => {
   const booth = script(PLAIN);
   stay(booth, 5 * MINUTE, { mode: 99 });
   const open = sourceOf(booth, PLAIN);

@@ -36,5 +36,6 @@ function placed(records: Folded["records"]): Placed<LogRecord>[] {
 function overlaps(fact: FactDraft, { start, end }: Window): boolean {
   if (fact.kind === "m" || fact.kind === "c") return fact.value.start < end && fact.value.end > start;
   if (fact.kind === "d") return fact.value.hour < end && fact.value.hour + 3_600_000 > start;
+  if (fact.kind === "i") return fact.value.first_seen_at < end && (fact.value.resolved_at ?? Infinity) >= start;
   return true;
 }

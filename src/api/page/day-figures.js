@@ -52,6 +52,7 @@ export function figureCards({ durations, starts, use, start, end }, context) {
         figure(t("days.gas"), gas.number, " ", el("small", {}, gas.unit)),
         figure(t("days.power"), number(use.kwh_usage, 1), " ", el("small", {}, "kWh")),
       ),
+      use.approximate === true ? el("p", { className: "note" }, t("days.approximate")) : "",
       el(
         "div",
         { className: "buttons no-print" },

@@ -119,6 +119,8 @@ export const TEXTS = {
   "days.overtime": "Überstunden",
   "days.gas": "Gas",
   "days.power": "Strom",
+  "days.approximate":
+    "Zyklen und Energie sind Näherungen: Der Zeitraum schneidet eine Stunde, deren Messwerte nicht mehr im Protokoll stehen.",
   "days.coverage": "Wie viel davon gesehen wurde",
   "days.observed": "Gesehen",
   "days.inferred": "Erschlossen",

@@ -110,6 +110,7 @@ export const TEXTS = {
   "days.overtime": "Overtime",
   "days.gas": "Gas",
   "days.power": "Electricity",
+  "days.approximate": "Cycles and energy are approximate: the period cuts an hour whose readings have left the log.",
   "days.coverage": "How much of this was seen",
   "days.observed": "Observed",
   "days.inferred": "Inferred",

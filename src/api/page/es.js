@@ -118,6 +118,8 @@ export const TEXTS = {
   "days.overtime": "Horas extra",
   "days.gas": "Gas",
   "days.power": "Electricidad",
+  "days.approximate":
+    "Ciclos y energía son aproximados: el período corta una hora cuyas lecturas ya no están en el registro.",
   "days.coverage": "Cuánto de esto se vio",
   "days.observed": "Visto",
   "days.inferred": "Deducido",

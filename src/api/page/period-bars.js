@@ -8,7 +8,7 @@ import { inUnits } from "./units.js";
 const HOUR_MIN = 60;
 
 /** @typedef {{ start: number, end: number, modes: { mode: string, duration: number }[], utilization_minutes: number, working_minutes: number,
- *   utilization_pct: number | null, cycle_count: number, gas_usage: number | null, kwh_usage: number | null }} Period */
+ *   utilization_pct: number | null, cycle_count: number, gas_usage: number | null, kwh_usage: number | null, approximate?: true }} Period */
 /** @typedef {{ unit: "day" | "week", tz: string, booth: string }} Around */
 
 /** What a column of figures is called, how its numbers are written, and their unit. */
@@ -116,12 +116,17 @@ function ordered(modes) {
   return modes.toSorted((a, b) => ORDER.indexOf(modeOf(a.mode)) - ORDER.indexOf(modeOf(b.mode)));
 }
 
+/** Figures that may be approximate: an hour that the period cuts is shared out by time. */
+const APPROXIMATE = new Set(["cycle_count", "gas_usage", "kwh_usage"]);
+
 /** @param {readonly Period[]} periods @param {typeof FIGURES[number]} figure @param {Around} around */
 function figureCard(periods, [text, field, digits, unit], around) {
   const title = unit === "" ? t(text) : `${t(text)}, ${shownUnit(unit)}`;
   /** Where what is shown has three digits before the point, those behind it have no room over a column. @param {number | null} value */
   const told = (value) =>
     value === null ? "–" : measured(value, unit, value > 0 && inUnits(value, unit).value < 100 ? digits : 0).number;
+  /** Marks a figure that cuts an hour whose readings have left the log. @param {Period} period */
+  const about = ({ approximate }) => (approximate === true && APPROXIMATE.has(field) ? "≈ " : "");
   return card(
     title,
     { "data-figure": field },
@@ -130,11 +135,11 @@ function figureCard(periods, [text, field, digits, unit], around) {
       max: field === "utilization_pct" ? 100 : Math.max(...periods.map((period) => period[field] ?? 0), 0),
       bars: periods.map((period) => ({
         ...columnOf(period, around),
-        top: unseen(period) ? "" : told(period[field]),
+        top: unseen(period) ? "" : about(period) + told(period[field]),
         parts: [
           {
             value: period[field] ?? 0,
-            title: `${nameOf(period, around)}: ${told(period[field])} ${shownUnit(unit)}`.trim(),
+            title: `${nameOf(period, around)}: ${about(period)}${told(period[field])} ${shownUnit(unit)}`.trim(),
           },
         ],
       })),
@@ -144,7 +149,7 @@ function figureCard(periods, [text, field, digits, unit], around) {
       title,
       shown: () => ({
         heads: [t(`chart.${around.unit}`), title],
-        rows: periods.map((period) => [nameOf(period, around), told(period[field])]),
+        rows: periods.map((period) => [nameOf(period, around), about(period) + told(period[field])]),
       }),
       csv: () => ({
         heads: ["start", "end", field],

@@ -1,21 +1,13 @@
 import type { Resent } from "../../delivery/port.ts";
-import { CommandFailure, type SeqRange } from "../../domain/command.ts";
-import type { EpochMs, Milliseconds, StreamId } from "../../domain/units.ts";
-import type { BoundBooth, CommandCall, Outcome } from "../context.ts";
+import { CommandFailure } from "../../domain/command.ts";
+import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import type { BoundBooth, CommandCall, Outcome, WaitingBackfill } from "../context.ts";
 
 /** Answers to digests that nobody has asked for yet. A day's comparison sends one digest. */
 const MOST_ANSWERS = 64;
 
 /** A resend begins this long after its first backfill came, so that backfills that come together are sent together. */
 const GATHER_MS: Milliseconds = 2_000;
-
-/** A backfill that waits for its resend, or is part of the one under way. */
-export interface WaitingBackfill {
-  readonly stream: StreamId;
-  readonly ranges: readonly SeqRange[];
-  readonly outcome: PromiseWithResolvers<Resent>;
-  isExpired: boolean;
-}
 
 const NOTHING: Resent = { records: 0, batches: 0, missing: 0, refused: 0 };
 
