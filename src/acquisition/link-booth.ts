@@ -8,7 +8,7 @@ import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, Trouble } from "../domain/status.ts";
 import type { Milliseconds, TagName } from "../domain/units.ts";
 import type { Intake } from "./intake.ts";
-import type { Driver, GroupSamples } from "./port.ts";
+import type { Driver, GroupSamples, LinkNote } from "./port.ts";
 import { NO_REFUSALS, noLosses, refusalTrouble, withPoll, withRequests } from "./rules/link-trouble.ts";
 import { NO_UNUSABLE_TAGS, unusableTrouble, withSamples } from "./rules/link-trouble.ts";
 import { afterPoll, type BoothDues, dueGroups, nextDue, scheduleFrom, soonAgain } from "./rules/schedule.ts";
@@ -29,6 +29,8 @@ export interface BoothOnLink {
   readonly address: string;
   readonly status: () => LinkStatus;
   readonly setStatus: (status: LinkStatus) => void;
+  /** Gets what is unusual about the device at each poll; absent: nobody shows it. */
+  readonly setNotes?: (notes: readonly string[]) => void;
   readonly groups: Parameters["groups"];
   readonly makeDriver: () => Driver;
   readonly intake: Pick<Intake, "answered" | "unanswered">;
@@ -45,8 +47,18 @@ export interface BoothOnLink {
 }
 
 /** What people are told of a booth's link: its status at every change, and a line in the log where it matters. */
-function linkNews({ booth, address, status, setStatus }: BoothOnLink, clock: Clock, log: Logger) {
+function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, clock: Clock, log: Logger) {
+  const logged = new Set<LinkNote["kind"]>();
   return {
+    /** What is unusual and costs no reading: shown as it is now, logged once for each kind. */
+    noted(notes: readonly LinkNote[]): void {
+      setNotes?.(notes.map(({ text }) => text));
+      for (const { kind, text } of notes) {
+        if (logged.has(kind)) continue;
+        logged.add(kind);
+        log.info({ event: "plc_note", booth, address, note: kind }, `${booth}: PLC at ${address}: ${text}`);
+      }
+    },
     /** A poll was answered. `trouble`: why that isn't all that it should be; null: it is. `started`: mono of the attempt. */
     answering(trouble: Trouble | null, started: Milliseconds): void {
       const before = status();
@@ -132,6 +144,7 @@ export function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLin
     for (const group of due) schedule = afterPoll(schedule, groups, { group, mono });
     const trouble = foreign ?? refusalTrouble(refusals) ?? unusableTrouble(unusable) ?? losses.trouble;
     news.answering(trouble, connection.started());
+    news.noted(connection.driver()?.notes?.() ?? []);
     if (foreign === null || identity_group === undefined) return;
     schedule = soonAgain(schedule, groups, { group: identity_group, mono });
   };

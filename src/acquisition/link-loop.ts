@@ -121,6 +121,7 @@ function onLink({ setup, state, link, watch, intake }: PolledBooth, sealer: Seal
       },
     },
     watch,
+    setNotes: (notes) => void (link.notes = notes),
     status: () => link.plc,
     setStatus: (status) => {
       // One more try that failed the same way is no news: a PLC that is switched off would wake every loop all night.

@@ -18,6 +18,14 @@ export interface WireExchange {
 
 /** Passwords of a booth's PLC in the service's record, the newer one first; opened as they are asked for, and kept nowhere. */
 export type PlcPasswords = () => readonly string[];
+
+/** Something unusual about a device or its line that costs no reading. */
+export interface LinkNote {
+  /** Logged once for each kind. */
+  readonly kind: "closes" | "echo" | "stray_bytes";
+  readonly text: string;
+}
+
 /** What one read gave: by poll group one sample for each of its tags, in the profile's order. */
 export type GroupSamples = ReadonlyMap<string, readonly Sample[]>;
 
@@ -35,6 +43,8 @@ export interface Driver {
   read(groups: readonly string[]): Promise<GroupSamples>;
   /** Over all its connections. */ requests?(): RequestCounts;
   /** How often it has made its connection anew within reads; absent: it never does. */ renewals?(): number;
+  /** What is unusual, as far as it is known; absent: nothing ever is. */
+  notes?(): readonly LinkNote[];
   /** Frees everything; never rejects; may be called at any time and more than once. */
   close(): Promise<void>;
 }

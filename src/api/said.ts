@@ -20,6 +20,7 @@ export const FIELDS: ReadonlySet<string> = new Set([
   "reasons",
   "label",
   "usual",
+  "notes",
 ]);
 /** Where they stand in what the profile workshop says as it goes. */
 const TALK: ReadonlySet<string> = new Set([...FIELDS, "text", "question"]);

@@ -205,6 +205,7 @@ function boothLines(
       ? null
       : `  config    the service's revision ${refused_revision} was not taken: what was in force before still is`,
     `  PLC       ${plc.address}: ${linkText(plc, at, style)}`,
+    ...(plc.notes ?? []).map((note) => `  note      ${note}`),
     ...nowLines(booth, ahead),
     `  log       ${log.newest_seq} records, ${delivered(booth)}; ${pending}`,
     refusedLine(log.refused),

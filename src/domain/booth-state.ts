@@ -31,6 +31,8 @@ export interface LinkState {
   answered: number;
   /** The serial number that the PLC shows. */
   shows_serial: Serial | null;
+  /** What is unusual about the PLC or its line and costs no reading; absent: nothing. */
+  notes?: readonly string[];
 }
 
 /** How far a log goes. */

@@ -32,6 +32,9 @@ export class LinkError extends Error {
   }
 }
 
+/** The device itself ended the connection, in order (closed) or with a reset. */
+export class PeerClosed extends LinkError {}
+
 /** What an abort ends a connection with: the answer that is still to come could be taken for the next one's. */
 export function abortedBy({ reason }: AbortSignal): LinkError {
   const late = reason instanceof Error && reason.name === "TimeoutError";

@@ -45,6 +45,14 @@ const OWN = {
   "plc.unusable": "{count} tags have had no usable value for several polls: {tags}",
   "plc.unusable_more": "{count} tags have had no usable value for several polls: {tags} and {more} more",
   "plc.losses": "{missed} of the last {asked} requests brought no right answer; most are made up for by asking again",
+  "plc.note.closes_one":
+    "the device closes the connection after each answer: each request has a connection of its own; nothing to do",
+  "plc.note.closes":
+    "the device closes each connection after {count} answers: a new one is made each time; nothing to do",
+  "plc.note.echo":
+    "the adapter sends requests back: {count} echoes were skipped; switch its echo off if it has a switch",
+  "plc.note.stray":
+    "{count} stray bytes around answers were skipped; check ground, termination and bias resistors of the line",
   "plc.foreign":
     "the PLC shows serial number {shown}, this booth is {expected}: what it says is not counted for this booth",
   "plc.no_within": "no {what} within {ms} ms",

@@ -117,6 +117,8 @@ export interface BoothStatus {
     readonly address: string;
     /** The serial number that the PLC itself shows, whether it is the booth's or not; null: none was read. */
     readonly shows_serial: string | null;
+    /** What is unusual about the PLC or its line and costs no reading; absent: nothing. */
+    readonly notes?: readonly string[];
   };
   readonly reports: ReportsStatus;
   /** The comparison with the service that was begun last; null: none was yet. */

@@ -106,7 +106,7 @@ export async function openBooth(
     tell: (event, detail) => tellEvent(record, { event, detail }),
     readBy(next) {
       now = read(next, now.intake.last());
-      Object.assign(link, { plc: linkDown(clock.wall(), say("plc.not_yet")), shows_serial: null });
+      Object.assign(link, { plc: linkDown(clock.wall(), say("plc.not_yet")), shows_serial: null, notes: [] });
       logParameters();
       signals.news.raise();
     },

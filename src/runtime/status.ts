@@ -103,7 +103,12 @@ function boothStatusOf({ state, link, log, delivery, binding }: Booth, gateway: 
       advice: row.advice,
       possible_at: row.possible_at,
     },
-    plc: { ...link.plc, address: state.address, shows_serial: link.shows_serial },
+    plc: {
+      ...link.plc,
+      address: state.address,
+      shows_serial: link.shows_serial,
+      ...(link.notes === undefined || link.notes.length === 0 ? {} : { notes: link.notes }),
+    },
     reports: binding.reports,
     reconciliation: binding.reconciliations.at(-1) ?? null,
     time,

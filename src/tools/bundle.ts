@@ -34,7 +34,7 @@ export const STATUS_SHAPE = fields("agent_version gateway_id at started_at boot 
       refused: fields("at reason"),
       read_back: fields("at", { differences: fields("field reported shown") }),
     },
-    plc: fields(`${LINK} address shows_serial`),
+    plc: fields(`${LINK} address shows_serial notes`),
     now: fields(
       "mode since raw cycles_today cycles_total run_open open_incidents firmware_version plc_program plc_program_revision in_gap",
       {

@@ -1,4 +1,4 @@
-import { LinkError, type LinkErrorKind } from "../../domain/link-error.ts";
+import { LinkError, type LinkErrorKind, PeerClosed } from "../../domain/link-error.ts";
 import { isBitTable } from "../../domain/profile.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { Block } from "../rules/plan.ts";
@@ -33,7 +33,36 @@ export function unknownDevice() {
     missed: 0,
     /** What it gave values for, of several registers; null: nothing is known. */
     readable: null as Block | null,
+    closing: keepsConnections(),
   };
+}
+
+/** Whether a device closes each connection after a number of answers. Some simple devices and gateways do so after each one. */
+interface Closing {
+  /** The number of answers after which it closes; null: it keeps connections, or too little is known. */
+  per_connection: number | null;
+  /** Answers on the last connection that it closed right after one, and how many connections in a row had as many. */
+  answers: number;
+  times: number;
+  /** Connections that we ended since `per_connection` is known. */
+  ended: number;
+}
+
+function keepsConnections(): Closing {
+  return { per_connection: null, answers: 0, times: 0, ended: 0 };
+}
+
+/** A device that closes after a complete answer does so at once; later it is an idle timeout or another cause. */
+const CLOSES_WITHIN_MS: Milliseconds = 250;
+/** A device that restarts closes one connection like that, and hardly a second one after as many answers. */
+const CLOSES_TO_LEARN = 2;
+/** One connection in so many is left open, to find out whether the device keeps it by now: once in a few minutes. */
+const LEAVE_OPEN_EVERY = 500;
+
+function learnClose(closing: Closing, answers: number): void {
+  closing.times = closing.answers === answers ? closing.times + 1 : 1;
+  closing.answers = answers;
+  if (closing.times >= CLOSES_TO_LEARN) closing.per_connection = answers;
 }
 
 function heard(device: Answering, took_ms: Milliseconds): void {
@@ -98,21 +127,24 @@ export function asker(asked: AskedDevice): () => AskBlock {
   const { line, connection, device, unitId } = asked;
   const send = sender(asked);
   const tries = line.numbered ? TRIES.numbered : TRIES.unnumbered;
+  const closes = closeWatch(device.closing, connection);
   let answeredInPoll = false;
   /** It was the device that ended the connection in this poll, after it had answered there. */
   let left_with: LinkError | null = null;
 
-  const mayRepeat = ({ kind }: LinkError): boolean =>
-    device.silent < MOST_SILENT && (LOST.has(kind) || connection.onTrial());
+  const mayRepeat = (error: LinkError): boolean =>
+    closes.goesOn(error, answeredInPoll) ||
+    (device.silent < MOST_SILENT && (LOST.has(error.kind) || connection.onTrial()));
   /** Who leaves may come back as another: nothing more is asked before the link's owner has looked who answers there. */
-  const hasLeft = ({ kind }: LinkError): boolean => BROKEN.has(kind) && answeredInPoll && !connection.onTrial();
+  const hasLeft = (error: LinkError): boolean =>
+    BROKEN.has(error.kind) && answeredInPoll && !connection.onTrial() && !closes.goesOn(error, answeredInPoll);
   /** Throws what is no lost answer but the end, or the device's own word. */
   const lostIn = (error: unknown): LinkError => {
     if (connection.ended() !== null || !isLost(error)) throw connection.ended() ?? error;
     device.silent += 1;
-    connection.session().end(error);
+    closes.end(error);
     if (hasLeft(error)) left_with = error;
-    else if (!mayRepeat(error)) throw error;
+    else if (!mayRepeat(error)) throw closes.isStale(error) ? madeAnewAfter(error) : error;
     return error;
   };
   const answered = (answer: BlockAnswer): BlockAnswer => {
@@ -123,10 +155,11 @@ export function asker(asked: AskedDevice): () => AskBlock {
     }
     answeredInPoll = true;
     connection.proved();
+    closes.answered();
     return answer;
   };
   const stand = (from: number): Promise<void> =>
-    connection.stand(Math.max(from, line.touched_at + line.silence_ms)).catch((error: unknown) => {
+    closes.stand(Math.max(from, line.touched_at + line.silence_ms)).catch((error: unknown) => {
       // Nobody is there at all; a device that refuses has just been there.
       if (error instanceof LinkError && error.kind === "timeout") device.silent = MOST_SILENT;
       throw error;
@@ -163,10 +196,75 @@ export function asker(asked: AskedDevice): () => AskBlock {
     answeredInPoll = false;
     left_with = null;
     const ended = connection.session().ended();
-    if (ended === null) return untilGone(connection, (block) => tried(block, tries));
+    if (ended === null || closes.isExpected()) return untilGone(connection, (block) => tried(block, tries));
     // A connection that was given up in the last poll is made anew by its owner, who looks who answers there.
     const isKnown = connection.ended() === null && device.silent < MOST_SILENT && LOST.has(ended.kind);
-    throw isKnown ? new LinkError("closed", say("plc.closed.after", { reason: ended.message }), ended) : ended;
+    closes.learn(ended);
+    throw isKnown || closes.isUsual(ended) ? madeAnewAfter(ended) : ended;
+  };
+}
+
+function madeAnewAfter(error: LinkError): LinkError {
+  return new LinkError("closed", say("plc.closed.after", { reason: error.message }), error);
+}
+
+/** Follows a device's connections, one after the other, and learns whether it closes them after a number of answers. */
+function closeWatch(closing: Closing, connection: Renewing) {
+  let answers = 0;
+  let answered_at = -Infinity;
+  let isLearned = false;
+  /** Ends a connection that the device closes anyway. */
+  const finished = new LinkError("closed", say("plc.closed.gateway"));
+  const isAfterAnswer = (error: LinkError): boolean =>
+    error instanceof PeerClosed && answers > 0 && connection.session().endedAt() - answered_at <= CLOSES_WITHIN_MS;
+  /** The connection that ended with this error ended as the device ends them all, which is no fault. */
+  const isUsual = (error: LinkError): boolean => error === finished || isAfterAnswer(error);
+  /** The last connection has ended as the device is known to end them: a new one is made for the next request. */
+  const isExpected = (): boolean => {
+    const ended = connection.session().ended();
+    return ended !== null && connection.ended() === null && closing.per_connection !== null && isUsual(ended);
+  };
+  const learn = (error: LinkError): void => {
+    if (isLearned || !isAfterAnswer(error)) return;
+    isLearned = true;
+    learnClose(closing, answers);
+  };
+  return {
+    isUsual,
+    isExpected,
+    /**
+     * Whether the poll goes on over a new connection. Until the device is known to close, the first request of a poll fails instead, so
+     * that the link's owner looks which device answers.
+     */
+    goesOn: (error: LinkError, answeredInPoll: boolean): boolean =>
+      isUsual(error) && (answeredInPoll || closing.per_connection !== null),
+    /** Learns from the end of the connection, once for each. */
+    learn,
+    /** Ends the connection after a request without an answer. */
+    end: (error: LinkError): void => {
+      connection.session().end(error);
+      learn(error);
+    },
+    /** A connection that had answered turned out to be gone with the next request. */
+    isStale: (error: LinkError): boolean => error instanceof PeerClosed && answers > 0,
+    /** Counts a complete answer, and ends the connection if it has served its last request. */
+    answered: (): void => {
+      answers += 1;
+      answered_at = monotonicMs();
+      const { per_connection } = closing;
+      if (per_connection === null || answers < per_connection) return;
+      if (answers > per_connection) Object.assign(closing, keepsConnections());
+      else if (++closing.ended % LEAVE_OPEN_EVERY !== 0) connection.session().finish(finished);
+    },
+    /** Makes the connection anew. */
+    stand: async (then: number): Promise<void> => {
+      const ended = connection.session().ended();
+      if (ended !== null) learn(ended);
+      const isUsualEnd = isExpected();
+      answers = 0;
+      isLearned = false;
+      await connection.stand(then, isUsualEnd);
+    },
   };
 }
 

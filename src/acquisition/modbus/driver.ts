@@ -6,7 +6,7 @@ import type { Sample } from "../../domain/taken.ts";
 import { byGroup } from "../rules/schedule.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
 import { type Believed, nothingBelieved, agreed, believe, suspects, zerosToHold } from "../rules/change-filter.ts";
-import type { Driver, GroupSamples } from "../port.ts";
+import type { Driver, GroupSamples, LinkNote } from "../port.ts";
 import { type Answering, type AskBlock, asker, unknownDevice } from "./asker.ts";
 import {
   type GroupsPlan,
@@ -34,7 +34,7 @@ import type { Orders } from "../rules/decode.ts";
 import { modbusAddressText } from "../../domain/plc-address.ts";
 import type { ModbusConfig } from "../../config/port.ts";
 import type { PlcAsk } from "../../domain/agent-control.ts";
-import { LATE_ANSWERS } from "./rtu.ts";
+import { LATE_ANSWERS, type LineOddities } from "./rtu.ts";
 import { polledWords } from "./polled-words.ts";
 import { askOverLine, tappedLine } from "./tool-line.ts";
 import { say } from "../../domain/sentences.ts";
@@ -148,11 +148,12 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
 
   return {
     open: (signal) => {
-      forget = onAbort(signal, () => connection.end(abortedBy(signal)));
+      forget = onAbort(signal, () => connection.leave(abortedBy(signal)));
       return connection.open();
     },
     read: (groups) => alone(() => readGroups(groups)),
     renewals: () => connection.renewals(),
+    notes: () => notesOf(memory.answering, line.oddities),
     requests: () => ({ asked: memory.answering.asked, missed: memory.answering.missed }),
     close: () => {
       forget();
@@ -160,6 +161,16 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
       return Promise.resolve();
     },
   };
+}
+
+function notesOf({ closing: { per_connection } }: Answering, { echoes, stray_bytes }: LineOddities): LinkNote[] {
+  const notes: LinkNote[] = [];
+  if (per_connection === 1) notes.push({ kind: "closes", text: say("plc.note.closes_one") });
+  else if (per_connection !== null)
+    notes.push({ kind: "closes", text: say("plc.note.closes", { count: per_connection }) });
+  if (echoes > 0) notes.push({ kind: "echo", text: say("plc.note.echo", { count: echoes }) });
+  if (stray_bytes > 0) notes.push({ kind: "stray_bytes", text: say("plc.note.stray", { count: stray_bytes }) });
+  return notes;
 }
 
 /** Counts a group's reads; whether what was refused of it is asked for again in this one. */

@@ -27,12 +27,37 @@ const MAX_RTU_BYTES = 256;
 /** Unit, function, exception code, CRC. */
 const EXCEPTION_BYTES = 5;
 
+/** Driver chips that switch direction leave a byte or two at the ends of a frame; more is another fault. */
+const MOST_STRAY_BYTES = 2;
+
+/** What was skipped on a line and cost no reading. */
+export interface LineOddities {
+  /** Requests of ours that came back. */
+  echoes: number;
+  /** Bytes before and after answers. */
+  stray_bytes: number;
+}
+
+export function noOddities(): LineOddities {
+  return { echoes: 0, stray_bytes: 0 };
+}
+
+interface Asked {
+  readonly expected: Expected;
+  /** What was sent, with its CRC. */
+  readonly request: Buffer;
+}
+
+type RtuVerdict =
+  | Extract<Verdict, { readonly kind: "partial" | "malformed" }>
+  /** The answer is bytes [start, end). */
+  | { readonly kind: "answer"; readonly start: number; readonly end: number };
+
 /**
- * Judges what has come in so far, `bytes[0, size)`, as early as possible.
- * @param request what was sent: an adapter that echoes could else be taken for a device that answers
+ * Judges the frame at the start of `bytes[0, size)`, as early as possible. Unit, function, length and CRC must fit the request; at
+ * most `MOST_STRAY_BYTES` may follow the frame.
  */
-export function judgeRtu(bytes: Buffer, size: number, asked: { expected: Expected; request: Buffer }): Verdict {
-  const { expected } = asked;
+function judgeFrame(bytes: Buffer, size: number, expected: Expected): Verdict {
   if (size >= 1 && bytes[0] !== expected.unit) return malformed(`unit ${bytes[0] ?? 0} instead of ${expected.unit}`);
   if (size < 2) return PARTIAL;
   const code = bytes[1] ?? 0;
@@ -46,12 +71,47 @@ export function judgeRtu(bytes: Buffer, size: number, asked: { expected: Expecte
   const end = isException ? EXCEPTION_BYTES : goodEnd(bytes, size, expected);
   if (typeof end === "string") return malformed(end);
   if (end === null || size < end) return PARTIAL;
-  if (size > end) return malformed(`${size - end} bytes too many`);
-  if (!hasGoodCrc(bytes, end)) return malformed("its CRC is wrong");
-  if (end === asked.request.length && asked.request.equals(bytes.subarray(0, end))) {
-    return malformed("our own request came back: the adapter echoes");
+  if (size > end + MOST_STRAY_BYTES) return malformed(`${size - end} bytes too many`);
+  return hasGoodCrc(bytes, end) ? { kind: "answer", end } : malformed("its CRC is wrong");
+}
+
+/**
+ * Judges what has come in so far, `bytes[0, size)`, as early as possible. Some adapters send our own request back before the answer,
+ * and some lines have a stray byte at either end of a frame: both are skipped. The first place where an answer may still begin
+ * decides, so that no frame inside another one is taken.
+ */
+export function judgeRtu(bytes: Buffer, size: number, { expected, request }: Asked): RtuVerdict {
+  const echo_end = echoEnd(bytes, size, request);
+  const from = echo_end ?? 0;
+  let reason = "";
+  for (let start = from; start <= from + MOST_STRAY_BYTES; start++) {
+    // An answer may still begin after the stray bytes.
+    if (start >= size) return { kind: "partial" };
+    const verdict = judgeFrame(bytes.subarray(start), size - start, expected);
+    if (verdict.kind === "answer") return { kind: "answer", start, end: start + verdict.end };
+    if (verdict.kind === "partial") return { kind: "partial" };
+    if (start === from) reason = verdict.reason;
   }
-  return { kind: "answer", end };
+  if (echo_end === null && mayBecomeEcho(bytes, size, request)) return { kind: "partial" };
+  return { kind: "malformed", reason };
+}
+
+/** Where an echo of the request ends, at most `MOST_STRAY_BYTES` behind the start; null: there is none. */
+function echoEnd(bytes: Buffer, size: number, request: Buffer): number | null {
+  for (let at = 0; at <= MOST_STRAY_BYTES; at++) {
+    const end = at + request.length;
+    if (end <= size && request.equals(bytes.subarray(at, end))) return end;
+  }
+  return null;
+}
+
+/** What has come may become an echo of the request. */
+function mayBecomeEcho(bytes: Buffer, size: number, request: Buffer): boolean {
+  for (let at = 0; at <= MOST_STRAY_BYTES && at < size; at++) {
+    const there = bytes.subarray(at, size);
+    if (there.length < request.length && request.subarray(0, there.length).equals(there)) return true;
+  }
+  return false;
 }
 
 /** Where a good answer ends; null: too little of it is there to tell; a text: what is wrong with it. */
@@ -84,23 +144,41 @@ function hasGoodCrc(bytes: Buffer, end: number): boolean {
 
 /**
  * Modbus RTU: collects the one answer that is awaited; anything else is a LinkError "malformed", but for whole frames that
- * may answer what was given up: they are dropped.
+ * may answer what was given up, an echo of the request, and up to two stray bytes at either end of an answer: they are dropped.
  */
-export function rtuFraming(late: LateAnswers): Framing {
+export function rtuFraming(late: LateAnswers, oddities: LineOddities = noOddities()): Framing {
   const frame = Buffer.alloc(2 * MAX_RTU_BYTES);
   let size = 0;
-  let asked: { expected: Expected; request: Buffer; read: AskedRead } | null = null;
+  /** Stray bytes that have come since the last answer. */
+  let stray = 0;
+  let asked: (Asked & { readonly read: AskedRead }) | null = null;
 
-  /** Drops whole late frames from the front; true: what is there may be the beginning of one. */
+  /** Drops whole late frames, and stray bytes before them; true: what is there may be the beginning of one. */
   const dropLate = (): boolean => {
-    while (size > 0 && late.mayBegin(frame, size, asked?.read ?? null)) {
-      const length = soundFrame(frame, size);
-      if (length === -1) return true;
-      if (length === 0) return false;
-      frame.copy(frame, 0, length, size);
-      size -= length;
+    for (let at = 0; at <= MOST_STRAY_BYTES && at < size; at++) {
+      const rest = frame.subarray(at, size);
+      if (late.mayBegin(rest, rest.length, asked?.read ?? null)) {
+        const length = soundFrame(rest, rest.length);
+        if (length === -1) return true;
+        if (length > 0) {
+          oddities.stray_bytes += at;
+          frame.copy(frame, 0, at + length, size);
+          size -= at + length;
+          at = -1;
+          continue;
+        }
+      }
+      if (asked !== null && judgeFrame(rest, rest.length, asked.expected).kind !== "malformed") return false;
     }
     return false;
+  };
+  /** Up to two bytes while nothing is asked belong to the last answer. */
+  const dropStray = (): LinkError | null => {
+    stray += size;
+    oddities.stray_bytes += size;
+    const count = size;
+    size = 0;
+    return stray <= MOST_STRAY_BYTES ? null : new LinkError("malformed", say("plc.odd.unasked", { count }));
   };
   return {
     get awaiting() {
@@ -121,16 +199,24 @@ export function rtuFraming(late: LateAnswers): Framing {
       bytes.copy(frame, size, 0, count);
       size += count;
       if (dropLate()) return null;
-      if (asked === null) {
-        return size === 0 ? null : new LinkError("malformed", say("plc.odd.unasked", { count: size }));
-      }
+      if (asked === null) return dropStray();
       const verdict = judgeRtu(frame, size, asked);
       if (verdict.kind === "partial") return null;
-      if (verdict.kind === "answer") late.answered(asked.read, frame[1] === asked.expected.code);
+      const { request, expected, read } = asked;
       asked = null;
+      stray = 0;
+      if (verdict.kind === "malformed") {
+        size = 0;
+        return new LinkError("malformed", verdict.reason);
+      }
+      const { start, end } = verdict;
+      late.answered(read, frame[start + 1] === expected.code);
+      const isEchoed = echoEnd(frame, start, request) !== null;
+      if (isEchoed) oddities.echoes += 1;
+      oddities.stray_bytes += size - (end - start) - (isEchoed ? request.length : 0);
+      stray = size - end;
       size = 0;
-      if (verdict.kind === "malformed") return new LinkError("malformed", verdict.reason);
-      return frame.subarray(0, verdict.end);
+      return frame.subarray(start, end);
     },
   };
 }

@@ -28,6 +28,9 @@ interface Pending {
 function oneAtATime(destroy: () => void) {
   let pending: Pending | null = null;
   let ended: LinkError | null = null;
+  let ended_at = Infinity;
+  /** Why it ends with what is under way; null: it stays. */
+  let leaving: { readonly error: LinkError; readonly timer: NodeJS.Timeout } | null = null;
   /** One for all: hardly anything takes as long as it may, so a timer of its own for each would be set in vain. */
   let timer: NodeJS.Timeout | undefined;
   let rings_at = Infinity;
@@ -42,6 +45,17 @@ function oneAtATime(destroy: () => void) {
     clearTimeout(timer);
     rings_at = due;
     timer = setTimeout(ring, Math.ceil(due - monotonicMs()));
+  };
+  const end = (error: LinkError): void => {
+    if (ended !== null) return;
+    ended = error;
+    ended_at = monotonicMs();
+    clearTimeout(timer);
+    clearTimeout(leaving?.timer);
+    destroy();
+    const cut = pending;
+    pending = null;
+    cut?.reject(error);
   };
   return {
     /** Rejects at once where something is under way, or after the end; `late` says what happens when its time is over. */
@@ -59,6 +73,7 @@ function oneAtATime(destroy: () => void) {
           if (pending !== own) return;
           pending = null;
           resolve(answer);
+          if (leaving !== null) end(leaving.error);
         };
         const waits = (): boolean => pending === own;
         const own: Pending = { reject, due: monotonicMs() + ms, late: () => late(done, waits) };
@@ -67,19 +82,21 @@ function oneAtATime(destroy: () => void) {
         act(done);
       }),
     /** What is under way rejects with `error`, and so does everything after. The first reason stays. */
-    end: (error: LinkError): void => {
-      if (ended !== null) return;
-      ended = error;
-      clearTimeout(timer);
-      destroy();
-      const cut = pending;
-      pending = null;
-      cut?.reject(error);
+    end,
+    /** Ends as soon as what is under way has settled, after `ms` at most. */
+    endAfter: (error: LinkError, ms: Milliseconds): void => {
+      if (pending === null) end(error);
+      else leaving ??= { error, timer: setTimeout(() => end(error), ms) };
     },
     /** Why; null: it hasn't ended. */
     ended: () => ended,
+    /** monotonicMs() at its end. */
+    endedAt: () => ended_at,
   };
 }
+
+/** A PLC answers within its scan, and the agent has only seconds to stop. */
+const FAREWELL_MS: Milliseconds = 500;
 
 /** The error of something whose time is over. */
 function overdue(what: string, ms: Milliseconds): LinkError {
@@ -106,30 +123,41 @@ const SEND: Readonly<Record<ModbusTable, keyof Reader>> = {
  * LinkError at the deadline, at the peer's close, at the first wrong byte, or when `end` is called.
  */
 export function modbusSession(line: FramedWire, { connect_ms, answer_ms }: ConnectTimes) {
-  const { begin, end, ended } = oneAtATime(() => port.destroy());
+  const { begin, end, endAfter, ended, endedAt } = oneAtATime(() => port.destroy());
   const port = wirePort(line, end);
   const client = new modbus.default(port);
   const reader = client as unknown as Reader;
-  const request = <T>(
+  let isRequesting = false;
+  const request = async <T>(
     within_ms: Milliseconds,
     send: (answered: (answer: T | LinkError) => void) => void,
   ): Promise<T> => {
-    if (ended() === null && !port.isOpen) return Promise.reject(new LinkError("closed", say("plc.closed.not_open")));
+    if (ended() === null && !port.isOpen) throw new LinkError("closed", say("plc.closed.not_open"));
     // What has arrived by the deadline counts, where this process was held up longer than the device took to answer.
     const late = (_: Done<T>, waits: () => boolean): void =>
       void setImmediate(() => (waits() ? end(overdue("answer", within_ms)) : undefined));
-    return begin<T>(within_ms, late, (done) => {
+    const answered = begin<T>(within_ms, late, (done) => {
+      isRequesting = true;
       try {
         send((answer) => (answer instanceof LinkError ? end(answer) : done(answer)));
       } catch (cause) {
         end(cause instanceof LinkError ? cause : new LinkError("config", "the request can't be sent", cause));
       }
     });
+    return answered.finally(() => (isRequesting = false));
   };
 
   return {
     end,
     ended,
+    endedAt,
+    /** Ends in order: a request under way has `FAREWELL_MS` to be answered, so that the device sees a FIN and no reset. */
+    leave: (error: LinkError): void => (isRequesting ? endAfter(error, FAREWELL_MS) : end(error)),
+    /** The device closes this connection by now: booths that share the line need a new one, too. */
+    finish: (error: LinkError): void => {
+      port.destroy(true);
+      end(error);
+    },
     open: async (): Promise<void> => {
       const late = (): void => end(overdue("connection", connect_ms));
       await begin<undefined>(connect_ms, late, (done) =>
@@ -184,8 +212,11 @@ export function renewing(makeSession: () => Session, connect_delay_ms: Milliseco
     open,
     /** The one that stands, or stood last. */
     session: () => session,
-    /** Makes it anew where it has ended; nothing is asked before `then` (monotonicMs()). Rejects with a LinkError. */
-    stand: async (then: number): Promise<void> => {
+    /**
+     * Makes it anew where it has ended; nothing is asked before `then` (monotonicMs()). Rejects with a LinkError.
+     * @param isUsual the device closes connections like that, so the new one is no reason to ask which device answers
+     */
+    stand: async (then: number, isUsual = false): Promise<void> => {
       if (session.ended() === null) return;
       // Who let the time for an answer pass was given time.
       const pause = renewed === 0 || session.ended()?.kind === "timeout" ? 0 : RENEW_MS * 2 ** (renewed - 1);
@@ -195,7 +226,7 @@ export function renewing(makeSession: () => Session, connect_delay_ms: Milliseco
       if (wait > 0) await delay(wait, undefined, { signal: life.signal }).catch(() => undefined);
       if (ended !== null) throw ended;
       session = makeSession();
-      renewals += 1;
+      if (!isUsual) renewals += 1;
       await open();
     },
     /** It has brought a right answer. */
@@ -209,6 +240,12 @@ export function renewing(makeSession: () => Session, connect_delay_ms: Milliseco
       ended ??= error;
       life.abort();
       session.end(error);
+    },
+    /** For good, after the request under way. */
+    leave: (error: LinkError): void => {
+      ended ??= error;
+      life.abort();
+      session.leave(error);
     },
     /** Why; null: it may be made anew. */
     ended: () => ended,
@@ -302,7 +339,8 @@ export function wirePort(line: FramedWire, onDown: (error: LinkError) => void) {
       stop(framing.awaiting);
       callback?.();
     },
-    destroy: (): void => stop(framing.awaiting),
+    /** `isOver`: the connection is of no use to others that share it. */
+    destroy: (isOver = framing.awaiting): void => stop(isOver),
     on(event: string, listener: PortListener): void {
       if (event === "data") library = listener;
     },

@@ -1,5 +1,5 @@
 import type { ModbusAddress } from "../../config/port.ts";
-import { LinkError } from "../../domain/link-error.ts";
+import { LinkError, PeerClosed } from "../../domain/link-error.ts";
 import { isBitTable, type ModbusTable } from "../../domain/profile.ts";
 import type { PlcAsk } from "../../domain/agent-control.ts";
 import type { Milliseconds } from "../../domain/units.ts";
@@ -140,12 +140,14 @@ function wordsIn(data: Buffer, { table, count }: Pick<Block, "table" | "count">)
 
 /**
  * One connection for tools that ask several units in turn; no driver may be at work on the line meanwhile. One request at a time;
- * every promise settles, with an answer or a LinkError, after which the connection is closed.
+ * every promise settles, with an answer or a LinkError, after which the connection is closed. If the device closes the connection
+ * after an answer, the next request goes over a new one.
  */
 export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
-  const session = modbusSession(line, times);
-  /** The answer's PDU to a PDU that reads; anything else is refused. */
-  const ask = async (unit: number, pdu: ArrayLike<number>): Promise<Buffer> => {
+  let session = modbusSession(line, times);
+  /** Complete answers over this connection. */
+  let answers = 0;
+  const askOnce = async (unit: number, pdu: ArrayLike<number>): Promise<Buffer> => {
     // Devices on a line see by a silence where a request begins.
     if (line.silence_ms > 0) await session.pause(line.silence_ms);
     const asked_at = monotonicMs();
@@ -157,6 +159,23 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
       throw error;
     } finally {
       line.touched_at = monotonicMs();
+    }
+  };
+  /** The answer's PDU to a PDU that reads; anything else is refused. */
+  const ask = async (unit: number, pdu: ArrayLike<number>): Promise<Buffer> => {
+    if (answers > 0 && session.ended() instanceof PeerClosed) {
+      session = modbusSession(line, times);
+      answers = 0;
+      await session.open();
+    }
+    try {
+      const answer = await askOnce(unit, pdu);
+      answers += 1;
+      return answer;
+    } catch (error) {
+      // A new connection has no answers yet, so a request is made twice at most.
+      if (answers === 0 || !(error instanceof PeerClosed)) throw error;
+      return ask(unit, pdu);
     }
   };
   return {

@@ -1,10 +1,10 @@
 import { connect } from "node:net";
 import type { SerialPort } from "serialport";
 import type { SerialSettings, ModbusAddress } from "../../config/port.ts";
-import { LinkError, type LinkErrorKind } from "../../domain/link-error.ts";
+import { LinkError, type LinkErrorKind, PeerClosed } from "../../domain/link-error.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { type Framing, mbapFraming } from "./framing.ts";
-import { lateAnswers, NEVER_LATE, type LateAnswers, rtuFraming } from "./rtu.ts";
+import { lateAnswers, NEVER_LATE, type LateAnswers, type LineOddities, noOddities, rtuFraming } from "./rtu.ts";
 import { say } from "../../domain/sentences.ts";
 
 /** A byte pipe to a device. */
@@ -69,11 +69,12 @@ export function tcpWire(host: string, port: number): OpenWire {
     socket.on("connect", () => {
       if (!over) events.connected();
     });
-    socket.on("end", () => down(new LinkError("closed", say("plc.closed.device"))));
+    socket.on("end", () => down(new PeerClosed("closed", say("plc.closed.device"))));
     socket.on("close", () => down(new LinkError("closed", say("plc.closed.closed"))));
     socket.on("error", (cause: NodeJS.ErrnoException) => {
       const kind = KINDS[cause.code ?? ""] ?? "reset";
-      down(new LinkError(kind, `${host}:${port}: ${cause.code ?? cause.message}`, cause));
+      const ErrorClass = kind === "reset" ? PeerClosed : LinkError;
+      down(new ErrorClass(kind, `${host}:${port}: ${cause.code ?? cause.message}`, cause));
     });
     return {
       write: (bytes) => void socket.write(bytes),
@@ -169,6 +170,8 @@ export interface ModbusLine {
   readonly late: LateAnswers;
   /** Frames carry a number, and a new connection doesn't see what was meant for the old one: nothing can come late. */
   readonly numbered: boolean;
+  /** What was skipped on it since the agent's start. */
+  readonly oddities: Readonly<LineOddities>;
 }
 
 /** A PLC answers once per scan (1 to 50 ms) however much is asked for; a register costs microseconds. */
@@ -190,7 +193,8 @@ const ASSUMED_BAUD_RATE = 9600;
 /** @param options openWire: instead of the real connection */
 export function modbusLine(address: ModbusAddress, options: { readonly openWire?: OpenWire } = {}): ModbusLine {
   const real = (): OpenWire => ("serial" in address ? serialWire(address.serial) : tcpWire(address.host, address.port));
-  const shared = { openWire: sharedWire(options.openWire ?? real()), touched_at: -Infinity };
+  const oddities = noOddities();
+  const shared = { openWire: sharedWire(options.openWire ?? real()), touched_at: -Infinity, oddities };
   if (!("serial" in address) && address.framing !== "rtu") {
     const numbers = { last: 0 };
     return {
@@ -209,7 +213,7 @@ export function modbusLine(address: ModbusAddress, options: { readonly openWire?
   const late = lateAnswers();
   return {
     ...shared,
-    makeFraming: () => rtuFraming(late),
+    makeFraming: () => rtuFraming(late, oddities),
     byte_ms,
     silence_ms: Math.max(LEAST_SILENCE_MS, Math.ceil(3.5 * byte_ms)),
     answer_ms: RTU_ANSWER_MS,

@@ -647,6 +647,14 @@ export const SAYINGS = {
   "plc.unusable_more": "{count} Tags haben seit mehreren Abfragen keinen brauchbaren Wert: {tags} und {more} weitere",
   "plc.losses":
     "{missed} der letzten {asked} Anfragen brachten keine richtige Antwort; die meisten werden durch erneutes Fragen wettgemacht",
+  "plc.note.closes_one":
+    "das Gerät schließt die Verbindung nach jeder Antwort: jede Anfrage hat ihre eigene Verbindung; nichts zu tun",
+  "plc.note.closes":
+    "das Gerät schließt jede Verbindung nach {count} Antworten: jedes Mal wird eine neue aufgebaut; nichts zu tun",
+  "plc.note.echo":
+    "der Adapter sendet Anfragen zurück: {count} Echos wurden übersprungen; schalten Sie sein Echo aus, wenn er einen Schalter hat",
+  "plc.note.stray":
+    "{count} verirrte Bytes um Antworten wurden übersprungen; prüfen Sie Masse, Abschluss und Vorspannung der Leitung",
   "plc.foreign":
     "die SPS zeigt die Seriennummer {shown}, diese Kabine ist {expected}: Was sie sagt, zählt nicht für diese Kabine",
   "plc.no_within": "nichts innerhalb von {ms} ms ({what})",

@@ -639,6 +639,14 @@ export const SAYINGS = {
   "plc.unusable_more": "{count} señales no tienen un valor utilizable desde hace varias lecturas: {tags} y {more} más",
   "plc.losses":
     "{missed} de las últimas {asked} peticiones no trajeron respuesta correcta; la mayoría se recupera preguntando otra vez",
+  "plc.note.closes_one":
+    "el aparato cierra la conexión tras cada respuesta: cada petición tiene su propia conexión; no hay nada que hacer",
+  "plc.note.closes":
+    "el aparato cierra cada conexión tras {count} respuestas: se abre otra cada vez; no hay nada que hacer",
+  "plc.note.echo":
+    "el adaptador devuelve las peticiones: se omitieron {count} ecos; apague el eco si tiene un interruptor",
+  "plc.note.stray":
+    "se omitieron {count} bytes sueltos junto a las respuestas; revise masa, terminación y resistencias de polarización de la línea",
   "plc.foreign":
     "el PLC muestra el número de serie {shown}, esta cabina es {expected}: lo que dice no cuenta para esta cabina",
   "plc.no_within": "nada en {ms} ms ({what})",

@@ -34,8 +34,9 @@ export function nowView(context) {
     for (const part of [booths, mode, strip, day, today, measured]) part.update();
     const warnings = notesOf(status, booth);
     redraw(notes, warnings, () => warnings.map((text) => el("div", { className: "note bad" }, text)));
-    redraw(links, [linkKey(booth.plc, status.at), linkKey(status.service, status.at)], () => [
-      linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
+    const { plc } = booth;
+    redraw(links, [linkKey(plc, status.at), plc.notes, linkKey(status.service, status.at)], () => [
+      linkCard(t("link.plc"), plc, { where: plc.address, at: status.at, tz: booth.tz, notes: plc.notes }),
       linkCard(t("link.service"), status.service, { where: status.service.url ?? "", at: status.at, tz: booth.tz }),
     ]);
     const waiting = backlogTexts(booth, status);
@@ -222,8 +223,8 @@ export function linkKey(link, at) {
 
 const LOOKS = /** @type {const} */ ({ up: "good", degraded: "warn", down: "bad" });
 
-/** @param {string} title @param {import("./main.js").Link} link @param {{ where: string, at: number, tz: string }} around */
-export function linkCard(title, link, { where, at, tz }) {
+/** @param {string} title @param {import("./main.js").Link} link @param {{ where: string, at: number, tz: string, notes?: readonly string[] | undefined }} around */
+export function linkCard(title, link, { where, at, tz, notes = [] }) {
   const look = LOOKS[link.kind];
   const left = link.kind === "down" && link.next_try_at !== null ? link.next_try_at - at : null;
   return card(
@@ -243,6 +244,7 @@ export function linkCard(title, link, { where, at, tz }) {
     link.kind !== "up" && troubleNote(link.kind === "down" ? "bad" : "", link),
     left !== null &&
       el("p", { className: "soft small" }, left > 0 ? t("link.next", { time: lasting(left) }) : t("link.soon")),
+    ...notes.map((note) => el("p", { className: "soft small" }, note)),
   );
 }
 

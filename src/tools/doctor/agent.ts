@@ -101,6 +101,7 @@ function boothFindings(booth: BoothStatus, now: number): Finding[] {
   const todo = provisioning.advice === "" ? say("doctor.status_shows") : provisioning.advice;
   return [
     linkFinding(`PLC of ${booth.booth}`, plc, now),
+    ...(plc.notes ?? []).map((note) => ok(`PLC of ${booth.booth}`, note)),
     ...(log.trouble === "" ? [] : [bad(`store of ${booth.booth}`, log.trouble, say("doctor.see_disk"))]),
     ...(log.storage === null ? [] : [storageFinding(booth.booth, log.storage)]),
     ...refusedFindings(booth),

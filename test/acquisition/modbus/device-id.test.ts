@@ -51,7 +51,7 @@ describe("an identification", () => {
     expect(judge(frame, frame.length, expected)).toEqual({ kind: "answer", end: frame.length });
     const asked = { expected, request: REQUEST };
     for (let size = 0; size < line.length; size++) expect(judgeRtu(line, size, asked).kind).toBe("partial");
-    expect(judgeRtu(line, line.length, asked)).toEqual({ kind: "answer", end: line.length });
+    expect(judgeRtu(line, line.length, asked)).toEqual({ kind: "answer", start: 0, end: line.length });
   });
 
   it("is refused where an object, the read code or the MEI type doesn't fit", () => {

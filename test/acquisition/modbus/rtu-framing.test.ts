@@ -4,7 +4,14 @@ import { describe, expect, test } from "vitest";
 import { crcOf, rtuFrame } from "../../../simulators/plc/rtu-frames.ts";
 import { LinkError } from "../../../src/domain/link-error.ts";
 import { crc16 } from "../../../src/acquisition/modbus/framing.ts";
-import { lateAnswers, type AskedRead, type LateAnswers, rtuFraming } from "../../../src/acquisition/modbus/rtu.ts";
+import {
+  type AskedRead,
+  type LateAnswers,
+  lateAnswers,
+  type LineOddities,
+  noOddities,
+  rtuFraming,
+} from "../../../src/acquisition/modbus/rtu.ts";
 
 const LATE_UNIT = 9;
 
@@ -24,6 +31,11 @@ const withCrc = (...bytes: readonly number[]): Buffer => {
 /** Two holding registers from 4 on, of unit 1. */
 const REQUEST = withCrc(1, 3, 0, 4, 0, 2);
 const ANSWER = withCrc(1, 3, 4, 0x12, 0x34, 0x56, 0x78);
+
+/** A copy: the framing uses its buffer again. */
+function taken(outcome: Buffer | LinkError | null) {
+  return Buffer.isBuffer(outcome) ? Buffer.from(outcome) : outcome;
+}
 
 function judged(pieces: readonly Buffer[], request = REQUEST, late = gaveUp(...OF_LATE_UNIT)) {
   const framing = rtuFraming(late);
@@ -56,23 +68,66 @@ describe("an answer over RTU", () => {
     ["with too many registers", [withCrc(1, 3, 6, 1, 2, 3, 4, 5, 6)]],
     ["with too few registers", [withCrc(1, 3, 2, 1, 2)]],
     ["with a wrong CRC", [Buffer.concat([ANSWER.subarray(0, -1), Buffer.from([0])])]],
-    ["with a byte before it", [Buffer.concat([Buffer.from([0]), ANSWER])]],
-    ["with a byte after it", [Buffer.concat([ANSWER, Buffer.from([0])])]],
+    ["with three bytes before it", [Buffer.concat([Buffer.from([0, 0, 0]), ANSWER])]],
+    ["with three bytes after it", [Buffer.concat([ANSWER, Buffer.from([0, 0, 0])])]],
     ["that came twice", [Buffer.concat([ANSWER, ANSWER])]],
-    ["that is our own request", [REQUEST]],
-    ["after our own request", [Buffer.concat([REQUEST, ANSWER])]],
+    ["after two echoes of our own request", [Buffer.concat([REQUEST, REQUEST, ANSWER])]],
+    [
+      "with a wrong CRC and a byte before it",
+      [Buffer.concat([Buffer.from([0]), ANSWER.subarray(0, -1), Buffer.of(0)])],
+    ],
   ];
   test.each(WRONG)("%s is malformed", (_name, pieces) => {
     expect(judged(pieces)).toMatchObject({ kind: "malformed" });
   });
 
-  test("an echoed request that looks like an answer is none", () => {
+  const ODD: readonly (readonly [string, readonly Buffer[], LineOddities])[] = [
+    ["an echo of the request before it", [REQUEST, ANSWER], { echoes: 1, stray_bytes: 0 }],
+    ["a byte before it", [Buffer.of(0), ANSWER], { echoes: 0, stray_bytes: 1 }],
+    ["a byte before it that is the unit's number", [Buffer.of(1), ANSWER], { echoes: 0, stray_bytes: 1 }],
+    ["two bytes before it", [Buffer.of(0xff, 0), ANSWER], { echoes: 0, stray_bytes: 2 }],
+    ["a byte after it", [ANSWER, Buffer.of(0xff)], { echoes: 0, stray_bytes: 1 }],
+    ["two bytes at each end", [Buffer.of(0, 0), ANSWER, Buffer.of(0, 0)], { echoes: 0, stray_bytes: 4 }],
+    ["an echo and a byte between it and the answer", [REQUEST, Buffer.of(0), ANSWER], { echoes: 1, stray_bytes: 1 }],
+    ["a byte before the echo", [Buffer.of(0), REQUEST, ANSWER], { echoes: 1, stray_bytes: 1 }],
+  ];
+  test.each(ODD)("with %s is taken, in one piece or byte by byte, and counted", (_name, pieces, expected) => {
+    const whole = Buffer.concat(pieces);
+    for (const split of [[whole], Array.from(whole, (byte) => Buffer.of(byte))]) {
+      const oddities = noOddities();
+      const framing = rtuFraming(lateAnswers(), oddities);
+      framing.request(REQUEST);
+      const outcomes = split.map((piece) => taken(framing.take(piece, piece.length)));
+      expect(outcomes.filter((outcome) => outcome !== null)).toEqual([ANSWER]);
+      expect(oddities).toEqual(expected);
+    }
+  });
+
+  test("an exception is taken after an echo, too", () => {
+    expect(judged([REQUEST, withCrc(1, 0x83, 2)])).toEqual(withCrc(1, 0x83, 2));
+  });
+
+  test("an echo alone is no answer, also if it looks like one", () => {
+    expect(judged([REQUEST])).toBeNull();
     // 20 coils from 0x0300 on: three bytes of data, and so does the request begin.
     const request = withCrc(1, 1, 3, 0, 0, 20);
-    expect(judged([request], request)).toMatchObject({
-      kind: "malformed",
-      message: expect.stringContaining("echoes") as string,
-    });
+    expect(judged([request], request)).toBeNull();
+    expect(judged([request, withCrc(1, 1, 3, 1, 2, 3)], request)).toEqual(withCrc(1, 1, 3, 1, 2, 3));
+  });
+
+  test("three bytes after an answer, while nothing is asked, end the connection", () => {
+    const framing = rtuFraming(lateAnswers());
+    framing.request(REQUEST);
+    expect(taken(framing.take(ANSWER, ANSWER.length))).toEqual(ANSWER);
+    const bytes = [1, 2, 3].map(() => framing.take(Buffer.of(0), 1));
+    expect(bytes.map((outcome) => outcome instanceof LinkError)).toEqual([false, false, true]);
+  });
+
+  test("a late answer of another request is dropped with a stray byte before it, and never taken", () => {
+    const late = withCrc(1, 3, 2, 9, 9);
+    const other = gaveUp(holding(1, 0, 1));
+    expect(judged([Buffer.of(0), late, ANSWER], REQUEST, other)).toEqual(ANSWER);
+    expect(judged([Buffer.of(0), ANSWER], REQUEST, gaveUp(holding(1, 0, 2)))).toBeNull();
   });
 
   test("the late answer of a unit that was given up is dropped, the awaited one taken", () => {
@@ -150,4 +205,34 @@ test("whatever a line does to an answer, what is taken has every byte of a sound
     { numRuns: 20_000, seed: 7 },
   );
   expect(taken).toBeGreaterThan(0);
+});
+
+test("whatever stands before, after or instead of an answer, no other values are taken for it", () => {
+  const noise = fc.uint8Array({ maxLength: 12 });
+  // Pieces that make a shifted, doubled or foreign frame look as much like an answer as possible.
+  const piece = fc.oneof(
+    noise.map((bytes) => Buffer.from(bytes)),
+    fc.constantFrom(REQUEST, REQUEST.subarray(0, 5), REQUEST.subarray(3), ANSWER.subarray(0, 6), ANSWER.subarray(2)),
+    fc.constantFrom(withCrc(1, 3, 2, 7, 7), withCrc(2, 3, 4, 1, 2, 3, 4), withCrc(1, 4, 4, 1, 2, 3, 4)),
+    fc.constant(ANSWER),
+  );
+  const outcomes = { answer: 0, refused: 0, none: 0 };
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 4 }), fc.integer({ min: 1, max: 9 }), (pieces, step) => {
+      const all = Buffer.concat(pieces);
+      const framing = rtuFraming(lateAnswers());
+      framing.request(REQUEST);
+      let first: Buffer | LinkError | null = null;
+      for (let at = 0; at < all.length && first === null; at += step) {
+        const part = all.subarray(at, at + step);
+        first = taken(framing.take(part, part.length));
+      }
+      if (first === null) outcomes.none += 1;
+      else if (first instanceof LinkError) outcomes.refused += 1;
+      else outcomes.answer += 1;
+      return first === null || first instanceof LinkError || first.equals(ANSWER);
+    }),
+    { numRuns: 20_000, seed: 11 },
+  );
+  expect(Math.min(...Object.values(outcomes))).toBeGreaterThan(100);
 });

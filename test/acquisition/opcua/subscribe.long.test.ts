@@ -184,7 +184,9 @@ describe("a subscription's link", () => {
     const deadline = performance.now() + PATIENCE_MS;
     while (gate.open() > 0 && performance.now() < deadline) await nextTurn();
     expect(gate.open()).toBe(0);
-    expect({ sessions: server.sessions(), subscriptions: server.subscriptions() }).toEqual(before);
+    // Sessions that earlier tests left behind may end meanwhile.
+    expect(server.sessions()).toBeLessThanOrEqual(before.sessions);
+    expect(server.subscriptions()).toBeLessThanOrEqual(before.subscriptions);
   });
 
   test("with spoilt answers 40 times: no crash, no wrong value, every call settles", async () => {

@@ -1,0 +1,186 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+
+import { emptyMemory, modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
+import { modbusExchange } from "../../../src/acquisition/modbus/tool-line.ts";
+import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
+import type { Driver } from "../../../src/acquisition/port.ts";
+import type { Clock } from "../../../src/domain/machine.ts";
+import { sleepBy } from "../../../src/domain/signal.ts";
+import { realAfter } from "../../../src/runtime/clock.ts";
+import { point, profileOf } from "../../support/profiles.ts";
+import { ANSWER_MS, failure, readGroup, values } from "../driver-calls.ts";
+import { type FakeModbus, pattern } from "./fake-modbus.ts";
+import { runLink } from "./link-run.ts";
+import { modbusBed } from "./modbus-bed.ts";
+
+const bed = modbusBed();
+
+/** Three blocks that can't be read together. */
+const POINTS = [0, 1000, 2000].map((address) => point({ address }));
+const RIGHT = POINTS.map(({ address }) => pattern(3, address));
+const TIMES = { connect_ms: ANSWER_MS, answer_ms: ANSWER_MS };
+
+/** Closes each connection, in order or with a reset, right after so many answers. */
+function closeAfter(plc: FakeModbus, answers: number, how: "close" | "reset" = "close"): void {
+  const counts = new WeakMap<object, number>();
+  plc.script = (_request, usual, socket) => {
+    const count = (counts.get(socket) ?? 0) + 1;
+    counts.set(socket, count);
+    if (count < answers) return undefined;
+    socket.write(usual, () => (how === "close" ? socket.end() : setImmediate(() => socket.resetAndDestroy())));
+    return "silence";
+  };
+}
+
+async function polls(driver: Driver, count: number): Promise<readonly unknown[]> {
+  const read: unknown[] = [];
+  for (let i = 0; i < count; i++) read.push(values(await readGroup(driver, "g")));
+  return read;
+}
+
+const times = (count: number): readonly unknown[] => Array.from({ length: count }, () => RIGHT);
+
+describe("a device that closes the connection after a complete answer", () => {
+  test.each([1, 2, 3])("loses no value from the first poll on, if it closes after %i answers", async (answers) => {
+    const { plc, driverFor } = bed();
+    closeAfter(plc, answers);
+    const memory = emptyMemory();
+    let driver = await driverFor(POINTS, { memory });
+    // As the link's owner does: a connection that ended between polls is made anew.
+    const read: unknown[] = [];
+    while (read.length < 10) {
+      const values = await polls(driver, 1).catch(() => null);
+      if (values === null) driver = await driverFor(POINTS, { memory });
+      else read.push(...values);
+    }
+    expect(read).toEqual(times(10));
+    expect(driver.notes?.().map(({ kind }) => kind)).toEqual(["closes"]);
+    // Two requests are lost at most until it is known, and each connection serves as many as the device answers.
+    expect(plc.requests.length).toBeLessThanOrEqual(30 + 2);
+    expect(plc.accepted()).toBeLessThanOrEqual(Math.ceil(30 / answers) + 3);
+    expect(driver.renewals?.()).toBeLessThanOrEqual(2);
+  });
+
+  test.each(["close", "reset"] as const)(
+    "never changes the link's state, if it ends connections with a %s",
+    async (how) => {
+      const { plc } = bed();
+      closeAfter(plc, 1, how);
+      const line = modbusLine({ host: "127.0.0.1", port: plc.port });
+      const memory = emptyMemory();
+      let answered = 0;
+      let failed = 0;
+      const link = runLink(
+        {
+          groups: { g: { poll_interval_ms: 20 } },
+          makeDriver: () => modbusDriver({ line, profile: profileOf(POINTS), memory, timeouts: TIMES }),
+          intake: {
+            answered: (read) => {
+              expect(values(read.get("g") ?? [])).toEqual(RIGHT);
+              answered += 1;
+              return null;
+            },
+            unanswered: () => void (failed += 1),
+          },
+        },
+        { clock: CLOCK, probe_ms: () => ANSWER_MS, seed: 1 },
+      );
+      onTestFinished(() => link.stop());
+      await vi.waitFor(() => expect(answered).toBeGreaterThan(20), { timeout: ANSWER_MS, interval: 10 });
+      expect(link.states.map(({ kind }) => kind)).toEqual(["up"]);
+      expect(failed).toBe(0);
+    },
+  );
+
+  test("is asked over one connection again once it keeps connections", async () => {
+    const { plc, driverFor } = bed();
+    closeAfter(plc, 1);
+    const memory = emptyMemory();
+    const driver = await driverFor(POINTS, { memory });
+    await polls(driver, 2);
+    plc.script = null;
+    // The next connection but one is left open, to find out.
+    memory.answering.closing.ended = -1;
+    await polls(driver, 2);
+    expect(driver.notes?.()).toEqual([]);
+    const accepted = plc.accepted();
+    expect(await polls(driver, 5)).toEqual(times(5));
+    expect(plc.accepted()).toBe(accepted);
+  });
+
+  test("is down with the usual reason if it goes away", async () => {
+    const { plc, driverFor } = bed();
+    closeAfter(plc, 1);
+    const driver = await driverFor(POINTS);
+    await polls(driver, 3);
+    await plc.stop();
+    expect((await failure(readGroup(driver, "g"))).kind).toBe("refused");
+  });
+
+  test("answers a tool that asks for one register after the other", async () => {
+    const { plc } = bed();
+    closeAfter(plc, 1);
+    const exchange = modbusExchange(modbusLine({ host: "127.0.0.1", port: plc.port }), TIMES);
+    onTestFinished(() => exchange.close());
+    await exchange.open();
+    for (let address = 0; address < 10; address++) {
+      const answer = await exchange.registers(1, { table: "holding", address, count: 1 });
+      expect(answer).toEqual({ kind: "words", words: [pattern(3, address)] });
+    }
+    exchange.close();
+    expect((await failure(exchange.registers(1, { table: "holding", address: 0, count: 1 }))).kind).toBe("closed");
+  });
+});
+
+test("a device that closes before it answers is not taken for one that closes after each answer", async () => {
+  const { plc, driverFor } = bed();
+  plc.script = ({ address }) => (address === 1000 ? "close" : undefined);
+  const driver = await driverFor(POINTS);
+  await readGroup(driver, "g").catch(() => undefined);
+  expect(driver.notes?.()).toEqual([]);
+});
+
+test("an abort lets the request under way be answered before the connection ends", async () => {
+  const { plc } = bed();
+  const owner = new AbortController();
+  const held: (() => void)[] = [];
+  let end = "";
+  plc.script = (_request, usual, socket) => {
+    socket.on("end", () => (end ||= "in order")).on("error", () => (end ||= "reset"));
+    held.push(() => void socket.write(usual));
+    return "silence";
+  };
+  const line = modbusLine({ host: "127.0.0.1", port: plc.port });
+  const driver = modbusDriver({ line, profile: profileOf([point({ address: 0 })]), timeouts: TIMES });
+  await driver.open(owner.signal);
+  const read = readGroup(driver, "g");
+  await vi.waitFor(() => expect(held.length).toBe(1), { timeout: ANSWER_MS, interval: 1 });
+  owner.abort();
+  held[0]?.();
+  expect(values(await read)).toEqual([pattern(3, 0)]);
+  expect((await failure(readGroup(driver, "g"))).kind).toBe("closed");
+  await vi.waitFor(() => expect(end).toBe("in order"), { timeout: ANSWER_MS, interval: 1 });
+  await driver.close();
+});
+
+test("an abort ends a request that is never answered after half a second", async () => {
+  const { plc } = bed();
+  plc.script = () => "silence";
+  const owner = new AbortController();
+  const line = modbusLine({ host: "127.0.0.1", port: plc.port });
+  const driver = modbusDriver({ line, profile: profileOf([point({ address: 0 })]), timeouts: TIMES });
+  await driver.open(owner.signal);
+  const read = failure(readGroup(driver, "g"));
+  owner.abort();
+  expect((await read).kind).toBe("closed");
+  await driver.close();
+});
+
+const CLOCK: Clock = {
+  boot: "test",
+  wall: () => performance.timeOrigin + performance.now(),
+  mono: () => performance.now(),
+  synced: () => true,
+  after: realAfter,
+  sleep: sleepBy(realAfter),
+};
