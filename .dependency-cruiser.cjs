@@ -26,7 +26,7 @@ const STATIONS = {
     ...whole("domain", "contract"),
     ...door("store", "reports", "config"),
     // A connection to a broker, bounded and verified, is one subject.
-    src("delivery/(mqtt/dial|tls)\\.ts$"),
+    src("delivery/(mqtt/(dial|publish|session)|tls)\\.ts$"),
     // And so is one to a server of HTTP.
     src("delivery/http/(answer|client)\\.ts$"),
     ...pkg("mqtt", "protobufjs"),
@@ -34,7 +34,7 @@ const STATIONS = {
   notices: [
     ...whole("domain", "contract"),
     ...door("store", "config"),
-    src("delivery/(mqtt/dial|tls)\\.ts$"),
+    src("delivery/(mqtt/(dial|publish|session)|tls)\\.ts$"),
     ...pkg("nodemailer"),
   ],
   config: [...whole("domain"), ...pkg("zod", "yaml")],

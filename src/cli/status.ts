@@ -8,6 +8,7 @@ import {
   type SharedConnectionStatus,
   waitingForClockIn,
 } from "../domain/status.ts";
+import { say } from "../domain/sentences.ts";
 import { differencesText } from "../domain/read-back.ts";
 import { allOf, megabytes, type Period, PURPOSES } from "../domain/traffic.ts";
 import type { FilterUse } from "../reports/filter-use.ts";
@@ -209,6 +210,7 @@ function boothLines(
     ...nowLines(booth, ahead),
     `  log       ${log.newest_seq} records, ${delivered(booth)}; ${pending}`,
     refusedLine(log.refused),
+    tooLongLine(log.too_long, style),
     log.forked === null ? null : `  ${style.warn("RENAMED")}   ${log.forked.reason}; ${log.forked.advice}`,
     reports.refused === null
       ? null
@@ -239,6 +241,12 @@ function refusedLine({ count, newest }: BoothStatus["log"]["refused"]): string |
       ? "1 record that the service will never take is"
       : `${count} records that the service will never take are`;
   return `  REFUSED   ${records} kept aside; the newest, ${newest.seq}: ${newest.reason}`;
+}
+
+function tooLongLine(too_long: BoothStatus["log"]["too_long"], style: Style): string | null {
+  if (too_long === null) return null;
+  const { count, newest } = too_long;
+  return `  ${style.warn("TOO LONG")}  ${say("log.too_long", { count, ...newest })}; ${say("log.too_long_todo")}`;
 }
 
 /** How far the log has come, and by whose word. */

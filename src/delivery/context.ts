@@ -2,10 +2,10 @@ import type { BoothState } from "../domain/booth-state.ts";
 import type { ServiceState } from "../domain/link-status.ts";
 import type { Clock, Logger, Random } from "../domain/machine.ts";
 import type { CameRound, Signals } from "../domain/signal.ts";
-import type { RefusedRecords } from "../domain/status.ts";
+import type { RefusedRecords, TooLongRecords } from "../domain/status.ts";
 import type { Thrift } from "../domain/traffic.ts";
 import type { NewName } from "../domain/stream-label.ts";
-import type { Milliseconds, Seq } from "../domain/units.ts";
+import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
 import type { Identity } from "../store/port.ts";
 import type { DeliveredLog, NewKey, ServiceLink, TakesCommands } from "./port.ts";
 import type { Doubt, FailedChunks, Refusing, WaitingFork } from "./rules/belief.ts";
@@ -67,9 +67,29 @@ export interface BoothDelivery {
   second_offer: { readonly due: Milliseconds; readonly up_to: Seq } | null;
   /** What the service will never take. */
   refused: RefusedRecords;
+  /** Records that wait, unacked, because no message may be as long as they are; null: none. */
+  too_long: TooLongRecords | null;
+  /** How far the last session came beyond records that wait; null: none waited. */
+  left_ahead: LeftAhead | null;
+}
+
+/** Where a session's cursor stood, and of which stream. */
+export interface LeftAhead {
+  readonly stream: StreamId;
+  readonly generation: number;
+  readonly acked_seq: Seq;
+  readonly ahead: readonly (readonly [from: Seq, to: Seq])[];
 }
 
 export function newDelivery({ newest_seq }: { readonly newest_seq: Seq }, refused: RefusedRecords): BoothDelivery {
   const nothing = { silence: null, doubt: null, waiting_fork: null, refusing: null, second_offer: null };
-  return { ...nothing, failed_chunks: null, in_session: false, offered_seq: newest_seq, refused };
+  return {
+    ...nothing,
+    too_long: null,
+    left_ahead: null,
+    failed_chunks: null,
+    in_session: false,
+    offered_seq: newest_seq,
+    refused,
+  };
 }

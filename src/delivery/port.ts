@@ -79,12 +79,13 @@ interface Answered {
 
 /**
  * What became of one batch. `keep`: not known to be stored, send it again. `refused`: nothing of it was taken, and as it is it
- * never will be; some record in it is to blame. `conflict`: all before that seq is stored, and under it the service holds another record.
+ * never will be; some record in it is to blame. `too_long`: the broker, or the service, takes no message of that size: a smaller batch may
+ * fit, and no record in it is to blame. `conflict`: all before that seq is stored, and under it the service holds another record.
  */
 export type BatchOutcome =
   | (Answered & { readonly kind: "acked" })
   | (Answered & { readonly kind: "conflict"; readonly seq: Seq })
-  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "refused" | "too_long"; readonly reason: string }
   | {
       readonly kind: "keep";
       readonly reason: string;

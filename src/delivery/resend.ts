@@ -93,6 +93,11 @@ async function send(
       await news.wait(signal, 1_000);
       continue;
     }
+    if (outcome.kind === "too_long" && batch.length > 1) {
+      const refused = [];
+      for (const half of halvesOf(batch)) refused.push(await send(resending, { order, batch: half }, signal));
+      return refused.includes(true);
+    }
     if (backlog_rate !== null) await clock.sleep(Math.ceil((batch.length / backlog_rate) * 1000), signal);
     return outcome.kind !== "acked";
   }
@@ -193,9 +198,9 @@ async function offerSome(offering: Offering, seqs: readonly Seq[], round: Round)
   else round.queue.push(...left);
 }
 
-function halvesOf(seqs: readonly Seq[]): readonly (readonly Seq[])[] {
-  const middle = Math.ceil(seqs.length / 2);
-  return [seqs.slice(0, middle), seqs.slice(middle)].filter((half) => half.length > 0);
+function halvesOf<T>(all: readonly T[]): readonly (readonly T[])[] {
+  const middle = Math.ceil(all.length / 2);
+  return [all.slice(0, middle), all.slice(middle)].filter((half) => half.length > 0);
 }
 
 /** Returns those that were refused as a whole, though one of them may be to blame. */
@@ -216,7 +221,7 @@ async function offer(offering: Offering, seqs: readonly Seq[], round: Round): Pr
       round.refused = taken.length > 0 ? 0 : round.refused + 1;
       round.records = isNamed ? 2 * round.records : 1;
       round.up_to = wanted.at(-1) ?? round.up_to;
-      if (outcome.kind === "refused" && wanted.length > 1) unclear.push(wanted);
+      if ((outcome.kind === "refused" || outcome.kind === "too_long") && wanted.length > 1) unclear.push(wanted);
     }
   }
   return unclear;

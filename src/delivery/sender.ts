@@ -1,7 +1,7 @@
 import type { BoothState, LogReach } from "../domain/booth-state.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import { labelOf } from "../domain/stream-label.ts";
-import type { Seq, StreamId } from "../domain/units.ts";
+import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
 import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
 import { chunkReader, type LaneBatch, laneReaders } from "./lane-reader.ts";
 import { cursorMover } from "./cursor.ts";
@@ -14,8 +14,10 @@ import {
   afterProbe,
   afterReOffer,
   afterSending,
+  aheadOf,
   byRecord,
   nextAction,
+  openStretch,
   sendingFrom,
   splitOnce,
   taken,
@@ -62,6 +64,12 @@ interface SenderRun extends SentLog {
   is_resting: boolean;
   /** null: the month's budget holds nothing. */
   gone: LetGo | null;
+  /** Records that are longer than a message may be, by their seq. They stay unacked, and are tried again now and then. */
+  readonly waiting: Map<Seq, LaneBatch>;
+  /** Mono at which they are tried again. */
+  waiting_until: Milliseconds;
+  /** Records that fit in a message of late; null: as many as a batch holds. */
+  fits: number | null;
   failure: Error | null;
 }
 
@@ -75,23 +83,32 @@ export async function runSender(sent: SentLog, signal: AbortSignal): Promise<nev
   const { row } = booth.state.binding;
   const { stream, oldest_seq: first_seq } = labelOf(row, booth.state.log.reach);
   const reach = (): LogReach => sendable(booth.state, stream);
-  const { silence } = booth.delivery;
+  const { silence, left_ahead } = booth.delivery;
+  const generation = row.generation ?? 0;
+  const isSame = left_ahead?.stream === stream && left_ahead.generation === generation;
+  const ahead = isSame ? aheadOf(left_ahead, reach().acked_seq) : [];
   const run: SenderRun = {
     ...sent,
-    ...{ generation: row.generation ?? 0, stream, first_seq, reach },
+    ...{ generation, stream, first_seq, reach },
+    ...{ waiting: new Map(), waiting_until: 0, fits: null },
     under_way: createWaiters(),
     readers: laneReaders(gateway.store, reach),
     chunks: chunkReader(gateway.store, reach),
     moveTo: cursorMover({ ...sent, reach }),
-    sending: sendingFrom(reach().acked_seq, { silence, first_seq }),
+    sending: sendingFrom(reach().acked_seq, { silence, first_seq, ahead }),
     is_resting: false,
     gone: null,
     failure: null,
   };
-  for (;;) {
-    signal.throwIfAborted();
-    if (run.failure !== null) throw run.failure;
-    await (run.is_resting ? rest(run, signal) : act(run, signal));
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      if (run.failure !== null) throw run.failure;
+      await (run.is_resting ? rest(run, signal) : act(run, signal));
+    }
+  } finally {
+    booth.delivery.left_ahead = run.waiting.size === 0 ? null : { stream, generation, ...run.sending.cursor };
+    booth.delivery.too_long = null;
   }
 }
 
@@ -119,15 +136,15 @@ async function rest(run: SenderRun, signal: AbortSignal): Promise<void> {
 }
 
 async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
-  const { progress } = run.booth.state;
   const { sendable_seq } = run.reach();
+  if (waitingIsDue(run)) return offerWaiting(run);
   run.sending = splitOnce(run.sending, sendable_seq, run.gateway.least_backlog);
   const next = nextAction(run.sending, { sendable_seq, ...roomOf(run) });
   switch (next.kind) {
     case "acks":
       return Promise.race(run.under_way.all().map(({ way }) => way));
     case "news":
-      return next.ms === null ? progress.wait(signal) : progress.wait(signal, next.ms);
+      return waitForNews(run, next.ms, signal);
     case "probe":
       return offerOnce(run, next.seq, afterProbe);
     case "re-offer":
@@ -137,6 +154,55 @@ async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
     case "send":
       return sendNext(run, next.lane, next.limit);
   }
+}
+
+function waitForNews(
+  { booth, waiting, waiting_until, gateway }: SenderRun,
+  ms: Milliseconds | null,
+  signal: AbortSignal,
+) {
+  const { progress } = booth.state;
+  const retry_ms = waiting.size === 0 ? null : Math.max(1, waiting_until - gateway.clock.mono());
+  const soonest = ms === null || retry_ms === null ? (ms ?? retry_ms) : Math.min(ms, retry_ms);
+  return soonest === null ? progress.wait(signal) : progress.wait(signal, soonest);
+}
+
+function waitingIsDue({ waiting, waiting_until, gateway, sending }: SenderRun): boolean {
+  return waiting.size > 0 && gateway.clock.mono() >= waiting_until && !sending.is_over;
+}
+
+/** Offers the records that were too long again: the limit may be another one now, or the answer was wrong. */
+async function offerWaiting(run: SenderRun): Promise<void> {
+  run.waiting_until = run.gateway.clock.mono() + REST_MS;
+  for (const next of [...run.waiting.values()]) {
+    if (run.is_resting) return;
+    await deliver(run, next);
+  }
+}
+
+/** More of them, and hardly anything fits: the session is then worth nothing. */
+const MOST_WAITING = 200;
+
+/** A record alone is longer than a message may be: that is no verdict on it. It stays unacked, and what follows goes on. */
+function wait(run: SenderRun, next: LaneBatch, reason: string): void {
+  const { waiting, booth, gateway } = run;
+  const isNew = !waiting.has(next.to);
+  if (waiting.size === 0) run.waiting_until = gateway.clock.mono() + REST_MS;
+  waiting.set(next.to, next);
+  tellTooLong(run, { seq: next.to, reason });
+  if (waiting.size > MOST_WAITING) throw new ServiceLinkError("limit", reason);
+  if (!isNew) return;
+  const text = `${booth.state.booth}: record ${next.to.toString()} waits: ${reason}; ${say("log.too_long_todo")}`;
+  if (waiting.size === 1) gateway.log.warn({ event: "record_too_long", booth: booth.state.booth, seq: next.to }, text);
+}
+
+function tellTooLong(
+  { booth, waiting }: SenderRun,
+  newest: { readonly seq: Seq; readonly reason: string } | null,
+): void {
+  const { delivery } = booth;
+  const last = newest ?? delivery.too_long?.newest ?? null;
+  delivery.too_long = waiting.size === 0 || last === null ? null : { count: waiting.size, newest: last };
 }
 
 /** What is under way, and may be. */
@@ -199,7 +265,13 @@ async function sendChunk(
 async function sendNext(run: SenderRun, lane: LaneName, limit: number | null): Promise<void> {
   const stretch = stretchOf(run.sending.lanes, lane, run.reach().sendable_seq);
   if (stretch === null) return;
-  const next = await run.readers[lane](stretch.seq, stretch.end, limit);
+  const { acked_to, end } = openStretch(run.sending, stretch.seq, stretch.end);
+  if (acked_to !== null) {
+    put(run, lane, { batch: [], from: stretch.seq + 1, to: acked_to });
+    return;
+  }
+  const most = limit === null || run.fits === null ? (limit ?? run.fits) : Math.min(limit, run.fits);
+  const next = await run.readers[lane](stretch.seq, end, most);
   put(run, lane, next);
   // What a lane of the whole log doesn't have will never be: the gap record that tells of it stands further on.
   if (next.batch.length === 0 && lane !== "context") await passOver(run, next);
@@ -237,13 +309,19 @@ async function deliver(run: SenderRun, next: LaneBatch, asked = NOT_YET): Promis
   run.sending = sending;
   switch (verdict.kind) {
     case "acked":
+      grow(run, next);
+      if (run.waiting.delete(next.to)) tellTooLong(run, null);
       await setRejectedAside(run, rejected);
       return run.moveTo(verdict.up_to);
     case "by_record":
       booth.state.progress.raise();
       return;
     case "halve":
+      if (outcome.kind === "too_long") run.fits = Math.ceil(next.batch.length / 2);
       return deliverHalves(run, next);
+    case "waits":
+      wait(run, next, verdict.reason);
+      return;
     case "again":
       return deliver(run, next, { ...asked, refusals: asked.refusals + 1 });
     case "set_aside":
@@ -262,6 +340,11 @@ async function deliver(run: SenderRun, next: LaneBatch, asked = NOT_YET): Promis
       delivery.silence = run.sending.silence;
       throw new ServiceLinkError("no_ack", verdict.reason);
   }
+}
+
+/** After a batch that went through with as many records as fit, a few more are tried. */
+function grow(run: SenderRun, { batch }: LaneBatch): void {
+  if (run.fits !== null && batch.length >= run.fits) run.fits += Math.ceil(run.fits / 8);
 }
 
 function rangeOf(next: LaneBatch): Pick<SentRange, "from" | "to" | "records" | "is_chunk"> {

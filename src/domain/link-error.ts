@@ -59,6 +59,7 @@ export type ServiceLinkFault =
   | "credential"
   | "not_allowed"
   | "taken_over"
+  | "limit"
   | "protocol"
   | "closed"
   | "no_ack";
@@ -117,6 +118,7 @@ const CODES: Readonly<Partial<Record<ServiceLinkFault, readonly (string | number
   ],
   credential: [2, 4, 5, 133, 134, 135, 138],
   taken_over: [142],
+  limit: [0x95, 0x9a, 0x9b],
   closed: ["EPIPE"],
 };
 const BY_CODE = new Map(

@@ -121,6 +121,7 @@ const OWN = {
   "service.check.credential": `the service doesn't take this gateway's key: see whether it was revoked; ${KEPT}`,
   "service.check.not_allowed": `the broker doesn't allow this gateway its own topics: tell whoever runs the service; ${KEPT}`,
   "service.check.taken_over": `another box uses this gateway's identity, as a copied disk does: take it off the network; ${KEPT}`,
+  "service.check.limit": `raise the broker's limit (mosquitto: max_packet_size, max_qos, retain_available); ${KEPT}`,
   "service.check.protocol": `what answers there is no broker as it should be: compare the address; ${KEPT}`,
   "service.check.closed": `nothing to do: ${KEPT}`,
 
@@ -132,7 +133,11 @@ const OWN = {
   "service.unanswered": "the broker took the connection and closed it without an answer",
   "service.no_subscription": "the broker doesn't answer the subscription",
   "service.refuses_subscription": "the broker refuses the subscription: {reason}",
-  "service.refuses_topic": "the broker doesn't let us publish on {topic}",
+  "service.refuses_topic": "the broker's access rules don't let this user publish on {topic}",
+  "service.message_too_long":
+    "the message on {topic} has {bytes} bytes, and the broker takes packets of at most {limit} bytes",
+  "service.no_qos_1": "the broker takes QoS 0 only, so that it cannot confirm readings",
+  "service.puback": "the broker did not take the message on {topic} (reason code {code})",
   "service.taken_over": "another box has connected to the broker with this gateway's identity",
   "service.ended": "the broker ended the session (reason {code})",
   "service.no_broker": "the service names no broker",
@@ -202,6 +207,9 @@ const OWN = {
   "log.seqs_on": "from seq {from} on",
   "log.seq": "under seq {from}",
   "log.seqs": "under seq {from} to {to}",
+  "log.too_long": "records too long to be sent: {count}; the newest, {seq}: {reason}",
+  "log.too_long_todo":
+    "raise the broker's maximum packet size (mosquitto: max_packet_size), or ask whoever runs the service; these records wait, all others are sent",
   "log.missing_one": "{count} record is missing, damaged in the store",
   "log.missing": "{count} records are missing, damaged in the store",
   "log.missing_one_at": "{count} record is missing, damaged in the store: seq {seqs}",
@@ -298,6 +306,9 @@ const OWN = {
   "notice.check.tls":
     "update the server or its TLS settings; for mail compare tls and port: starttls is usual on 587, tls on 465",
   "notice.check.credential": "the server doesn't let us in: see user and password_file, or secret_file",
+  "notice.check.topic":
+    "allow this user to publish on that topic in the broker's access rules (mosquitto: acl_file), or choose another topic",
+  "notice.check.limit": "raise the broker's limit (mosquitto: max_packet_size)",
   "notice.check.refused": "the server won't take it so: see what it says, and the addresses in the configuration",
   "notice.check.later": "nothing to do: the server asks to come back later",
   "notice.check.file": "correct the file that the reason names; it is read again at the next try",

@@ -71,6 +71,12 @@ export interface RefusedRecords {
   readonly newest: { readonly seq: Seq; readonly at: EpochMs; readonly reason: string } | null;
 }
 
+/** Records that are longer than the broker, or the service, takes in one message. They wait, unacked, and hold nothing else up. */
+export interface TooLongRecords {
+  readonly count: number;
+  readonly newest: { readonly seq: Seq; readonly reason: string };
+}
+
 /** One field that the service shows otherwise than it was reported; times in epoch ms, whole seconds. */
 export interface ReadBackDifference {
   readonly field: string;
@@ -136,6 +142,8 @@ export interface BoothStatus {
     readonly newest_seq: Seq;
     readonly acked_seq: Seq;
     readonly refused: RefusedRecords;
+    /** null: none. */
+    readonly too_long: TooLongRecords | null;
     /** The log goes, or is to go, under another name at the service, since that holds other records than ours; null: not of late. */
     readonly forked: Trouble | null;
     /** Which records are missing in the store, for people; null: none. */

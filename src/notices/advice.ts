@@ -1,8 +1,8 @@
 import type { ServiceLinkFault } from "../domain/link-error.ts";
 import { say } from "../domain/sentences.ts";
 
-/** later, refused: by the server's own word. */
-export type NoticeFault = ServiceLinkFault | "later" | "refused";
+/** later, refused: by the server's own word. topic: refused by a broker's access rules. */
+export type NoticeFault = ServiceLinkFault | "later" | "refused" | "topic";
 
 /** What to do about it. */
 export function adviceOf(fault: NoticeFault): string {
@@ -31,6 +31,10 @@ export function adviceOf(fault: NoticeFault): string {
     case "credential":
     case "not_allowed":
       return say("notice.check.credential");
+    case "topic":
+      return say("notice.check.topic");
+    case "limit":
+      return say("notice.check.limit");
     case "refused":
       return say("notice.check.refused");
     case "later":

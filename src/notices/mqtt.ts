@@ -1,17 +1,15 @@
 import { readCertificates } from "../credential-files.ts";
 import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
+import { type BrokerMessage, type Refusal, refusalText } from "../delivery/mqtt/publish.ts";
+import { brokerSession } from "../delivery/mqtt/session.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
 import { say } from "../domain/sentences.ts";
-import type { Milliseconds } from "../domain/units.ts";
+import { onAbort } from "../domain/signal.ts";
 import { adviceOf } from "./advice.ts";
-import type { Channel, OpenChannel } from "./port.ts";
+import type { Channel, NoticeMessage, OpenChannel } from "./port.ts";
 
-/** By a message to a topic. A connection for each, as notices are few. */
-
-/** From the message's sending to the broker's word that it has it. */
-const CONFIRM_MS: Milliseconds = 15_000;
-
+/** Publishes a notice on a topic. Each message has a connection of its own, as notices are few. */
 export const openMqtt: OpenChannel = (machine, { name, mqtt }): Channel => {
   if (mqtt === undefined) throw new Error("a notice without MQTT is none by MQTT");
   const { url, mqtt_version, topic, user, password_file, ca_file } = mqtt;
@@ -23,26 +21,35 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }): Channel => {
         ...(password_file === undefined ? {} : { password: machine.secret(password_file) }),
         ...(ca_file === undefined ? {} : { ca: readCertificates(ca_file) }),
         protocol: mqtt_version === "v5" ? 5 : 4,
+        own_pings: true,
       },
       signal,
     );
-  return async ({ document }, signal) => {
+  return async (message, signal) => {
     keepPoolSmall();
     try {
-      const { client } = await connect(signal);
-      // What breaks off meanwhile is told by the close.
-      client.on("error", () => undefined);
+      const connected = await connect(signal);
+      const refusals: Refusal[] = [];
+      const refused = (refusal: Refusal): void => void refusals.push(refusal);
+      const session = brokerSession(connected, { ignored: () => undefined, refused });
+      const aborted = new Promise<never>((_, reject) => {
+        onAbort(signal, () => reject(new ServiceLinkError("no_ack", say("output.no_confirm"))));
+      });
       try {
-        await published((done) => client.publish(topic, JSON.stringify(document), { qos: 1, retain: false }, done), {
-          closed: new Promise<void>((resolve) => client.once("close", () => resolve())),
-          signal,
-        });
-        return { kind: "delivered", answer: say("notice.broker_has_it", { topic }) };
+        for (const document of shorterAndShorter(message)) {
+          const count = refusals.length;
+          const payload = JSON.stringify(document);
+          const published: BrokerMessage = { topic, payload, qos: 1, retain: false };
+          await Promise.race([session.send([published]), aborted]);
+          if (refusals.length === count) return { kind: "delivered", answer: say("notice.broker_has_it", { topic }) };
+          if (refusals.at(-1)?.kind === "refused") break;
+        }
+        return refusedOutcome(refusals);
       } catch (error) {
-        const said = failed(error);
-        return error instanceof ServiceLinkError && error.fault === "no_ack" ? { ...said, kind: "unknown" } : said;
+        // The connection ended after the message was sent: nobody knows whether the broker has it.
+        return { ...failed(error), kind: "unknown" };
       } finally {
-        client.end(false);
+        await session.close([]);
       }
     } catch (error) {
       return failed(error);
@@ -50,22 +57,18 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }): Channel => {
   };
 };
 
-/** Resolves once the broker has it. Rejects with no_ack where nobody knows whether it does. */
-function published(
-  publish: (done: (error?: Error | null) => void) => void,
-  { closed, signal }: { readonly closed: Promise<unknown>; readonly signal: AbortSignal },
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const lost = (): void => reject(new ServiceLinkError("no_ack", "the broker doesn't confirm what it was sent"));
-    const timer = setTimeout(lost, CONFIRM_MS).unref();
-    signal.addEventListener("abort", lost, { once: true });
-    void closed.then(lost);
-    publish((error) => {
-      clearTimeout(timer);
-      if (error) reject(typedError(error));
-      else resolve();
-    });
-  });
+/** The document, then, for a broker that takes short packets only, its text without the events. */
+function shorterAndShorter({ document }: NoticeMessage): readonly object[] {
+  const { events = [], more = 0 } = document as { readonly events?: readonly unknown[]; readonly more?: number };
+  return events.length === 0 ? [document] : [document, { ...document, events: [], more: more + events.length }];
+}
+
+/** The topic is refused, or the shortest form is too long: a person has to change something. */
+function refusedOutcome(refusals: readonly Refusal[]): NoticeOutcome {
+  const last = refusals.at(-1);
+  const reason = last === undefined ? "" : refusalText(last);
+  const advice = adviceOf(last?.kind === "refused" ? "topic" : "limit");
+  return { kind: "not_delivered", reason, advice, lasting: true, again_ms: null };
 }
 
 function failed(error: unknown): Extract<NoticeOutcome, { kind: "not_delivered" | "unknown" }> {

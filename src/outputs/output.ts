@@ -1,5 +1,6 @@
 import type { OutputConfig } from "../config/port.ts";
 import { waitingForClock } from "../domain/booth-state.ts";
+import { type Refusal, refusalText } from "../delivery/mqtt/publish.ts";
 import { ServiceLinkError, type ServiceLinkFault } from "../domain/link-error.ts";
 import { linkDown, stillDown } from "../domain/link-status.ts";
 import type { Placed } from "../domain/record.ts";
@@ -53,6 +54,10 @@ export interface OutputState {
   ignored: number;
   /** The newest ranges. */
   passed_over: Map<BoothId, readonly Range[]>;
+  /** Messages of this session that the broker didn't get, and the last of them; null: none. */
+  skipped: { readonly count: number; readonly since: EpochMs; readonly last: Refusal } | null;
+  /** Topics whose skipped messages were logged. */
+  readonly logged_topics: Set<string>;
   /** Booths whose last messages have the time of an unconfirmed clock. */
   readonly unconfirmed: Set<BoothId>;
 }
@@ -80,7 +85,10 @@ const FIGURES_MS: Milliseconds = 60_000;
 
 export function newOutputState(now: EpochMs, { url }: Pick<OutputConfig, "url">): OutputState {
   const link = linkDown(now, say("plc.not_yet"));
-  return { link, url, reasons: new Map(), sent: 0, ignored: 0, passed_over: new Map(), unconfirmed: new Set() };
+  return {
+    ...{ link, url, reasons: new Map(), sent: 0, ignored: 0, passed_over: new Map(), unconfirmed: new Set() },
+    ...{ skipped: null, logged_topics: new Set() },
+  };
 }
 
 /** Sparkplug knows several servers for one host. */
@@ -93,7 +101,7 @@ export function statusOf({ config, state, booths, cursors }: Output): OutputStat
     name: config.name,
     kind: config.sparkplug === undefined ? "mqtt" : "sparkplug",
     url: state.url,
-    link: state.link,
+    link: linkShown(state),
     sent: state.sent,
     ignored: state.ignored,
     booths: booths.map(({ state: { booth, log } }) => {
@@ -102,6 +110,27 @@ export function statusOf({ config, state, booths, cursors }: Output): OutputStat
       return { booth, waiting: Math.max(0, newest_seq - after), passed_over: state.passed_over.get(booth) ?? [] };
     }),
   };
+}
+
+/** The link as people see it: a session whose broker doesn't get some messages is degraded. */
+function linkShown({ link, skipped }: OutputState): LinkStatus {
+  if (link.kind !== "up" || skipped === null) return link;
+  const { count, since, last } = skipped;
+  const reason = say("output.skipped", { count, reason: refusalText(last) });
+  return { kind: "degraded", since, reason, advice: say(`output.check.skipped_${last.kind}`) };
+}
+
+/** Logs each topic once, so many of them at most: tags and figures of a booth, and their discovery. */
+const MOST_LOGGED_TOPICS = 200;
+
+function skipped({ state, machine, config }: Output, last: Refusal): void {
+  const { topic } = last;
+  const { count = 0, since = machine.clock.wall() } = state.skipped ?? {};
+  state.skipped = { count: count + 1, since, last };
+  if (state.logged_topics.has(topic) || state.logged_topics.size >= MOST_LOGGED_TOPICS) return;
+  state.logged_topics.add(topic);
+  const text = `output ${config.name} skips a message: ${refusalText(last)}; ${say(`output.check.skipped_${last.kind}`)}`;
+  machine.log.warn({ event: "output_skipped", output: config.name, ...last }, text);
 }
 
 /** Connects, tells, and begins anew after any failure, at the next server where there are several, until the signal. */
@@ -130,7 +159,13 @@ async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
   const { machine, config, booths, state } = output;
   const speaker = output.speaker();
   const ignored = (): void => void (state.ignored += 1);
-  const session = await machine.connect({ ...config, url: state.url }, { will: speaker.will, ignored, signal });
+  const refused = (refusal: Refusal): void => skipped(output, refusal);
+  const session = await machine.connect(
+    { ...config, url: state.url },
+    { will: speaker.will, ignored, refused, signal },
+  );
+  // The limits and access rules of another session may be others.
+  state.skipped = null;
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const telling: Promise<unknown>[] = [];
@@ -159,8 +194,11 @@ async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** What is under way when a session ends: the cursor moves over what the broker takes of it, so that it doesn't go twice. */
-const HEARD_WITHIN_MS: Milliseconds = 1_000;
+/**
+ * Time for confirmations of what is under way when a session ends: the cursor moves over these messages, so that they aren't sent twice.
+ * Less than half of the 500 ms that an orderly stop may take.
+ */
+const HEARD_WITHIN_MS: Milliseconds = 250;
 
 async function heard(telling: readonly Promise<unknown>[], { clock }: OutputMachine): Promise<void> {
   const late = Promise.withResolvers<undefined>();
@@ -341,7 +379,16 @@ function isDown(output: Output, error: unknown, { failures, wait }: { failures: 
 
 /** What is to be done about some faults of a line to a broker; of the others that all is kept. */
 const ADVISED = [
-  ...(["unknown_host", "unreachable", "unanswered", "credential", "not_allowed", "taken_over", "file"] as const),
+  ...([
+    "unknown_host",
+    "unreachable",
+    "unanswered",
+    "credential",
+    "not_allowed",
+    "taken_over",
+    "file",
+    "limit",
+  ] as const),
   ...(["certificate_expired", "certificate_not_yet_valid", "certificate_name", "certificate_authority"] as const),
   ...(["certificate_chain", "certificate_refused", "certificate_wanted", "tls", "not_tls"] as const),
 ];

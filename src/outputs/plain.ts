@@ -19,7 +19,7 @@ export function plainSpeaker(output: Omit<Output, "speaker">, config: PlainConfi
   const { machine, booths, cursors } = output;
   const { gateway_id: gateway } = machine;
   const topic = statusTopic(config, gateway);
-  const status = (payload: string): Message => ({ topic, payload, qos: 1, retain: true });
+  const status = (payload: string): Message => ({ topic, payload, qos: 1, retain: config.retain });
   const changed = changedFigures();
   const announce = announcements(output.config.name, cursors);
   const subject = ({ state }: OutputBooth): Subject => ({

@@ -2,6 +2,7 @@ import type { OutputConfig } from "../config/port.ts";
 import type { LiveReading } from "../domain/agent-control.ts";
 import type { Mode } from "../domain/booth.ts";
 import type { BoothState } from "../domain/booth-state.ts";
+import type { BrokerMessage, Refusal } from "../delivery/mqtt/publish.ts";
 import type { ServiceLinkError } from "../domain/link-error.ts";
 import type { Clock, Logger, Random } from "../domain/machine.ts";
 import type { OutputStatus } from "../domain/status.ts";
@@ -12,12 +13,7 @@ import type { BoothId } from "../domain/units.ts";
 import type { Identity, Store } from "../store/port.ts";
 
 /** What goes to a broker. */
-export interface Message {
-  readonly topic: string;
-  readonly payload: string | Uint8Array;
-  readonly qos: 0 | 1;
-  readonly retain: boolean;
-}
+export type Message = BrokerMessage;
 
 /** A booth as outputs see it. */
 export interface OutputBooth {
@@ -50,15 +46,23 @@ export interface OutputMachine {
   readonly connect: ConnectBroker;
 }
 
-/** Connects once. `ignored`: told of each message on a topic that nobody here listens to. The broker says the will where the session breaks off. Rejects with a ServiceLinkError, or as the configured files do. */
+/** Connects once. Rejects with a ServiceLinkError, or as the configured files do. */
 export type ConnectBroker = (
   config: OutputConfig,
-  opening: { readonly will: Message; readonly ignored: () => void; readonly signal: AbortSignal },
+  opening: {
+    /** Published by the broker if the session breaks off. */
+    readonly will: Message;
+    /** Called for each message on a topic without a subscription. */
+    readonly ignored: () => void;
+    /** Called for each message that the broker doesn't get while the session goes on. */
+    readonly refused: (refusal: Refusal) => void;
+    readonly signal: AbortSignal;
+  },
 ) => Promise<BrokerSession>;
 
 /** A session with an output's broker. */
 export interface BrokerSession {
-  /** Resolves once the broker has all of it; rejects with the session's end. */
+  /** Resolves once the broker has all that it takes; rejects with the session's end. */
   send(messages: readonly Message[]): Promise<void>;
   /** What comes on that topic is heard from now on. */
   subscribe(topic: string, heard: (payload: Uint8Array, retained: boolean) => void): Promise<void>;

@@ -121,6 +121,7 @@ function boothStatusOf({ state, link, log, delivery, binding }: Booth, gateway: 
       newest_seq: reach.newest_seq,
       acked_seq: reach.acked_seq,
       refused: delivery.refused,
+      too_long: delivery.too_long,
       forked: forkTrouble(row.stream, { waiting, doubt }, gateway.clock.wall()),
       missing: storage === null ? null : missingText(storage),
       waiting_for_clock: waitingForClock(reach),

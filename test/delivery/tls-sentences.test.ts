@@ -91,7 +91,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     const will = { topic: "t", payload: "", qos: 1, retain: true } as const;
     const url = `mqtts://localhost:${port.toString()}`;
     const config = { name: "plant", mqtt_version: "v5", max_records_per_s: 100, url, ca_file } as const;
-    return connect(config, { will, ignored: () => undefined, signal: never }).then(
+    return connect(config, { will, ignored: () => undefined, refused: () => undefined, signal: never }).then(
       () => "",
       (error: unknown) => (error as Error).message,
     );

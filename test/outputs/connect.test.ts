@@ -12,6 +12,7 @@ const connect = brokerConnector({ gateway_id: "gw-1", secret: () => "" });
 const opening = {
   will: { topic: "t", payload: "", qos: 1, retain: true },
   ignored: () => undefined,
+  refused: () => undefined,
   signal: new AbortController().signal,
 } as const;
 

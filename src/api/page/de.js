@@ -723,6 +723,7 @@ export const SAYINGS = {
   "service.check.credential": `der Dienst nimmt den Schlüssel dieses Gateways nicht: prüfen Sie, ob er widerrufen wurde; ${KEPT}`,
   "service.check.not_allowed": `der Broker erlaubt diesem Gateway seine eigenen Topics nicht: sagen Sie es dem Betreiber des Dienstes; ${KEPT}`,
   "service.check.taken_over": `eine andere Box benutzt die Identität dieses Gateways, wie bei einem kopierten Datenträger: nehmen Sie sie vom Netz; ${KEPT}`,
+  "service.check.limit": `erhöhen Sie die Grenze des Brokers (mosquitto: max_packet_size, max_qos, retain_available); ${KEPT}`,
   "service.check.protocol": `was dort antwortet, ist kein richtiger Broker: vergleichen Sie die Adresse; ${KEPT}`,
   "service.check.closed": `nichts zu tun: ${KEPT}`,
   "service.no_booth": "keine Kabine ist gebunden: Es gibt nichts zu übertragen",
@@ -732,7 +733,11 @@ export const SAYINGS = {
   "service.unanswered": "der Broker hat die Verbindung angenommen und ohne Antwort geschlossen",
   "service.no_subscription": "der Broker beantwortet das Abonnement nicht",
   "service.refuses_subscription": "der Broker lehnt das Abonnement ab: {reason}",
-  "service.refuses_topic": "der Broker lässt uns auf {topic} nicht veröffentlichen",
+  "service.refuses_topic": "die Zugriffsregeln des Brokers lassen diesen Benutzer nicht auf {topic} veröffentlichen",
+  "service.message_too_long":
+    "die Nachricht auf {topic} hat {bytes} Bytes, und der Broker nimmt Pakete von höchstens {limit} Bytes",
+  "service.no_qos_1": "der Broker nimmt nur QoS 0 und kann deshalb keine Messwerte bestätigen",
+  "service.puback": "der Broker hat die Nachricht auf {topic} nicht angenommen (Code {code})",
   "service.taken_over": "eine andere Box hat sich mit der Identität dieses Gateways am Broker angemeldet",
   "service.ended": "der Broker hat die Sitzung beendet (Grund {code})",
   "service.no_broker": "der Dienst nennt keinen Broker",
@@ -803,6 +808,9 @@ export const SAYINGS = {
   "log.seqs_on": "ab seq {from}",
   "log.seq": "unter seq {from}",
   "log.seqs": "unter seq {from} bis {to}",
+  "log.too_long": "Datensätze, die zu lang zum Senden sind: {count}; der neueste, {seq}: {reason}",
+  "log.too_long_todo":
+    "erhöhen Sie die größte Paketlänge des Brokers (mosquitto: max_packet_size), oder fragen Sie, wer den Dienst betreibt; diese Datensätze warten, alle anderen gehen hinaus",
   "log.missing_one": "{count} Eintrag fehlt, im Speicher beschädigt",
   "log.missing": "{count} Einträge fehlen, im Speicher beschädigt",
   "log.missing_one_at": "{count} Eintrag fehlt, im Speicher beschädigt: seq {seqs}",
@@ -912,6 +920,9 @@ export const SAYINGS = {
   "notice.check.tls":
     "erneuern Sie den Server oder seine Einstellungen für TLS; bei Mail vergleichen Sie tls und port: starttls ist auf 587 üblich, tls auf 465",
   "notice.check.credential": "der Server lässt uns nicht hinein: siehe user und password_file, oder secret_file",
+  "notice.check.topic":
+    "erlauben Sie diesem Benutzer das Thema in den Zugriffsregeln des Brokers (mosquitto: acl_file), oder wählen Sie ein anderes Thema",
+  "notice.check.limit": "erhöhen Sie die Grenze des Brokers (mosquitto: max_packet_size)",
   "notice.check.refused":
     "so nimmt der Server es nicht: sehen Sie nach, was er sagt, und nach den Adressen in der Konfiguration",
   "notice.check.later": "nichts zu tun: der Server bittet, später wiederzukommen",
@@ -951,6 +962,11 @@ export const SAYINGS = {
   "output.host_away": "verbunden; der Primary Host {id} ist nicht online",
   "output.host_todo": "nichts zu tun: alles wird aufbewahrt, bis er zurück ist",
   "output.kept": STAYS,
+  "output.skipped": "übersprungene Nachrichten: {count}; die letzte: {reason}",
+  "output.check.skipped_too_long":
+    "erhöhen Sie die größte Paketlänge des Brokers (mosquitto: max_packet_size); alle kürzeren Nachrichten gehen hinaus",
+  "output.check.skipped_refused":
+    "erlauben Sie diesem Benutzer das Thema in den Zugriffsregeln des Brokers (mosquitto: acl_file); alle anderen Themen gehen hinaus",
   "output.check.unknown_host": `vergleichen Sie die Adresse mit der des Brokers; ${STAYS}`,
   "output.check.unreachable": `prüfen Sie, ob der Broker läuft und ob eine Firewall den Port sperrt; ${STAYS}`,
   "output.check.unanswered": `prüfen Sie, ob MQTT an diesem Port eingeschaltet ist, und versuchen Sie die andere mqtt_version; ${STAYS}`,
@@ -966,6 +982,7 @@ export const SAYINGS = {
   "output.check.certificate_wanted": `geben Sie ein Client-Zertifikat an, das der Broker prüfen kann, mit seinen Zwischenzertifikaten: siehe client_certificate_file; ${STAYS}`,
   "output.check.credential": `der Broker nimmt Benutzer oder Passwort nicht: siehe user und password_file; ${STAYS}`,
   "output.check.not_allowed": `der Broker erlaubt diesem Benutzer diese Topics nicht; ${STAYS}`,
+  "output.check.limit": `erhöhen Sie die Grenze des Brokers (mosquitto: max_packet_size, max_qos, retain_available); ${STAYS}`,
   "output.check.taken_over": `ein anderer Client benutzt dieselbe client_id: geben Sie diesem Ausgang eine andere; ${STAYS}`,
   "shared.not_yet": "hört noch nicht",
   "shared.check":

@@ -714,6 +714,7 @@ export const SAYINGS = {
   "service.check.credential": `el servicio no acepta la clave de este gateway: mire si fue revocada; ${KEPT}`,
   "service.check.not_allowed": `el broker no permite a este gateway sus propios temas: avise a quien lleva el servicio; ${KEPT}`,
   "service.check.taken_over": `otro equipo usa la identidad de este gateway, como hace un disco copiado: quítelo de la red; ${KEPT}`,
+  "service.check.limit": `suba el límite del broker (mosquitto: max_packet_size, max_qos, retain_available); ${KEPT}`,
   "service.check.protocol": `lo que responde ahí no es un broker como debe ser: compare la dirección; ${KEPT}`,
   "service.check.closed": `no hay que hacer nada: ${KEPT}`,
   "service.no_booth": "no hay ninguna cabina vinculada: nada que enviar",
@@ -723,7 +724,11 @@ export const SAYINGS = {
   "service.unanswered": "el broker aceptó la conexión y la cerró sin responder",
   "service.no_subscription": "el broker no responde a la suscripción",
   "service.refuses_subscription": "el broker rechaza la suscripción: {reason}",
-  "service.refuses_topic": "el broker no nos deja publicar en {topic}",
+  "service.refuses_topic": "las reglas de acceso del broker no dejan a este usuario publicar en {topic}",
+  "service.message_too_long":
+    "el mensaje de {topic} tiene {bytes} bytes, y el broker acepta paquetes de {limit} bytes como máximo",
+  "service.no_qos_1": "el broker solo acepta QoS 0, así que no puede confirmar lecturas",
+  "service.puback": "el broker no aceptó el mensaje de {topic} (código {code})",
   "service.taken_over": "otro equipo se ha conectado al broker con la identidad de este gateway",
   "service.ended": "el broker terminó la sesión (motivo {code})",
   "service.no_broker": "el servicio no indica ningún broker",
@@ -791,6 +796,9 @@ export const SAYINGS = {
   "log.seqs_on": "desde seq {from}",
   "log.seq": "en seq {from}",
   "log.seqs": "en seq {from} a {to}",
+  "log.too_long": "registros demasiado largos para enviarse: {count}; el más nuevo, {seq}: {reason}",
+  "log.too_long_todo":
+    "suba el tamaño máximo de paquete del broker (mosquitto: max_packet_size), o pregunte a quien lleva el servicio; estos registros esperan, los demás se envían",
   "log.missing_one": "falta {count} registro, dañado en el almacenamiento",
   "log.missing": "faltan {count} registros, dañados en el almacenamiento",
   "log.missing_one_at": "falta {count} registro, dañado en el almacenamiento: seq {seqs}",
@@ -897,6 +905,9 @@ export const SAYINGS = {
   "notice.check.tls":
     "actualice el servidor o sus ajustes de TLS; para correo compare tls y port: starttls es lo usual en el 587, tls en el 465",
   "notice.check.credential": "el servidor no nos deja entrar: vea user y password_file, o secret_file",
+  "notice.check.topic":
+    "permita a este usuario publicar en ese tema en las reglas de acceso del broker (mosquitto: acl_file), o elija otro tema",
+  "notice.check.limit": "suba el límite del broker (mosquitto: max_packet_size)",
   "notice.check.refused": "el servidor no lo acepta así: vea lo que dice y las direcciones de la configuración",
   "notice.check.later": "no hay que hacer nada: el servidor pide volver más tarde",
   "notice.check.file": "corrija el archivo que nombra el motivo; se lee de nuevo en el próximo intento",
@@ -934,6 +945,11 @@ export const SAYINGS = {
   "output.host_away": "conectado; el host primario {id} no está en línea",
   "output.host_todo": "nada que hacer: todo se guarda hasta que vuelva",
   "output.kept": STAYS,
+  "output.skipped": "mensajes omitidos: {count}; el último: {reason}",
+  "output.check.skipped_too_long":
+    "suba el tamaño máximo de paquete del broker (mosquitto: max_packet_size); todos los mensajes más cortos se envían",
+  "output.check.skipped_refused":
+    "permita a este usuario publicar en ese tema en las reglas de acceso del broker (mosquitto: acl_file); los demás temas se envían",
   "output.check.unknown_host": `compare la dirección con la del broker; ${STAYS}`,
   "output.check.unreachable": `vea si el broker funciona y si un cortafuegos cierra el puerto; ${STAYS}`,
   "output.check.unanswered": `vea si MQTT está activo en ese puerto, y pruebe la otra mqtt_version; ${STAYS}`,
@@ -949,6 +965,7 @@ export const SAYINGS = {
   "output.check.certificate_wanted": `dé un certificado de cliente que el broker pueda verificar, con sus intermedios: vea client_certificate_file; ${STAYS}`,
   "output.check.credential": `el broker no acepta usuario o contraseña: vea user y password_file; ${STAYS}`,
   "output.check.not_allowed": `el broker no permite estos topics a este usuario; ${STAYS}`,
+  "output.check.limit": `suba el límite del broker (mosquitto: max_packet_size, max_qos, retain_available); ${STAYS}`,
   "output.check.taken_over": `otro cliente usa el mismo client_id: dé otro a esta salida; ${STAYS}`,
   "shared.not_yet": "todavía no escucha",
   "shared.check": "dé otro puerto o dirección, o termine lo que lo ocupa; se intenta de nuevo",

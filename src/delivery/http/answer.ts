@@ -5,8 +5,11 @@ import { errorShape } from "../../contract/provisioning.ts";
 import type { HttpAnswer } from "./client.ts";
 import { say } from "../../domain/sentences.ts";
 
-/** Statuses that mean "later"; everything else in 4xx will never be taken as it is. */
-export const KEEP = new Set([408, 425, 429, 500, 502, 503, 504]);
+/**
+ * Statuses that mean "later"; everything else in 4xx will never be taken as it is. 413 is mostly the limit of a proxy on the way, and no
+ * verdict on what was sent.
+ */
+export const KEEP = new Set([408, 413, 425, 429, 500, 502, 503, 504]);
 /** The service may hold us off for an hour at most. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 

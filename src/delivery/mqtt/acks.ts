@@ -1,4 +1,3 @@
-import type { MqttClient } from "mqtt";
 import { jsonOf } from "../../domain/json.ts";
 import { hashOf } from "../../contract/hash.ts";
 import { ackShape, type AckWire } from "../../contract/telemetry.ts";
@@ -6,7 +5,9 @@ import type { LogChunk, Placed } from "../../domain/record.ts";
 import type { Milliseconds, Seq } from "../../domain/units.ts";
 import type { BatchOutcome, Rejection } from "../port.ts";
 import type { MqttSetup } from "./connect.ts";
-import { ServiceLinkError } from "../../domain/link-error.ts";
+import type { Connected } from "./dial.ts";
+import { type BrokerMessage, publishError, RefusedMessage, withinLimits } from "./publish.ts";
+import type { ServiceLinkError } from "../../domain/link-error.ts";
 import { say } from "../../domain/sentences.ts";
 import { createWaiters, type Waiters } from "../../domain/waiters.ts";
 
@@ -31,6 +32,8 @@ export type AckedBatch = BatchOutcome | { readonly kind: "unclear"; readonly rea
 
 /** What is wrong with a batch itself: sent again as it is it would be refused again. */
 const CONTENT_REFUSED = /^(malformed|too_large)/;
+/** The service's limit for one message says nothing about the records in it. */
+const TOO_LARGE = /^too_large/;
 
 /** What the ack means for this batch. Pure. */
 export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): AckedBatch | null {
@@ -94,9 +97,10 @@ function refusalOf(ack: Exclude<AckWire, { chunk: string }>, batch: SentBatch, a
   if (!isOfStream && ack.st !== "") return null;
   const reason = say("service.took_nothing", { reason: ack.error });
   if (!CONTENT_REFUSED.test(ack.error)) return { kind: "keep", reason };
+  const refusal = { kind: TOO_LARGE.test(ack.error) ? "too_long" : "refused", reason: ack.error } as const;
   const namesNone = !isOfStream || ack.s0 === 0;
-  if (namesNone) return alone ? { kind: "refused", reason: ack.error } : { kind: "unclear", reason };
-  return ack.s0 === firstSeq(batch) ? { kind: "refused", reason: ack.error } : null;
+  if (namesNone) return alone ? refusal : { kind: "unclear", reason };
+  return ack.s0 === firstSeq(batch) ? refusal : null;
 }
 
 function firstSeq({ records }: SentBatch): number {
@@ -195,11 +199,12 @@ export type Endings = Waiters<(reason: ServiceLinkError) => void>;
  * after which mqtt.js never settles anything.
  */
 export function publishOnce(
-  client: MqttClient,
-  { topic, payload, retain }: { readonly topic: string; readonly payload: string | Buffer; readonly retain: boolean },
+  connected: Connected,
+  message: Pick<BrokerMessage, "topic" | "payload" | "retain">,
   endings: Endings,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
+    const { topic, payload, qos, retain } = withinLimits({ ...message, qos: 1 }, connected);
     const finish = (settle: () => void): void => {
       clearTimeout(timer);
       leave();
@@ -209,45 +214,28 @@ export function publishOnce(
     const timer = setTimeout(late, PUBLISH_DEADLINE_MS);
     const end = (reason: ServiceLinkError): void => finish(() => reject(reason));
     const leave = endings.add(end);
-    client.publish(topic, payload, { qos: 1, retain }, (error) =>
-      finish(error ? () => reject(publishRefusal(error, topic)) : resolve),
+    const bytes = typeof payload === "string" ? payload : Buffer.from(payload);
+    connected.client.publish(topic, bytes, { qos, retain }, (error) =>
+      finish(error ? () => reject(publishError(error, topic)) : resolve),
     );
   });
 }
 
-/** Reason code of a PUBACK where the broker doesn't allow the topic (MQTT 5, 3.4.2.1). */
-const NOT_AUTHORIZED = 135;
+/** Reason codes of a PUBACK (MQTT 5, 3.4.2.1): packet too large, payload format invalid. */
+const PACKET_TOO_LARGE = 0x95;
+const PAYLOAD_INVALID = 0x99;
 
-function publishRefusal(error: Error, topic: string): Error {
-  if (!("code" in error) || error.code !== NOT_AUTHORIZED) return error;
-  return new ServiceLinkError("not_allowed", say("service.refuses_topic", { topic }), error);
-}
-
-/** Reason codes of a PUBACK that are about the message itself: packet too large, payload format invalid (MQTT 5, 3.4.2.1). */
-const CONTENT_CODES: ReadonlySet<unknown> = new Set([149, 153]);
-
-/** What a publish that failed means for the batch. */
-export function brokerRefusal(error: unknown): Extract<BatchOutcome, { kind: "refused" | "keep" }> {
+/** What a publish that failed means for the batch. A limit of the way is no verdict on its records. */
+export function brokerRefusal(error: unknown): Extract<BatchOutcome, { kind: "refused" | "too_long" | "keep" }> {
   const reason = error instanceof Error ? error.message : String(error);
-  const isContent = error instanceof Error && "code" in error && CONTENT_CODES.has(error.code);
-  return { kind: isContent ? "refused" : "keep", reason };
+  const code = codeIn(error) ?? (error instanceof Error ? codeIn(error.cause) : null);
+  const isTooLong = error instanceof RefusedMessage && error.refusal.kind === "too_long";
+  if (isTooLong || code === PACKET_TOO_LARGE) return { kind: "too_long", reason };
+  return { kind: code === PAYLOAD_INVALID ? "refused" : "keep", reason };
 }
 
-/** Lets so many act at once, the others in the order in which they came. */
-export function slots(most: number): <T>(act: () => Promise<T>) => Promise<T> {
-  const queue: (() => void)[] = [];
-  let free = most;
-  return async (act) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => queue.push(resolve));
-    try {
-      return await act();
-    } finally {
-      const next = queue.shift();
-      if (next === undefined) free += 1;
-      else next();
-    }
-  };
+function codeIn(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : null;
 }
 
 /** For those who act together with others, and those who need everybody else to have finished. */

@@ -45,13 +45,20 @@ export interface Broker {
     { readonly meter: Meter; readonly purposeOf: (cmd: Packet["cmd"], topic: string) => Purpose } | undefined;
 }
 
+/** A connection, with the limits that the broker named in its CONNACK. MQTT 3.1.1 names none. */
 export interface Connected {
   readonly client: MqttClient;
   readonly url: string;
+  readonly protocol: 4 | 5;
   /** QoS 1 messages that the broker lets be under way. */
   readonly receive_maximum: number;
   /** Longest packet that the broker takes, bytes. */
   readonly maximum_packet_size: number;
+  readonly maximum_qos: 0 | 1;
+  /** False: a retained message, or will, ends the session. */
+  readonly retain_available: boolean;
+  /** The longest time without a packet of ours, seconds: what we asked for, or what the broker wants. */
+  readonly keep_alive_s: number;
   /** When the broker's certificate ends; null: not known. */
   readonly certificate_ends: EpochMs | null;
 }
@@ -59,8 +66,29 @@ export interface Connected {
 /** Whether what goes there is protected. */
 export const isSecure = (url: string): boolean => ["mqtts:", "wss:"].includes(new URL(url).protocol);
 
-/** Connects once. Rejects with the library's error, or with a ServiceLinkError; with the signal's reason when aborted. */
+/** Reason codes of a refused connection that are about the will: retain, and the QoS, are not supported (MQTT 5, 3.2.2.2). */
+const NO_RETAIN = 0x9a;
+const NO_SUCH_QOS = 0x9b;
+
+/**
+ * Connects once, with the will as the broker takes it: a broker that keeps nothing, or takes QoS 0 alone, says so by refusing the first try.
+ * Rejects with the library's error, or with a ServiceLinkError; with the signal's reason when aborted.
+ */
 export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<Connected> {
+  const { will } = broker;
+  try {
+    return await connectAs(broker, signal);
+  } catch (error) {
+    const code = codeOf(error);
+    if (will === undefined) throw error;
+    if (code === NO_RETAIN && will.retain === true)
+      return connectOnce({ ...broker, will: { ...will, retain: false } }, signal);
+    if (code === NO_SUCH_QOS && will.qos !== 0) return connectOnce({ ...broker, will: { ...will, qos: 0 } }, signal);
+    throw error;
+  }
+}
+
+async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected> {
   const { url, protocol, ca, certificate, will } = broker;
   // At the first session, which is after the first reading: loading it would take a tenth of a start.
   const { connect, Store } = await import("mqtt");
@@ -112,13 +140,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
   try {
     const connack = await connackOf(client);
     account?.settle();
-    return {
-      client,
-      url,
-      receive_maximum: connack.properties?.receiveMaximum ?? ALL_IN_FLIGHT,
-      maximum_packet_size: connack.properties?.maximumPacketSize ?? Infinity,
-      certificate_ends: certificateOf(client),
-    };
+    return { ...{ client, url, protocol }, ...limitsIn(connack), certificate_ends: certificateOf(client) };
   } catch (error) {
     client.end(true);
     lines?.close(error instanceof Error ? error : new Error(String(error)));
@@ -128,6 +150,16 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+function limitsIn({ properties }: IConnackPacket) {
+  return {
+    receive_maximum: properties?.receiveMaximum ?? ALL_IN_FLIGHT,
+    maximum_packet_size: properties?.maximumPacketSize ?? Infinity,
+    maximum_qos: properties?.maximumQoS === 0 ? 0 : 1,
+    retain_available: properties?.retainAvailable ?? true,
+    keep_alive_s: properties?.serverKeepAlive ?? KEEPALIVE_S,
+  } as const;
 }
 
 /** The library keeps what is under way for a connection of its own making, of which there is none here: whoever sent it still has it. */

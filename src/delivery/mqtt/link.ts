@@ -20,10 +20,10 @@ import {
   type Endings,
   publishOnce,
   readWriteLock,
-  slots,
 } from "./acks.ts";
 import { createDialler, type Dialled, type MqttSetup } from "./connect.ts";
 import { CONNECT_TIMEOUT_MS, typedError } from "./dial.ts";
+import { leave, slots, withinLimits } from "./publish.ts";
 import type { ClientCertificate } from "../tls.ts";
 import { parseCommand, upMessageOf } from "../../contract/commands.ts";
 import type { HeardCommand, UpMessage } from "../../domain/command.ts";
@@ -31,11 +31,9 @@ import type { Placed } from "../../domain/record.ts";
 import { say } from "../../domain/sentences.ts";
 import { createWaiters } from "../../domain/waiters.ts";
 
-/** Time for the last words of a session. */
-const CLOSE_WITHIN_MS = 1_000;
+/** Time for the last words of a session; DISCONNECT follows at once, so that a stop takes less than 500 ms. */
+const CLOSE_WITHIN_MS = 300;
 const ACK_DEADLINE_MS: Milliseconds = 15_000;
-/** What an MQTT packet has around its payload, topic and properties included, at most. */
-const AROUND_PAYLOAD_BYTES = 512;
 const gzipAsync = promisify(gzip);
 const deflateRawAsync = promisify(deflateRaw);
 const zstdAsync = promisify(zstdCompress);
@@ -114,13 +112,17 @@ interface Open extends Dialled {
 
 async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
   const { client, account, session, url } = open;
+  if (account.confirmed_by === "broker" && open.maximum_qos === 0) {
+    client.end(true);
+    throw new ServiceLinkError("limit", say("service.no_qos_1"));
+  }
   const since = setup.clock.wall();
   const living = watchSession(setup, open);
   const slot = slots(open.receive_maximum);
   const publish = (topic: string, payload: string | Buffer, retain = false): Promise<void> =>
     slot(() => {
       if (living.over !== null) return Promise.reject(living.over);
-      return publishOnce(client, { topic: `${account.topic_prefix}/${topic}`, payload, retain }, living.endings);
+      return publishOnce(open, { topic: `${account.topic_prefix}/${topic}`, payload, retain }, living.endings);
     });
   // Without a deadline a broker that never answers would keep the session open for ever, by its pings alone.
   const late = delay(setup.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, undefined, { ref: false }).then(() =>
@@ -150,9 +152,10 @@ async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
     async close() {
       const last = heartbeatText(setup, { session, since, online: false, booths: [] });
       // A broker that hangs must not hold a stop: the will says the same.
-      const farewell = publish(TOPICS.state, last, true).then(() => client.endAsync(living.over !== null));
-      await Promise.race([farewell.catch(() => undefined), delay(CLOSE_WITHIN_MS, undefined, { ref: false })]);
-      client.end(true);
+      const farewell = publish(TOPICS.state, last, true).catch(() => undefined);
+      await Promise.race([farewell, delay(CLOSE_WITHIN_MS, undefined, { ref: false })]);
+      if (living.over === null) leave(client);
+      else client.end(true);
     },
   };
 }
@@ -214,11 +217,14 @@ interface Line {
  * meant goes again with nothing else under way.
  */
 function senders(setup: MqttSetup, open: Open, { living, publish }: Line): Pick<LinkSession, "send" | "sendChunk"> {
-  const { account, maximum_packet_size } = open;
+  const { account } = open;
   const lock = readWriteLock();
   const offer = async (topic: string, body: Buffer, outcome: Waiting["outcome"]): Promise<BatchOutcome> => {
-    const reason = `longer than the ${maximum_packet_size.toString()} bytes that the broker takes`;
-    if (body.length + AROUND_PAYLOAD_BYTES > maximum_packet_size) return { kind: "refused", reason };
+    try {
+      withinLimits({ topic: `${account.topic_prefix}/${topic}`, payload: body, qos: 1, retain: false }, open);
+    } catch (error) {
+      return brokerRefusal(error);
+    }
     const published = () => publish(topic, body).then(() => null, brokerRefusal);
     const once = (): Promise<AckedBatch> => {
       if (living.over !== null) return Promise.resolve({ kind: "keep", reason: living.over.message });

@@ -16,8 +16,10 @@ import {
 /** Ranges that the service has acked beyond the cursor, because an earlier batch's ack is still to come. */
 interface Cursor {
   readonly acked_seq: Seq;
-  readonly ahead: readonly (readonly [from: Seq, to: Seq])[];
+  readonly ahead: readonly AckedRange[];
 }
+
+type AckedRange = readonly [from: Seq, to: Seq];
 
 export function cursorAt(acked_seq: Seq): Cursor {
   return { acked_seq, ahead: [] };
@@ -26,12 +28,35 @@ export function cursorAt(acked_seq: Seq): Cursor {
 /** Takes an acked range in; the cursor moves over everything unbroken. A range at or below the cursor changes nothing. */
 export function withAcked(cursor: Cursor, from: Seq, to: Seq): Cursor {
   let acked_seq = cursor.acked_seq;
-  const ahead: (readonly [Seq, Seq])[] = [];
+  const ahead: AckedRange[] = [];
   for (const range of [...cursor.ahead, [from, to] as const].sort((a, b) => a[0] - b[0])) {
+    const last = ahead.at(-1);
     if (range[0] <= acked_seq + 1) acked_seq = Math.max(acked_seq, range[1]);
+    // A record that waits for long must not leave a range for each batch after it.
+    else if (last !== undefined && range[0] <= last[1] + 1) ahead.splice(-1, 1, [last[0], Math.max(last[1], range[1])]);
     else ahead.push(range);
   }
   return { acked_seq, ahead };
+}
+
+/**
+ * What an earlier session of the same stream left behind a record that waits, if nothing has moved the acked cursor since: these ranges
+ * are not sent again.
+ */
+export function aheadOf(cursor: Cursor, acked_seq: Seq): readonly AckedRange[] {
+  return cursor.acked_seq === acked_seq ? cursor.ahead : [];
+}
+
+/** The acked range that begins right after `seq`, or else the end of what can be sent from there, at most `end`. */
+export function openStretch(
+  { cursor }: Sending,
+  seq: Seq,
+  end: Seq,
+): { readonly acked_to: Seq | null; readonly end: Seq } {
+  const next = cursor.ahead.find(([, to]) => to > seq);
+  if (next === undefined) return { acked_to: null, end };
+  const [from, to] = next;
+  return from <= seq + 1 ? { acked_to: Math.min(to, end), end } : { acked_to: null, end: Math.min(end, from - 1) };
 }
 
 /**
@@ -78,14 +103,18 @@ export interface Sending {
 /** `first_seq`: oldest record that goes under the stream's present name: those before it are another stream's at the service. */
 export function sendingFrom(
   acked_seq: Seq,
-  { silence, first_seq }: { readonly silence: Silence | null; readonly first_seq: Seq } = {
+  {
+    silence,
+    first_seq,
+    ahead = [],
+  }: { readonly silence: Silence | null; readonly first_seq: Seq; readonly ahead?: readonly AckedRange[] } = {
     silence: null,
     first_seq: 1,
   },
 ): Sending {
   const answered_seq = silence?.re_offer_seq ?? acked_seq;
   return {
-    cursor: cursorAt(acked_seq),
+    cursor: { acked_seq, ahead },
     lanes: oneLane(acked_seq),
     ahead: { kind: "unknown" },
     is_split: false,
@@ -181,7 +210,10 @@ export function byRecord(sending: Sending, { from, to }: { readonly from: Seq; r
 /** An acked record was offered once more. `missing`: it isn't here any more. */
 export function afterReOffer(sending: Sending, outcome: BatchOutcome["kind"] | "missing"): Sending {
   const { silence } = sending;
-  if (outcome !== "keep") return { ...sending, re_offered: outcome === "missing" ? "missing" : "answered" };
+  if (outcome !== "keep") {
+    const isAsked = outcome !== "missing" && outcome !== "too_long";
+    return { ...sending, re_offered: isAsked ? "answered" : "missing" };
+  }
   if (silence === null) return sending;
   // The record itself goes unanswered, as one that was set aside does: the one before it is asked next time.
   return { ...sending, silence: { ...silence, re_offer_seq: Math.max(1, silence.re_offer_seq - 1) } };
@@ -220,14 +252,15 @@ const REFUSALS = 2;
 /**
  * What an outcome means. `acked`: the cursor stands at `up_to`. `halve`: send the two halves of the batch one after the other; `again`: send it once more.
  * `by_record`: the chunk's range goes in batches, which can say what is wrong with it.
- * `set_aside`: its one record will never be taken; then it counts as acked. `fork`: from that seq on the service holds
+ * `set_aside`: its one record will never be taken; then it counts as acked. `waits`: its one record is longer than a message may be; it
+ * stays unacked, and what follows goes on. `fork`: from that seq on the service holds
  * other records. `vouch`: so it says, and is to show that it has the record before. `doubt`: it may hold our own one there.
  * `end`: nothing can be said of the batch, the session is worth nothing.
  */
 export type SendingVerdict =
   | { readonly kind: "acked"; readonly up_to: Seq }
   | { readonly kind: "halve" | "again" | "by_record" }
-  | { readonly kind: "set_aside"; readonly reason: string }
+  | { readonly kind: "set_aside" | "waits"; readonly reason: string }
   | NamedConflict
   | { readonly kind: "end"; readonly reason: string };
 
@@ -248,7 +281,7 @@ interface Judged {
 }
 
 export function verdictOf(sending: Sending, range: SentRange, outcome: BatchOutcome): Judged {
-  if (range.is_chunk && (outcome.kind === "refused" || outcome.kind === "conflict"))
+  if (range.is_chunk && outcome.kind !== "acked" && outcome.kind !== "keep")
     return { sending: byRecord(sending, range), verdict: { kind: "by_record" } };
   switch (outcome.kind) {
     case "acked": {
@@ -263,6 +296,8 @@ export function verdictOf(sending: Sending, range: SentRange, outcome: BatchOutc
       const isLast = range.refusals + 1 >= REFUSALS;
       return { sending, verdict: isLast ? { kind: "set_aside", reason: outcome.reason } : { kind: "again" } };
     }
+    case "too_long":
+      return { sending, verdict: range.records > 1 ? { kind: "halve" } : { kind: "waits", reason: outcome.reason } };
     case "conflict":
       return { sending, verdict: conflict(sending, range, outcome) };
     case "keep":

@@ -9,6 +9,11 @@ export const OUTPUTS = {
   "output.host_todo": "nothing to do: all is kept until it is back",
   "shared.not_yet": "not listening yet",
   "shared.check": "give another port or address, or end what holds it; it is tried again",
+  "output.skipped": "messages skipped: {count}; the last one: {reason}",
+  "output.check.skipped_too_long":
+    "raise the broker's maximum packet size (mosquitto: max_packet_size); all shorter messages are sent",
+  "output.check.skipped_refused":
+    "allow this user to publish on that topic in the broker's access rules (mosquitto: acl_file); all other topics are sent",
   "output.check.unknown_host": `compare the address with the broker's; ${STAYS}`,
   "output.check.unreachable": `see whether the broker runs, and whether a firewall holds the port back; ${STAYS}`,
   "output.check.unanswered": `see whether MQTT is switched on at that port, and try the other mqtt_version; ${STAYS}`,
@@ -24,6 +29,7 @@ export const OUTPUTS = {
   "output.check.certificate_wanted": `give a client certificate that the broker can verify, with its intermediates: see client_certificate_file; ${STAYS}`,
   "output.check.credential": `the broker doesn't take user or password: see user and password_file; ${STAYS}`,
   "output.check.not_allowed": `the broker doesn't allow these topics to this user; ${STAYS}`,
+  "output.check.limit": `raise the broker's limit (mosquitto: max_packet_size, max_qos, retain_available); ${STAYS}`,
   "output.check.taken_over": `another client uses the same client_id: give this output another; ${STAYS}`,
   "output.kept": STAYS,
 

@@ -191,7 +191,9 @@ export function instantsOf(records: readonly Placed[]): readonly (readonly Said[
       read_at: { boot: record.boot, mono: record.mono },
     };
     const last = instants.at(-1);
-    if (last?.[0]?.at === said.at) last.push(said);
+    // Before the clock is confirmed two instants may have the same time.
+    const isSame = last?.[0]?.at === said.at && last[0].read_at?.mono === record.mono;
+    if (isSame) last.push(said);
     else instants.push([said]);
   }
   return instants;

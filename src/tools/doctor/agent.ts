@@ -122,10 +122,28 @@ function deliveryFindings({ booth, provisioning }: BoothStatus): Finding[] {
 }
 
 function refusedFindings({ booth, log }: BoothStatus): Finding[] {
-  const { count, newest } = log.refused;
-  if (newest === null) return [];
-  const said = say("doctor.aside", { count, seq: newest.seq, reason: newest.reason });
-  return [warn(`refused records of ${booth}`, said, say("doctor.aside_todo"))];
+  const { refused, too_long } = log;
+  const { count, newest } = refused;
+  return [
+    ...(newest === null
+      ? []
+      : [
+          warn(
+            `refused records of ${booth}`,
+            say("doctor.aside", { count, seq: newest.seq, reason: newest.reason }),
+            say("doctor.aside_todo"),
+          ),
+        ]),
+    ...(too_long === null
+      ? []
+      : [
+          warn(
+            `long records of ${booth}`,
+            say("log.too_long", { count: too_long.count, ...too_long.newest }),
+            say("log.too_long_todo"),
+          ),
+        ]),
+  ];
 }
 
 function storageFinding(booth: string, storage: NonNullable<BoothStatus["log"]["storage"]>): Finding {

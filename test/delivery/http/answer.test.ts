@@ -32,7 +32,7 @@ it.each([
   [409, "", "conflict"],
   [410, "", "reject"],
   [412, "", "conflict"],
-  [413, "", "reject"],
+  [413, "", "keep"],
   [422, "", "reject"],
   [425, "", "keep"],
   [429, "", "keep"],

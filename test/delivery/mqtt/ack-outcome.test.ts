@@ -146,7 +146,7 @@ describe("an ack means of a batch", () => {
     [refusal({ st: "", s0: 0 }), true, "refused"],
     [refusal({ s0: 0 }), false, "unclear"],
     [refusal({ st: "", s0: 0 }), false, "unclear"],
-    [refusal({ error: "too_large" }), false, "refused"],
+    [refusal({ error: "too_large" }), false, "too_long"],
     [refusal({ error: "not_bound" }), false, "keep"],
     [refusal({ error: "generation", st: "", s0: 0 }), true, "keep"],
     [refusal({ error: "something new" }), true, "keep"],

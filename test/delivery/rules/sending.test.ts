@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import {
   afterProbe,
   afterReOffer,
+  aheadOf,
   nextAction,
+  openStretch,
   sendingFrom,
   splitOnce,
   taken,
@@ -94,6 +96,26 @@ describe("what an outcome means", () => {
     expect(done.verdict.up_to).toBe(11);
     // What the service holds is no better known than before.
     expect(done.sending.ahead).toEqual({ kind: "unknown" });
+  });
+
+  it("a batch that is too long is halved, and a record that is too long alone waits, however often it is offered", () => {
+    const too_long = { kind: "too_long", reason: "900 of 300 bytes" } as const;
+    expect(verdictOf(begun, range(11, 15), too_long)).toEqual({ sending: begun, verdict: { kind: "halve" } });
+    const waits = { sending: begun, verdict: { kind: "waits", reason: "900 of 300 bytes" } };
+    expect(verdictOf(begun, { ...range(11, 11), refusals: 9 }, too_long)).toEqual(waits);
+    const chunk = verdictOf(begun, { ...range(11, 15), is_chunk: true }, too_long);
+    expect(chunk.verdict).toEqual({ kind: "by_record" });
+  });
+
+  it("ranges that are acked behind a waiting record are merged, and skipped by later sends", () => {
+    const first = verdictOf(begun, range(12, 14), acked(14)).sending;
+    const second = verdictOf(first, range(15, 18), acked(18)).sending;
+    expect(second.cursor).toEqual({ acked_seq: 10, ahead: [[12, 18]] });
+    expect(openStretch(second, 10, 20)).toEqual({ acked_to: null, end: 11 });
+    expect(openStretch(second, 11, 20)).toEqual({ acked_to: 18, end: 20 });
+    expect(openStretch(second, 18, 20)).toEqual({ acked_to: null, end: 20 });
+    expect(aheadOf(second.cursor, 10)).toEqual([[12, 18]]);
+    expect(aheadOf(second.cursor, 9)).toEqual([]);
   });
 
   it.each([
