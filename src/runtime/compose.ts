@@ -9,7 +9,7 @@ import { opcuaLibrary } from "../acquisition/opcua/library.ts";
 import { type OpcuaPki, opcuaPki } from "../acquisition/opcua/pki.ts";
 import { createPollGaps } from "../acquisition/poll-gaps.ts";
 import { createServiceTime } from "../acquisition/clock.ts";
-import { openTail } from "../acquisition/intake.ts";
+import { openTail } from "../acquisition/tail.ts";
 import { openTraffic, type TrafficWatch } from "./traffic.ts";
 import { createFilterLabels } from "../api/filter-labels.ts";
 import { type ReportRequest, requestOf } from "../api/report.ts";
