@@ -1,7 +1,8 @@
 import { jittered, retrying } from "../domain/retrying.ts";
 import { recordsOf } from "./rules/records.ts";
-import type { Milliseconds } from "../domain/units.ts";
-import type { TakenEntry } from "../domain/taken.ts";
+import type { Milliseconds, TakeNumber } from "../domain/units.ts";
+import { KIND } from "../domain/record.ts";
+import { type Committed, type TakenEntry, uncommitted } from "../domain/taken.ts";
 import type { Clock, Random } from "../domain/machine.ts";
 import type { Ingested, Store, StreamInfo } from "../store/port.ts";
 import type { Tail } from "./port.ts";
@@ -31,31 +32,97 @@ interface Committing {
 
 export type Committer = ReturnType<typeof createCommitter>;
 
+/** What an earlier process took of a stream and no commit holds. It is read from the tail part by part. */
+export interface Leftover {
+  readonly count: number;
+  /** The last take; 0: there is none. */
+  readonly last_take: TakeNumber;
+  /** The newest record of a confirmed clock among the entries; empty: there is none. */
+  readonly clock: readonly TakenEntry[];
+  /** The next entries, oldest first; empty: all were given. */
+  next(limit: number): readonly TakenEntry[];
+}
+
+export const NO_LEFTOVER: Leftover = { count: 0, last_take: 0, clock: [], next: () => [] };
+
+/** Looks through what the tail holds of a stream beyond its last commit. At most one part of it is in memory at a time. */
+export function leftoverOf(tail: Pick<Tail, "leftover">, committed: Committed): Leftover {
+  const { stream } = committed;
+  let after = committed.last_take;
+  const next = (limit: number): readonly TakenEntry[] => {
+    for (;;) {
+      const left = tail.leftover({ stream, after, limit });
+      const part = left.filter((entry) => entry.stream === stream && entry.take > after).slice(0, limit);
+      const last = part.at(-1);
+      if (last === undefined) return [];
+      after = last.take;
+      const entries = uncommitted(part, committed);
+      if (entries.length > 0) return entries;
+    }
+  };
+  let count = 0;
+  let clock: readonly TakenEntry[] = [];
+  for (let part = next(MAX_ENTRIES_PER_COMMIT); part.length > 0; part = next(MAX_ENTRIES_PER_COMMIT)) {
+    count += part.length;
+    const synced = part.findLast(isSynced);
+    if (synced !== undefined) clock = [synced];
+  }
+  const last_take = count === 0 ? 0 : after;
+  after = committed.last_take;
+  return { count, last_take, clock, next };
+}
+
+function isSynced(entry: TakenEntry): boolean {
+  return entry.kind === "record" && entry.record.kind === KIND.clock && entry.record.value.state === "synced";
+}
+
+/** What waits for a commit: first the leftover, because the store takes entries in the order of their numbers alone, then new entries. */
+function queueOf(leftover: Leftover) {
+  const pending: TakenEntry[] = [];
+  let left = leftover.count;
+  return {
+    add: (entry: TakenEntry): void => void pending.push(entry),
+    /** The entries of the next commit. Parts of the leftover are given once: the caller holds them until they are committed. */
+    next(): readonly TakenEntry[] {
+      const older = left > 0 ? leftover.next(MAX_ENTRIES_PER_COMMIT) : [];
+      if (older.length > 0) return older;
+      left = 0;
+      return pending.slice(0, MAX_ENTRIES_PER_COMMIT);
+    },
+    committed(count: number): void {
+      if (left > 0) left -= count;
+      else pending.splice(0, count);
+    },
+    size: (): number => left + pending.length,
+    isFull: (): boolean => pending.length >= MAX_PENDING,
+  };
+}
+
 /** Groups taken entries into commits: one transaction each, at once where something urgent is among them. */
-export function createCommitter(committing: Committing, leftover: readonly TakenEntry[]) {
+export function createCommitter(committing: Committing, leftover: Leftover) {
   const { clock, store, tail, turned, trouble } = committing;
   const { stream } = committing.stream;
   const rest = jittered(RETRY, committing.random);
   const added = createSignal(clock);
-  const pending: TakenEntry[] = [...leftover];
+  const queue = queueOf(leftover);
   let urgent = true;
   /**
-   * Entries of the commit that failed last: it is made again just as it was, for it may have become durable all the same, and only
-   * by the same last take does the store know it. null: none failed.
+   * Entries of the commit that failed last. It is made again with the same entries, because it may have become durable all the same,
+   * and the store recognizes it only by the same last take. null: none failed.
    */
-  let again: number | null = null;
+  let again: readonly TakenEntry[] | null = null;
   let committedAt = Number.NEGATIVE_INFINITY;
 
   const commit = async (): Promise<void> => {
-    const entries = pending.slice(0, again ?? MAX_ENTRIES_PER_COMMIT);
+    const entries = again ?? queue.next();
     const last = entries.at(-1);
     if (last === undefined) return;
-    urgent = pending.length > entries.length;
+    urgent = queue.size() > entries.length;
     committedAt = clock.mono();
-    again = entries.length;
+    again = entries;
     const result = await store.ingest(stream, recordsOf(entries, committing.bridge), last.take);
     again = null;
-    pending.splice(0, entries.length);
+    queue.committed(entries.length);
     tail.committed(stream, last.take);
     committing.committed(result);
   };
@@ -79,19 +146,19 @@ export function createCommitter(committing: Committing, leftover: readonly Taken
       },
     );
   const idleFor = (): Milliseconds | undefined => {
-    if (pending.length === 0) return undefined;
+    if (queue.size() === 0) return undefined;
     return urgent ? 0 : Math.max(0, committing.interval_ms - (clock.mono() - committedAt));
   };
   return {
     add(entry: TakenEntry, isUrgent: boolean): void {
-      pending.push(entry);
+      queue.add(entry);
       urgent ||= isUrgent;
       // Whoever waits already for the next commit waits as long as before.
-      if (isUrgent || pending.length === 1) added.raise();
+      if (isUrgent || queue.size() === 1) added.raise();
     },
     /** No more may be taken until a commit succeeds: what isn't taken is an honest gap, what is taken is never dropped. */
-    isFull: () => pending.length >= MAX_PENDING,
-    pending: () => pending.length,
+    isFull: queue.isFull,
+    pending: queue.size,
     /** Runs until aborted; then commits what is left, once. */
     async run(signal: AbortSignal): Promise<void> {
       while (!isOver(signal)) {
@@ -101,7 +168,7 @@ export function createCommitter(committing: Committing, leftover: readonly Taken
           if (!isOver(signal)) throw error;
         });
       }
-      while (pending.length > 0) await commit();
+      while (queue.size() > 0) await commit();
       turned?.(Number.POSITIVE_INFINITY);
     },
   };

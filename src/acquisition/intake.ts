@@ -1,6 +1,3 @@
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
-import { join } from "node:path";
-import { crc32 } from "node:zlib";
 import {
   filterChanges,
   logRules,
@@ -15,7 +12,7 @@ import type { Parameters, TagRole } from "../domain/parameters.ts";
 import { KIND, type EventRecord, type LogRecord } from "../domain/record.ts";
 import type { Sample, TakenChange, TakenEntry } from "../domain/taken.ts";
 import type { Trouble } from "../domain/status.ts";
-import type { Serial, TagName, StreamId, TakeNumber } from "../domain/units.ts";
+import type { Serial, TagName, TakeNumber } from "../domain/units.ts";
 import type { Clock } from "../domain/machine.ts";
 import type { StreamInfo } from "../store/port.ts";
 import type { GroupSamples, Tail } from "./port.ts";
@@ -194,92 +191,4 @@ function attribution({ clock, identity }: Taking, tell: (event: EventRecord["val
     if (looked.event !== null) tell(looked.event);
     return looked.foreign;
   };
-}
-
-/**
- * The tail file: one line per entry, "crc32 json". It lies on tmpfs: writing costs no flash and no wait, and what
- * write() has taken outlives the process. A line that fails its checksum is left out: the last one was cut short by a crash, one in
- * the midst is damage, and counted.
- */
-export function openTail(runtimeDir: string): Tail {
-  mkdirSync(runtimeDir, { recursive: true, mode: 0o750 });
-  const path = join(runtimeDir, "tail.jsonl");
-  // Behind the last line's end nothing stands, or what a crash cut short.
-  const found = existsSync(path) ? readFileSync(path, "utf8").split("\n").slice(0, -1) : [];
-  const leftover = found.flatMap((line) => entryIn(line) ?? []);
-  /** In the order of the file, so that a commit looks at its own stream's alone. */
-  const lines = new Map<StreamId, Line[]>();
-  let kept = 0;
-  let end = 0;
-  const note = ({ stream, take }: TakenEntry, bytes: number): void => {
-    const own = lines.get(stream);
-    if (own === undefined) lines.set(stream, [{ take, at: end, bytes }]);
-    else own.push({ take, at: end, bytes });
-    end += bytes;
-    kept += bytes;
-  };
-  const left = leftover.map((entry) => {
-    const line = Buffer.from(lineOf(entry));
-    note(entry, line.length);
-    return line;
-  });
-  // Rewritten at once: a line cut short by a crash would make everything after it unreadable.
-  let file = replaceWith(path, Buffer.concat(left));
-  return {
-    leftover: () => leftover,
-    damaged: () => found.length - leftover.length,
-    append(entries) {
-      const texts = entries.map(lineOf);
-      writeSync(file, texts.join(""));
-      for (const [index, entry] of entries.entries()) note(entry, Buffer.byteLength(texts[index] ?? ""));
-    },
-    committed(stream, take) {
-      const own = lines.get(stream) ?? [];
-      const left = own.filter((line) => line.take > take);
-      lines.set(stream, left);
-      for (const line of own) if (line.take <= take) kept -= line.bytes;
-      // A committed line does no harm: what a start finds of it has no effect. So a long file isn't copied for a few of them.
-      if (end === 0 || kept > end / 2) return;
-      const all = readFileSync(path);
-      closeSync(file);
-      const those = [...lines.values()].flat().sort((one, other) => one.at - other.at);
-      file = replaceWith(path, Buffer.concat(those.map(({ at, bytes }) => all.subarray(at, at + bytes))));
-      end = 0;
-      for (const line of those) {
-        line.at = end;
-        end += line.bytes;
-      }
-    },
-    close() {
-      closeSync(file);
-    },
-  };
-}
-
-/** Where an entry that no commit holds yet stands in the file. */
-interface Line {
-  readonly take: TakeNumber;
-  at: number;
-  readonly bytes: number;
-}
-
-function lineOf(entry: TakenEntry): string {
-  const body = JSON.stringify(entry);
-  return `${crc32(body).toString(16).padStart(8, "0")} ${body}\n`;
-}
-
-/** Makes a file that holds this, and puts it in the old one's place in one step. */
-function replaceWith(path: string, content: Buffer): number {
-  const fresh = `${path}.new`;
-  const file = openSync(fresh, "w", 0o600);
-  writeSync(file, content);
-  renameSync(fresh, path);
-  return file;
-}
-
-function entryIn(line: string): TakenEntry | undefined {
-  const body = line.slice(9);
-  if (line[8] !== " " || crc32(body).toString(16).padStart(8, "0") !== line.slice(0, 8)) return undefined;
-  // The checksum holds, so the line is one that this agent wrote.
-  return JSON.parse(body) as TakenEntry;
 }

@@ -51,8 +51,15 @@ export interface Driver {
 
 /** Append-only file on tmpfs: what it holds survives a crash of the process, not of the machine. */
 export interface Tail {
-  /** Entries that an earlier process left behind, oldest first. */
-  leftover(): readonly TakenEntry[];
+  /**
+   * Entries that an earlier process left behind, oldest first. `part`: only the first `limit` of a stream after a take, so that a long
+   * file needs little memory; an implementation that holds all in memory may ignore it.
+   */
+  leftover(part?: {
+    readonly stream: StreamId;
+    readonly after: TakeNumber;
+    readonly limit: number;
+  }): readonly TakenEntry[];
   /** Lines in its midst that can't be read, each an entry or more; absent: none can be. */
   damaged?(): number;
   /** Returns once the entries are out of this process's hands. */

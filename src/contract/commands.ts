@@ -49,7 +49,6 @@ const orderShape: z.ZodType<CommandOrder> = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("release"),
     serial,
-    to: z.enum(["released", "decommissioned"]).default("released"),
     reason: z.string().max(200).default("the office released it"),
   }),
 ]);

@@ -46,12 +46,8 @@ export type CommandOrder =
   | { readonly type: "rotate_key" }
   /** The gateway stands beside another booth than the office thought. */
   | { readonly type: "reassign"; readonly serial: Serial; readonly to_serial: Serial; readonly wrong_serial: boolean }
-  | {
-      readonly type: "release";
-      readonly serial: Serial;
-      readonly to: "released" | "decommissioned";
-      readonly reason: string;
-    };
+  /** A remote command releases a booth at most: it can't decommission it. */
+  | { readonly type: "release"; readonly serial: Serial; readonly reason: string };
 
 export interface ServiceCommand {
   /** The same id is the same command, however often it comes. */

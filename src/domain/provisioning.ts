@@ -1,5 +1,5 @@
 import type { ClaimIntent, Reported, ServiceRecord } from "./service.ts";
-import type { EpochMs, Seq, Serial } from "./units.ts";
+import type { EpochMs, Milliseconds, Seq, Serial } from "./units.ts";
 import { say } from "./sentences.ts";
 
 /** Main path in order, then the side states. Polling and buffering run in every one of them. */
@@ -62,6 +62,24 @@ export interface Leaving {
   readonly last_seq: Seq;
   /** The serial number that is entered next, vouched for; absent: none. */
   readonly then?: { readonly serial: Serial; readonly confirmed: Confirmation } | undefined;
+  /** Root ordered it on the gateway: then a decommissioned booth's keys and data may be wiped. Absent: somebody else did. */
+  readonly by_root?: boolean | undefined;
+}
+
+/**
+ * Time that the gateway must run between two readings of the service's record that both call the booth decommissioned. A wrong record
+ * is corrected within this time.
+ */
+export const WIPE_AFTER_MS: Milliseconds = 86_400_000;
+
+/** Why the keys and data of a decommissioned booth may be wiped. */
+export interface WipeGrounds {
+  /** root: ordered on the gateway. record: the service's record says so, read over HTTPS. A remote command is never a ground. */
+  readonly by: "root" | "record";
+  /** How long the record has said so while the gateway ran. */
+  readonly for_ms: Milliseconds;
+  /** The newest record when the booth was given up. While records up to it are unacknowledged, the data is kept. */
+  readonly last_seq: Seq;
 }
 
 /** One booth's provisioning, persisted whole at each transition. */
@@ -106,6 +124,8 @@ export interface ProvisioningRow {
   readonly refused_revision: number | null;
   /** The binding that the service's record ended last: where the record names it again it goes on. Absent: none, or another one began. */
   readonly ended?: { readonly serial: Serial; readonly generation: number } | undefined;
+  /** Absent: nothing may be wiped. */
+  readonly wipe?: WipeGrounds | undefined;
 }
 
 /** What a gateway tells the service of a binding that it holds; what is absent stays as it is. */
@@ -143,6 +163,11 @@ export function emptyRow(now: EpochMs): ProvisioningRow {
     trial: null,
     refused_revision: null,
   };
+}
+
+/** Whether the booth is out of service for good, on grounds that suffice to wipe keys and data. */
+export function mayBeWiped({ state, wipe }: Pick<ProvisioningRow, "state" | "wipe">): boolean {
+  return state === "decommissioned" && wipe !== undefined && (wipe.by === "root" || wipe.for_ms >= WIPE_AFTER_MS);
 }
 
 /** A stream may be sent once its booth is bound to this gateway. */

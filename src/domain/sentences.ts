@@ -187,6 +187,8 @@ const OWN = {
     "nothing to do: what was recorded before is still delivered; to have the booth back, enter its serial number again",
   "bind.ended": "the service has ended the binding ({status})",
   "bind.ended_todo": "to bind the booth again, enter its serial number",
+  "bind.ended_wipe_todo":
+    'if that is wrong, have the record corrected within 24 hours, or enter the serial number again: else keys and acknowledged data are wiped then; to wipe them at once, run "sudo booth-gateway decommission"',
   "bind.unverified": "not verified within 15 min: {missing}",
   "bind.missing.link": "the service link isn't up",
   "bind.missing.ack": "no batch was acked",

@@ -20,6 +20,8 @@ const REFRESH_ALONE_MS = 300_000;
 const DENIED_EVERY_MS = 900_000;
 /** After the record ended the binding: what said so once may be wrong, and nobody need come for it. */
 const ENDED_EVERY_MS = 300_000;
+/** Each step is a write of the identity. */
+const ENDED_STEP_MS = 3_600_000;
 /** Where the link is down the record may tell why: the broker has another address now. */
 const REFRESH_WHEN_DOWN_MS = 30_000;
 
@@ -27,7 +29,7 @@ const REFRESH_WHEN_DOWN_MS = 30_000;
 export async function provisionLoop(booth: BoundBooth, signal: AbortSignal): Promise<void> {
   // What the last process knew may be old; a booth that isn't bound yet gets its record by the steps themselves.
   const refreshed = isBound(booth.binding.row) ? Number.NEGATIVE_INFINITY : booth.gateway.clock.mono();
-  const since: Since = { refreshed, verifying: null, denied: false };
+  const since: Since = { refreshed, verifying: null, denied: false, ended: null };
   try {
     while (!isOver(signal)) await (refreshIsDue(booth, since) ? refresh(booth, since) : oneStep(booth, since, signal));
   } catch (error) {
@@ -67,6 +69,8 @@ interface Since {
   verifying: number | null;
   /** The last reading of the record was refused. */
   denied: boolean;
+  /** The reading of a decommissioned record up to which the time was counted; null: the last record read was another. */
+  ended: number | null;
 }
 
 function refreshIsDue({ gateway, binding }: BoundBooth, since: Since): boolean {
@@ -92,7 +96,21 @@ async function refresh(booth: BoundBooth, since: Since): Promise<void> {
   since.denied = false;
   if (answer.kind !== "ok") return;
   const { newest_seq } = booth.state.log.reach;
-  await applyEvent(booth, { kind: "record_seen", record: answer.value, newest_seq });
+  const ended_for_ms = endedFor(since, answer.value, gateway.clock.mono());
+  await applyEvent(booth, { kind: "record_seen", record: answer.value, newest_seq, ended_for_ms });
+}
+
+/**
+ * Returns how long the record has called the booth decommissioned since this was last counted, in steps of an hour: each step is
+ * stored. A restart loses at most one step, and time in which the gateway doesn't run isn't counted.
+ */
+function endedFor(since: Since, { status }: ServiceRecord, now: number): Milliseconds {
+  if (status !== "decommissioned") since.ended = null;
+  else since.ended ??= now;
+  const for_ms = now - (since.ended ?? now);
+  if (for_ms < ENDED_STEP_MS) return 0;
+  since.ended = now;
+  return for_ms;
 }
 
 /** Applies an event and stores the row before anybody sees it. Events of several sources go one after the other. */

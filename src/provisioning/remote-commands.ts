@@ -127,13 +127,15 @@ async function leaveBooth(
     const confirmed = { by: "service", note: "reassigned by the office" };
     const leaving =
       order.type === "release"
-        ? { to: order.to, reason: order.reason }
+        ? { reason: order.reason }
         : {
-            to: "released" as const,
             reason: order.wrong_serial ? WRONG_SERIAL : "reassigned by the office",
             then: { serial: order.to_serial, confirmed },
           };
-    await applyEvent(booth, { kind: "leave", leaving: { ...leaving, last_seq: state.log.reach.newest_seq } });
+    await applyEvent(booth, {
+      kind: "leave",
+      leaving: { ...leaving, to: "released", last_seq: state.log.reach.newest_seq },
+    });
   }
   while (binding.row.leaving !== null) await state.news.wait(signal);
   if (binding.row.serial === order.serial) {

@@ -147,7 +147,9 @@ function controlOf(setup: AgentSetup, find: (id: BoothId) => Booth) {
     async leave(id, leaving) {
       const booth = find(id);
       const last_seq = booth.log.reach.newest_seq;
-      await applyEvent(booth, { kind: "leave", leaving: { ...leaving, last_seq } });
+      // The API takes this order from root alone.
+      const by_root = leaving.to === "decommissioned";
+      await applyEvent(booth, { kind: "leave", leaving: { ...leaving, by_root, last_seq } });
     },
   } satisfies Partial<AgentControl>;
 }

@@ -14,13 +14,13 @@ import type { Serial, BoothId, EpochMs, Milliseconds, TakeNumber } from "../doma
 import { openBinding } from "../provisioning/binding.ts";
 import type { BoundBooth } from "../provisioning/context.ts";
 import type { Gateway } from "./gateway.ts";
-import { type Committer, createCommitter } from "../acquisition/committer.ts";
+import { type Committer, createCommitter, type Leftover, leftoverOf } from "../acquisition/committer.ts";
 import type { CounterOffsets } from "../acquisition/rules/change-filter.ts";
 import { factText } from "../acquisition/rules/fact-text.ts";
 import { correctedNow, endOf, reachedTime, syncedOffset } from "../derivation/clock.ts";
 import { counterOffsets, entriesOf, seqOfEntry } from "../derivation/filters/changes.ts";
 import type { DeriveState } from "../derivation/state.ts";
-import { type TakenEntry, uncommitted } from "../domain/taken.ts";
+import type { TakenEntry } from "../domain/taken.ts";
 import type { Logger } from "../domain/machine.ts";
 import { KIND, type Fact } from "../domain/record.ts";
 import type { Signals } from "../domain/signal.ts";
@@ -65,7 +65,7 @@ export async function openBooth(
   const { log, leftover } = await openLog(gateway, { groups: () => now.setup.parameters.groups, signals, info });
   const read = (by: BoothSetup, last_take: TakeNumber): Reading =>
     readingBy(by, { ...{ clock, tail, info, log, link, binding }, last_take });
-  let now = read(setup, Math.max(info.last_take, ...leftover.map((entry) => entry.take)));
+  let now = read(setup, Math.max(info.last_take, leftover.last_take));
   const record: Intake["record"] = (make) => now.intake.record(make);
   let logged = log.parameters();
   const logParameters = (): void => {
@@ -74,7 +74,7 @@ export async function openBooth(
     logged = value;
     record((when) => ({ kind: KIND.parameters, ...when, tag: "", value, quality: "good" }));
   };
-  const booth_clock = openClock(clock, { log, intake: { record }, leftover });
+  const booth_clock = openClock(clock, { log, intake: { record }, leftover: leftover.clock });
   logParameters();
   tellDamagedTail(tail, record);
   return {
@@ -204,14 +204,14 @@ const LEAST_BRIDGE_MS = 15_000;
 async function openLog(
   gateway: Gateway,
   { groups, signals, info }: LogParts,
-): Promise<{ readonly log: BoothLog; readonly leftover: readonly TakenEntry[] }> {
+): Promise<{ readonly log: BoothLog; readonly leftover: Leftover }> {
   const fields: LogFields = {
     reach: info,
     state: await gateway.store.state(info.stream),
     ...{ summary: null, storage: null, offsets: {} },
     ...{ taken: 0, commits: 0, pending: 0, last_commit_at: null, commit_ms: null, trouble: "" },
   };
-  const leftover = leftoverOf(gateway, info, fields.state);
+  const leftover = openLeftover(gateway, info, fields.state);
   const committer = createCommitter(
     {
       clock: gateway.clock,
@@ -252,13 +252,14 @@ async function openLog(
   return { log, leftover };
 }
 
-/** What a crash left in the tail, and no commit holds. */
-function leftoverOf({ tail, log }: Gateway, info: StreamInfo, state: DeriveState): readonly TakenEntry[] {
+/** Finds what a crash left in the tail and no commit holds. */
+function openLeftover({ tail, log }: Gateway, info: StreamInfo, state: DeriveState): Leftover {
   const { booth, stream, last_take } = info;
-  const leftover = uncommitted(tail.leftover(), { stream, last_take, end: endOf(state) });
-  if (leftover.length > 0) {
-    const text = `${booth}: ${leftover.length.toString()} polls taken before the last stop are being committed`;
-    log.info({ event: "tail_replayed", booth, entries: leftover.length }, text);
+  const leftover = leftoverOf(tail, { stream, last_take, end: endOf(state) });
+  const entries = leftover.count;
+  if (entries > 0) {
+    const text = `${booth}: ${entries.toString()} polls taken before the last stop are being committed`;
+    log.info({ event: "tail_replayed", booth, entries }, text);
   }
   return leftover;
 }

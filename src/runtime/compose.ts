@@ -9,7 +9,7 @@ import { opcuaLibrary } from "../acquisition/opcua/library.ts";
 import { type OpcuaPki, opcuaPki } from "../acquisition/opcua/pki.ts";
 import { createPollGaps } from "../acquisition/poll-gaps.ts";
 import { createServiceTime } from "../acquisition/clock.ts";
-import { openTail } from "../acquisition/intake.ts";
+import { openTail } from "../acquisition/tail.ts";
 import { openTraffic, type TrafficWatch } from "./traffic.ts";
 import { createFilterLabels } from "../api/filter-labels.ts";
 import { type ReportRequest, requestOf } from "../api/report.ts";
@@ -47,7 +47,7 @@ import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
 import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
 import type { SetUpMachine, SetUpOfBox } from "./set-up.ts";
-import { markOf, wipeState } from "./decommission.ts";
+import { markOf, type Wiped, wipeState } from "./decommission.ts";
 import { say } from "../domain/sentences.ts";
 import { monotonicMs } from "../monotonic.ts";
 
@@ -56,7 +56,7 @@ const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { read
 /** A package's files carry the time at which it was made. */
 const MADE_AT: EpochMs = Math.round(statSync(PACKAGE).mtimeMs);
 
-type LongIo = Io & { readonly outOfService: () => void; readonly runLoop?: LoopWatch["runLoop"] };
+type LongIo = Io & { readonly outOfService: (wiped: Wiped) => void; readonly runLoop?: LoopWatch["runLoop"] };
 
 /** What lives as long as the process, whichever agent runs in it. */
 interface OpenProcess extends Awaited<ReturnType<typeof clockOf>>, ReturnType<typeof rememberingLog> {
@@ -392,16 +392,25 @@ export async function runWatched({ values, io }: Call, runLoop?: LoopWatch["runL
   const folders = lasting.usable.config;
   const mark = markOf(folders);
   if (mark !== null) {
-    wipeState(folders);
+    wipeState(folders, mark.wiped);
+    const what =
+      mark.wiped === "all"
+        ? "its keys and data are wiped"
+        : `its keys are wiped; records that the service has not acknowledged are kept in ${folders.data_dir}`;
     throw new CommandError(
-      `this gateway was decommissioned, and its keys and data are wiped: delete ${mark} to put it into service as a new one`,
+      `this gateway was decommissioned, and ${what}: delete ${mark.path} to put it into service as a new one`,
       EXIT.config,
     );
   }
   const leaving = new AbortController();
+  const left: { wiped: Wiped | null } = { wiped: null };
+  const outOfService = (wiped: Wiped): void => {
+    left.wiped = wiped;
+    leaving.abort();
+  };
   const signal = AbortSignal.any([io.signal, leaving.signal]);
   const watched = runLoop === undefined ? {} : { runLoop };
-  await runAgent(lasting, { ...io, ...watched, signal, outOfService: () => leaving.abort() }, file);
-  if (leaving.signal.aborted) wipeState(folders);
+  await runAgent(lasting, { ...io, ...watched, signal, outOfService }, file);
+  if (left.wiped !== null) wipeState(folders, left.wiped);
   return EXIT.ok;
 }

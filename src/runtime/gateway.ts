@@ -14,6 +14,7 @@ import type { NoticeBooth, Notices } from "../notices/port.ts";
 import type { OutputBooth, Outputs } from "../outputs/port.ts";
 import type { DayFigures, LocalDay } from "../provisioning/rules/reconciliation.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
+import type { Wiped } from "./decommission.ts";
 import type { LoopWatch } from "./parts.ts";
 import type { TrafficWatch } from "./traffic.ts";
 import type { Identity, Store } from "../store/port.ts";
@@ -77,8 +78,8 @@ export interface AgentSetup extends Configured {
   readonly figures: (booth: BoothId, day: LocalDay, status: AgentStatus) => Promise<DayFigures>;
   /** What goes over the network, and what gives way to the month's budget; absent: nobody counts. */
   readonly traffic?: Pick<TrafficWatch, "status" | "thrift"> | undefined;
-  /** Called once every booth is out of service for good; absent: the agent goes on. */
-  readonly outOfService?: () => void;
+  /** Called once every booth is out of service for good, with what is to be wiped; absent: the agent goes on. */
+  readonly outOfService?: (wiped: Wiped) => void;
   /** Observes the agent's loops; absent: nobody does. */
   readonly watch?: LoopWatch;
 }

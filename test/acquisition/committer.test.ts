@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { LogRecord } from "../../src/domain/record.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
-import { createCommitter, type Committer } from "../../src/acquisition/committer.ts";
+import { createCommitter, NO_LEFTOVER, type Committer } from "../../src/acquisition/committer.ts";
 import type { Clock } from "../../src/domain/machine.ts";
 import { emptyState } from "../../src/derivation/state.ts";
 import type { Ingested, Store } from "../../src/store/port.ts";
@@ -50,7 +50,7 @@ function committerOn(clock: Clock, store: Pick<Store, "ingest">, trouble: (reaso
     committed: () => undefined,
     trouble,
   };
-  return createCommitter(parts, []);
+  return createCommitter(parts, NO_LEFTOVER);
 }
 
 it("a store that can't commit fills up to a bound; what was taken is committed later, in order, all of it", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createIntake, openTail } from "../../src/acquisition/intake.ts";
+import { createIntake } from "../../src/acquisition/intake.ts";
+import { openTail } from "../../src/acquisition/tail.ts";
 import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";

@@ -1,8 +1,9 @@
 import { appendFileSync, copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
 import type { TakenEntry } from "../../src/domain/taken.ts";
-import { openTail } from "../../src/acquisition/intake.ts";
+import { openTail } from "../../src/acquisition/tail.ts";
 import { memoryFolder, temporaryFolder } from "../support/temporary.ts";
 
 const poll = (take: number, stream = "s1"): TakenEntry => ({
@@ -82,4 +83,33 @@ it("a line cut short by a crash ends the tail, and what is appended later is rea
   expect(second.leftover()).toEqual([poll(1)]);
   second.append([poll(2)]);
   expect(openTail(folder).leftover()).toEqual([poll(1), poll(2)]);
+});
+
+it("a line that is longer than any entry is skipped and counted, and what follows it is read", () => {
+  const folder = memoryFolder();
+  openTail(folder).append([poll(1)]);
+  appendFileSync(join(folder, "tail.jsonl"), `${"x".repeat(9_000_000)}\n`);
+  const second = openTail(folder);
+  second.append([poll(2)]);
+  expect([second.leftover(), second.damaged?.()]).toEqual([[poll(1)], 1]);
+  expect(openTail(folder).leftover()).toEqual([poll(1), poll(2)]);
+});
+
+it("a tail of 40 MB is opened and committed part by part in a heap of 40 MB", async () => {
+  const folder = memoryFolder();
+  const tail = openTail(folder);
+  const text = "x".repeat(2_000);
+  const entries = 20_000;
+  for (let take = 1; take <= entries; take += 500) {
+    const part = Array.from({ length: 500 }, (_, index) => poll(take + index));
+    tail.append(part.map((one) => ({ ...one, group: text }) as TakenEntry));
+  }
+  tail.close();
+  const worker = new Worker(new URL("./tail-reader.ts", import.meta.url), {
+    workerData: { folder, stream: "s1" },
+    resourceLimits: { maxOldGenerationSizeMb: 40 },
+  });
+  const said = await new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
+  await worker.terminate();
+  expect(said).toEqual({ found: entries, expected: entries, last_take: entries, left: 0 });
 });

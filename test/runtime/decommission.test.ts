@@ -20,19 +20,34 @@ it("nothing of keys and data stays but the mark, and the keys' bytes are gone fr
   for (const [index, name] of KEYS.entries())
     linkSync(join(folders.data_dir, name), join(folders.elsewhere, String(index)));
   expect(markOf(folders)).toBe(null);
-  wipeState(folders);
+  wipeState(folders, "all");
   expect(readdirSync(folders.data_dir)).toEqual(["decommissioned"]);
   expect(readdirSync(folders.runtime_dir)).toEqual(["agent.sock"]);
   const left = readdirSync(folders.elsewhere).map((name) => readFileSync(join(folders.elsewhere, name), "utf8"));
   expect(left).toEqual(KEYS.map(() => "\0".repeat("a secret".length)));
 });
 
-it("what a power cut left of it is carried out the next time", () => {
+it.each(["all", "keys"] as const)(
+  "a wipe of %s that a power cut interrupted is finished by the mark it left",
+  (wiped) => {
+    const folders = stateFolders();
+    wipeState(folders, wiped);
+    expect(markOf(folders)).toEqual({ path: join(folders.data_dir, "decommissioned"), wiped });
+    writeFileSync(join(folders.data_dir, "identity.db"), "a secret");
+    wipeState(folders, markOf(folders)?.wiped ?? "all");
+    expect(existsSync(join(folders.data_dir, "identity.db"))).toBe(false);
+  },
+);
+
+it("a wipe of keys keeps every record, in the store and in the tail file", () => {
+  const folders = stateFolders();
+  wipeState(folders, "keys");
+  expect(readdirSync(folders.data_dir).sort()).toEqual(["decommissioned", "store.db", "store.db-wal"]);
+  expect(readdirSync(folders.runtime_dir).sort()).toEqual(["agent.sock", "tail.jsonl"]);
+});
+
+it("a mark that a power cut left empty keeps the records", () => {
   const folders = stateFolders();
   writeFileSync(join(folders.data_dir, "decommissioned"), "");
-  expect(markOf(folders)).toBe(join(folders.data_dir, "decommissioned"));
-  wipeState(folders);
-  wipeState(folders);
-  expect(readdirSync(folders.data_dir)).toEqual(["decommissioned"]);
-  expect(existsSync(join(folders.runtime_dir, "tail.jsonl"))).toBe(false);
+  expect(markOf(folders)?.wiped).toBe("keys");
 });

@@ -2,7 +2,7 @@ import { writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
-import { openTail } from "../../src/acquisition/intake.ts";
+import { openTail } from "../../src/acquisition/tail.ts";
 import { BOOTH, entryOf, writerOf } from "./power/power-bed.ts";
 
 /**

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { unpackLog, type LogRow } from "../../src/store/log/rows.ts";
 import { storePath } from "../../src/store/open.ts";
-import { openTail } from "../../src/acquisition/intake.ts";
+import { openTail } from "../../src/acquisition/tail.ts";
 
 const CHILD = fileURLToPath(new URL("./store-child.ts", import.meta.url));
 /** Kills by time come in the first so many ms of a process: while it starts, replays and begins. */

@@ -8,6 +8,8 @@ import { CREDENTIAL_HASH, type Update } from "./shapes.ts";
 
 /** A gateway that released its last booth may repeat the request for so long, should the answer have been lost. */
 const LAST_WORD_MS = 3_600_000;
+/** A gateway reads a decommissioned record a second time after 24 hours, and only then wipes its keys [contract]. */
+const SECOND_READING_MS = 48 * 3_600_000;
 
 export interface Updating {
   readonly db: Db;
@@ -112,5 +114,6 @@ function end(
   if (gateway_id === null) return;
   settleLeaving(at.db, gateway_id, serial);
   const left = row(at.db, "SELECT 1 FROM provisionings WHERE gateway_id = ? AND status = 'provisioned'", gateway_id);
-  if (left === undefined) expireGatewayKeys(at.db, gateway_id, { except: "", at: at.now + LAST_WORD_MS });
+  const lasts_ms = to.status === "decommissioned" ? SECOND_READING_MS : LAST_WORD_MS;
+  if (left === undefined) expireGatewayKeys(at.db, gateway_id, { except: "", at: at.now + lasts_ms });
 }

@@ -789,6 +789,8 @@ export const SAYINGS = {
     "nichts zu tun: Was vorher aufgezeichnet wurde, wird noch übertragen; um die Kabine zurückzubekommen, geben Sie ihre Seriennummer neu ein",
   "bind.ended": "der Dienst hat die Bindung beendet ({status})",
   "bind.ended_todo": "um die Kabine wieder zu binden, geben Sie ihre Seriennummer ein",
+  "bind.ended_wipe_todo":
+    'wenn das falsch ist, lassen Sie den Eintrag innerhalb von 24 Stunden berichtigen oder geben Sie die Seriennummer neu ein: sonst werden Schlüssel und bestätigte Daten dann gelöscht; um sie sofort zu löschen, führen Sie "sudo booth-gateway decommission" aus',
   "bind.unverified": "nicht innerhalb von 15 min bestätigt: {missing}",
   "bind.missing.link": "die Verbindung zum Dienst steht nicht",
   "bind.missing.ack": "kein Paket wurde bestätigt",

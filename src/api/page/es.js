@@ -777,6 +777,8 @@ export const SAYINGS = {
     "no hay que hacer nada: lo registrado antes aún se entrega; para recuperar la cabina, introduzca otra vez su número de serie",
   "bind.ended": "el servicio ha terminado el vínculo ({status})",
   "bind.ended_todo": "para vincular la cabina otra vez, introduzca su número de serie",
+  "bind.ended_wipe_todo":
+    'si es un error, haga corregir el registro en 24 horas o introduzca otra vez el número de serie: si no, entonces se borran las claves y los datos confirmados; para borrarlos ya, ejecute "sudo booth-gateway decommission"',
   "bind.unverified": "sin confirmar en 15 min: {missing}",
   "bind.missing.link": "no hay conexión con el servicio",
   "bind.missing.ack": "no se confirmó ningún envío",

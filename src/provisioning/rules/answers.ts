@@ -1,4 +1,9 @@
-import { PLAIN_GENERATION, type ProvisioningRow, type ProvisioningState } from "../../domain/provisioning.ts";
+import {
+  type Leaving,
+  PLAIN_GENERATION,
+  type ProvisioningRow,
+  type ProvisioningState,
+} from "../../domain/provisioning.ts";
 import { parseTime } from "../../contract/time.ts";
 import { fullJitter } from "../../domain/retrying.ts";
 import { choiceWords, chosen, type ClaimIntent, type ServiceAnswer, type ServiceRecord } from "../../domain/service.ts";
@@ -182,6 +187,11 @@ export function configured(row: ProvisioningRow, answer: Answer, around: Surroun
   return move(row, around, { state: "verifying", record: knownOf(row, answer.value) });
 }
 
+/** Only an order of root allows to wipe what a decommissioned booth leaves. */
+export function groundsOf({ to, by_root, last_seq }: Leaving): Pick<ProvisioningRow, "wipe"> {
+  return to === "decommissioned" && by_root === true ? { wipe: { by: "root", for_ms: 0, last_seq } } : {};
+}
+
 /** The service's word on giving the booth up. Where it holds another binding, or none, the booth is given up already. */
 export function left(
   row: ProvisioningRow,
@@ -199,6 +209,6 @@ export function left(
       wait_ms: askAgainIn(around),
     });
   }
-  if (leaving.then === undefined) return { ...empty, state: leaving.to };
+  if (leaving.then === undefined) return { ...empty, state: leaving.to, ...groundsOf(leaving) };
   return { ...empty, state: "serial_entered", ...leaving.then, advice: "" };
 }

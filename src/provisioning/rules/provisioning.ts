@@ -8,11 +8,21 @@ import {
   type ProvisioningState,
   type StreamLabel,
 } from "../../domain/provisioning.ts";
-import { claimed, configured, left, lookedUp, move, toBeConfirmed, toClaiming, type Surroundings } from "./answers.ts";
+import {
+  claimed,
+  configured,
+  groundsOf,
+  left,
+  lookedUp,
+  move,
+  toBeConfirmed,
+  toClaiming,
+  type Surroundings,
+} from "./answers.ts";
 import { chosen, chosenAgain, onlyChoice, type ServiceAnswer, type ServiceRecord } from "../../domain/service.ts";
 import { configTrial, sifted, type TrialEvent } from "./trial.ts";
 import { renamed, type NewName } from "../../domain/stream-label.ts";
-import type { Seq, Serial } from "../../domain/units.ts";
+import type { Milliseconds, Seq, Serial } from "../../domain/units.ts";
 import { say } from "../../domain/sentences.ts";
 
 /** verifying must have seen everything within this, else back to claimed. */
@@ -26,8 +36,16 @@ export type ProvisioningEvent =
   | { readonly kind: "predecessor_known"; readonly predecessor: StreamLabel["predecessor"] }
   | { readonly kind: "claimed" | "configured"; readonly answer: ServiceAnswer<ServiceRecord> }
   | { readonly kind: "not_verified"; readonly reason: string }
-  /** The service's record came along with another answer. `newest_seq`: of the log, at that moment. */
-  | { readonly kind: "record_seen"; readonly record: ServiceRecord; readonly newest_seq: Seq }
+  /**
+   * The service's record was read, or came along with another answer. `newest_seq`: of the log, at that moment. `ended_for_ms`: time
+   * since an earlier reading that ended the binding in the same way; absent: there was none.
+   */
+  | {
+      readonly kind: "record_seen";
+      readonly record: ServiceRecord;
+      readonly newest_seq: Seq;
+      readonly ended_for_ms?: Milliseconds;
+    }
   /** The record can't be read: 401 or 403. */
   | { readonly kind: "key_refused"; readonly reason: string }
   /** The booth is to be given up. */
@@ -94,7 +112,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
         ? move(row, around, { state: "claimed", reason: event.reason, advice: say("bind.again") })
         : row;
     case "record_seen": {
-      const seen = isBound(row) ? recordSeen(row, event, around) : namedAgain(row, event.record, around);
+      const seen = isBound(row) ? recordSeen(row, event, around) : seenAfterEnd(row, event, around);
       // Who gets the record has a key that opens.
       return isBound(row) && seen.advice === REVOKED ? { ...seen, reason: "", advice: "" } : seen;
     }
@@ -106,7 +124,7 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
     case "leave":
       if (isBound(row)) return { ...row, leaving: event.leaving, attempt: 0, wait_ms: 0 };
       // A booth that isn't bound has nothing to flush and nobody to tell.
-      return { ...emptyRow(around.now), state: event.leaving.to, stream: row.stream };
+      return { ...emptyRow(around.now), state: event.leaving.to, stream: row.stream, ...groundsOf(event.leaving) };
     case "left": {
       const { id, from_seq } = event.name;
       const empty = { ...emptyRow(around.now), stream: { id, from_seq, predecessor: null } };
@@ -185,22 +203,38 @@ function recordSeen(
   }
   const isOver = record.status === "released" || record.status === "decommissioned";
   if (!isOver || record.generation !== row.generation) return row;
+  const isForGood = record.status === "decommissioned";
   return {
     ...emptyRow(around.now),
     state: record.status,
     stream: row.stream,
     reason: say("bind.ended", { status: record.status }),
-    advice: say("bind.ended_todo"),
+    advice: isForGood ? say("bind.ended_wipe_todo") : say("bind.ended_todo"),
     ended,
+    ...(isForGood ? { wipe: { by: "record", for_ms: 0, last_seq: newest_seq } } : {}),
   };
 }
 
-/** One wrong record ends a binding; the next right one takes it up again, as nobody has claimed anything since. */
-function namedAgain(row: ProvisioningRow, record: ServiceRecord, around: Surroundings): ProvisioningRow {
-  const { ended } = row;
-  if (ended === undefined || record.gateway?.id !== around.gateway_id) return row;
-  if (record.status !== "provisioned" || record.generation !== ended.generation) return row;
-  return move(row, around, { state: "active", ...ended, record, last_seq: null, ended: undefined });
+/**
+ * A record that was read after another one ended the binding. If it names this gateway again, the binding goes on: the first one was
+ * wrong, and nobody has claimed anything since. If it calls the booth decommissioned again, the time in between counts towards the
+ * wipe. Any other record starts that count anew.
+ */
+function seenAfterEnd(
+  row: ProvisioningRow,
+  { record, ended_for_ms = 0 }: Extract<ProvisioningEvent, { kind: "record_seen" }>,
+  around: Surroundings,
+): ProvisioningRow {
+  const { ended, wipe } = row;
+  if (ended === undefined) return row;
+  const isOurs = record.gateway?.id === around.gateway_id && record.generation === ended.generation;
+  if (isOurs && record.status === "provisioned") {
+    return move(row, around, { state: "active", ...ended, record, last_seq: null, ended: undefined, wipe: undefined });
+  }
+  if (wipe === undefined) return row;
+  const isStillOver = record.status === "decommissioned" && record.generation === ended.generation;
+  const for_ms = isStillOver ? wipe.for_ms + ended_for_ms : 0;
+  return for_ms === wipe.for_ms ? row : { ...row, wipe: { ...wipe, for_ms } };
 }
 
 /** Saying something else than what we hold; when we were last seen is no news, and a password sealed anew neither. */

@@ -1,4 +1,5 @@
-import { createIntake, openTail } from "../../../src/acquisition/intake.ts";
+import { createIntake } from "../../../src/acquisition/intake.ts";
+import { openTail } from "../../../src/acquisition/tail.ts";
 import { recordsOf } from "../../../src/acquisition/rules/records.ts";
 import type { Sample, TakenEntry } from "../../../src/domain/taken.ts";
 import { PLAIN } from "../../support/parameters.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { openTail } from "../../../src/acquisition/intake.ts";
+import { openTail } from "../../../src/acquisition/tail.ts";
 import { emptyRot, judgeCopy, wholeStore, type StoreImage } from "../../store/bit-rot.ts";
 import type { Judge, Target, Verdict } from "../target.ts";
 

@@ -51,6 +51,43 @@ describe("a bound booth", () => {
     expect(seen(ours, after([entered], ended)).state).toBe("serial_entered");
   });
 
+  describe("that the service's record decommissioned", () => {
+    const over = { ...record, generation: 4, status: "decommissioned" as const };
+    const again = (said: ServiceRecord, ended_for_ms: number, row = seen(over)) =>
+      after([{ kind: "record_seen", record: said, newest_seq: 99, ended_for_ms }], row);
+
+    it("counts the time between readings that say the same, and remembers its newest record", () => {
+      expect(seen(over).wipe).toEqual({ by: "record", for_ms: 0, last_seq: 70 });
+      expect(again(over, 5_000, again(over, 1_000)).wipe).toEqual({ by: "record", for_ms: 6_000, last_seq: 70 });
+    });
+
+    it.each([
+      ["released", { ...over, status: "released" as const }],
+      ["unprovisioned", record],
+      ["decommissioned under another generation", { ...over, generation: 5 }],
+    ])("counts from zero after a reading that calls it %s", (_, other) => {
+      expect(again(other, 0, again(over, 1_000)).wipe?.for_ms).toBe(0);
+    });
+
+    it("has no grounds for a wipe once its serial number is entered again, or its record names the gateway again", () => {
+      expect(after([entered], again(over, 1_000)).wipe).toBeUndefined();
+      const gateway = { id: "gw-1", last_seen_at: null };
+      const ours = { ...over, status: "provisioned" as const, gateway };
+      expect(again(ours, 0, again(over, 1_000)).wipe).toBeUndefined();
+    });
+  });
+
+  it.each([
+    [true, { by: "root", for_ms: 0, last_seq: 70 }],
+    [undefined, undefined],
+  ])("given up as decommissioned, ordered by root: %s, has the grounds for a wipe: %o", (by_root, wipe) => {
+    const leave = { kind: "leave", leaving: { to: "decommissioned", reason: "", last_seq: 70, by_root } } as const;
+    const left = after([leave, { kind: "left", answer: ok(), name }], bound);
+    expect(left).toMatchObject({ state: "decommissioned" });
+    expect(left.wipe).toEqual(wipe);
+    expect(after([leave]).wipe).toEqual(wipe);
+  });
+
   it("refused with a conflict is looked up again by itself", () => {
     const refused = after([entered, looking, lookedUp({ kind: "conflict", reason: "no" })]);
     expect(refused).toMatchObject({ state: "conflict", wait_ms: 900_000 });

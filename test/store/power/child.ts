@@ -1,12 +1,12 @@
 import { openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { createCommitter } from "../../../src/acquisition/committer.ts";
+import { createCommitter, NO_LEFTOVER } from "../../../src/acquisition/committer.ts";
 import type { TakenEntry } from "../../../src/domain/taken.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { systemRandom } from "../../../src/runtime/compose.ts";
 import { openIdentity } from "../../../src/store/identity/identity.ts";
 import { inlineStore } from "../../../simulators/virtual/store.ts";
-import { openTail } from "../../../src/acquisition/intake.ts";
+import { openTail } from "../../../src/acquisition/tail.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { BOOTH, markOf, entryOf, type Mark, writerOf } from "./power-bed.ts";
 
@@ -71,7 +71,7 @@ async function live(until: number): Promise<void> {
         throw new Error(reason);
       },
     },
-    [],
+    NO_LEFTOVER,
   );
   next();
   await committer.run(stop.signal);

@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import type { Wiped } from "../../src/runtime/decommission.ts";
+import { activeSite, boothOf, MINUTE, type ActiveSite } from "../support/active-site.ts";
+import { ADMIN_KEY, SERIAL } from "../support/virtual-service.ts";
+import { order, settled } from "./orders.ts";
+
+const HOUR = 60 * MINUTE;
+const SELDOM = { poll_interval_ms: 5 * MINUTE };
+
+/** A bound gateway that polls seldom, so that days pass quickly, and what it was told to wipe. */
+async function watchedSite(): Promise<ActiveSite & { readonly wiped: Wiped[] }> {
+  const wiped: Wiped[] = [];
+  const here = await activeSite({
+    for_ms: MINUTE,
+    booth: { poll: { fast: SELDOM, slow: SELDOM } },
+    commit_interval_ms: 10 * MINUTE,
+    heartbeat_interval_ms: HOUR,
+    given: (parts) => ({ ...parts, outOfService: (what) => void wiped.push(what) }),
+  });
+  return { ...here, wiped };
+}
+
+it("a remote command to decommission a booth only releases it, and nothing is ever wiped", async () => {
+  const { site, agent, wiped } = await watchedSite();
+  const { id } = order(site, "release", { serial: SERIAL, to: "decommissioned" });
+  expect(await settled(site, id)).toMatchObject({ state: "done" });
+  expect(boothOf(agent).provisioning.state).toBe("released");
+  await site.clock.run(10 * MINUTE);
+  expect(wiped).toEqual([]);
+});
+
+it("the service's record wipes a gateway only after it said so for 24 hours, restarts included", async () => {
+  const { site, wiped } = await watchedSite();
+  const body = { status: "decommissioned" };
+  const path = `/api/booths_provisioning/${SERIAL}`;
+  const sent = site.service.http.send({ method: "PUT", path, key: ADMIN_KEY, body });
+  await site.clock.run(MINUTE);
+  expect(await sent).toMatchObject({ status: 200 });
+  const agent = () => site.control();
+  await site.clock.runUntil(() => agent().status().booths[0]?.provisioning.state === "decommissioned", 7 * HOUR);
+  for (let part = 0; part < 3; part++) {
+    await site.clock.run(7 * HOUR + 30 * MINUTE);
+    expect(wiped).toEqual([]);
+    await site.stop();
+    await site.start();
+  }
+  await site.clock.runUntil(() => wiped.length > 0, 5 * HOUR);
+  expect(wiped).toEqual(["all"]);
+});
