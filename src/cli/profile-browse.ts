@@ -44,7 +44,9 @@ export function browseCommand(tools: PlcTools): Run {
       throw new CommandError(say("workshop.too_many_variables", { count: fresh.length, most: MOST_TAGS }));
     const found = fresh.map((one) => foundFrom(one, taken));
     const meanings = await meaningsFor(call, found);
-    const mode = known.some(({ role }) => role === "mode") ? null : await modeOf(call, found, meanings);
+    const mode = known.some(({ role }) => role === "mode")
+      ? null
+      : await modeOf(call, { taken: found, open: found }, meanings);
     const tags = found.map((one) => tagFrom(one, one === mode ? usualTags().get("mode") : meanings.get(one)));
     const left = wanted.length - fresh.length;
     const told = [

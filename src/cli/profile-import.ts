@@ -47,8 +47,8 @@ import { type Change, enter } from "./profile-enter.ts";
 /** A row that became a tag. */
 interface ListTag extends Named {
   readonly row: ListRow;
-  /** The tag that replaces another one of the same name keeps its name; a further one doesn't mean the same. */
-  readonly isFurther: boolean;
+  /** false: the name says nothing, because the profile has a tag of that name, or because the list's unit isn't known. */
+  readonly isMeaningOpen: boolean;
 }
 
 interface Left {
@@ -75,11 +75,9 @@ export function importCommand(liveOf: LiveOf): Run {
       throw new CommandError(say("workshop.no_row", { file, why: leftText(left)[0] ?? say("workshop.no_names") }));
     const measured = await withUnits(call, found);
     const { tags: taken, left: same } = await withNames(call, measured, draft);
-    const meanings = await meaningsFor(
-      call,
-      list.maker === "booth-gateway" ? [] : taken.filter(({ isFurther }) => !isFurther),
-    );
-    const mode = await modeOf(call, taken, meanings);
+    const open = list.maker === "booth-gateway" ? [] : taken.filter(({ isMeaningOpen }) => isMeaningOpen);
+    const meanings = await meaningsFor(call, open);
+    const mode = await modeOf(call, { taken, open }, meanings);
     const tags = taken.map((one) => tagFrom(one, { usual: one === mode ? modeTag() : meanings.get(one), file, list }));
     const leftOut = [...left, ...same].toSorted((one, other) => one.line - other.line);
     const change = changeFrom(tags, { list, left: leftOut, mode, file });
@@ -165,7 +163,7 @@ function nodeTags({ list }: Importing): Promise<TakenRows> {
     if (node === undefined) return { line: row.line, why: say("workshop.wants_node", { tag: name }) };
     const own = ownKeys(row, { hasComma: false, scale: "multiply" });
     if ("why" in own) return own;
-    return { row, name, type, isFurther: false, keys: { ...nodeKeys(node), type, ...own.keys } };
+    return { row, name, type, isMeaningOpen: true, keys: { ...nodeKeys(node), type, ...own.keys } };
   });
   return Promise.resolve({ ...parted(read), told: [] });
 }
@@ -219,7 +217,7 @@ async function registerTags({ call, draft, list, live }: Importing): Promise<Tak
       ...ordersOf(row, { type, quirks, list }),
       ...own.keys,
     };
-    return { row, name, type, isFurther: false, keys };
+    return { row, name, type, isMeaningOpen: true, keys };
   });
   const { tags, left: refused } = parted(placed);
   const told = tags.length === 0 ? [] : [await placesText(rows, reading, asking)];
@@ -367,8 +365,11 @@ async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly
     const { unit, ...keys } = tag.keys;
     if (typeof unit !== "string") return tag;
     const known = tag.type === "bool" || tag.type === "string" ? "none" : unitSaid(unit);
-    if (known === undefined) unknown.add(unit);
-    return known === undefined || known === "none" ? { ...tag, keys } : { ...tag, keys: { ...keys, unit: known.unit } };
+    if (known === undefined) {
+      unknown.add(unit);
+      return { ...tag, keys, isMeaningOpen: false };
+    }
+    return { ...tag, keys: known === "none" ? keys : { ...keys, unit: known.unit } };
   });
   if (unknown.size === 0 || optionOf(call, "unknown-units", ["drop"]) === "drop") return measured;
   const units = [...unknown].slice(0, MOST_SHOWN).join(", ");
@@ -421,9 +422,14 @@ async function withNames(
     }
     const name = freeName(tag.name, (one) => names.has(one));
     names.add(name);
-    return { ...tag, name, isFurther: name !== tag.name };
+    const keys = isKnown ? withoutRole(tag.keys) : tag.keys;
+    return { ...tag, name, keys, isMeaningOpen: tag.isMeaningOpen && name === tag.name };
   });
   return parted(read);
+}
+
+function withoutRole(keys: ListTag["keys"]): ListTag["keys"] {
+  return Object.fromEntries(Object.entries(keys).filter(([key]) => !["role", "filter", "mode"].includes(key)));
 }
 
 /**
@@ -456,7 +462,7 @@ function modeTag(): UsualTag | undefined {
 /** The tag that tells the booth's mode; null: none does, or nobody says so. */
 export async function modeOf<T extends Named & { readonly row?: ListRow }>(
   call: Call,
-  taken: readonly T[],
+  { taken, open }: { readonly taken: readonly T[]; readonly open: readonly T[] },
   meanings: ReadonlyMap<T, UsualTag>,
 ): Promise<T | null> {
   const own =
@@ -464,7 +470,7 @@ export async function modeOf<T extends Named & { readonly row?: ListRow }>(
     taken.find((one) => meanings.get(one)?.name === "mode") ??
     onlyOne(taken.filter(({ row, type }) => type.includes("int") && row !== undefined && codesIn(row, "").length > 0));
   if (own !== undefined) return own;
-  for (const one of likelyModes(taken)) {
+  for (const one of likelyModes(open)) {
     if (await agreedByName(call, say("workshop.does_mode", { tag: one.name }))) return one;
   }
   return null;
