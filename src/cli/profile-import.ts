@@ -1,7 +1,5 @@
 import { say } from "../domain/sentences.ts";
 import { readFileSync } from "node:fs";
-import { type Conversion, converted } from "../domain/engineering-units.ts";
-import type { CounterParameters } from "../domain/parameters.ts";
 import { MODES_LISTED, type ProfileMode } from "../domain/booth.ts";
 import type { ModbusQuirks, ModbusTable } from "../domain/profile.ts";
 import { MOST_TAGS } from "../config/profile-schema.ts";
@@ -20,7 +18,7 @@ import {
 } from "../tools/profile-file.ts";
 import { type Live, liveAt } from "../tools/profile-live.ts";
 import { MOST_COLUMNS, MOST_ROWS } from "../tools/rules/csv.ts";
-import { likelyModes, limitsIn, meaningsOf, type Named, unitChange, unitSaid } from "../tools/rules/list-meaning.ts";
+import { likelyModes, meaningsOf, type Named, unitSaid } from "../tools/rules/list-meaning.ts";
 import {
   notationOf,
   placeOf,
@@ -40,7 +38,7 @@ import {
   typeNamed,
 } from "../tools/rules/register-list.ts";
 import { freeName, tagNameOf } from "../tools/rules/tag-names.ts";
-import { counterIn, type UsualTag, usualTags } from "../tools/usual-tags.ts";
+import { counterIn, type UsualTag, usualIn, usualTags } from "../tools/usual-tags.ts";
 import { choose, optionOf, placesText, settledReading, settledWords } from "./profile-import-asks.ts";
 import { type Change, enter } from "./profile-enter.ts";
 
@@ -441,7 +439,7 @@ export async function meaningsFor<T extends Named>(call: Call, tags: readonly T[
   if (proposed.size === 0) return certain;
   const texts = [...proposed]
     .slice(0, MOST_SHOWN)
-    .map(([{ name }, usual]) => `${name}: ${usual.name}, ${String(usual.meaning["unit"])}`);
+    .map(([{ name }, usual]) => `${name}: ${usual.name}, ${String(usualIn(usual, name, undefined).meaning["unit"])}`);
   const said = await agreedByName(call, say("workshop.ask_by_name", { tags: texts.join("; ") }));
   return said ? new Map([...certain, ...proposed]) : certain;
 }
@@ -486,29 +484,16 @@ function tagFrom(
 ): Entered<TagEntry> {
   const from = `${file.split("/").at(-1) ?? file}:${row.line}, ${list.maker}`;
   const isPlain = type === "bool" || type === "string";
-  const meaning = usual?.meaning ?? {};
-  const change = unitChange(meaning, keys);
-  const isTotal = usual?.counter !== undefined && !isPlain && keys["counter"] === undefined;
-  const counter = isTotal
-    ? { counter: counterIn(inUnit(usual.counter, change), type, Number(keys["scale"] ?? 1)) }
-    : {};
+  const unit = typeof keys["unit"] === "string" ? keys["unit"] : undefined;
+  const known = usual === undefined ? undefined : usualIn(usual, name, unit);
+  const isTotal = known?.counter !== undefined && !isPlain && keys["counter"] === undefined;
+  const counter = isTotal ? { counter: counterIn(known.counter, type, Number(keys["scale"] ?? 1)) } : {};
   const group = { group: isPlain ? "fast" : "slow" };
   // A usual tag's label names its unit.
   const label = usual === undefined || usual.name === name ? {} : { label: row.cells.name };
-  const entry = entryOf({ name, ...group, ...meaning, ...label, ...limitsIn(meaning, change), ...counter, ...keys });
+  const entry = entryOf({ name, ...group, ...known?.meaning, ...label, ...counter, ...keys });
   const as = usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
   return { entry, from: `${from}${as}` };
-}
-
-/** A usual counter whose step and rate are in this tag's unit. */
-function inUnit(counter: CounterParameters, change: Conversion | undefined): CounterParameters {
-  const { step, max_rate_per_h, ...rest } = counter;
-  const times = (value: number): number => converted(value, { scale: change?.scale ?? 1, offset: 0 });
-  return {
-    ...rest,
-    step: times(step),
-    ...(max_rate_per_h === undefined ? {} : { max_rate_per_h: times(max_rate_per_h) }),
-  };
 }
 
 function changeFrom(
