@@ -74,8 +74,7 @@ export function importCommand(liveOf: LiveOf): Run {
     const measured = await withUnits(call, found);
     const { tags: taken, left: same } = await withNames(call, measured, draft);
     const open = list.maker === "booth-gateway" ? [] : taken.filter(({ isMeaningOpen }) => isMeaningOpen);
-    const meanings = await meaningsFor(call, open);
-    const mode = await modeOf(call, { taken, open }, meanings);
+    const { meanings, mode } = await meantBy(call, { taken, open, known: tagEntries(draft.text) });
     const tags = taken.map((one) => tagFrom(one, { usual: one === mode ? modeTag() : meanings.get(one), file, list }));
     const leftOut = [...left, ...same].toSorted((one, other) => one.line - other.line);
     const change = changeFrom(tags, { list, left: leftOut, mode, file });
@@ -145,14 +144,14 @@ interface Importing {
   readonly live: Live;
 }
 
-interface TakenRows {
+interface ImportedRows {
   readonly tags: readonly ListTag[];
   readonly left: readonly Left[];
   /** Said before anybody agrees. */
   readonly told: readonly string[];
 }
 
-function nodeTags({ list }: Importing): Promise<TakenRows> {
+function nodeTags({ list }: Importing): Promise<ImportedRows> {
   const read = list.rows.map((row): ListTag | Left => {
     const known = namedRow(row);
     if ("why" in known) return known;
@@ -170,7 +169,7 @@ function nodeKeys(node: string): object {
   return node.startsWith("[") ? { path: JSON.parse(node) as unknown } : { node };
 }
 
-function parted(read: readonly (ListTag | Left)[]): Pick<TakenRows, "tags" | "left"> {
+function parted(read: readonly (ListTag | Left)[]): Pick<ImportedRows, "tags" | "left"> {
   return { tags: read.filter((one) => "keys" in one), left: read.filter((one) => "why" in one) };
 }
 
@@ -185,7 +184,7 @@ function namedRow({ cells, line }: ListRow): { readonly name: string; readonly t
 }
 
 /** Reads each row alone, then settles with the person what the list leaves open, then places every row. */
-async function registerTags({ call, draft, list, live }: Importing): Promise<TakenRows> {
+async function registerTags({ call, draft, list, live }: Importing): Promise<ImportedRows> {
   const quirks = quirksOf(draft);
   const style = await settledStyle(call, list);
   const { rows, left } = await readRows(call, list);
@@ -391,7 +390,7 @@ async function withNames(
   call: Call,
   found: readonly ListTag[],
   draft: Draft,
-): Promise<Pick<TakenRows, "tags" | "left">> {
+): Promise<Pick<ImportedRows, "tags" | "left">> {
   const known = new Set(tagEntries(draft.text).map(({ name }) => name));
   const same = [...new Set(found.map(({ name }) => name).filter((name) => known.has(name)))];
   const shown = same.slice(0, MOST_SHOWN).join(", ");
@@ -430,17 +429,68 @@ function withoutRole(keys: ListTag["keys"]): ListTag["keys"] {
   return Object.fromEntries(Object.entries(keys).filter(([key]) => !["role", "filter", "mode"].includes(key)));
 }
 
+/** What the tags mean: the usual tag of each, and which of them tells the booth's mode. */
+export interface Meant<T> {
+  readonly meanings: ReadonlyMap<T, UsualTag>;
+  /** null: none does, or nobody says so. */
+  readonly mode: T | null;
+}
+
 /**
- * The usual tag that each row probably is. What a name alone proposes for a value without a unit, somebody has to confirm:
- * nobody is asked twice, and without a reply such a tag gets no role.
+ * Finds what tags mean by their units and names. What a name alone proposes is asked about, in one question as a rule; without
+ * a reply such a tag gets no role. `open`: the tags whose names may mean something. `known`: the profile's own tags.
  */
-export async function meaningsFor<T extends Named>(call: Call, tags: readonly T[]): Promise<ReadonlyMap<T, UsualTag>> {
-  const { certain, proposed } = meaningsOf(tags, usualTags());
+export async function meantBy<T extends Named & { readonly row?: ListRow }>(
+  call: Call,
+  {
+    taken,
+    open,
+    known,
+  }: { readonly taken: readonly T[]; readonly open: readonly T[]; readonly known: readonly TagEntry[] },
+): Promise<Meant<T>> {
+  const { certain, proposed } = meaningsOf(open, usualTags());
+  const own =
+    taken.find(({ keys }) => keys["role"] === "mode") ??
+    taken.find((one) => certain.get(one)?.name === "mode") ??
+    onlyOne(taken.filter(({ row, type }) => type.includes("int") && row !== undefined && codesIn(row, "").length > 0));
+  const hasMode = own !== undefined || known.some(({ role }) => role === "mode");
+  const likely = hasMode ? [] : likelyModes(open);
+  const [first, ...others] = likely;
+  if (proposed.size === 0 || others.length > 0) {
+    const mode = own ?? (await agreedMode(call, likely));
+    return { meanings: await agreedMeanings(call, { certain, proposed, mode: undefined }), mode };
+  }
+  const meanings = await agreedMeanings(call, { certain, proposed, mode: first });
+  const isAgreed = meanings.size > certain.size;
+  return { meanings, mode: own ?? (isAgreed ? first : undefined) ?? null };
+}
+
+async function agreedMode<T extends Named>(call: Call, likely: readonly T[]): Promise<T | null> {
+  for (const one of likely) {
+    if (await agreedByName(call, say("workshop.does_mode", { tag: one.name }))) return one;
+  }
+  return null;
+}
+
+/** Adds the proposed ones to the certain ones after a yes to all. */
+async function agreedMeanings<T extends Named>(
+  call: Call,
+  {
+    certain,
+    proposed,
+    mode,
+  }: {
+    readonly certain: ReadonlyMap<T, UsualTag>;
+    readonly proposed: ReadonlyMap<T, UsualTag>;
+    readonly mode: T | undefined;
+  },
+): Promise<ReadonlyMap<T, UsualTag>> {
   if (proposed.size === 0) return certain;
   const texts = [...proposed]
     .slice(0, MOST_SHOWN)
     .map(([{ name }, usual]) => `${name}: ${usual.name}, ${String(usualIn(usual, name, undefined).meaning["unit"])}`);
-  const said = await agreedByName(call, say("workshop.ask_by_name", { tags: texts.join("; ") }));
+  const all = [...(mode === undefined ? [] : [`${mode.name}: mode`]), ...texts];
+  const said = await agreedByName(call, say("workshop.ask_by_name", { tags: all.join("; ") }));
   return said ? new Map([...certain, ...proposed]) : certain;
 }
 
@@ -455,23 +505,6 @@ async function agreedByName(call: Call, question: string): Promise<boolean> {
 
 function modeTag(): UsualTag | undefined {
   return usualTags().get("mode");
-}
-
-/** The tag that tells the booth's mode; null: none does, or nobody says so. */
-export async function modeOf<T extends Named & { readonly row?: ListRow }>(
-  call: Call,
-  { taken, open }: { readonly taken: readonly T[]; readonly open: readonly T[] },
-  meanings: ReadonlyMap<T, UsualTag>,
-): Promise<T | null> {
-  const own =
-    taken.find(({ keys }) => keys["role"] === "mode") ??
-    taken.find((one) => meanings.get(one)?.name === "mode") ??
-    onlyOne(taken.filter(({ row, type }) => type.includes("int") && row !== undefined && codesIn(row, "").length > 0));
-  if (own !== undefined) return own;
-  for (const one of likelyModes(open)) {
-    if (await agreedByName(call, say("workshop.does_mode", { tag: one.name }))) return one;
-  }
-  return null;
 }
 
 function onlyOne<T>(all: readonly T[]): T | undefined {
