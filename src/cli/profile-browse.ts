@@ -7,7 +7,7 @@ import { type Entered, entryOf, openDraft, protocolOf, tagEntries, type TagEntry
 import { freeName, tagNameOf } from "../tools/rules/tag-names.ts";
 import { counterIn, type UsualTag, usualIn, usualTags } from "../tools/usual-tags.ts";
 import { enter } from "./profile-enter.ts";
-import { meaningsFor, modeOf } from "./profile-import.ts";
+import { meantBy } from "./profile-import.ts";
 import { requestRate } from "./profile-learn.ts";
 
 /** The standard's own variables say nothing of a booth. */
@@ -43,8 +43,9 @@ export function browseCommand(tools: PlcTools): Run {
     if (fresh.length > MOST_TAGS)
       throw new CommandError(say("workshop.too_many_variables", { count: fresh.length, most: MOST_TAGS }));
     const found = fresh.map((one) => foundFrom(one, taken));
-    const meanings = await meaningsFor(call, found);
-    const mode = known.some(({ role }) => role === "mode") ? null : await modeOf(call, found, meanings);
+    const meant = await meantBy(call, { taken: found, open: found, known });
+    const { meanings } = meant;
+    const mode = known.some(({ role }) => role === "mode") ? null : meant.mode;
     const tags = found.map((one) => tagFrom(one, one === mode ? usualTags().get("mode") : meanings.get(one)));
     const left = wanted.length - fresh.length;
     const told = [

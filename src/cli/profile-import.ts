@@ -1,7 +1,5 @@
 import { say } from "../domain/sentences.ts";
 import { readFileSync } from "node:fs";
-import { type Conversion, converted } from "../domain/engineering-units.ts";
-import type { CounterParameters } from "../domain/parameters.ts";
 import { MODES_LISTED, type ProfileMode } from "../domain/booth.ts";
 import type { ModbusQuirks, ModbusTable } from "../domain/profile.ts";
 import { MOST_TAGS } from "../config/profile-schema.ts";
@@ -20,7 +18,7 @@ import {
 } from "../tools/profile-file.ts";
 import { type Live, liveAt } from "../tools/profile-live.ts";
 import { MOST_COLUMNS, MOST_ROWS } from "../tools/rules/csv.ts";
-import { likelyModes, limitsIn, meaningsOf, type Named, unitChange, unitSaid } from "../tools/rules/list-meaning.ts";
+import { likelyModes, meaningsOf, type Named, unitSaid } from "../tools/rules/list-meaning.ts";
 import {
   notationOf,
   placeOf,
@@ -40,15 +38,15 @@ import {
   typeNamed,
 } from "../tools/rules/register-list.ts";
 import { freeName, tagNameOf } from "../tools/rules/tag-names.ts";
-import { counterIn, type UsualTag, usualTags } from "../tools/usual-tags.ts";
+import { counterIn, type UsualTag, usualIn, usualTags } from "../tools/usual-tags.ts";
 import { choose, optionOf, placesText, settledReading, settledWords } from "./profile-import-asks.ts";
 import { type Change, enter } from "./profile-enter.ts";
 
 /** A row that became a tag. */
 interface ListTag extends Named {
   readonly row: ListRow;
-  /** The tag that replaces another one of the same name keeps its name; a further one doesn't mean the same. */
-  readonly isFurther: boolean;
+  /** false: the name says nothing, because the profile has a tag of that name, or because the list's unit isn't known. */
+  readonly isMeaningOpen: boolean;
 }
 
 interface Left {
@@ -75,11 +73,8 @@ export function importCommand(liveOf: LiveOf): Run {
       throw new CommandError(say("workshop.no_row", { file, why: leftText(left)[0] ?? say("workshop.no_names") }));
     const measured = await withUnits(call, found);
     const { tags: taken, left: same } = await withNames(call, measured, draft);
-    const meanings = await meaningsFor(
-      call,
-      list.maker === "booth-gateway" ? [] : taken.filter(({ isFurther }) => !isFurther),
-    );
-    const mode = await modeOf(call, taken, meanings);
+    const open = list.maker === "booth-gateway" ? [] : taken.filter(({ isMeaningOpen }) => isMeaningOpen);
+    const { meanings, mode } = await meantBy(call, { taken, open, known: tagEntries(draft.text) });
     const tags = taken.map((one) => tagFrom(one, { usual: one === mode ? modeTag() : meanings.get(one), file, list }));
     const leftOut = [...left, ...same].toSorted((one, other) => one.line - other.line);
     const change = changeFrom(tags, { list, left: leftOut, mode, file });
@@ -149,14 +144,14 @@ interface Importing {
   readonly live: Live;
 }
 
-interface TakenRows {
+interface ImportedRows {
   readonly tags: readonly ListTag[];
   readonly left: readonly Left[];
   /** Said before anybody agrees. */
   readonly told: readonly string[];
 }
 
-function nodeTags({ list }: Importing): Promise<TakenRows> {
+function nodeTags({ list }: Importing): Promise<ImportedRows> {
   const read = list.rows.map((row): ListTag | Left => {
     const known = namedRow(row);
     if ("why" in known) return known;
@@ -165,7 +160,7 @@ function nodeTags({ list }: Importing): Promise<TakenRows> {
     if (node === undefined) return { line: row.line, why: say("workshop.wants_node", { tag: name }) };
     const own = ownKeys(row, { hasComma: false, scale: "multiply" });
     if ("why" in own) return own;
-    return { row, name, type, isFurther: false, keys: { ...nodeKeys(node), type, ...own.keys } };
+    return { row, name, type, isMeaningOpen: true, keys: { ...nodeKeys(node), type, ...own.keys } };
   });
   return Promise.resolve({ ...parted(read), told: [] });
 }
@@ -174,7 +169,7 @@ function nodeKeys(node: string): object {
   return node.startsWith("[") ? { path: JSON.parse(node) as unknown } : { node };
 }
 
-function parted(read: readonly (ListTag | Left)[]): Pick<TakenRows, "tags" | "left"> {
+function parted(read: readonly (ListTag | Left)[]): Pick<ImportedRows, "tags" | "left"> {
   return { tags: read.filter((one) => "keys" in one), left: read.filter((one) => "why" in one) };
 }
 
@@ -189,7 +184,7 @@ function namedRow({ cells, line }: ListRow): { readonly name: string; readonly t
 }
 
 /** Reads each row alone, then settles with the person what the list leaves open, then places every row. */
-async function registerTags({ call, draft, list, live }: Importing): Promise<TakenRows> {
+async function registerTags({ call, draft, list, live }: Importing): Promise<ImportedRows> {
   const quirks = quirksOf(draft);
   const style = await settledStyle(call, list);
   const { rows, left } = await readRows(call, list);
@@ -219,7 +214,7 @@ async function registerTags({ call, draft, list, live }: Importing): Promise<Tak
       ...ordersOf(row, { type, quirks, list }),
       ...own.keys,
     };
-    return { row, name, type, isFurther: false, keys };
+    return { row, name, type, isMeaningOpen: true, keys };
   });
   const { tags, left: refused } = parted(placed);
   const told = tags.length === 0 ? [] : [await placesText(rows, reading, asking)];
@@ -367,8 +362,11 @@ async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly
     const { unit, ...keys } = tag.keys;
     if (typeof unit !== "string") return tag;
     const known = tag.type === "bool" || tag.type === "string" ? "none" : unitSaid(unit);
-    if (known === undefined) unknown.add(unit);
-    return known === undefined || known === "none" ? { ...tag, keys } : { ...tag, keys: { ...keys, unit: known.unit } };
+    if (known === undefined) {
+      unknown.add(unit);
+      return { ...tag, keys, isMeaningOpen: false };
+    }
+    return { ...tag, keys: known === "none" ? keys : { ...keys, unit: known.unit } };
   });
   if (unknown.size === 0 || optionOf(call, "unknown-units", ["drop"]) === "drop") return measured;
   const units = [...unknown].slice(0, MOST_SHOWN).join(", ");
@@ -392,7 +390,7 @@ async function withNames(
   call: Call,
   found: readonly ListTag[],
   draft: Draft,
-): Promise<Pick<TakenRows, "tags" | "left">> {
+): Promise<Pick<ImportedRows, "tags" | "left">> {
   const known = new Set(tagEntries(draft.text).map(({ name }) => name));
   const same = [...new Set(found.map(({ name }) => name).filter((name) => known.has(name)))];
   const shown = same.slice(0, MOST_SHOWN).join(", ");
@@ -421,22 +419,78 @@ async function withNames(
     }
     const name = freeName(tag.name, (one) => names.has(one));
     names.add(name);
-    return { ...tag, name, isFurther: name !== tag.name };
+    const keys = isKnown ? withoutRole(tag.keys) : tag.keys;
+    return { ...tag, name, keys, isMeaningOpen: tag.isMeaningOpen && name === tag.name };
   });
   return parted(read);
 }
 
+function withoutRole(keys: ListTag["keys"]): ListTag["keys"] {
+  return Object.fromEntries(Object.entries(keys).filter(([key]) => !["role", "filter", "mode"].includes(key)));
+}
+
+/** What the tags mean: the usual tag of each, and which of them tells the booth's mode. */
+export interface Meant<T> {
+  readonly meanings: ReadonlyMap<T, UsualTag>;
+  /** null: none does, or nobody says so. */
+  readonly mode: T | null;
+}
+
 /**
- * The usual tag that each row probably is. What a name alone proposes for a value without a unit, somebody has to confirm:
- * nobody is asked twice, and without a reply such a tag gets no role.
+ * Finds what tags mean by their units and names. What a name alone proposes is asked about, in one question as a rule; without
+ * a reply such a tag gets no role. `open`: the tags whose names may mean something. `known`: the profile's own tags.
  */
-export async function meaningsFor<T extends Named>(call: Call, tags: readonly T[]): Promise<ReadonlyMap<T, UsualTag>> {
-  const { certain, proposed } = meaningsOf(tags, usualTags());
+export async function meantBy<T extends Named & { readonly row?: ListRow }>(
+  call: Call,
+  {
+    taken,
+    open,
+    known,
+  }: { readonly taken: readonly T[]; readonly open: readonly T[]; readonly known: readonly TagEntry[] },
+): Promise<Meant<T>> {
+  const { certain, proposed } = meaningsOf(open, usualTags());
+  const own =
+    taken.find(({ keys }) => keys["role"] === "mode") ??
+    taken.find((one) => certain.get(one)?.name === "mode") ??
+    onlyOne(taken.filter(({ row, type }) => type.includes("int") && row !== undefined && codesIn(row, "").length > 0));
+  const hasMode = own !== undefined || known.some(({ role }) => role === "mode");
+  const likely = hasMode ? [] : likelyModes(open);
+  const [first, ...others] = likely;
+  if (proposed.size === 0 || others.length > 0) {
+    const mode = own ?? (await agreedMode(call, likely));
+    return { meanings: await agreedMeanings(call, { certain, proposed, mode: undefined }), mode };
+  }
+  const meanings = await agreedMeanings(call, { certain, proposed, mode: first });
+  const isAgreed = meanings.size > certain.size;
+  return { meanings, mode: own ?? (isAgreed ? first : undefined) ?? null };
+}
+
+async function agreedMode<T extends Named>(call: Call, likely: readonly T[]): Promise<T | null> {
+  for (const one of likely) {
+    if (await agreedByName(call, say("workshop.does_mode", { tag: one.name }))) return one;
+  }
+  return null;
+}
+
+/** Adds the proposed ones to the certain ones after a yes to all. */
+async function agreedMeanings<T extends Named>(
+  call: Call,
+  {
+    certain,
+    proposed,
+    mode,
+  }: {
+    readonly certain: ReadonlyMap<T, UsualTag>;
+    readonly proposed: ReadonlyMap<T, UsualTag>;
+    readonly mode: T | undefined;
+  },
+): Promise<ReadonlyMap<T, UsualTag>> {
   if (proposed.size === 0) return certain;
   const texts = [...proposed]
     .slice(0, MOST_SHOWN)
-    .map(([{ name }, usual]) => `${name}: ${usual.name}, ${String(usual.meaning["unit"])}`);
-  const said = await agreedByName(call, say("workshop.ask_by_name", { tags: texts.join("; ") }));
+    .map(([{ name }, usual]) => `${name}: ${usual.name}, ${String(usualIn(usual, name, undefined).meaning["unit"])}`);
+  const all = [...(mode === undefined ? [] : [`${mode.name}: mode`]), ...texts];
+  const said = await agreedByName(call, say("workshop.ask_by_name", { tags: all.join("; ") }));
   return said ? new Map([...certain, ...proposed]) : certain;
 }
 
@@ -453,23 +507,6 @@ function modeTag(): UsualTag | undefined {
   return usualTags().get("mode");
 }
 
-/** The tag that tells the booth's mode; null: none does, or nobody says so. */
-export async function modeOf<T extends Named & { readonly row?: ListRow }>(
-  call: Call,
-  taken: readonly T[],
-  meanings: ReadonlyMap<T, UsualTag>,
-): Promise<T | null> {
-  const own =
-    taken.find(({ keys }) => keys["role"] === "mode") ??
-    taken.find((one) => meanings.get(one)?.name === "mode") ??
-    onlyOne(taken.filter(({ row, type }) => type.includes("int") && row !== undefined && codesIn(row, "").length > 0));
-  if (own !== undefined) return own;
-  for (const one of likelyModes(taken)) {
-    if (await agreedByName(call, say("workshop.does_mode", { tag: one.name }))) return one;
-  }
-  return null;
-}
-
 function onlyOne<T>(all: readonly T[]): T | undefined {
   return all.length === 1 ? all[0] : undefined;
 }
@@ -480,29 +517,16 @@ function tagFrom(
 ): Entered<TagEntry> {
   const from = `${file.split("/").at(-1) ?? file}:${row.line}, ${list.maker}`;
   const isPlain = type === "bool" || type === "string";
-  const meaning = usual?.meaning ?? {};
-  const change = unitChange(meaning, keys);
-  const isTotal = usual?.counter !== undefined && !isPlain && keys["counter"] === undefined;
-  const counter = isTotal
-    ? { counter: counterIn(inUnit(usual.counter, change), type, Number(keys["scale"] ?? 1)) }
-    : {};
+  const unit = typeof keys["unit"] === "string" ? keys["unit"] : undefined;
+  const known = usual === undefined ? undefined : usualIn(usual, name, unit);
+  const isTotal = known?.counter !== undefined && !isPlain && keys["counter"] === undefined;
+  const counter = isTotal ? { counter: counterIn(known.counter, type, Number(keys["scale"] ?? 1)) } : {};
   const group = { group: isPlain ? "fast" : "slow" };
   // A usual tag's label names its unit.
   const label = usual === undefined || usual.name === name ? {} : { label: row.cells.name };
-  const entry = entryOf({ name, ...group, ...meaning, ...label, ...limitsIn(meaning, change), ...counter, ...keys });
+  const entry = entryOf({ name, ...group, ...known?.meaning, ...label, ...counter, ...keys });
   const as = usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
   return { entry, from: `${from}${as}` };
-}
-
-/** A usual counter whose step and rate are in this tag's unit. */
-function inUnit(counter: CounterParameters, change: Conversion | undefined): CounterParameters {
-  const { step, max_rate_per_h, ...rest } = counter;
-  const times = (value: number): number => converted(value, { scale: change?.scale ?? 1, offset: 0 });
-  return {
-    ...rest,
-    step: times(step),
-    ...(max_rate_per_h === undefined ? {} : { max_rate_per_h: times(max_rate_per_h) }),
-  };
 }
 
 function changeFrom(

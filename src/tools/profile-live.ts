@@ -27,7 +27,8 @@ export function liveAt(
       const tags = entries.slice(0, MOST_LIVE).map((entry, i) => ({ entry: { ...entry, name: `row_${i}` }, from: "" }));
       const profile = variablesOf({ ...draft, text: withTags(withoutTags(draft.text), tags) });
       return await withDriver({ tools, link, io }, profile, async (driver) => {
-        const samples = [...(await driver.read(Object.keys(profile.groups))).values()].flat();
+        const groups = new Set<string>(profile.tags.map(({ group }) => group));
+        const samples = [...(await driver.read([...groups])).values()].flat();
         const values_by_tag = new Map(samples.map((sample) => [sample.tag, sample]));
         return tags.map(({ entry }) => {
           const sample = values_by_tag.get(entry.name);

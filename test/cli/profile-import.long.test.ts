@@ -68,8 +68,11 @@ describe("booth-gateway profile import", () => {
     const file = join(temporaryFolder(), "list.csv");
     writeFileSync(file, listOf(site.profile.tags, site.profile.modes));
     expect(await site.run("new unknown --from modbus")).toMatchObject({ code: 0, err: "" });
-    const said = await site.run(`import ${file} --base 1 --yes`);
+    const at = `--host 127.0.0.1 --port ${site.plc.port}`;
+    const said = await site.run(`import ${file} --base 1 --yes ${at}`);
     expect(said).toMatchObject({ code: 0, err: "" });
+    // The PLC's values beside the rows that show how the list counts.
+    expect(said.out).toMatch(/^Numbers in the list count from 1: .* \(\d+\): \w+:\d+ reads .+; .* reads .+$/m);
     expect(said.out).toContain("a list as generic exports it; columns name, address, function, type, word_order");
     expect(said.out).toContain("it can be used");
     const made = loadProfile(site.file);

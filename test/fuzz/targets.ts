@@ -2,6 +2,7 @@ import type { Target } from "./target.ts";
 import { chunks } from "./targets/chunks.ts";
 import { config, profile, trace } from "./targets/files.ts";
 import { httpAnswers, httpBodies } from "./targets/http.ts";
+import { lists } from "./targets/lists.ts";
 import { modbusRtu, modbusTcp } from "./targets/modbus.ts";
 import { mqttAcks, mqttCommands, mqttPackets } from "./targets/mqtt.ts";
 import { opcuaAnswers, opcuaFrames } from "./targets/opcua.ts";
@@ -21,6 +22,7 @@ export const TARGETS: readonly Target[] = [
   config,
   profile,
   trace,
+  lists,
   tail,
   database,
   chunks,

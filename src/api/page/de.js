@@ -1247,7 +1247,7 @@ export const SAYINGS = {
   "workshop.ask_same":
     "{count} Variablen der Liste haben Namen, die es im Profil schon gibt: {names}. Die des Profils ersetzen, beide behalten, oder die der Liste auslassen?",
   "workshop.ask_by_name":
-    "Die Liste gibt für diese Variablen keine Einheit an. Allein nach ihren Namen werden sie vorgeschlagen als: {tags}. Stimmen alle?",
+    "Für diese Variablen ist keine Einheit angegeben. Allein nach ihren Namen werden sie vorgeschlagen als: {tags}. Stimmen alle?",
   "workshop.too_many_words":
     "die Spalte {column} hat Wörter, die keine Tabelle nennen: {words} und andere. Sagen Sie mit --tables WORT=TABELLE,..., was sie bedeuten, oder benennen Sie die Spalte um",
   "workshop.no_block": "Kein Speicher, den die SPS über Modbus zeigt, steht in der Liste: nichts wurde geschrieben",

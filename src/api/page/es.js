@@ -1224,7 +1224,7 @@ export const SAYINGS = {
   "workshop.ask_same":
     "{count} variables de la lista tienen nombres que el perfil ya tiene: {names}. ¿Reemplazar las del perfil, conservar ambas, u omitir las de la lista?",
   "workshop.ask_by_name":
-    "La lista no da unidad para estas variables. Solo por sus nombres se proponen como: {tags}. ¿Son todas correctas?",
+    "Para estas variables no se da unidad. Solo por sus nombres se proponen como: {tags}. ¿Son todas correctas?",
   "workshop.too_many_words":
     "la columna {column} tiene palabras que no indican una tabla: {words} y otras. Diga qué significan con --tables PALABRA=TABLA,..., o cambie el nombre de la columna",
   "workshop.no_block": "Ninguna memoria que el PLC ofrece por Modbus está en la lista: no se escribió nada",

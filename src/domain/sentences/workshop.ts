@@ -53,7 +53,7 @@ export const WORKSHOP = {
   "workshop.ask_same":
     "{count} tags of the list have names that the profile has already: {names}. Replace the profile's, keep both, or skip the list's?",
   "workshop.ask_by_name":
-    "The list gives no unit for these tags. By their names alone they are proposed as: {tags}. Are all of these right?",
+    "No unit is given for these tags. By their names alone they are proposed as: {tags}. Are all of these right?",
   "workshop.too_many_words":
     "the column {column} has words that name no table: {words} and others. Say what they mean with --tables WORD=TABLE,..., or rename the column",
   "workshop.no_block": "No memory that the PLC serves over Modbus is in the list: nothing was written",

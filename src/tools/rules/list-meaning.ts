@@ -1,4 +1,4 @@
-import { type Conversion, conversionOf, converted, type Unit, unitOf } from "../../domain/engineering-units.ts";
+import { isWithoutUnit, type Unit, unitOf } from "../../domain/engineering-units.ts";
 import { usualNameIn } from "./tag-names.ts";
 
 /**
@@ -68,32 +68,12 @@ function unitIn({ unit }: Readonly<Record<string, unknown>>): Unit | undefined {
   return typeof unit === "string" ? unitOf(unit) : undefined;
 }
 
-/** Texts in a column of units that say that a value has none. */
-const NO_UNIT = /^(-+|–|—|n\/?a|none|1|unitless|dimensionless|bool|bit|enum|code)$/i;
+/** Further texts in a column of units that say that a value has none. */
+const NO_UNIT = /^(1|unitless|dimensionless|enum|code)$/i;
 
 /** The unit that a cell means: "none" if it says that there is none, undefined if it isn't known. */
 export function unitSaid(cell: string): Unit | "none" | undefined {
-  return NO_UNIT.test(cell) ? "none" : unitOf(cell);
-}
-
-/** How values of the usual tag become values of this one. Without a unit of its own a tag has the usual one. */
-export function unitChange(
-  meaning: Readonly<Record<string, unknown>>,
-  keys: Readonly<Record<string, unknown>>,
-): Conversion | undefined {
-  const wanted = unitIn(meaning);
-  return wanted === undefined ? undefined : conversionOf(wanted, unitIn(keys) ?? wanted);
-}
-
-/** Limits and deadband of a usual tag, in this tag's unit. */
-export function limitsIn(
-  meaning: Readonly<Record<string, unknown>>,
-  change: Conversion | undefined,
-): Readonly<Record<string, number | undefined>> {
-  const at = (key: string, conversion: Conversion): number | undefined =>
-    typeof meaning[key] === "number" ? converted(meaning[key], conversion) : undefined;
-  if (change === undefined) return { min: undefined, max: undefined, deadband: undefined };
-  return { min: at("min", change), max: at("max", change), deadband: at("deadband", { ...change, offset: 0 }) };
+  return isWithoutUnit(cell) || NO_UNIT.test(cell) ? "none" : unitOf(cell);
 }
 
 function sortOf(type: string): string {

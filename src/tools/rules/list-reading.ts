@@ -200,8 +200,9 @@ export function shownRows(
 ): { readonly base: 0 | 1 | null; readonly rows: readonly ReadRow[] } {
   const placed = rows.filter((row) => !("message" in placeOf(row, reading)));
   const counted = countedRows(placed, reading);
+  const rest = placed.filter((row) => !isCounted(row, reading));
+  if (counted.length > 0) return { base: reading.base, rows: [...counted, ...rest].slice(0, MOST_EXAMPLES) };
   const numbered = placed.filter(({ notation }) => notation.kind === "modicon");
-  if (counted.length > 0) return { base: reading.base, rows: counted.slice(0, MOST_EXAMPLES) };
   if (numbered.length > 0) return { base: reading.modicon_base, rows: numbered.slice(0, MOST_EXAMPLES) };
   return { base: null, rows: placed.slice(0, MOST_EXAMPLES) };
 }

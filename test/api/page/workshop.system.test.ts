@@ -66,6 +66,20 @@ it("makes a profile on the page, from its name to the booth that runs by it; not
   await mustBeUsable(page);
   await screenshot(page, "workshop-1-begun");
 
+  const list = await opened(page, "Import a register list");
+  const text = "Name,FC,Address,Type\nSpare,3,7,INT\n";
+  await list
+    .locator("input[type=file]")
+    .setInputFiles({ name: "spare.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
+  await list.getByRole("button", { name: "Import it" }).click();
+  await page.getByText("Do the list's register numbers count from 0 or from 1?").waitFor();
+  // Each answer shows the place that it makes, and what the PLC holds there.
+  await page.getByRole("button", { name: /^0: Spare \(7\): holding:7( reads|$)/ }).waitFor();
+  await mustBeUsable(page);
+  await page.getByRole("button", { name: /^1: Spare \(7\): holding:6( reads|$)/ }).click();
+  await page.getByText(/^Write this to .*acme\.yaml/).waitFor();
+  await press(page, "No");
+
   plc.set("spray");
   const tag = profile.tags.find(({ name }) => name === "cycle_count");
   if (tag === undefined) throw new Error("the drawn map has such a tag");

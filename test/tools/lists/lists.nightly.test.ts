@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { temporaryFolder } from "../../support/temporary.ts";
+import { playLists } from "./play-lists.ts";
+
+const LISTS = 10_000;
+
+it("import reads 10,000 generated lists as their truth is, and asks at most one question for nine of ten", async () => {
+  const { lists, rows, right, left, questions, wrong } = await playLists(temporaryFolder(), 1_000, LISTS);
+  expect(wrong).toEqual([]);
+  const easy = (questions[0] ?? 0) + (questions[1] ?? 0);
+  process.stdout.write(
+    `${lists.toString()} lists, ${rows.toString()} rows: ${right.toString()} right, ${left.toString()} left out by name; ` +
+      `lists by number of questions: ${questions.map((count, i) => `${i.toString()}: ${count.toString()}`).join(", ")}\n`,
+  );
+  expect(lists).toBe(LISTS);
+  expect(easy / lists).toBeGreaterThanOrEqual(0.9);
+});
