@@ -41,9 +41,18 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
     plc_serial: textOf(state, "plc_serial"),
     plc_program: program.entered?.version ?? null,
     plc_program_revision: program.entered?.revision ?? null,
+    read: {
+      firmware_version: orNull(firmware.read.version),
+      plc_program: orNull(program.read.version),
+      plc_program_revision: orNull(program.read.revision),
+    },
     last_good_at,
     in_gap: in_gap || last?.mode === "no_data",
   };
+}
+
+function orNull(text: string): string | null {
+  return text === "" ? null : text;
 }
 
 /**
