@@ -51,7 +51,9 @@ export const FACT_FIGURES = {
 
 export function filterChanges(source: Source, window: Window, query: Query) {
   const removed = filterMaintenanceHistory(source, window);
-  return envelopeOf(removed.map(maintenanceItem), pagingParams(query, { allowAll: false }));
+  const judged = query["coverage"] === "true";
+  const items = removed.map((one) => maintenanceItem(one, { judged }));
+  return envelopeOf(items, pagingParams(query, { allowAll: false }));
 }
 
 export const INCIDENT_LISTS = {

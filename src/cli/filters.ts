@@ -49,7 +49,8 @@ type Removed = AnswerOf<"filter_maintenance_history">["data"];
 /** `filters`: their lives as the service counts them; `use`: what people are told. */
 async function toldOf(agent: Agent, booth: string, query: URLSearchParams) {
   const { data } = await agent.report<AnswerOf<"filter_maintenances">>(booth, "filter_maintenances", query);
-  const history = await agent.report<{ readonly data: Removed }>(booth, "filter_maintenance_history", query);
+  const judged = new URLSearchParams([...query, ["coverage", "true"]]);
+  const history = await agent.report<{ readonly data: Removed }>(booth, "filter_maintenance_history", judged);
   const { data: use } = await agent.report<{ readonly data: readonly FilterUse[] }>(booth, "filter_use", query);
   const { data: entered } = await agent.get<{ readonly data: readonly FilterLabel[] }>("/filters/entries", { booth });
   return { filters: data[0] ?? {}, use, removed: history.data, entered };
@@ -77,10 +78,14 @@ function removedText(removed: Removed, entered: readonly FilterLabel[], tz: stri
     const { filter_type, maintenance_date, duration, booth_in_use_time, overuse, booth_overuse_cycles } = one;
     const label = labelAt(entered, filter_type, parseTime(maintenance_date) ?? 0);
     const used = hoursText(booth_in_use_time);
-    return [filter_type, timeText(maintenance_date, tz), used, duration, overuse, booth_overuse_cycles, label];
+    const days = one.assumed === true ? `over ${duration.toString()}` : duration;
+    return [filter_type, timeText(maintenance_date, tz), used, days, overuse, booth_overuse_cycles, label];
   });
   const heads = ["removed", "on", "used", "days", "overuse days", "overuse cycles", "new one: part, note, by"];
-  return tableText(heads, rows);
+  const note = removed.some(({ assumed }) => assumed === true)
+    ? "over: it was in when this gateway first looked; the PLC counts its use from before\n"
+    : "";
+  return `${tableText(heads, rows)}${note}`;
 }
 
 /** What somebody entered of the filter that went in then; the service's times are whole seconds. */

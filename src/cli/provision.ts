@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { normaliseSerial } from "../domain/booth.ts";
+import { shownVersions } from "../domain/summary.ts";
 import type { EpochMs, Serial } from "../domain/units.ts";
 import type { BoothChoice, BoothStatus } from "../domain/status.ts";
 import { type Agent, agentOf } from "../tools/agent-client.ts";
@@ -123,12 +124,13 @@ function possibleText(at: EpochMs): string {
 
 async function confirm(ask: Following, booth: BoothStatus): Promise<void> {
   const { account, facility, booth_id, choices = [] } = booth.provisioning;
+  const versions = shownVersions(booth.now);
   const card = [
     `  serial    ${booth.serial ?? ""}   (the PLC says: ${booth.plc.shows_serial ?? "nothing"})`,
     `  account   ${account ?? "?"}`,
     `  facility  ${facility ?? "?"}`,
     `  booth     ${booth_id ?? "?"}`,
-    `  PLC       program ${booth.now?.plc_program ?? "?"} ${booth.now?.plc_program_revision ?? "?"}, firmware ${booth.now?.firmware_version ?? "?"}`,
+    `  PLC       program ${versions.plc_program ?? "?"} ${versions.plc_program_revision ?? "?"}, firmware ${versions.firmware_version ?? "?"}`,
   ];
   ask.io.err(linesText([...card, ...choices.map(choiceText)]));
   const again =

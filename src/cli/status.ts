@@ -11,6 +11,7 @@ import {
 import { say } from "../domain/sentences.ts";
 import { differencesText } from "../domain/read-back.ts";
 import { allOf, megabytes, type Period, PURPOSES } from "../domain/traffic.ts";
+import { shownVersions } from "../domain/summary.ts";
 import type { FilterUse } from "../reports/filter-use.ts";
 import { agentOf } from "../tools/agent-client.ts";
 import type { Run } from "../tools/command.ts";
@@ -224,13 +225,14 @@ function boothLines(
 function nowLines({ now, time }: BoothStatus, ahead: Readonly<Record<string, string>>): string[] {
   if (now === null) return [];
   const since = now.since === null ? "" : ` for ${lasting(time - now.since)}`;
+  const versions = shownVersions(now);
   const total = now.cycles_total === null ? "" : `, ${now.cycles_total} by the PLC's counter`;
   return [
     `  mode      ${now.mode}${since}${now.in_gap ? " (no answer now)" : ""}`,
     `  cycles    ${now.cycles_today} today${total}`,
     ...filterLines(now, ahead),
     ...(now.unfit_units ?? []).map(({ tag, reason }) => `  unit      ${tag}: ${reason}`),
-    `  program   ${now.plc_program ?? "?"} ${now.plc_program_revision ?? "?"}, firmware ${now.firmware_version ?? "?"}`,
+    `  program   ${versions.plc_program ?? "?"} ${versions.plc_program_revision ?? "?"}, firmware ${versions.firmware_version ?? "?"}`,
   ];
 }
 

@@ -104,6 +104,8 @@ const change = z.strictObject({
   ...fieldsOf(minutes, "active_spray_time", "booth_in_use_time"),
   booth_overuse_cycles: count,
   booth_overuse_time: minutes,
+  /** It was in at first contact: `duration` begins there, a PLC's count of its use before. With `coverage=true`, of the gateway alone. */
+  assumed: z.literal(true).optional(),
 });
 
 const incident = z.strictObject({

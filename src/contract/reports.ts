@@ -230,8 +230,11 @@ function intervalItem(one: FilterInterval, now: EpochMs) {
   };
 }
 
-/** Times in minutes, durations in days. */
-export function maintenanceItem(record: Maintenance) {
+/** Times in minutes, durations in days. `judged`: with `assumed`, which the service's users don't ask for. */
+export function maintenanceItem(
+  record: Maintenance & { readonly assumed: boolean },
+  { judged }: { readonly judged: boolean },
+) {
   return {
     filter_type: record.filter_type,
     maintenance_date: answerTime(record.removed_at),
@@ -241,6 +244,7 @@ export function maintenanceItem(record: Maintenance) {
     booth_in_use_time: minutesOf(record.booth_in_use_ms),
     booth_overuse_cycles: record.booth_overuse_cycles,
     booth_overuse_time: minutesOf(record.booth_overuse_ms),
+    ...(judged && record.assumed ? { assumed: true as const } : {}),
   };
 }
 

@@ -42,4 +42,19 @@ export interface BoothSummary extends Omit<DeviceFields, "serial_number" | "last
   /** Last instant at which the mode was known. */
   readonly last_good_at: EpochMs | null;
   readonly in_gap: boolean;
+  /** Versions as they were read last. A version counts, and is reported, once it has been read unchanged for a minute. */
+  readonly read: VersionsRead;
+}
+
+export type VersionsRead = Pick<DeviceFields, "firmware_version" | "plc_program" | "plc_program_revision">;
+
+/** Returns the versions that people are shown: those that count, or else those that were read last. */
+export function shownVersions(now: BoothSummary | null): VersionsRead {
+  if (now === null) return { firmware_version: null, plc_program: null, plc_program_revision: null };
+  const program = now.plc_program === null ? now.read : now;
+  return {
+    firmware_version: now.firmware_version ?? now.read.firmware_version,
+    plc_program: program.plc_program,
+    plc_program_revision: program.plc_program_revision,
+  };
 }

@@ -12,7 +12,7 @@ import { energy } from "./energy.ts";
 import { episodesIn, filterMaintenanceHistory, overuse } from "./filters.ts";
 import { revisionHistory, validationIncidents } from "./findings.ts";
 import { epochsIn, msIn, workingTime } from "./rules.ts";
-import { type FigureCoverage, type Source, type TimeLine, timeLineOf } from "./source.ts";
+import { type FigureCoverage, type Source, type TimeLine, timeLineOf, watchedWindow } from "./source.ts";
 import { durationByMode, frequencyByMode, utilization } from "./usage.ts";
 
 /** A tag is logged at least this often while it is read. */
@@ -225,7 +225,9 @@ function countedParts(readings: readonly Evidence[], what: "meter" | "counter", 
   });
 }
 
-function ofWorkingTime(_source: Source, { state, window }: TimeLine): Explained {
+function ofWorkingTime(source: Source, line: TimeLine): Explained {
+  const { state } = line;
+  const window = watchedWindow(source, line);
   const shifts = workingTime(state, window);
   const parts = shifts.map(({ start, end }): Part => {
     return { start, end, text: "working hours", amount: end - start, evidence: [] };

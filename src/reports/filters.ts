@@ -5,7 +5,7 @@ import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { overlapOf, united, type Interval } from "../domain/time-zone.ts";
 import type { Window } from "../store/port.ts";
 import { countedWithin } from "./cycles.ts";
-import { timeIn } from "./rules.ts";
+import { msIn, timeIn } from "./rules.ts";
 import { stateOf, timeLineOf, type Source } from "./source.ts";
 
 const DAY_MS: Milliseconds = 86_400_000;
@@ -16,8 +16,13 @@ const NOMINAL_SHARE = 0.8;
 const ESTIMATE_AFTER_MS = 7 * DAY_MS;
 const BEGINNING: EpochMs = 0;
 
+/** A filter that came out. `assumed`: it was in at first contact, so a PLC's count of its use may be of a longer time than its days. */
+export interface Removal extends Maintenance {
+  readonly assumed: boolean;
+}
+
 /** Maintenance records of the window, by removal; a record that a later one corrects is left out. */
-export function filterMaintenanceHistory(source: Source, window: Window): Maintenance[] {
+export function filterMaintenanceHistory(source: Source, window: Window): Removal[] {
   return FILTER_TYPES.flatMap((type) => removalsOf(source, type))
     .filter(({ removed_at }) => removed_at >= window.start && removed_at < Math.min(window.end, source.now_ms))
     .sort((a, b) => a.removed_at - b.removed_at);
@@ -43,25 +48,41 @@ export function filterMaintenances(source: Source, window: Window): FilterMainte
   return FILTER_TYPES.flatMap((type) => {
     const current = state.filters[type]?.current;
     if (current === undefined) return [];
-    const past = removalsOf(source, type).map((record) => pastInstallation(type, record));
+    const past = removalsOf(source, type).map((record) => pastInstallation(source, type, record));
     const { installed_at, limits } = current;
     const age_ms = Math.max(0, source.now_ms - installed_at);
     const minutes = usedMinutes(current);
     const since = runningEpisode(current)?.since ?? null;
     const overuse_ms = overuseMs(current, source.now_ms);
     const use = { used_minutes: minutes, limits, overuse_since: since, overuse_ms };
-    const present = { type, installed_at, removed_at: null, ...use, ...estimate(minutes, limits, age_ms) };
+    const isAssumed = current.source === "assumed";
+    const paced = paceMinutes(source, minutes, { isAssumed, start: installed_at, end: source.now_ms });
+    const present = { type, installed_at, removed_at: null, ...use, ...estimate(paced, limits, age_ms) };
     return [...past, present].filter(
       (one) => one.installed_at < window.end && (one.removed_at ?? Infinity) > window.start,
     );
   });
 }
 
-function pastInstallation(type: FilterType, record: Maintenance): FilterMaintenance {
+/**
+ * Returns the minutes of use that belong to the days since installation. Of a filter that was in at first contact the PLC's count is of
+ * a longer time than its days, so the booth's own time in use counts.
+ */
+function paceMinutes(
+  source: Source,
+  minutes: number | null,
+  { isAssumed, ...life }: Window & { readonly isAssumed: boolean },
+): number | null {
+  if (minutes === null || !isAssumed) return minutes;
+  return msIn(timeLineOf(source, life), "in_use") / MINUTE_MS;
+}
+
+function pastInstallation(source: Source, type: FilterType, record: Removal): FilterMaintenance {
   const { installed_at, removed_at, limits, overuse_since, overuse_ms, duration_ms } = record;
   const used_minutes = record.booth_in_use_ms / MINUTE_MS;
   const use = { used_minutes, limits, overuse_since, overuse_ms };
-  return { type, installed_at, removed_at, ...use, ...estimate(used_minutes, limits, duration_ms) };
+  const paced = paceMinutes(source, used_minutes, { isAssumed: record.assumed, start: installed_at, end: removed_at });
+  return { type, installed_at, removed_at, ...use, ...estimate(paced, limits, duration_ms) };
 }
 
 function estimate(minutes: number | null, limits: FilterLimits, age_ms: Milliseconds) {
@@ -120,8 +141,16 @@ function episodesOf(source: Source, type: FilterType): Interval[] {
   return [...past, ...present];
 }
 
-function removalsOf(source: Source, type: FilterType): Maintenance[] {
-  return changesOf(source, type).flatMap(({ value }) => value.maintenance ?? []);
+function removalsOf(source: Source, type: FilterType): Removal[] {
+  const changes = changesOf(source, type);
+  const assumed = new Set(
+    changes.filter(({ value }) => value.source === "assumed").map(({ value }) => value.installed_at),
+  );
+  return changes.flatMap(({ value: { maintenance } }) =>
+    maintenance === null || maintenance === undefined
+      ? []
+      : [{ ...maintenance, assumed: assumed.has(maintenance.installed_at) }],
+  );
 }
 
 /**

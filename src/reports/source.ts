@@ -83,6 +83,20 @@ export function coverageOf(source: Source, { start, end }: Window): FigureCovera
   return timeLineOf(source, { start: from, end }).coverage;
 }
 
+/**
+ * Returns the part of the line's window from the booth's first reading on. A share of working hours must not count days before the
+ * booth was installed. A silence later on is part of it: the booth was there.
+ */
+export function watchedWindow({ reader, stream }: Source, { window, spans, open_end }: TimeLine): Window {
+  const isKnown = ({ mode }: Pick<BoothStage, "mode">): boolean => mode !== "no_data";
+  const [first] = spans;
+  if (first === undefined || isKnown(first)) return window;
+  const isEarlier = (one: BoothStage): boolean => isKnown(one) && one.start < window.start;
+  if (open_end.stages.some(isEarlier) || reader.stages(stream, { start: 0, end: window.start }).some(isEarlier))
+    return window;
+  return { start: spans.find(isKnown)?.start ?? window.end, end: window.end };
+}
+
 /** Uncertain time of the span up to `at`, pro rata, in whole milliseconds that add up over adjacent windows. */
 function share({ start, end, uncertain_ms }: BoothStage, at: EpochMs): Milliseconds {
   return end === start ? 0 : Math.floor((Math.min(uncertain_ms, end - start) * (at - start)) / (end - start));

@@ -43,6 +43,11 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
     plc_serial: textOf(state, "plc_serial"),
     plc_program: program.entered?.version ?? null,
     plc_program_revision: program.entered?.revision ?? null,
+    read: {
+      firmware_version: orNull(firmware.read.version),
+      plc_program: orNull(program.read.version),
+      plc_program_revision: orNull(program.read.revision),
+    },
     last_good_at,
     in_gap: in_gap || last?.mode === "no_data",
   };
@@ -53,6 +58,10 @@ function unfitUnits({ parameters }: DeriveState): Pick<BoothSummary, "unfit_unit
     role === undefined ? [] : [{ tag, reason: say("incident.unit", { unit, role }) }],
   );
   return unfit.length === 0 ? {} : { unfit_units: unfit };
+}
+
+function orNull(text: string): string | null {
+  return text === "" ? null : text;
 }
 
 /**

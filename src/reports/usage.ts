@@ -4,7 +4,7 @@ import type { Milliseconds } from "../domain/units.ts";
 import type { BoothStage, Window } from "../store/port.ts";
 import { type BucketUnit, localBuckets } from "./buckets.ts";
 import { eachOverlap, epochsIn, msIn, timeIn, workingTime, zoneOf } from "./rules.ts";
-import { type Source, stateOf, timeLineOf } from "./source.ts";
+import { type Source, stateOf, timeLineOf, watchedWindow } from "./source.ts";
 
 type ByMode = Partial<Record<Mode, number>>;
 
@@ -72,13 +72,13 @@ function sharedMs(span: Window, slot: Window): Milliseconds {
 export function utilization(source: Source, window: Window) {
   const line = timeLineOf(source, window);
   const in_use = timeIn(line, "in_use");
-  const shifts = workingTime(line.state, line.window);
+  const shifts = workingTime(line.state, watchedWindow(source, line));
   const [in_use_ms, working_ms] = [lengthOf(in_use), lengthOf(shifts)];
   const in_use_working_ms = overlapOf(in_use, shifts);
   return {
     /** In the window, all hours. */
     in_use_ms,
-    /** Length of the facility's working hours in the window, clipped to now. */
+    /** Length of the facility's working hours in the window, from the booth's first reading on and clipped to now. */
     working_ms,
     in_use_working_ms,
     /** In use outside of working hours. */

@@ -12,6 +12,7 @@ const ONLY_BOX: Readonly<Record<string, readonly string[]>> = {
       .map((name) => [`GET /api/booths/{id}/${name}`, ["answer coverage", "query coverage"]]),
   ),
   "GET /api/booths/{id}/utilization_stats": ["answer approximate", "answer coverage", "query coverage"],
+  "GET /api/booths/{id}/filter_maintenance_history": ["answer coverage", "answer data.[].assumed", "query coverage"],
   "GET /api/booths": ["answer coverage", "answer data.[].approximate"],
   "GET /api/booths/latest_updates": ["answer coverage"],
   "GET /api/booths/{id}/history": ["answer coverage", "answer data.*.[].quality", "query coverage"],

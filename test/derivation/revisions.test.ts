@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { shownVersions } from "../../src/domain/summary.ts";
+import { summaryOf } from "../../src/reports/summary.ts";
 import type { TagValue } from "../../src/domain/booth.ts";
 import { fold, forget, poll, reboot, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
@@ -116,4 +118,16 @@ test.each([
   stay(booth, 80_000, { mode: 1, program: "BOOTH-24", ...(tagged ? { revision } : {}) });
   const found = valuesOf(fold(booth.entries, parameters, [3]).facts, "v");
   expect(found.map(({ plc_program, plc_program_revision }) => [plc_program, plc_program_revision])).toEqual(expected);
+});
+
+test("a version that has been read for less than a minute is shown to people, and isn't reported as the booth's yet", () => {
+  const booth = script(PARAMETERS);
+  read(booth, 10_000, "1.0");
+  const early = summaryOf(run(booth, PARAMETERS).state, T0 + booth.now);
+  expect(early.firmware_version).toBeNull();
+  expect(shownVersions(early).firmware_version).toBe("1.0");
+  read(booth, 60_000, "1.0");
+  read(booth, 10_000, "1.1");
+  const late = summaryOf(run(booth, PARAMETERS).state, T0 + booth.now);
+  expect([late.firmware_version, shownVersions(late).firmware_version]).toEqual(["1.0", "1.0"]);
 });

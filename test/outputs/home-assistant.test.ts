@@ -60,6 +60,7 @@ const SUMMARY: Omit<BoothSummary, "filters"> = {
     firmware_version: null,
     plc_program: null,
     plc_program_revision: null,
+    read: { firmware_version: null, plc_program: null, plc_program_revision: null },
     last_firmware_update: null,
     last_program_update: null,
   },

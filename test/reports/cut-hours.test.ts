@@ -39,6 +39,16 @@ it("energy of windows that cut hours is the same on both sides, also where the m
   );
   expect(meter.some((value, index) => Number(value) < Number(meter[index - 1] ?? 0))).toBe(true);
 
+  const month = {
+    start: new Date(START - 30 * 24 * HOUR).toISOString(),
+    end: new Date(site.clock.wall()).toISOString(),
+  };
+  const today = { ...month, start: new Date(START).toISOString() };
+  // Both sides count working hours from the booth's first reading on.
+  expect(boxAnswer(source, "utilization_stats", month)).toEqual(
+    site.service.get("/api/booths/b-1/utilization_stats", month),
+  );
+  expect(boxAnswer(source, "utilization_stats", month)).toEqual(boxAnswer(source, "utilization_stats", today));
   // The same log after its retention time: only the readings of the last half hour are there.
   const kept_from = first + HOUR / 2;
   const aged = agedSource(source, kept_from);

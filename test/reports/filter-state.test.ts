@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import type { FilterLimits } from "../../src/domain/booth.ts";
+import { filterChanges } from "../../src/api/report-records.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
+import { readerOf } from "../support/reader.ts";
 import { put, run, script, stay, T0 } from "../support/booth.ts";
 import { minutesTag, uncounted, withFilters } from "../support/parameters.ts";
 
@@ -37,4 +39,25 @@ it("a filter whose use nobody knows has no state, one that the PLC counts has", 
   stay(booth, HOUR, { mode: 1, exhaust: 80 });
   const { filters } = summaryOf(run(booth, parameters).state, T0 + HOUR);
   expect([filters.exhaust_filter?.state, filters.pre_filter?.state]).toEqual(["warning", null]);
+});
+
+it("a filter that was in at first contact is marked once it is removed, since the PLC counts its use from before", () => {
+  const parameters = withFilters(
+    { exhaust_filter: { limits: { minutes: 10_000 } } },
+    { exhaust: minutesTag("exhaust_filter") },
+  );
+  const booth = script(parameters);
+  stay(booth, HOUR, { mode: 1, exhaust: 6_480 });
+  stay(booth, 2 * HOUR, { mode: 1, exhaust: 0 });
+  stay(booth, 2 * HOUR, { mode: 3, exhaust: 120 });
+  stay(booth, HOUR, { mode: 1, exhaust: 0 });
+  const source = { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + booth.now };
+  const changes = (query: Readonly<Record<string, string>>) =>
+    filterChanges(source, { start: 0, end: source.now_ms }, query).data;
+  expect(changes({ coverage: "true" })).toMatchObject([
+    { booth_in_use_time: 6_480, assumed: true },
+    { booth_in_use_time: 120 },
+  ]);
+  expect(changes({ coverage: "true" })[1]).not.toHaveProperty("assumed");
+  expect(changes({})[0]).not.toHaveProperty("assumed");
 });

@@ -105,6 +105,23 @@ it("each moment counts by the mode sets, hours and zone that held then", () => {
   expect(rules).toHaveLength(2);
 });
 
+it("working hours before the booth's first reading don't count, and those of a later silence do", () => {
+  const monday = { ...PLAIN, working_hours: [{ day: "monday", enabled: true, start: "00:00:00", stop: "02:00:00" }] };
+  const parameters = monday as Parameters;
+  const booth = script(parameters);
+  stay(booth, HOUR, { mode: 3 });
+  const source = { ...sourceOf(booth, parameters), now_ms: T0 + 7 * DAY + 2 * HOUR };
+  const month = { start: T0 - 30 * DAY, end: T0 + HOUR };
+  expect(utilization(source, month)).toMatchObject({ working_ms: HOUR, utilization_pct: 100 });
+  expect(explain(source, "working_minutes", month)?.value).toEqual({ working_ms: HOUR });
+  expect(utilization(source, { start: T0 - 30 * DAY, end: T0 - DAY })).toMatchObject({
+    working_ms: 0,
+    utilization_pct: null,
+  });
+  const silent = { start: T0 + 2 * DAY, end: T0 + 7 * DAY + 2 * HOUR };
+  expect(utilization(source, silent)).toMatchObject({ working_ms: 2 * HOUR, utilization_pct: 0 });
+});
+
 it("the hours that the service first tells held before it told them", () => {
   const told = {
     ...PLAIN,

@@ -35,7 +35,7 @@ export function runtimeMs(figures: BoothFigures, window: Span): number {
 /** The shape of utilization_stats; energy in therm and kWh to 4 decimals. */
 export function utilization(figures: BoothFigures, calendar: Calendar, window: Span): Record<string, number | null> {
   const inUse = timeIn(figures, "in_use");
-  const working = workingTime(calendar, window);
+  const working = workingTime(calendar, watched(figures, window));
   const used = msWithin(inUse, window);
   const usedInHours = length(intersection(working, inUse));
   const workingMs = length(working);
@@ -48,6 +48,12 @@ export function utilization(figures: BoothFigures, calendar: Calendar, window: S
     gas_usage: fourDecimals(booked(figures.gas, window) + estimated(figures.estimates.gas, window)),
     kwh_usage: fourDecimals(booked(figures.kwh, window) + estimated(figures.estimates.kwh, window)),
   };
+}
+
+/** The window from the booth's first reading on: a share of working hours doesn't count days before the booth was installed. */
+function watched({ stages }: BoothFigures, { start, end }: Span): Span {
+  const first = stages.find(({ mode }) => mode !== "no_data")?.start ?? end;
+  return { start: Math.min(Math.max(start, first), end), end };
 }
 
 export function bakeMinutes(figures: BoothFigures, window: Span): number {

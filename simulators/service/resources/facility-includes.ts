@@ -47,9 +47,9 @@ export async function facilityFigures(call: Call, { id, tz }: { id: string; tz: 
       id,
     );
     for (const [name, value] of found.flat()) sums[name] = Math.round(((sums[name] ?? 0) + value) * 1e4) / 1e4;
-    // The facility has its hours once, however many booths stand in it.
-    const [first = []] = found;
-    for (const [name, value] of first) if (name === "working_minutes") sums[name] = value;
+    // The facility has its hours once, however many booths stand in it: those of the booth that was read first.
+    const working = found.flat().flatMap(([name, value]) => (name === "working_minutes" ? [value] : []));
+    if (working.length > 0) sums["working_minutes"] = Math.max(...working);
   }
   return asked.includes("active_alerts") ? { ...sums, active_alerts: await activeAlerts(call, id) } : sums;
 }

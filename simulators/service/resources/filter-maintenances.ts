@@ -1,5 +1,7 @@
 import { FILTER_TYPES } from "../../../src/domain/booth.ts";
 import type { Installation } from "../figures/filters.ts";
+import { timeIn } from "../figures/mode-sets.ts";
+import { msWithin } from "../figures/window.ts";
 import { clip, length, type Span } from "../figures/span.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams, windowParams } from "../http/query.ts";
@@ -17,27 +19,35 @@ export const filterMaintenances: readonly Operation[] = [
 function answer(call: Call): Answer {
   const booth = boothOf(call);
   const window = windowParams(call.query, { tz: calendarOf(call, booth).tz, now: call.now });
-  const { installations } = figuresOf(call, booth);
+  const figures = figuresOf(call, booth);
+  const { installations } = figures;
+  const in_use = timeIn(figures, "in_use");
   const entries = FILTER_TYPES.flatMap((type) => {
     const mine = installations.filter((filter) => filter.type === type);
-    return mine.length === 0 ? [] : [[type, entry(mine, window, call.now)] as const];
+    return mine.length === 0 ? [] : [[type, entry(mine, window, { now: call.now, in_use })] as const];
   });
   return ok(envelope([Object.fromEntries(entries)], pagingParams(call.query, { allowAll: false })));
 }
 
-function entry(filters: readonly Installation[], window: Span, now: number): unknown {
+interface Known {
+  readonly now: number;
+  /** The booth's time in use. */
+  readonly in_use: readonly Span[];
+}
+
+function entry(filters: readonly Installation[], window: Span, known: Known): unknown {
   const shown = filters.filter(
     (filter) => filter.installed_at <= window.end && (filter.removed_at ?? Infinity) > window.start,
   );
   return {
     last_active_filter: formatTime(filters.at(-1)?.installed_at ?? 0),
-    filter_interval_log: shown.map((filter) => interval(filter, now)),
+    filter_interval_log: shown.map((filter) => interval(filter, known)),
   };
 }
 
-function interval(filter: Installation, now: number): unknown {
+function interval(filter: Installation, { now, in_use }: Known): unknown {
   const end = filter.removed_at ?? now;
-  const estimated = estimatedMs(filter, end);
+  const estimated = estimatedMs(filter, { now: end, in_use });
   const overused = length(clip(filter.overuse, { start: filter.installed_at, end }));
   return {
     start: formatTime(filter.installed_at),
@@ -50,9 +60,12 @@ function interval(filter: Installation, now: number): unknown {
 }
 
 /** Age at the limit at the mean daily usage since installation; null under 7 days or where usage isn't known. */
-function estimatedMs(filter: Installation, end: number): number | null {
+function estimatedMs(filter: Installation, { now: end, in_use }: Known): number | null {
   const age = end - filter.installed_at;
-  const used = filter.usage.minutesAt(end);
+  const counted = filter.usage.minutesAt(end);
+  // Of a filter that was in at first contact the PLC's count is of a longer time than its age: the time in use since then counts.
+  const since = { start: filter.installed_at, end };
+  const used = counted !== null && filter.source === "assumed" ? msWithin(in_use, since) / 60_000 : counted;
   const { limits } = filter;
   if (age < WEEK_MS) return null;
   const byMinutes =

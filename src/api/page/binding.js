@@ -1,6 +1,6 @@
 import { send } from "./api.js";
 import { card, el, field, figure, redraw, sentence, troubleNote } from "./dom.js";
-import { lasting, secondsText } from "./format.js";
+import { lasting, secondsText, versionsOf } from "./format.js";
 import { forgetScanned, scannedSerial } from "./scanned.js";
 import { withSession } from "./session.js";
 import { stepList } from "./steps.js";
@@ -48,11 +48,14 @@ export function bindingCard(context) {
         reason,
         advice,
         booth.serial,
+        booth.provisioning.account,
         booth.provisioning.facility,
+        booth.provisioning.brand,
+        booth.provisioning.model,
         booth.provisioning.choices?.map((/** @type {any} */ one) => one.name),
         booth.plc.shows_serial,
         showsForm,
-        booth.now?.plc_program,
+        versionsOf(booth.now),
         wait,
       ],
       () => [
@@ -220,8 +223,7 @@ function bothSides({ serial, provisioning, plc, now }) {
   /** @param {string} name @param {string | null | undefined} value */
   const line = (name, value) => figure(t(name), value ?? el("span", { className: "soft" }, t("setup.unknown")));
   const { account, facility, brand, model } = provisioning;
-  const program =
-    now === null || now.plc_program === null ? null : `${now.plc_program} ${now.plc_program_revision ?? ""}`;
+  const { program, firmware } = versionsOf(now);
   const service = [
     line("setup.serialShort", serial),
     line("setup.account", account),
@@ -232,7 +234,7 @@ function bothSides({ serial, provisioning, plc, now }) {
   const own = [
     line("setup.serialShort", plc.shows_serial),
     line("setup.program", program),
-    line("setup.firmware", now?.firmware_version),
+    line("setup.firmware", firmware),
   ];
   return el(
     "div",

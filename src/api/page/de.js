@@ -527,6 +527,7 @@ export const TEXTS = {
   "filters.hoursUsed": "Genutzt",
   "filters.overused": "{days} Tage überfällig",
   "filters.inDays": "in {days} Tagen",
+  "filters.inDaysSeen": "nach der SPS; diese Box sah die letzten {days} Tage",
 
   "scan.title": "Typenschild scannen",
   "scan.starting": "Einen Augenblick ...",

@@ -515,6 +515,7 @@ export const TEXTS = {
   "filters.hoursUsed": "Used",
   "filters.overused": "overused {days} days",
   "filters.inDays": "in {days} days",
+  "filters.inDaysSeen": "counted by the PLC; this gateway saw the last {days} days",
 
   "scan.title": "Scan the nameplate",
   "scan.starting": "One moment ...",

@@ -526,6 +526,7 @@ export const TEXTS = {
   "filters.hoursUsed": "Usado",
   "filters.overused": "{days} días de más",
   "filters.inDays": "en {days} días",
+  "filters.inDaysSeen": "según el PLC; este equipo vio los últimos {days} días",
 
   "scan.title": "Escanear la placa",
   "scan.starting": "Un momento ...",

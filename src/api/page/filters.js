@@ -45,7 +45,7 @@ export function filtersView(context) {
     if (performance.now() - asked < AGAIN_MS) return;
     asked = performance.now();
     const [done, lives, entered] = await Promise.all([
-      get(`${path}/filter_maintenance_history?limit=100`),
+      get(`${path}/filter_maintenance_history?limit=100&coverage=true`),
       get(`${path}/filter_maintenances`),
       get(`/filters/entries?booth=${encodeURIComponent(booth)}`),
     ]).catch(() => [null, null, null]);
@@ -252,13 +252,16 @@ function historyTable({ done, entered }, { tz, time }) {
   return table(
     t("filters.history"),
     [t("filters.when"), t("filters.what"), t("filters.hoursUsed"), t("filters.late")],
-    done.map(({ maintenance_date, filter_type, booth_in_use_time, duration, overuse }) => {
+    done.map(({ maintenance_date, filter_type, booth_in_use_time, duration, overuse, assumed }) => {
       const at = timeOf(maintenance_date);
       const entry = entered.findLast((one) => one.filter === filter_type && isOf(one, at));
       return [
         whenText(at, tz, time),
         withMore(t(`filter.${filter_type}`), entry === undefined ? "" : entryText(entry)),
-        withMore(hoursText(booth_in_use_time), t("filters.inDays", { days: number(duration, 1) })),
+        withMore(
+          hoursText(booth_in_use_time),
+          t(assumed === true ? "filters.inDaysSeen" : "filters.inDays", { days: number(duration, 1) }),
+        ),
         overuse === 0 ? t("filters.onTime") : t("filters.overused", { days: number(overuse, 1) }),
       ];
     }),

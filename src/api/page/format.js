@@ -187,3 +187,14 @@ export function dayStart(at, tz, days = 0) {
   const guess = day - offsetAt(tz, day);
   return day - offsetAt(tz, guess);
 }
+
+/**
+ * Versions for people: those that count, or else those that were read last, which may have been read for less than a minute.
+ * @param {any} now a booth's summary; null: nothing was read yet
+ */
+export function versionsOf(now) {
+  const of = typeof now?.plc_program === "string" ? now : now?.read;
+  const isRead = typeof of?.plc_program === "string";
+  const program = isRead ? `${of.plc_program} ${of.plc_program_revision ?? ""}`.trim() : null;
+  return { program, firmware: now?.firmware_version ?? now?.read?.firmware_version ?? null };
+}

@@ -1,6 +1,6 @@
 import { download, get, send } from "./api.js";
 import { card, el, field, figure, redraw, table } from "./dom.js";
-import { bytes, lasting, secondsText, timeOf, whenText } from "./format.js";
+import { bytes, lasting, secondsText, timeOf, versionsOf, whenText } from "./format.js";
 import { pinButton, withSession } from "./session.js";
 import { t } from "./texts.js";
 
@@ -63,9 +63,8 @@ export function healthView(context) {
       toldLines.map(([look, name, text]) => el("p", {}, el("span", { className: `badge ${look}` }, name), ` ${text}`)),
     );
     const { agent_version, gateway_id, certificates } = status;
-    const { firmware_version, plc_program } = booth.now ?? {};
     const up_for = lasting(status.at - status.started_at);
-    redraw(versions, [agent_version, gateway_id, up_for, firmware_version, plc_program, certificates], () =>
+    redraw(versions, [agent_version, gateway_id, up_for, versionsOf(booth.now), certificates], () =>
       versionFigures(status, booth),
     );
     // Signed in since the last look.
@@ -202,12 +201,12 @@ function trafficParts(traffic) {
 
 /** @param {import("./main.js").Status} status @param {import("./main.js").Booth} booth */
 function versionFigures(status, { now }) {
-  const program = now === null ? "–" : `${now.plc_program ?? "–"} ${now.plc_program_revision ?? ""}`.trim();
+  const { program, firmware } = versionsOf(now);
   return [
     figure(t("health.agent"), status.agent_version),
     figure(t("health.running"), lasting(status.at - status.started_at)),
-    figure(t("health.firmware"), now?.firmware_version ?? "–"),
-    figure(t("health.program"), program),
+    figure(t("health.firmware"), firmware ?? "–"),
+    figure(t("health.program"), program ?? "–"),
     el("div", { className: "wide" }, el("dt", {}, t("health.gateway")), el("dd", {}, status.gateway_id)),
     ...status.certificates.map((/** @type {any} */ { server, expires, advice }) =>
       figure(

@@ -1,7 +1,7 @@
 import { beginCard } from "./begin.js";
 import { bindingCard } from "./binding.js";
 import { card, el, redraw, table } from "./dom.js";
-import { lasting, secondsText, valueText, whenText } from "./format.js";
+import { lasting, secondsText, valueText, versionsOf, whenText } from "./format.js";
 import { linkCard, linkKey } from "./now.js";
 import { networkCard } from "./network.js";
 import { pinButton } from "./session.js";
@@ -131,7 +131,7 @@ function reportText(context) {
     `${booth.booth}  ${booth.serial ?? "-"}  ${provisioning.account ?? "-"}, ${provisioning.facility ?? "-"}`,
     `${t(`state.${provisioning.state}`)} ${whenText(provisioning.since, tz, time)}`,
     ...steps.map(([name, at]) => `  ${secondsText(Number(at), tz)}  ${String(name)}`),
-    `${t("link.plc")}  ${plc.address}: ${t(`link.${plc.kind}`)}; ${plc.shows_serial ?? "-"}, ${now?.plc_program ?? "-"} ${now?.plc_program_revision ?? ""}, ${now?.firmware_version ?? "-"}`,
+    `${t("link.plc")}  ${plc.address}: ${t(`link.${plc.kind}`)}; ${plc.shows_serial ?? "-"}, ${versionsOf(now).program ?? "-"}, ${versionsOf(now).firmware ?? "-"}`,
     `${t("link.service")}  ${status.service.url ?? "-"}: ${t(`link.${status.service.kind}`)}`,
     `${log.newest_seq.toString()} / ${log.acked_seq.toString()}`,
     ...context
