@@ -1,6 +1,7 @@
 import type { FilterEntry } from "./entry.ts";
 import type { Parameters } from "./parameters.ts";
 import type { ProvisioningRow } from "./provisioning.ts";
+import type { IncidentFact } from "./record.ts";
 import type { KnownOffset } from "./service-time.ts";
 import type { Signals } from "./signal.ts";
 import type { LinkStatus, StorageStatus } from "./status.ts";
@@ -54,6 +55,9 @@ export function waitingForClock({ newest_seq, sendable_seq }: Pick<LogReach, "ne
   return Math.max(0, newest_seq - sendable_seq);
 }
 
+/** A validation incident that isn't resolved. */
+export type OpenIncident = Pick<IncidentFact["value"], "check" | "tag_name" | "reason" | "severity" | "first_seen_at">;
+
 /** A booth's log, and what the fold makes of it, as its last commit left them. */
 export interface LogState {
   /** Another object after each change. */
@@ -69,6 +73,8 @@ export interface LogState {
   reached(): EpochMs | null;
   /** Offset that a sync in that boot gave; null: none did. */
   syncedOffset(boot: BootId): KnownOffset | null;
+  /** Validation incidents that are open in the fold. */
+  incidents(): readonly OpenIncident[];
   /** People's entries and what became of them. */
   entries(): readonly FilterEntry[];
   /** Seq of an entry's record. */

@@ -1,4 +1,5 @@
 import type { NoticeConfig } from "../config/port.ts";
+import { waitingForClock } from "../domain/booth-state.ts";
 import { linkDown, stillDown } from "../domain/link-status.ts";
 import type { NoticeOutcome, NoticeTest } from "../domain/notice.ts";
 import { fullJitter, shortMessage } from "../domain/retrying.ts";
@@ -8,7 +9,7 @@ import type { LinkStatus, NoticeStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { type KeptLedger, SAVE_MS } from "./kept.ts";
 import type { Channel, NoticeBooth, NoticeMachine } from "./port.ts";
-import { changesIn, looksAt, serviceLook } from "./rules/events.ts";
+import { changesIn, incidentLooks, looksAt, serviceLook } from "./rules/events.ts";
 import {
   type Bundle,
   type Ledger,
@@ -19,6 +20,7 @@ import {
   type Plan,
   read,
   delivered,
+  withUnconfirmed,
 } from "./rules/ledger.ts";
 import { messageOf, type Teller, testMessage } from "./rules/words.ts";
 
@@ -108,15 +110,20 @@ async function look(notice: Notice): Promise<void> {
   const { machine, booths, config, state } = notice;
   const plan = planOf(notice);
   const before = state.ledger;
-  for (const booth of booths) await readLog(notice, booth, plan);
+  const looked_at = new Set<NoticeBooth>();
+  for (const booth of booths) if (!(await readLog(notice, booth, plan))) looked_at.add(booth);
   const now = machine.clock.wall();
   for (const one of booths) {
     const booth = one.state;
     const { summary, storage } = booth.log;
     const time = booth.log.now();
-    const looks = looksAt({ summary, storage, plc: booth.link.plc, trouble: one.trouble() }, config, { now, time });
+    const has_incidents = looked_at.has(one);
+    const looks = [
+      ...looksAt({ summary, storage, plc: booth.link.plc, trouble: one.trouble() }, config, { now, time }),
+      ...(has_incidents ? incidentLooks(booth.log.incidents()) : []),
+    ];
     const open_incidents = summary?.open_incidents ?? null;
-    state.ledger = looked(state.ledger, { booth: booth.booth, looks, open_incidents, time }, plan);
+    state.ledger = looked(state.ledger, { booth: booth.booth, looks, open_incidents, has_incidents, time }, plan);
   }
   const looks = [serviceLook(machine.service(), config, now)];
   state.ledger = looked(state.ledger, { booth: null, looks, open_incidents: null, time: now }, plan);
@@ -125,8 +132,23 @@ async function look(notice: Notice): Promise<void> {
   if (state.unsaved || machine.clock.mono() - state.saved_at >= SAVE_MS) await save(notice);
 }
 
-async function readLog({ machine, state }: Notice, { state: { booth, log } }: NoticeBooth, plan: Plan): Promise<void> {
+/**
+ * Reads what the log tells. Returns false if the booth's state has to be looked at instead: facts wait for a confirmed clock. Those that
+ * come with the confirmation are skipped once, since the looks have told of them.
+ */
+async function readLog(
+  { machine, state }: Notice,
+  { state: { booth, log } }: NoticeBooth,
+  plan: Plan,
+): Promise<boolean> {
   const { stream, oldest_seq, sendable_seq } = log.reach;
+  const is_unconfirmed = waitingForClock(log.reach) > 0;
+  const was_unconfirmed = state.ledger.unconfirmed.includes(stream);
+  state.ledger = withUnconfirmed(state.ledger, stream, is_unconfirmed);
+  if (was_unconfirmed && !is_unconfirmed) {
+    state.ledger = movedTo(state.ledger, stream, sendable_seq);
+    return false;
+  }
   const known = state.ledger.cursors[stream];
   // New to this notice; or the log was put back from an old copy.
   if (known === undefined || known > sendable_seq) state.ledger = movedTo(state.ledger, stream, sendable_seq);
@@ -135,6 +157,7 @@ async function readLog({ machine, state }: Notice, { state: { booth, log } }: No
     after = records.at(-1)?.seq ?? sendable_seq;
     state.ledger = movedTo(read(state.ledger, { booth, changes: changesIn(records) }, plan), stream, after);
   }
+  return !is_unconfirmed;
 }
 
 function planOf({ config, booths }: Notice): Plan {
@@ -201,7 +224,8 @@ function log({ machine }: Notice, text: string, { name }: NoticeConfig): void {
 function tellerOf({ machine, config, booths }: Notice): Teller {
   const serials = Object.fromEntries(booths.map(({ state }) => [state.booth, state.binding.row.serial]));
   const tz = config.quiet?.tz ?? zoneOf(booths);
-  return { gateway: machine.gateway_id, name: config.name, tz, urgent: config.urgent, serials };
+  const is_confirmed = booths.every(({ state }) => waitingForClock(state.log.reach) === 0);
+  return { gateway: machine.gateway_id, name: config.name, tz, urgent: config.urgent, serials, is_confirmed };
 }
 
 /** Sends a test, whatever waits. */

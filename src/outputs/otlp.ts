@@ -1,6 +1,6 @@
 import { addAbortListener } from "node:events";
 import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { gunzip, gzip } from "node:zlib";
 import type { OutputConfig } from "../config/port.ts";
 import { retryAfterMs } from "../delivery/http/answer.ts";
 import { createHttpClient, type HttpClient } from "../delivery/http/client.ts";
@@ -40,6 +40,7 @@ const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
 const ANSWER_WITHIN_MS: Milliseconds = 10_000;
 const DEFAULT_PATH = "/v1/metrics";
 const zipped = promisify(gzip);
+const unzipped = promisify(gunzip);
 
 export function figureOutput(
   machine: OutputMachine,
@@ -49,6 +50,7 @@ export function figureOutput(
   const { clock } = machine;
   const state: PushState = {
     ...{ link: linkDown(clock.wall(), say("plc.not_yet")), sent: 0, given_up: 0, reason: "" },
+    is_plain: false,
     waiting: [],
     added: Promise.withResolvers(),
   };
@@ -100,6 +102,8 @@ interface PushState {
   given_up: number;
   /** Why the last of them were; "": none was. */
   reason: string;
+  /** The collector rejects gzip. */
+  is_plain: boolean;
   waiting: Waiting[];
   added: PromiseWithResolvers<void>;
 }
@@ -182,9 +186,29 @@ function waitAfter(outcome: PushOutcome, failures: number, random: () => number)
   return asked ?? fullJitter(Math.max(0, failures - 1), RETRY, random);
 }
 
-async function tryOnce({ config, machine }: Push, { body }: Waiting, open: () => HttpClient): Promise<PushOutcome> {
+/** What collectors that don't know gzip answer: unsupported media type, or a body that they can't read. */
+const MAY_REJECT_GZIP: readonly number[] = [400, 415];
+
+/** Sends a set, uncompressed too if the collector may reject gzip, and remembers which it takes. */
+async function tryOnce(push: Push, set: Waiting, open: () => HttpClient): Promise<PushOutcome> {
+  const { state, machine, config } = push;
+  const outcome = await post(push, set, open);
+  if (state.is_plain || outcome.kind !== "refused" || !MAY_REJECT_GZIP.includes(outcome.status)) return outcome;
+  state.is_plain = true;
+  const plain = await post(push, set, open);
+  // Its content is refused either way.
+  if (plain.kind !== "taken") state.is_plain = false;
+  else {
+    const text = `output ${config.name}: ${say("output.figures_plain")}`;
+    machine.log.info({ event: "output_plain", output: config.name }, text);
+  }
+  return plain;
+}
+
+async function post({ config, machine, state }: Push, set: Waiting, open: () => HttpClient): Promise<PushOutcome> {
   try {
-    const headers = { "Content-Encoding": "gzip" };
+    const body = state.is_plain ? await unzipped(set.body) : set.body;
+    const headers = state.is_plain ? {} : { "Content-Encoding": "gzip" };
     const key = authorizationOf(config, machine.secret);
     const answer = await open().send({ method: "POST", path: pathOf(config.url), key, body, headers });
     return outcomeOf(answer, retryAfterMs(answer.headers["retry-after"], machine.clock.wall()));

@@ -64,8 +64,8 @@ export type ConnectBroker = (
 export interface BrokerSession {
   /** Resolves once the broker has all that it takes; rejects with the session's end. */
   send(messages: readonly Message[]): Promise<void>;
-  /** What comes on that topic is heard from now on. */
-  subscribe(topic: string, heard: (payload: Uint8Array, retained: boolean) => void): Promise<void>;
+  /** What comes on that topic is heard from now on. Its last level may be `+`; `on` is the topic of the message. */
+  subscribe(topic: string, heard: (payload: Uint8Array, retained: boolean, on: string) => void): Promise<void>;
   /** Resolves with the reason of its end. */
   readonly ended: Promise<ServiceLinkError>;
   /** Says the last words, as far as the broker still takes them, and leaves. */

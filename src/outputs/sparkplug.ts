@@ -17,9 +17,13 @@ import {
   clockSaid,
   dataMetrics,
   figuresSaid,
+  type HostState,
+  hostIn,
   hostStateOf,
   hostTopic,
+  hostTopic22,
   instantsOf,
+  isOlderState,
   type Metric,
   nodeMetrics,
   presentSaid,
@@ -217,8 +221,13 @@ function isRebirth(payload: Uint8Array): boolean {
   }
 }
 
+/** Host ids that are reported, and characters of each: a site has one or two hosts. */
+const MOST_HOSTS = 5;
+const MOST_ID_CHARS = 64;
+
 /** The application that all is for, where the configuration names one. */
-function hostOf({ state, machine, config }: Omit<Output, "speaker">, id: string | undefined) {
+function hostOf(output: Omit<Output, "speaker">, id: string | undefined) {
+  const { state, machine, config } = output;
   const { promise: lost, resolve: lose } = Promise.withResolvers<ServiceLinkError>();
   const { promise: came, resolve: come } = Promise.withResolvers<undefined>();
   const elsewhere = Promise.withResolvers<never>();
@@ -226,12 +235,11 @@ function hostOf({ state, machine, config }: Omit<Output, "speaker">, id: string 
   elsewhere.promise.catch(() => undefined);
   const isAway = (): void =>
     elsewhere.reject(new ServiceLinkError("closed", say("output.host_away", { id: String(id) })));
-  const others = serversOf(config).length > 1 ? [elsewhere.promise] : [];
-  let last: { readonly online: boolean; readonly timestamp: EpochMs } | null = null;
+  const servers = serversOf(config).length > 1 ? [elsewhere.promise] : [];
+  let last: HostState | null = null;
   const heard = (payload: Uint8Array): void => {
     const said = hostStateOf(Buffer.from(payload).toString("utf8"));
-    // An older word may come later.
-    if (said === null || (last !== null && said.timestamp < last.timestamp)) return;
+    if (said === null || isOlderState(last, said, machine.clock.wall())) return;
     if (last?.online === true && !said.online) {
       lose(new ServiceLinkError("closed", say("output.host_gone", { id: String(id) })));
     }
@@ -239,21 +247,48 @@ function hostOf({ state, machine, config }: Omit<Output, "speaker">, id: string 
     if (said.online) come(undefined);
     else isAway();
   };
+  const others = otherHosts(output, id, () => last === null);
   return {
     lost,
     async online(session: BrokerSession, signal: AbortSignal): Promise<void> {
       if (id === undefined) return;
-      await session.subscribe(hostTopic(id), heard);
       const reason = say("output.host_away", { id });
       state.link = { ...linkDown(machine.clock.wall(), reason, say("output.host_todo")) };
+      await session.subscribe(hostTopic(id), heard);
+      await session.subscribe(hostTopic22(id), heard);
+      // Only to report a misspelled id: a broker whose access rules refuse it is as good.
+      for (const topic of [hostTopic("+"), hostTopic22("+")])
+        await session.subscribe(topic, others).catch(() => undefined);
       machine.log.info(
         { event: "output_waits", output: config.name },
         `output ${config.name} waits for the primary host ${id}`,
       );
       const late = machine.clock.after(HOST_WITHIN_MS, isAway);
-      await Promise.race([came, session.ended, aborted(signal), ...others]).finally(late);
+      await Promise.race([came, session.ended, aborted(signal), ...servers]).finally(late);
       signal.throwIfAborted();
     },
+  };
+}
+
+/** Returns what hears the states of other hosts: while the configured host has none, its id may be misspelled. */
+function otherHosts(
+  { state, machine, config }: Omit<Output, "speaker">,
+  id: string | undefined,
+  isAwaited: () => boolean,
+) {
+  const seen = new Set<string>();
+  return (_payload: Uint8Array, _retained: boolean, topic: string): void => {
+    const other = hostIn(topic)
+      ?.replaceAll(/\p{Cc}/gu, " ")
+      .slice(0, MOST_ID_CHARS);
+    if (id === undefined || other === undefined || other === id || seen.has(other) || seen.size >= MOST_HOSTS) return;
+    seen.add(other);
+    if (!isAwaited() || state.link.kind !== "down") return;
+    const reason = say("output.host_other", { id, seen: [...seen].join(", ") });
+    const advice = say("output.host_other_todo");
+    state.link = { ...state.link, reason, advice };
+    const text = `output ${config.name}: ${reason}; ${advice}`;
+    machine.log.warn({ event: "output_other_host", output: config.name, id, seen: [...seen] }, text);
   };
 }
 

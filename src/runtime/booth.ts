@@ -239,6 +239,7 @@ async function openLog(
     parameters: () => fields.state.parameters,
     reached: () => reachedTime(fields.state),
     syncedOffset: (boot: string) => syncedOffset(fields.state, boot),
+    incidents: () => Object.values(fields.state.incidents),
     entries: () => entriesOf(fields.state, now()),
     seqOfEntry: (id: string) => seqOfEntry(fields.state, id),
     summaryAt: (at: EpochMs) => shown(fields.state, at),

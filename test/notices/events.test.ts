@@ -117,6 +117,7 @@ describe("a message", () => {
   const TELLER: Teller = {
     ...{ gateway: "gw", name: "office", tz: "America/Denver", urgent: ["fault"] },
     serials: { "booth-1": "ABCD-123-123" },
+    is_confirmed: true,
   };
   const event = {
     booth: "booth-1",

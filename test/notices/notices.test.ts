@@ -3,6 +3,8 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { virtualClock, type VirtualClock } from "../../simulators/virtual/clock.ts";
 import { parseConfig } from "../../src/config/config.ts";
+import type { OpenIncident } from "../../src/domain/booth-state.ts";
+import { KIND, type Placed } from "../../src/domain/record.ts";
 import type { BoothSummary } from "../../src/domain/summary.ts";
 import { createSignal } from "../../src/domain/signal.ts";
 import { openNotices } from "../../src/notices/notices.ts";
@@ -50,15 +52,16 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.t
   } as unknown as BoothSummary;
   const log = {
     ...{ summary, storage: null, reach: { stream: "s", oldest_seq: 1, newest_seq: 0, sendable_seq: 0, acked_seq: 0 } },
-    ...{ now: () => clock.wall(), parameters: () => null },
+    ...{ now: () => clock.wall(), parameters: () => null, incidents: (): readonly OpenIncident[] => [] },
   };
   const state = { booth: "b", link: { plc: { kind: "up", since: NOON } }, log, binding: { row: { serial: null } } };
   const booth: NoticeBooth = { state: state as unknown as NoticeBooth["state"], trouble: () => "" };
   const news = createSignal(clock);
   let kept: unknown = null;
+  let facts: readonly Placed[] = [];
   const machine: NoticeMachine = {
     ...{ clock, random: seededRandom(1), log: silentLog, gateway_id: "gw", news, runtime_dir: temporaryFolder() },
-    store: { read: () => Promise.resolve([]) },
+    store: { read: (_, from) => Promise.resolve(facts.filter(({ seq }) => seq >= from)) },
     identity: { kept: () => Promise.resolve(kept), keep: (_, what) => Promise.resolve(void (kept = what)) },
     service: () => null,
     secret: () => "",
@@ -81,6 +84,20 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.t
       };
       return looks;
     },
+    /** Records up to `newest_seq`, of which those after `sendable_seq` wait for a confirmed clock. */
+    async commit(
+      { newest_seq, sendable_seq }: { readonly newest_seq: number; readonly sendable_seq: number },
+      { incidents, told = [] }: { readonly incidents: readonly OpenIncident[]; readonly told?: readonly Placed[] },
+    ): Promise<void> {
+      facts = told;
+      Object.assign(log, {
+        reach: { ...log.reach, newest_seq, sendable_seq },
+        incidents: () => incidents,
+        summary: { ...log.summary, open_incidents: incidents.length },
+      });
+      news.raise();
+      await clock.run(2_000);
+    },
     async mode(mode: string): Promise<void> {
       log.summary = { ...log.summary, mode, since: clock.wall() } as BoothSummary;
       news.raise();
@@ -100,6 +117,30 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.t
     },
   };
 }
+
+test("an incident that opens before the clock is confirmed is told at once, not again with the confirmation, and its end is told", async () => {
+  const site = await plant("events: [incident]");
+  const opened = {
+    ...{ check: "range", tag_name: "air_temperature", reason: "80 C is above 70 C" },
+    ...({ severity: "warning", first_seen_at: NOON } as const),
+  };
+  await site.commit({ newest_seq: 10, sendable_seq: 0 }, { incidents: [opened] });
+  await site.asked(1);
+  const [told] = site.posted;
+  expect(told).toMatchObject({ text: "b: air_temperature: 80 C is above 70 C", clock_confirmed: false });
+  const value = { ...opened, logic: {}, last_seen_at: NOON, resolved_at: null };
+  const fact: Placed = {
+    ...({ kind: KIND.incident, boot: "boot", mono: 0, at: NOON, tag: "", quality: "good" } as const),
+    ...{ value, seq: 12, time: NOON },
+  };
+  await site.commit({ newest_seq: 12, sendable_seq: 12 }, { incidents: [opened], told: [fact] });
+  await site.clock.run(MIN);
+  expect(site.posted).toHaveLength(1);
+  const ended: Placed = { ...fact, value: { ...value, resolved_at: NOON + MIN }, seq: 13 };
+  await site.commit({ newest_seq: 13, sendable_seq: 13 }, { incidents: [], told: [fact, ended] });
+  await site.asked(2);
+  expect(site.posted[1]?.events.map(({ state }) => state)).toEqual(["ended"]);
+});
 
 test("a server that is gone for hours is asked less and less often, and hears in the end what was, as one", async () => {
   const site = await plant("events: [fault, estop]");

@@ -72,6 +72,17 @@ it("a refused topic is named, whether an output or a notice publishes on it, and
   });
 });
 
+it("a subscription to all topics of a level hears each of them by its name", async () => {
+  const broker = await plantBroker(temporaryFolder());
+  const session = await connected(broker.url, []);
+  const heard: string[] = [];
+  await session.subscribe("STATE/+", (_payload, _retained, on) => void heard.push(on));
+  await session.send(["STATE/a", "STATE/b"].map((topic) => ({ topic, payload: "ONLINE", qos: 1, retain: false })));
+  await eventually("both come", () => (heard.length === 2 ? true : undefined));
+  expect(heard).toEqual(["STATE/a", "STATE/b"]);
+  await session.close([]);
+});
+
 function notify(url: string, topic: string, events: readonly object[]) {
   const config = { name: "shift", mqtt: { url, topic, mqtt_version: "v5" } } as unknown as NoticeConfig;
   const document = { id: "n1", text: "booth-1: E-stop", events, more: 0 };

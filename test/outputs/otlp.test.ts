@@ -259,6 +259,7 @@ it("a collector that is busy is asked again after what it says, else by a growin
 it("what is refused for good isn't sent again, and counted with its reason; what is taken in part is counted by what the collector says", async () => {
   const { url, requests } = await collector(
     [400, '{"message":"bad data"}'],
+    [400, '{"message":"bad data"}'],
     [200, '{"partialSuccess":{"rejectedDataPoints":"2","errorMessage":"too old"}}'],
   );
   const { output, interval, retry } = pushing(url);
@@ -271,8 +272,24 @@ it("what is refused for good isn't sent again, and counted with its reason; what
   await interval();
   await until(() => output.status().sent === 1, "the second set is taken");
   expect(output.status().pushed).toEqual({ waiting: 0, given_up: 5, reason: "too old" });
-  expect(requests).toHaveLength(2);
+  // A collector that answers 400 may reject gzip: the first set was sent uncompressed too, the second one with gzip again.
+  expect(requests.map(({ headers }) => headers["content-encoding"])).toEqual(["gzip", undefined, "gzip"]);
 });
+
+it.each([400, 415])(
+  "a collector that answers %i to gzip gets the same set uncompressed, and all later ones",
+  async (status) => {
+    const { url, requests } = await collector([status], [200]);
+    const { output, interval } = pushing(url);
+    await until(() => output.status().sent === 1, "the first set is taken");
+    await interval();
+    await until(() => output.status().sent === 2, "the second set is taken");
+    expect(requests.map(({ headers }) => headers["content-encoding"])).toEqual(["gzip", undefined, undefined]);
+    const [zipped, plain] = requests;
+    expect(gunzipSync(zipped?.body ?? Buffer.alloc(0))).toEqual(plain?.body);
+    expect(output.status()).toMatchObject({ link: { kind: "up" }, pushed: { given_up: 0 } });
+  },
+);
 
 it("while a collector is away sixty sets wait, the oldest goes for each newer one, and a stop isn't held up", async () => {
   const { url } = await collector([503, "{}", { "Retry-After": "3600" }]);

@@ -4,7 +4,7 @@ import type { OutputConfig } from "../../src/config/port.ts";
 import type { Clock } from "../../src/domain/machine.ts";
 import { KIND } from "../../src/domain/record.ts";
 import { openOutputs } from "../../src/outputs/outputs.ts";
-import type { ConnectBroker, OutputBooth, Outputs } from "../../src/outputs/port.ts";
+import type { BrokerSession, ConnectBroker, OutputBooth, Outputs } from "../../src/outputs/port.ts";
 import { keyOf } from "../simulation/laws/told.ts";
 import { plantBroker, type PlantBroker } from "../simulation/outputs/broker.ts";
 import { START } from "../support/active-site.ts";
@@ -25,21 +25,24 @@ export interface VirtualPlant {
   readonly booths: () => readonly OutputBooth[];
 }
 
-/** `runtime_dir`: where its cursors stand; default: its folder. */
+/** `runtime_dir`: where its cursors stand; default: its folder. `session`: what the output gets as its session. */
 export function virtualPlant(
   config: OutputConfig,
   urls: readonly string[],
-  { runtime_dir }: { readonly runtime_dir?: string } = {},
+  {
+    runtime_dir,
+    session = (one) => one,
+  }: { readonly runtime_dir?: string; readonly session?: (session: BrokerSession) => BrokerSession } = {},
 ): VirtualPlant {
   const folder = temporaryFolder();
   const [opened, brokers]: [Outputs[], PlantBroker[]] = [[], []];
   let given: readonly OutputBooth[] = [];
   const connectorOf =
     (clock: Clock, life: Life): ConnectBroker =>
-    (of, opening) => {
+    async (of, opening) => {
       const broker = brokers[urls.indexOf(of.url)];
       if (broker === undefined) throw new Error(`no broker at ${of.url}`);
-      return broker.connector(0, clock, { life, watch: () => undefined })(of, opening);
+      return session(await broker.connector(0, clock, { life, watch: () => undefined })(of, opening));
     };
   const site = virtualSite({
     ...{ folder, scenario: "busy-day", start: START },

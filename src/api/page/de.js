@@ -963,6 +963,10 @@ export const SAYINGS = {
   "output.closed": "die Verbindung zum Broker wurde geschlossen",
   "output.host_gone": "der Primary Host {id} ist offline gegangen",
   "output.host_away": "verbunden; der Primary Host {id} ist nicht online",
+  "output.host_other": "verbunden; der primäre Host {id} hat keinen Zustand veröffentlicht, aber diese Hosts: {seen}",
+  "output.host_other_todo":
+    "berichtigen Sie primary_host_id, wenn er falsch geschrieben ist; nichts wird gesandt, bevor dieser Host online ist",
+  "output.figures_plain": "der Sammler weist gzip zurück, deshalb gehen die Zahlen unkomprimiert",
   "output.host_todo": "nichts zu tun: alles wird aufbewahrt, bis er zurück ist",
   "output.kept": STAYS,
   "output.skipped": "übersprungene Nachrichten: {count}; die letzte: {reason}",

@@ -946,6 +946,10 @@ export const SAYINGS = {
   "output.closed": "se cerró la conexión con el broker",
   "output.host_gone": "el host primario {id} se ha desconectado",
   "output.host_away": "conectado; el host primario {id} no está en línea",
+  "output.host_other": "conectado; el host primario {id} no ha publicado ningún estado, pero estos hosts sí: {seen}",
+  "output.host_other_todo":
+    "corrija primary_host_id si está mal escrito; no se envía nada hasta que ese host esté en línea",
+  "output.figures_plain": "el recolector rechaza gzip, así que las cifras se envían sin comprimir",
   "output.host_todo": "nada que hacer: todo se guarda hasta que vuelva",
   "output.kept": STAYS,
   "output.skipped": "mensajes omitidos: {count}; el último: {reason}",

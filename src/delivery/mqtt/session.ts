@@ -92,7 +92,7 @@ export function brokerSession(connected: Connected, { ignored, refused, end_code
   return {
     send,
     ended,
-    async subscribe(topic: string, heard: (payload: Uint8Array, retained: boolean) => void): Promise<void> {
+    async subscribe(topic: string, heard: Heard): Promise<void> {
       listen(topic, heard);
       await within((done) => client.subscribe(topic, { qos: 1 }, done));
     },
@@ -168,15 +168,17 @@ function endingOf(client: MqttClient) {
   return { end, ended, over: () => reason };
 }
 
-/** Each topic's own ear; what comes on another is told to `ignored`. */
+type Heard = (payload: Uint8Array, retained: boolean, on: string) => void;
+
+/** Hands each message to the subscription of its topic, or of all topics of its level; calls `ignored` if there is none. */
 function earsOf(client: MqttClient, ignored: () => void) {
-  const ears = new Map<string, (payload: Uint8Array, retained: boolean) => void>();
+  const ears = new Map<string, Heard>();
   client.on("message", (topic: string, payload: Buffer, { retain }: IPublishPacket) => {
-    const heard = ears.get(topic);
+    const heard = ears.get(topic) ?? ears.get(topic.replace(/[^/]*$/, "+"));
     if (heard === undefined) ignored();
-    else heard(payload, retain);
+    else heard(payload, retain, topic);
   });
-  return (topic: string, heard: (payload: Uint8Array, retained: boolean) => void): void => void ears.set(topic, heard);
+  return (topic: string, heard: Heard): void => void ears.set(topic, heard);
 }
 
 /** Ends a session whose broker sends more than anybody here has asked for: small packets cost most. */

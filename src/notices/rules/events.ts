@@ -1,4 +1,5 @@
 import type { NoticeConfig } from "../../config/port.ts";
+import type { OpenIncident } from "../../domain/booth-state.ts";
 import type { BoothSummary } from "../../domain/summary.ts";
 import type { NoticeClass } from "../../domain/notice.ts";
 import { FILTER_TYPES } from "../../domain/booth.ts";
@@ -65,6 +66,26 @@ export function looksAt(
     linkLook("link", plc, { minutes: thresholds.link_minutes, now, what: "the PLC doesn't answer" }),
     storageLook(storage, trouble, now),
   ];
+}
+
+/**
+ * Looks for open incidents, for as long as the log doesn't tell of them: facts wait for a confirmed clock, and alarms do not. Keys are those
+ * of the log's facts.
+ */
+export function incidentLooks(incidents: readonly OpenIncident[]): readonly Look[] {
+  return incidents.flatMap(({ check, tag_name, reason, severity, first_seen_at }): Look[] => {
+    if (severity === "info") return [];
+    const named = { key: incidentKey(check, tag_name), class: INCIDENT } as const;
+    return [{ ...named, what: incidentText(tag_name, reason), is: "on", since: first_seen_at }];
+  });
+}
+
+function incidentKey(check: string, tag_name: string): string {
+  return `${INCIDENT} ${check} ${tag_name}`;
+}
+
+function incidentText(tag_name: string, reason: string): string {
+  return tag_name === "" ? reason : `${tag_name}: ${reason}`;
 }
 
 /** null: nothing is wanted of it. */
@@ -144,10 +165,9 @@ export function changesIn(records: readonly Placed[]): readonly Change[] {
 function incidentChange(value: Extract<Placed, { kind: "i" }>["value"]): Change[] {
   const { check, tag_name, reason, severity, first_seen_at, resolved_at } = value;
   if (severity === "info") return [];
-  const key = `${INCIDENT} ${check} ${tag_name}`;
+  const key = incidentKey(check, tag_name);
   if (resolved_at !== null) return [{ kind: "ended", key, at: resolved_at }];
-  const what = tag_name === "" ? reason : `${tag_name}: ${reason}`;
-  return [{ kind: "began", key, class: INCIDENT, what, at: first_seen_at }];
+  return [{ kind: "began", key, class: INCIDENT, what: incidentText(tag_name, reason), at: first_seen_at }];
 }
 
 /** However short: a look may come too late for it. Where data ended it, nobody knows whether it is over. */

@@ -11,6 +11,8 @@ import { type Change, INCIDENT, type Look } from "./events.ts";
 export interface Ledger {
   /** How far each log was looked through. */
   readonly cursors: Readonly<Record<StreamId, Seq>>;
+  /** Logs whose newest records wait for a confirmed clock: the state of their booths is looked at instead. */
+  readonly unconfirmed: readonly StreamId[];
   /** What has begun and isn't over, by booth and key. */
   readonly open: Readonly<Record<string, Open>>;
   /** Until when the newest one of a key lasted, where the log tells of it again. */
@@ -68,7 +70,17 @@ const DAY_MS: Milliseconds = 86_400_000;
 const SAME_MS: Milliseconds = 1_000;
 
 export function emptyLedger(): Ledger {
-  return { cursors: {}, open: {}, until: {}, waiting: [], cut: 0, sending: null, sent: [], last: null };
+  return {
+    cursors: {},
+    unconfirmed: [],
+    open: {},
+    until: {},
+    waiting: [],
+    cut: 0,
+    sending: null,
+    sent: [],
+    last: null,
+  };
 }
 
 const placeOf = (booth: BoothId | null, key: string): string => `${booth ?? ""} ${key}`;
@@ -77,7 +89,11 @@ const placeOf = (booth: BoothId | null, key: string): string => `${booth ?? ""} 
  * What the booth is like now. What isn't among the looks any more (a filter, a limit taken out) is forgotten; incidents, which the log
  * tells of, are over where the booth has none: the log may have been put back from an old copy.
  */
-export function looked(ledger: Ledger, { booth, looks, open_incidents, time }: Looked, plan: Plan): Ledger {
+export function looked(
+  ledger: Ledger,
+  { booth, looks, open_incidents, time, has_incidents = false }: Looked,
+  plan: Plan,
+): Ledger {
   let now = ledger;
   for (const { key, class: of, what, is, since } of looks) {
     if (is === "on") now = begin(now, { booth, key, class: of, what, began: since }, plan);
@@ -85,7 +101,8 @@ export function looked(ledger: Ledger, { booth, looks, open_incidents, time }: L
   }
   const known = new Set(looks.map(({ key }) => placeOf(booth, key)));
   const own = Object.entries(now.open).filter(([place]) => place.startsWith(placeOf(booth, "")));
-  const incidents = open_incidents === 0 ? own.filter(([, open]) => open.class === INCIDENT) : [];
+  const over = (place: string): boolean => open_incidents === 0 || (has_incidents && !known.has(place));
+  const incidents = own.filter(([place, open]) => open.class === INCIDENT && over(place));
   for (const [place] of incidents) now = end(now, { booth, key: place.slice(placeOf(booth, "").length), at: time });
   const gone = own.filter(([place, open]) => open.class !== INCIDENT && !known.has(place)).map(([place]) => place);
   return gone.length === 0 ? now : { ...now, open: without(now.open, gone) };
@@ -97,6 +114,8 @@ interface Looked {
   readonly looks: readonly Look[];
   /** null: not known. */
   readonly open_incidents: number | null;
+  /** The looks hold all open incidents. */
+  readonly has_incidents?: boolean;
   readonly time: EpochMs;
 }
 
@@ -122,6 +141,13 @@ export function only(ledger: Ledger, booths: readonly BoothId[]): Ledger {
 
 export function movedTo(ledger: Ledger, stream: StreamId, seq: Seq): Ledger {
   return { ...ledger, cursors: { ...ledger.cursors, [stream]: seq } };
+}
+
+/** The log's newest records wait for a confirmed clock, or no longer. */
+export function withUnconfirmed(ledger: Ledger, stream: StreamId, is_unconfirmed: boolean): Ledger {
+  const others = ledger.unconfirmed.filter((one) => one !== stream);
+  if (others.length === ledger.unconfirmed.length && !is_unconfirmed) return ledger;
+  return { ...ledger, unconfirmed: is_unconfirmed ? [...others, stream] : others };
 }
 
 type Begun = Omit<Told, "state" | "ended">;

@@ -13,6 +13,8 @@ export interface Teller {
   readonly tz: string;
   readonly urgent: readonly NoticeClass[];
   readonly serials: Readonly<Record<BoothId, Serial | null>>;
+  /** False: no time source has confirmed the gateway's clock, so that times may be wrong. */
+  readonly is_confirmed: boolean;
 }
 
 const SUBJECT_CHARS = 120;
@@ -27,6 +29,7 @@ export function messageOf({ id, events, more }: Bundle, teller: Teller): NoticeM
     ...(more > 0 ? [`and ${more.toString()} more`] : []),
     "",
     `Times: ${teller.tz}. Gateway ${teller.gateway}, notice ${teller.name}.`,
+    ...(teller.is_confirmed ? [] : ["The gateway's clock is not confirmed: times may be wrong."]),
   ];
   const text = `${lines.join("\n")}\n`;
   const document = {
@@ -36,12 +39,17 @@ export function messageOf({ id, events, more }: Bundle, teller: Teller): NoticeM
     text: subject,
     events: events.map((event) => eventOf(event, teller)),
     more,
+    ...(teller.is_confirmed ? {} : { clock_confirmed: false }),
   };
   return { id, subject, text, document };
 }
 
 /** What a person asked for, to see whether it comes. */
-export function testMessage(id: string, at: EpochMs, teller: Omit<Teller, "urgent" | "serials">): NoticeMessage {
+export function testMessage(
+  id: string,
+  at: EpochMs,
+  teller: Omit<Teller, "urgent" | "serials" | "is_confirmed">,
+): NoticeMessage {
   const subject = `test of notice ${teller.name}`;
   const text = `It works. Sent at ${localText(at, teller.tz)} (${teller.tz}) by gateway ${teller.gateway}.\n`;
   const document = { id, gateway: teller.gateway, notice: teller.name, text: subject, test: true, events: [], more: 0 };

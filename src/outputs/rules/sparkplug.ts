@@ -218,9 +218,38 @@ export function hostTopic(host: string): string {
   return `spBv1.0/STATE/${host}`;
 }
 
-/** Reads the state that a host application publishes of itself as JSON. Returns null if it can't be read. */
-export function hostStateOf(payload: string): { readonly online: boolean; readonly timestamp: EpochMs } | null {
+/** Where a host application of version 2.2 publishes its state. */
+export function hostTopic22(host: string): string {
+  return `STATE/${host}`;
+}
+
+/** The host id in a topic of either version; null: it is another topic. */
+export function hostIn(topic: string): string | null {
+  return /^(?:spBv1\.0\/)?STATE\/([^/]+)$/.exec(topic)?.[1] ?? null;
+}
+
+/** A state of a host application. `timestamp` null: version 2.2 has none. */
+export interface HostState {
+  readonly online: boolean;
+  readonly timestamp: EpochMs | null;
+}
+
+/** Reads a state: JSON, or the text of version 2.2. Returns null if it is neither. */
+export function hostStateOf(payload: string): HostState | null {
+  if (payload === "ONLINE" || payload === "OFFLINE") return { online: payload === "ONLINE", timestamp: null };
   const said = jsonOf(payload) as { online?: unknown; timestamp?: unknown } | null | undefined;
   if (typeof said?.online !== "boolean" || typeof said.timestamp !== "number") return null;
   return { online: said.online, timestamp: said.timestamp };
+}
+
+/** The clocks of host and gateway may differ by this much. */
+const CLOCKS_DIFFER_MS: Milliseconds = 60_000;
+
+/**
+ * Whether a state is older than the last one, which the broker may deliver late. A last state that is dated in the future doesn't count: it
+ * would lock out all later ones.
+ */
+export function isOlderState(last: HostState | null, state: HostState, now: EpochMs): boolean {
+  if (last === null || last.timestamp === null || state.timestamp === null) return false;
+  return state.timestamp < last.timestamp && last.timestamp <= now + CLOCKS_DIFFER_MS;
 }

@@ -53,7 +53,7 @@ interface Session {
   readonly box: number;
   readonly around: Around;
   readonly will: Message;
-  readonly heard: Map<string, (payload: Uint8Array, retained: boolean) => void>;
+  readonly heard: Map<string, (payload: Uint8Array, retained: boolean, on: string) => void>;
   /** What a silent line holds. */
   readonly held: (() => void)[];
   /** When what was sent last arrives. */
@@ -117,7 +117,7 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
     const heard = session.heard.get(topic);
     if (heard === undefined || session.is_over || session.around.life.dead) return;
     note(session, { kind: "heard", topic, payload, is_retained } as Omit<PlantEvent, "at" | "box" | "session">);
-    heard(payload, is_retained);
+    heard(payload, is_retained, topic);
   };
   const open = (session: Session, own: Clock, ended: Promise<ServiceLinkError>): BrokerSession => {
     const state: { reason: ServiceLinkError | null } = { reason: null };

@@ -115,7 +115,7 @@ function noticed(): Omit<OutputBug, "name"> {
 function obedient(given: GivenOutputs): GivenOutputs {
   return withSession(given, (session) => ({
     ...session,
-    subscribe: (topic, heard) => session.subscribe(topic, (payload) => heard(payload, false)),
+    subscribe: (topic, heard) => session.subscribe(topic, (payload, _, on) => heard(payload, false, on)),
   }));
 }
 
