@@ -80,10 +80,11 @@ function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, 
       log.warn({ event: "plc_degraded", booth, address, reason }, `${booth}: PLC at ${address}: ${reason}; ${advice}`);
     },
     /** It failed, and is tried again after `wait`. */
-    down({ kind, message: reason }: LinkError, attempt: number, wait: Milliseconds): void {
+    down(error: LinkError, attempt: number, wait: Milliseconds): void {
+      const { kind, message: reason } = error;
       const before = status();
       const since = clock.wall();
-      const advice = adviceFor(kind);
+      const advice = adviceFor(error, address);
       setStatus(stillDown(before, { kind: "down", since, reason, advice, attempt, next_try_at: since + wait }));
       if (before.kind === "down" && attempt !== 1) return;
       log.warn({ event: "plc_down", booth, address, kind }, `${booth}: PLC at ${address}: ${reason}; ${advice}`);

@@ -23,7 +23,7 @@ export function tagsCommand(tools: PlcTools): Run {
           (error: unknown) => {
             if (io.signal.aborted) throw io.signal.reason;
             const isTold = values["watch"] === true && error instanceof LinkError;
-            if (isTold) return `DOWN: ${error.message}; ${adviceFor(error.kind)}\n`;
+            if (isTold) return `DOWN: ${error.message}; ${adviceFor(error, plc)}\n`;
             throw unreachable(error, plc);
           },
         );

@@ -92,6 +92,8 @@ function checkModbus(modbus: ModbusInput, path: DataPath, source: YamlSource): r
   ];
   const unfit = share === undefined ? null : shareFault(share);
   if (unfit !== null) return fault("share", unfit);
+  const key = TCP_ONLY.find((name) => modbus[name] !== undefined);
+  if (key !== undefined && (serial !== undefined || framing === "rtu")) return fault(key, say("config.tcp_only"));
   if (serial !== undefined) {
     if (host !== undefined || port !== undefined) return fault("serial", say("config.host_or_serial"));
     return framing === undefined ? [] : fault("framing", say("config.framing"));
@@ -100,6 +102,9 @@ function checkModbus(modbus: ModbusInput, path: DataPath, source: YamlSource): r
   if (/^[A-Za-z0-9.:-]+$/.test(host)) return [];
   return [source.problemAt([...path, "host"], say("config.host"))];
 }
+
+/** RTU frames have no transaction id, and on a line with several devices the unit id alone says which one answers. */
+const TCP_ONLY = ["transaction_id_offset", "answer_unit_id"] as const;
 
 /** Off this machine nobody gets in whom the file doesn't name. */
 function shareFault({ address, clients }: NonNullable<ModbusInput["share"]>): string | null {
@@ -120,9 +125,9 @@ function checkSharing({ booths }: GatewayInput, source: YamlSource): readonly Pr
   const first = new Map<string, { readonly how: string; readonly id: string }>();
   return booths.flatMap(({ id, modbus }, index) => {
     if (modbus === undefined) return [];
-    const { framing, serial } = modbus;
+    const { framing, serial, transaction_id_offset: offset = 0, answer_unit_id: unit = null } = modbus;
     const link = modbusAddressText(modbusOf(modbus));
-    const how = JSON.stringify(serial ?? framing ?? "tcp");
+    const how = JSON.stringify(serial ?? [framing ?? "tcp", offset, unit]);
     const earlier = first.get(link);
     if (earlier === undefined) first.set(link, { how, id });
     if (earlier === undefined || earlier.how === how) return [];

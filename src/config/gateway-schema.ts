@@ -82,6 +82,12 @@ const modbusSchema = z
       })
       .exactOptional()
       .describe("The one connection that many PLCs allow, shared for reading alone."),
+    transaction_id_offset: whole(-1, 1)
+      .exactOptional()
+      .describe("For a device whose answers carry a transaction id that is off by one: 1 or -1. Modbus TCP only."),
+    answer_unit_id: whole(0, 255)
+      .exactOptional()
+      .describe("For a device that answers under another unit id than it is asked under, mostly 0. Modbus TCP only."),
     answer_timeout_ms: whole(50, 30_000)
       .exactOptional()
       .describe("Default: 2000 over TCP (800 where booths share the connection), 500 with RTU."),

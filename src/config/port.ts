@@ -17,7 +17,9 @@ export type SerialSettings = Settled<NonNullable<ModbusInput["serial"]>>;
  * serial line (RTU). Booths with the same host and port, or the same serial path, share one connection.
  */
 export type ModbusAddress = Settled<
-  (Required<Pick<ModbusInput, "host" | "port">> & Pick<ModbusInput, "framing">) | Required<Pick<ModbusInput, "serial">>
+  | (Required<Pick<ModbusInput, "host" | "port">> &
+      Pick<ModbusInput, "framing" | "transaction_id_offset" | "answer_unit_id">)
+  | Required<Pick<ModbusInput, "serial">>
 >;
 
 /** A device on it. */

@@ -1,4 +1,6 @@
+import { isSerialPath } from "./plc-address.ts";
 import { say } from "./sentences.ts";
+
 /**
  * What went wrong with a link, and what the technician can do about it while it is down. refused: no connection (refused,
  * unreachable, name unknown); timeout: no answer within the deadline; reset: broken off; malformed: an answer that isn't one to
@@ -17,18 +19,36 @@ export const LINK_ERROR_KINDS = [
 ] as const;
 export type LinkErrorKind = (typeof LINK_ERROR_KINDS)[number];
 
-export function adviceFor(kind: LinkErrorKind): string {
-  return say(`plc.check.${kind}`);
+/** Returns what to do about a failed link to the PLC at this address, as `plcAddress` writes it. */
+export function adviceFor({ kind, advice }: Pick<LinkError, "kind" | "advice">, address: string): string {
+  if (advice !== null) return advice;
+  const isLine = isSerialPath(address) && (LINE_KINDS as readonly string[]).includes(kind);
+  return isLine ? say(`plc.line.${kind as (typeof LINE_KINDS)[number]}`) : say(`plc.check.${kind}`);
 }
+
+/** A serial line has no address, no port and no second master on the network: other things have to be checked. */
+const LINE_KINDS = ["refused", "timeout", "reset", "malformed", "closed"] as const;
 
 /** The only error that a driver rejects with. The link is unusable after it: close the driver and make a new one. */
 export class LinkError extends Error {
   override readonly name = "LinkError";
   readonly kind: LinkErrorKind;
+  /** What to do, if the reason tells more than the kind; null: what the kind says. */
+  readonly advice: string | null = null;
 
   constructor(kind: LinkErrorKind, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
+  }
+}
+
+/** A wrong answer whose cause can be told from it. */
+export class AdvisedLinkError extends LinkError {
+  override readonly advice: string;
+
+  constructor(kind: LinkErrorKind, message: string, advice: string) {
+    super(kind, message);
+    this.advice = advice;
   }
 }
 

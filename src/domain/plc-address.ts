@@ -14,6 +14,11 @@ export function modbusAddressText(address: ModbusPlace): string {
   return "serial" in address ? address.serial.path : `${address.host}:${address.port.toString()}`;
 }
 
+/** Whether an address as `plcAddress` writes it is a serial port: a host has no slash, an endpoint has a scheme. */
+export function isSerialPath(address: string): boolean {
+  return address.includes("/") && !address.includes("://");
+}
+
 /** Where things are unless somebody says otherwise. */
 export const DEFAULT_CONFIG = "/etc/booth-gateway/gateway.yaml";
 export const DEFAULT_DATA_DIR = "/var/lib/booth-gateway";

@@ -23,6 +23,19 @@ const OWN = {
   "plc.check.path": "check the serial line behind the Modbus gateway and the unit id",
   "plc.check.config": "correct the configuration as the reason says",
   "plc.check.tags": 'compare their addresses in the profile with the PLC\'s manual; "booth-gateway detect TAG" helps',
+  "plc.check.transaction":
+    "if each try shows this, the device counts by itself: set transaction_id_offset: {offset} in the booth's modbus section; else something on the way mixes up answers",
+  "plc.check.unit_0":
+    "the device answers as unit 0: set answer_unit_id: 0 in the booth's modbus section, or unit_id: 0 if it is the device's own",
+  // What to do about a serial line.
+  "plc.line.refused":
+    "check that the adapter is plugged in, that the path of the port is right, and that no other program uses it",
+  "plc.line.timeout":
+    "check the PLC's power, the two wires (swapped they are silent), unit id, baud rate, parity and stop bits",
+  "plc.line.reset": "check the adapter and its USB plug",
+  "plc.line.malformed":
+    "check baud rate, parity and stop bits, and that no two devices on the line have the same unit id",
+  "plc.line.closed": "check the adapter and its USB plug; the port is opened again by itself",
   "plc.check.values":
     'compare type and address of the tag in the profile with the PLC\'s program; "booth-gateway tags" shows what is read',
   "plc.check.sensor": "check the sensor and its wiring, then type, scale and limits of the tag in the profile",

@@ -77,7 +77,7 @@ export const CONFIG_SHAPE = fields(
       mode_sets: fields("*"),
       filters: { "*": { limits: fields("*") } },
       working_hours: fields("day enabled start stop"),
-      modbus: fields("host port framing unit_id answer_timeout_ms", {
+      modbus: fields("host port framing unit_id answer_timeout_ms transaction_id_offset answer_unit_id", {
         serial: fields("path baud_rate data_bits parity stop_bits"),
       }),
       opcua: fields(

@@ -107,7 +107,7 @@ export function numberOption(
 /** What a link's failure means to the person at the PLC, with exit code 69. */
 export function unreachable(error: unknown, address: string): unknown {
   if (!(error instanceof LinkError)) return error;
-  return new CommandError(`${address}: ${error.message}; ${adviceFor(error.kind)}`, EXIT.unavailable, error);
+  return new CommandError(`${address}: ${error.message}; ${adviceFor(error, address)}`, EXIT.unavailable, error);
 }
 
 const NOTHING: LinkSharer = {

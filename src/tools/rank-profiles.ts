@@ -96,14 +96,14 @@ async function readBy(profile: Profile, booth: BoothConfig, { tools, config, sig
   } catch (error) {
     signal.throwIfAborted();
     // What was read until then counts: a PLC may break off at what it doesn't know.
-    return { profile, samples, failed: samples.length > 0 ? null : whyNot(error) };
+    return { profile, samples, failed: samples.length > 0 ? null : whyNot(error, plcAddress(booth)) };
   } finally {
     await driver.close();
   }
 }
 
-function whyNot(error: unknown): string {
-  if (error instanceof LinkError) return `${error.message}; ${adviceFor(error.kind)}`;
+function whyNot(error: unknown, address: string): string {
+  if (error instanceof LinkError) return `${error.message}; ${adviceFor(error, address)}`;
   if (error instanceof Error && error.name === "TimeoutError") return "it takes too long";
   throw error;
 }

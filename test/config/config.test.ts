@@ -240,6 +240,9 @@ describe("how a PLC is reached", () => {
     ["{ serial: { path: /dev/x }, framing: rtu }", /a serial line has RTU framing and no other/],
     ["{ serial: { path: /dev/x, baud_rate: 12345 } }", /baud_rate/],
     ["{ host: 'a:502' , framing: ascii }", /framing/],
+    ["{ serial: { path: /dev/x }, answer_unit_id: 0 }", /only Modbus TCP has this setting/],
+    ["{ host: a, framing: rtu, transaction_id_offset: 1 }", /only Modbus TCP has this setting/],
+    ["{ host: a, transaction_id_offset: 2 }", /transaction_id_offset/],
   ])("%s is refused", (modbus, message) => {
     expect(refusal(SMALL.replace("{ host: plc-1.local }", modbus)).message).toMatch(message);
   });
@@ -253,5 +256,6 @@ describe("how a PLC is reached", () => {
       /"booth-1" uses the same connection with other settings/,
     );
     expect(refusal(two("{ host: a }", "{ host: a, framing: rtu }")).message).toMatch(/same connection/);
+    expect(refusal(two("{ host: a }", "{ host: a, answer_unit_id: 0 }")).message).toMatch(/same connection/);
   });
 });

@@ -1,4 +1,4 @@
-import { LinkError } from "../../domain/link-error.ts";
+import { AdvisedLinkError, LinkError } from "../../domain/link-error.ts";
 import { DEVICE_ID_CODES, DEVICE_ID_FUNCTION, DEVICE_ID_MEI, identificationLength } from "./device-id.ts";
 import { say } from "../../domain/sentences.ts";
 
@@ -32,13 +32,20 @@ export interface Expected {
   readonly dataBytes: number;
   /** Identification (43/14) alone, whose length only the answer tells: the read code that was asked with. */
   readonly identify?: number;
+  /** Transaction id of the answer minus ours, as configured; absent: 0. */
+  readonly offset?: number;
 }
 
 export type Verdict =
   | { readonly kind: "partial" }
   /** The frame is whole and fits; its unit-and-PDU part is bytes [6, end). */
   | { readonly kind: "answer"; readonly end: number }
-  | { readonly kind: "malformed"; readonly reason: string };
+  | {
+      readonly kind: "malformed";
+      readonly reason: string;
+      /** What to do, if the answer tells; absent: what is to do about any wrong answer. */
+      readonly advice?: string;
+    };
 
 export const PARTIAL: Verdict = { kind: "partial" };
 
@@ -90,6 +97,7 @@ export function crc16(bytes: Uint8Array, start: number, end: number): number {
  * (Modbus Messaging on TCP/IP Implementation Guide V1.0b, section 3.1.3; Application Protocol V1.1b3, 6.1 to 6.4).
  */
 
+const MAX_TRANSACTION = 0xffff;
 /** transaction id 2, protocol id 2, length 2 */
 export const MBAP_BYTES = 6;
 /** Largest Modbus TCP frame: 7 bytes of header and 253 of PDU. */
@@ -115,7 +123,7 @@ export function judge(inbox: Buffer, size: number, expected: Expected): Verdict 
   if (size < MBAP_BYTES) return PARTIAL;
   const transaction = inbox.readUInt16BE(0);
   if (transaction !== expected.transaction) {
-    return malformed(`transaction ${transaction} instead of ${expected.transaction}`);
+    return otherTransaction(transaction, expected);
   }
   const protocol = inbox.readUInt16BE(2);
   if (protocol !== 0) return malformed(`protocol id ${protocol}`);
@@ -125,6 +133,15 @@ export function judge(inbox: Buffer, size: number, expected: Expected): Verdict 
   if (size < end) return PARTIAL;
   if (size > end) return malformed(`${size - end} bytes too many`);
   return judgeBody(inbox, length, expected);
+}
+
+/** A device that numbers answers itself is off by one each time; a late answer is so by chance, so the advice says to look twice. */
+function otherTransaction(transaction: number, expected: Expected): Verdict {
+  const reason = `transaction ${transaction} instead of ${expected.transaction}`;
+  const step = ((transaction - expected.transaction + 0x1_8000) & MAX_TRANSACTION) - 0x8000;
+  const offset = (expected.offset ?? 0) + step;
+  if (Math.abs(step) !== 1 || Math.abs(offset) > 1) return malformed(reason);
+  return { kind: "malformed", reason, advice: say("plc.check.transaction", { offset }) };
 }
 
 function isPossible(length: number, expected: Expected): boolean {
@@ -138,7 +155,10 @@ function judgeBody(inbox: Buffer, length: number, expected: Expected): Verdict {
   const code = inbox.readUInt8(MBAP_BYTES + 1);
   const third = inbox.readUInt8(MBAP_BYTES + 2);
   const answer: Verdict = { kind: "answer", end: MBAP_BYTES + length };
-  if (unit !== expected.unit) return malformed(`unit ${unit} instead of ${expected.unit}`);
+  if (unit !== expected.unit) {
+    const reason = `unit ${unit} instead of ${expected.unit}`;
+    return unit === 0 ? { kind: "malformed", reason, advice: say("plc.check.unit_0") } : malformed(reason);
+  }
   if (code === (expected.code | EXCEPTION_BIT) && length === EXCEPTION_END) {
     return third === 0 ? malformed("exception 0") : answer;
   }
@@ -154,25 +174,40 @@ function judgeBody(inbox: Buffer, length: number, expected: Expected): Verdict {
   return answer;
 }
 
-const MAX_TRANSACTION = 0xffff;
+/** How a device's answers differ from the standard, as configured. */
+export interface AnswerHabits {
+  /** Their transaction id minus ours. */
+  readonly offset?: number | undefined;
+  /** The unit id that they carry instead of ours. */
+  readonly unit?: number | undefined;
+}
+
+function malformedAnswer({ reason, advice }: Extract<Verdict, { readonly kind: "malformed" }>): LinkError {
+  return advice === undefined ? new LinkError("malformed", reason) : new AdvisedLinkError("malformed", reason, advice);
+}
 
 /**
  * Modbus TCP: collects the one answer that is awaited; anything else is a LinkError "malformed". Bounded by one frame.
  * @param numbers the last request's, to the same device; it goes on over connections: a gateway that gives a new one the answer
  * meant for the old one is found out
+ * @param answers how this device's answers differ from the standard; the frame that is handed on is by the standard
  */
-export function mbapFraming(numbers = { last: 0 }): Framing {
+export function mbapFraming(numbers = { last: 0 }, answers: AnswerHabits = {}): Framing {
   const frame = Buffer.alloc(MAX_FRAME_BYTES + CRC_BYTES);
   let size = 0;
+  const { offset = 0, unit } = answers;
   let expected: Expected | null = null;
+  let asked_unit = 0;
   return {
     get awaiting() {
       return expected !== null;
     },
     request(request) {
       const next = (numbers.last % MAX_TRANSACTION) + 1;
-      expected = expectedAnswer(request, next);
-      if (expected === null) return null;
+      const usual = expectedAnswer(request, (next + offset) & MAX_TRANSACTION);
+      if (usual === null) return null;
+      asked_unit = usual.unit;
+      expected = { ...usual, offset, unit: unit ?? usual.unit };
       numbers.last = next;
       size = 0;
       return frameRequest(request, next);
@@ -185,7 +220,8 @@ export function mbapFraming(numbers = { last: 0 }): Framing {
       const verdict = judge(frame, size, expected);
       if (verdict.kind === "partial") return null;
       expected = null;
-      if (verdict.kind === "malformed") return new LinkError("malformed", verdict.reason);
+      if (verdict.kind === "malformed") return malformedAnswer(verdict);
+      frame.writeUInt8(asked_unit, MBAP_BYTES);
       frame.writeUInt16LE(crc16(frame, MBAP_BYTES, verdict.end), verdict.end);
       return frame.subarray(MBAP_BYTES, verdict.end + CRC_BYTES);
     },

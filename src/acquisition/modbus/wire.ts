@@ -197,9 +197,10 @@ export function modbusLine(address: ModbusAddress, options: { readonly openWire?
   const shared = { openWire: sharedWire(options.openWire ?? real()), touched_at: -Infinity, oddities };
   if (!("serial" in address) && address.framing !== "rtu") {
     const numbers = { last: 0 };
+    const habits = { offset: address.transaction_id_offset, unit: address.answer_unit_id };
     return {
       ...shared,
-      makeFraming: () => mbapFraming(numbers),
+      makeFraming: () => mbapFraming(numbers, habits),
       byte_ms: 0,
       silence_ms: 0,
       answer_ms: TCP_ANSWER_MS,

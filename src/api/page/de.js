@@ -627,6 +627,18 @@ export const SAYINGS = {
   "plc.check.config": "berichtigen Sie die Konfiguration, wie der Grund es sagt",
   "plc.check.tags":
     'vergleichen Sie ihre Adressen im Profil mit dem Handbuch der SPS; "booth-gateway detect TAG" hilft',
+  "plc.check.transaction":
+    "zeigt das jeder Versuch, zählt das Gerät selbst: setzen Sie transaction_id_offset: {offset} im Abschnitt modbus der Kabine; sonst vertauscht etwas auf dem Weg die Antworten",
+  "plc.check.unit_0":
+    "das Gerät antwortet als Einheit 0: setzen Sie answer_unit_id: 0 im Abschnitt modbus der Kabine, oder unit_id: 0, wenn es seine eigene ist",
+  "plc.line.refused":
+    "prüfen Sie, ob der Adapter steckt, der Pfad des Ports stimmt und kein anderes Programm ihn benutzt",
+  "plc.line.timeout":
+    "prüfen Sie die Versorgung der SPS, die zwei Adern (vertauscht sind sie still), Einheit, Baudrate, Parität und Stoppbits",
+  "plc.line.reset": "prüfen Sie den Adapter und seinen USB-Stecker",
+  "plc.line.malformed":
+    "prüfen Sie Baudrate, Parität und Stoppbits, und dass keine zwei Geräte an der Leitung dieselbe Einheit haben",
+  "plc.line.closed": "prüfen Sie den Adapter und seinen USB-Stecker; der Port wird von selbst wieder geöffnet",
   "plc.check.values":
     'vergleichen Sie Typ und Adresse des Tags im Profil mit dem Programm der SPS; "booth-gateway tags" zeigt, was gelesen wird',
   "plc.check.sensor":
@@ -1055,6 +1067,7 @@ export const SAYINGS = {
   "config.zone": '"{tz}" ist keine Zeitzone',
   "config.host_or_serial": "geben Sie host oder serial an, nicht beides",
   "config.framing": "eine serielle Leitung hat das Rahmenformat RTU und kein anderes",
+  "config.tcp_only": "nur Modbus TCP hat diese Einstellung, weder eine serielle Leitung noch das Rahmenformat RTU",
   "config.no_host": "geben Sie host (und port) oder serial an",
   "config.host": "ein host ist ein Name oder eine IP-Adresse, ohne Port und Schema",
   "config.no_ip": '"{text}" ist keine IP-Adresse',

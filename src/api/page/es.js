@@ -620,6 +620,18 @@ export const SAYINGS = {
   "plc.check.path": "revise la línea serie detrás del gateway Modbus y el número de unidad",
   "plc.check.config": "corrija la configuración como dice el motivo",
   "plc.check.tags": 'compare sus direcciones del perfil con el manual del PLC; ayuda "booth-gateway detect TAG"',
+  "plc.check.transaction":
+    "si cada intento muestra esto, el aparato cuenta por su cuenta: ponga transaction_id_offset: {offset} en la sección modbus de la cabina; si no, algo en el camino confunde respuestas",
+  "plc.check.unit_0":
+    "el aparato responde como unidad 0: ponga answer_unit_id: 0 en la sección modbus de la cabina, o unit_id: 0 si es la suya propia",
+  "plc.line.refused":
+    "compruebe que el adaptador está conectado, que la ruta del puerto es correcta y que ningún otro programa lo usa",
+  "plc.line.timeout":
+    "revise la alimentación del PLC, los dos hilos (cruzados callan), unidad, velocidad, paridad y bits de parada",
+  "plc.line.reset": "revise el adaptador y su conector USB",
+  "plc.line.malformed":
+    "revise velocidad, paridad y bits de parada, y que no haya dos aparatos con la misma unidad en la línea",
+  "plc.line.closed": "revise el adaptador y su conector USB; el puerto se abre de nuevo solo",
   "plc.check.values":
     'compare tipo y dirección de la señal en el perfil con el programa del PLC; "booth-gateway tags" muestra lo que se lee',
   "plc.check.sensor": "revise el sensor y su cableado, luego tipo, escala y límites de la señal en el perfil",
@@ -1035,6 +1047,7 @@ export const SAYINGS = {
   "config.zone": '"{tz}" no es una zona horaria',
   "config.host_or_serial": "dé host o serial, no ambos",
   "config.framing": "una línea serie tiene tramas RTU y ninguna otra",
+  "config.tcp_only": "solo Modbus TCP tiene este ajuste, ni una línea serie ni tramas RTU",
   "config.no_host": "dé host (y port), o serial",
   "config.host": "un host es un nombre o una dirección IP, sin puerto ni esquema",
   "config.no_ip": '"{text}" no es una dirección IP',

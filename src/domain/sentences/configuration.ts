@@ -22,6 +22,7 @@ export const CONFIGURATION = {
   "config.zone": '"{tz}" is no time zone',
   "config.host_or_serial": "give host or serial, not both",
   "config.framing": "a serial line has RTU framing and no other",
+  "config.tcp_only": "only Modbus TCP has this setting, neither a serial line nor RTU framing",
   "config.no_host": "give host (and port), or serial",
   "config.host": "a host is a name or an IP address, without port or scheme",
   "config.no_ip": '"{text}" is no IP address',

@@ -131,7 +131,7 @@ export async function examinePlc({ config: booth, profile }: ReadyBooth, tools: 
     const answers = await tools.greetsOpcua({ host: hostname, port: Number(port || 4840) }, TIMES.connect_ms);
     return answers
       ? ok(what, say("doctor.opcua_answers", { at }))
-      : bad(what, say("doctor.opcua_silent", { at }), adviceOf(at, "timeout"));
+      : bad(what, say("doctor.opcua_silent", { at }), `${at}: ${adviceFor({ kind: "timeout", advice: null }, at)}`);
   }
   if ("serial" in booth.modbus) {
     const unit = booth.modbus.unit_id ?? (profile.protocol === "modbus" ? profile.quirks.unit_id : 1);
@@ -139,7 +139,7 @@ export async function examinePlc({ config: booth, profile }: ReadyBooth, tools: 
   }
   const failure = await failureOf(tools.connect(booth.modbus, TIMES));
   if (failure === null) return ok(what, say("doctor.takes_connections", { at }));
-  return bad(what, failure.message, adviceOf(at, failure.kind));
+  return bad(what, failure.message, `${at}: ${adviceFor(failure, at)}`);
 }
 
 /** That a line can be opened says nothing: the device is asked for a register, and a refusal is an answer. */
@@ -172,10 +172,6 @@ async function failureOf(connection: ToolConnection, unit?: number): Promise<Lin
   } finally {
     connection.close();
   }
-}
-
-function adviceOf(at: string, kind: LinkError["kind"]): string {
-  return `${at}: ${adviceFor(kind)}`;
 }
 
 /** More than that between the box's clock and the server's: certificates and time stamps suffer. */
