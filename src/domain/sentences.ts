@@ -176,6 +176,10 @@ const OWN = {
     "compare it with the nameplate (O and 0, I and 1) and enter it again, or have the office add the booth",
   "bind.key_refused": "the service refused the key: {reason}",
   "bind.key_refused_todo": "give a key that may provision booths of this account",
+  "bind.lost":
+    "the gateway's identity was lost, and with it its bindings and its key (identity.db and its copy were empty or damaged)",
+  "bind.lost_todo":
+    "readings go on being kept; bind the booth again with a key that may provision: booth-gateway provision SERIAL --replace --key-file FILE",
   "bind.key_refuses": "the service refuses the key: {reason}",
   "bind.revoked":
     "give another key: put it in the place of the old one, or enter the serial number again with it (--key-file); readings go on being kept",

@@ -2,6 +2,7 @@ import { emptyRow, type ProvisioningRow } from "../domain/provisioning.ts";
 import { retrying } from "../domain/retrying.ts";
 import { faultOf } from "../domain/storage.ts";
 import { mendedLabel } from "../domain/stream-label.ts";
+import { say } from "../domain/sentences.ts";
 import type { Identity, StreamInfo } from "../store/port.ts";
 import type { Binding, ProvisioningGateway } from "./context.ts";
 import { keptRefusal, keptShown } from "./reported-fields.ts";
@@ -14,8 +15,10 @@ export async function openBinding(opening: Opening, opened: StreamInfo): Promise
   const { booth } = opened;
   const kept = (await identity.provisioning(booth)) as ProvisioningRow | undefined;
   const row = await mendedRow(opening, opened, kept);
+  const { is_lost } = await identity.gateway();
+  const lost = is_lost === true ? { reason: say("bind.lost"), advice: say("bind.lost_todo") } : {};
   const binding: Binding = {
-    row: { ...emptyRow(opening.clock.wall()), ...row },
+    row: { ...emptyRow(opening.clock.wall()), ...(row ?? lost) },
     drift: "",
     look_again: false,
     lookAgain: () => void (binding.look_again = true),

@@ -56,6 +56,14 @@ export async function wipeFirstKey({ identity, secrets }: Keys): Promise<string 
   return secrets.wipeFirstKey();
 }
 
+/** As the store keeps it. */
+const LOST = "lost";
+
+/** A booth is bound under the new identity: nobody needs to hear any longer that an earlier one was lost. */
+export async function foundAgain({ identity }: Pick<Keys, "identity">): Promise<void> {
+  if ((await identity.gateway()).is_lost === true) await identity.keep(LOST, null);
+}
+
 /** 256 bits: made here, only its hash leaves the box until the service knows it. */
 const CREDENTIAL_BYTES = 32;
 

@@ -4,7 +4,7 @@ import { type ProvisioningEvent, stepOf, transition, VERIFY_WITHIN_MS } from "./
 import type { Milliseconds } from "../domain/units.ts";
 import { driftOf, offeredRevision } from "./rules/trial.ts";
 import type { ServiceAnswer, ServiceRecord } from "../domain/service.ts";
-import { keyFor, lookUp, newCredential, tellService, wipeFirstKey } from "./keys.ts";
+import { foundAgain, keyFor, lookUp, newCredential, tellService, wipeFirstKey } from "./keys.ts";
 import { isOver } from "../domain/signal.ts";
 import { serviceLinkOf } from "../domain/link-status.ts";
 import type { BoundBooth } from "./context.ts";
@@ -124,10 +124,10 @@ export function applyEvent(booth: BoundBooth, event: ProvisioningEvent): Promise
 async function applyUnderLock(booth: BoundBooth, event: ProvisioningEvent): Promise<void> {
   const { state, binding } = booth;
   const { clock, random, identity } = booth.gateway;
-  const { gateway_id } = await identity.gateway();
+  const { gateway_id, is_lost } = await identity.gateway();
   const before = binding.row;
   if (event.kind === "record_seen") offer(booth, event.record);
-  const row = transition(before, event, { now: clock.wall(), gateway_id, random: () => random.next() });
+  const row = transition(before, event, { now: clock.wall(), gateway_id, is_lost, random: () => random.next() });
   if (row === before) {
     if (binding.drift !== "") state.news.raise();
     return;
@@ -255,6 +255,7 @@ async function verify(booth: BoundBooth, lasted_ms: Milliseconds, signal: AbortS
   const missing = await missingFor(booth);
   if (missing === "") {
     await applyEvent(booth, { kind: "verified" });
+    await foundAgain(booth.gateway);
     // Bound, the gateway has a key of its own, which opens further booths of the account too.
     const hasOwn = booth.binding.row.state === "active" && !isPlain(booth.binding.row);
     const byHand = hasOwn ? await wipeFirstKey(booth.gateway) : null;

@@ -11,6 +11,7 @@ import type { AgentControl, BoothCounts } from "../domain/agent-control.ts";
 import { newServiceState } from "../domain/link-status.ts";
 import type { Logger } from "../domain/machine.ts";
 import { createPulse, createSignals } from "../domain/signal.ts";
+import { say } from "../domain/sentences.ts";
 import type { AgentStatus } from "../domain/status.ts";
 import type { BoothId } from "../domain/units.ts";
 import { createRemoteCommands, openRemoteWork } from "../provisioning/remote-commands.ts";
@@ -41,7 +42,8 @@ export interface Agent extends AgentControl {
 export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promise<Agent> {
   const { clock, log, store } = setup;
   const signals = createSignals(clock);
-  const { gateway_id } = await setup.identity.gateway();
+  const { gateway_id, is_lost } = await setup.identity.gateway();
+  if (is_lost === true) log.error({ event: "identity_lost" }, `${say("bind.lost")}: ${say("bind.lost_todo")}`);
   const gateway: Gateway = {
     ...{ ...setup, gateway_id, ...signals, pulse: createPulse(clock) },
     ...{ started_at: clock.wall(), service: newServiceState(clock.wall()) },

@@ -197,7 +197,8 @@ export interface Window {
 
 /** Small secrets and identity, in a database of their own (mode 0600) with a second copy. Durable and copied when they answer. */
 export interface IdentityCalls {
-  gateway(): { readonly gateway_id: string; readonly credential: string | null };
+  /** `is_lost`: an earlier identity was lost with its key, and no booth has been bound under this one yet. Absent: no. */
+  gateway(): { readonly gateway_id: string; readonly credential: string | null; readonly is_lost?: boolean };
   setCredential(credential: string | null): void;
   /** The provisioning row of a booth, as its state machine wrote it; undefined: none yet. */
   provisioning(booth: BoothId): unknown;

@@ -775,6 +775,10 @@ export const SAYINGS = {
     "vergleichen Sie sie mit dem Typenschild (O und 0, I und 1) und geben Sie sie neu ein, oder lassen Sie die Kabine vom Büro anlegen",
   "bind.key_refused": "der Dienst hat den Schlüssel abgelehnt: {reason}",
   "bind.key_refused_todo": "geben Sie einen Schlüssel ein, der Kabinen dieses Kunden einrichten darf",
+  "bind.lost":
+    "die Identität des Gateways ist verloren, und mit ihr seine Bindungen und sein Schlüssel (identity.db und ihre Kopie waren leer oder beschädigt)",
+  "bind.lost_todo":
+    "Messwerte werden weiter aufbewahrt; binden Sie die Kabine neu, mit einem Schlüssel, der Kabinen anmelden darf: booth-gateway provision SERIAL --replace --key-file FILE",
   "bind.key_refuses": "der Dienst lehnt den Schlüssel ab: {reason}",
   "bind.revoked":
     "geben Sie einen anderen Schlüssel: legen Sie ihn an die Stelle des alten, oder geben Sie die Seriennummer damit neu ein (--key-file); Messwerte werden weiter aufbewahrt",

@@ -766,6 +766,10 @@ export const SAYINGS = {
     "compárelo con la placa (O y 0, I y 1) e introdúzcalo otra vez, o pida a la oficina que dé de alta la cabina",
   "bind.key_refused": "el servicio rechazó la clave: {reason}",
   "bind.key_refused_todo": "dé una clave que pueda registrar cabinas de este cliente",
+  "bind.lost":
+    "se perdió la identidad del gateway, y con ella sus vínculos y su clave (identity.db y su copia estaban vacías o dañadas)",
+  "bind.lost_todo":
+    "las lecturas se siguen guardando; vincule la cabina otra vez con una clave que pueda dar de alta cabinas: booth-gateway provision SERIAL --replace --key-file FILE",
   "bind.key_refuses": "el servicio rechaza la clave: {reason}",
   "bind.revoked":
     "dé otra clave: póngala en lugar de la antigua, o introduzca otra vez el número de serie con ella (--key-file); las lecturas se siguen guardando",

@@ -31,6 +31,8 @@ function knownOf(row: ProvisioningRow, said: ServiceRecord): ServiceRecord {
 export interface Surroundings {
   readonly now: EpochMs;
   readonly gateway_id: string;
+  /** The gateway's earlier identity was lost, and its key with it; absent: no. */
+  readonly is_lost?: boolean | undefined;
   readonly random: () => number;
 }
 
@@ -85,7 +87,7 @@ function refused(
         move(row, around, {
           state: "denied",
           reason: say("bind.key_refused", { reason: answer.reason }),
-          advice: say("bind.key_refused_todo"),
+          advice: around.is_lost === true ? say("bind.lost_todo") : say("bind.key_refused_todo"),
           wait_ms: askAgainIn(around),
         })
       );

@@ -1,5 +1,5 @@
 import Sqlite, { type Database } from "better-sqlite3";
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { faultOf } from "../../domain/storage.ts";
 import type { BoothId, EpochMs, StreamId } from "../../domain/units.ts";
@@ -62,12 +62,15 @@ export interface IdentityFile extends IdentityCalls {
   close(): void;
 }
 
+/** Under this name it is kept that an earlier identity was lost, until a booth is bound again. */
+export const LOST = "lost";
+
 /**
- * Opens identity.db (mode 0600) of a data folder; where it is gone or damaged, its copy takes its place. The gateway id is made
- * once, by `uuid`. Throws when both are unreadable: a new identity would leave the booth bound to a gateway that is gone; and where
- * a newer agent wrote the file: it is then left alone.
+ * Opens identity.db (mode 0600) of a data folder; if it is gone, emptied or damaged, its copy takes its place. The gateway id is made
+ * once, by `uuid`. `hadStore`: the folder has held records before, so that a missing identity was lost. Throws if a newer agent wrote
+ * the file, which is then left alone.
  */
-export function openIdentity(dataDir: string, uuid: () => string): IdentityFile {
+export function openIdentity(dataDir: string, uuid: () => string, hadStore = false): IdentityFile {
   const path = join(dataDir, "identity.db");
   const copy = join(dataDir, "identity.copy.db");
   const db = openWhole(path, copy);
@@ -80,11 +83,13 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
     `SELECT gateway_id, credential FROM gateway`,
   );
   const addGateway = db.prepare<[string]>(`INSERT INTO gateway (one, gateway_id, credential) VALUES (1, ?, NULL)`);
-  if (gateway.get() === undefined) sealed(() => addGateway.run(uuid()));
+  const isNew = gateway.get() === undefined;
+  if (isNew) sealed(() => addGateway.run(uuid()));
   const putCredential = db.prepare<[string | null]>(`UPDATE gateway SET credential = ?`);
   const provisioning = bodies(db, "provisioning", "booth_id");
   const learned = bodies(db, "learned", "booth_id");
   const kept = bodies(db, "kept", "name");
+  if (isNew && hadStore) sealed(() => kept.put(LOST, true));
   const knownOrigin = db.prepare<[string]>(`SELECT 1 FROM origin WHERE stream_id = ?`);
   const addOrigin = db.prepare<[Origin]>(
     `INSERT INTO origin (stream_id, booth_id, created_at) VALUES (@stream, @booth, @created_at)`,
@@ -98,7 +103,7 @@ export function openIdentity(dataDir: string, uuid: () => string): IdentityFile 
     gateway() {
       const row = gateway.get();
       if (row === undefined) throw new Error("the gateway's row is gone from identity.db");
-      return row;
+      return kept.get(LOST) === true ? { ...row, is_lost: true } : row;
     },
     setCredential: (credential) => copied(() => putCredential.run(credential)),
     provisioning: provisioning.get,
@@ -134,9 +139,26 @@ function bodies(db: Database, table: string, key: string) {
   };
 }
 
+/**
+ * Opens the identity, or its copy if the file is gone, emptied or damaged. If neither can be used, both are set aside, and a file
+ * without an identity is opened: an agent that polls and stores under a new identity is better than one that doesn't start.
+ */
 function openWhole(path: string, copy: string): Database {
-  if (!existsSync(path) && existsSync(copy)) copyFileSync(copy, path);
-  if (existsSync(path) && isNewer(path)) {
+  const main = existsSync(path) ? openUsable(path) : null;
+  if (!existsSync(copy)) return main ?? openAnew(path);
+  if (main !== null && hasGateway(main)) return main;
+  main?.close();
+  setAside(path);
+  copyFileSync(copy, path);
+  const second = openUsable(path);
+  if (second !== null) return second;
+  setAside(copy);
+  return openAnew(path);
+}
+
+/** null: the file is damaged. Throws if the disk fails, or if a newer agent wrote the file. */
+function openUsable(path: string): Database | null {
+  if (isNewer(path)) {
     throw new Error(
       `a newer agent wrote ${path}: install that version again, or this one over a copy of the data from before; nothing was changed`,
     );
@@ -144,12 +166,25 @@ function openWhole(path: string, copy: string): Database {
   try {
     return openChecked(path);
   } catch (error) {
-    if (!existsSync(copy) || isOfDisk(error)) throw error;
-    renameSync(path, `${path}.damaged`);
-    for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
-    copyFileSync(copy, path);
-    return openChecked(path);
+    if (isOfDisk(error)) throw error;
+    return null;
   }
+}
+
+function openAnew(path: string): Database {
+  setAside(path);
+  return openChecked(path);
+}
+
+/** Keeps a damaged file under another name. */
+function setAside(path: string): void {
+  if (existsSync(path) && statSync(path).size > 0) renameSync(path, `${path}.damaged`);
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
+}
+
+/** An emptied file opens as a new database, without an identity. */
+function hasGateway(db: Database): boolean {
+  return db.prepare("SELECT 1 FROM gateway").get() !== undefined;
 }
 
 /**

@@ -1,9 +1,9 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { faultOf, faultText, type StoreBudget } from "../../domain/storage.ts";
 import type { BoothId, StreamId } from "../../domain/units.ts";
 import { openIdentity } from "../identity/identity.ts";
-import { lockFolder } from "../open.ts";
+import { lockFolder, storePath } from "../open.ts";
 import type { IdentityCalls } from "../port.ts";
 import { callsBy, IDENTITY_CALLS, type Way, WRITER_CALLS } from "./calls.ts";
 import { keepStore, type KeptStore, StoreRefusal } from "./keeper.ts";
@@ -35,11 +35,12 @@ interface Names {
 export function openFolder(dataDir: string, budget: StoreBudget, names: Names): OpenedFolder {
   const lock = lockFolder(dataDir);
   let store: KeptStore | undefined;
+  const hadStore = existsSync(storePath(dataDir)) && statSync(storePath(dataDir)).size > 0;
   try {
     const clocks = { now: monotonicMs, wall: () => Date.now() };
     const kept = keepStore({ dataDir, uuid: names.stream, ...clocks, budget });
     store = kept;
-    const identity = openIdentity(dataDir, names.gateway);
+    const identity = openIdentity(dataDir, names.gateway, hadStore);
     const close = (): void => {
       kept.close();
       identity.close();

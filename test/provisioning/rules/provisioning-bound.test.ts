@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { isBound, speaksFor, WRONG_SERIAL } from "../../../src/domain/provisioning.ts";
-import { stepOf } from "../../../src/provisioning/rules/provisioning.ts";
+import { say } from "../../../src/domain/sentences.ts";
+import { stepOf, transition } from "../../../src/provisioning/rules/provisioning.ts";
 import { boothFromSeq, labelOf } from "../../../src/domain/stream-label.ts";
 import type { ServiceRecord } from "../../../src/domain/service.ts";
-import { after, away, by, entered, looking, lookedUp, ok, record } from "./provisioning-events.ts";
+import { after, around, away, by, entered, looking, lookedUp, ok, record } from "./provisioning-events.ts";
 
 describe("a bound booth", () => {
   const bound = after([
@@ -86,6 +87,15 @@ describe("a bound booth", () => {
     expect(left).toMatchObject({ state: "decommissioned" });
     expect(left.wipe).toEqual(wipe);
     expect(after([leave]).wipe).toEqual(wipe);
+  });
+
+  it.each([
+    [true, say("bind.lost_todo")],
+    [undefined, say("bind.key_refused_todo")],
+  ])("whose key is refused tells what to do, the gateway's identity being lost: %s", (is_lost, advice) => {
+    const looked = after([entered, looking]);
+    const answer = { kind: "denied", reason: "401" } as const;
+    expect(transition(looked, lookedUp(answer), { ...around, is_lost })).toMatchObject({ state: "denied", advice });
   });
 
   it("refused with a conflict is looked up again by itself", () => {

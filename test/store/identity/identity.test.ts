@@ -4,6 +4,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { openIdentity } from "../../../src/store/identity/identity.ts";
+import { openFolder } from "../../../src/store/thread/folder.ts";
+import { DAY_MS } from "../../../src/domain/storage.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 
 const uuid = (): string => "11111111-1111-4111-8111-111111111111";
@@ -24,6 +26,7 @@ it("identity is kept over a stop, readable by its owner alone", () => {
 it.each([
   ["gone", (path: string) => rmSync(path)],
   ["overwritten", (path: string) => writeFileSync(path, "rubbish".repeat(2_000))],
+  ["emptied", (path: string) => writeFileSync(path, "")],
 ])("identity comes back from its copy when the file is %s", (_name, spoil) => {
   const folder = temporaryFolder();
   const first = openIdentity(folder, uuid);
@@ -35,6 +38,29 @@ it.each([
   expect(second.provisioning("booth-1")).toEqual({ state: "claiming" });
   second.close();
 });
+
+it.each([
+  ["emptied", ""],
+  ["overwritten", "rubbish".repeat(2_000)],
+])(
+  "an agent starts under a new identity, with its store, when the file and its copy were %s, and says so",
+  (_, rubbish) => {
+    const folder = temporaryFolder();
+    const names = { gateway: () => "gateway-1", stream: () => "stream-1" };
+    const budget = { max_bytes: 10_000_000, max_age_ms: DAY_MS };
+    const first = openFolder(folder, budget, names);
+    first.store.openStream("booth-1");
+    expect(first.identity.gateway().is_lost).toBeUndefined();
+    first.close();
+    for (const name of ["identity.db", "identity.copy.db"]) writeFileSync(join(folder, name), rubbish);
+    for (let starts = 0; starts < 2; starts += 1) {
+      const again = openFolder(folder, budget, { gateway: () => "gateway-2", stream: () => "another" });
+      expect(again.identity.gateway()).toEqual({ gateway_id: "gateway-2", credential: null, is_lost: true });
+      expect(again.store.openStream("booth-1").stream).toBe("stream-1");
+      again.close();
+    }
+  },
+);
 
 it("an identity that a newer agent wrote is refused in a sentence, and nothing of it is changed", () => {
   const folder = temporaryFolder();
