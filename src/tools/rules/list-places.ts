@@ -299,8 +299,11 @@ function bytesOf(type: string): number | null {
 
 /** Makes a place of a notation. An AddressFault if the reading leaves the row out. */
 export function placeOf({ notation, type }: Omit<ReadRow, "row">, reading: Reading): ListPlace | AddressFault {
-  const place = placeIn(notation, reading);
-  if ("message" in place) return place;
+  const found = placeIn(notation, reading);
+  if ("message" in found) return found;
+  // A spreadsheet writes 400001 as 400001.0.
+  const place = type !== "bool" && found.bit === 0 ? { table: found.table, address: found.address } : found;
+  if (type !== "bool" && place.bit !== undefined) return { message: say("config.only_bool") };
   const last = place.address + (isBitTable(place.table) ? 1 : (registersOf(type) ?? 1)) - 1;
   if (place.address < 0) return { message: say("workshop.below_first", { base: reading.base }) };
   if (last > LAST_ADDRESS) return { message: say("address.beyond", { address: place.address, last: LAST_ADDRESS }) };

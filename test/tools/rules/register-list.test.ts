@@ -141,6 +141,11 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     expect(bad).toEqual(["Y", "?", 'refused: "x" is no Modbus address']);
   });
 
+  it("read 400001.0 of a spreadsheet as a register, and refuse a bit of a number", () => {
+    const text = "Name,Address,Type\na,400001.0,INT\nb,400002.3,INT\nc,400003.3,BOOL\n";
+    expect(places(text)).toEqual(["holding:0", expect.stringContaining("refused: "), "holding:2.3"]);
+  });
+
   it("are none without a name and an address, and none beyond the bounds", () => {
     expect(registerList("a,b\n1,2\n")).toBeNull();
     expect(registerList("")).toBeNull();
