@@ -56,6 +56,8 @@ function keepsConnections(): Closing {
 const CLOSES_WITHIN_MS: Milliseconds = 250;
 /** A device that restarts closes one connection like that, and hardly a second one after as many answers. */
 const CLOSES_TO_LEARN = 2;
+/** A simple device listens again some time after it has closed: it is tried for 0.7 s. One that stays away is soon reported. */
+const REFUSED_TRIES = 4;
 /** One connection in so many is left open, to find out whether the device keeps it by now: once in a few minutes. */
 const LEAVE_OPEN_EVERY = 500;
 
@@ -127,7 +129,7 @@ export function asker(asked: AskedDevice): () => AskBlock {
   const { line, connection, device, unitId } = asked;
   const send = sender(asked);
   const tries = line.numbered ? TRIES.numbered : TRIES.unnumbered;
-  const closes = closeWatch(device.closing, connection);
+  const closes = closeWatch(device, connection);
   let answeredInPoll = false;
   /** It was the device that ended the connection in this poll, after it had answered there. */
   let left_with: LinkError | null = null;
@@ -209,7 +211,8 @@ function madeAnewAfter(error: LinkError): LinkError {
 }
 
 /** Follows a device's connections, one after the other, and learns whether it closes them after a number of answers. */
-function closeWatch(closing: Closing, connection: Renewing) {
+function closeWatch(device: Answering, connection: Renewing) {
+  const { closing } = device;
   let answers = 0;
   let answered_at = -Infinity;
   let isLearned = false;
@@ -263,7 +266,11 @@ function closeWatch(closing: Closing, connection: Renewing) {
       const isUsualEnd = isExpected();
       answers = 0;
       isLearned = false;
-      await connection.stand(then, isUsualEnd);
+      await connection.stand(then, isUsualEnd).catch((error: unknown) => {
+        const isRefused = error instanceof LinkError && error.kind === "refused";
+        if (isUsualEnd && isRefused) device.silent = Math.max(device.silent, MOST_SILENT - REFUSED_TRIES);
+        throw error;
+      });
     },
   };
 }

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { emptyMemory, modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
@@ -7,8 +9,9 @@ import type { Driver } from "../../../src/acquisition/port.ts";
 import type { Clock } from "../../../src/domain/machine.ts";
 import { sleepBy } from "../../../src/domain/signal.ts";
 import { realAfter } from "../../../src/runtime/clock.ts";
+import { parseRtu, rtuFrame } from "../../../simulators/plc/rtu-frames.ts";
 import { point, profileOf } from "../../support/profiles.ts";
-import { ANSWER_MS, failure, readGroup, values } from "../driver-calls.ts";
+import { ANSWER_MS, failure, never, readGroup, values } from "../driver-calls.ts";
 import { type FakeModbus, pattern } from "./fake-modbus.ts";
 import { runLink } from "./link-run.ts";
 import { modbusBed } from "./modbus-bed.ts";
@@ -36,6 +39,23 @@ async function polls(driver: Driver, count: number): Promise<readonly unknown[]>
   const read: unknown[] = [];
   for (let i = 0; i < count; i++) read.push(values(await readGroup(driver, "g")));
   return read;
+}
+
+/** A serial device server that closes after each answer; gives its port. */
+async function rtuDevice(): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.on("data", (bytes) => {
+      const [request] = parseRtu(bytes).requests;
+      if (request === undefined) return;
+      const value = pattern(3, request.pdu.readUInt16BE(1));
+      socket.end(rtuFrame(request, Buffer.of(3, 2, value >> 8, value & 0xff)));
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
 }
 
 const times = (count: number): readonly unknown[] => Array.from({ length: count }, () => RIGHT);
@@ -91,6 +111,46 @@ describe("a device that closes the connection after a complete answer", () => {
       expect(failed).toBe(0);
     },
   );
+
+  test("is read by two booths that share its address", async () => {
+    const { plc } = bed();
+    closeAfter(plc, 1);
+    const line = modbusLine({ host: "127.0.0.1", port: plc.port });
+    const booths = [1, 2].map((unitId) => ({ unitId, memory: emptyMemory(), driver: null as Driver | null }));
+    const read: unknown[] = [];
+    for (let turn = 0; turn < 20; turn++) {
+      const booth = booths[turn % 2];
+      if (booth === undefined) continue;
+      if (booth.driver === null) {
+        const { unitId, memory } = booth;
+        booth.driver = modbusDriver({ line, unitId, memory, profile: profileOf(POINTS), timeouts: TIMES });
+        await booth.driver.open(never);
+      }
+      const got = await polls(booth.driver, 1).catch((error: unknown) => {
+        expect(error).toMatchObject({ kind: "closed" });
+        return null;
+      });
+      if (got !== null) read.push(...got);
+      else {
+        await booth.driver.close();
+        booth.driver = null;
+      }
+    }
+    // Each booth finds its connection closed a few times until the device is known.
+    expect(read.length).toBeGreaterThan(14);
+    expect(read).toEqual(times(read.length));
+    for (const { driver } of booths) await driver?.close();
+  });
+
+  test("is read with RTU frames over TCP, too", async () => {
+    const port = await rtuDevice();
+    const line = modbusLine({ host: "127.0.0.1", port, framing: "rtu" });
+    const driver = modbusDriver({ line, profile: profileOf(POINTS), timeouts: TIMES });
+    onTestFinished(() => driver.close());
+    await driver.open(never);
+    expect(await polls(driver, 5)).toEqual(times(5));
+    expect(driver.notes?.().map(({ kind }) => kind)).toEqual(["closes"]);
+  });
 
   test("is asked over one connection again once it keeps connections", async () => {
     const { plc, driverFor } = bed();
