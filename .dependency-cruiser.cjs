@@ -106,6 +106,9 @@ module.exports = {
     { from: { path: src("monotonic\\.ts$") }, to: { path: src("domain/units\\.ts$") } },
     // Files of certificates, keys and secrets, read and judged in one place.
     { from: OF_NODE, to: { path: src("credential-files\\.ts$") } },
+    // What quotes of a secret are found by.
+    { from: { path: src("(runtime|cli|tools)/") }, to: { path: src("scrubber\\.ts$") } },
+    { from: { path: src("scrubber\\.ts$") }, to: { path: src("domain/machine\\.ts$") } },
     { from: { path: src("credential-files\\.ts$") }, to: { path: src("domain/") } },
     { from: { path: src("credential-files\\.ts$") }, to: { dependencyTypes: ["core"] } },
     { from: { path: src("contract/hash\\.ts$") }, to: { path: "^(node:)?crypto$" } },

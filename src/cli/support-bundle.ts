@@ -3,8 +3,7 @@ import { writeFileSync } from "node:fs";
 import { arch, cpus, freemem, release, totalmem, uptime } from "node:os";
 import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import { inspectConfig } from "../config/usable.ts";
-import type { Config } from "../config/port.ts";
+import { inspectConfig, type UsableConfig } from "../config/usable.ts";
 import type { AgentStatus } from "../domain/status.ts";
 import { type Agent, agentOf, configPath } from "../tools/agent-client.ts";
 import * as bundle from "../tools/bundle.ts";
@@ -54,11 +53,11 @@ const CONTENT_LINES = Object.entries(CONTENTS).map(([name, what]) => `${name.pad
 const SECRETS = "No key, password, PIN or customer's name is in it; only what is on a list of allowed fields.";
 
 async function contentsOf(call: Call, parts: DoctorParts): Promise<readonly bundle.ArchiveFile[]> {
-  const config = configOf(call);
+  const usable = usableOf(call);
   const examination = await examine(call, parts);
   const agent = await agentOf(call).catch(() => null);
   const report = await asked<SupportReport>(agent, "/support.json");
-  const scrubbed = bundle.scrubber(bundle.knownSecrets(config, report?.status ?? null));
+  const scrubbed = bundle.bundleScrubber(usable?.marked ?? [], report?.status ?? null);
   // People read the bundle on terminals.
   const clean = (text: string): string => withControlsEscaped(scrubbed(text));
   const json = (name: keyof typeof CONTENTS, value: unknown, shape: bundle.Shape): bundle.ArchiveFile => ({
@@ -78,7 +77,7 @@ async function contentsOf(call: Call, parts: DoctorParts): Promise<readonly bund
     json("readings.json", report?.readings, bundle.READINGS_SHAPE),
     json("log.json", report?.log, bundle.LOG_SHAPE),
     json("journal.json", await bundle.journalLines(), bundle.JOURNAL_SHAPE),
-    json("config.json", config, bundle.CONFIG_SHAPE),
+    json("config.json", usable?.config, bundle.CONFIG_SHAPE),
     json("box.json", boxOf(parts.version), anything),
   ];
 }
@@ -96,9 +95,9 @@ async function asked<T>(agent: Agent | null, path: string): Promise<T | null> {
 }
 
 /** null: it can't be understood; doctor.txt says why. */
-function configOf({ values }: Call): Config | null {
+function usableOf({ values }: Call): UsableConfig | null {
   try {
-    return inspectConfig(configPath(values)).config;
+    return inspectConfig(configPath(values));
   } catch {
     return null;
   }

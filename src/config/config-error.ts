@@ -1,3 +1,5 @@
+import { masked } from "./mask.ts";
+
 /** One thing that is wrong with a file of ours. Line and column count from 1; 0 where the file as a whole is meant. */
 export interface Problem {
   readonly line: number;
@@ -40,7 +42,9 @@ export class ConfigError extends Error {
     return this.problems.map((problem) => renderProblem(this.file, problem)).join("\n");
   }
 
-  constructor(file: string, problems: readonly Problem[], cause?: unknown) {
+  /** What the problems quote of the file is masked here, once for all who show it. */
+  constructor(file: string, given: readonly Problem[], cause?: unknown) {
+    const problems = given.map(withoutSecrets);
     super(render(file, problems), cause === undefined ? undefined : { cause });
     const first = problems[0];
     this.file = first?.file ?? file;
@@ -49,6 +53,17 @@ export class ConfigError extends Error {
     this.hint = first?.hint;
     this.problems = problems;
   }
+}
+
+function withoutSecrets(problem: Problem): Problem {
+  const { path, message, hint, text } = problem;
+  return {
+    ...problem,
+    path: masked(path),
+    message: masked(message),
+    ...(hint === undefined ? {} : { hint: masked(hint) }),
+    ...(text === undefined ? {} : { text: masked(text) }),
+  };
 }
 
 function render(file: string, problems: readonly Problem[]): string {

@@ -1,6 +1,7 @@
 import { say } from "../domain/sentences.ts";
 import { z } from "zod";
 import { ConfigError, type Problem } from "./config-error.ts";
+import { masked } from "./mask.ts";
 import { didYouMean } from "./nearest.ts";
 import type { DataPath, YamlSource } from "./yaml-source.ts";
 
@@ -65,21 +66,28 @@ function explain(issue: Issue, schema: z.ZodType, source: YamlSource): readonly 
   if (issue.code === "invalid_value") {
     const names = issue.values.map(String);
     const hint = (typeof found === "string" ? didYouMean(found, names) : undefined) ?? listed(names);
-    return [source.problemAt(path, say("config.unknown_value", { value: shown(found) }), { hint })];
+    return [source.problemAt(path, say("config.unknown_value", { value: quotedAt(path, found) }), { hint })];
   }
+  const quoted = quotedAt(path, found);
   const isPlain = typeof found === "number" || typeof found === "boolean";
   const unquoted = isPlain && issue.code === "invalid_type" && issue.expected === "string";
-  return [source.problemAt(path, sentence(issue, found), { hint: unquoted ? say("config.quotes") : undefined })];
+  return [source.problemAt(path, sentence(issue, quoted), { hint: unquoted ? say("config.quotes") : undefined })];
 }
 
-function sentence(issue: Issue, found: unknown): string {
-  if (issue.code === "invalid_type")
-    return say("config.expected", { kind: article(issue.expected), found: shown(found) });
+/** A value as an error quotes it; one that may be a secret by its key is hidden. */
+function quotedAt(path: DataPath, value: unknown): string {
+  const key = path.findLast((step) => typeof step === "string") ?? "";
+  const quoted = shown(value);
+  return typeof value === "string" ? masked(`${key}: ${quoted}`).slice(key.length + 2) : quoted;
+}
+
+function sentence(issue: Issue, found: string): string {
+  if (issue.code === "invalid_type") return say("config.expected", { kind: article(issue.expected), found });
   if (issue.code === "too_small")
-    return say("config.too_small", { value: shown(found), least: `${String(issue.minimum)}${unitOf(issue.origin)}` });
+    return say("config.too_small", { value: found, least: `${String(issue.minimum)}${unitOf(issue.origin)}` });
   if (issue.code === "too_big")
-    return say("config.too_large", { value: shown(found), most: `${String(issue.maximum)}${unitOf(issue.origin)}` });
-  return say("config.found", { message: issue.message, found: shown(found) });
+    return say("config.too_large", { value: found, most: `${String(issue.maximum)}${unitOf(issue.origin)}` });
+  return say("config.found", { message: issue.message, found });
 }
 
 function unitOf(origin: string): string {

@@ -183,7 +183,9 @@ export function openYaml(text: string, file: string): YamlSource {
   try {
     const document = documentOf(tokens, text.length);
     const place = placer(text, lines);
-    const broken = [...document.errors, ...document.warnings].map(({ pos, message }) => place(pos[0], "", message));
+    const broken = [...document.errors, ...document.warnings].map(({ pos, message }) =>
+      place(pos[0], "", unquoted(message)),
+    );
     const faults = [...broken, ...excessIn(document).map(({ offset, message }) => place(offset, "", message))];
     const refused = faults.length > 0 ? faults : forbiddenKeys(document, place);
     if (refused.length > 0) throw new ConfigError(file, refused);
@@ -201,8 +203,13 @@ export function openYaml(text: string, file: string): YamlSource {
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
     // More aliases of aliases than allowed.
-    throw whole(file, `can't be parsed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw whole(file, `can't be parsed: ${unquoted(cause instanceof Error ? cause.message : String(cause))}`);
   }
+}
+
+/** What the parser says, without what it quotes of the file: that may be a secret, and the place is told beside it. */
+function unquoted(message: string): string {
+  return message.replace(/: .*$/s, "");
 }
 
 /** tags[3].role */

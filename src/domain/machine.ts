@@ -36,6 +36,16 @@ export interface Secrets {
   wipeFirstKey(): string | null;
 }
 
+/** Takes secrets out of texts that others wrote. Each text of a peer goes through it where it enters. */
+export interface Scrubber {
+  /** To be called before the secret is sent anywhere. */
+  learn(secret: string): void;
+  /** Learns what of an address may be a secret: a password, its path, its query. */
+  learnAddress(url: string): void;
+  /** The text without any secret that was learnt, however a peer has quoted it. */
+  scrub(text: string): string;
+}
+
 /** Keeps secrets of others on this machine's disk. */
 export interface Sealer {
   /** Another text each time. Never log what goes in. */

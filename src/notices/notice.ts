@@ -8,7 +8,7 @@ import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, NoticeStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { type KeptLedger, SAVE_MS } from "./kept.ts";
-import type { Channel, NoticeBooth, NoticeMachine } from "./port.ts";
+import type { Channel, NoticeBooth, NoticeMachine, NoticeMessage } from "./port.ts";
 import { changesIn, incidentLooks, looksAt, serviceLook } from "./rules/events.ts";
 import {
   type Bundle,
@@ -197,8 +197,7 @@ async function tell(notice: Notice, signal: AbortSignal): Promise<Milliseconds> 
 async function tryOnce(notice: Notice, bundle: Bundle, signal: AbortSignal): Promise<boolean> {
   const { state, machine, config } = notice;
   const message = messageOf(bundle, tellerOf(notice));
-  const send = await notice.channel();
-  const outcome = await send(message, signal);
+  const outcome = await sent(notice, message, signal);
   if (isOver(signal) && outcome.kind !== "delivered") return false;
   if (outcome.kind !== "delivered") {
     if (outcome.kind === "not_delivered") state.ledger = putBack(state.ledger);
@@ -217,6 +216,18 @@ async function tryOnce(notice: Notice, bundle: Bundle, signal: AbortSignal): Pro
   return true;
 }
 
+/** Of what a server says; more nobody reads. */
+const MOST_WORDS = 300;
+
+/** Sends a message. The server's words may quote what it was sent, so they are scrubbed before they are cut. */
+async function sent({ machine, channel }: Notice, message: NoticeMessage, signal: AbortSignal): Promise<NoticeOutcome> {
+  const send = await channel();
+  const outcome = await send(message, signal);
+  const clean = (text: string): string => machine.scrubber.scrub(text).slice(0, MOST_WORDS);
+  if (outcome.kind === "delivered") return { ...outcome, answer: clean(outcome.answer) };
+  return { ...outcome, reason: clean(outcome.reason) };
+}
+
 function log({ machine }: Notice, text: string, { name }: NoticeConfig): void {
   machine.log.info({ event: "notice_told", notice: name }, `notice ${name}: ${text}`);
 }
@@ -232,8 +243,7 @@ function tellerOf({ machine, config, booths }: Notice): Teller {
 export async function testNotice(notice: Notice, signal: AbortSignal): Promise<NoticeTest> {
   const { machine, config } = notice;
   const message = testMessage(machine.random.uuid(), machine.clock.wall(), tellerOf(notice));
-  const send = await notice.channel();
-  const outcome = await send(message, signal);
+  const outcome = await sent(notice, message, signal);
   // What waits for the next try needn't, if it works now.
   if (outcome.kind === "delivered") notice.state.next_try = 0;
   return { name: config.name, ...placeOf(config), outcome };

@@ -1,6 +1,6 @@
 import type { NoticeConfig } from "../config/port.ts";
 import type { BoothState } from "../domain/booth-state.ts";
-import type { Clock, Logger, Random } from "../domain/machine.ts";
+import type { Clock, Logger, Random, Scrubber } from "../domain/machine.ts";
 import type { NoticeOutcome, NoticeTest } from "../domain/notice.ts";
 import type { Signals } from "../domain/signal.ts";
 import type { LinkStatus, NoticeStatus } from "../domain/status.ts";
@@ -29,6 +29,8 @@ export interface NoticeMachine {
   readonly runtime_dir: string;
   /** A secret's file. Throws, naming it and what to do, where it can't be used. */
   readonly secret: (path: string) => string;
+  /** Every text of a server goes through it. */
+  readonly scrubber: Scrubber;
 }
 
 /** What goes out at once. */

@@ -211,10 +211,13 @@ async function post({ config, machine, state }: Push, set: Waiting, open: () => 
     const headers = state.is_plain ? {} : { "Content-Encoding": "gzip" };
     const key = authorizationOf(config, machine.secret);
     const answer = await open().send({ method: "POST", path: pathOf(config.url), key, body, headers });
-    return outcomeOf(answer, retryAfterMs(answer.headers["retry-after"], machine.clock.wall()));
+    return outcomeOf(
+      { status: answer.status, text: machine.scrubber.scrub(answer.text) },
+      retryAfterMs(answer.headers["retry-after"], machine.clock.wall()),
+    );
   } catch (error) {
-    const reason = error instanceof Error && error.message !== "" ? error.message : codeIn(error);
-    return { kind: "again", after_ms: null, reason, ...adviceOn(error) };
+    const said = error instanceof Error && error.message !== "" ? error.message : codeIn(error);
+    return { kind: "again", after_ms: null, reason: machine.scrubber.scrub(said), ...adviceOn(error) };
   }
 }
 

@@ -360,7 +360,7 @@ function isUp({ state, machine, config }: Output): void {
 
 function isDown(output: Output, error: unknown, { failures, wait }: { failures: number; wait: Milliseconds }): void {
   const { state, machine, config } = output;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = machine.scrubber.scrub(error instanceof Error ? error.message : String(error));
   const advice = adviceOf(error instanceof ServiceLinkError ? error.fault : "file");
   const since = machine.clock.wall();
   state.link = stillDown(state.link, {

@@ -4,7 +4,7 @@ import type { Mode } from "../domain/booth.ts";
 import type { BoothState } from "../domain/booth-state.ts";
 import type { BrokerMessage, Refusal } from "../delivery/mqtt/publish.ts";
 import type { ServiceLinkError } from "../domain/link-error.ts";
-import type { Clock, Logger, Random } from "../domain/machine.ts";
+import type { Clock, Logger, Random, Scrubber } from "../domain/machine.ts";
 import type { OutputStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { Metric } from "../contract/metrics.ts";
@@ -43,6 +43,8 @@ export interface OutputMachine {
   readonly metrics: (booths: readonly BoothId[]) => Promise<readonly Metric[]>;
   /** A secret's file. Throws, naming it and what to do, where it can't be used. */
   readonly secret: (path: string) => string;
+  /** Every text of a peer goes through it. */
+  readonly scrubber: Scrubber;
   readonly connect: ConnectBroker;
 }
 

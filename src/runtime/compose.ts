@@ -20,7 +20,7 @@ import type { Config } from "../config/port.ts";
 import { fileProblems } from "../config/file-checks.ts";
 import { keepConfig, keptConfig } from "../config/kept.ts";
 import type { Lasting, RefusedBooth } from "../config/usable.ts";
-import type { Clock, Notify, Random } from "../domain/machine.ts";
+import type { Clock, Notify, Random, Scrubber } from "../domain/machine.ts";
 import { DAY_MS } from "../domain/storage.ts";
 import type { BoothId, EpochMs } from "../domain/units.ts";
 import { firstKeyOf } from "../provisioning/keys.ts";
@@ -43,6 +43,8 @@ import { createParts, type LoopWatch, type Parts } from "./parts.ts";
 import { cutLongStop, exitAfterFailure, systemdNotify } from "./service-manager.ts";
 import { noticesOf } from "./notices.ts";
 import { figuresNow, outputsOf } from "./outputs.ts";
+import { createScrubber } from "../scrubber.ts";
+import { learnMarked, scrubbedHttp, scrubbedLink, scrubbedLog } from "./scrubbed.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
 import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
@@ -61,6 +63,7 @@ type LongIo = Io & { readonly outOfService: (wiped: Wiped) => void; readonly run
 /** What lives as long as the process, whichever agent runs in it. */
 interface OpenProcess extends Awaited<ReturnType<typeof clockOf>>, ReturnType<typeof rememberingLog> {
   readonly notify: Notify;
+  readonly scrubber: Scrubber;
   readonly thread: ReturnType<typeof openStoreThread>;
   readonly parts: Parts;
   readonly observed: Pick<LoopWatch, "runLoop">;
@@ -74,8 +77,9 @@ interface OpenProcess extends Awaited<ReturnType<typeof clockOf>>, ReturnType<ty
 
 async function openProcess(config: Config, outer: LongIo): Promise<OpenProcess> {
   const { clock, paced } = await clockOf(config);
-  const remembering = rememberingLog(createLogger(config.log_level), () => clock.wall());
-  const { log } = remembering;
+  const scrubber = createScrubber();
+  const { lines, ...remembering } = rememberingLog(createLogger(config.log_level), () => clock.wall());
+  const log = scrubbedLog(remembering.log, scrubber);
   cutLongStop(outer.signal, log);
   const thread = openStoreThread({
     dataDir: config.data_dir,
@@ -92,7 +96,7 @@ async function openProcess(config: Config, outer: LongIo): Promise<OpenProcess> 
   });
   const io = { ...outer, signal: parts.signal };
   const notify = systemdNotify(io.environment);
-  return { ...remembering, clock, paced, notify, thread, parts, observed, io, open: [thread.store], threads };
+  return { log, lines, scrubber, clock, paced, notify, thread, parts, observed, io, open: [thread.store], threads };
 }
 
 /**
@@ -125,7 +129,7 @@ async function runAgent(first: Lasting, outer: LongIo, file: string): Promise<vo
 
 /** Runs one agent after the other over the same store, with the socket and the page. */
 async function serveAgents(opened: OpenProcess, first: Lasting, file: string): Promise<void> {
-  const { clock, paced, log, lines, notify, parts, observed, io, open, threads } = opened;
+  const { clock, paced, log, lines, scrubber, notify, parts, observed, io, open, threads } = opened;
   const { store, rebuilds, ...thread } = opened.thread;
   const { config } = first.usable;
   const identity = retryingIdentity({ identity: thread.identity, clock, log }, io.signal);
@@ -144,7 +148,7 @@ async function serveAgents(opened: OpenProcess, first: Lasting, file: string): P
   open.push(reports, tail);
   threads.push(() => reports.close());
   const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
-  const logins = await openPlcLogins({ identity, sealer });
+  const logins = await openPlcLogins({ identity, sealer, scrubber });
   const service_time = createServiceTime(MADE_AT);
   const file_of_traffic = join(config.runtime_dir, "traffic.json");
   const traffic = await openTraffic({ clock, log, identity, service_time, file: file_of_traffic });
@@ -155,6 +159,7 @@ async function serveAgents(opened: OpenProcess, first: Lasting, file: string): P
   });
   const lasting: LongLived = {
     ...{ clock, log, notify, gaps, identity, tail, secrets, sealer, logins, gateway_id, paced, io, needRoom },
+    scrubber,
     store: readInGaps(store, gaps, needRoom),
     ...{ folders: config, config: changes.inUse },
     ...{ random: systemRandom(), service_time, traffic },
@@ -210,6 +215,7 @@ type LongLived = Pick<
   /** Of the process, whatever a later configuration says. */
   readonly folders: Pick<Config, "data_dir" | "runtime_dir">;
   readonly gateway_id: string;
+  readonly scrubber: Scrubber;
   readonly logins: PlcLogins;
   readonly traffic: TrafficWatch;
   readonly paced: (driver: Driver) => Driver;
@@ -219,13 +225,15 @@ type LongLived = Pick<
 
 /** Starts the agent as a configuration says. */
 async function beginAgent(lasting: LongLived, first: Lasting) {
-  const { clock, log, gateway_id, random, service_time, sealer, io, folders, ...rest } = lasting;
+  const { clock, log, gateway_id, random, service_time, sealer, scrubber, io, folders, ...rest } = lasting;
   const { commit_interval_ms, heartbeat_interval_ms, service } = first.usable.config;
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
   const { meter } = lasting.traffic;
   lasting.traffic.setBudget(service.monthly_mb === undefined ? null : service.monthly_mb * 1e6);
-  const { http, mqtt } = await waysTo(service, { clock, service_time, log, meter, agentVersion: VERSION }, signal);
+  const ways = await waysTo(service, { clock, service_time, log, meter, agentVersion: VERSION }, signal);
+  const http = scrubbedHttp(ways.http, scrubber);
+  const mqtt = scrubbedLink(ways.mqtt, scrubber);
   const pki = opcuaPki({ dir: join(folders.data_dir, "opcua"), wall: () => clock.wall(), log });
   const begun = Promise.withResolvers<Agent>();
   const given = { pki, agent: begun.promise };
@@ -241,7 +249,7 @@ async function beginAgent(lasting: LongLived, first: Lasting) {
         ...{ http, clock, random, service_time, sealer },
         ...{ agentVersion: VERSION, hardwareId: gateway_id },
       }),
-      certificates: () => [...mqtt.certificates(), ...pki.certificates()],
+      certificates: () => [...ways.mqtt.certificates(), ...pki.certificates()],
       ...(await configuredBy(lasting, first, given)),
       outOfService: io.outOfService,
     },
@@ -259,21 +267,22 @@ async function configuredBy(
   { usable }: Lasting,
   { pki, agent }: { readonly pki: OpcuaPki; readonly agent: Promise<Agent> },
 ): Promise<Configured> {
-  const { clock, log, identity, logins, paced, traffic } = lasting;
+  const { clock, log, identity, logins, paced, traffic, scrubber } = lasting;
   const { runtime_dir } = lasting.folders;
   const metrics = (ids: readonly BoothId[]) => figuresNow(agent, ids);
   const { booths, refused, marked } = usable;
+  learnMarked(scrubber, marked);
   for (const { path, message } of fileProblems(marked)) {
     log.error({ event: "file_unusable", setting: path }, `${path}: ${message}`);
   }
-  const links = linksOf({ clock, log, logins, pki, keeperOf: await holeKeepers({ identity, log }, booths) });
+  const links = linksOf({ clock, log, logins, pki, scrubber, keeperOf: await holeKeepers({ identity, log }, booths) });
   // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
   if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
   return {
     booths: booths.map((booth) => setupOf(booth, links, paced)),
     disabled: refused.map(disabledOf),
     ...outputsOf(usable, { ...lasting, version: VERSION, runtime_dir, meter: traffic.meter, metrics }),
-    ...noticesOf(usable, { clock, log, runtime_dir }),
+    ...noticesOf(usable, { clock, log, runtime_dir, scrubber }),
   };
 }
 

@@ -1,19 +1,26 @@
 import { isDeepStrictEqual } from "node:util";
-import { readSecretFile } from "../credential-files.ts";
 import type { NoticeConfig } from "../config/port.ts";
 import type { Lasting } from "../config/usable.ts";
 import { linkDown, serviceLinkOf } from "../domain/link-status.ts";
+import type { Scrubber } from "../domain/machine.ts";
 import type { NoticeTest } from "../domain/notice.ts";
 import type { NoticeStatus } from "../domain/status.ts";
 import type { NoticeBooth, NoticeMachine, Notices } from "../notices/port.ts";
 import type { Booth } from "./booth.ts";
 import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
 import { type Part, type Parts, together } from "./parts.ts";
+import { secretReader } from "./scrubbed.ts";
+
+/** What a process has beside the agent. */
+interface Place {
+  readonly runtime_dir: string;
+  readonly scrubber: Scrubber;
+}
 
 /** What notices need is loaded where there are any. */
 export function noticesOf(
   { config, refused_notices }: Lasting["usable"],
-  { log, clock, runtime_dir }: Pick<AgentSetup, "log" | "clock"> & { readonly runtime_dir: string },
+  { log, clock, runtime_dir, scrubber }: Pick<AgentSetup, "log" | "clock"> & Place,
 ): Pick<Configured, "notices" | "notice_entries" | "refused_notices"> {
   const left_out = refused_notices.map(({ name, error }): NoticeStatus => {
     const advice = 'correct it, then "booth-gateway reload"; all else runs meanwhile';
@@ -28,7 +35,7 @@ export function noticesOf(
     notice_entries: notices,
     notices: async (gateway, booths) => {
       const { openNotices } = await import("../notices/notices.ts");
-      return openNotices(machineOf(gateway, runtime_dir), notices, booths);
+      return openNotices(machineOf(gateway, { runtime_dir, scrubber }), notices, booths);
     },
   };
 }
@@ -62,10 +69,11 @@ export function createNoticeParts(gateway: Gateway, booths: readonly Booth[], pa
   };
 }
 
-function machineOf(gateway: Gateway, runtime_dir: string): NoticeMachine {
+function machineOf(gateway: Gateway, { runtime_dir, scrubber }: Place): NoticeMachine {
   const { clock, random, log, store, identity, gateway_id, news, service, service_url } = gateway;
   return {
-    ...{ clock, random, log, store, identity, gateway_id, news, runtime_dir, secret: readSecretFile },
+    ...{ clock, random, log, store, identity, gateway_id, news, runtime_dir, scrubber },
+    secret: secretReader(scrubber),
     service: () => (service_url === null || !service.wanted ? null : serviceLinkOf(service, clock.mono())),
   };
 }

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { processFigures } from "../api/metrics.ts";
 import { type Metric, metricsOf } from "../contract/metrics.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
-import { readSecretFile } from "../credential-files.ts";
 import type { Lasting, RefusedEntry } from "../config/usable.ts";
 import { linkDown } from "../domain/link-status.ts";
 import type { OutputStatus } from "../domain/status.ts";
@@ -12,6 +11,7 @@ import { durationsToday } from "../reports/summary.ts";
 import type { Booth } from "./booth.ts";
 import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
 import { type Parts, together } from "./parts.ts";
+import { secretReader } from "./scrubbed.ts";
 
 type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "store" | "identity"> &
   Pick<AgentSetup, "store" | "identity"> & { readonly runtime_dir: string };
@@ -19,7 +19,7 @@ type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "store
 /** What outputs need is loaded where there are any. */
 export function outputsOf(
   { config, refused_outputs }: Lasting["usable"],
-  { clock, random, log, store, identity, gateway_id, version, meter, metrics, runtime_dir }: Machine,
+  { clock, random, log, store, identity, gateway_id, version, meter, metrics, runtime_dir, scrubber }: Machine,
 ): Pick<Configured, "outputs" | "output_entries" | "refused_outputs"> {
   const left_out = refused_outputs.map((refused) => refusedOutput(refused, clock.wall()));
   for (const { name, link } of left_out) {
@@ -42,7 +42,8 @@ export function outputsOf(
     meter,
     metrics,
     cursor_file,
-    secret: readSecretFile,
+    scrubber,
+    secret: secretReader(scrubber),
   };
   return {
     refused_outputs: left_out,

@@ -1,5 +1,5 @@
 import type { OpcuaAddress } from "../config/port.ts";
-import type { Sealer } from "../domain/machine.ts";
+import type { Scrubber, Sealer } from "../domain/machine.ts";
 import type { SealedSecret } from "../domain/service.ts";
 import type { Identity } from "../store/port.ts";
 
@@ -23,9 +23,12 @@ export type PlcLogins = Awaited<ReturnType<typeof openPlcLogins>>;
 export async function openPlcLogins({
   identity,
   sealer,
+  scrubber,
 }: {
   readonly identity: Pick<Identity, "kept" | "keep">;
   readonly sealer: Sealer;
+  /** Learns each password before a server gets it; absent: nobody needs to know them. */
+  readonly scrubber?: Scrubber;
 }) {
   // Written by this module alone.
   let logins = ((await identity.kept(KEPT)) ?? []) as readonly Login[];
@@ -49,7 +52,10 @@ export async function openPlcLogins({
       logins = next;
     },
     /** Those to be tried, the newest first. */
-    passwords: (address: Pick<OpcuaAddress, "endpoint" | "user">): readonly string[] =>
-      of(address).flatMap(({ password }) => sealer.open(password) ?? []),
+    passwords(address: Pick<OpcuaAddress, "endpoint" | "user">): readonly string[] {
+      const passwords = of(address).flatMap(({ password }) => sealer.open(password) ?? []);
+      for (const password of passwords) scrubber?.learn(password);
+      return passwords;
+    },
   };
 }

@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
-import type { Config } from "../config/port.ts";
+import type { MarkedSetting } from "../config/file-checks.ts";
 import type { AgentStatus } from "../domain/status.ts";
+import { createScrubber, LEFT_OUT } from "../scrubber.ts";
 
 /**
  * What may be taken of a value: true for a text, number, boolean or null as it is; a record for an object's fields by name,
@@ -100,44 +101,39 @@ export function pick(value: unknown, shape: Shape): unknown {
   return Object.fromEntries(picked);
 }
 
-/** Shorter ones would be found in words that are no secrets. */
-const LEAST_LENGTH = 4;
 const PEM = /-----BEGIN [^-]+-----[^]*?-----END [^-]+-----/g;
+/** A line of a private key has 64 characters; shorter ones frame it. */
+const LEAST_LINE = 16;
 
 /**
- * A second net below the list of what may be told: known secrets, and names of customers, are taken out of free text, as they
- * are and as JSON writes them; so is whatever looks like a PEM file.
+ * A second net below the list of what may be told: known secrets, and names of customers, are taken out of free text, however they
+ * are quoted; so is whatever looks like a PEM file.
  */
-export function scrubber(secrets: readonly string[]): (text: string) => string {
-  const known = secrets.filter((secret) => secret.length >= LEAST_LENGTH).toSorted((a, b) => b.length - a.length);
-  const forms = [...new Set(known.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))];
-  return (text) =>
-    forms.reduce((left, form) => left.replaceAll(form, "[left out]"), text.replaceAll(PEM, "[left out]"));
+export function bundleScrubber(marked: readonly MarkedSetting[], status: AgentStatus | null): (text: string) => string {
+  const scrubber = createScrubber();
+  for (const { holds, value } of marked) {
+    if (holds === "address") scrubber.learnAddress(value);
+    else if (holds === "key" || holds === "own_key") linesOf(value).forEach((line) => scrubber.learn(line));
+    else if (holds !== "authorities" && holds !== "certificate")
+      contentOf(value).forEach((secret) => scrubber.learn(secret));
+  }
+  for (const { provisioning } of status?.booths ?? []) {
+    for (const name of [provisioning.account, provisioning.facility]) if (name !== null) scrubber.learn(name);
+  }
+  return (text) => scrubber.scrub(text.replaceAll(PEM, LEFT_OUT));
 }
 
-/** What must appear nowhere: the content of files that hold secrets, as far as they may be read, and customers' names. */
-export function knownSecrets(config: Config | null, status: AgentStatus | null): readonly string[] {
-  const names = (status?.booths ?? []).flatMap(({ provisioning }) => [provisioning.account, provisioning.facility]);
-  return [...secretFiles(config).flatMap(contentOf), ...names.filter((name) => name !== null)];
-}
-
-function secretFiles(config: Config | null): readonly string[] {
-  if (config === null) return [];
-  const { service, page, booths } = config;
-  const files = [service.api_key_file, service.client_key_file, page.pin_file];
-  return [...files, ...booths.flatMap(({ opcua }) => [opcua?.password_file, opcua?.user_key_file])].filter(
-    (file) => file !== undefined,
-  );
-}
-
-/** The whole, and each line of it. A file that can't be read here can't have got anywhere from here either. */
-function contentOf(file: string): string[] {
+/** A file that can't be read here can't have got anywhere from here either. */
+function contentOf(file: string): readonly string[] {
   try {
-    const text = readFileSync(file, "utf8").trim();
-    return [text, ...text.split("\n").map((line) => line.trim())].filter((line) => line !== "");
+    return [readFileSync(file, "utf8").trim()];
   } catch {
     return [];
   }
+}
+
+function linesOf(file: string): readonly string[] {
+  return contentOf(file).flatMap((text) => text.split("\n").filter((line) => line.length >= LEAST_LINE));
 }
 
 const LINES = 2_000;

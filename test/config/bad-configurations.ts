@@ -130,8 +130,7 @@ function faultyFiles(folder: string): Readonly<Record<Holds, Readonly<Record<str
 
 /** Every mistake above, and each fault of each file that the schema knows. */
 export function badConfigurations(folder: string): readonly BadConfiguration[] {
-  const { cert } = testAuthority(folder, "own").issue("gateway");
-  const own = { cert, key: cert.replace(/\.pem$/, ".key") };
+  const own = testAuthority(folder, "own").issue("gateway");
   const faulty = faultyFiles(folder);
   const files = markedKeys(gatewaySchema).flatMap(({ keys, holds }) =>
     Object.entries(faulty[holds]).map(([fault, value]) => {

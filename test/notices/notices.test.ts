@@ -1,3 +1,4 @@
+import { createScrubber } from "../../src/scrubber.ts";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
@@ -65,6 +66,7 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.t
     identity: { kept: () => Promise.resolve(kept), keep: (_, what) => Promise.resolve(void (kept = what)) },
     service: () => null,
     secret: () => "",
+    scrubber: createScrubber(),
   };
   const open = () => openNotices(machine, parseConfig(text, "/f").notices, [booth]);
   const notices = await open();

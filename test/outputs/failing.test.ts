@@ -1,3 +1,4 @@
+import { createScrubber } from "../../src/scrubber.ts";
 import { expect, it, onTestFinished } from "vitest";
 import { parseConfig } from "../../src/config/config.ts";
 import { openOutputs } from "../../src/outputs/outputs.ts";
@@ -40,6 +41,7 @@ it("an output that throws an unexpected error is shown as down with the reason, 
     cursor_file: `${temporaryFolder()}/outputs.json`,
     metrics: () => Promise.resolve([]),
     secret: () => "",
+      scrubber: createScrubber(),
     connect: ({ name }) => {
       tries[name] = (tries[name] ?? 0) + 1;
       return Promise.reject(new ServiceLinkError("unreachable", "connection refused"));

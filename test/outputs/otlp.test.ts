@@ -1,3 +1,4 @@
+import { createScrubber } from "../../src/scrubber.ts";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -174,7 +175,14 @@ function pushing(url: string, more = "", metrics = () => Promise.resolve<readonl
     });
   const clock = { boot: "b", wall: () => AT, mono: () => 0, synced: () => true, after: () => () => undefined, sleep };
   const machine = {
-    ...{ clock, log: silentLog, gateway_id: "box", version: "1.2.3", secret: () => "the-token" },
+    ...{
+      clock,
+      log: silentLog,
+      gateway_id: "box",
+      version: "1.2.3",
+      secret: () => "the-token",
+      scrubber: createScrubber(),
+    },
     random: { next: () => 0.5, uuid: () => "", bytes: () => new Uint8Array() },
     metrics,
   } as unknown as OutputMachine;

@@ -1,3 +1,4 @@
+import { createScrubber } from "../../src/scrubber.ts";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { OutputConfig } from "../../src/config/port.ts";
@@ -50,7 +51,12 @@ export function virtualPlant(
       const { clock, log, store, identity, version } = parts;
       const machine = {
         ...{ clock, log, store, identity, version, gateway_id: "gw-1", random: seededRandom(1) },
-        ...{ secret: () => "", metrics: () => Promise.resolve([]), connect: connectorOf(clock, life) },
+        ...{
+          secret: () => "",
+          scrubber: createScrubber(),
+          metrics: () => Promise.resolve([]),
+          connect: connectorOf(clock, life),
+        },
         cursor_file: join(runtime_dir ?? folder, "outputs.json"),
       };
       const outputs: NonNullable<typeof parts.outputs> = async (booths) => {

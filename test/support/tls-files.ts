@@ -66,9 +66,11 @@ function authorityIn(folder: string, name: string): TestAuthority {
     return of("pem");
   };
   const requested = (subject: string): { readonly key: string; readonly request: string } => {
-    const path = file(`${(serial + 1).toString()}-`);
-    openssl(["req", ...NEW_KEY, "-keyout", `${path}key`, "-out", `${path}csr`, "-subj", `/CN=${subject}`]);
-    return { key: `${path}key`, request: `${path}csr` };
+    const number = (serial + 1).toString();
+    const key = file(`${number}.key`);
+    const request = file(`${number}.csr`);
+    openssl(["req", ...NEW_KEY, "-keyout", key, "-out", request, "-subj", `/CN=${subject}`]);
+    return { key, request };
   };
   return {
     ca: readFileSync(file("pem"), "utf8"),

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { CONFIG_SHAPE, journalLine, pick, scrubber, STATUS_SHAPE, tarOf } from "../../src/tools/bundle.ts";
+import { bundleScrubber, CONFIG_SHAPE, journalLine, pick, STATUS_SHAPE, tarOf } from "../../src/tools/bundle.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 describe("what may be told", () => {
@@ -31,7 +31,14 @@ describe("what may be told", () => {
   });
 
   it("is scrubbed of known secrets as they are and as JSON writes them, and of PEM", () => {
-    const clean = scrubber(['pass"word', "abc", "longer", "longer still"]);
+    const folder = temporaryFolder();
+    const place = { line: 1, column: 1, path: "", message: "" };
+    const marked = ['pass"word', "abc", "longer", "longer still"].map((secret, index) => {
+      const value = join(folder, index.toString());
+      writeFileSync(value, secret, { mode: 0o600 });
+      return { path: [], holds: "password" as const, value, place };
+    });
+    const clean = bundleScrubber(marked, null);
     expect(clean('{"x":"pass\\"word"} pass"word abc longer still longer')).toBe(
       '{"x":"[left out]"} [left out] abc [left out] [left out]',
     );

@@ -1,4 +1,5 @@
 import { waitingForClock } from "../../../src/domain/booth-state.ts";
+import { createScrubber } from "../../../src/scrubber.ts";
 import { join } from "node:path";
 import { createRequire } from "node:module";
 import type { OutputConfig } from "../../../src/config/port.ts";
@@ -181,6 +182,7 @@ export function outputsOf(
         },
         cursor_file: join(folder, "outputs.json"),
         secret: () => "",
+        scrubber: createScrubber(),
         metrics: () => Promise.resolve([]), // no output of a story pushes figures
         store: { readCommitted: (...asked) => through(unseen, "read", () => noted(seen, parts, asked)) },
         identity: {

@@ -1,0 +1,48 @@
+/**
+ * Hides what may be a secret in a text of a configuration file: in its lines, which error messages show, and in values that they
+ * quote. Each hidden character becomes an asterisk, so that the caret under a line still points at its column.
+ */
+
+/** An address, up to the end of its quotes, or of a value without quotes. */
+const ADDRESS = /([A-Za-z][A-Za-z0-9+.-]*:\/\/)([^"'\s,)}\]][^\n"']*?)(?=["'\n]|,\s|\s*[}\]]|\s#|$)/g;
+/** What may be shown of an address; the placeholders of our own sentences count. */
+const PLAIN_HOST = /^(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::(?:\d+|PORT))?(?=$|[/?#\s;:)])/;
+/** A key whose value is a secret by its name, in any style of YAML. */
+const SECRET_KEY =
+  /(["']?)([A-Za-z0-9_-]*(?:passw(?:or)?d|passphrase|secret|token|credential|authorization|api_?key|(?:^|_)pin|_key))\1(\s*:\s+)("[^"\n]*"?|'[^'\n]*'?|[^,}\n#]+)/gi;
+/** The key of an address, whose value may lack its scheme. */
+const ADDRESS_KEY = /(["']?)([A-Za-z0-9_-]*(?:url|endpoint))\1(\s*:\s+)("[^"\n]*"?|'[^'\n]*'?|[^,}\n#[]+)/gi;
+/** A path of a secret's file is no secret; a value without a slash may be the secret itself, at the wrong key. */
+const FILE_KEY =
+  /(["']?)([A-Za-z0-9_-]*(?:passw(?:or)?d|secret|token|key|pin)_file)\1(\s*:\s+)("[^"\n]*"?|'[^'\n]*'?|[^,}\n#]+)/gi;
+
+export function masked(text: string): string {
+  return text
+    .replaceAll(ADDRESS, (_, scheme: string, rest: string) => scheme + maskedAddress(rest))
+    .replaceAll(ADDRESS_KEY, (...found: readonly string[]) =>
+      (found[4] ?? "").includes("://") ? (found[0] ?? "") : maskedValue(...found),
+    )
+    .replaceAll(SECRET_KEY, maskedValue)
+    .replaceAll(FILE_KEY, (...found: readonly string[]) =>
+      (found[4] ?? "").includes("/") ? (found[0] ?? "") : maskedValue(...found),
+    );
+}
+
+/** The host stays, unless a user name and password may stand before it. */
+function maskedAddress(rest: string): string {
+  const host = rest.includes("@") ? "" : (PLAIN_HOST.exec(rest)?.[0] ?? "");
+  const after = rest.slice(host.length);
+  // Words of a sentence that names an address follow it.
+  return /^[/?#]?(?:$|[\s;:)])/.test(after) && host !== "" ? rest : host + stars(after);
+}
+
+function maskedValue(...[whole, quote, key, between, value]: readonly string[]): string {
+  const trimmed = value?.trimEnd() ?? "";
+  if (trimmed === "" || trimmed === "null" || trimmed === "~") return whole ?? "";
+  const end = value?.slice(trimmed.length) ?? "";
+  return `${quote ?? ""}${key ?? ""}${quote ?? ""}${between ?? ""}${stars(trimmed)}${end}`;
+}
+
+function stars(text: string): string {
+  return text.replaceAll(/[^\s"']/g, "*");
+}

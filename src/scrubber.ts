@@ -1,0 +1,180 @@
+import type { Scrubber } from "./domain/machine.ts";
+
+/**
+ * Takes secrets out of texts that others wrote. A server that refuses a request often quotes it: as it was, encoded for a URL or in
+ * base64, escaped as JSON or HTML, broken over lines, or cut off. Text and secrets are therefore compared without white space,
+ * quotes and escapes, and regardless of case; the part of the original text that matches is replaced.
+ */
+
+/** What stands where a secret was. */
+export const LEFT_OUT = "[left out]";
+
+/** Shorter ones are found in words that are no secrets. */
+const LEAST_LENGTH = 4;
+/** A longer quotation of a secret's beginning is replaced as well: peers cut off what they quote. */
+const LEAST_PREFIX = 8;
+/** Of a quotation that the text's own end cuts off. */
+const LEAST_LAST = 6;
+/** In base64 a shorter secret has too few characters of its own. */
+const LEAST_ENCODED_BYTES = 5;
+/** A part of an address that is shorter says nothing by itself. */
+const LEAST_PART = 8;
+/** 64 booths with two passwords each, and as many more of services, outputs and notices; the oldest is forgotten. */
+const MOST_SECRETS = 500;
+
+/** A secret as it may stand in a text, squeezed. */
+interface Form {
+  readonly text: string;
+  /** The match is a piece of a longer encoded word, all of which goes. */
+  readonly is_encoded: boolean;
+}
+
+export function createScrubber(): Scrubber {
+  const known = new Map<string, readonly Form[]>();
+  const learn = (secret: string): void => {
+    const trimmed = secret.trim();
+    if (trimmed.length < LEAST_LENGTH) return;
+    const forms = known.get(trimmed) ?? formsOf(trimmed);
+    known.delete(trimmed);
+    known.set(trimmed, forms);
+    const [oldest] = known.keys();
+    if (known.size > MOST_SECRETS && oldest !== undefined) known.delete(oldest);
+  };
+  return {
+    learn,
+    learnAddress: (url) => partsOf(url).forEach(learn),
+    scrub: (text) => (known.size === 0 ? text : scrubbed(text, [...known.values()].flat())),
+  };
+}
+
+/** What of an address may be its secret: a password, the path with the query, and each long part of both. */
+function partsOf(text: string): readonly string[] {
+  if (!URL.canParse(text)) return [text];
+  const { password, pathname, search, hash } = new URL(text);
+  const pieces = `${pathname}${search}${hash}`.split(/[/?&=#]/).filter((piece) => piece.length >= LEAST_PART);
+  const whole = pathname === "/" ? [] : [pathname, `${pathname}${search}`];
+  return [password, ...whole, search, ...pieces].filter((part) => part !== "");
+}
+
+function formsOf(secret: string): readonly Form[] {
+  const bytes = Buffer.from(secret, "utf8");
+  const plain = [secret, secret.replaceAll(" ", "+"), bytes.toString("latin1"), bytes.toString("hex")];
+  const forms = plain.flatMap((text) => READINGS.map((reading) => squeezed(text, reading).text));
+  const encoded = bytes.length < LEAST_ENCODED_BYTES ? [] : [0, 1, 2].flatMap((before) => base64Core(bytes, before));
+  return [
+    ...[...new Set(forms)].map((text) => ({ text, is_encoded: false })),
+    ...[...new Set(encoded)].map((text) => ({ text: squeezed(text, "plain").text, is_encoded: true })),
+  ].filter(({ text }) => text.length >= LEAST_LENGTH);
+}
+
+/** The characters of base64 that depend on the secret alone, if so many bytes (modulo 3) stand before it. */
+function base64Core(secret: Buffer, before: number): readonly string[] {
+  const bits = 8 * before;
+  const text = Buffer.concat([Buffer.alloc(before), secret]).toString("base64");
+  const core = text.slice(Math.ceil(bits / 6), Math.floor((bits + 8 * secret.length) / 6));
+  return [core, core.replaceAll("+", "-").replaceAll("/", "_")];
+}
+
+/** A text without what peers put between its characters; each character knows where it comes from. */
+interface Squeezed {
+  readonly text: string;
+  readonly from: readonly number[];
+  readonly to: readonly number[];
+}
+
+/**
+ * How a text is read. plain: as it is. decoded: with the escapes of URLs, JSON and HTML undone. printable: as mail encodes it
+ * (quoted-printable), where "=" ends a broken line.
+ */
+type Reading = "plain" | "decoded" | "printable";
+const READINGS = ["plain", "decoded", "printable"] as const;
+
+/** A line break with the code that SMTP begins each line with, or the mark of a quoted mail. */
+const BREAK = /\r?\n(?:\d{3}[- ](?:\d\.\d+\.\d+ )?|(?:> ?)+)?/y;
+const SOFT_BREAK = /=\r?\n/y;
+const PRINTABLE = /=([0-9A-F]{2})/y;
+const ESCAPE =
+  /%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|&#x([0-9a-f]{1,6});|&#(\d{1,7});|&(amp|lt|gt|quot|apos);/iy;
+const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const BETWEEN = /[\s\p{Cc}\p{Cf}"'`\\]/u;
+
+function squeezed(text: string, reading: Reading): Squeezed {
+  const chars: string[] = [];
+  const from: number[] = [];
+  const to: number[] = [];
+  for (let at = 0; at < text.length;) {
+    const soft = reading === "printable" ? matchAt(SOFT_BREAK, text, at) : null;
+    const skipped = (soft ?? matchAt(BREAK, text, at))?.[0].length ?? 0;
+    const escape = reading === "plain" ? null : matchAt(reading === "decoded" ? ESCAPE : PRINTABLE, text, at);
+    const char = escape === null ? (text[at] ?? "") : charOf(escape);
+    const length = skipped > 0 ? skipped : (escape?.[0].length ?? 1);
+    if (skipped === 0 && !BETWEEN.test(char)) {
+      const lower = char.toLowerCase();
+      chars.push(lower.length === 1 ? lower : (char[0] ?? ""));
+      from.push(at);
+      to.push(at + length);
+    }
+    at += length;
+  }
+  return { text: chars.join(""), from, to };
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+function charOf([, percent, unicode, byte, hex, decimal, name]: RegExpExecArray): string {
+  if (name !== undefined) return NAMED[name.toLowerCase()] ?? "";
+  const code = decimal === undefined ? parseInt(percent ?? unicode ?? byte ?? hex ?? "0", 16) : Number(decimal);
+  return String.fromCharCode(code);
+}
+
+/** From a character of the original text up to another. */
+type Range = readonly [from: number, to: number];
+
+function scrubbed(text: string, forms: readonly Form[]): string {
+  const ranges = READINGS.flatMap((reading) => {
+    const view = squeezed(text, reading);
+    return forms.flatMap((form) =>
+      found(view, form).map((range) => (form.is_encoded ? wholeWord(text, range) : range)),
+    );
+  });
+  let left = "";
+  let end = 0;
+  for (const [from, to] of ranges.toSorted(([a], [b]) => a - b)) {
+    if (from >= end) left += `${text.slice(end, from)}${LEFT_OUT}`;
+    end = Math.max(end, to);
+  }
+  return left + text.slice(end);
+}
+
+/** Where a form stands in a text, whole or cut off. */
+function found({ text, from, to }: Squeezed, form: Form): readonly Range[] {
+  const least = Math.min(form.text.length, Math.max(LEAST_PREFIX, Math.ceil(form.text.length / 2)));
+  const ranges: Range[] = [];
+  const add = (at: number, length: number): void => void ranges.push([from[at] ?? 0, to[at + length - 1] ?? 0]);
+  for (let at = text.indexOf(form.text.slice(0, least)); at !== -1;) {
+    let length = least;
+    while (length < form.text.length && text[at + length] === form.text[length]) length += 1;
+    add(at, length);
+    at = text.indexOf(form.text.slice(0, least), at + length);
+  }
+  const last = text.replace(/(\.{2,}|…)$/, "");
+  for (let length = Math.min(least - 1, last.length); length >= LEAST_LAST; length -= 1) {
+    if (!last.endsWith(form.text.slice(0, length))) continue;
+    add(last.length - length, length);
+    break;
+  }
+  return ranges;
+}
+
+const WORD = /[A-Za-z0-9+/=_-]/;
+
+function wholeWord(text: string, [from, to]: Range): Range {
+  let first = from;
+  let end = to;
+  while (first > 0 && WORD.test(text[first - 1] ?? "")) first -= 1;
+  while (WORD.test(text[end] ?? "")) end += 1;
+  return [first, end];
+}
