@@ -1,7 +1,9 @@
 import type { Server } from "node:http";
 import type { Http2SecureServer } from "node:http2";
 import type { Socket } from "node:net";
+import type { Milliseconds } from "../domain/units.ts";
 import type { Answering, Asking } from "./over-tls.ts";
+import { HESITATES_MS, longestStalled, noteReading, type Reading, STALLED_MS, WATCH, type Watch } from "./stalls.ts";
 
 /**
  * Who sends, as far as an address tells: one of IPv4 is one, of IPv6 its network of 64 bits is, since a single machine has as
@@ -17,62 +19,118 @@ export function senderOf(address: string | undefined): string {
   return `${[...groups, ...Array.from({ length: zeros }, () => "0"), ...rest].slice(0, 4).join(":")}::/64`;
 }
 
+/** An answer under way. */
+interface Stream extends Reading {
+  readonly response: Answering;
+  readonly socket: Pick<Socket, "bytesWritten" | "writableLength">;
+}
+
 interface Guest {
   readonly sender: string;
-  /** Requests under way. */
-  busy: number;
+  /** Answers under way on the connection, the oldest first. */
+  readonly streams: Set<Stream>;
   leave(): void;
 }
 
+interface Room {
+  /** Connections of all senders together. */
+  readonly total: number;
+  /** Connections of one sender. */
+  readonly each: number;
+}
+
 /**
- * Keeps one sender from taking every connection of a server: so many may stand open of all senders together, and of each of
- * them. Where its share or the whole is full, the connection that has
- * waited longest without asking anything makes room: of that sender, else of those that have most. Where all are being
- * answered the newcomer is turned away.
+ * Keeps senders from taking every connection of a server, and lets a new reader in when the connections are used up. If a sender's share
+ * or the whole is full, one connection ends: the one that has waited longest without a request, of that sender or else of the senders
+ * with most connections; then the one whose reader has taken nothing for longest; then, if the whole is full, the busiest sender's
+ * oldest. Only a sender whose own connections are all being read, or that has as many as any other, is turned away.
+ *
+ * An answer that its reader does not take ends after `STALLED_MS`, also if there is room.
  */
-export function keepRoom(
-  server: Server | Http2SecureServer,
-  { total, each }: { readonly total: number; readonly each: number },
-): void {
-  /** By address and port, in the order they came: of a TLS connection the request knows another object. */
-  const guests = new Map<string, Guest>();
-  const crowdFor = (sender: string): readonly Guest[] | null => {
-    const own = [...guests.values()].filter((guest) => guest.sender === sender);
-    if (own.length >= each) return own;
-    return guests.size >= total ? largestFirst(guests.values()) : null;
+export function keepRoom(server: Server | Http2SecureServer, room: Room, watch: Watch = WATCH): void {
+  const guests = new Map<string | Socket, Guest>();
+  const streams = new Set<Stream>();
+  let stopWatching: (() => void) | null = null;
+  const look = (): void => {
+    const now = watch.mono();
+    for (const stream of streams) {
+      noteStream(stream, now);
+      if (now - stream.took_at >= STALLED_MS) stream.response.destroy();
+    }
+  };
+  const begin = (guest: Guest, stream: Stream): void => {
+    guest.streams.add(stream);
+    streams.add(stream);
+    stopWatching ??= watch.repeat(look);
+    stream.response.once("close", () => {
+      guest.streams.delete(stream);
+      streams.delete(stream);
+      if (streams.size > 0) return;
+      stopWatching?.();
+      stopWatching = null;
+    });
   };
   server.on("connection", (socket: Socket) => {
     const sender = senderOf(socket.remoteAddress);
-    const crowd = crowdFor(sender);
-    const idle = crowd?.find(({ busy }) => busy === 0);
-    if (crowd !== null && idle === undefined) {
+    const crowd = crowdFor(sender, [...guests.values()], room);
+    const leaver = crowd === null ? undefined : leaverOf(crowd, sender, watch.mono());
+    if (crowd !== null && leaver === undefined) {
       socket.destroy();
       return;
     }
-    idle?.leave();
+    leaver?.leave();
     const key = keyOf(socket);
     const leave = (): void => {
       guests.delete(key);
       socket.destroy();
     };
-    guests.set(key, { sender, busy: 0, leave });
+    guests.set(key, { sender, streams: new Set(), leave });
     socket.once("close", () => guests.delete(key));
   });
-  server.on("request", (request: Asking, response: Answering) => {
-    const guest = guests.get(keyOf(request.socket));
+  server.on("request", ({ socket }: Asking, response: Answering) => {
+    const guest = guests.get(keyOf(socket));
     if (guest === undefined) return;
-    guest.busy += 1;
-    response.once("close", () => (guest.busy -= 1));
+    begin(guest, { response, socket, unread: 0, flushed: 0, took_at: watch.mono() });
   });
 }
 
-function largestFirst(guests: Iterable<Guest>): readonly Guest[] {
+function noteStream(stream: Stream, now: Milliseconds): void {
+  const { response, socket } = stream;
+  noteReading(stream, { unread: response.writableLength, flushed: socket.bytesWritten - socket.writableLength }, now);
+}
+
+/** Those of whom one has to leave for a newcomer, the most numerous sender first; null: there is room. */
+function crowdFor(sender: string, guests: readonly Guest[], { total, each }: Room): readonly Guest[] | null {
+  const own = guests.filter((guest) => guest.sender === sender);
+  if (own.length >= each) return own;
+  return guests.length >= total ? largestFirst(guests) : null;
+}
+
+function leaverOf(crowd: readonly Guest[], newcomer: string, now: Milliseconds): Guest | undefined {
+  const idle = crowd.find(({ streams }) => streams.size === 0);
+  if (idle !== undefined) return idle;
+  const readers = crowd.map((guest) => {
+    for (const stream of guest.streams) noteStream(stream, now);
+    // A connection is read as long as any of its answers is.
+    return { guest, took_at: Math.max(...[...guest.streams].map(({ took_at }) => took_at)) };
+  });
+  const stalled = longestStalled(readers, { now, over_ms: HESITATES_MS });
+  if (stalled !== undefined) return stalled.guest;
+  // Bytes that the kernels of both sides hold look as if they were read: the largest crowd makes room all the same.
+  const [largest] = crowd;
+  const count = (sender: string): number => crowd.filter((guest) => guest.sender === sender).length;
+  return largest !== undefined && count(newcomer) < count(largest.sender) ? largest : undefined;
+}
+
+function largestFirst(guests: readonly Guest[]): readonly Guest[] {
   const crowds = [...Map.groupBy(guests, ({ sender }) => sender).values()];
   return crowds.sort((one, other) => other.length - one.length).flat();
 }
 
-function keyOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
-  return `${remoteAddress} ${remotePort.toString()}`;
+/** By address and port: of a TLS connection the request knows another object. A unix socket has no address, and one object. */
+function keyOf(socket: Socket): string | Socket {
+  const { remoteAddress, remotePort } = socket;
+  return remoteAddress === undefined ? socket : `${remoteAddress} ${String(remotePort)}`;
 }
 
 /** Senders remembered. */

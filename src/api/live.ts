@@ -1,9 +1,11 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { AgentControl } from "../domain/agent-control.ts";
 import type { AgentStatus } from "../domain/status.ts";
-import type { BoothId } from "../domain/units.ts";
+import type { BoothId, Milliseconds } from "../domain/units.ts";
+import { monotonicMs } from "../monotonic.ts";
 import type { Answering } from "./over-tls.ts";
 import { withSaid } from "./said.ts";
+import { HESITATES_MS, longestStalled, noteReading, type Reading, STALLED_MS, type Watch } from "./stalls.ts";
 
 const EVERY_MS = 1_000;
 /** Pages at once; each costs one small text a second, made once for all. */
@@ -14,6 +16,12 @@ const MAX_PAGES_EACH = 20;
 const MAX_UNREAD_BYTES = 262_144;
 
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
+
+/** A page, and how it reads. */
+interface LivePage extends Reading {
+  readonly response: Answering;
+  readonly view: LiveView;
+}
 
 /** What a page looks at. */
 interface LiveView {
@@ -26,15 +34,19 @@ interface LiveView {
   readonly sees: () => "all" | "status" | "nothing";
 }
 
-/** Server-sent events: the status each second, and the readings of the booth that a page asks for, or of the first. */
-export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
-  const pages = new Map<Answering, LiveView>();
+/**
+ * Server-sent events: the status each second, and the readings of the booth that a page asks for, or of the first. A page that reads
+ * nothing for `STALLED_MS` ends. If there are too many pages, the one that has read nothing for longest makes room for a new one, else
+ * the oldest of the sender with most pages.
+ */
+export function createLiveFeed(control: AgentControl, told: () => AgentStatus, mono: Watch["mono"] = monotonicMs) {
+  const pages = new Map<Answering, LivePage>();
   let timer: NodeJS.Timeout | undefined;
   const detach = (response: Answering): void => {
     pages.delete(response);
     if (pages.size === 0) clearInterval(timer);
   };
-  const send = async (to: ReadonlyMap<Answering, LiveView>): Promise<void> => {
+  const send = async (to: readonly LivePage[]): Promise<void> => {
     const now = told();
     const [status, statusSaid] = [once(() => eventText("status", now)), once(() => eventText("status", withSaid(now)))];
     // As bytes, once for all pages that see the same: a text would be encoded anew for each of them.
@@ -48,9 +60,13 @@ export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
       const readings = sees === "all" ? control.readings(shown.booth) : null;
       return Buffer.from(first + eventText("readings", { booth: shown.booth, readings }));
     };
-    for (const [response, view] of to) {
+    for (const page of to) {
+      const { response, view } = page;
+      if (pages.get(response) !== page) continue;
       const sees = view.sees();
-      if (sees === "nothing" || response.writableLength > MAX_UNREAD_BYTES) {
+      noteReading(page, { unread: response.writableLength, flushed: 0 }, mono());
+      const isStalled = response.writableLength > MAX_UNREAD_BYTES || mono() - page.took_at >= STALLED_MS;
+      if (sees === "nothing" || isStalled) {
         response.destroy();
         continue;
       }
@@ -58,6 +74,8 @@ export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
       const events = made.get(key) ?? eventsFor(view, sees);
       made.set(key, events);
       response.write(events);
+      // What is written now is unread until the next look.
+      page.unread = response.writableLength;
       // Twenty writes take some milliseconds, and a poll waits for no more than one.
       await turn();
     }
@@ -65,17 +83,22 @@ export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
   return {
     /** Takes the response over; false: too many pages look already. */
     attach(response: Answering, view: LiveView): boolean {
-      const own = [...pages.values()].filter(({ sender }) => sender === view.sender);
-      if (pages.size >= MAX_PAGES || own.length >= MAX_PAGES_EACH) return false;
+      const leaver = leaverOf([...pages.values()], view.sender, mono());
+      if (leaver === "nobody") return false;
+      if (leaver !== null) {
+        leaver.response.destroy();
+        detach(leaver.response);
+      }
       response.writeHead(200, {
         "Content-Type": "text/event-stream; charset=utf-8",
         "Cache-Control": "no-store",
         "X-Accel-Buffering": "no",
       });
       response.once("close", () => detach(response));
-      void send(new Map([[response, view]]));
-      if (pages.size === 0) timer = setInterval(() => void send(pages), EVERY_MS).unref();
-      pages.set(response, view);
+      const page = { response, view, unread: 0, flushed: 0, took_at: mono() };
+      if (pages.size === 0) timer = setInterval(() => void send([...pages.values()]), EVERY_MS).unref();
+      pages.set(response, page);
+      void send([page]);
       return true;
     },
     close(): void {
@@ -84,6 +107,18 @@ export function createLiveFeed(control: AgentControl, told: () => AgentStatus) {
       pages.clear();
     },
   };
+}
+
+/** The page that makes room for a new one of that sender; null: there is room; "nobody": all are being read. */
+function leaverOf(pages: readonly LivePage[], sender: string, now: Milliseconds): LivePage | null | "nobody" {
+  const own = pages.filter(({ view }) => view.sender === sender);
+  const crowd = own.length >= MAX_PAGES_EACH ? own : pages;
+  if (crowd === pages && pages.length < MAX_PAGES) return null;
+  const stalled = longestStalled(crowd, { now, over_ms: HESITATES_MS });
+  if (stalled !== undefined) return stalled;
+  const crowds = [...Map.groupBy(crowd, ({ view }) => view.sender).values()];
+  const [largest = []] = crowds.sort((one, other) => other.length - one.length);
+  return (largest.length > own.length ? largest[0] : undefined) ?? "nobody";
 }
 
 function once<T>(make: () => T): () => T {

@@ -135,8 +135,7 @@ type BoundedServer = ReturnType<typeof createPlain> | TlsServer;
 
 /** A server whose connections are bounded. `parties`: one, as who may open the socket, or many. */
 function boundedServer(server: BoundedServer, parties: "one" | "many") {
-  if (parties === "one") server.maxConnections = CONNECTIONS.total;
-  else keepRoom(server, CONNECTIONS);
+  keepRoom(server, parties === "many" ? CONNECTIONS : { ...CONNECTIONS, each: CONNECTIONS.total });
   server.on("clientError", refuse);
   return {
     /** The port; 0: a unix socket. Rejects where it can't listen there. */
