@@ -1,3 +1,4 @@
+import { withControlsEscaped } from "../domain/control-characters.ts";
 import { writeFileSync } from "node:fs";
 import { arch, cpus, freemem, release, totalmem, uptime } from "node:os";
 import { resolve } from "node:path";
@@ -57,7 +58,9 @@ async function contentsOf(call: Call, parts: DoctorParts): Promise<readonly bund
   const examination = await examine(call, parts);
   const agent = await agentOf(call).catch(() => null);
   const report = await asked<SupportReport>(agent, "/support.json");
-  const clean = bundle.scrubber(bundle.knownSecrets(config, report?.status ?? null));
+  const scrubbed = bundle.scrubber(bundle.knownSecrets(config, report?.status ?? null));
+  // People read the bundle on terminals.
+  const clean = (text: string): string => withControlsEscaped(scrubbed(text));
   const json = (name: keyof typeof CONTENTS, value: unknown, shape: bundle.Shape): bundle.ArchiveFile => ({
     name,
     text: clean(`${JSON.stringify(bundle.pick(value, shape) ?? null, null, 2)}\n`),

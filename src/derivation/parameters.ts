@@ -1,6 +1,7 @@
 import type { Mode, TagValue } from "../domain/booth.ts";
 import { modesIn } from "../domain/mode-bits.ts";
 import type { Parameters, TagRole } from "../domain/parameters.ts";
+import { say } from "../domain/sentences.ts";
 import type { TagName, Milliseconds } from "../domain/units.ts";
 
 /** A PLC's mode value as text, the way the mode map names it: true is "1", 3 is "3". */
@@ -24,6 +25,15 @@ export function tagWithRole(parameters: Parameters | null, role: TagRole): TagNa
   if (parameters === null) return undefined;
   for (const tag in parameters.tags) if (parameters.tags[tag]?.role === role) return tag;
   return undefined;
+}
+
+/** The tags whose unit does not fit their role, so that a figure is missing, each with the reason. */
+export function unfitUnits(
+  parameters: Parameters | null,
+): readonly { readonly tag: TagName; readonly reason: string }[] {
+  return Object.entries(parameters?.tags ?? {}).flatMap(([tag, { unit, unfit_role: role }]) =>
+    role === undefined ? [] : [{ tag, reason: say("incident.unit", { unit, role }) }],
+  );
 }
 
 /** What energy is estimated for. */

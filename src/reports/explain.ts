@@ -1,4 +1,4 @@
-import { tagWithRole, bridgeMs } from "../derivation/parameters.ts";
+import { tagWithRole, unfitUnits, bridgeMs } from "../derivation/parameters.ts";
 import { minStageMs } from "../derivation/timeline/stages.ts";
 import { FILTER_TYPES, type FilterType, type Quality, type TagValue } from "../domain/booth.ts";
 import type { Parameters, TagParameters, TagRole } from "../domain/parameters.ts";
@@ -114,6 +114,7 @@ function commonRules({ state }: TimeLine): string[] {
     `mode codes: ${codes.join(", ")}; any other is unknown`,
     `a gap up to ${(bridgeMs(parameters, group) / 1000).toString()} s continues the mode; a longer one only where counters prove it`,
     `a stage under ${(minStageMs(parameters, group) / 1000).toString()} s is merged into its successor; fault and estop are kept`,
+    ...unfitUnits(parameters).map(({ tag, reason }) => `${tag}: ${reason}`),
   ];
 }
 

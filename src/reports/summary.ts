@@ -1,10 +1,9 @@
 import { entriesOf } from "../derivation/filters/changes.ts";
 import { type Installation, runningEpisode, usedMinutes, usedShare } from "../derivation/filters/installation.ts";
 import type { DeriveState } from "../derivation/state.ts";
-import { tagWithRole } from "../derivation/parameters.ts";
+import { tagWithRole, unfitUnits } from "../derivation/parameters.ts";
 import { openEndOf } from "../derivation/fold.ts";
 import { FILTER_TYPES, type FilterType, type Mode } from "../domain/booth.ts";
-import { say } from "../domain/sentences.ts";
 import type { BoothSummary, FilterSummary } from "../domain/summary.ts";
 import type { TagRole } from "../domain/parameters.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
@@ -26,6 +25,7 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
   const in_gap = last !== undefined && last.end < nowMs && (last_good_at === null || last_good_at < nowMs);
   const raws = state.bays.map(({ raw }) => raw).filter((raw) => raw !== null);
   const { firmware, program } = state.revisions;
+  const unfit_units = unfitUnits(state.parameters);
   return {
     mode: last === undefined || in_gap ? "no_data" : last.mode,
     since: in_gap ? last.end : (last?.start ?? null),
@@ -34,7 +34,7 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
     run_open: state.bays.some(({ run }) => run !== null),
     filter_entries: entriesOf(state, nowMs),
     open_incidents: Object.keys(state.incidents).length,
-    ...unfitUnits(state),
+    ...(unfit_units.length === 0 ? {} : { unfit_units }),
     filters: filtersOf(state, nowMs),
     firmware_version: firmware.entered?.version ?? null,
     last_firmware_update: updatedAt(firmware),
@@ -46,13 +46,6 @@ export function summaryOf(given: DeriveState, nowMs: EpochMs): BoothSummary {
     last_good_at,
     in_gap: in_gap || last?.mode === "no_data",
   };
-}
-
-function unfitUnits({ parameters }: DeriveState): Pick<BoothSummary, "unfit_units"> {
-  const unfit = Object.entries(parameters?.tags ?? {}).flatMap(([tag, { unit, unfit_role: role }]) =>
-    role === undefined ? [] : [{ tag, reason: say("incident.unit", { unit, role }) }],
-  );
-  return unfit.length === 0 ? {} : { unfit_units: unfit };
 }
 
 /**

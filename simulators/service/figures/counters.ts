@@ -73,9 +73,13 @@ export function allowance(tag: TagParameters, parameters: Parameters, dt: number
   return (tag.counter?.step ?? 0) + (rate * Math.max(dt, 0) * RATE_MARGIN) / HOUR_MS;
 }
 
+/** The fastest that a time meter counts in an hour, by its unit; any other unit is converted to hours by the tag's factor. */
+const METER_RATE_H = 1.02;
+const METER_RATES: Readonly<Record<string, number>> = { min: 61.2, s: 3672 };
+
 function defaultRate(tag: TagParameters, parameters: Parameters): number {
   if (tag.role === "cycle_counter") return 6;
-  if (tag.role === "hour_meter" || tag.role === "filter_minutes") return tag.unit === "min" ? 61.2 : 1.02;
+  if (tag.role === "hour_meter" || tag.role === "filter_minutes") return METER_RATES[tag.unit] ?? METER_RATE_H;
   if (tag.role === "motor_starts") return 60;
   const therms = (GAS_RATE_MARGIN * (parameters.burner_size_btu_h ?? Infinity)) / BTU_PER_THERM;
   return tag.role === "gas" ? therms / (tag.factor || 1) : Infinity;

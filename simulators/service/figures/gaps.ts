@@ -8,7 +8,8 @@ import type { Segment } from "./segments.ts";
 
 const MAX_INFERRED_MS = 12 * 3_600_000;
 const MAX_UNPROVED_MS = 120_000;
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000 };
+/** Any other unit is converted to hours by the tag's factor. */
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000 };
 
 export type GapVerdict = "bridged" | "attributed" | "no_data";
 

@@ -16,7 +16,17 @@ import {
 } from "./cross.ts";
 import { type FiltersState, usedMinutes } from "../filters/installation.ts";
 import type { IncidentsState } from "../incidents.ts";
-import { isIn, modeOf, tagWithRole, energyOf, fullLoadKwh, loadsOf, MACHINES, type Machine } from "../parameters.ts";
+import {
+  isIn,
+  modeOf,
+  tagWithRole,
+  energyOf,
+  fullLoadKwh,
+  loadsOf,
+  MACHINES,
+  type Machine,
+  unfitUnits,
+} from "../parameters.ts";
 import { judge, type Incident, type Slice, report, type EventOf } from "../timeline/events.ts";
 import { checkPlcClocks, checkSourceTime, checkStep } from "./clocks.ts";
 import type { PendingReading, Settled } from "../timeline/state.ts";
@@ -79,9 +89,7 @@ function prepareChecks(fold: ChecksFold, parameters: Parameters): void {
     burner: one("burner_on"),
     door: one("door_open"),
   };
-  for (const [tag_name, { unit, unfit_role: role }] of Object.entries(parameters.tags)) {
-    if (role === undefined) continue;
-    const reason = say("incident.unit", { unit, role });
+  for (const { tag: tag_name, reason } of unfitUnits(parameters)) {
     report(fold, { tag_name, check: "config_unit", logic: { op: "config_unit" }, reason, severity: "error" });
   }
   checks.tz_known = isKnownZone(parameters.tz);

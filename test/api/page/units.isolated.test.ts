@@ -1,8 +1,10 @@
 import { afterEach, expect, it, vi } from "vitest";
+import { conversionOf, converted, unitOf } from "../../../src/domain/engineering-units.ts";
 
 const PAGE = new URL("../../../src/api/page/", import.meta.url);
 
 interface Units {
+  readonly inUnits: (value: number, unit: string) => { readonly value: number; readonly unit: string };
   readonly units: Readonly<Record<"temperature" | "gas" | "pressure" | "clock", string>>;
 }
 interface Format {
@@ -69,4 +71,20 @@ it("the zone is named as people of the language name it, or by its place", async
   expect((await inBrowser("en-US")).zoneText(march, "America/Denver")).toBe("MST");
   expect((await inBrowser("de-DE")).zoneText(march, "Europe/Berlin")).toBe("MEZ");
   expect((await inBrowser("de-DE")).zoneText(march, "America/Denver")).toBe("Denver (GMT-7)");
+});
+
+it.each([
+  ["C", "F", { temperature: "F" }],
+  ["F", "C", { temperature: "C" }],
+  ["therm", "kWh", { gas: "kWh" }],
+  ["Pa", "inWC", { pressure: "inWC" }],
+  ["inWC", "Pa", { pressure: "Pa" }],
+])("the page converts %s to %s as the gateway's table of units does", async (from, to, choices) => {
+  const { inUnits } = await inBrowser("en-GB", { units: JSON.stringify(choices) });
+  const [source, target] = [unitOf(from), unitOf(to)];
+  const conversion = source === undefined || target === undefined ? undefined : conversionOf(source, target);
+  const expected = conversion === undefined ? NaN : converted(100, conversion);
+  const shown = inUnits(100, from);
+  expect(shown.unit).toBe(to);
+  expect(shown.value / expected).toBeCloseTo(1, 5);
 });
