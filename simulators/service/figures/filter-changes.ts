@@ -3,7 +3,7 @@ import { bridgeMs } from "./bridge.ts";
 import {
   type BoothLog,
   type FilterInput,
-  goodSamplesOf,
+  minuteSamplesOf,
   parametersAt,
   perLog,
   type Sample,
@@ -96,7 +96,7 @@ function once(resets: readonly Reset[]): Reset[] {
 
 function counterResets(log: BoothLog, filter: FilterType, restarts: Restarts): Reset[] {
   return minuteTags(log, filter).flatMap((name) => {
-    const good = goodSamplesOf(log, name);
+    const good = minuteSamplesOf(log, name);
     return good.flatMap((sample, i) => {
       const before = good[i - 1];
       return before !== undefined && isReset(log, filter, { before, sample, restarts })

@@ -1,6 +1,6 @@
 import type { FilterType } from "../../../src/domain/booth.ts";
 import { minuteTags, lostMemory } from "./filter-changes.ts";
-import { type BoothLog, goodSamplesOf, parametersAt, type Sample } from "./log.ts";
+import { type BoothLog, minuteSamplesOf, parametersAt, type Sample } from "./log.ts";
 import type { Restarts } from "./restarts.ts";
 import { firstAfter, goodBefore } from "./search.ts";
 import { msWithin } from "./window.ts";
@@ -114,7 +114,7 @@ function fellAt(samples: readonly Sample[], { time, value }: Sample, at: number)
 /** The counter's readings as minutes since installation; what lost memory takes away is put back as an offset. */
 function pointsOf(log: BoothLog, tag: string, { installed, inUse, restarts }: Counting): Point[] {
   const { installed_at, entered_at, assumed } = installed;
-  const samples = goodSamplesOf(log, tag);
+  const samples = minuteSamplesOf(log, tag);
   // A filter entered by hand is followed from the next reading on, where our own count stands.
   const from = entered_at ?? installed_at - 1;
   const start = entered_at === undefined ? goodBefore(samples, installed_at) : undefined;

@@ -226,3 +226,14 @@ export function perLog<T>(find: (log: BoothLog, key: string) => T): (log: BoothL
 
 /** The good ones among a tag's samples. */
 export const goodSamplesOf = perLog((log, tag): readonly Sample[] => samplesOf(log, tag).filter(({ good }) => good));
+
+/** Units of time meters in an hour; any other unit is converted to hours by the tag's factor. */
+const UNITS_PER_HOUR: Readonly<Record<string, number>> = { s: 3600, min: 60 };
+
+/** The good readings of a filter's meter, in minutes. */
+export const minuteSamplesOf = perLog((log, name): readonly Sample[] => {
+  const tag = tagsOfRole(log, "filter_minutes").find((entry) => entry.name === name)?.tag;
+  const scale = ((tag?.factor ?? 1) * 60) / (UNITS_PER_HOUR[tag?.unit ?? "min"] ?? 1);
+  const samples = goodSamplesOf(log, name);
+  return scale === 1 ? samples : samples.map((sample) => ({ ...sample, value: Number(sample.value) * scale }));
+});

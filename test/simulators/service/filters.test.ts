@@ -193,4 +193,36 @@ describe("filters of the reference service", () => {
     // Baseline 22, limit 147: 200 | 146 | 148, 150 -> the end of the seventh spray.
     expect(exhaust(log)[0]?.overuse).toEqual([{ start: EPOCH + (6 * 15 + 10) * MINUTE, end: Infinity }]);
   });
+
+  it.each([
+    ["h", 1, 1.5, 90],
+    ["s", 1, 5400, 90],
+    ["d", 24, 2, 2880],
+  ])("counts a meter in %s with factor %i as the gateway does: %f is %i min", (...[unit, factor, value, minutes]) => {
+    const { exhaust_minutes: meter } = PARAMETERS.tags;
+    if (meter === undefined) throw new Error("no meter");
+    const tags = { ...PARAMETERS.tags, exhaust_minutes: { ...meter, unit, factor } };
+    const log = script({ ...PARAMETERS, tags })
+      .set("exhaust_minutes", value)
+      .stage("idle", MINUTE);
+    expect(exhaust(log)[0]?.usage.minutesAt(EPOCH + MINUTE)).toBe(minutes);
+  });
+
+  it("compares pressures in a sensor's own unit with limits in Pa, as the gateway converts them", () => {
+    const { exhaust_pressure: sensor } = PARAMETERS.tags;
+    if (sensor === undefined) throw new Error("no sensor");
+    const tags = { ...PARAMETERS.tags, exhaust_pressure: { ...sensor, conversion: { scale: 249.089, offset: 0 } } };
+    const limits = { exhaust_filter: { limits: { pressure_pa: 125 }, baseline_pa: 50 } };
+    const overuse = [0.69, 0.72].map((drop) => {
+      const log = script(with_(limits, { tags }));
+      for (let nth = 0; nth < 2; nth += 1) {
+        log
+          .set("exhaust_pressure", drop)
+          .stage("spray", 10 * MINUTE)
+          .stage("flash", 5 * MINUTE);
+      }
+      return exhaust(log)[0]?.overuse.length;
+    });
+    expect(overuse).toEqual([0, 1]);
+  });
 });
