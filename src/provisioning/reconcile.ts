@@ -36,34 +36,36 @@ class ReconcileFailure extends Error {}
 async function reconcileDay(booth: BoundBooth, day: LocalDay, signal: AbortSignal): Promise<Omit<Done, "id">> {
   await delivered(booth, signal);
   const first = await compare(booth, day);
-  let remaining = first.differences;
+  let remaining = first;
   let hours = 0;
   let resent = 0;
   let algorithm = false;
-  for (let round = 0; remaining.length > 0 && !algorithm && round < ROUNDS; round += 1) {
+  for (let round = 0; remaining.count > 0 && !algorithm && round < ROUNDS; round += 1) {
     const healed = await heal(booth, day, signal);
     hours += healed.ranges;
     resent += healed.records;
     algorithm = healed.ranges === 0 && (await isHeld(booth, day));
-    remaining = (await compare(booth, day)).differences;
+    remaining = await compare(booth, day);
   }
-  if (remaining.length === 0) algorithm = false;
+  if (remaining.count === 0) algorithm = false;
   // Same records, other figures: evidence for an incident.
   if (algorithm)
-    booth.tell("algorithm_difference", `${day.day}: ${remaining.slice(0, 3).map(differenceText).join("; ")}`);
-  const { compared, differences } = first;
+    booth.tell(
+      "algorithm_difference",
+      `${day.day}: ${remaining.differences.slice(0, 3).map(differenceText).join("; ")}`,
+    );
   return {
     kind: "done",
     day: day.day,
     at: booth.gateway.clock.wall(),
     start: day.start,
     end: day.end,
-    compared,
-    differed: differences.length,
+    compared: first.compared,
+    differed: first.count,
     hours,
     resent,
-    remaining: remaining.slice(0, MOST_DIFFERENCES),
-    remaining_count: remaining.length,
+    remaining: remaining.differences,
+    remaining_count: remaining.count,
     algorithm,
   };
 }
@@ -95,12 +97,15 @@ async function delivered({ gateway, state, binding }: BoundBooth, signal: AbortS
     throw new ReconcileFailure("no service confirms this booth's records");
 }
 
+/** Figures compared, how many of them differ, and the first that do. */
 async function compare(bound: BoundBooth, day: LocalDay) {
   const { api, figures } = bound.gateway;
   const booth = bound.binding.row.record?.booth_id ?? null;
   if (booth === null) throw new ReconcileFailure("the service hasn't said which booth it is there");
   const query = new URLSearchParams({ start: new Date(day.start).toISOString(), end: new Date(day.end).toISOString() });
-  let [compared, own]: [number, DayFigures | null] = [0, null];
+  let compared = 0;
+  let count = 0;
+  let own: DayFigures | null = null;
   const differences: FigureDifference[] = [];
   for (const operation of COMPARED) {
     const path = `/api/booths/${encodeURIComponent(booth)}/${operation}`;
@@ -111,10 +116,11 @@ async function compare(bound: BoundBooth, day: LocalDay) {
     own ??= await figures(bound.state.booth, day);
     const ours = figuresIn(operation, own[operation]);
     compared += ours.size;
-    // Not by spreading: an answer of 1 MiB has more figures than a call takes arguments.
-    for (const one of differencesOf(ours, figuresIn(operation, theirs.value))) differences.push(one);
+    const found = differencesOf(ours, figuresIn(operation, theirs.value));
+    count += found.length;
+    differences.push(...found.slice(0, MOST_DIFFERENCES - differences.length));
   }
-  return { compared, differences };
+  return { compared, count, differences };
 }
 
 async function heal(booth: BoundBooth, day: LocalDay, signal: AbortSignal): Promise<Backfilled> {
