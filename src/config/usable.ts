@@ -10,12 +10,12 @@ import { parseWith, problemsOf } from "./explain.ts";
 import { fileProblems, type MarkedSetting } from "./file-checks.ts";
 import { checkGateway } from "./gateway-checks.ts";
 import { gatewaySchema } from "./gateway-schema.ts";
-import { markedIn } from "./marked-settings.ts";
+import { markedKeys } from "./marks.ts";
 import { unknownGroups } from "./parameters.ts";
 import type { BoothConfig, Config } from "./port.ts";
 import { findProfile, profileFile, unknownProfileHint } from "./profile.ts";
 import { openLayers, SET_UP_FILE, type SetUp } from "./set-up.ts";
-import { NO_CONFIG_HINT, readSource, whole, type YamlSource } from "./yaml-source.ts";
+import { type DataPath, NO_CONFIG_HINT, readSource, whole, type YamlSource } from "./yaml-source.ts";
 
 /** The last configuration file that was good. */
 const NAME = "last-good.json";
@@ -133,8 +133,37 @@ export function inspectText(text: string, path: string, set_up?: SetUp): UsableC
     refused_notices: refusedIn("notices"),
     fatal: checked.others.length === 0 ? null : new ConfigError(path, checked.others),
     file: path,
-    marked: markedIn(gatewaySchema, input, sound.source).filter(({ place }) => !isIn(checked, place)),
+    marked: markedIn(input, sound.source).filter(({ place }) => !isIn(checked, place)),
   };
+}
+
+/** Returns the marked settings that a configuration has. */
+function markedIn(data: unknown, source: YamlSource): readonly MarkedSetting[] {
+  const folder = dirname(resolve(source.file));
+  return markedKeys(gatewaySchema).flatMap(({ keys, holds }) =>
+    valuesAt(data, keys, []).map(({ path, value }) => ({
+      path,
+      holds,
+      value: holds === "address" ? value : resolve(folder, value),
+      place: source.problemAt(path, ""),
+    })),
+  );
+}
+
+function valuesAt(
+  data: unknown,
+  [key, ...deeper]: readonly string[],
+  path: DataPath,
+): readonly { readonly path: DataPath; readonly value: string }[] {
+  if (key === undefined) return typeof data === "string" ? [{ path, value: data }] : [];
+  if (Array.isArray(data)) return key === "*" ? data.flatMap((one, at) => valuesAt(one, deeper, [...path, at])) : [];
+  if (!isObject(data)) return [];
+  const steps = key === "*" ? Object.keys(data) : [key];
+  return steps.flatMap((step) => (Object.hasOwn(data, step) ? valuesAt(data[step], deeper, [...path, step]) : []));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
 }
 
 function inOrder(errors: ReadonlyMap<number, ConfigError>): readonly (readonly [number, ConfigError])[] {
