@@ -5,6 +5,10 @@ import { type Call, type LocalAnswer, needed, Refusal, type Services } from "./o
 import { isKeyInForce, rootAlone } from "./provisioning.ts";
 import { say } from "../domain/sentences.ts";
 
+function originOf(url: string | null): string | null {
+  return url === null ? null : new URL(url).origin;
+}
+
 /** The set-up on the spot, the same for page and terminal. Each answers with how it stands then. */
 
 async function answered(services: Services, status = 200): Promise<LocalAnswer> {
@@ -31,8 +35,23 @@ export async function setService(call: Call<BodyOf<"set_up_service">>, services:
   if (api_key !== undefined && isInForce && call.way !== "admin") {
     throw rootAlone("changing the key of a bound booth", "provision SERIAL --key-file FILE");
   }
-  if (api_key !== undefined) await control.giveKey(api_key);
-  if (url !== undefined) await onSpot(services).setService(url);
+  const before = (await onSpot(services).status()).service;
+  const isElsewhere = url !== undefined && URL.canParse(url) && originOf(url) !== originOf(before.url);
+  const isByRoot = call.way === "admin";
+  // The address alone would send the keys that the gateway holds to another host.
+  if (isElsewhere && before.has_key && api_key === undefined && !isByRoot) {
+    throw new Refusal(403, say("ask.key_host", { url: before.url ?? "-" }));
+  }
+  if (api_key !== undefined) await control.giveKey(api_key, url);
+  if (isElsewhere && isByRoot && api_key === undefined) await control.vouchFor(url);
+  if (url !== undefined) {
+    await onSpot(services)
+      .setService(url)
+      .catch(async (error: unknown) => {
+        if (isElsewhere && isByRoot && before.url !== null) await control.vouchFor(before.url);
+        throw error;
+      });
+  }
   return answered(services);
 }
 

@@ -15,7 +15,9 @@ export interface AgentControl {
   /** A serial number as typed and normalised; confirmed where somebody vouches for it at once. Rejects for an unknown booth. */
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
   /** The key that a first claim is made with, typed on the spot: kept sealed until the gateway has its own. */
-  giveKey(key: string): Promise<void>;
+  giveKey(key: string, url?: string): Promise<void>;
+  /** Root says that every key of the gateway may be sent to the service at this address. */
+  vouchFor(url: string): Promise<void>;
   /** Begins to compare a local day (YYYY-MM-DD; null: yesterday); gives the comparison's id. Throws for no such booth, or no finished day. */
   reconcile(booth: BoothId, day: string | null): string;
   /** How it stands; null: none of that id is known, or no longer. Throws for an unknown booth. */

@@ -360,6 +360,8 @@ const OWN = {
   "ask.on_trial": "a change is being tried: wait for it, or say whether it stays",
   "ask.fixed": '{what} stands in {file}, which wins: change it there, then "booth-gateway reload"',
   "ask.bound_service": "a booth is bound at the service: give it up first, then enter another service",
+  "ask.key_host":
+    'the key on this gateway is for the service at {url} and is not sent elsewhere: enter a key of the new service together with its address, or run "sudo booth-gateway setup" as root',
   "ask.booth_name": "a booth's name has lower-case letters, digits and dashes, like booth-1",
 } as const;
 

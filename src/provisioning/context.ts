@@ -26,6 +26,8 @@ export interface ProvisioningGateway extends Signals {
   readonly service: Readonly<ServiceState>;
   readonly service_time: Pick<ServiceTime, "verdict">;
   readonly commit_interval_ms: Milliseconds;
+  /** null: none is set up yet. */
+  readonly service_url: string | null;
   /** The session that stands; null: none. */
   readonly session: () => LinkSession | null;
   readonly resend: Resend;

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { CommandFailure } from "../domain/command.ts";
 import type { Random } from "../domain/machine.ts";
 import { type BindingChange, isBound, isPlain } from "../domain/provisioning.ts";
@@ -9,24 +10,103 @@ import type { BoundBooth, Outcome, ProvisioningGateway } from "./context.ts";
 /** Under this name a key that somebody typed is kept, sealed. */
 const GIVEN = "first_key";
 
-/** Where keys lie. */
-type Keys = Pick<ProvisioningGateway, "identity" | "secrets" | "sealer">;
+/** Where the keys are, and the service that the gateway talks to. */
+type Keys = Pick<ProvisioningGateway, "identity" | "secrets" | "sealer" | "service_url">;
 
-/** The key that a first claim is made with: the one given on the spot, else the one installed; null: there is none. */
-export async function firstKeyOf({ identity, secrets, sealer }: Keys): Promise<string | null> {
+/** Under this name it is kept which service each key is for. */
+const HOSTS = "key_hosts";
+
+/**
+ * The services, by their origin, to which the gateway's keys may be sent. A key is for the service whose address was in force when the
+ * key was installed, given or made. Otherwise whoever may change the address could send the key anywhere. null: for none yet.
+ */
+interface KeyHosts {
+  readonly installed: string | null;
+  /** Names the installed key, so that another one that is put in its place counts as newly installed. */
+  readonly installed_mark: string;
+  readonly own: string | null;
+}
+
+/** A key that somebody typed. `host` absent: it is for the same service as the installed key. */
+type GivenKey = SealedSecret & { readonly host?: string | null };
+
+function originOf(url: string | null): string | null {
+  return url === null ? null : new URL(url).origin;
+}
+
+function markOf(key: string | null): string {
+  return key === null ? "" : hash("sha256", key, "hex").slice(0, 16);
+}
+
+/** undefined: nothing was noted, and every key is for the present service. */
+async function hostsOf({ identity }: Pick<Keys, "identity">): Promise<KeyHosts | undefined> {
+  return ((await identity.kept(HOSTS)) as KeyHosts | null | undefined) ?? undefined;
+}
+
+/**
+ * Notes that all keys are for the present service: at the first start with an address, and each time root says so, in the
+ * configuration's file or by a command. Does nothing if an address entered on the page differs from what was noted.
+ */
+export async function noteKeyHosts(
+  { identity, secrets, service_url }: Omit<Keys, "sealer">,
+  by_root: boolean,
+): Promise<void> {
+  const origin = originOf(service_url);
+  const known = await hostsOf({ identity });
+  if (origin === null || (known !== undefined && !by_root)) return;
+  const hosts = { installed: origin, installed_mark: markOf(secrets.firstKey()), own: origin } satisfies KeyHosts;
+  if (JSON.stringify(hosts) !== JSON.stringify(known)) await identity.keep(HOSTS, hosts);
+}
+
+/** Whether the gateway holds any key, whichever service it is for. */
+export async function hasKey({ identity, secrets }: Pick<Keys, "identity" | "secrets">): Promise<boolean> {
+  const given = (await identity.kept(GIVEN)) as GivenKey | null | undefined;
+  return (given ?? secrets.firstKey() ?? (await identity.gateway()).credential) !== null;
+}
+
+/** The key that a first claim at the present service is made with: the one given on the spot, else the one installed; null: there is none. */
+export async function firstKeyOf({ identity, secrets, sealer, service_url }: Keys): Promise<string | null> {
+  const origin = originOf(service_url);
+  const hosts = await hostsOf({ identity });
   // Written below alone.
-  const given = (await identity.kept(GIVEN)) as SealedSecret | null | undefined;
-  const opened = given === null || given === undefined ? null : sealer.open(given);
-  return opened ?? secrets.firstKey();
+  const given = (await identity.kept(GIVEN)) as GivenKey | null | undefined;
+  const givenHost = given?.host ?? hosts?.installed;
+  const isGivenHere = givenHost === undefined || givenHost === origin;
+  const opened = given === null || given === undefined || !isGivenHere ? null : sealer.open(given);
+  if (opened !== null) return opened;
+  const installed = secrets.firstKey();
+  const isHere = hosts === undefined || hosts.installed === origin || hosts.installed_mark !== markOf(installed);
+  return isHere ? installed : null;
+}
+
+/** The gateway's own key, if it is for the present service; null: there is none. */
+export async function ownKeyOf({
+  identity,
+  service_url,
+}: Pick<Keys, "identity" | "service_url">): Promise<string | null> {
+  const hosts = await hostsOf({ identity });
+  if (hosts !== undefined && hosts.own !== originOf(service_url)) return null;
+  return (await identity.gateway()).credential;
+}
+
+/** Makes the gateway's own key for the present service. A key of another service is replaced: only its hash goes out until then. */
+export async function makeOwnKey({
+  identity,
+  random,
+  service_url,
+}: Pick<ProvisioningGateway, "identity" | "random" | "service_url">): Promise<void> {
+  await identity.setCredential(newCredential(random));
+  const hosts = await hostsOf({ identity });
+  if (hosts !== undefined) await identity.keep(HOSTS, { ...hosts, own: originOf(service_url) } satisfies KeyHosts);
 }
 
 /** The gateway's own credential where the service knows it already, else the first key. */
 export async function keyFor({ gateway, binding: { row } }: BoundBooth): Promise<string> {
-  const { credential } = await gateway.identity.gateway();
+  const own = await ownKeyOf(gateway);
   const first = await firstKeyOf(gateway);
   // A service without generations gives the gateway no key of its own: the given one stays.
   const isOwn = row.ended !== undefined || (isBound(row) && !isPlain(row));
-  return isOwn || first === null ? (credential ?? "") : first;
+  return isOwn || first === null ? (own ?? "") : first;
 }
 
 /** The service's record of the booth. */
@@ -45,13 +125,20 @@ export async function tellService(
   return api.update(await keyFor(booth), serial ?? "", { gateway_id, generation: generation ?? 0, ...change });
 }
 
-/** Survives a stop: whoever typed it has gone home. */
-export async function giveFirstKey({ identity, sealer }: Keys, key: string): Promise<void> {
-  await identity.keep(GIVEN, sealer.seal(key));
+/** Keeps a typed key for a service; it survives a stop: whoever typed it has gone home. `url` absent: the present service. */
+export async function giveFirstKey(keys: Keys, key: string, url: string | null = keys.service_url): Promise<void> {
+  const { identity, sealer, secrets, service_url } = keys;
+  if ((await hostsOf(keys)) === undefined) {
+    const present = originOf(service_url);
+    const hosts = { installed: present, installed_mark: markOf(secrets.firstKey()), own: present } satisfies KeyHosts;
+    if (present !== originOf(url)) await identity.keep(HOSTS, hosts);
+  }
+  const host = originOf(url);
+  await identity.keep(GIVEN, { ...sealer.seal(key), ...(host === null ? {} : { host }) } satisfies GivenKey);
 }
 
 /** The gateway has a key of its own. Returns what is left to do by hand; null: nothing. */
-export async function wipeFirstKey({ identity, secrets }: Keys): Promise<string | null> {
+export async function wipeFirstKey({ identity, secrets }: Pick<Keys, "identity" | "secrets">): Promise<string | null> {
   if ((await identity.kept(GIVEN)) !== undefined) await identity.keep(GIVEN, null);
   return secrets.wipeFirstKey();
 }
@@ -67,7 +154,7 @@ export async function foundAgain({ identity }: Pick<Keys, "identity">): Promise<
 /** 256 bits: made here, only its hash leaves the box until the service knows it. */
 const CREDENTIAL_BYTES = 32;
 
-export function newCredential(random: Random): string {
+function newCredential(random: Random): string {
   return Buffer.from(random.bytes(CREDENTIAL_BYTES)).toString("base64url");
 }
 

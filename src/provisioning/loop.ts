@@ -4,7 +4,7 @@ import { type ProvisioningEvent, stepOf, transition, VERIFY_WITHIN_MS } from "./
 import type { Milliseconds } from "../domain/units.ts";
 import { driftOf, offeredRevision } from "./rules/trial.ts";
 import type { ServiceAnswer, ServiceRecord } from "../domain/service.ts";
-import { foundAgain, keyFor, lookUp, newCredential, tellService, wipeFirstKey } from "./keys.ts";
+import { foundAgain, keyFor, lookUp, makeOwnKey, ownKeyOf, tellService, wipeFirstKey } from "./keys.ts";
 import { isOver } from "../domain/signal.ts";
 import { serviceLinkOf } from "../domain/link-status.ts";
 import type { BoundBooth } from "./context.ts";
@@ -184,13 +184,11 @@ async function look(booth: BoundBooth): Promise<void> {
 }
 
 async function claim(booth: BoundBooth): Promise<void> {
-  const { identity, random, api } = booth.gateway;
+  const { identity, api } = booth.gateway;
   const { row } = booth.binding;
-  const { gateway_id, credential } = await identity.gateway();
-  if (credential === null) {
-    await identity.setCredential(newCredential(random));
-    return;
-  }
+  const { gateway_id } = await identity.gateway();
+  const credential = await ownKeyOf(booth.gateway);
+  if (credential === null) return makeOwnKey(booth.gateway);
   if (row.claim === null || row.confirmed === null) throw new Error("a claim without id or confirmation");
   const key = await keyFor(booth);
   if (row.claim.intent === "take_over" && row.claim.predecessor === undefined)

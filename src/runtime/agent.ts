@@ -15,7 +15,7 @@ import { say } from "../domain/sentences.ts";
 import type { AgentStatus } from "../domain/status.ts";
 import type { BoothId } from "../domain/units.ts";
 import { createRemoteCommands, openRemoteWork } from "../provisioning/remote-commands.ts";
-import { createRotation, firstKeyOf, giveFirstKey } from "../provisioning/keys.ts";
+import { createRotation, firstKeyOf, giveFirstKey, noteKeyHosts } from "../provisioning/keys.ts";
 import type { ProvisioningGateway } from "../provisioning/context.ts";
 import { applyEvent } from "../provisioning/loop.ts";
 import { sawSizes } from "../provisioning/reported-fields.ts";
@@ -144,7 +144,8 @@ function controlOf(setup: AgentSetup, find: (id: BoothId) => Booth) {
       const confirmation = { ...said, plc_serial: booth.link.shows_serial };
       await applyEvent(booth, { kind: "confirmed", confirmation, claim_id: setup.random.uuid() });
     },
-    giveKey: (key) => giveFirstKey(setup, key),
+    giveKey: (key, url) => giveFirstKey(setup, key, url),
+    vouchFor: (url) => noteKeyHosts({ ...setup, service_url: url }, true),
     sawSizes: async (id, sizes) => sawSizes(find(id), sizes),
     async leave(id, leaving) {
       const booth = find(id);

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
 import { addAbortListener } from "node:events";
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Driver } from "../acquisition/port.ts";
 import { holeKeepers } from "../acquisition/modbus/group-read.ts";
@@ -23,7 +23,7 @@ import type { Lasting, RefusedBooth } from "../config/usable.ts";
 import type { Clock, Notify, Random, Scrubber } from "../domain/machine.ts";
 import { DAY_MS } from "../domain/storage.ts";
 import type { BoothId, EpochMs } from "../domain/units.ts";
-import { firstKeyOf } from "../provisioning/keys.ts";
+import { firstKeyOf, hasKey, noteKeyHosts, ownKeyOf } from "../provisioning/keys.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
 import { collectGarbage, MANY_BOOTHS, youngRoom } from "../store/thread/memory.ts";
 import { openReportsThread } from "../store/thread/reports-thread.ts";
@@ -161,7 +161,7 @@ async function serveAgents(opened: OpenProcess, first: Lasting, file: string): P
     ...{ clock, log, notify, gaps, identity, tail, secrets, sealer, logins, gateway_id, paced, io, needRoom },
     scrubber,
     store: readInGaps(store, gaps, needRoom),
-    ...{ folders: config, config: changes.inUse },
+    ...{ folders: config, config: changes.inUse, file, service: { url: config.service.url ?? null } },
     ...{ random: systemRandom(), service_time, traffic },
     figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
     watch: { ...observed, failed: parts.failed },
@@ -169,8 +169,9 @@ async function serveAgents(opened: OpenProcess, first: Lasting, file: string): P
   const runs = await agentRuns((next) => beginAgent(lasting, next), { first, signal: io.signal });
   io.reloads?.(() => void changes.reload().catch(() => undefined)); // what is refused it has told
   const { control } = runs;
-  const key = async () => (await identity.gateway()).credential ?? firstKeyOf(lasting);
-  const has_key = async (): Promise<boolean> => (await key()) !== null;
+  const keys = () => ({ ...lasting, service_url: lasting.service.url });
+  const key = async () => (await ownKeyOf(keys())) ?? firstKeyOf(keys());
+  const has_key = (): Promise<boolean> => hasKey(lasting);
   const { data_dir } = config;
   const set_up = setUpWhenAsked({
     ...{ file, data_dir, clock, log, has_key, logins },
@@ -218,6 +219,9 @@ type LongLived = Pick<
   readonly scrubber: Scrubber;
   readonly logins: PlcLogins;
   readonly traffic: TrafficWatch;
+  /** The service of the agent that runs now. */
+  readonly service: { url: string | null };
+  readonly file: string;
   readonly paced: (driver: Driver) => Driver;
   readonly io: LongIo;
   readonly needRoom: ReturnType<typeof youngRoom>;
@@ -234,6 +238,10 @@ async function beginAgent(lasting: LongLived, first: Lasting) {
   const ways = await waysTo(service, { clock, service_time, log, meter, agentVersion: VERSION }, signal);
   const http = scrubbedHttp(ways.http, scrubber);
   const mqtt = scrubbedLink(ways.mqtt, scrubber);
+  lasting.service.url = service.url ?? null;
+  const { identity, secrets } = lasting;
+  const isByRoot = await fileSaysService(first.text, lasting);
+  await noteKeyHosts({ identity, secrets, service_url: lasting.service.url }, isByRoot);
   const pki = opcuaPki({ dir: join(folders.data_dir, "opcua"), wall: () => clock.wall(), log });
   const begun = Promise.withResolvers<Agent>();
   const given = { pki, agent: begun.promise };
@@ -259,6 +267,13 @@ async function beginAgent(lasting: LongLived, first: Lasting) {
   void leaveStartBehind(agent, lasting, signal).catch(() => undefined); // it ends with the agent, and rejects then
   const become = async (next: Lasting): Promise<void> => agent.become(await configuredBy(lasting, next, given));
   return { agent, http, become, stop: () => ending.abort() };
+}
+
+/** Whether the operator's file gives the service's address. Reading that file again is needed only if something was set up on the spot. */
+async function fileSaysService(text: string, { file, folders }: LongLived): Promise<boolean> {
+  if (!existsSync(join(folders.data_dir, "setup.json"))) return true;
+  const { operatorSays } = await import("../config/set-up.ts");
+  return operatorSays(text, file, ["service", "url"]);
 }
 
 /** What of a configuration can change while the agent runs. */

@@ -974,6 +974,8 @@ export const SAYINGS = {
   "ask.fixed": '{what} steht in {file} und gilt: ändern Sie es dort, dann "booth-gateway reload"',
   "ask.bound_service":
     "eine Kabine ist beim Dienst gebunden: geben Sie sie zuerst auf, dann geben Sie einen anderen Dienst ein",
+  "ask.key_host":
+    'der Schlüssel auf diesem Gateway ist für den Dienst unter {url} und wird nirgendwo anders hingeschickt: geben Sie einen Schlüssel des neuen Dienstes zusammen mit seiner Adresse ein, oder führen Sie "sudo booth-gateway setup" als root aus',
   "ask.booth_name": "der Name einer Kabine hat Kleinbuchstaben, Ziffern und Striche, wie booth-1",
   "output.no_confirm": "der Broker bestätigt nicht, was ihm gesandt wurde",
   "output.closed": "die Verbindung zum Broker wurde geschlossen",

@@ -957,6 +957,8 @@ export const SAYINGS = {
   "ask.on_trial": "se está probando un cambio: espere, o diga si se queda",
   "ask.fixed": '{what} está en {file}, que manda: cámbielo ahí y luego "booth-gateway reload"',
   "ask.bound_service": "hay una cabina vinculada en el servicio: cédala primero, y después introduzca otro servicio",
+  "ask.key_host":
+    'la clave de este gateway es para el servicio en {url} y no se envía a otro sitio: introduzca una clave del nuevo servicio junto con su dirección, o ejecute "sudo booth-gateway setup" como root',
   "ask.booth_name": "el nombre de una cabina tiene minúsculas, cifras y guiones, como booth-1",
   "output.no_confirm": "el broker no confirma lo que se le envió",
   "output.closed": "se cerró la conexión con el broker",
