@@ -144,6 +144,13 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
     if (again === undefined) first.set(place, one);
     [session, last, most, lowest] = [one.session, place, Math.max(most, place), Math.min(lowest, place)];
   }
+  const times = Map.groupBy(told, ({ key }) => key);
+  // Before its clock is confirmed a box's time may stand still, and then equal readings can't be told apart: they are counted.
+  const isAmongEqual = (place: number): boolean => {
+    const key = keyOf(known.at.get(place) ?? NONE);
+    const equal = known.byKey.get(key)?.length ?? 0;
+    return equal > 1 && (times.get(key)?.length ?? 0) >= equal;
+  };
   const isPassed = (place: number): boolean =>
     passed.some(({ from, to }) => from <= place % NEXT_STREAM && place % NEXT_STREAM <= to);
   const lost = known.places.filter(
@@ -151,6 +158,7 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
       place >= lowest &&
       !first.has(place) &&
       !isPassed(place) &&
+      !isAmongEqual(place) &&
       (place < most || isDue(known.at.get(place), account.due)),
   );
   return [...faults, ...lostText(lost, known), ...passedFaults(account, first)];
