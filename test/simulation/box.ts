@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Agent } from "../../src/runtime/agent.ts";
 import type { AgentSetup } from "../../src/runtime/gateway.ts";
+import type { LoopWatch } from "../../src/runtime/parts.ts";
 import { endOf } from "../../src/derivation/clock.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { storePath } from "../../src/store/open.ts";
@@ -152,7 +153,8 @@ export function openBox(options: BoxOptions): Box {
     fold: failingFold(options.bug?.fold?.(deriveFold) ?? deriveFold, () => box.disk),
     way: (_clock, service_time, life) => {
       Object.assign(site.service.way, { listener: service_time, answers, hear: options.bug?.hear ?? truly });
-      const http = faultyHttp(site.service.http, options.uplink, () => site.service.way.down);
+      const faulty = faultyHttp(site.service.http, options.uplink, () => site.service.way.down);
+      const http = options.bug?.http?.(faulty) ?? faulty;
       return {
         http: watchedHttp(claimWatched(http, ledger, claims), around(life)),
         link: watchedLink(
@@ -173,7 +175,8 @@ export function openBox(options: BoxOptions): Box {
         { plant, seen },
         { ...ports, bug: options.bug, disk: () => box.disk, now: () => clock.truth() },
       );
-      return { ...watched, ...outputs, ...{ watch: failable(state.loops) } };
+      const watch = failable(state.loops);
+      return { ...watched, ...outputs, watch: options.bug?.watch?.(watch) ?? watch };
     },
   });
   const { clock } = site;
@@ -301,9 +304,9 @@ export function openBox(options: BoxOptions): Box {
 }
 
 /** Lets each loop of a process fail by its name. */
-function failable(loops: State["loops"]) {
+function failable(loops: State["loops"]): LoopWatch {
   return {
-    runLoop: (name: string, loop: (signal: AbortSignal) => Promise<unknown>, signal: AbortSignal) => {
+    runLoop: (name, loop, signal) => {
       const failing = Promise.withResolvers<never>();
       loops.set(name, failing.reject);
       return Promise.race([loop(signal), failing.promise]);

@@ -75,8 +75,9 @@ export function lookAt(watching: Watching, look: Look): void {
   const now = clock.truth();
   if (box.counts.starts !== watching.starts) Object.assign(watching, { starts: box.counts.starts, started_at: now });
   const { down, lose_acks, latency_ms } = service.way;
-  const isTrue = uplink.lying.size === 0 && uplink.foreign.size === 0 && !uplink.closes_after_ack;
-  const isWell = !down && lose_acks === 0 && latency_ms < SLOW_MS && uplink.http === null && isTrue;
+  const isTrue = uplink.lying.size === 0 && uplink.foreign.size === 0;
+  const isOpen = !down && lose_acks === 0 && latency_ms < SLOW_MS && uplink.http === null && isTrue;
+  const isWell = isOpen && !uplink.closes_after_ack;
   const upsets = uplink.upsets + service.way.lost_acks;
   watching.well_since = isWell && upsets === watching.upsets ? (watching.well_since ?? now) : null;
   watching.upsets = upsets;
@@ -101,6 +102,7 @@ export function lookAt(watching: Watching, look: Look): void {
   const fieldLook = {
     ...{ site: box.site, folder: box.folder, field: look.field, now, ran_ms, plc_well_since: look.plc_well_since },
     service_well_ms: watching.well_since === null ? 0 : now - watching.well_since,
+    is_only_closed: isOpen && uplink.closes_after_ack && uplink.chunks === null && box.disk === null,
   };
   const wrong = [...untrueStatus(status, weather), ...fieldFaults(watching.field, status, fieldLook)];
   const late = lateDelivery(watching, status, { now, isWell: box.disk === null });

@@ -27,10 +27,12 @@ export interface FieldWatching {
   /** Lines about the PLC's link in the present span of a device that closes each connection; its begin. */
   closing: { readonly from: number; told: readonly string[] } | null;
   comparison: { readonly id: string; readonly kind: string; readonly since: number } | null;
+  /** What waited for a service that closes after each ack, and since when; null: nothing else may be wrong with its way. */
+  closing_service: { readonly since: number; readonly seq: number } | null;
 }
 
 export function newFieldWatching(): FieldWatching {
-  return { lines: 0, closing: null, comparison: null };
+  return { lines: 0, closing: null, comparison: null, closing_service: null };
 }
 
 export interface FieldLook {
@@ -44,6 +46,8 @@ export interface FieldLook {
   readonly plc_well_since: number;
   /** How long the service has been reachable and telling the truth. */
   readonly service_well_ms: number;
+  /** The service ends each session after an ack, and nothing else is wrong with its way or the disk. */
+  readonly is_only_closed: boolean;
 }
 
 /** What is wrong, as sentences; empty: nothing. */
@@ -51,6 +55,7 @@ export function fieldFaults(watching: FieldWatching, status: AgentStatus, look: 
   return [
     ...wrongTypeFaults(status, look),
     ...closingFaults(watching, status, look),
+    ...closingServiceFaults(watching, status, look),
     ...comparisonFaults(watching, status, look),
     ...boundFaults(status, look),
   ];
@@ -130,6 +135,27 @@ export function lostToClosing(
   );
   if (lost.length === 0 || plc.fault !== null || plc.losses !== null) return [];
   return booth.truth(now - SETTLED_MS, now).outages.length === 0 ? lost : [];
+}
+
+/** Each session brings an ack before it ends, so that what waits is delivered by then. */
+const ACKED_WITHIN_MS = 15 * MINUTE_MS;
+
+function closingServiceFaults(
+  watching: FieldWatching,
+  { booths: [booth] }: AgentStatus,
+  { now, ran_ms, is_only_closed }: FieldLook,
+): readonly string[] {
+  if (booth?.provisioning.state !== "active" || !is_only_closed) {
+    watching.closing_service = null;
+    return [];
+  }
+  const { newest_seq, acked_seq } = booth.log;
+  const { since, seq } = (watching.closing_service ??= { since: now, seq: newest_seq });
+  if (Math.min(now - since, ran_ms) <= ACKED_WITHIN_MS) return [];
+  watching.closing_service = { since: now, seq: newest_seq };
+  return acked_seq >= seq
+    ? []
+    : [`the service closes after each ack, and after minutes ${acked_seq.toString()} of ${seq.toString()} are acked`];
 }
 
 /** A comparison ends, and one that failed is tried again once the service is well. */
