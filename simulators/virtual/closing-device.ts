@@ -1,7 +1,7 @@
 import type { Driver } from "../../src/acquisition/port.ts";
 import { emptyMemory, modbusDriver } from "../../src/acquisition/modbus/driver.ts";
 import { modbusLine, type OpenWire } from "../../src/acquisition/modbus/wire.ts";
-import { LinkError } from "../../src/domain/link-error.ts";
+import { PeerClosed } from "../../src/domain/link-error.ts";
 import type { ModbusProfile } from "../../src/domain/profile.ts";
 import { say } from "../../src/domain/sentences.ts";
 import type { SimClock } from "../clock.ts";
@@ -11,8 +11,8 @@ import { answer, type Device, frame, parseFrames } from "../plc/modbus-frames.ts
 import { registerImage } from "../plc/registers.ts";
 
 /**
- * When the gateway learns that the device has closed the connection: together with the complete response, or only after the
- * next request has been written.
+ * When the gateway learns that the device has closed the connection: together with the complete response, or, if the next request
+ * follows at once, only after that was written.
  */
 export const CLOSES_WHEN = ["with_the_response", "after_the_next_request"] as const;
 export type ClosesWhen = (typeof CLOSES_WHEN)[number];
@@ -59,8 +59,9 @@ function closingWire(respond: (request: Buffer) => Buffer, when: ClosesWhen): Op
     let isAnswered = false;
     const later = (act: () => void): void => queueMicrotask(() => (isOver ? undefined : act()));
     const close = (): void => {
+      if (isOver) return;
       isOver = true;
-      events.down(new LinkError("closed", say("plc.closed.device")));
+      events.down(new PeerClosed("closed", say("plc.closed.device")));
     };
     later(() => events.connected());
     return {
@@ -74,6 +75,7 @@ function closingWire(respond: (request: Buffer) => Buffer, when: ClosesWhen): Op
         later(() => {
           events.data(response, response.length);
           if (when === "with_the_response") later(close);
+          else setImmediate(close);
         });
       },
       destroy: () => void (isOver = true),

@@ -53,10 +53,12 @@ export function fieldStoryOf(dice: Dice, outputs: readonly StoryOutput[], shape:
       ...{ kind: "wrong_type", at_ms: at() },
       ...{ tag: dice.one(WRONG_TAGS), how: dice.one(WRONG_TYPES), for_ms: minutes(12, 60) },
     },
-    dice.chance(0.35) && {
-      ...{ kind: "plc_closes", at_ms: at(), when: dice.one(CLOSES_WHEN) },
-      for_ms: minutes(10, 90),
-    },
+    // How soon a close follows on an answer is measured in real time: two plays of a story may differ by a poll.
+    dice.chance(0.35) &&
+      !shape.is_compared && {
+        ...{ kind: "plc_closes", at_ms: at(), when: dice.one(CLOSES_WHEN) },
+        for_ms: minutes(10, 90),
+      },
     dice.chance(0.2) && { kind: "service_closes", at_ms: at(), for_ms: minutes(5, 40) },
     !shape.is_compared &&
       dice.chance(0.35) && {

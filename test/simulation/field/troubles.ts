@@ -24,8 +24,8 @@ export interface FieldState {
   timeless: number;
   /** True instants between which no clock was confirmed; `to` is null while it lasts. */
   readonly unconfirmed: { readonly from: number; to: number | null }[];
-  /** True instants between which the PLC closed its connections. */
-  readonly closing: { readonly from: number; to: number | null }[];
+  /** True instants between which the PLC closed its connections, and the polls that lacked tags meanwhile. */
+  readonly closing: { readonly from: number; to: number | null; lacking: number }[];
   /** Tags that hold a wrong type, with the true instant since when. */
   readonly wrong: Map<string, number>;
   /** How often each kind of fault struck. */
@@ -66,7 +66,7 @@ export function upsetField(
       if (profile.protocol !== "modbus") return null;
       const outside = { wall: () => clock.truth(), mono: () => clock.mono() };
       const device = closingDevice({ booth, profile, clock: outside, when: fault.when });
-      const span: FieldState["closing"][number] = { from: clock.truth(), to: null };
+      const span: FieldState["closing"][number] = { from: clock.truth(), to: null, lacking: 0 };
       plc.closing = device;
       field.closing.push(span);
       return () => {

@@ -121,7 +121,13 @@ function closingFaults(watching: FieldWatching, { booths: [booth] }: AgentStatus
 /** After a change of the PLC's power or cable a driver may hold values back for some polls. */
 const SETTLED_MS = 3 * MINUTE_MS;
 
-/** The tags that a poll lacks although a device that closes each connection has answered every request. Empty: none. */
+/**
+ * Polls of one span may lack tags. The agent measures in real time how soon a close follows on an answer, so that a machine that stalls
+ * for a quarter of a second makes one close look like that of a device that restarts.
+ */
+const MOST_LACKING = 2;
+
+/** The tags that another poll lacks although a device that closes each connection has answered every request. Empty: none. */
 export function lostToClosing(
   entry: TakenEntry,
   { plc, booth, clock }: VirtualSite,
@@ -134,7 +140,9 @@ export function lostToClosing(
     quality === "bad" && !plc.bad_tags.includes(tag) && !field.wrong.has(tag) ? [tag] : [],
   );
   if (lost.length === 0 || plc.fault !== null || plc.losses !== null) return [];
-  return booth.truth(now - SETTLED_MS, now).outages.length === 0 ? lost : [];
+  if (booth.truth(now - SETTLED_MS, now).outages.length > 0) return [];
+  span.lacking += 1;
+  return span.lacking > MOST_LACKING ? lost : [];
 }
 
 /** Each session brings an ack before it ends, so that what waits is delivered by then. */
