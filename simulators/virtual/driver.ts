@@ -5,11 +5,17 @@ import type { SimClock } from "../../simulators/clock.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { BoothState } from "../../simulators/plc/model/types.ts";
 import type { Driver } from "../../src/acquisition/port.ts";
+import { type RawValue, sampleOf } from "../../src/acquisition/opcua/value.ts";
 import { LinkError } from "../../src/domain/link-error.ts";
-import type { Profile, ProfileTag } from "../../src/domain/profile.ts";
+import type { OpcuaPoint, Profile, ProfileTag } from "../../src/domain/profile.ts";
 import type { Sample } from "../../src/domain/taken.ts";
+import type { ClosingDevice } from "./closing-device.ts";
 
 export type VirtualFault = "refused" | "timeout" | "reset";
+
+/** What a tag holds instead of its value: NaN in a float register, or an OPC UA variable of another kind. */
+export const WRONG_TYPES = ["nan", "array", "text", "null", "no_value_yet"] as const;
+export type WrongType = (typeof WRONG_TYPES)[number];
 
 /** A link that loses answers, or has those of other requests: `share` of them, 0 to 1. */
 export interface VirtualLosses {
@@ -27,6 +33,10 @@ export interface VirtualLink {
   timeout_ms: number;
   /** Tags that answer with quality bad. */
   bad_tags: readonly string[];
+  /** Tags that hold a value of another type, by name. */
+  wrong_types: ReadonlyMap<string, WrongType>;
+  /** The device closes the connection after each response; null: it keeps the connection open. */
+  closing: ClosingDevice | null;
   /** null: each request has its answer. */
   losses: VirtualLosses | null;
   /** Requests, and those without a right answer. */
@@ -44,7 +54,18 @@ const TRIES = 2;
 const DEADLINE_MS = 300;
 
 export function virtualLink(): VirtualLink {
-  return { fault: null, timeout_ms: 1000, bad_tags: [], losses: null, asked: 0, missed: 0, opens: 0, reads: 0 };
+  return {
+    fault: null,
+    timeout_ms: 1000,
+    bad_tags: [],
+    wrong_types: new Map(),
+    closing: null,
+    losses: null,
+    asked: 0,
+    missed: 0,
+    opens: 0,
+    reads: 0,
+  };
 }
 
 export interface VirtualDriverOptions {
@@ -115,6 +136,33 @@ async function isLost({ link, losses, clock, signal }: Losing): Promise<boolean>
   return true;
 }
 
+/** Types and status codes of OPC UA (OPC 10000-6, 5.1.2; OPC 10000-4, 7.39). */
+const STRING = 12;
+const DOUBLE = 11;
+const BAD_WAITING_FOR_INITIAL_DATA = 0x80320000;
+
+/** What the real drivers make of such a value. */
+function wrongSample({ name, point }: ProfileTag, how: WrongType): Sample {
+  if (how === "nan") return { tag: name, value: null, quality: "bad", reason: "nan" };
+  const good = { isScalar: true, status: "Good", code: 0, source_at: null };
+  const raw: Readonly<Record<typeof how, RawValue>> = {
+    array: { ...good, type: DOUBLE, isScalar: false, value: [1, 2, 3] },
+    text: { ...good, type: STRING, value: "n/a" },
+    null: { ...good, type: 0, value: null },
+    no_value_yet: {
+      ...good,
+      type: 0,
+      value: null,
+      status: "BadWaitingForInitialData",
+      code: BAD_WAITING_FOR_INITIAL_DATA,
+    },
+  };
+  const { scale, offset, sentinels } = point;
+  const node = { namespace: "urn:simulated", id: `s=${name}` };
+  const variable: OpcuaPoint = { type: "float64", scale, offset, sentinels, node };
+  return sampleOf({ name, point: variable }, raw[how], { insecure: false });
+}
+
 /** As a driver gives it: what was answered, and the rest as bad; without any answer the link is down. */
 async function lossy(samples: readonly Sample[], losing: Losing): Promise<readonly Sample[]> {
   const size = Math.ceil(samples.length / REQUESTS);
@@ -131,6 +179,25 @@ async function lossy(samples: readonly Sample[], losing: Losing): Promise<readon
   return came;
 }
 
+interface Closing {
+  readonly link: VirtualLink;
+  readonly groups: readonly string[];
+  /** Of these groups, in the profile's order. */
+  readonly tags: readonly ProfileTag[];
+  /** The sample of a tag that is bad by another fault. */
+  readonly sample: (tag: ProfileTag) => Sample;
+}
+
+/** Reads from the device that closes each connection. A tag that is bad by another fault is bad here too. */
+async function readClosing(driver: Driver, { link, groups, tags, sample }: Closing): Promise<readonly Sample[]> {
+  const before = driver.requests?.().missed ?? 0;
+  const read = await driver.read(groups);
+  link.missed += (driver.requests?.().missed ?? 0) - before;
+  const came = new Map([...read.values()].flat().map((one) => [one.tag, one]));
+  const isBad = ({ name }: ProfileTag): boolean => link.bad_tags.includes(name) || link.wrong_types.has(name);
+  return tags.map((tag) => (isBad(tag) ? sample(tag) : (came.get(tag.name) ?? sample(tag))));
+}
+
 /**
  * Reads a booth straight from the model, without a socket: for simulations under virtual time. Values are those that
  * a faultless driver would decode from the registers of the same instant.
@@ -140,6 +207,8 @@ export function virtualDriver(options: VirtualDriverOptions): Driver {
   const link = options.link ?? virtualLink();
   const code = modeCoder(profile);
   let opened: AbortSignal | null = null;
+  /** Reads from the device that closes each connection; null: the device keeps the connection open. */
+  let closing: { readonly device: ClosingDevice; readonly driver: Driver } | null = null;
   const faultOf = (state: BoothState): VirtualFault | null => {
     if (link.fault) return link.fault;
     if (!state.powered) return "refused";
@@ -154,6 +223,8 @@ export function virtualDriver(options: VirtualDriverOptions): Driver {
     return state;
   };
   const sample = (tag: ProfileTag, state: BoothState): Sample => {
+    const wrong = link.wrong_types.get(tag.name);
+    if (wrong !== undefined) return wrongSample(tag, wrong);
     const quantity = bayQuantityOf(booth, tag, { state, code }) ?? (tag.point.type === "string" ? "" : 0);
     const came = link.bad_tags.includes(tag.name) ? { reason: "exception_2" } : carried(tag, quantity);
     if ("value" in came) return { tag: tag.name, value: came.value, quality: "good" };
@@ -161,9 +232,15 @@ export function virtualDriver(options: VirtualDriverOptions): Driver {
   };
   return {
     requests: () => ({ asked: link.asked, missed: link.missed }),
+    renewals: () => closing?.driver.renewals?.() ?? 0,
     open: async (signal) => {
       link.opens++;
       await pass(signal);
+      const device = link.closing;
+      if (device !== null) {
+        closing = { device, driver: device.makeDriver() };
+        await closing.driver.open(signal);
+      }
       opened = signal;
     },
     read: async (groups) => {
@@ -171,16 +248,22 @@ export function virtualDriver(options: VirtualDriverOptions): Driver {
       if (opened === null) throw failed("closed");
       const signal = opened;
       const state = await pass(signal);
+      // The device has changed its behaviour: the connection from before is gone.
+      if (link.closing !== (closing?.device ?? null)) throw failed("closed");
       const tags = profile.tags.filter(({ group }) => groups.includes(group));
-      const samples = tags.map((tag) => sample(tag, state));
+      const samples =
+        closing === null
+          ? tags.map((tag) => sample(tag, state))
+          : await readClosing(closing.driver, { link, groups, tags, sample: (tag) => sample(tag, state) });
       const { losses } = link;
       const came = losses === null ? samples : await lossy(samples, { link, losses, clock, signal });
       if (losses === null) link.asked += REQUESTS;
       return new Map(groups.map((group) => [group, came.filter((_, index) => tags[index]?.group === group)]));
     },
-    close: () => {
+    close: async () => {
       opened = null;
-      return Promise.resolve();
+      await closing?.driver.close();
+      closing = null;
     },
   };
 }

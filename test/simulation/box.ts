@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Agent } from "../../src/runtime/agent.ts";
 import type { AgentSetup } from "../../src/runtime/gateway.ts";
+import type { LoopWatch } from "../../src/runtime/parts.ts";
 import { endOf } from "../../src/derivation/clock.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { storePath } from "../../src/store/open.ts";
@@ -17,7 +18,7 @@ import { failingFold, flipBit, imageOf, restore, torn, type DiskFault, type Imag
 import { noteDurable, noteFound, type Ledger, type Take } from "./ledger.ts";
 import { watchedHttp, watchedLink, watchedParts, type Around } from "./ports.ts";
 import { outputsOf, type Plant, sawBox, type Seen } from "./outputs/plant.ts";
-import type { Moment, Port } from "./story.ts";
+import type { AgentLoop, Moment, Port } from "./story.ts";
 import { claimWatched, countedClock, orderWatched, WATCHDOG_MS } from "./watch.ts";
 import { faultyAnswers, faultyHttp, faultyLink, type Uplink } from "./uplink.ts";
 
@@ -54,7 +55,7 @@ export interface Box {
   /** Agents of the next starts call themselves so. */
   version: string;
   /** Starts, ends of a process that nobody asked for, and how often rows were made old. */
-  readonly counts: { starts: number; failures: number; old_stores: number };
+  readonly counts: { starts: number; failures: number; old_stores: number; fatal: number };
   isRunning(): boolean;
   /** Of the agent that runs; null: none does, or it is still starting. */
   status(): AgentStatus | null;
@@ -72,6 +73,8 @@ export interface Box {
   restart(for_ms: number, between: () => void): Promise<void>;
   /** Calls `act` at that moment inside the agent, at the latest after `within_ms`. */
   at(moment: Moment, within_ms: number, act: () => void): void;
+  /** A loop of the process throws a programmer error now. `hangs`: calls of this port don't settle from then on. */
+  failLoop(loop: AgentLoop, hangs: Port | null): void;
   /** While no process runs: one bit of the store turns over, `where` of [0, 1) of it. */
   turnBit(where: number): void;
   /** While no process runs: what is stored is in rows as they were before. */
@@ -104,13 +107,23 @@ interface State {
   is_damaged: boolean;
   sleeping: Set<symbol>;
   beat_at: number;
+  /** Makes a loop of the present process fail, by its name. */
+  loops: Map<string, (error: Error) => void>;
+  /** Of the present process: the calls that don't settle any more. */
+  hangs: Port | null;
 }
+
+/** The error that is injected into a loop: as a bug in the program would throw. */
+class InjectedError extends TypeError {}
+
+/** After a fatal error a process must have ended within so long, whatever is still pending. */
+const EXIT_WITHIN_MS = 5_000;
 
 export function openBox(options: BoxOptions): Box {
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "bg-sim-"));
   const state: State = {
     ...{ life: null, agent: null, start_at: 0, retired: false, waiting: null, before: null, unsynced: null },
-    ...{ is_cut: false, is_damaged: false, sleeping: new Set<symbol>(), beat_at: 0 },
+    ...{ is_cut: false, is_damaged: false, sleeping: new Set<symbol>(), beat_at: 0, loops: new Map(), hangs: null },
   };
   const { ledger, trace } = options;
   const claims = new Map<string, string>();
@@ -128,7 +141,7 @@ export function openBox(options: BoxOptions): Box {
   };
   const answers = faultyAnswers(options.uplink);
   const truly: ServiceWay["hear"] = (own) => own;
-  const around = (life: Life): Around => ({ life, watch });
+  const around = (life: Life): Around => ({ life, watch, hangs: (port) => state.hangs === port });
   const site: VirtualSite = virtualSite({
     ...options.site,
     folder,
@@ -140,7 +153,8 @@ export function openBox(options: BoxOptions): Box {
     fold: failingFold(options.bug?.fold?.(deriveFold) ?? deriveFold, () => box.disk),
     way: (_clock, service_time, life) => {
       Object.assign(site.service.way, { listener: service_time, answers, hear: options.bug?.hear ?? truly });
-      const http = faultyHttp(site.service.http, options.uplink, () => site.service.way.down);
+      const faulty = faultyHttp(site.service.http, options.uplink, () => site.service.way.down);
+      const http = options.bug?.http?.(faulty) ?? faulty;
       return {
         http: watchedHttp(claimWatched(http, ledger, claims), around(life)),
         link: watchedLink(
@@ -151,7 +165,7 @@ export function openBox(options: BoxOptions): Box {
     },
     given: (parts, life) => {
       state.life = life;
-      state.sleeping = new Set();
+      Object.assign(state, { sleeping: new Set(), loops: new Map(), hangs: null });
       const own = { ...parts, version: box.version, clock: countedClock(parts.clock, state.sleeping) };
       const planted = options.bug?.parts?.(own) ?? own;
       const watched = watchedParts(withLedger(planted, { options, state, site, answered }), around(life));
@@ -161,7 +175,8 @@ export function openBox(options: BoxOptions): Box {
         { plant, seen },
         { ...ports, bug: options.bug, disk: () => box.disk, now: () => clock.truth() },
       );
-      return { ...watched, ...outputs };
+      const watch = failable(state.loops);
+      return { ...watched, ...outputs, watch: options.bug?.watch?.(watch) ?? watch };
     },
   });
   const { clock } = site;
@@ -187,7 +202,8 @@ export function openBox(options: BoxOptions): Box {
     if (life === null || life.dead || state.life !== life) return;
     box.counts.failures += 1;
     trace(`the agent ended by itself: ${String(error)}`);
-    if (!isOfTheDisk(error, box.disk)) ledger.broken.push(`a process ends for its disk alone: ${String(error)}`);
+    if (!isOfTheDisk(error, box.disk) && !(error instanceof InjectedError))
+      ledger.broken.push(`a process ends for its disk alone: ${String(error)}`);
     end(null);
     startLater(RESTART_MS);
   };
@@ -197,7 +213,7 @@ export function openBox(options: BoxOptions): Box {
     seen,
     disk: null,
     version: "0.1.0",
-    counts: { starts: 0, failures: 0, old_stores: 0 },
+    counts: { starts: 0, failures: 0, old_stores: 0, fatal: 0 },
     isRunning: () => state.life !== null,
     agent: () => state.agent,
     status: () => state.agent?.status() ?? null,
@@ -256,6 +272,18 @@ export function openBox(options: BoxOptions): Box {
         act();
       });
     },
+    failLoop(loop, hangs) {
+      const { life } = state;
+      const [name, fail] = [...state.loops].find(([one]) => one.startsWith(loop)) ?? [];
+      if (life === null || name === undefined || fail === undefined) return;
+      box.counts.fatal += 1;
+      state.hangs = hangs;
+      fail(new InjectedError(`a bug in the loop "${name}"`));
+      later(EXIT_WITHIN_MS, () => {
+        if (state.life === life && !life.dead)
+          ledger.broken.push(`a process ends within 5 s of a fatal error: it runs on after one in the loop "${name}"`);
+      });
+    },
     turnBit(where) {
       state.is_damaged = true;
       flipBit(folder, where);
@@ -273,6 +301,17 @@ export function openBox(options: BoxOptions): Box {
     },
   };
   return box;
+}
+
+/** Lets each loop of a process fail by its name. */
+function failable(loops: State["loops"]): LoopWatch {
+  return {
+    runLoop: (name, loop, signal) => {
+      const failing = Promise.withResolvers<never>();
+      loops.set(name, failing.reject);
+      return Promise.race([loop(signal), failing.promise]);
+    },
+  };
 }
 
 /** Whether a process may end over it: its disk fails, or what stands on it is damaged. */

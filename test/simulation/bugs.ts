@@ -8,6 +8,9 @@ import type { Driver, GroupSamples } from "../../src/acquisition/port.ts";
 import { parseAck } from "../../src/delivery/mqtt/acks.ts";
 import type { LinkSession } from "../../src/delivery/port.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
+import type { HttpClient } from "../../src/delivery/http/client.ts";
+import type { LoopWatch } from "../../src/runtime/parts.ts";
+import { FIELD_BUGS } from "./field/bugs.ts";
 import { type GivenOutputs, OUTPUT_BUGS } from "./outputs/bugs.ts";
 import type { Fold } from "../../src/store/facts/fold.ts";
 
@@ -18,6 +21,10 @@ export interface Bug {
   readonly fold?: (fold: Fold) => Fold;
   /** What the outputs are given. */
   readonly outputs?: (given: GivenOutputs) => GivenOutputs;
+  /** How the process's loops run. */
+  readonly watch?: (watch: LoopWatch) => LoopWatch;
+  /** What the agent asks the service with. */
+  readonly http?: (http: HttpClient) => HttpClient;
   /** How what comes on down/ack is heard. */
   readonly hear?: ServiceWay["hear"];
   /** A commit is called durable while it stands in the kernel's memory alone: a power cut takes the last one. */
@@ -279,4 +286,5 @@ export const BUGS: readonly Bug[] = [
   { name: "an ack of a chunk under another hash", ...unhashedChunks() },
   { name: "a chunk's conflict that makes the log fork", parts: forkingChunks },
   ...OUTPUT_BUGS,
+  ...FIELD_BUGS,
 ];

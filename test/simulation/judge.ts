@@ -10,6 +10,7 @@ import { doubledAtService, inventedAtService, missingAtService } from "./laws/de
 import { holesIn } from "./laws/holes.ts";
 import { setAsideForNothing, tooManyStreams, wrongTimes } from "./laws/lied-to.ts";
 import { isMadeAgain } from "./laws/made-again.ts";
+import { liveFaults } from "./laws/live.ts";
 import { outputFaults } from "./laws/outputs.ts";
 import type { Given } from "./outputs/plant.ts";
 import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
@@ -80,6 +81,7 @@ export function judge(played: Played): readonly Broken[] {
           ] as const,
       ),
     ["outputs keep their word", ofOutputs(played)],
+    ["outputs tell live values whether or not the clock is confirmed", ofLiveValues(played)],
     ["an account of its own, from PLC and service alone, agrees", checkOutcome(outcome)],
     ...(declared.length > 0 ? [] : bothSides(played)),
     ...boxes.slice(-1).flatMap(({ folder }) => {
@@ -119,6 +121,17 @@ function ofOutputs({ plant, boxes, outcome, ledger }: Played): readonly string[]
     }),
   );
   return outputFaults({ plant, boxes, log, due: outcome.window.end, taken });
+}
+
+/** Stories without a time source have one gateway. */
+function ofLiveValues({ plant, boxes, ledger, field, outcome }: Played): readonly string[] {
+  const { commit_interval_ms } = outcome.story;
+  return plant.sides.flatMap((side) => {
+    const events = side.broker.events.filter(({ box }) => box === boxes.length - 1);
+    const { unconfirmed } = field;
+    const faults = liveFaults({ side, events, unconfirmed, takes: ledger.takes, commit_interval_ms });
+    return faults.map((fault) => `${side.output.name}, ${side.output.kind}: ${fault}`);
+  });
 }
 
 function namesOf({ faults }: Story): { readonly damages: number; readonly isLiedTo: boolean } {

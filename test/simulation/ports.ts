@@ -13,6 +13,8 @@ export type Watcher = (port: Port, when: "before" | "after") => void;
 export interface Around {
   readonly life: Life;
   readonly watch: Watcher;
+  /** Whether a call of this port never settles. Absent: each call does. */
+  readonly hangs?: (port: Port) => boolean;
 }
 
 const never = new Promise<never>(() => undefined);
@@ -23,8 +25,8 @@ function isDead(life: Life): boolean {
 }
 
 /** A call that a dead process neither makes nor hears the end of. */
-export async function through<T>({ life, watch }: Around, port: Port, call: () => Promise<T>): Promise<T> {
-  if (isDead(life)) return never;
+export async function through<T>({ life, watch, hangs }: Around, port: Port, call: () => Promise<T>): Promise<T> {
+  if (isDead(life) || hangs?.(port) === true) return never;
   watch(port, "before");
   if (isDead(life)) return never;
   try {

@@ -7,8 +7,10 @@ import { openBox, type Box } from "./box.ts";
 import type { Bug } from "./bugs.ts";
 import { isWhatThePlcSaid, openLedger, type Ledger, type Take } from "./ledger.ts";
 import { undelivered } from "./laws/delivered.ts";
+import { type FieldState, noFieldState } from "./field/troubles.ts";
+import { lostToClosing, newFieldWatching } from "./laws/field.ts";
 import { liedTimes } from "./laws/lied-times.ts";
-import { openPlant, type Plant } from "./outputs/plant.ts";
+import { lookAtOutputs, openPlant, type Plant } from "./outputs/plant.ts";
 import type { Outcome, Span } from "./outcome.ts";
 import { heldRecords } from "./records.ts";
 import { modePolls, unsureSpans } from "./seen.ts";
@@ -59,6 +61,7 @@ export interface Played {
   readonly swaps: readonly Swap[];
   readonly lines: readonly string[];
   readonly plant: Plant;
+  readonly field: FieldState;
   close(): void;
 }
 
@@ -69,12 +72,18 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   const uplink = goodUplink(story.is_without_chunks === true ? [] : ["chunk/1"]);
   const random = seededRandom(story.seed + 2_000_003);
   const boxes: Box[] = [];
+  const field = noFieldState();
   let plant: Plant | null = null;
   const say = (text: string): void => trace(clock.truth(), text);
   const took = (take: Take): void => {
     ledger.takes.push(take);
     if (!isWhatThePlcSaid(profile, site.booth, take))
       ledger.broken.push(`a reading says what the PLC said then: ${JSON.stringify(take)}`);
+    const lost = lostToClosing(take.entry, site, field);
+    if (lost.length > 0)
+      ledger.broken.push(
+        `a device that closes after each complete response is read whole: ${dateOf(take.at)} lacks ${lost.join()}`,
+      );
   };
   const boxFor = (beside: VirtualSite | null): Box =>
     openBox({
@@ -110,6 +119,8 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     box: () => boxes.at(-1) ?? first,
     uplink,
     plant: there,
+    field,
+    profile: story.profile,
     plc_well_since: story.start,
     swap(for_ms) {
       const old = stage.box();
@@ -142,10 +153,16 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     upsets: 0,
     closings: 0,
     due: null,
+    field: newFieldWatching(),
   };
   const look = (): void => {
     const { plc_well_since } = stage;
-    lookAt(watching, { box: stage.box(), ledger, uplink, plc_well_since, shown_ms: HEARTBEAT_MS + MINUTE_MS });
+    const shown_ms = HEARTBEAT_MS + MINUTE_MS;
+    const box = stage.box();
+    const isSame = watching.starts === box.counts.starts;
+    lookAt(watching, { box, ledger, uplink, plc_well_since, shown_ms, field });
+    const isWell = isSame && box.status() !== null && box.disk === null && isPlcWell(box.site);
+    lookAtOutputs(there, clock.truth(), isWell);
     void clock.sleep(LOOK_EVERY_MS).then(look);
   };
   look();
@@ -188,8 +205,19 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     boxes,
     lines,
     plant: there,
+    field,
     close: () => boxes.forEach((box) => box.close()),
   };
+}
+
+function isPlcWell({ plc, booth, clock }: VirtualSite): boolean {
+  const now = clock.truth();
+  const isQuiet = plc.fault === null && plc.losses === null;
+  return isQuiet && booth.truth(now - LOOK_EVERY_MS, now).outages.length === 0;
+}
+
+function dateOf(at: number): string {
+  return new Date(at).toISOString();
 }
 
 function toldIn({ sides }: Plant): number {

@@ -1,7 +1,8 @@
 import { FILTER_TYPES, type FilterType } from "../../src/domain/booth.ts";
 import { diceOf, randomScenario, type Dice } from "../scenarios/random.ts";
 import { seededRandom } from "../support/seeded-random.ts";
-import type { Scenario, Step } from "../../simulators/plc/model/scenario.ts";
+import type { Beat, Scenario, Step } from "../../simulators/plc/model/scenario.ts";
+import { fieldStoryOf } from "./field/stories.ts";
 import { outputFaultsOf, outputsOf } from "./outputs/stories.ts";
 import {
   CHUNK_TROUBLES,
@@ -17,6 +18,7 @@ import {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
+const MINUTES_A_DAY = 24 * 60;
 /** Mon 2026-03-02 06:00 in Denver; stories begin within the three weeks after it, the change to summer time among them. */
 const FIRST_START = Date.UTC(2026, 2, 2, 13);
 const LEAST_FAULTS = 20;
@@ -41,12 +43,16 @@ export function storyOf(seed: number): Story {
   const beside = diceOf(seededRandom(seed + OUTPUTS_APART));
   const shape = { start, hours, is_small, is_compared: seed % COMPARED_EACH === 0 };
   const outputs = outputsOf(beside, shape);
+  const tz = dice.one(ZONES);
+  const needs_time = is_small || faults.some(({ kind }) => kind === "swap");
+  const field = fieldStoryOf(diceOf(seededRandom(seed + FIELD_APART)), outputs, { ...shape, tz, needs_time });
   return {
     seed,
     start,
-    hours,
+    hours: field.hours,
     told_hours: hours,
-    tz: dice.one(ZONES),
+    ...(field.repeated_days === 0 ? {} : { repeated_days: field.repeated_days }),
+    tz,
     profile: "click-booth",
     // Slower polls than that could see a stage on the other side of the limits that the booth's lengths keep clear of.
     poll_ms: dice.chance(0.01) ? 1_000 : dice.one([5_000, 10_000, 10_000, 10_000]),
@@ -56,15 +62,21 @@ export function storyOf(seed: number): Story {
     is_without_chunks: told.chance(0.1),
     serial_at_ms,
     ...(outputs.length === 0 ? {} : { outputs, is_compared: shape.is_compared }),
-    faults: [...faults, ...firstContact(dice, serial_at_ms), ...outputFaultsOf(beside, outputs, shape)].sort(
-      (a, b) => a.at_ms - b.at_ms,
-    ),
+    faults: [
+      ...faults,
+      ...firstContact(dice, serial_at_ms),
+      ...outputFaultsOf(beside, outputs, shape),
+      ...field.faults,
+    ].sort((a, b) => a.at_ms - b.at_ms),
   };
 }
 
 /** So are outputs. One story in so many is played without them too. */
 const OUTPUTS_APART = 6_000_011;
 const COMPARED_EACH = 25;
+
+/** Faults that the field reported are drawn apart from the rest too. */
+const FIELD_APART = 7_000_003;
 
 /** Chunks are drawn apart from the rest. */
 const CHUNKS_APART = 4_000_003;
@@ -122,7 +134,14 @@ export function scenarioOf(story: Story): Scenario {
         }
       : beat,
   );
-  return { ...scenario, tz: story.tz, beats };
+  return { ...scenario, tz: story.tz, beats: [...beats, ...repeatedBeats(beats, story.repeated_days ?? 0)] };
+}
+
+/** The last beat again on each of so many days. */
+function repeatedBeats(beats: readonly Beat[], days: number): readonly Beat[] {
+  const last = beats.at(-1);
+  if (last === undefined) return [];
+  return Array.from({ length: days }, (_, day) => ({ ...last, at: Number(last.at) + (day + 1) * MINUTES_A_DAY }));
 }
 
 function faultOf(dice: Dice, within_ms: number): Fault {

@@ -1,5 +1,7 @@
 import type { FilterType } from "../../src/domain/booth.ts";
 import type { RowSizes } from "../../src/domain/storage.ts";
+import type { ClosesWhen } from "../../simulators/virtual/closing-device.ts";
+import type { WrongType } from "../../simulators/virtual/driver.ts";
 import { HTTP_LIES } from "./http-lies.ts";
 import { ACK_LIES } from "./lies.ts";
 import { ORDER_LIES } from "./order-lies.ts";
@@ -82,7 +84,48 @@ export type FaultKind =
       readonly filter: FilterType;
       readonly ago_ms: number;
     }
+  | FieldFault
   | OutputFault;
+
+/** Faults that the field reported. They are drawn from a random stream of their own: see field/stories.ts. */
+export type FieldFault =
+  /** The box boots without NTP while the service is away, and no clock is confirmed until the fault ends. Outputs stay reachable. */
+  | { readonly kind: "no_time"; readonly wall: WallAtBoot; readonly for_ms: number }
+  /** A tag's variable or register holds a value of another type than the profile says. */
+  | { readonly kind: "wrong_type"; readonly tag: string; readonly how: WrongType; readonly for_ms: number }
+  /** The PLC closes the connection after each complete response. */
+  | { readonly kind: "plc_closes"; readonly when: ClosesWhen; readonly for_ms: number }
+  /** The service's broker ends the session after each ack. */
+  | { readonly kind: "service_closes"; readonly for_ms: number }
+  /** A loop of the agent throws a programmer error. `hangs`: calls of this port don't settle from then on; null: none. */
+  | { readonly kind: "fatal"; readonly loop: AgentLoop; readonly hangs: Port | null }
+  /** A foreign answer is nested too deeply or is too large. */
+  | { readonly kind: "foreign"; readonly how: ForeignShape; readonly in: ForeignAnswer; readonly for_ms: number };
+
+export type FieldKind = FieldFault["kind"] | "output_closes";
+
+/** The loops that a fatal error is injected into, by the first words of their names in the agent. */
+export const AGENT_LOOPS = [
+  "polls",
+  "committer",
+  "session",
+  "clock",
+  "watchdog",
+  "remote commands",
+  "provisioning",
+  "reported fields",
+  "parameters",
+  "reconciliation",
+  "outputs",
+] as const;
+export type AgentLoop = (typeof AGENT_LOOPS)[number];
+
+export const FOREIGN_SHAPES = ["deep", "many", "long_text"] as const;
+export type ForeignShape = (typeof FOREIGN_SHAPES)[number];
+
+/** report: figures of the service; record: the provisioning record; ack, command: messages on down/ack and down/cmd. */
+export const FOREIGN_ANSWERS = ["report", "report", "record", "ack", "command", "host_state"] as const;
+export type ForeignAnswer = (typeof FOREIGN_ANSWERS)[number];
 
 /** What befalls an output, by its name. */
 export type OutputFault = { readonly output: string } &
@@ -92,6 +135,8 @@ export type OutputFault = { readonly output: string } &
     /** The line breaks once so many more messages have come, before the broker's word for the last of them. */
     | { readonly kind: "output_cut"; readonly after: number }
     | { readonly kind: "output_slow"; readonly latency_ms: number; readonly for_ms: number }
+    /** Its broker ends the session after each confirmation. */
+    | { readonly kind: "output_closes"; readonly for_ms: number }
     /** The primary host is offline. */
     | { readonly kind: "output_host"; readonly for_ms: number }
     | { readonly kind: "output_command"; readonly command: OutputCommand }
@@ -144,6 +189,8 @@ export interface Story {
   readonly hours: number;
   /** The booth's own life is told for so long, whatever `hours` says. */
   readonly told_hours: number;
+  /** The booth's day of work is repeated on so many days after the first. Absent: none. */
+  readonly repeated_days?: number;
   readonly tz: string;
   readonly profile: string;
   /** Of the group that holds the mode. */

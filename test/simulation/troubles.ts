@@ -4,6 +4,7 @@ import { diceOf } from "../scenarios/random.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import type { VirtualClock } from "../../simulators/virtual/clock.ts";
 import type { Box } from "./box.ts";
+import { type FieldState, upsetField } from "./field/troubles.ts";
 import { lyingOrders, ORDER_LIES } from "./order-lies.ts";
 import type { Plant } from "./outputs/plant.ts";
 import { healOutputs, upsetOutput } from "./outputs/troubles.ts";
@@ -16,6 +17,9 @@ export interface Stage {
   box(): Box;
   readonly uplink: Uplink;
   readonly plant: Plant;
+  readonly field: FieldState;
+  /** By name. */
+  readonly profile: string;
   /** True instant at which the last fault of reading the PLC was put right. */
   plc_well_since: number;
   /** Another box takes its place. */
@@ -40,10 +44,15 @@ const ON_THE_WAY: readonly Fault["kind"][] = [
   "chunks",
   "lost_acks",
   "session_lost",
+  "no_time",
+  "service_closes",
+  "foreign",
 ];
 
 /** Lets a fault happen now. What has a length is ended by itself. */
 export function strike(stage: Stage, fault: Fault): void {
+  const { struck } = stage.field;
+  struck.set(fault.kind, (struck.get(fault.kind) ?? 0) + 1);
   const undo = upset(stage, fault);
   const upsets = ON_THE_WAY.includes(fault.kind) ? 1 : 0;
   stage.uplink.upsets += upsets;
@@ -71,7 +80,7 @@ function upset(stage: Stage, fault: Fault): Undo {
     case "service_down":
       service.way.down = true;
       stage.uplink.closings += 1;
-      return () => (service.way.down = false);
+      return () => (service.way.down = stage.field.timeless > 0);
     case "latency":
       service.way.latency_ms = fault.latency_ms;
       return () => (service.way.latency_ms = USUAL_LATENCY_MS);
@@ -98,7 +107,7 @@ function upset(stage: Stage, fault: Fault): Undo {
       clock.stepWall(fault.step_ms);
       // Whoever sets the clock takes the kernel's word from it.
       clock.setSynced(false);
-      ntpLater(clock);
+      ntpLater(stage);
       return null;
     case "filter_change":
       fault.filters.forEach((filter, i) => void clock.sleep(i * BETWEEN_BUTTONS_MS).then(() => press(box, filter)));
@@ -112,12 +121,22 @@ function upset(stage: Stage, fault: Fault): Undo {
     case "output_away":
     case "output_cut":
     case "output_slow":
+    case "output_closes":
     case "output_host":
     case "output_command":
     case "output_config":
       return upsetOutput(stage, fault);
+    case "no_time":
+    case "wrong_type":
+    case "plc_closes":
+    case "service_closes":
+    case "fatal":
+    case "foreign": {
+      const wall = fault.kind === "no_time" ? fault.wall : "right";
+      return upsetField(stage, fault, { boot: () => boot(stage, { wall }), sync: putRight });
+    }
     default:
-      end(box, fault);
+      end(stage, fault);
       return null;
   }
 }
@@ -177,15 +196,18 @@ function upsetPlc(stage: Stage, fault: PlcFault): Undo {
     }
     case "bad_tag":
       plc.bad_tags = [...plc.bad_tags, fault.tag];
-      return () => (plc.bad_tags = plc.bad_tags.filter((tag) => tag !== fault.tag));
+      return () => {
+        plc.bad_tags = plc.bad_tags.filter((tag) => tag !== fault.tag);
+        stage.plc_well_since = clock.truth();
+      };
   }
 }
 
 type EndingFault = Extract<Fault, { kind: "kill" | "restart" | "power_cut" | "reboot" | "bad_bit" | "old_store" }>;
 
 /** The agent's process ends, and its box with it or not. */
-function end(box: Box, fault: EndingFault): void {
-  const { clock } = box.site;
+function end(stage: Stage, fault: EndingFault): void {
+  const box = stage.box();
   const { for_ms } = fault;
   switch (fault.kind) {
     case "kill":
@@ -196,10 +218,10 @@ function end(box: Box, fault: EndingFault): void {
       void box.restart(for_ms, () => undefined);
       break;
     case "power_cut":
-      atMoment(box, fault.moment, () => box.cutPower(for_ms, () => boot(clock, fault)));
+      atMoment(box, fault.moment, () => box.cutPower(for_ms, () => boot(stage, fault)));
       break;
     case "reboot":
-      void box.restart(for_ms, () => box.cutPower(for_ms, () => boot(clock, fault)));
+      void box.restart(for_ms, () => box.cutPower(for_ms, () => boot(stage, fault)));
       break;
     case "old_store":
       box.version = `0.1.${(box.counts.starts + 1).toString()}`;
@@ -220,18 +242,21 @@ function atMoment(box: Box, moment: Moment | null, act: () => void): void {
 }
 
 /** The box has another boot from now on, its clock stands as its battery has it, and NTP comes later. */
-function boot(clock: VirtualClock, { wall }: { readonly wall: WallAtBoot }): void {
+function boot(stage: Stage, { wall }: { readonly wall: WallAtBoot }): void {
+  const { clock } = stage.box().site;
   const shown = { right: 0, "1970": -clock.truth() + 12_000, day_ahead: DAY_MS, day_behind: -DAY_MS }[wall];
   clock.reboot(clock.truth() + shown);
-  clock.setSynced(wall === "right");
-  if (wall !== "right") ntpLater(clock);
+  clock.setSynced(wall === "right" && stage.field.timeless === 0);
+  if (wall !== "right") ntpLater(stage);
 }
 
 /** Puts the clock right in this boot, unless it ends before. */
-function ntpLater(clock: VirtualClock): void {
+function ntpLater(stage: Stage): void {
+  const { field } = stage;
+  const { clock } = stage.box().site;
   const { boot: name } = clock;
   void clock.sleep(NTP_AFTER_MS).then(() => {
-    if (clock.boot === name) putRight(clock);
+    if (clock.boot === name && field.timeless === 0) putRight(clock);
   });
 }
 
@@ -263,10 +288,15 @@ function press({ site: { clock, booth } }: Box, filter: FilterType): void {
 export function heal(stage: Stage): void {
   const box = stage.box();
   const { clock, plc, booth, service } = box.site;
-  Object.assign(plc, { fault: null, bad_tags: [], losses: null });
+  const { field } = stage;
+  Object.assign(plc, { fault: null, bad_tags: [], losses: null, wrong_types: new Map(), closing: null });
+  for (const span of [...field.unconfirmed, ...field.closing]) span.to ??= clock.truth();
+  field.timeless = 0;
+  field.wrong.clear();
   Object.assign(service.way, { down: false, lose_acks: 0, latency_ms: USUAL_LATENCY_MS, takes: stage.uplink.takes });
-  Object.assign(stage.uplink, { http: null, doubled: 0, chunks: null });
+  Object.assign(stage.uplink, { http: null, doubled: 0, chunks: null, closes_after_ack: false });
   stage.uplink.lying.clear();
+  stage.uplink.foreign.clear();
   healOutputs(stage);
   box.disk = null;
   const state = booth.stateAt(clock.truth());

@@ -3,6 +3,7 @@ import { ServiceLinkError } from "../../src/domain/link-error.ts";
 import type { Dice } from "../scenarios/random.ts";
 import { isChunk, type SaidChunk, type ServiceWay, type Told } from "../support/virtual-link.ts";
 import { truthfully } from "../support/virtual-service.ts";
+import { type Foreign, foreignAnswer, withForeign } from "./field/foreign.ts";
 import { HTTP_LIES, lyingAnswer } from "./http-lies.ts";
 import { ACK_LIES, lyingAcks } from "./lies.ts";
 import type { ChunkTrouble, Lie } from "./story.ts";
@@ -27,6 +28,10 @@ export interface Uplink {
   upsets: number;
   /** How often the way to the service was closed. */
   closings: number;
+  /** The broker ends the session after each ack. */
+  closes_after_ack: boolean;
+  /** Answers that are nested too deeply or too large. */
+  readonly foreign: Set<Foreign>;
   /** Ends each session that stands. */
   readonly ends: Set<() => void>;
 }
@@ -79,7 +84,8 @@ export function faultyAnswers(uplink: Uplink): ServiceWay["answers"] {
       : answerOf(batch, take);
     before.push(...said);
     before.splice(0, before.length - MOST_BEFORE);
-    return said;
+    const foreign = [...uplink.foreign].find((one) => one.in === "ack");
+    return foreign === undefined ? said : said.map((text) => withForeign(text, foreign.how));
   };
 }
 
@@ -121,6 +127,8 @@ export function goodUplink(takes: readonly string[] = ["chunk/1"]): Uplink {
     doubled: 0,
     upsets: 0,
     closings: 0,
+    closes_after_ack: false,
+    foreign: new Set(),
     ends: new Set(),
   };
 }
@@ -138,7 +146,7 @@ export function faultyHttp(http: HttpClient, uplink: Uplink, isDown: () => boole
       const lying = lyingIn(uplink, HTTP_LIES);
       if (lying !== null && !isDown())
         return lyingAnswer(lying.lie, { request, send: () => http.send(request) }, lying.dice);
-      const answer = await http.send(request);
+      const answer = foreignAnswer(uplink.foreign, request, await http.send(request));
       return uplink.http === "cut" ? { ...answer, text: answer.text.slice(0, answer.text.length / 2) } : answer;
     },
     close: () => undefined,
@@ -183,7 +191,9 @@ function faultySession(session: LinkSession, uplink: Uplink, clock: Clock): Link
         .catch(() => undefined);
     }
     const outcome = await once();
-    return isOver() ? { kind: "keep", reason: "the broker has lost the session" } : outcome;
+    if (isOver()) return { kind: "keep", reason: "the broker has lost the session" };
+    if (uplink.closes_after_ack && outcome.kind === "acked") cut();
+    return outcome;
   };
   return {
     ...session,

@@ -8,6 +8,8 @@ import type { VirtualSite } from "../support/virtual-site.ts";
 import type { DiskFault } from "./disk.ts";
 import { afterOffer, NEW_SESSION } from "./laws/lanes.ts";
 import { countHeld } from "./records.ts";
+import { fieldFaults, type FieldWatching } from "./laws/field.ts";
+import type { FieldState } from "./field/troubles.ts";
 import { untrueStatus, type Weather } from "./laws/status.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Uplink } from "./uplink.ts";
@@ -34,6 +36,7 @@ export interface Watching {
   closings: number;
   /** What waited when all was well again; null: it isn't. */
   due: Due | null;
+  readonly field: FieldWatching;
 }
 
 /** Of this log everything up to `seq` is to be with the service `within_ms` after `since`. */
@@ -46,6 +49,7 @@ interface Due {
 /** What of a gateway is looked at. */
 interface Looked {
   readonly site: VirtualSite;
+  readonly folder: string;
   readonly counts: { readonly starts: number };
   readonly disk: DiskFault | null;
   status(): AgentStatus | null;
@@ -61,6 +65,7 @@ export interface Look {
   readonly plc_well_since: number;
   /** A closed way shows within so long. */
   readonly shown_ms: number;
+  readonly field: FieldState;
 }
 
 /** Looks at what the agent shows and holds, and writes down what is wrong with it. */
@@ -70,7 +75,9 @@ export function lookAt(watching: Watching, look: Look): void {
   const now = clock.truth();
   if (box.counts.starts !== watching.starts) Object.assign(watching, { starts: box.counts.starts, started_at: now });
   const { down, lose_acks, latency_ms } = service.way;
-  const isWell = !down && lose_acks === 0 && latency_ms < SLOW_MS && uplink.http === null && uplink.lying.size === 0;
+  const isTrue = uplink.lying.size === 0 && uplink.foreign.size === 0;
+  const isOpen = !down && lose_acks === 0 && latency_ms < SLOW_MS && uplink.http === null && isTrue;
+  const isWell = isOpen && !uplink.closes_after_ack;
   const upsets = uplink.upsets + service.way.lost_acks;
   watching.well_since = isWell && upsets === watching.upsets ? (watching.well_since ?? now) : null;
   watching.upsets = upsets;
@@ -92,7 +99,12 @@ export function lookAt(watching: Watching, look: Look): void {
     lacking: (acked_seq) => lackingUpTo(box, acked_seq),
     pending: pendingOf(ledger),
   };
-  const wrong = untrueStatus(status, weather);
+  const fieldLook = {
+    ...{ site: box.site, folder: box.folder, field: look.field, now, ran_ms, plc_well_since: look.plc_well_since },
+    service_well_ms: watching.well_since === null ? 0 : now - watching.well_since,
+    is_only_closed: isOpen && uplink.closes_after_ack && uplink.chunks === null && box.disk === null,
+  };
+  const wrong = [...untrueStatus(status, weather), ...fieldFaults(watching.field, status, fieldLook)];
   const late = lateDelivery(watching, status, { now, isWell: box.disk === null });
   if (late !== "") ledger.broken.push(`once the service tells the truth, all is delivered in time: ${late}`);
   if (box.sleeping() > MOST_SLEEPS) wrong.push(`${box.sleeping().toString()} sleeps at once`);

@@ -25,6 +25,8 @@ export interface VirtualService {
   ask(path: string, query?: Readonly<Record<string, string>>): Promise<Record<string, unknown>>;
   /** Publishes on the gateway's down/cmd; nobody hears it without a session. */
   order(gateway: string, command: unknown): void;
+  /** The same with the message's text. */
+  orderText(gateway: string, text: string): void;
   /** Every batch that came in, as it was on the wire, and the bytes of every chunk. */
   readonly came: readonly unknown[];
   /** Another service that knows the same booth and gateway, and has none of its records yet. */
@@ -91,9 +93,10 @@ function serviceOn(db: SqliteDb, clock: Clock, facility: Facility): VirtualServi
   const way = goodWay();
   const came: unknown[] = [];
   const sessions = new Map<string, ReturnType<typeof commandSide>>();
-  const order = (gateway: string, command: unknown): void => {
-    if (!way.down) sessions.get(gateway)?.came(Buffer.from(JSON.stringify(command)));
+  const orderText = (gateway: string, text: string): void => {
+    if (!way.down) sessions.get(gateway)?.came(Buffer.from(text));
   };
+  const order = (gateway: string, command: unknown): void => orderText(gateway, JSON.stringify(command));
   const look = (path: string, query: Readonly<Record<string, string>>): HttpAnswer | Promise<HttpAnswer> => {
     const search = new URLSearchParams(query).toString();
     return carryOut(service, { method: "GET", path: search === "" ? path : `${path}?${search}`, key: ADMIN_KEY });
@@ -117,6 +120,7 @@ function serviceOn(db: SqliteDb, clock: Clock, facility: Facility): VirtualServi
     },
     link: virtualLinkTo({ db, clock, way, came, sessions, order }),
     order,
+    orderText,
     get(path, query = {}) {
       const answer = look(path, query);
       if (answer instanceof Promise) throw new Error(`${path} takes real time`);

@@ -52,7 +52,7 @@ export function sightOf(outcome: Outcome, held: readonly OracleRow[], gaps: read
 }
 
 /** The polls are answered, and still the mode, or the time, isn't known at once. */
-const UNREADABLE: readonly Fault["kind"][] = ["bad_tag", "lossy", "clock_step", "plc_power"];
+const UNREADABLE: readonly Fault["kind"][] = ["bad_tag", "wrong_type", "lossy", "clock_step", "plc_power"];
 
 /** Whether a fault keeps the agent from reading the booth's mode or from knowing the time, or loses what was read. */
 function isBlinding({ kind }: Fault): boolean {
@@ -64,12 +64,17 @@ function isBlinding({ kind }: Fault): boolean {
     "http",
     "lying",
     "session_lost",
+    "service_closes",
+    "foreign",
+    "plc_closes",
     "filter_change",
     "entry",
   ].includes(kind);
 }
 
-function causeOf({ fault, start, end }: Outcome["spans"][number], before: number): Span {
+function causeOf({ fault, start, end: over }: Outcome["spans"][number], before: number): Span {
+  // Without a time source the box is polled as ever, once it has booted.
+  const end = fault.kind === "no_time" ? start : over;
   const isLate = "moment" in fault && fault.moment !== null;
   return widened({ start, end }, before, SETTLE_MS + (isLate ? MOMENT_MS : 0));
 }

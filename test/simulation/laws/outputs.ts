@@ -2,6 +2,7 @@ import type { Box } from "../box.ts";
 import { configOf, type Given, type Plant, type Seen, type Side } from "../outputs/plant.ts";
 import type { Figure } from "../../../src/outputs/rules/figures.ts";
 import type { PlantEvent } from "../outputs/broker.ts";
+import { confirmations } from "./confirmed.ts";
 import { devicesTold, sparkplugFaults } from "./sparkplug.ts";
 import { keyOf, type ToldReading } from "./told.ts";
 
@@ -43,9 +44,10 @@ function ofOne(look: OutputLook, { side, box, index }: One): readonly string[] {
   const isLast = index === look.boxes.length - 1;
   const { kind, payload } = side.output;
   const known = knownOf([...box.seen.given.values(), ...(isLast ? look.log : [])]);
-  const end = isLast && kind !== "sparkplug" ? retainedFaults({ side, box, events }) : [];
+  const again = kind === "sparkplug" ? new Set() : confirmations(events, (key) => known.byKey.get(key) ?? []);
+  const end = isLast && kind !== "sparkplug" ? retainedFaults({ side, box, events, again }) : [];
   if (kind !== "sparkplug" && payload === "value") return end;
-  const told = kind === "sparkplug" ? devicesTold(events) : plainTold(events);
+  const told = kind === "sparkplug" ? devicesTold(events) : plainTold(events.filter((event) => !again.has(event)));
   const passed = box.seen.passed.filter(({ output }) => output === side.output.name);
   return [
     ...(kind === "sparkplug" ? sparkplugFaults(events, side) : end),
@@ -60,6 +62,8 @@ interface Known {
   /** Where what was told may have stood. */
   readonly byKey: ReadonlyMap<string, readonly number[]>;
   readonly at: ReadonlyMap<number, Given>;
+  /** What a place may have been told as: its time changes when the clock is confirmed. */
+  readonly keysAt: ReadonlyMap<number, readonly string[]>;
 }
 
 /** Beyond what a log has seqs. */
@@ -80,7 +84,9 @@ function knownOf(all: readonly Given[]): Known {
         [...places, place].sort((a, b) => a - b),
       );
   }
-  return { places: [...at.keys()].sort((a, b) => a - b), byKey, at };
+  const keysAt = new Map<number, string[]>();
+  for (const [key, places] of byKey) for (const place of places) keysAt.set(place, [...(keysAt.get(place) ?? []), key]);
+  return { places: [...at.keys()].sort((a, b) => a - b), byKey, at, keysAt };
 }
 
 /** Readings in plain MQTT, without what a session says first of the present. */
@@ -144,6 +150,13 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
     if (again === undefined) first.set(place, one);
     [session, last, most, lowest] = [one.session, place, Math.max(most, place), Math.min(lowest, place)];
   }
+  const times = Map.groupBy(told, ({ key }) => key);
+  // Before its clock is confirmed a box's time may stand still, and then equal readings can't be told apart: they are counted.
+  const isAmongEqual = (place: number): boolean =>
+    (known.keysAt.get(place) ?? []).some((key) => {
+      const equal = known.byKey.get(key)?.length ?? 0;
+      return equal > 1 && (times.get(key)?.length ?? 0) >= equal;
+    });
   const isPassed = (place: number): boolean =>
     passed.some(({ from, to }) => from <= place % NEXT_STREAM && place % NEXT_STREAM <= to);
   const lost = known.places.filter(
@@ -151,6 +164,7 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
       place >= lowest &&
       !first.has(place) &&
       !isPassed(place) &&
+      !isAmongEqual(place) &&
       (place < most || isDue(known.at.get(place), account.due)),
   );
   return [...faults, ...lostText(lost, known), ...passedFaults(account, first)];
@@ -225,10 +239,12 @@ interface Ended {
   readonly side: Side;
   readonly box: Box;
   readonly events: readonly PlantEvent[];
+  /** Messages that tell the present values again. */
+  readonly again: ReadonlySet<unknown>;
 }
 
 /** What who comes later finds at the broker. */
-function retainedFaults({ side, box, events }: Ended): readonly string[] {
+function retainedFaults({ side, box, events, again }: Ended): readonly string[] {
   const { retained } = side.broker;
   const faults: string[] = [];
   const status = [...retained].filter(([topic]) => topic.endsWith("/status")).map(([, payload]) => payload.toString());
@@ -240,7 +256,7 @@ function retainedFaults({ side, box, events }: Ended): readonly string[] {
     // A bare value can't say that it isn't known.
     if (side.output.payload === "value" && value === "null") continue;
     if (kept === undefined) faults.push(`nothing is kept of ${tag}, which is ${value}`);
-    else if (!isKept(side, kept, value) && !isOfThePresent(events, topic, time))
+    else if (!isKept(side, kept, value) && !isOfThePresent({ events, again }, topic, time))
       faults.push(`${tag} is kept as ${kept}, and is ${value}`);
   }
   for (const last of box.seen.stopped) {
@@ -268,8 +284,8 @@ function lastOf(box: Box): ReadonlyMap<string, Given> {
   );
 }
 
-/** A session's first words tell what was read last, be it worth logging or not. */
-function isOfThePresent(events: readonly PlantEvent[], topic: string, after: number): boolean {
+/** A session's first words, and those after the clock's confirmation, tell what was read last, be it worth logging or not. */
+function isOfThePresent({ events, again }: Pick<Ended, "events" | "again">, topic: string, after: number): boolean {
   const at = events.findLastIndex((event) => event.kind === "message" && event.message.topic === topic);
   const last = events[at];
   const begun = events.findIndex(
@@ -279,7 +295,7 @@ function isOfThePresent(events: readonly PlantEvent[], topic: string, after: num
       event.message.topic.endsWith("/status") &&
       event.message.payload.toString() === "online",
   );
-  return last !== undefined && at < begun && last.at >= after - CLOCK_MS;
+  return last !== undefined && (at < begun || again.has(last)) && last.at >= after - CLOCK_MS;
 }
 
 /** What a clock may be off. */

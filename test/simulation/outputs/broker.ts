@@ -27,6 +27,8 @@ export interface PlantBroker {
   latency_ms: number;
   /** The line breaks once so many more messages have come; null: it holds. */
   cut_after: number | null;
+  /** It ends the session after each confirmation. */
+  closes_after_confirmation: boolean;
   way(): PlantWay;
   /** refused: its program has ended, and its sessions with it; silent: nothing gets through either way. */
   set(way: PlantWay): void;
@@ -106,7 +108,13 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
       }
       take(session, message);
     }
-    clock.after(broker.latency_ms, () => onLine(session, confirm));
+    const closes = broker.closes_after_confirmation;
+    clock.after(broker.latency_ms, () =>
+      onLine(session, () => {
+        confirm();
+        if (closes) cut(session);
+      }),
+    );
     session.around.watch("output", "after");
   };
   const hear = (
@@ -197,6 +205,7 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
     retained,
     latency_ms: USUAL_LATENCY_MS,
     cut_after: null,
+    closes_after_confirmation: false,
     way: () => way,
     set(next) {
       const before = way;

@@ -17,6 +17,7 @@ import { seededRandom } from "../../support/seeded-random.ts";
 import type { Bug } from "../bugs.ts";
 import type { DiskFault } from "../disk.ts";
 import { type Around, through } from "../ports.ts";
+import type { OutputLook } from "../laws/live.ts";
 import type { StoryOutput } from "../story.ts";
 import { type PlantBroker, plantBroker } from "./broker.ts";
 
@@ -59,6 +60,8 @@ export interface Side {
   is_without_discovery: boolean;
   /** True instants at which it was put back. */
   readonly put_back: number[];
+  /** How it was, now and then. */
+  readonly looks: OutputLook[];
 }
 
 /** A reading as an output got it from the store: seq, tag, corrected time then, value. */
@@ -95,16 +98,28 @@ export interface Plant {
 export function openPlant(outputs: readonly StoryOutput[], clock: VirtualClock): Plant {
   const sides = outputs.map((output): Side => {
     const broker = plantBroker(clock);
-    return { output, broker, is_host_online: true, is_absent: false, is_without_discovery: false, put_back: [] };
+    return {
+      output,
+      broker,
+      is_host_online: true,
+      is_absent: false,
+      is_without_discovery: false,
+      put_back: [],
+      looks: [],
+    };
   });
   for (const side of sides) sayHost(side, clock);
   return { sides, seen: [] };
 }
 
 /** Its host says of itself how it is. */
-export function sayHost({ output, broker, is_host_online }: Side, clock: VirtualClock): void {
+export function sayHost(
+  { output, broker, is_host_online }: Side,
+  clock: VirtualClock,
+  change: (state: string) => string = (state) => state,
+): void {
   if (output.kind !== "sparkplug" || !output.has_host) return;
-  const said = JSON.stringify({ online: is_host_online, timestamp: clock.truth() });
+  const said = change(JSON.stringify({ online: is_host_online, timestamp: clock.truth() }));
   broker.publish(`spBv1.0/STATE/${HOST}`, said, true);
 }
 
@@ -115,6 +130,19 @@ export function sawBox(plant: Plant): Seen {
   };
   plant.seen.push(seen);
   return seen;
+}
+
+/** Slower than this nothing is promised of a line. */
+const SLOW_MS = 500;
+
+/** Notes how each output is. `isWell`: nothing is wrong with agent, PLC and disk. */
+export function lookAtOutputs({ sides }: Plant, now: number, isWell: boolean): void {
+  for (const { output, broker, is_absent, is_host_online, looks } of sides) {
+    const isHostThere = !output.has_host || output.kind !== "sparkplug" || is_host_online;
+    const isOpen = broker.way() === "open" && broker.latency_ms < SLOW_MS && broker.cut_after === null;
+    const isSound = isWell && isOpen && isHostThere && !is_absent && !broker.closes_after_confirmation;
+    looks.push({ at: now, well_since: isSound ? Math.min(looks.at(-1)?.well_since ?? now, now) : Infinity });
+  }
 }
 
 /** As configured at this moment. */

@@ -26,6 +26,9 @@ export function upsetOutput(stage: Stage, fault: OutputFault): (() => void) | nu
     case "output_slow":
       side.broker.latency_ms = fault.latency_ms;
       return () => (side.broker.latency_ms = USUAL_LATENCY_MS);
+    case "output_closes":
+      side.broker.closes_after_confirmation = true;
+      return () => (side.broker.closes_after_confirmation = false);
     case "output_host":
       setHost(stage, side, false);
       return () => setHost(stage, side, true);
@@ -115,6 +118,7 @@ export function healOutputs(stage: Stage): void {
   for (const side of stage.plant.sides) {
     side.broker.latency_ms = USUAL_LATENCY_MS;
     side.broker.cut_after = null;
+    side.broker.closes_after_confirmation = false;
     side.is_host_online = true;
     comeBack(stage, side);
   }

@@ -1,0 +1,191 @@
+import type { HttpClient } from "../../../src/delivery/http/client.ts";
+import type { LinkSession } from "../../../src/delivery/port.ts";
+import type { Driver } from "../../../src/acquisition/port.ts";
+import { LinkError } from "../../../src/domain/link-error.ts";
+import type { Sample } from "../../../src/domain/taken.ts";
+import type { AgentSetup } from "../../../src/runtime/gateway.ts";
+import { FAILED_END_MS, type LoopWatch } from "../../../src/runtime/parts.ts";
+import type { GivenOutputs } from "../outputs/bugs.ts";
+
+/** Planted faults that the laws about the field's faults must find. */
+
+interface FieldBug {
+  readonly name: string;
+  readonly parts?: (parts: AgentSetup) => AgentSetup;
+  readonly outputs?: (given: GivenOutputs) => GivenOutputs;
+  /** How the process's loops run. */
+  readonly watch?: (watch: LoopWatch) => LoopWatch;
+  /** What the agent asks the service with. */
+  readonly http?: (http: HttpClient) => HttpClient;
+}
+
+const never = new Promise<never>(() => undefined);
+
+/** Outputs get only records whose time is confirmed. */
+function frozen({ machine, booths }: GivenOutputs): GivenOutputs {
+  return {
+    machine,
+    booths: booths.map((booth) => ({
+      ...booth,
+      state: {
+        ...booth.state,
+        get log() {
+          const { log } = booth.state;
+          const { reach } = log;
+          return Object.assign(Object.create(log) as typeof log, {
+            reach: { ...reach, newest_seq: reach.sendable_seq },
+          });
+        },
+      },
+    })),
+  };
+}
+
+/** Values with an unconfirmed time look like all others. */
+function unmarked({ machine, booths }: GivenOutputs): GivenOutputs {
+  const text = (payload: string | Uint8Array): string | Uint8Array =>
+    typeof payload === "string" ? payload.replace('"quality":"uncertain"', '"quality":"good"') : payload;
+  return {
+    booths,
+    machine: {
+      ...machine,
+      async connect(...asked) {
+        const session = await machine.connect(...asked);
+        return {
+          ...session,
+          send: (messages) => session.send(messages.map((one) => ({ ...one, payload: text(one.payload) }))),
+        };
+      },
+    },
+  };
+}
+
+function withDriver(parts: AgentSetup, change: (driver: Driver) => Driver): AgentSetup {
+  return {
+    ...parts,
+    booths: parts.booths.map((booth) => ({
+      ...booth,
+      makeDriver: (passwords) => change(booth.makeDriver(passwords)),
+    })),
+  };
+}
+
+const WRONG = new Set(["wrong_type", "missing", "nan", "BadWaitingForInitialData"]);
+
+/** A value of the wrong type counts as one that nobody heard of, and the link is up. */
+function unreported(parts: AgentSetup): AgentSetup {
+  const quiet = (sample: Sample): Sample =>
+    sample.quality === "bad" && WRONG.has(sample.reason ?? "") ? { ...sample, quality: "uncertain" } : sample;
+  return withDriver(parts, (driver) => ({
+    ...driver,
+    async read(groups) {
+      const read = await driver.read(groups);
+      return new Map([...read].map(([group, samples]) => [group, samples.map(quiet)]));
+    },
+  }));
+}
+
+/** Each connection that the device closed after a response counts as a failure of the link. */
+function closedIsFailed(parts: AgentSetup): AgentSetup {
+  return withDriver(parts, (driver) => {
+    let renewals = 0;
+    return {
+      ...driver,
+      async read(groups) {
+        const read = await driver.read(groups);
+        const now = driver.renewals?.() ?? 0;
+        if (now === renewals) return read;
+        renewals = now;
+        throw new LinkError("reset", "the device has closed the connection");
+      },
+    };
+  });
+}
+
+/** An ack counts only if its session goes on. */
+function ackLostWithSession(parts: AgentSetup): AgentSetup {
+  const { link } = parts;
+  const doubting = (session: LinkSession): LinkSession => {
+    const state = { is_over: false };
+    void session.closed.then(() => (state.is_over = true));
+    const settled = async <T>(outcome: T): Promise<T | { readonly kind: "keep"; readonly reason: string }> => {
+      // The end of the session is heard a few turns after the ack.
+      for (let turns = 0; turns < 5; turns += 1) await Promise.resolve();
+      return state.is_over ? { kind: "keep", reason: "the session is over" } : outcome;
+    };
+    return {
+      ...session,
+      send: async (...asked) => settled(await session.send(...asked)),
+      sendChunk: async (...asked) => settled(await session.sendChunk(...asked)),
+    };
+  };
+  return { ...parts, link: { connect: async (...asked) => doubting(await link.connect(...asked)) } };
+}
+
+/** Nobody hears of a loop's error. */
+function unheard(watch: LoopWatch): LoopWatch {
+  return {
+    ...watch,
+    runLoop: async (name, loop, signal) => {
+      const running = watch.runLoop?.(name, loop, signal) ?? loop(signal);
+      return running.catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        return never;
+      });
+    },
+  };
+}
+
+/** The end after a fatal error has no limit. */
+function unlimitedEnd(parts: AgentSetup): AgentSetup {
+  const { clock } = parts;
+  return {
+    ...parts,
+    clock: { ...clock, sleep: (ms, signal) => (ms === FAILED_END_MS ? never : clock.sleep(ms, signal)) },
+  };
+}
+
+/** A function that calls itself for each level of what it is given. */
+function levelsOf(value: unknown): number {
+  return typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(levelsOf)) : 0;
+}
+
+/** A record of the service is walked level by level before anybody has looked how deep it is. */
+function deepRecords(): Pick<FieldBug, "http" | "parts"> {
+  let last = "{}";
+  return {
+    http: (http) => ({
+      ...http,
+      async send(request) {
+        const answer = await http.send(request);
+        last = answer.text;
+        return answer;
+      },
+    }),
+    parts(parts) {
+      const { api } = parts;
+      return {
+        ...parts,
+        api: {
+          ...api,
+          async lookUp(...asked) {
+            const answer = await api.lookUp(...asked);
+            if (last.startsWith("{") && last.endsWith("}")) levelsOf(JSON.parse(last));
+            return answer;
+          },
+        },
+      };
+    },
+  };
+}
+
+export const FIELD_BUGS: readonly FieldBug[] = [
+  { name: "outputs that are frozen until the clock is confirmed", outputs: frozen },
+  { name: "unconfirmed values told as good", outputs: unmarked },
+  { name: "a tag of the wrong type that leaves the link up", parts: unreported },
+  { name: "a close after a response counted as a failure of the link", parts: closedIsFailed },
+  { name: "an ack forgotten when its session ends", parts: ackLostWithSession },
+  { name: "a fatal error that leaves the process alive", watch: unheard },
+  { name: "a fatal error whose end waits for a call that hangs", parts: unlimitedEnd },
+  { name: "a deeply nested record that ends the agent", ...deepRecords() },
+];

@@ -1,0 +1,136 @@
+import { closingDevice } from "../../../simulators/virtual/closing-device.ts";
+import { findProfile } from "../../../src/config/profile.ts";
+import { rows } from "../../../simulators/service/db.ts";
+import type { VirtualClock } from "../../../simulators/virtual/clock.ts";
+import type { Box } from "../box.ts";
+import { type Plant, sayHost } from "../outputs/plant.ts";
+import type { FieldFault } from "../story.ts";
+import type { Uplink } from "../uplink.ts";
+import { type Foreign, withForeign } from "./foreign.ts";
+
+/** What the field's faults are done to. */
+interface Stage {
+  box(): Box;
+  readonly uplink: Uplink;
+  readonly plant: Plant;
+  readonly field: FieldState;
+  readonly profile: string;
+  plc_well_since: number;
+}
+
+/** What the laws need to know of the field's faults. */
+export interface FieldState {
+  /** Faults under way that keep every time source away. */
+  timeless: number;
+  /** True instants between which no clock was confirmed; `to` is null while it lasts. */
+  readonly unconfirmed: { readonly from: number; to: number | null }[];
+  /** True instants between which the PLC closed its connections, and the polls that lacked tags meanwhile. */
+  readonly closing: { readonly from: number; to: number | null; lacking: number }[];
+  /** Tags that hold a wrong type, with the true instant since when. */
+  readonly wrong: Map<string, number>;
+  /** How often each kind of fault struck. */
+  readonly struck: Map<string, number>;
+}
+
+export function noFieldState(): FieldState {
+  return { timeless: 0, unconfirmed: [], closing: [], wrong: new Map(), struck: new Map() };
+}
+
+/** The box is without power for so long. */
+const BOOT_MS = 30_000;
+
+/** Starts the fault. Returns what ends it; null: it ends by itself. */
+export function upsetField(
+  stage: Stage,
+  fault: FieldFault,
+  { boot, sync }: { readonly boot: (clock: VirtualClock) => void; readonly sync: (clock: VirtualClock) => void },
+): (() => void) | null {
+  const box = stage.box();
+  const { uplink, field } = stage;
+  const { clock, plc, booth } = box.site;
+  switch (fault.kind) {
+    case "no_time":
+      return loseTime(stage, { boot, sync });
+    case "wrong_type": {
+      const { tag, how } = fault;
+      plc.wrong_types = new Map([...plc.wrong_types, [tag, how]]);
+      field.wrong.set(tag, clock.truth());
+      return () => {
+        plc.wrong_types = new Map([...plc.wrong_types].filter(([name]) => name !== tag));
+        field.wrong.delete(tag);
+        stage.plc_well_since = clock.truth();
+      };
+    }
+    case "plc_closes": {
+      const profile = findProfile(stage.profile);
+      if (profile.protocol !== "modbus") return null;
+      const outside = { wall: () => clock.truth(), mono: () => clock.mono() };
+      const device = closingDevice({ booth, profile, clock: outside, when: fault.when });
+      const span: FieldState["closing"][number] = { from: clock.truth(), to: null, lacking: 0 };
+      plc.closing = device;
+      field.closing.push(span);
+      return () => {
+        if (plc.closing === device) plc.closing = null;
+        span.to = clock.truth();
+      };
+    }
+    case "service_closes":
+      uplink.closes_after_ack = true;
+      return () => (uplink.closes_after_ack = false);
+    case "foreign":
+      return sayForeign(stage, fault);
+    case "fatal":
+      box.failLoop(fault.loop, fault.hangs);
+      return null;
+  }
+}
+
+function sayForeign(stage: Stage, { how, in: where }: Extract<FieldFault, { kind: "foreign" }>): () => void {
+  const { uplink, plant } = stage;
+  const box = stage.box();
+  const { clock, service } = box.site;
+  const foreign: Foreign = { how, in: where };
+  uplink.foreign.add(foreign);
+  if (where === "command")
+    for (const { id } of rows<{ readonly id: string }>(service.db, "SELECT id FROM gateways"))
+      service.orderText(
+        id,
+        withForeign(JSON.stringify({ id: `foreign-${clock.truth().toString()}`, type: "digest" }), how),
+      );
+  // A person compares a day with the service meanwhile.
+  if (where === "report") compareByHand(box);
+  if (where === "host_state")
+    for (const side of plant.sides) if (side.is_host_online) sayHost(side, clock, (state) => withForeign(state, how));
+  return () => {
+    uplink.foreign.delete(foreign);
+    if (where === "host_state") for (const side of plant.sides) sayHost(side, clock);
+  };
+}
+
+function compareByHand(box: Box): void {
+  try {
+    box.agent()?.reconcile("booth-1", null);
+  } catch (error) {
+    // One comparison at a time.
+    if (!(error instanceof RangeError)) throw error;
+  }
+}
+
+function loseTime(stage: Stage, { boot, sync }: Parameters<typeof upsetField>[2]): () => void {
+  const { uplink, field } = stage;
+  const { clock, service } = stage.box().site;
+  const span: FieldState["unconfirmed"][number] = { from: clock.truth(), to: null };
+  field.timeless += 1;
+  field.unconfirmed.push(span);
+  service.way.down = true;
+  uplink.closings += 1;
+  stage.box().cutPower(BOOT_MS, () => boot(clock));
+  return () => {
+    // The story may have ended before the fault.
+    if (span.to !== null) return;
+    field.timeless -= 1;
+    span.to = clock.truth();
+    service.way.down = false;
+    sync(clock);
+  };
+}

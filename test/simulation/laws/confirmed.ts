@@ -1,0 +1,89 @@
+import type { PlantEvent } from "../outputs/broker.ts";
+import { keyOf } from "./told.ts";
+
+/**
+ * Once the clock is confirmed, a plain output publishes the present values again, because those at the broker have an unconfirmed time.
+ * These messages stand for no record: the account of what was told leaves them out.
+ */
+
+type Message = Extract<PlantEvent, { kind: "message" }>;
+
+const TAG = /^booths\/booth-1\/tags\/(.+)$/;
+
+interface Said {
+  readonly key: string;
+  readonly quality: unknown;
+}
+
+function saidIn({ message: { topic, payload } }: Message): Said | null {
+  const text = payload.toString();
+  if (!text.startsWith("{")) return null;
+  const { value, time, quality } = JSON.parse(text) as Readonly<Record<"value" | "time" | "quality", unknown>>;
+  const [, tag = ""] = TAG.exec(topic) ?? [];
+  return { key: keyOf({ tag, time: Date.parse(String(time)), value: JSON.stringify(value) }), quality };
+}
+
+/**
+ * Returns the messages of each such publication. It arrives as one group at one instant, after messages with an unconfirmed time, and
+ * it doesn't stand in the log in that order behind what was told before.
+ * @param placesOf where a reading may stand in the log, in order
+ */
+export function confirmations(
+  events: readonly PlantEvent[],
+  placesOf: (key: string) => readonly number[],
+): ReadonlySet<PlantEvent> {
+  const found = new Set<PlantEvent>();
+  /** Sessions whose first words are over. */
+  const begun = new Set<number>();
+  let isUnconfirmed = false;
+  let furthest = -Infinity;
+  let session: number | null = null;
+  for (const group of groupsOf(events)) {
+    // A session may begin with what was told before.
+    if (group[0]?.session !== session) furthest = -Infinity;
+    session = group[0]?.session ?? null;
+    const said = group.flatMap((event) => {
+      const one = saidIn(event);
+      return one === null ? [] : [{ ...one, isTag: TAG.test(event.message.topic) }];
+    });
+    if (said.some(({ quality }) => quality === "uncertain")) isUnconfirmed = true;
+    if (!begun.has(session ?? 0)) {
+      if (group.some(({ message }) => message.topic.endsWith("/status"))) begun.add(session ?? 0);
+      continue;
+    }
+    const tags = said.filter(({ isTag }) => isTag);
+    if (tags.length === 0) continue;
+    const reached = furthestOf(tags, furthest, placesOf);
+    if (reached !== null) {
+      furthest = reached;
+      continue;
+    }
+    if (!isUnconfirmed || tags.some(({ quality }) => quality === "uncertain")) continue;
+    for (const event of group) found.add(event);
+    isUnconfirmed = false;
+  }
+  return found;
+}
+
+/** The place of the last of them, if each stands in the log behind the one before; null: some doesn't. */
+function furthestOf(tags: readonly Said[], after: number, placesOf: (key: string) => readonly number[]): number | null {
+  let furthest = after;
+  for (const { key } of tags) {
+    const next = placesOf(key).find((place) => place > furthest);
+    if (next === undefined) return null;
+    furthest = next;
+  }
+  return furthest;
+}
+
+/** Messages that arrived at one instant of one session. */
+function groupsOf(events: readonly PlantEvent[]): readonly (readonly Message[])[] {
+  const groups: Message[][] = [];
+  for (const event of events) {
+    if (event.kind !== "message" || event.is_will) continue;
+    const last = groups.at(-1)?.[0];
+    if (last?.at === event.at && last.session === event.session) groups.at(-1)?.push(event);
+    else groups.push([event]);
+  }
+  return groups;
+}
