@@ -107,8 +107,9 @@ export function endOf(reader: Framing, spoilt: Spoilt): End {
     const outcome = piece.length === 0 ? null : reader.take(piece, piece.length);
     if (outcome === null) continue;
     if (outcome instanceof LinkError) return outcome.kind === "malformed" ? "malformed" : "wrong";
-    const body = bodyOf(sent.subarray(0, upTo), spoilt);
-    if (body === null || !body.equals(outcome.subarray(0, outcome.length - 2))) return "wrong";
+    const taken = outcome.subarray(0, outcome.length - 2);
+    const body = bodiesIn(sent.subarray(0, upTo), spoilt).find((one) => one.equals(taken));
+    if (body === undefined) return "wrong";
     if (body[1] === (READ_HOLDING | 0x80)) return "exceptions";
     if (!decodesRight(body.subarray(3))) return "wrong";
     return sent.subarray(0, upTo).equals(right) ? "unchanged" : "as_sent";
@@ -116,7 +117,19 @@ export function endOf(reader: Framing, spoilt: Spoilt): End {
   return "partial";
 }
 
-/** Unit, function, and what follows, where the bytes are one whole answer to the request; else null. */
+/** Over a serial line up to two stray bytes may stand before and after an answer. */
+const MOST_STRAY_BYTES = 2;
+
+/** The bodies of all whole answers to the request that the bytes are, but for stray bytes at both ends. */
+function bodiesIn(bytes: Buffer, spoilt: Spoilt): readonly Buffer[] {
+  const most = spoilt.framing === "rtu" ? MOST_STRAY_BYTES : 0;
+  const strays = Array.from({ length: most + 1 }, (_, count) => count);
+  return strays.flatMap((before) =>
+    strays.flatMap((after) => bodyOf(bytes.subarray(before, Math.max(before, bytes.length - after)), spoilt) ?? []),
+  );
+}
+
+/** Unit, function, and what follows, if the bytes are one whole answer to the request; otherwise null. */
 function bodyOf(bytes: Buffer, { framing, right }: Spoilt): Buffer | null {
   const isRtu = framing === "rtu";
   const body = isRtu ? bytes.subarray(0, -2) : bytes.subarray(6);
