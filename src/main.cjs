@@ -12,8 +12,18 @@ if (Number(process.versions.node.split(".")[0]) < NEEDED) {
   );
   process.exit(69);
 }
+nameProcess();
 keepCompiledCode();
 void require("./runtime/commands.ts").main(process.argv.slice(2));
+
+/** Lets `ps -o comm` and `top` show the program's name instead of Node's "MainThread". process.title would replace the arguments too. */
+function nameProcess() {
+  try {
+    process.getBuiltinModule("node:fs").writeFileSync("/proc/self/comm", "booth-gateway");
+  } catch {
+    // Without /proc the name stays.
+  }
+}
 
 /** From the second start on nothing loads the type stripper, a WebAssembly module, in each thread; threads inherit it. */
 function keepCompiledCode() {

@@ -165,6 +165,9 @@ export function emptyRow(now: EpochMs): ProvisioningRow {
   };
 }
 
+/** What is wiped: keys and data, or keys only, because the service hasn't acknowledged all records. */
+export type Wiped = "all" | "keys";
+
 /** Whether the booth is out of service for good, on grounds that suffice to wipe keys and data. */
 export function mayBeWiped({ state, wipe }: Pick<ProvisioningRow, "state" | "wipe">): boolean {
   return state === "decommissioned" && wipe !== undefined && (wipe.by === "root" || wipe.for_ms >= WIPE_AFTER_MS);

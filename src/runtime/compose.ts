@@ -49,7 +49,8 @@ import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
 import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
 import type { SetUpMachine, SetUpOfBox } from "./set-up.ts";
-import { markOf, type Wiped, wipeState } from "./decommission.ts";
+import { markOf, wipeState } from "./decommission.ts";
+import type { Wiped } from "../domain/provisioning.ts";
 import { say } from "../domain/sentences.ts";
 import { monotonicMs } from "../monotonic.ts";
 

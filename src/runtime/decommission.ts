@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join, relative } from "node:path";
 import type { Config } from "../config/port.ts";
 import type { BoothState, LogReach } from "../domain/booth-state.ts";
-import { mayBeWiped } from "../domain/provisioning.ts";
+import { mayBeWiped, type Wiped } from "../domain/provisioning.ts";
 import { onAbort } from "../domain/signal.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { Gateway } from "./gateway.ts";
@@ -14,9 +14,6 @@ const MARK = "decommissioned";
 const DATA = /^(store|ballast)/;
 /** The log of readings. */
 const RECORDS = /^store/;
-
-/** What is wiped: keys and data, or keys only, because the service hasn't acknowledged all records. */
-export type Wiped = "all" | "keys";
 
 /** What the mark says, by what was wiped. The first line is read back by `markOf`. */
 const MARK_TEXTS: Readonly<Record<Wiped, string>> = {

@@ -14,7 +14,7 @@ import type { NoticeBooth, Notices } from "../notices/port.ts";
 import type { OutputBooth, Outputs } from "../outputs/port.ts";
 import type { DayFigures, LocalDay } from "../provisioning/rules/reconciliation.ts";
 import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
-import type { Wiped } from "./decommission.ts";
+import type { Wiped } from "../domain/provisioning.ts";
 import type { LoopWatch } from "./parts.ts";
 import type { TrafficWatch } from "./traffic.ts";
 import type { Identity, Store } from "../store/port.ts";

@@ -2,7 +2,6 @@ import { addAbortListener } from "node:events";
 import { writeSync } from "node:fs";
 import { serviceLinkOf } from "../domain/link-status.ts";
 import type { Logger, Notify } from "../domain/machine.ts";
-import type { LinkStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { CommandError, EXIT } from "../tools/command.ts";
 import type { Booth } from "./booth.ts";
@@ -14,8 +13,18 @@ const MAX_LENGTH = 240;
 /** Of a booth what its part of the line is made from. */
 export type LineBooth = Pick<Booth, "state" | "link" | "log">;
 
+/** What the line says of the service. A service that nobody has set up, or that no booth needs yet, isn't down. */
+export function serviceWord(
+  { service, service_url }: Pick<Gateway, "service" | "service_url">,
+  mono: Milliseconds,
+): string {
+  if (service_url === null) return "not set up";
+  if (!service.wanted && service.answers === null && service.link.kind === "down") return "not in use yet";
+  return serviceLinkOf(service, mono).kind;
+}
+
 /** The agent in one line, for the service manager. Pure. */
-export function statusLine(service: LinkStatus["kind"], booths: readonly LineBooth[]): string {
+export function statusLine(service: string, booths: readonly LineBooth[]): string {
   const texts = booths.map(({ state: { booth }, link, log: { reach, summary, trouble } }) => {
     const waiting = reach.newest_seq - reach.acked_seq;
     const store = trouble === "" ? "" : ", store in trouble";
@@ -33,7 +42,13 @@ const STATUS_EVERY_MS: Milliseconds = 10_000;
  * loop that hangs can't beat; a loop that hangs beside a running event loop ends the beat too. Runs until aborted.
  */
 export async function watchdogLoop(
-  { clock, log, notify, pulse, service }: Pick<Gateway, "clock" | "log" | "notify" | "pulse" | "service">,
+  {
+    clock,
+    log,
+    notify,
+    pulse,
+    ...gateway
+  }: Pick<Gateway, "clock" | "log" | "notify" | "pulse" | "service" | "service_url">,
   booths: readonly LineBooth[],
   signal: AbortSignal,
 ): Promise<never> {
@@ -46,7 +61,7 @@ export async function watchdogLoop(
       const text = `${late} should have turned long ago: no more beats, so that the service manager starts the agent anew`;
       log.error({ event: "loop_hangs", loops: late }, text);
     }
-    const line = statusLine(serviceLinkOf(service, clock.mono()).kind, booths);
+    const line = statusLine(serviceWord(gateway, clock.mono()), booths);
     if (line !== said.line) notify.status(line);
     said = { line, late };
     await clock.sleep(every_ms, signal);

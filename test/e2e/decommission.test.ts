@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Wiped } from "../../src/runtime/decommission.ts";
+import type { Wiped } from "../../src/domain/provisioning.ts";
 import { activeSite, boothOf, MINUTE, type ActiveSite } from "../support/active-site.ts";
 import { ADMIN_KEY, SERIAL } from "../support/virtual-service.ts";
 import { order, settled } from "./orders.ts";

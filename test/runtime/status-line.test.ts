@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { type LineBooth, statusLine } from "../../src/runtime/service-manager.ts";
+import { linkDown, newServiceState, type ServiceState } from "../../src/domain/link-status.ts";
+import { type LineBooth, serviceWord, statusLine } from "../../src/runtime/service-manager.ts";
 
 /** A booth with so many records to send. */
 function boothWith({ mode = "spray" as string | null, waiting = 12, trouble = "" }): LineBooth {
@@ -35,4 +36,18 @@ it("the status line of many booths is cut", () => {
       Array.from({ length: 20 }, () => boothWith({})),
     ),
   ).toMatch(/^service up; .{225}\.\.\.$/);
+});
+
+it.each<{ what: string; url: string | null; state: Partial<ServiceState>; word: string }>([
+  { what: "that nobody has set up", url: null, state: {}, word: "not set up" },
+  { what: "that no booth needs yet", url: "https://service", state: {}, word: "not in use yet" },
+  { what: "that a booth waits for", url: "https://service", state: { wanted: true }, word: "down" },
+  {
+    what: "that doesn't answer a booth's first questions",
+    url: "https://service",
+    state: { answers: { link: linkDown(0, "no route", ""), at: 0 } },
+    word: "down",
+  },
+])("the status line calls a service $what $word", ({ url, state, word }) => {
+  expect(serviceWord({ service_url: url, service: { ...newServiceState(0), ...state } }, 1)).toBe(word);
 });

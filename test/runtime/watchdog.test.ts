@@ -30,7 +30,11 @@ function watched() {
   const turned = pulse.loop("poll of booth-1");
   const service = newServiceState(0);
   const end = new AbortController();
-  const ended = watchdogLoop({ clock, log, notify, pulse, service }, [], end.signal).catch(() => undefined);
+  const ended = watchdogLoop(
+    { clock, log, notify, pulse, service, service_url: "https://service" },
+    [],
+    end.signal,
+  ).catch(() => undefined);
   const stop = async (): Promise<void> => {
     end.abort();
     await ended;
@@ -74,6 +78,6 @@ it("the status line is said when it changes, not with every beat", async () => {
   await clock.run(10 * WATCHDOG_MS);
   service.link = { kind: "up", since: 0 };
   await clock.run(10 * WATCHDOG_MS);
-  expect(heard.lines).toEqual(["service down", "service up"]);
+  expect(heard.lines).toEqual(["service not in use yet", "service up"]);
   await stop();
 });
