@@ -41,7 +41,7 @@ it("an output that throws an unexpected error is shown as down with the reason, 
     cursor_file: `${temporaryFolder()}/outputs.json`,
     metrics: () => Promise.resolve([]),
     secret: () => "",
-      scrubber: createScrubber(),
+    scrubber: createScrubber(),
     connect: ({ name }) => {
       tries[name] = (tries[name] ?? 0) + 1;
       return Promise.reject(new ServiceLinkError("unreachable", "connection refused"));
