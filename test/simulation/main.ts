@@ -5,6 +5,7 @@ import type { Sent } from "./run.ts";
 import { recordSimulation } from "./report.ts";
 import { verdictOf } from "./seed.ts";
 import { storyOf } from "./stories.ts";
+import { FIELD_KINDS } from "./story.ts";
 
 const HELP = `npm run simulate -- [--seeds N] [--from N] [--workers N]
 npm run simulate -- --seed N [--trace]
@@ -53,8 +54,9 @@ function tell({ seed, broken, story }: SeedResult): void {
   if (story !== null) print(`  its story in short: ${JSON.stringify(story)}`);
 }
 
-function sentText({ chunks, batches, refused_chunks, old_stores, outputs, told }: Sent): string {
-  return `${String(outputs)} outputs told ${String(told)} messages; ${String(chunks)} chunks and ${String(batches)} batches came, ${String(refused_chunks)} chunks weren't taken; ${String(old_stores)} old stores`;
+function sentText({ chunks, batches, refused_chunks, old_stores, outputs, told, field }: Sent): string {
+  const faults = FIELD_KINDS.map((kind) => `${field[kind].toString()} ${kind}`).join(", ");
+  return `${faults}; ${String(outputs)} outputs told ${String(told)} messages; ${String(chunks)} chunks and ${String(batches)} batches came, ${String(refused_chunks)} chunks weren't taken; ${String(old_stores)} old stores`;
 }
 
 async function one(seed: number): Promise<void> {
@@ -98,9 +100,10 @@ async function many(): Promise<void> {
     `${process.stdout.isTTY ? "\n" : ""}${s ?? ""} seeds, ${d ?? ""} days of booth life, ${f ?? ""} faults, ${b ?? ""} broken`,
   );
   print(sentText(sent));
-  const isTelling = Object.values(sent).every((count) => count > 0);
+  const { field, ...counts } = sent;
+  const isTelling = [...Object.values(counts), ...Object.values(field)].every((count) => count > 0);
   if (seeds >= TELLING_SEEDS && !isTelling)
-    print("the stories try too little of chunks: see test/simulation/stories.ts");
+    print("the stories try too little of chunks or of the field's faults: see test/simulation/stories.ts");
   process.exitCode = broken().length === 0 && (seeds < TELLING_SEEDS || isTelling) ? 0 : 1;
 }
 

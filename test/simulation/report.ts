@@ -35,6 +35,15 @@ export function recordSimulation(results: readonly SeedResult[]): SimulationRepo
       old_stores: sum(({ sent }) => sent.old_stores),
       outputs: sum(({ sent }) => sent.outputs),
       told: sum(({ sent }) => sent.told),
+      field: {
+        no_time: sum(({ sent }) => sent.field.no_time),
+        wrong_type: sum(({ sent }) => sent.field.wrong_type),
+        plc_closes: sum(({ sent }) => sent.field.plc_closes),
+        service_closes: sum(({ sent }) => sent.field.service_closes),
+        output_closes: sum(({ sent }) => sent.field.output_closes),
+        fatal: sum(({ sent }) => sent.field.fatal),
+        foreign: sum(({ sent }) => sent.field.foreign),
+      },
     },
     broken: results.flatMap(({ seed, story, broken }) =>
       broken.map(({ law, places }) => ({ seed, law, places, story })),

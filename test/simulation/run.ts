@@ -7,7 +7,7 @@ import { openBox, type Box } from "./box.ts";
 import type { Bug } from "./bugs.ts";
 import { isWhatThePlcSaid, openLedger, type Ledger, type Take } from "./ledger.ts";
 import { undelivered } from "./laws/delivered.ts";
-import { type FieldState, noFieldState } from "./field/troubles.ts";
+import { countsOf, type FieldState, noFieldState } from "./field/troubles.ts";
 import { lostToClosing, newFieldWatching } from "./laws/field.ts";
 import { liedTimes } from "./laws/lied-times.ts";
 import { lookAtOutputs, openPlant, type Plant } from "./outputs/plant.ts";
@@ -15,7 +15,7 @@ import type { Outcome, Span } from "./outcome.ts";
 import { heldRecords } from "./records.ts";
 import { modePolls, unsureSpans } from "./seen.ts";
 import { scenarioOf } from "./stories.ts";
-import type { Story } from "./story.ts";
+import type { FieldCounts, Story } from "./story.ts";
 import { heal, strike, type Stage } from "./troubles.ts";
 import { type Came, goodUplink } from "./uplink.ts";
 import { lookAt, type Watching } from "./watch.ts";
@@ -47,6 +47,7 @@ export interface Sent extends Came {
   /** Outputs that took part, and messages that came at their brokers. */
   readonly outputs: number;
   readonly told: number;
+  readonly field: FieldCounts;
 }
 
 /** A story that was played, whatever came of it. */
@@ -198,7 +199,13 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
   const old_stores = boxes.reduce((sum, box) => sum + box.counts.old_stores, 0);
   return {
     outcome,
-    sent: { ...uplink.came, old_stores, outputs: there.sides.length, told: toldIn(there) },
+    sent: {
+      ...uplink.came,
+      old_stores,
+      outputs: there.sides.length,
+      told: toldIn(there),
+      field: fieldCounts(field, boxes),
+    },
     ledger,
     swaps,
     hash: hashOf(lines, outcome),
@@ -218,6 +225,11 @@ function isPlcWell({ plc, booth, clock }: VirtualSite): boolean {
 
 function dateOf(at: number): string {
   return new Date(at).toISOString();
+}
+
+function fieldCounts(field: FieldState, boxes: readonly Box[]): FieldCounts {
+  // A fatal error strikes only if its loop ran.
+  return { ...countsOf(field), fatal: boxes.reduce((sum, { counts }) => sum + counts.fatal, 0) };
 }
 
 function toldIn({ sides }: Plant): number {

@@ -1,4 +1,5 @@
 import { KIND } from "../../src/domain/record.ts";
+import { countsOf, noFieldState } from "./field/troubles.ts";
 import { judge, type Broken } from "./judge.ts";
 import { play, type Played, type RunOptions, type Sent } from "./run.ts";
 import { heldRecords } from "./records.ts";
@@ -16,7 +17,17 @@ export interface Verdict {
   readonly sent: Sent;
 }
 
-export const NOTHING: Sent = { chunks: 0, batches: 0, refused_chunks: 0, old_stores: 0, outputs: 0, told: 0 };
+const NO_FIELD = countsOf(noFieldState());
+
+export const NOTHING: Sent = {
+  chunks: 0,
+  batches: 0,
+  refused_chunks: 0,
+  old_stores: 0,
+  outputs: 0,
+  told: 0,
+  field: NO_FIELD,
+};
 
 /** The law that outputs keep by not being noticed. */
 export const UNNOTICED = "outputs hold up neither poll nor commit nor delivery";

@@ -3,7 +3,18 @@ import { expect, it } from "vitest";
 import { verdictOf } from "./seed.ts";
 import { shrunk } from "./shrink.ts";
 import { storyOf } from "./stories.ts";
-import { CHUNK_TROUBLES, type Fault, LIES, type Story } from "./story.ts";
+import { CLOSES_WHEN } from "../../simulators/virtual/closing-device.ts";
+import { WRONG_TYPES } from "../../simulators/virtual/driver.ts";
+import {
+  AGENT_LOOPS,
+  CHUNK_TROUBLES,
+  type Fault,
+  FIELD_KINDS,
+  FOREIGN_ANSWERS,
+  FOREIGN_SHAPES,
+  LIES,
+  type Story,
+} from "./story.ts";
 
 const CI = new URL("../../.ci/run", import.meta.url);
 const MINUTE_MS = 60_000;
@@ -45,6 +56,26 @@ it("every trouble with chunks, an old store, and a service that takes none are t
   expect(faults.filter(({ kind }) => kind === "old_store").length).toBeGreaterThanOrEqual(5);
   expect(stories.filter(({ is_without_chunks }) => is_without_chunks === true).length).toBeGreaterThanOrEqual(3);
   expect(stories.filter(({ chunks }) => chunks === null).length).toBeGreaterThanOrEqual(3);
+});
+
+it("the first three hundred seeds tell every wrong type, closing device, loop with a fatal error and foreign answer", () => {
+  const faults = Array.from({ length: 300 }, (_, i) => storyOf(i + 1).faults).flat();
+  const drawn = (of: (fault: Fault) => string | undefined): readonly string[] =>
+    [...new Set(faults.flatMap((fault) => of(fault) ?? []))].sort();
+  expect(drawn((fault) => (fault.kind === "wrong_type" ? fault.how : undefined))).toEqual([...WRONG_TYPES].sort());
+  expect(drawn((fault) => (fault.kind === "plc_closes" ? fault.when : undefined))).toEqual([...CLOSES_WHEN].sort());
+  expect(drawn((fault) => (fault.kind === "fatal" ? fault.loop : undefined))).toEqual([...AGENT_LOOPS].sort());
+  expect(drawn((fault) => (fault.kind === "foreign" ? fault.how : undefined))).toEqual([...FOREIGN_SHAPES].sort());
+  expect(drawn((fault) => (fault.kind === "foreign" ? fault.in : undefined))).toEqual(
+    [...new Set(FOREIGN_ANSWERS)].sort(),
+  );
+});
+
+it("the faults that the field reported strike after the first six hours of a story", () => {
+  for (let seed = 1; seed <= 200; seed += 1) {
+    const faults = storyOf(seed).faults.filter(({ kind }) => FIELD_KINDS.some((one) => one === kind));
+    for (const { at_ms } of faults) expect(at_ms).toBeGreaterThan(6 * HOUR_MS);
+  }
 });
 
 it("the seeds that CI plays have every kind of fault, an old store, and a story that is played without its outputs too", () => {

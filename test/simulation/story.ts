@@ -102,7 +102,17 @@ export type FieldFault =
   /** A foreign answer is nested too deeply or is too large. */
   | { readonly kind: "foreign"; readonly how: ForeignShape; readonly in: ForeignAnswer; readonly for_ms: number };
 
-export type FieldKind = FieldFault["kind"] | "output_closes";
+export const FIELD_KINDS = [
+  "no_time",
+  "wrong_type",
+  "plc_closes",
+  "service_closes",
+  "output_closes",
+  "fatal",
+  "foreign",
+] as const;
+/** How often each of them struck. */
+export type FieldCounts = Readonly<Record<(typeof FIELD_KINDS)[number], number>>;
 
 /** The loops that a fatal error is injected into, by the first words of their names in the agent. */
 export const AGENT_LOOPS = [

@@ -51,9 +51,9 @@ const ON_THE_WAY: readonly Fault["kind"][] = [
 
 /** Lets a fault happen now. What has a length is ended by itself. */
 export function strike(stage: Stage, fault: Fault): void {
+  const undo = upset(stage, fault);
   const { struck } = stage.field;
   struck.set(fault.kind, (struck.get(fault.kind) ?? 0) + 1);
-  const undo = upset(stage, fault);
   const upsets = ON_THE_WAY.includes(fault.kind) ? 1 : 0;
   stage.uplink.upsets += upsets;
   if (undo === null || !("for_ms" in fault)) return;

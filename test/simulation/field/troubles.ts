@@ -4,7 +4,7 @@ import { rows } from "../../../simulators/service/db.ts";
 import type { VirtualClock } from "../../../simulators/virtual/clock.ts";
 import type { Box } from "../box.ts";
 import { type Plant, sayHost } from "../outputs/plant.ts";
-import type { FieldFault } from "../story.ts";
+import type { FieldCounts, FieldFault } from "../story.ts";
 import type { Uplink } from "../uplink.ts";
 import { type Foreign, withForeign } from "./foreign.ts";
 
@@ -34,6 +34,20 @@ export interface FieldState {
 
 export function noFieldState(): FieldState {
   return { timeless: 0, unconfirmed: [], closing: [], wrong: new Map(), struck: new Map() };
+}
+
+/** How often each kind of fault struck. */
+export function countsOf({ struck }: FieldState): FieldCounts {
+  const count = (kind: keyof FieldCounts): number => struck.get(kind) ?? 0;
+  return {
+    no_time: count("no_time"),
+    wrong_type: count("wrong_type"),
+    plc_closes: count("plc_closes"),
+    service_closes: count("service_closes"),
+    output_closes: count("output_closes"),
+    fatal: count("fatal"),
+    foreign: count("foreign"),
+  };
 }
 
 /** The box is without power for so long. */
