@@ -57,6 +57,7 @@ export function terminalIo(): Io {
     },
     environment: process.env,
     signal: stopping.signal,
+    exit: (code) => process.exit(code),
     begins: () => void (isLoading = false),
     reloads(act) {
       if (!isTerminal) hangUp = act;

@@ -93,7 +93,7 @@ async function openProcess(config: Config, outer: LongIo): Promise<OpenProcess> 
   // What outlives an agent ends by the same signal as the agent: at a stop, and after any fatal error.
   const parts = createParts(outer.signal, systemClock(), {
     ...observed,
-    failed: (error, loop) => exitAfterFailure(log, { error, loop, threads }),
+    failed: (error, loop) => exitAfterFailure(log, { error, loop, threads, exit: outer.exit }),
   });
   const io = { ...outer, signal: parts.signal };
   const notify = systemdNotify(io.environment);

@@ -122,18 +122,21 @@ interface Failure {
   readonly loop: string | null;
   /** Ends each thread. Read at the deadline. */
   readonly threads: readonly (() => Promise<unknown>)[];
+  /** Ends the process; absent: the agent runs within another program. */
+  readonly exit: ((code: number) => void) | undefined;
 }
 
 /**
  * Reports a fatal error and makes sure that the process exits within 5 s, whatever is still pending: a socket, a call of the store,
  * a close that hangs. If nothing is pending, the process exits earlier by itself.
  */
-export function exitAfterFailure(log: Logger, { error, loop, threads }: Failure): void {
+export function exitAfterFailure(log: Logger, { error, loop, threads, exit }: Failure): void {
   const where = loop === null ? "the agent" : `"${loop}"`;
   const text = `${where} has failed: ${error.message}. The agent ends, so that the service manager starts it again`;
   log.error({ event: "fatal", loop, stack: error.stack }, text);
+  if (exit === undefined) return;
   const code = error instanceof CommandError ? error.exit : EXIT.failed;
-  const exit = async (): Promise<void> => {
+  const endProcess = async (): Promise<void> => {
     const seconds = (FAILURE_EXIT_MS / 1000).toString();
     log.warn(
       { event: "failure_cut" },
@@ -141,7 +144,7 @@ export function exitAfterFailure(log: Logger, { error, loop, threads }: Failure)
     );
     setTimeout(() => process.kill(process.pid, "SIGKILL"), THREADS_END_MS);
     await Promise.allSettled(threads.map((end) => end()));
-    process.exit(code);
+    exit(code);
   };
-  setTimeout(() => void exit(), FAILURE_EXIT_MS).unref();
+  setTimeout(() => void endProcess(), FAILURE_EXIT_MS).unref();
 }

@@ -17,6 +17,8 @@ export interface Io {
   readonly signal: AbortSignal;
   /** From now on SIGHUP means this, but where a terminal stands behind the process: there it means that the terminal was closed. */
   readonly reloads?: (act: () => void) => void;
+  /** Ends the process at once. Absent: the command runs within another program, and can't end it. */
+  readonly exit?: (code: number) => void;
   /** The command is loaded, and begins. Before that nothing needs to be brought to an end, and a signal ends the process; absent: nobody asks. */
   readonly begins?: () => void;
 }

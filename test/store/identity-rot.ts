@@ -13,8 +13,8 @@ export interface IdentityRot {
   whole: number;
   /** Found as it was, in the copy. */
   from_copy: number;
-  /** Both files are needed and one is gone: refused, saying so. */
-  refused: number;
+  /** The only file left can't be used: a new identity, which says that another one was lost. */
+  lost: number;
   /** Something else than what was written. */
   wrong: number;
   readonly examples: string[];
@@ -26,7 +26,7 @@ export function rotIdentity(folder: string, flips: number, seed: number): Identi
   mkdirSync(whole);
   const truth = make(whole);
   const random = seededRandom(seed);
-  const result: IdentityRot = { flips, whole: 0, from_copy: 0, refused: 0, wrong: 0, examples: [] };
+  const result: IdentityRot = { flips, whole: 0, from_copy: 0, lost: 0, wrong: 0, examples: [] };
   for (let flip = 0; flip < flips; flip += 1) {
     const turn = join(folder, `flip-${flip.toString()}`);
     mkdirSync(turn);
@@ -71,15 +71,17 @@ function all(folder: string): string {
 function judge(result: IdentityRot, { turn, truth, what }: { turn: string; truth: string; what: string }): void {
   const hadMain = what.startsWith(`${MAIN} `);
   try {
-    if (all(turn) === truth) result[wasSetAside(turn) ? "from_copy" : "whole"] += 1;
+    const found = all(turn);
+    if (found === truth) result[wasSetAside(turn) ? "from_copy" : "whole"] += 1;
+    else if (!hadMain && found.includes('"is_lost":true')) result.lost += 1;
     else {
       result.wrong += 1;
       result.examples.push(what);
     }
   } catch (error) {
-    result.refused += 1;
-    // With a good copy beside it nothing may be refused.
-    if (hadMain) result.examples.push(`${what}: ${String(error)}`);
+    // Nothing keeps the agent from starting.
+    result.wrong += 1;
+    result.examples.push(`${what}: ${String(error)}`);
   }
 }
 

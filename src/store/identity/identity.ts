@@ -73,6 +73,8 @@ export const LOST = "lost";
 export function openIdentity(dataDir: string, uuid: () => string, hadStore = false): IdentityFile {
   const path = join(dataDir, "identity.db");
   const copy = join(dataDir, "identity.copy.db");
+  // A file with content that can't be read held an identity too.
+  const isDamaged = (): boolean => [path, copy].some((one) => existsSync(`${one}.damaged`));
   const db = openWhole(path, copy);
   const sealed = (write: () => unknown): void =>
     db.transaction(() => {
@@ -89,7 +91,7 @@ export function openIdentity(dataDir: string, uuid: () => string, hadStore = fal
   const provisioning = bodies(db, "provisioning", "booth_id");
   const learned = bodies(db, "learned", "booth_id");
   const kept = bodies(db, "kept", "name");
-  if (isNew && hadStore) sealed(() => kept.put(LOST, true));
+  if (isNew && (hadStore || isDamaged())) sealed(() => kept.put(LOST, true));
   const knownOrigin = db.prepare<[string]>(`SELECT 1 FROM origin WHERE stream_id = ?`);
   const addOrigin = db.prepare<[Origin]>(
     `INSERT INTO origin (stream_id, booth_id, created_at) VALUES (@stream, @booth, @created_at)`,
