@@ -35,6 +35,13 @@ function byRemoval(a: Maintenance, b: Maintenance): number {
   return a.removed_at - b.removed_at || (a.filter_type < b.filter_type ? -1 : 1);
 }
 
+/** The gateway's own answers also say that the installation is assumed. The service's interface has no such field. */
+function asTheServiceHasIt(record: Maintenance & { readonly assumed: boolean }): Maintenance {
+  const shown: Maintenance & { assumed?: boolean } = { ...record };
+  delete shown.assumed;
+  return shown;
+}
+
 export function allOfGateway(source: Source, window: Window): AllFigures {
   const use = utilization(source, window);
   const over = overuse(source, window);
@@ -47,7 +54,7 @@ export function allOfGateway(source: Source, window: Window): AllFigures {
     cycles: cyclesIn(source, timeLineOf(source, window)),
     overuse_ms: over.overuse_ms,
     overuse_cycles: over.overuse_cycles,
-    maintenance: filterMaintenanceHistory(source, window).toSorted(byRemoval),
+    maintenance: filterMaintenanceHistory(source, window).map(asTheServiceHasIt).toSorted(byRemoval),
     revisions: [...history.firmware_versions, ...history.program_versions].map((entry) =>
       entry.item === "firmware"
         ? ["firmware", entry.firmware_version, entry.first_seen_at, entry.initial]

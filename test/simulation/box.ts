@@ -123,7 +123,9 @@ export function openBox(options: BoxOptions): Box {
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "bg-sim-"));
   const state: State = {
     ...{ life: null, agent: null, start_at: 0, retired: false, waiting: null, before: null, unsynced: null },
-    ...{ is_cut: false, is_damaged: false, sleeping: new Set<symbol>(), beat_at: 0, loops: new Map(), hangs: null },
+    ...{ is_cut: false, is_damaged: false, sleeping: new Set<symbol>(), beat_at: 0 },
+    loops: new Map(),
+    hangs: null,
   };
   const { ledger, trace } = options;
   const claims = new Map<string, string>();
@@ -274,8 +276,9 @@ export function openBox(options: BoxOptions): Box {
     },
     failLoop(loop, hangs) {
       const { life } = state;
-      const [name, fail] = [...state.loops].find(([one]) => one.startsWith(loop)) ?? [];
-      if (life === null || name === undefined || fail === undefined) return;
+      const name = [...state.loops.keys()].find((one) => one.startsWith(loop)) ?? "";
+      const fail = state.loops.get(name);
+      if (life === null || fail === undefined) return;
       box.counts.fatal += 1;
       state.hangs = hangs;
       fail(new InjectedError(`a bug in the loop "${name}"`));

@@ -100,7 +100,12 @@ export function lookAt(watching: Watching, look: Look): void {
     pending: pendingOf(ledger),
   };
   const fieldLook = {
-    ...{ site: box.site, folder: box.folder, field: look.field, now, ran_ms, plc_well_since: look.plc_well_since },
+    site: box.site,
+    folder: box.folder,
+    field: look.field,
+    now,
+    ran_ms,
+    plc_well_since: look.plc_well_since,
     service_well_ms: watching.well_since === null ? 0 : now - watching.well_since,
     is_only_closed: isOpen && uplink.closes_after_ack && uplink.chunks === null && box.disk === null,
   };

@@ -50,19 +50,25 @@ export function fieldStoryOf(dice: Dice, outputs: readonly StoryOutput[], shape:
   const faults: readonly (Fault | false)[] = [
     timeless?.fault ?? false,
     dice.chance(0.5) && {
-      ...{ kind: "wrong_type", at_ms: at() },
-      ...{ tag: dice.one(WRONG_TAGS), how: dice.one(WRONG_TYPES), for_ms: minutes(12, 60) },
+      at_ms: at(),
+      kind: "wrong_type",
+      tag: dice.one(WRONG_TAGS),
+      how: dice.one(WRONG_TYPES),
+      for_ms: minutes(12, 60),
     },
-    // How soon a close follows on an answer is measured in real time: two plays of a story may differ by a poll.
+    // The agent measures in real time how soon a close follows on an answer: two plays of a story may differ by a poll.
     dice.chance(0.35) &&
       !shape.is_compared && {
-        ...{ kind: "plc_closes", at_ms: at(), when: dice.one(CLOSES_WHEN) },
+        at_ms: at(),
+        kind: "plc_closes",
+        when: dice.one(CLOSES_WHEN),
         for_ms: minutes(10, 90),
       },
-    dice.chance(0.2) && { kind: "service_closes", at_ms: at(), for_ms: minutes(5, 40) },
+    dice.chance(0.2) && { at_ms: at(), kind: "service_closes", for_ms: minutes(5, 40) },
     !shape.is_compared &&
       dice.chance(0.35) && {
-        ...{ kind: "fatal", at_ms: at() },
+        at_ms: at(),
+        kind: "fatal",
         loop: dice.one(AGENT_LOOPS.filter((loop) => loop !== "outputs" || outputs.length > 0)),
         hangs: dice.one(HANGS),
       },
@@ -91,7 +97,8 @@ function withoutTime(dice: Dice, outputs: readonly StoryOutput[], shape: FieldSh
   const areDays = dice.chance(0.25);
   const wall = dice.one(["right", "right", "1970", "day_behind"] as const);
   const at_ms = Math.floor(dice.between(FIRST_MS, FIRST_MS + 2 * HOUR_MS));
-  const [long, short] = [dice.between(40, 52), dice.between(2, 10)];
+  const long = dice.between(40, 52);
+  const short = dice.between(2, 10);
   if (!isDrawn || outputs.length === 0 || shape.needs_time) return null;
   const for_ms = Math.floor((areDays ? long : short) * HOUR_MS);
   const hours = Math.max(shape.hours, Math.ceil((at_ms + for_ms + LAST_MS) / HOUR_MS));
