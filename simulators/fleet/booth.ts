@@ -136,7 +136,7 @@ function stateOf(
       reached: () => null,
       syncedOffset: () => null,
       incidents: () => [],
-    entries: () => [],
+      entries: () => [],
       seqOfEntry: () => undefined,
       cursorMoved: now.cursorMoved,
     },
