@@ -7,7 +7,7 @@ import { openBox, type Box } from "./box.ts";
 import type { Bug } from "./bugs.ts";
 import { isWhatThePlcSaid, openLedger, type Ledger, type Take } from "./ledger.ts";
 import { undelivered } from "./laws/delivered.ts";
-import { countsOf, type FieldState, noFieldState } from "./field/troubles.ts";
+import { countsOf, type FieldState, noFieldState } from "./field/state.ts";
 import { lostToClosing, newFieldWatching } from "./laws/field.ts";
 import { liedTimes } from "./laws/lied-times.ts";
 import { lookAtOutputs, openPlant, type Plant } from "./outputs/plant.ts";

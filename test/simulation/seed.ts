@@ -1,5 +1,5 @@
 import { KIND } from "../../src/domain/record.ts";
-import { countsOf, noFieldState } from "./field/troubles.ts";
+import { countsOf, noFieldState } from "./field/state.ts";
 import { judge, type Broken } from "./judge.ts";
 import { play, type Played, type RunOptions, type Sent } from "./run.ts";
 import { heldRecords } from "./records.ts";

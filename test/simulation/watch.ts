@@ -9,7 +9,7 @@ import type { DiskFault } from "./disk.ts";
 import { afterOffer, NEW_SESSION } from "./laws/lanes.ts";
 import { countHeld } from "./records.ts";
 import { fieldFaults, type FieldWatching } from "./laws/field.ts";
-import type { FieldState } from "./field/troubles.ts";
+import type { FieldState } from "./field/state.ts";
 import { untrueStatus, type Weather } from "./laws/status.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Uplink } from "./uplink.ts";

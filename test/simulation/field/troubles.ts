@@ -4,9 +4,10 @@ import { rows } from "../../../simulators/service/db.ts";
 import type { VirtualClock } from "../../../simulators/virtual/clock.ts";
 import type { Box } from "../box.ts";
 import { type Plant, sayHost } from "../outputs/plant.ts";
-import type { FieldCounts, FieldFault } from "../story.ts";
+import type { FieldFault } from "../story.ts";
 import type { Uplink } from "../uplink.ts";
 import { type Foreign, withForeign } from "./foreign.ts";
+import type { FieldState } from "./state.ts";
 
 /** What the field's faults are done to. */
 interface Stage {
@@ -16,38 +17,6 @@ interface Stage {
   readonly field: FieldState;
   readonly profile: string;
   plc_well_since: number;
-}
-
-/** What the laws need to know of the field's faults. */
-export interface FieldState {
-  /** Faults under way that keep every time source away. */
-  timeless: number;
-  /** True instants between which no clock was confirmed; `to` is null while it lasts. */
-  readonly unconfirmed: { readonly from: number; to: number | null }[];
-  /** True instants between which the PLC closed its connections, and the polls that lacked tags meanwhile. */
-  readonly closing: { readonly from: number; to: number | null; lacking: number }[];
-  /** Tags that hold a wrong type, with the true instant since when. */
-  readonly wrong: Map<string, number>;
-  /** How often each kind of fault struck. */
-  readonly struck: Map<string, number>;
-}
-
-export function noFieldState(): FieldState {
-  return { timeless: 0, unconfirmed: [], closing: [], wrong: new Map(), struck: new Map() };
-}
-
-/** How often each kind of fault struck. */
-export function countsOf({ struck }: FieldState): FieldCounts {
-  const count = (kind: keyof FieldCounts): number => struck.get(kind) ?? 0;
-  return {
-    no_time: count("no_time"),
-    wrong_type: count("wrong_type"),
-    plc_closes: count("plc_closes"),
-    service_closes: count("service_closes"),
-    output_closes: count("output_closes"),
-    fatal: count("fatal"),
-    foreign: count("foreign"),
-  };
 }
 
 /** The box is without power for so long. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TakenEntry } from "../../../src/domain/taken.ts";
 import type { AgentStatus } from "../../../src/domain/status.ts";
 import type { VirtualSite } from "../../support/virtual-site.ts";
-import type { FieldState } from "../field/troubles.ts";
+import type { FieldState } from "../field/state.ts";
 
 /** Laws about the faults that the field reported, checked now and then while a story runs. */
 

@@ -1,7 +1,7 @@
 import { CODEC } from "../outputs/plant.ts";
 import type { PlantEvent } from "../outputs/broker.ts";
-import type { Side } from "../outputs/plant.ts";
-import type { FieldState } from "../field/troubles.ts";
+import type { OutputLook, Side } from "../outputs/plant.ts";
+import type { FieldState } from "../field/state.ts";
 import type { Take } from "../ledger.ts";
 
 /**
@@ -19,13 +19,6 @@ const LOOKED_MS = 60 * 60_000;
 /** Tags of few values, which a deadband can't hide. */
 const DISCRETE = new Set(["mode", "fault_code", "cycle_count", "burner_on", "fan_on", "door_open"]);
 const CLOCK = "Clock/Confirmed";
-
-/** An output as it was at an instant of true time. */
-export interface OutputLook {
-  readonly at: number;
-  /** True instant since when nothing has been in its way: broker, line, host, agent, PLC. */
-  readonly well_since: number;
-}
 
 export interface LiveLook {
   readonly side: Side;

@@ -17,7 +17,6 @@ import { seededRandom } from "../../support/seeded-random.ts";
 import type { Bug } from "../bugs.ts";
 import type { DiskFault } from "../disk.ts";
 import { type Around, through } from "../ports.ts";
-import type { OutputLook } from "../laws/live.ts";
 import type { StoryOutput } from "../story.ts";
 import { type PlantBroker, plantBroker } from "./broker.ts";
 
@@ -47,6 +46,13 @@ export interface HostMetric {
 
 export const GROUP = "plant";
 export const HOST = "scada";
+
+/** An output as it was at an instant of true time. */
+export interface OutputLook {
+  readonly at: number;
+  /** True instant since when nothing has been in its way: broker, line, host, agent, PLC. */
+  readonly well_since: number;
+}
 
 /** One output's side of the plant. */
 export interface Side {
