@@ -49,6 +49,8 @@ const orderShape: z.ZodType<CommandOrder> = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("release"),
     serial,
+    /** Both only release the booth. An order with another value is rejected. */
+    to: z.enum(["released", "decommissioned"]).optional(),
     reason: z.string().max(200).default("the office released it"),
   }),
 ]);

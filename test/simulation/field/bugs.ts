@@ -1,5 +1,4 @@
 import type { HttpClient } from "../../../src/delivery/http/client.ts";
-import type { LinkSession } from "../../../src/delivery/port.ts";
 import type { Driver } from "../../../src/acquisition/port.ts";
 import { LinkError } from "../../../src/domain/link-error.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
@@ -102,24 +101,28 @@ function closedIsFailed(parts: AgentSetup): AgentSetup {
   });
 }
 
-/** An ack counts only if its session goes on. */
-function ackLostWithSession(parts: AgentSetup): AgentSetup {
-  const { link } = parts;
-  const doubting = (session: LinkSession): LinkSession => {
-    const state = { is_over: false };
-    void session.closed.then(() => (state.is_over = true));
-    const settled = async <T>(outcome: T): Promise<T | { readonly kind: "keep"; readonly reason: string }> => {
-      // The end of the session is heard a few turns after the ack.
-      for (let turns = 0; turns < 5; turns += 1) await Promise.resolve();
-      return state.is_over ? { kind: "keep", reason: "the session is over" } : outcome;
-    };
-    return {
-      ...session,
-      send: async (...asked) => settled(await session.send(...asked)),
-      sendChunk: async (...asked) => settled(await session.sendChunk(...asked)),
-    };
+const SHORT_MS = 60_000;
+const HELD_OFF_MS = 1_800_000;
+
+/** After a session that ended soon the next one is held off, whether or not the service acked something. */
+function heldOff(parts: AgentSetup): AgentSetup {
+  const { link, clock } = parts;
+  let next = -Infinity;
+  return {
+    ...parts,
+    link: {
+      async connect(account, signal) {
+        await clock.sleep(Math.max(0, next - clock.mono()), signal);
+        const session = await link.connect(account, signal);
+        const began = clock.mono();
+        void session.closed.then(() => {
+          const now = clock.mono();
+          if (now - began < SHORT_MS) next = now + HELD_OFF_MS;
+        });
+        return session;
+      },
+    },
   };
-  return { ...parts, link: { connect: async (...asked) => doubting(await link.connect(...asked)) } };
 }
 
 /** Nobody hears of a loop's error. */
@@ -184,7 +187,7 @@ export const FIELD_BUGS: readonly FieldBug[] = [
   { name: "unconfirmed values told as good", outputs: unmarked },
   { name: "a tag of the wrong type that leaves the link up", parts: unreported },
   { name: "a close after a response counted as a failure of the link", parts: closedIsFailed },
-  { name: "an ack forgotten when its session ends", parts: ackLostWithSession },
+  { name: "a session held off after one that ended soon", parts: heldOff },
   { name: "a fatal error that leaves the process alive", watch: unheard },
   { name: "a fatal error whose end waits for a call that hangs", parts: unlimitedEnd },
   { name: "a deeply nested record that ends the agent", ...deepRecords() },

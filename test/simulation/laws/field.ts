@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { TakenEntry } from "../../../src/domain/taken.ts";
+import { dayBefore } from "../../../src/provisioning/rules/reconciliation.ts";
 import type { AgentStatus } from "../../../src/domain/status.ts";
 import type { VirtualSite } from "../../support/virtual-site.ts";
 import type { FieldState } from "../field/state.ts";
@@ -181,10 +182,11 @@ function comparisonFaults(
   const lasts_ms = now - before.since;
   if (one.kind === "running" && lasts_ms > COMPARED_WITHIN_MS)
     return [`the comparison of ${one.day} has been running for ${(lasts_ms / MINUTE_MS).toFixed(0)} min`];
-  if (one.kind === "failed" && booth?.provisioning.state === "active")
-    if (Math.min(lasts_ms, ran_ms, service_well_ms) > RETRIED_WITHIN_MS)
-      return [`the comparison of ${one.day} failed, and isn't tried again: ${one.reason}`];
-  return [];
+  if (one.kind !== "failed" || booth?.provisioning.state !== "active") return [];
+  const isDue = Math.min(lasts_ms, ran_ms, service_well_ms) > RETRIED_WITHIN_MS;
+  // Of several days only the last one is compared.
+  const isLast = [now - RETRIED_WITHIN_MS, now].every((at) => dayBefore(booth.tz, at).day === one.day);
+  return isDue && isLast ? [`the comparison of ${one.day} failed, and isn't tried again: ${one.reason}`] : [];
 }
 
 /** What is kept and shown is bounded. Looked at once something foreign was answered. */
