@@ -12,6 +12,11 @@ export interface Cursors {
   /** null: the output is new to that log. */
   after(output: string, stream: StreamId): Seq | null;
   moved(output: string, stream: StreamId, to: Seq): void;
+  /**
+   * Sets where an output begins in a log that is new to it, on the disk too. A power cut before the next saving would otherwise make
+   * the log new once more, and what was committed since would be skipped. Never rejects.
+   */
+  began(output: string, stream: StreamId, at: Seq): Promise<void>;
   /** The log was salvaged: from that seq on its records are others than before. Once for each salvage. */
   salvaged(output: string, stream: StreamId, from: Seq): void;
   /** What else an output has to remember; small. */
@@ -70,11 +75,16 @@ export async function openCursors(
       log.warn({ event: "output_cursors", error }, "how far the outputs have come isn't on the disk");
     }
   };
+  const moved = (output: string, stream: StreamId, to: Seq): void => {
+    (reached[output] ??= {})[stream] = to;
+    write();
+  };
   return {
     after: (output, stream) => reached[output]?.[stream] ?? null,
-    moved(output, stream, to) {
-      (reached[output] ??= {})[stream] = to;
-      write();
+    moved,
+    async began(output, stream, at) {
+      moved(output, stream, at);
+      await save();
     },
     salvaged(output, stream, from) {
       const known = salvaged[output]?.[stream] ?? 0;
