@@ -109,12 +109,16 @@ interface State {
   beat_at: number;
   /** Makes a loop of the present process fail, by its name. */
   loops: Map<string, (error: Error) => void>;
-  /** Of the present process: the calls that don't settle any more. */
-  hangs: Port | null;
+  /** Of the present process: calls of this port don't settle any more; `hung` hears of each. */
+  hangs: { readonly port: Port; readonly hung: () => void } | null;
 }
 
 /** The error that is injected into a loop: as a bug in the program would throw. */
 class InjectedError extends TypeError {}
+
+/** A call hangs for so long before the loop fails; if none is made within `HANGS_WITHIN_MS`, the loop fails without one. */
+const HANGS_BEFORE_MS = 1_000;
+const HANGS_WITHIN_MS = 20 * 60_000;
 
 /** After a fatal error a process must have ended within so long, whatever is still pending. */
 const EXIT_WITHIN_MS = 5_000;
@@ -143,7 +147,15 @@ export function openBox(options: BoxOptions): Box {
   };
   const answers = faultyAnswers(options.uplink);
   const truly: ServiceWay["hear"] = (own) => own;
-  const around = (life: Life): Around => ({ life, watch, hangs: (port) => state.hangs === port });
+  const around = (life: Life): Around => ({
+    life,
+    watch,
+    hangs(port) {
+      if (state.hangs?.port !== port) return false;
+      state.hangs.hung();
+      return true;
+    },
+  });
   const site: VirtualSite = virtualSite({
     ...options.site,
     folder,
@@ -279,13 +291,25 @@ export function openBox(options: BoxOptions): Box {
       const name = [...state.loops.keys()].find((one) => one.startsWith(loop)) ?? "";
       const fail = state.loops.get(name);
       if (life === null || fail === undefined) return;
-      box.counts.fatal += 1;
-      state.hangs = hangs;
-      fail(new InjectedError(`a bug in the loop "${name}"`));
-      later(EXIT_WITHIN_MS, () => {
-        if (state.life === life && !life.dead)
-          ledger.broken.push(`a process ends within 5 s of a fatal error: it runs on after one in the loop "${name}"`);
-      });
+      let isDone = false;
+      const failNow = (): void => {
+        if (isDone || life.dead || state.life !== life) return;
+        isDone = true;
+        box.counts.fatal += 1;
+        fail(new InjectedError(`a bug in the loop "${name}"`));
+        later(EXIT_WITHIN_MS, () => {
+          if (state.life === life && !life.dead)
+            ledger.broken.push(
+              `a process ends within 5 s of a fatal error: it runs on after one in the loop "${name}"`,
+            );
+        });
+      };
+      if (hangs === null) {
+        failNow();
+        return;
+      }
+      state.hangs = { port: hangs, hung: () => later(HANGS_BEFORE_MS, failNow) };
+      later(HANGS_WITHIN_MS, failNow);
     },
     turnBit(where) {
       state.is_damaged = true;

@@ -9,6 +9,8 @@ import { spanText, united, widened, without } from "./spans.ts";
 const LEAST_BRIDGE_MS = 15_000;
 /** From a fault's end until polls go on: deadlines, the longest back-off, a start. */
 const SETTLE_MS = 90_000;
+/** A fatal error waits for a call that hangs. */
+const HANGS_WITHIN_MS = 20 * 60_000;
 /** A kill at a moment inside the agent waits for that moment; some, as a request to the service, are rare. */
 const MOMENT_MS = 4 * 3_600_000;
 
@@ -76,7 +78,8 @@ function causeOf({ fault, start, end: over }: Outcome["spans"][number], before: 
   // Without a time source the box is polled as ever, once it has booted.
   const end = fault.kind === "no_time" ? start : over;
   const isLate = "moment" in fault && fault.moment !== null;
-  return widened({ start, end }, before, SETTLE_MS + (isLate ? MOMENT_MS : 0));
+  const isHanging = fault.kind === "fatal" && fault.hangs !== null;
+  return widened({ start, end }, before, SETTLE_MS + (isLate ? MOMENT_MS : isHanging ? HANGS_WITHIN_MS : 0));
 }
 
 function modeTagOf({ story }: Outcome) {

@@ -153,9 +153,10 @@ function levelsOf(value: unknown): number {
   return typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(levelsOf)) : 0;
 }
 
-/** A record of the service is walked level by level before anybody has looked how deep it is. */
-function deepRecords(): Pick<FieldBug, "http" | "parts"> {
+/** A record of the service is walked level by level before anybody has looked how deep it is, and the error ends the agent. */
+function deepRecords(): Pick<FieldBug, "http" | "parts" | "watch"> {
   let last = "{}";
+  let fail: (error: unknown) => void = () => undefined;
   return {
     http: (http) => ({
       ...http,
@@ -163,6 +164,16 @@ function deepRecords(): Pick<FieldBug, "http" | "parts"> {
         const answer = await http.send(request);
         last = answer.text;
         return answer;
+      },
+    }),
+    watch: (watch) => ({
+      ...watch,
+      runLoop(name, loop, signal) {
+        const running = watch.runLoop?.(name, loop, signal) ?? loop(signal);
+        if (!name.startsWith("provisioning")) return running;
+        const failing = Promise.withResolvers<never>();
+        fail = failing.reject;
+        return Promise.race([running, failing.promise]);
       },
     }),
     parts(parts) {
@@ -173,7 +184,12 @@ function deepRecords(): Pick<FieldBug, "http" | "parts"> {
           ...api,
           async lookUp(...asked) {
             const answer = await api.lookUp(...asked);
-            if (last.startsWith("{") && last.endsWith("}")) levelsOf(JSON.parse(last));
+            if (!last.startsWith("{") || !last.endsWith("}")) return answer;
+            try {
+              levelsOf(JSON.parse(last));
+            } catch (error) {
+              fail(error);
+            }
             return answer;
           },
         },

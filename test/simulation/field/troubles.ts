@@ -3,6 +3,7 @@ import { findProfile } from "../../../src/config/profile.ts";
 import { rows } from "../../../simulators/service/db.ts";
 import type { VirtualClock } from "../../../simulators/virtual/clock.ts";
 import type { Box } from "../box.ts";
+import { SERIAL } from "../../support/virtual-service.ts";
 import { type Plant, sayHost } from "../outputs/plant.ts";
 import type { FieldFault } from "../story.ts";
 import type { Uplink } from "../uplink.ts";
@@ -74,6 +75,7 @@ function sayForeign(stage: Stage, { how, in: where }: Extract<FieldFault, { kind
   const { clock, service } = box.site;
   const foreign: Foreign = { how, in: where };
   uplink.foreign.add(foreign);
+  if (where === "record") lookAtRecord(box);
   if (where === "command")
     for (const { id } of rows<{ readonly id: string }>(service.db, "SELECT id FROM gateways"))
       service.orderText(
@@ -88,6 +90,17 @@ function sayForeign(stage: Stage, { how, in: where }: Extract<FieldFault, { kind
     uplink.foreign.delete(foreign);
     if (where === "host_state") for (const side of plant.sides) sayHost(side, clock);
   };
+}
+
+/** So long the agent looks for the change. */
+const ORDER_MS = 600_000;
+
+/** The office says that the configuration in the booth's record has changed: the agent reads the record. */
+function lookAtRecord({ site: { service, clock } }: Box): void {
+  const now = clock.truth();
+  const args = { serial: SERIAL, revision: 2 };
+  for (const { id } of rows<{ readonly id: string }>(service.db, "SELECT id FROM gateways"))
+    service.order(id, { id: `look-${now.toString()}`, type: "config_changed", args, expires_at: now + ORDER_MS });
 }
 
 function compareByHand(box: Box): void {

@@ -38,7 +38,11 @@ export function confirmations(
   let isUnconfirmed = false;
   let furthest = -Infinity;
   let session: number | null = null;
+  /** The session of the last publication: if it goes on, the broker has confirmed it, else it comes again in the next one. */
+  let told_in: number | null = null;
   for (const group of groupsOf(events)) {
+    if (told_in !== null && group[0]?.session === told_in) isUnconfirmed = false;
+    told_in = null;
     // A session may begin with what was told before.
     if (group[0]?.session !== session) furthest = -Infinity;
     session = group[0]?.session ?? null;
@@ -60,7 +64,7 @@ export function confirmations(
     }
     if (!isUnconfirmed || tags.some(({ quality }) => quality === "uncertain")) continue;
     for (const event of group) found.add(event);
-    isUnconfirmed = false;
+    told_in = session;
   }
   return found;
 }
