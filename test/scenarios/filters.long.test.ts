@@ -25,4 +25,4 @@ it("6: an exhaust filter 12 h late and a pre filter that overlaps it by 5 h: the
     expect(Math.abs(booth_in_use_ms / MINUTE_MS - (real?.minutes ?? NaN))).toBeLessThanOrEqual(0.2);
   }
   played.close();
-}, 180_000);
+});

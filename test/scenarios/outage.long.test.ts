@@ -46,7 +46,7 @@ it("12: three weeks without an uplink are drained, and both sides agree on every
   expect(figures.cycle_count).toBe(truth.cycle_increments);
   expect(figures.cycles).toHaveLength(truth.cycles.length);
   played.close();
-}, 180_000);
+});
 
 /** The seqs that the service holds of its one stream. */
 function heldBy(db: Db): readonly (readonly [from: number, to: number])[] {

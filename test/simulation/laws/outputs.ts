@@ -114,18 +114,13 @@ interface Account {
   readonly taken: OutputLook["taken"];
 }
 
-/**
- * An output that was put back into the configuration begins anew, and once more if a power cut takes its cursor before that was saved
- * for the first time.
- */
+/** An output that was put back into the configuration begins anew. */
 function accountFaults(told: readonly ToldReading[], account: Account): readonly string[] {
   const { put_back } = account.side;
-  const isUnsaved = (cut: number): boolean => put_back.some((back) => back <= cut && cut - back <= SAVED_MS);
-  const begins = [...put_back, ...account.box.seen.cuts.filter(isUnsaved)];
-  const eraOf = ({ at }: { readonly at: number }): number => begins.filter((begin) => begin <= at).length;
+  const eraOf = ({ at }: { readonly at: number }): number => put_back.filter((back) => back <= at).length;
   return [...Map.groupBy(told, eraOf)].flatMap(([era, of]) => {
     const passed = account.passed.filter((one) => eraOf(one) === era);
-    return eraFaults(of, { ...account, passed, due: era === begins.length ? account.due : null });
+    return eraFaults(of, { ...account, passed, due: era === put_back.length ? account.due : null });
   });
 }
 
