@@ -17,6 +17,7 @@ const WELL_AFTER_MS = 15 * MINUTE_MS;
 const COMPARED_WITHIN_MS = 2 * 60 * MINUTE_MS;
 /** After a failure a comparison is tried again within 65 min. */
 const RETRIED_WITHIN_MS = 75 * MINUTE_MS;
+const DUE_AFTER_MS = 150 * MINUTE_MS;
 /** What a status and the identity file may hold at most, whatever the service answers. */
 const MOST_STATUS_CHARS = 200_000;
 const MOST_IDENTITY_BYTES = 2_000_000;
@@ -183,9 +184,11 @@ function comparisonFaults(
   if (one.kind === "running" && lasts_ms > COMPARED_WITHIN_MS)
     return [`the comparison of ${one.day} has been running for ${(lasts_ms / MINUTE_MS).toFixed(0)} min`];
   if (one.kind !== "failed" || booth?.provisioning.state !== "active") return [];
-  const isDue = Math.min(lasts_ms, ran_ms, service_well_ms) > RETRIED_WITHIN_MS;
-  // Of several days only the last one is compared.
-  const isLast = [now - RETRIED_WITHIN_MS, now].every((at) => dayBefore(booth.tz, at).day === one.day);
+  const day = dayBefore(booth.tz, now);
+  // Of several days only the last one is compared without anybody's asking, two hours and a half after its end at the latest.
+  const due_ms = now - day.end - DUE_AFTER_MS;
+  const isLast = day.day === one.day && dayBefore(booth.tz, now - RETRIED_WITHIN_MS).day === one.day;
+  const isDue = Math.min(lasts_ms, ran_ms, service_well_ms, due_ms) > RETRIED_WITHIN_MS;
   return isDue && isLast ? [`the comparison of ${one.day} failed, and isn't tried again: ${one.reason}`] : [];
 }
 
