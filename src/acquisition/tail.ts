@@ -45,7 +45,7 @@ export function openTail(runtimeDir: string): Tail {
   };
   /** Copies the lines that no commit holds into a new file, which replaces the old one in one step. */
   const rewrite = (): void => {
-    const fresh = openSync(`${path}.new`, "w+", 0o600);
+    const fresh = openSync(`${path}.new`, "w", 0o600);
     end = copyLines(streams, file, fresh);
     closeSync(fresh);
     renameSync(`${path}.new`, path);

@@ -14,9 +14,9 @@ export interface Cursors {
   moved(output: string, stream: StreamId, to: Seq): void;
   /**
    * Sets where an output begins in a log that is new to it, on the disk too. A power cut before the next saving would otherwise make
-   * the log new once more, and what was committed since would be skipped. Never rejects.
+   * the log new once more, and what was committed since would be skipped.
    */
-  began(output: string, stream: StreamId, at: Seq): Promise<void>;
+  began(output: string, stream: StreamId, at: Seq): void;
   /** The log was salvaged: from that seq on its records are others than before. Once for each salvage. */
   salvaged(output: string, stream: StreamId, from: Seq): void;
   /** What else an output has to remember; small. */
@@ -82,9 +82,10 @@ export async function openCursors(
   return {
     after: (output, stream) => reached[output]?.[stream] ?? null,
     moved,
-    async began(output, stream, at) {
+    began(output, stream, at) {
       moved(output, stream, at);
-      await save();
+      // Not awaited: on a disk that can't be written the output goes on.
+      void save();
     },
     salvaged(output, stream, from) {
       const known = salvaged[output]?.[stream] ?? 0;

@@ -256,7 +256,7 @@ async function beginAt(output: Output, { booth, speaker }: Told): Promise<void> 
   if (after === null) {
     const since = config.since === undefined || speaker.passes_over ? null : Date.parse(config.since);
     const first = since === null ? newest_seq : (await firstSince(output, booth, since)) - 1;
-    await cursors.began(config.name, stream, first);
+    cursors.began(config.name, stream, first);
   } else if (speaker.passes_over && after < newest_seq) passOver(output, booth, newest_seq);
 }
 

@@ -242,7 +242,8 @@ async function beginAgent(lasting: LongLived, first: Lasting) {
   lasting.service.url = service.url ?? null;
   const { identity, secrets } = lasting;
   const isByRoot = await fileSaysService(first.text, lasting);
-  await noteKeyHosts({ identity, secrets, service_url: lasting.service.url }, isByRoot);
+  // Not awaited: on a disk that can't be written the agent polls all the same. Until it is noted, every key is for the present service.
+  void noteKeyHosts({ identity, secrets, service_url: lasting.service.url }, isByRoot).catch(() => undefined);
   const pki = opcuaPki({ dir: join(folders.data_dir, "opcua"), wall: () => clock.wall(), log });
   const begun = Promise.withResolvers<Agent>();
   const given = { pki, agent: begun.promise };

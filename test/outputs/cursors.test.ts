@@ -13,7 +13,7 @@ it("cursors keep where an output began in a new log through a power cut right af
   };
   const cursor_file = join(temporaryFolder(), "outputs.json");
   const before = await openCursors({ identity, cursor_file, log: silentLog }, ["plant"]);
-  await before.began("plant", "stream-1", 100);
+  before.began("plant", "stream-1", 100);
   before.moved("plant", "stream-1", 120);
   // The power cut empties the tmpfs.
   rmSync(cursor_file);

@@ -186,7 +186,7 @@ export function asker(asked: AskedDevice): () => AskBlock {
     return -Infinity;
   };
   const tried = async (block: Block, left: number): Promise<BlockAnswer | LinkError> => {
-    const from = isPlain(block) ? -Infinity : await plainFrom(block);
+    const from = isPlain(block) ? repeatedFrom(asked, block, left === tries) : await plainFrom(block);
     const answer = left_with ?? (await attempt(block, from));
     if (answer instanceof LinkError) return left > 1 && left_with === null ? tried(block, left - 1) : answer;
     // The widest has most parts; one register alone has none.
@@ -204,6 +204,11 @@ export function asker(asked: AskedDevice): () => AskBlock {
     closes.learn(ended);
     throw isKnown || closes.isUsual(ended) ? madeAnewAfter(ended) : ended;
   };
+}
+
+/** A block that an earlier poll asked for twice is asked for again only once no second answer to that can come any more. */
+function repeatedFrom({ line, unitId }: AskedDevice, block: Block, isFirstTry: boolean): number {
+  return isFirstTry ? line.late.sameUntil(blockRead(unitId, block)) : -Infinity;
 }
 
 function madeAnewAfter(error: LinkError): LinkError {

@@ -288,6 +288,12 @@ export function lateAnswers() {
         (late) =>
           isSame(late, read) || late.code !== read.code || (late.isReadable && dataBytes(late) !== dataBytes(read)),
       ),
+    /**
+     * Until when an answer to an earlier request for the same may still come, in monotonicMs(). Within one poll it is as good as the
+     * newest answer; taken by a later poll it would show old values as new ones.
+     */
+    sameUntil: (read: AskedRead): number =>
+      Math.max(-Infinity, ...of(read.unit).flatMap((late) => (isSame(late, read) ? [late.until] : []))),
     /** Part of a block whose values can't be taken for another's; null: none is. */
     markerIn: (unit: number, block: Block): Block | null => {
       const step = isBitTable(block.table) ? 8 : 1;
@@ -314,6 +320,7 @@ export const NEVER_LATE: LateAnswers = {
   gaveUp: () => undefined,
   answered: () => undefined,
   isPlain: () => true,
+  sameUntil: () => -Infinity,
   markerIn: () => null,
   mayBegin: () => false,
   until: () => -Infinity,
