@@ -84,7 +84,12 @@ typedef int (*opener)(const char *, int, ...);
 
 static int opened(opener real, const char *path, int flags, mode_t mode) {
   const char *name = ours(path);
-  if (name == NULL) return real(path, flags, mode);
+  if (name == NULL) {
+    int fd = real(path, flags, mode);
+    /* Its number may have been that of one of ours, which was closed by a call that isn't seen here. */
+    if (fd >= 0 && fd < MOST_FDS) names[fd][0] = 0;
+    return fd;
+  }
   pthread_mutex_lock(&lock);
   struct stat before;
   int was = stat(path, &before) == 0;
