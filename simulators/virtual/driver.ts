@@ -13,7 +13,7 @@ import type { ClosingDevice } from "./closing-device.ts";
 
 export type VirtualFault = "refused" | "timeout" | "reset";
 
-/** What a tag holds instead of its value: NaN in a float register, or an OPC UA variable of another kind. */
+/** The wrong content of a tag instead of its value: NaN in a float register, or an OPC UA variable of another kind. */
 export const WRONG_TYPES = ["nan", "array", "text", "null", "no_value_yet"] as const;
 export type WrongType = (typeof WRONG_TYPES)[number];
 
@@ -141,7 +141,7 @@ const STRING = 12;
 const DOUBLE = 11;
 const BAD_WAITING_FOR_INITIAL_DATA = 0x80320000;
 
-/** What the real drivers make of such a value. */
+/** Returns the sample that the real drivers make of such a value. */
 function wrongSample({ name, point }: ProfileTag, how: WrongType): Sample {
   if (how === "nan") return { tag: name, value: null, quality: "bad", reason: "nan" };
   const good = { isScalar: true, status: "Good", code: 0, source_at: null };
@@ -182,7 +182,7 @@ async function lossy(samples: readonly Sample[], losing: Losing): Promise<readon
 interface Closing {
   readonly link: VirtualLink;
   readonly groups: readonly string[];
-  /** Of these groups, in the profile's order. */
+  /** The tags of these groups, in the profile's order. */
   readonly tags: readonly ProfileTag[];
   /** The sample of a tag that is bad by another fault. */
   readonly sample: (tag: ProfileTag) => Sample;

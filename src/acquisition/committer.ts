@@ -32,7 +32,7 @@ interface Committing {
 
 export type Committer = ReturnType<typeof createCommitter>;
 
-/** What an earlier process took of a stream and no commit holds. It is read from the tail part by part. */
+/** Entries of a stream that an earlier process took and no commit holds. They are read from the tail part by part. */
 export interface Leftover {
   readonly count: number;
   /** The last take; 0: there is none. */
@@ -76,7 +76,7 @@ function isSynced(entry: TakenEntry): boolean {
   return entry.kind === "record" && entry.record.kind === KIND.clock && entry.record.value.state === "synced";
 }
 
-/** What waits for a commit: first the leftover, because the store takes entries in the order of their numbers alone, then new entries. */
+/** Entries that wait for a commit: first the leftover, because the store takes entries in the order of their numbers alone, then new entries. */
 function queueOf(leftover: Leftover) {
   const pending: TakenEntry[] = [];
   let left = leftover.count;

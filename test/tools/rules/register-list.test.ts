@@ -60,7 +60,7 @@ DF1,FLOAT,7000h,"FC=03,06,16","Air ""Temp""",0,Yes,""
     ]);
   });
 
-  it("of CLICK are read by the fixed table without a Modbus column, and a row that contradicts the table is refused", () => {
+  it("follow the fixed table if they are CLICK names without a Modbus column, and a row that contradicts the table is refused", () => {
     const text =
       "Address,Data Type,Nickname\nX001,BIT,Door\nY002,BIT,Fan\nC5,BIT,Burner\nDS12,INT,Mode\nTXT2,TEXT,Half\nDS9000,INT,Gone\n";
     expect(places(text).slice(0, 4)).toEqual(["discrete:0", "coil:8193", "coil:16388", "holding:11"]);
@@ -100,7 +100,7 @@ C-000003,ESD_OK,false,True,000009,000009,,,
     ]);
   });
 
-  it("of TIA: offsets of a data block are its bytes", () => {
+  it("count the bytes of a data block if the list comes from TIA", () => {
     const block =
       "Name\tData type\tOffset\tStart value\tComment\nMode\tInt\t0.0\t0\t\nBurner\tBool\t4.1\tfalse\t\nLate\tBool\t5.0\tfalse\t\nTemp\tReal\t6.0\t0.0\t\nOdd\tInt\t7.0\t\t\n";
     expect(listOf(block).maker).toBe("TIA");
