@@ -49,7 +49,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const port = options.port !== undefined && options.port !== 0 ? options.port : await freePort();
   const settings = { listen_addresses: "127.0.0.1", unix_socket_directories: folder, ...options.settings };
   const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const url = `postgres://booth@127.0.0.1:${port.toString()}/booth`;
+  const url = `postgres://booth@127.0.0.1:${port}/booth`;
   let server: ChildProcess | undefined;
   const start = async (): Promise<void> => {
     server = spawn(join(bin, "postgres"), ["-D", data, "-p", port.toString(), ...given], as);
@@ -108,7 +108,7 @@ async function freePort(): Promise<number> {
 
 async function ready(bin: string, { port, server }: { port: number; server: ChildProcess }): Promise<void> {
   for (const until = performance.now() + READY_WITHIN_MS; performance.now() < until;) {
-    if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode.toString()}`);
+    if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`);
     try {
       execFileSync(join(bin, "pg_isready"), ["-q", "-h", "127.0.0.1", "-p", port.toString()]);
       return;
@@ -121,7 +121,7 @@ async function ready(bin: string, { port, server }: { port: number; server: Chil
 
 /** Its children too: each connection is a process, and those that go on would answer still. */
 function killAll(pid: number): void {
-  const children = execFileSync("sh", ["-c", `cat /proc/${pid.toString()}/task/*/children`])
+  const children = execFileSync("sh", ["-c", `cat /proc/${pid}/task/*/children`])
     .toString()
     .trim();
   for (const one of [

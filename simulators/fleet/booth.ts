@@ -73,7 +73,13 @@ export function virtualBooth({ clock, signals, serial, stream, seed }: NewBooth)
   const state = stateOf({ clock, signals, serial, delivery }, { reach: () => reach, row: () => row, cursorMoved });
   const endAt = (newest_seq: number): void => void (reach = { ...reach, newest_seq, sendable_seq: newest_seq });
   return {
-    ...{ state, delivery, serial, stream, log, names, refused: 0 },
+    state,
+    delivery,
+    serial,
+    stream,
+    log,
+    names,
+    refused: 0,
     bind: (record) => void (row = { ...row, state: "active", serial, generation: record.generation, record }),
     commit() {
       endAt(seqAfter(commitsUpTo(reach.newest_seq) + 1));
@@ -92,7 +98,8 @@ export function virtualBooth({ clock, signals, serial, stream, seed }: NewBooth)
     putBack(commits) {
       const name = names.at(-1);
       if (name === undefined) return false;
-      const [first, last] = [commitsUpTo(name.from_seq - 1) + 1, commitsUpTo(reach.acked_seq)];
+      const first = commitsUpTo(name.from_seq - 1) + 1;
+      const last = commitsUpTo(reach.acked_seq);
       const kept = seqAfter(Math.max(first, last - commits));
       if (kept >= reach.acked_seq) return false;
       name.variants = [...log.variants];

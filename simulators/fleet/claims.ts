@@ -37,7 +37,9 @@ export async function claimAll(
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const { gateway, booth } = next;
       const record = await claimed({ ...claiming, api }, gateway, {
-        ...{ serial: booth.serial, stream: booth.stream, takeOver: how.takeOver ?? false },
+        serial: booth.serial,
+        stream: booth.stream,
+        takeOver: how.takeOver ?? false,
       });
       booth.bind(record);
       how.done?.((done += 1));
@@ -66,8 +68,14 @@ async function claimed(
     }
     const expected_generation = before?.kind === "ok" ? (before.value.generation ?? 0) : 0;
     const answer = await api.claim(key, {
-      ...{ serial, stream, expected_generation, gateway_id: gateway.id, credential: gateway.credential },
-      ...{ claim_id: randomUUID(), intent: takeOver ? "take_over" : "claim", is_plain: false },
+      serial,
+      stream,
+      expected_generation,
+      gateway_id: gateway.id,
+      credential: gateway.credential,
+      claim_id: randomUUID(),
+      intent: takeOver ? "take_over" : "claim",
+      is_plain: false,
       confirmed: { by: "fleet", note: "a virtual box" },
     });
     if (answer.kind === "ok") return answer.value;

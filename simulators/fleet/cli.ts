@@ -9,6 +9,8 @@ import { lookIntoPostgres } from "./look-postgres.ts";
 import { lookIntoSqlite } from "./look-sqlite.ts";
 import type { Returned } from "./return.ts";
 import { storyOf } from "./story.ts";
+import { errorMessage } from "../../src/domain/error-message.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 export interface FleetIo {
   readonly out: (line: string) => void;
@@ -16,8 +18,6 @@ export interface FleetIo {
   /** Aborted when the command is to end. */
   readonly signal: AbortSignal;
 }
-
-const MINUTE_MS = 60_000;
 /** A fleet that isn't drained by then has lost something, or its service is too small for it. */
 const DRAIN_MS = 15 * MINUTE_MS;
 /** The account's contents are compared at so many booths at most: each is read whole. */
@@ -68,7 +68,7 @@ function numbersOf(values: Values) {
   ): number => {
     const value = Number(values[name]);
     if (values[name].trim() === "" || !Number.isFinite(value) || value < least)
-      throw new Error(`--${name} is a number from ${least.toString()} on`);
+      throw new Error(`--${name} is a number from ${least} on`);
     return value;
   };
   return {
@@ -112,8 +112,18 @@ async function play(values: Values, numbers: ReturnType<typeof numbersOf>, io: F
   const told = storyOf({ seed, gateways, length_ms, outage_ms });
   const story = values.calm ? told.filter(({ kind }) => kind === "outage") : told;
   const ran = await runFleet({
-    ...{ gateways, booths_per, seed, length_ms, story, outage_pace, clock: fleetClock(speed), drain_ms: DRAIN_MS },
-    ...{ url: values.service, key: values.key, signal: io.signal, told: io.out },
+    gateways,
+    booths_per,
+    seed,
+    length_ms,
+    story,
+    outage_pace,
+    clock: fleetClock(speed),
+    drain_ms: DRAIN_MS,
+    url: values.service,
+    key: values.key,
+    signal: io.signal,
+    told: io.out,
     show: (state) => io.out(liveLine(state)),
   });
   io.out(ranLine(ran));
@@ -159,9 +169,9 @@ export function liveLine(state: FleetState): string {
   const { real_ms, gateways, connected, batches_per_s, ack_p50_ms, ack_p99_ms, backlog } = state;
   return [
     `+${(real_ms / 1_000).toFixed(0).padStart(4)} s`,
-    `${connected.toString()} of ${gateways.toString()} connected`,
+    `${connected} of ${gateways} connected`,
     `${batches_per_s.toFixed(0)} batches/s`,
-    `ack p50 ${ack_p50_ms.toString()} ms, p99 ${ack_p99_ms.toString()} ms`,
+    `ack p50 ${ack_p50_ms} ms, p99 ${ack_p99_ms} ms`,
     `backlog ${backlog.toLocaleString("en-US")}`,
   ].join("  ");
 }
@@ -169,26 +179,26 @@ export function liveLine(state: FleetState): string {
 export function ranLine({ meter, faults }: RanFleet): string {
   const { sent, chunks, acked, unanswered, conflicts, records, readings, sessions, failed_connects, all, events } =
     meter;
-  const befell = Object.entries(faults).map(([kind, count]) => `${kind} ${count.toString()}`);
-  const logged = [...events].map(([event, count]) => `${event} ${count.toString()}`);
+  const befell = Object.entries(faults).map(([kind, count]) => `${kind} ${count}`);
+  const logged = [...events].map(([event, count]) => `${event} ${count}`);
   return [
-    `ran: ${sent.toString()} batches sent, ${chunks.toString()} of them chunks, ${acked.toString()} acked, ${unanswered.toString()} unanswered, ${conflicts.toString()} conflicts;`,
-    `${records.toString()} records, ${(readings / Math.max(1, acked)).toFixed(1)} readings a batch; ${sessions.toString()} sessions, ${failed_connects.toString()} failed;`,
-    `ack p50 ${all.quantile(0.5).toString()} ms, p99 ${all.quantile(0.99).toString()} ms; befell: ${befell.join(", ")}; logged: ${logged.join(", ")}`,
+    `ran: ${sent} batches sent, ${chunks} of them chunks, ${acked} acked, ${unanswered} unanswered, ${conflicts} conflicts;`,
+    `${records} records, ${(readings / Math.max(1, acked)).toFixed(1)} readings a batch; ${sessions} sessions, ${failed_connects} failed;`,
+    `ack p50 ${all.quantile(0.5)} ms, p99 ${all.quantile(0.99)} ms; befell: ${befell.join(", ")}; logged: ${logged.join(", ")}`,
   ].join(" ");
 }
 
 export function returnedLine(returned: Returned): string {
   const { waited, half_connected_s, all_connected_s, drained_s, most_tries_per_s } = returned;
-  const after = (seconds: number | null): string => (seconds === null ? "not at all" : `after ${seconds.toString()} s`);
-  return `after the outage: half connected ${after(half_connected_s)}, all ${after(all_connected_s)}, at most ${most_tries_per_s.toString()} tries in a second; ${waited.toLocaleString("en-US")} records waited, all acked ${after(drained_s)}`;
+  const after = (seconds: number | null): string => (seconds === null ? "not at all" : `after ${seconds} s`);
+  return `after the outage: half connected ${after(half_connected_s)}, all ${after(all_connected_s)}, at most ${most_tries_per_s} tries in a second; ${waited.toLocaleString("en-US")} records waited, all acked ${after(drained_s)}`;
 }
 
 export function accountLine(account: Account): string {
   const { streams, acked, lost, doubled, wrong, read, waiting, refused } = account;
-  return `account: ${acked.toString()} records acked in ${streams.toString()} streams, ${lost.toString()} lost, ${doubled.toString()} doubled, ${wrong.toString()} wrong of ${read.toString()} compared, ${waiting.toString()} waiting, ${refused.toString()} refused`;
+  return `account: ${acked} records acked in ${streams} streams, ${lost} lost, ${doubled} doubled, ${wrong} wrong of ${read} compared, ${waiting} waiting, ${refused} refused`;
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }

@@ -11,7 +11,9 @@ export interface FleetClock extends Clock {
 }
 
 export function fleetClock(speed: number, wall_ms: number = Date.now()): FleetClock {
-  let [pace, since, passed] = [speed, performance.now(), 0];
+  let pace = speed;
+  let since = performance.now();
+  let passed = 0;
   const mono = (): number => Math.floor(passed + (performance.now() - since) * pace);
   const after: Clock["after"] = (ms, act) => {
     const due = mono() + ms;

@@ -81,10 +81,10 @@ export function serialOf(nth: number): string {
 
 function gatewayAt({ options, parts, logs }: Running, nth: number, box: number): VirtualGateway {
   const { seed, booths_per } = options;
-  const id = `fleet-${seed.toString()}-${(nth + 1).toString()}${box === 0 ? "" : `-${box.toString()}`}`;
+  const id = `fleet-${seed}-${nth + 1}${box === 0 ? "" : `-${box}`}`;
   const booths = Array.from({ length: booths_per }, (_, index) => ({
     serial: serialOf(nth * booths_per + index),
-    stream: `${id}-${(index + 1).toString()}`,
+    stream: `${id}-${index + 1}`,
   }));
   const gateway = virtualGateway(parts, { id, seed: mixed(mixed(seed, nth), box), booths });
   for (const booth of gateway.booths) logs.set(booth.stream, booth);
@@ -97,7 +97,7 @@ export async function runFleet(options: FleetOptions): Promise<RanFleet> {
   const { gateways, links, meter, faults, gone } = running;
   for (let nth = 0; nth < options.gateways; nth += 1) gateways.push(gatewayAt(running, nth, 0));
   await claimAll(options, gateways, {
-    done: (count) => count % 1_000 === 0 && options.told(`${count.toString()} booths are claimed`),
+    done: (count) => count % 1_000 === 0 && options.told(`${count} booths are claimed`),
   });
   const showing = setInterval(shower(running), 1_000);
   try {
@@ -142,7 +142,8 @@ async function live(running: Running): Promise<void> {
   const waiting = [...options.story];
   const began = performance.now();
   const origin = clock.mono();
-  let [started, handed] = [0, 0];
+  let started = 0;
+  let handed = 0;
   for (;;) {
     const passed = clock.mono() - origin;
     if (signal.aborted || passed >= length_ms) return;
@@ -170,12 +171,13 @@ async function drained(running: Running): Promise<void> {
   if (running.failure !== null) throw running.failure;
   for (const gateway of gateways) gateway.start();
   const until = performance.now() + options.drain_ms;
-  let [acked, at] = [meter.acked, performance.now()];
+  let acked = meter.acked;
+  let at = performance.now();
   while (backlogOf(gateways) > 0 && performance.now() < until && !options.signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, STEP_MS));
     if (meter.acked !== acked) [acked, at] = [meter.acked, performance.now()];
     else if (options.hasten !== undefined && performance.now() - at > STALLED_MS) {
-      options.told(`${stalledText(gateways)}; the fleet's time passes ${options.hasten.toString()} times as fast now`);
+      options.told(`${stalledText(gateways)}; the fleet's time passes ${options.hasten} times as fast now`);
       options.clock.setSpeed(options.hasten);
       at = Infinity;
     }
@@ -189,7 +191,7 @@ function stalledText(gateways: readonly VirtualGateway[]): string {
     .filter(({ state }) => state.log.reach.acked_seq < state.log.reach.newest_seq);
   const doubting = waiting.filter(({ delivery }) => delivery.doubt !== null).length;
   const forks = waiting.filter(({ delivery }) => delivery.waiting_fork !== null).length;
-  return `${waiting.length.toString()} booths wait: ${doubting.toString()} doubt a conflict for an hour, ${forks.toString()} had a new name today`;
+  return `${waiting.length} booths wait: ${doubting} doubt a conflict for an hour, ${forks} had a new name today`;
 }
 
 function besides(running: Running, act: Promise<void>): void {
@@ -268,8 +270,11 @@ function backlogOf(gateways: readonly VirtualGateway[]): number {
 
 function shower({ options, meter, gateways }: Running): () => void {
   const { clock, show } = options;
-  const [began, origin] = [performance.now(), clock.mono()];
-  let [acked, at, isShowing] = [meter.acked, began, false];
+  const began = performance.now();
+  const origin = clock.mono();
+  let acked = meter.acked;
+  let at = began;
+  let isShowing = false;
   return () => {
     if (isShowing) return;
     const now = performance.now();

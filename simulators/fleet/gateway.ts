@@ -54,7 +54,10 @@ export function virtualGateway(parts: GatewayParts, { id, seed, booths: of }: Ne
   let running: { readonly stopping: AbortController; readonly over: Promise<void> } | null = null;
   let session: LinkSession | null = null;
   const own: VirtualGateway = {
-    ...{ id, credential, booths, slow: false },
+    id,
+    credential,
+    booths,
+    slow: false,
     start() {
       if (running !== null) return;
       const stopping = new AbortController();
@@ -88,7 +91,9 @@ export function virtualGateway(parts: GatewayParts, { id, seed, booths: of }: Ne
     },
     service: newServiceState(clock.wall()),
     heartbeat_interval_ms: HEARTBEAT_MS,
-    ...{ broker_url: null, backlog_rate: null, firstKey: () => Promise.resolve(null) },
+    broker_url: null,
+    backlog_rate: null,
+    firstKey: () => Promise.resolve(null),
     new_key: { candidate: () => null, connected: () => Promise.resolve(), refused: () => undefined },
     commands: { setSession: () => undefined },
     rename(delivered, from_seq, forked) {

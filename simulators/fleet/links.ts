@@ -32,7 +32,7 @@ export function mqttLinks({ clock, meter }: { readonly clock: Clock; readonly me
     const faults = { direction: "answers", delay_ms: SLOW_MS } as const;
     const proxy = slow.get(url) ?? tcpProxy({ target: { host: hostname, port: Number(port) }, faults });
     slow.set(url, proxy);
-    return `mqtt://127.0.0.1:${(await proxy).port.toString()}`;
+    return `mqtt://127.0.0.1:${(await proxy).port}`;
   };
   const links: Links = {
     isAway: false,

@@ -29,7 +29,8 @@ export async function watchReturn(
   const begun = performance.now();
   const found = { half_connected_s: null as number | null, all_connected_s: null as number | null, most: 0 };
   const triesOf = (): number => meter.sessions + meter.failed_connects;
-  let [tries, drained_s] = [triesOf(), null as number | null];
+  let tries = triesOf();
+  let drained_s = null as number | null;
   while (!signal.aborted && performance.now() - begun < within_ms) {
     await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
     const passed_s = Math.round((performance.now() - begun) / 100) / 10;

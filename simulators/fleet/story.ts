@@ -1,4 +1,5 @@
 import { seededSequence } from "../network/faults.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
 /** What happens to a gateway, or to all. Times are the fleet's own, ms since its start. */
 export type FleetEvent =
@@ -12,7 +13,6 @@ export type FaultKind = FleetEvent["kind"];
 
 /** Which part of the gateways each fault befalls, once in a story. Every kind befalls one gateway at least. */
 const PARTS = { offline: 0.1, clock: 0.02, duplicates: 0.05, fork: 0.02, replaced: 0.01, slow: 0.02 } as const;
-const HOUR_MS = 3_600_000;
 /** Off by a day at most, either way: further off it is no fault of a clock that ran. */
 const CLOCK_OFF_MS = 24 * HOUR_MS;
 /** Most commits that go twice, or that an old copy of the store lacks. */

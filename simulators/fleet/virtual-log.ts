@@ -103,7 +103,7 @@ export function recordAt(log: VirtualLog, seq: number): Placed<LogRecord> {
   const mono = from + poll * POLL_MS;
   const off_ms = log.clock_steps.findLast((step) => step.commit <= commit)?.off_ms ?? 0;
   const time = log.start + off_ms + mono;
-  const base = { seq, boot: `boot-${variant.toString()}`, mono, at: time, time, quality: "good" } as const;
+  const base = { seq, boot: `boot-${variant}`, mono, at: time, time, quality: "good" } as const;
   if (seq === 1)
     return { ...base, kind: KIND.clock, tag: "", value: { wall: time, state: "synced", witness: "kernel" } };
   if (seq === CONTEXT) return { ...base, kind: KIND.parameters, tag: "", value: PARAMETERS };
@@ -132,9 +132,9 @@ function readingAt(
     const counter = COUNTERS[commit % COUNTERS.length] ?? "gas";
     return { tag: counter, value: Math.floor(commit / MODE_COMMITS) };
   }
-  if (change === 0 && polls % 131 === 7) return { tag: `state_${(draw % STATES).toString()}`, value: draw % 2 === 0 };
+  if (change === 0 && polls % 131 === 7) return { tag: `state_${draw % STATES}`, value: draw % 2 === 0 };
   const index = ((mixed(seed, polls) % MEASURED) + change * CHANGES) % MEASURED;
-  return { tag: `measured_value_${index.toString()}`, value: (200 + 10 * index + (draw % 9) - 4) / 10 };
+  return { tag: `measured_value_${index}`, value: (200 + 10 * index + (draw % 9) - 4) / 10 };
 }
 
 /** 32 bits that look drawn at random, the same for the same two numbers (the finishing steps of MurmurHash3). */
@@ -146,7 +146,7 @@ export function mixed(one: number, other: number): number {
 
 const plain: TagParameters = { bay: 0, unit: "", factor: 1, group: "fast", deadband: 0, heartbeat_ms: 0 };
 const numbered = (name: string, count: number): [string, TagParameters][] =>
-  Array.from({ length: count }, (_, index) => [`${name}_${index.toString()}`, plain]);
+  Array.from({ length: count }, (_, index) => [`${name}_${index}`, plain]);
 
 const PARAMETERS: Parameters = {
   profile: "sixty-tags",

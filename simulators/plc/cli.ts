@@ -5,6 +5,7 @@ import { findScenario, SCENARIOS } from "./scenarios/all.ts";
 import { type Control, startControl } from "./control.ts";
 import { type PlcOptions, type RunningPlc, startPlc } from "./start.ts";
 import type { Profile } from "../../src/domain/profile.ts";
+import { errorMessage } from "../../src/domain/error-message.ts";
 
 /** What the command needs of the process round it. */
 export interface PlcIo {
@@ -74,7 +75,7 @@ function readOptions(argv: readonly string[]) {
     });
     return values;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new UsageError(`${reason.replace(/\.$/, "")}. booth-sim plc --help lists the options.`, { cause });
   }
 }
@@ -105,7 +106,7 @@ async function profileOf<P extends Profile["protocol"]>(
     if (!speaks(profile, protocol)) throw new Error(`it speaks ${profile.protocol}`);
     return profile;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new UsageError(`The profile ${path} can't be used: ${reason}`, { cause });
   }
 }
@@ -129,7 +130,7 @@ function clockOf(options: Options): PlcOptions["clock"] {
     try {
       return scaledClock(readClockFile(options.clock));
     } catch (cause) {
-      throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+      throw new UsageError(errorMessage(cause), { cause });
     }
   }
   return scaledClock(clockFromNow(numberOf("speed", options.speed, { min: 0.001, max: 100_000 })));

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type BadRange, goodManners, type Manners } from "./manners.ts";
 import type { AddressInfo } from "node:net";
 import type { ServerCounts } from "./counts.ts";
+import { errorMessage } from "../../src/domain/error-message.ts";
 
 /** Lets people and scripts switch a running PLC's manners and read its counts, over HTTP on 127.0.0.1. */
 export interface Control {
@@ -32,7 +33,7 @@ export async function startControl(plc: Controlled, port: number): Promise<Contr
   const server = createServer((request, response) => {
     answer(plc, request).then(
       (body) => send(response, 200, body),
-      (error: unknown) => send(response, 400, { error: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => send(response, 400, { error: errorMessage(error) }),
     );
   });
   await new Promise<void>((resolve, reject) => {

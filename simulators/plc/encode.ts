@@ -81,7 +81,8 @@ function bytesOf(tag: ModbusTag, value: Quantity): Buffer {
 
 function textWords(point: ModbusPoint, text: string, lowFirst: boolean): readonly number[] {
   return Array.from({ length: point.length ?? 1 }, (_, i) => {
-    const [first, second] = [text.charCodeAt(2 * i) || 0, text.charCodeAt(2 * i + 1) || 0];
+    const first = text.charCodeAt(2 * i) || 0;
+    const second = text.charCodeAt(2 * i + 1) || 0;
     return lowFirst ? (second << 8) | first : (first << 8) | second;
   });
 }

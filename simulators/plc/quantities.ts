@@ -3,13 +3,13 @@ import { noise } from "./model/random.ts";
 import type { FilterType } from "../../src/domain/booth.ts";
 import type { Booth } from "./model/booth.ts";
 import type { BoothState } from "./model/types.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 export type Quantity = number | string | boolean;
 
 /** A reset button's coil stays on for so long after the press; the first-scan bit for so long after power-up. */
 const RESET_PULSE_MS = 3000;
 const FIRST_SCAN_MS = 10_000;
-const MINUTE_MS = 60_000;
 /** The door stands open while parts are moved in or out. */
 const DOOR_OPEN_MS = 5 * MINUTE_MS;
 

@@ -7,6 +7,7 @@ import { type Role, type RoleOptions, ROLES, type RunningRole, startRole } from 
 import { seedSite } from "./seed.ts";
 import { type RunningService, startService } from "./start.ts";
 import { startFigures } from "./storage/postgres/figures.ts";
+import { errorMessage } from "../../src/domain/error-message.ts";
 
 export interface CommandIo {
   readonly out: (line: string) => void;
@@ -119,10 +120,18 @@ function roleOptions(role: Role, values: Values, io: CommandIo): RoleOptions {
     return shown.href;
   });
   return {
-    ...{ role, store, brokers: broker, host, dataDir: data, log: io.err, clock: clockOf(values) },
-    ...{ brokerPassword: process.env["BROKER_PASSWORD"], gatewayBrokers: values["gateways-to"] ?? brokers },
+    role,
+    store,
+    brokers: broker,
+    host,
+    dataDir: data,
+    log: io.err,
+    clock: clockOf(values),
+    brokerPassword: process.env["BROKER_PASSWORD"],
+    gatewayBrokers: values["gateways-to"] ?? brokers,
     keepDays: daysOf(values),
-    ...{ port: Number(values.port), vitalsPort: Number(values["vitals-port"]) },
+    port: Number(values.port),
+    vitalsPort: Number(values["vitals-port"]),
   };
 }
 
@@ -199,7 +208,8 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
 async function seed({ db }: RunningService, values: Values, io: CommandIo & { readonly now: number }): Promise<void> {
   const { now, signal, show = (): void => undefined } = io;
   const { serial } = values;
-  const [provisionKey, adminKey] = [values["api-key"], values["admin-key"]];
+  const provisionKey = values["api-key"];
+  const adminKey = values["admin-key"];
   const keys = {
     ...(provisionKey === undefined ? {} : { provisionKey }),
     ...(adminKey === undefined ? {} : { adminKey }),
@@ -234,5 +244,5 @@ function sentenceOf(error: unknown, values: Values): string {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }

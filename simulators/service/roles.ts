@@ -16,6 +16,7 @@ import { startFigures } from "./storage/postgres/figures.ts";
 import { startIngest } from "./storage/postgres/ingest.ts";
 import { settingsOf } from "./storage/postgres/settings.ts";
 import { startVitals, type Vital } from "./vitals.ts";
+import { errorMessage } from "../../src/domain/error-message.ts";
 
 /** What a process of a fleet's service does. Each may run many times over, on as many machines. */
 export const ROLES = ["http", "ingest", "figures"] as const;
@@ -73,7 +74,10 @@ export async function startRole(options: RoleOptions): Promise<RunningRole> {
   const { role, store, dataDir, clock, host, vitalsPort } = options;
   const db = openDb(store, dataDir);
   const service: Service = {
-    ...{ db, plain: false, strict: false, now: () => clock.wall() },
+    db,
+    plain: false,
+    strict: false,
+    now: () => clock.wall(),
     mqttUrl: () => options.gatewayBrokers.join(" "),
   };
   const reports = reportsThreads(service, { where: store, folder: dataDir }, THREADS[role]);
@@ -114,7 +118,7 @@ async function startHttp({ options, service, reports, started }: Parts): Promise
   const app = buildHttp({ service, operations: OPERATIONS, reports, faults: faultPlan(), log });
   started.push(() => app.close());
   await app.listen({ host, port });
-  return `http://${host}:${(app.server.address() as AddressInfo).port.toString()}`;
+  return `http://${host}:${(app.server.address() as AddressInfo).port}`;
 }
 
 async function startWorker({ options, service, reports, started, vitals }: Parts): Promise<string> {
@@ -180,7 +184,7 @@ function watchStore({ options, reports, started, vitals }: Parts): void {
     while (!ending.signal.aborted) {
       trouble = await Promise.resolve(reports.callerOf("-", options.clock.wall())).then(
         () => "",
-        (error: unknown) => `the store doesn't answer: ${error instanceof Error ? error.message : String(error)}`,
+        (error: unknown) => `the store doesn't answer: ${errorMessage(error)}`,
       );
       await sleep(LOOK_MS, undefined, { signal: ending.signal, ref: false }).catch(() => undefined);
     }

@@ -47,7 +47,7 @@ export async function startVitals(
     server.listen(port, host, () => resolve());
   });
   return {
-    url: `http://${host}:${(server.address() as AddressInfo).port.toString()}`,
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
     drain: () => void (draining = true),
     async stop() {
       server.closeAllConnections();
@@ -72,7 +72,7 @@ function metricsText(all: readonly (() => Readonly<Record<string, number>>)[]): 
     const type = `# TYPE ${family} ${family.endsWith("_total") ? "counter" : "gauge"}`;
     const head = typed.has(family) ? [] : [type];
     typed.add(family);
-    return [...head, `${name} ${value.toString()}`];
+    return [...head, `${name} ${value}`];
   });
   return `${lines.join("\n")}\n`;
 }

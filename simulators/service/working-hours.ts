@@ -1,8 +1,8 @@
 import type { WorkingHours } from "../../src/domain/booth.ts";
 import { clip, type Span, union } from "./figures/span.ts";
 import { fromWall, toWall } from "./zone.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
-const DAY_MS = 86_400_000;
 const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
 /** A zone and shifts that ended with a change of the facility. */

@@ -1,5 +1,6 @@
+import { DAY_MS } from "../../src/domain/time.ts";
+
 const formats = new Map<string, Intl.DateTimeFormat>();
-const DAY_MS = 86_400_000;
 
 function format(tz: string): Intl.DateTimeFormat {
   let known = formats.get(tz);

@@ -26,7 +26,7 @@ agent between them. Stopped and started again it goes on where it was.
   --speed N         simulated seconds per second, 1 to 1000 (default ${DEFAULTS.speed})
   --scenario NAME   the booth's story (default: the folder's own, at first ${DEFAULTS.scenario}, or with --history ${DEFAULTS.history_scenario});
                     --list shows all
-  --history DAYS    begin with so many days at once (1d to ${MAX_DAYS.toString()}d), in a folder that has no story yet
+  --history DAYS    begin with so many days at once (1d to ${MAX_DAYS}d), in a folder that has no story yet
   --data DIR        where everything is kept (default ./${DEFAULTS.data})
   --port N          first of five ports: service HTTP, MQTT, PLC, service admin, the gateway's page
                     (default ${DEFAULTS.port}); 0: any free ones
@@ -96,7 +96,7 @@ async function play(options: Options, io: SiteIo): Promise<void> {
   const scenario = wished ?? scenarioOf(folder.memory()?.scenario ?? usual);
   const screen = createScreen({ out: io.out, tz: scenario.tz });
   screen.plain(
-    `A simulated site in ${folder.path}; one second here is ${speed === 1 ? "one second" : `${speed.toString()} seconds`} there (first column: since the start; second: the booth's time, ${scenario.tz}). Ctrl-C stops it.`,
+    `A simulated site in ${folder.path}; one second here is ${speed === 1 ? "one second" : `${speed} seconds`} there (first column: since the start; second: the booth's time, ${scenario.tz}). Ctrl-C stops it.`,
   );
   try {
     const isWhole = await runSite(
@@ -118,7 +118,7 @@ function daysOf(text: string | undefined): number {
   if (text === undefined) return 0;
   const days = Number(/^(\d{1,3})d?$/.exec(text.trim())?.[1]);
   if (days >= 1 && days <= MAX_DAYS) return days;
-  throw new UsageError(`--history must be a number of days from 1d to ${MAX_DAYS.toString()}d, such as 30d`);
+  throw new UsageError(`--history must be a number of days from 1d to ${MAX_DAYS}d, such as 30d`);
 }
 
 function portsFrom(first: number): SitePorts {
@@ -138,7 +138,7 @@ function numberOf(name: string, text: string, range: { min: number; max: number;
   const value = text.trim() === "" ? NaN : Number(text);
   if (value >= range.min && value <= range.max && (range.whole !== true || Number.isInteger(value))) return value;
   throw new UsageError(
-    `--${name} must be a ${range.whole === true ? "whole " : ""}number from ${range.min.toString()} to ${range.max.toString()}`,
+    `--${name} must be a ${range.whole === true ? "whole " : ""}number from ${range.min} to ${range.max}`,
   );
 }
 

@@ -11,6 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
+import { errorMessage } from "../../src/domain/error-message.ts";
 
 /** What a site remembers from one start to the next. */
 export interface SiteMemory {
@@ -61,7 +62,7 @@ export function openFolder(given: string): SiteFolder {
     lock(join(path, LOCK));
   } catch (cause) {
     if (cause instanceof FolderError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new FolderError(`${path} can't be written (${reason}): choose another folder with --data`, { cause });
   }
   return {
@@ -103,7 +104,7 @@ function lock(path: string): void {
   const holder = existsSync(path) ? Number(readFileSync(path, "utf8")) : NaN;
   if (Number.isInteger(holder) && holder !== process.pid && isRunning(holder)) {
     throw new FolderError(
-      `another site (process ${holder.toString()}) runs in this folder: stop it, or choose another folder with --data and other ports with --port`,
+      `another site (process ${holder}) runs in this folder: stop it, or choose another folder with --data and other ports with --port`,
     );
   }
   const file = openSync(path, "w", 0o600);

@@ -11,6 +11,7 @@ import { isOver, pause } from "./waiting.ts";
 import type { Scenario } from "../plc/model/scenario.ts";
 import { virtualClock } from "../virtual/clock.ts";
 import { lonelyGateway, onlyBooth } from "../virtual/gateway.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
 interface HistoryOptions {
   /** The agent's folder, which must not be there yet: it appears whole, once the history is. */
@@ -26,8 +27,6 @@ interface HistoryOptions {
   /** Told after each day, and at the end. */
   readonly onDay: (done_ms: number) => void;
 }
-
-const DAY_MS = 86_400_000;
 /** How long the signal may wait for the clock's turn. */
 const STEP_MS = 3_600_000;
 const UNFINISHED = ".unfinished";
@@ -99,10 +98,14 @@ export async function fillBox(options: Filling, memory: SiteMemory, signal: Abor
   const { folder, scenario, seed, history_days, screen } = options;
   const { serial, story_start, wall } = memory;
   const config = gatewayConfig({
-    ...{ folder, serviceUrl: "http://127.0.0.1", modbusPort: 502, pagePort: 0 },
-    ...{ tz: scenario.tz, poll: HISTORY_POLL },
+    folder,
+    serviceUrl: "http://127.0.0.1",
+    modbusPort: 502,
+    pagePort: 0,
+    tz: scenario.tz,
+    poll: HISTORY_POLL,
   });
-  const all = history_days === 1 ? "a day" : `${history_days.toString()} days`;
+  const all = history_days === 1 ? "a day" : `${history_days} days`;
   screen.line(
     story_start,
     "history",
@@ -112,12 +115,13 @@ export async function fillBox(options: Filling, memory: SiteMemory, signal: Abor
   const onDay = (done: number): void => {
     const took_s = (performance.now() - began) / 1000;
     const left_s = took_s * ((wall - story_start) / done - 1);
-    const [days, left] = [Math.round(done / DAY_MS).toString(), Math.ceil(left_s).toString()];
-    screen.line(story_start + done, "history", `${days} of ${history_days.toString()} days read, about ${left} s left`);
+    const days = Math.round(done / DAY_MS).toString();
+    const left = Math.ceil(left_s).toString();
+    screen.line(story_start + done, "history", `${days} of ${history_days} days read, about ${left} s left`);
   };
   try {
     await fillGateway(
-      { ...{ gatewayDir: folder.gateway, config, scenario, seed, serial }, from: story_start, to: wall, onDay },
+      { gatewayDir: folder.gateway, config, scenario, seed, serial, from: story_start, to: wall, onDay },
       signal,
     );
     return true;
@@ -154,11 +158,11 @@ export async function deliverHistory({ clock, screen, socket, days }: Delivery, 
     if (acked_seq === 0 || performance.now() - told < TELL_EVERY_MS) continue;
     told = performance.now();
     const left_s = Math.ceil(((told - began) / 1000) * (newest_seq / acked_seq - 1));
-    const text = `${counted(acked_seq)} of ${counted(newest_seq)} records with the service, about ${left_s.toString()} s left`;
+    const text = `${counted(acked_seq)} of ${counted(newest_seq)} records with the service, about ${left_s} s left`;
     screen.line(clock.wall(), "history", text);
   }
   if (isOver(signal)) return;
-  const both = days === 1 ? "1 day is" : `${days.toString()} days are`;
+  const both = days === 1 ? "1 day is" : `${days} days are`;
   const text = `${both} at both ends; the live story goes on from here`;
   screen.line(clock.wall(), "history", text);
 }

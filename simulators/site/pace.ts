@@ -105,7 +105,9 @@ function openRecord(path: string, first: Stretch) {
   const bytes = Buffer.alloc(RECORD_BYTES);
   writeFileSync(path, bytes, { mode: 0o600 });
   const file = openSync(path, "r+");
-  let [number, last, own] = [0, first, 0];
+  let number = 0;
+  let last = first;
+  let own = 0;
   const write = (next: Stretch): void => {
     last = next;
     own = number = (number + 1) % 2 ** 32;
@@ -188,24 +190,21 @@ export async function keepPace(
   while (!isOver(signal)) {
     await pause(PACE_EVERY_MS, signal);
     if (isOver(signal)) return;
-    const [made, speed] = [clock.measured(), clock.speed()];
+    const made = clock.measured();
+    const speed = clock.speed();
     if (made === null) continue;
     good = made > WITH_EASE * speed ? good + 1 : 0;
     if (made < TOO_SLOW * speed && speed > 1) {
       const next = Math.max(1, Math.round(made));
       clock.setSpeed(next);
       const late_ms = Math.ceil(poll_interval_ms / made - poll_interval_ms / speed).toString();
-      const text = `this machine can't keep up: polls come ${late_ms} ms late. Slower from now on: one second here is ${next.toString()} seconds there, not ${speed.toString()}`;
+      const text = `this machine can't keep up: polls come ${late_ms} ms late. Slower from now on: one second here is ${next} seconds there, not ${speed}`;
       screen.line(clock.wall(), "speed !", text);
     } else if (good >= GOOD_LOOKS && speed < wished) {
       good = 0;
       const next = Math.min(wished, Math.ceil(speed * FASTER));
       clock.setSpeed(next);
-      screen.line(
-        clock.wall(),
-        "speed",
-        `polls come in time: one second here is ${next.toString()} seconds there again`,
-      );
+      screen.line(clock.wall(), "speed", `polls come in time: one second here is ${next} seconds there again`);
     }
   }
 }

@@ -66,7 +66,7 @@ function statusLine(status: SeenStatus, time: Intl.DateTimeFormat): string {
       now === null
         ? "no reading yet"
         : `${now.mode}${now.since === null ? "" : ` for ${lasting(status.at - now.since)}`}`;
-    const counts = `${(now?.cycles_today ?? 0).toString()} cycles today | ${log.newest_seq.toString()} logged, ${log.acked_seq.toString()} acked`;
+    const counts = `${(now?.cycles_today ?? 0).toString()} cycles today | ${log.newest_seq} logged, ${log.acked_seq} acked`;
     return `${booth.booth}: ${mode} | ${counts} | PLC ${booth.plc.kind}`;
   });
   return `${time.format(status.at)}  ${parts.join(" || ")}, service ${status.service.kind}`;
@@ -77,7 +77,7 @@ function changeLine(status: SeenStatus): string {
   return status.booths
     .map(({ booth, now, plc }) => {
       if (now === null) return "";
-      return `${booth}: ${now.mode}, ${now.cycles_today.toString()} cycles today; PLC ${plc.kind}, service ${status.service.kind}`;
+      return `${booth}: ${now.mode}, ${now.cycles_today} cycles today; PLC ${plc.kind}, service ${status.service.kind}`;
     })
     .filter((text) => text !== "")
     .join(" || ");
@@ -86,8 +86,6 @@ function changeLine(status: SeenStatus): string {
 function lasting(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 1) return `${seconds.toString()} s`;
-  return minutes < 60
-    ? `${minutes.toString()} min`
-    : `${Math.floor(minutes / 60).toString()} h ${(minutes % 60).toString()} min`;
+  if (minutes < 1) return `${seconds} s`;
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -22,6 +22,7 @@ import { deliverHistory, dropUnfinished, fillBox } from "./history.ts";
 import { createPace, keepPace, paceWords, type SitePace } from "./pace.ts";
 import type { Screen } from "./screen.ts";
 import { aborted, isOver, pause } from "./waiting.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
 const PROFILE = join(SHIPPED_PROFILES, "click-booth.yaml");
 const SERIAL = "ABCD-123-123";
@@ -29,7 +30,6 @@ const SERIAL = "ABCD-123-123";
 const FIRST_WALL = "07:59:50";
 /** A history ends in the middle of a working day, so that today has something to show as well. */
 const JOINT_WALL = "13:30:00";
-const DAY_MS = 86_400_000;
 const DAYS_OF_A_WEEK = 7;
 const STATUS_EVERY_MS = 500;
 const REMEMBER_EVERY_MS = 5_000;
@@ -82,7 +82,7 @@ export async function runSite(options: SiteOptions, signal: AbortSignal): Promis
   screen.line(
     clock.wall(),
     "plc",
-    `${options.scenario.name} behind Modbus TCP at 127.0.0.1:${plc.port.toString()}: ${options.scenario.title}`,
+    `${options.scenario.name} behind Modbus TCP at 127.0.0.1:${plc.port}: ${options.scenario.title}`,
   );
   const service = await startServiceHere(options, { memory, clock }).catch(async (error: unknown) => {
     await plc.stop();
@@ -210,11 +210,7 @@ async function keepAgent(site: Site, signal: AbortSignal): Promise<void> {
   };
   while (!isOver(signal)) {
     const agent = startAgentProcess(folder.configFile, show);
-    screen.line(
-      site.clock.wall(),
-      "agent",
-      `started as process ${agent.pid.toString()}, configuration ${folder.configFile}`,
-    );
+    screen.line(site.clock.wall(), "agent", `started as process ${agent.pid}, configuration ${folder.configFile}`);
     const ended = await Promise.race([agent.ended, stopAt(agent, signal)]);
     if (ended === null) return;
     // Ctrl-C reaches the agent as well: what ends together with the site hasn't ended by itself.

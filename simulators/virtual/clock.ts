@@ -56,7 +56,7 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
   };
   return {
     get boot() {
-      return boots === 1 ? (options.boot ?? "boot-1") : `boot-${boots.toString()}`;
+      return boots === 1 ? (options.boot ?? "boot-1") : `boot-${boots}`;
     },
     wall: () => mono + offset,
     mono: () => mono - bootedAt,
@@ -78,8 +78,7 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
       await settle();
       for (let idle = 0; !condition();) {
         if (await fireNext(until)) idle = 0;
-        else if (++idle > IDLE_TURNS)
-          throw new Error(`nothing happened within ${within.toString()} ms of virtual time`);
+        else if (++idle > IDLE_TURNS) throw new Error(`nothing happened within ${within} ms of virtual time`);
       }
     },
     stepWall(ms) {
@@ -110,7 +109,8 @@ function timerQueue(): TimerQueue {
   const waiting = new Set<Timer>();
   const isBefore = (a: Timer, b: Timer): boolean => a.due < b.due || (a.due === b.due && a.order < b.order);
   const swapped = (a: number, b: number): boolean => {
-    const [one, other] = [heap[a], heap[b]];
+    const one = heap[a];
+    const other = heap[b];
     if (one === undefined || other === undefined || !isBefore(other, one)) return false;
     [heap[a], heap[b]] = [other, one];
     return true;
@@ -120,7 +120,8 @@ function timerQueue(): TimerQueue {
     if (last === undefined || heap.length === 0) return;
     heap[0] = last;
     for (let at = 0; ;) {
-      const [left, right] = [heap[2 * at + 1], heap[2 * at + 2]];
+      const left = heap[2 * at + 1];
+      const right = heap[2 * at + 2];
       const least = left !== undefined && right !== undefined && isBefore(right, left) ? 2 * at + 2 : 2 * at + 1;
       if (!swapped(at, least)) return;
       at = least;

@@ -52,8 +52,12 @@ export async function lonelyGateway({ dataDir, clock, booth, ready }: LonelyOpti
   const { config, profile } = ready;
   const random = ownRandom();
   const writer = keepStore({
-    ...{ dataDir, ballast_bytes: 0, fold: deriveFold, uuid: () => random.uuid() },
-    ...{ now: () => clock.mono(), wall: () => clock.wall() },
+    dataDir,
+    ballast_bytes: 0,
+    fold: deriveFold,
+    uuid: () => random.uuid(),
+    now: () => clock.mono(),
+    wall: () => clock.wall(),
   });
   const identity = openIdentity(dataDir, () => random.uuid());
   const service_time = createServiceTime();
@@ -61,19 +65,39 @@ export async function lonelyGateway({ dataDir, clock, booth, ready }: LonelyOpti
   const stopping = new AbortController();
   const agent = await startAgent(
     {
-      ...{ clock, random, log: SILENT, notify: systemdNotify({}), service_time, sealer },
-      ...{ store: inlineStore(writer), identity: inlineIdentity(identity), tail: noTail() },
-      ...{ version: "0.0.0", service_url: null, broker_url: null, backlog_rate: null },
-      ...{ commit_interval_ms: COMMIT_INTERVAL_MS, heartbeat_interval_ms: HEARTBEAT_INTERVAL_MS },
+      clock,
+      random,
+      log: SILENT,
+      notify: systemdNotify({}),
+      service_time,
+      sealer,
+      store: inlineStore(writer),
+      identity: inlineIdentity(identity),
+      tail: noTail(),
+      version: "0.0.0",
+      service_url: null,
+      broker_url: null,
+      backlog_rate: null,
+      commit_interval_ms: COMMIT_INTERVAL_MS,
+      heartbeat_interval_ms: HEARTBEAT_INTERVAL_MS,
       figures: () => Promise.reject(new Error("there is no service to compare with")),
       secrets: { firstKey: () => null, wipeFirstKey: () => null },
       api: createServiceApi({
-        ...{ http: NO_WAY, clock, random, service_time, sealer, agentVersion: "0.0.0", hardwareId: "virtual" },
+        http: NO_WAY,
+        clock,
+        random,
+        service_time,
+        sealer,
+        agentVersion: "0.0.0",
+        hardwareId: "virtual",
       }),
       link: { connect: () => Promise.reject(new ServiceLinkError("unreachable", "there is no service yet")) },
       booths: [
         {
-          ...{ config, profile, parameters: parametersOf(profile, config), address: "virtual" },
+          config,
+          profile,
+          parameters: parametersOf(profile, config),
+          address: "virtual",
           makeDriver: () => virtualDriver({ booth, profile, clock }),
         },
       ],

@@ -100,7 +100,9 @@ export function openClock(
   let committed: EpochMs | null = null;
   const reached = (): EpochMs | null => (committed = log.reached() ?? committed);
   const started = startWatch(syncedIn(leftover, clock.boot) ?? log.syncedOffset(clock.boot), {
-    ...{ mono: clock.mono(), wall: clock.wall(), kernel: clock.synced() },
+    mono: clock.mono(),
+    wall: clock.wall(),
+    kernel: clock.synced(),
     heard: [],
     committed: reached(),
   });

@@ -96,7 +96,8 @@ export function createIntake(taking: Taking, lastTake: number) {
   /** All of one read, at one instant: together, also where only one of its groups is urgent. */
   const taken = (read: GroupSamples): void => {
     const { boot, mono, at } = when();
-    const [entries, told]: [TakenEntry[], EventRecord["value"][]] = [[], []];
+    const entries: TakenEntry[] = [];
+    const told: EventRecord["value"][] = [];
     let anyUrgent = false;
     for (const [group, answers] of read) {
       const samples = withModes(answers, rules.bits);
@@ -165,7 +166,8 @@ function groupFilters() {
 }
 
 function rulesOf({ parameters, offsets: now }: Pick<Taking, "parameters" | "offsets">) {
-  const [of, offsets] = [parameters(), now?.()];
+  const of = parameters();
+  const offsets = now?.();
   return { of, offsets, tags: logRules(of, offsets), bits: modeBitsOf(of.tags) };
 }
 

@@ -16,6 +16,7 @@ import {
   type Way,
 } from "./operation.ts";
 import { say } from "../domain/sentences.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 const PIN_DIGITS = 8;
 /** Of one sender, before it is locked; each further lock of it lasts twice as long. */
@@ -184,7 +185,7 @@ export async function openOrClosePage(call: Call<BodyOf<"page">>, services: Serv
   try {
     return { status: 200, body: await page.open(how) };
   } catch (error) {
-    throw new Refusal(409, error instanceof Error ? error.message : String(error));
+    throw new Refusal(409, errorMessage(error));
   }
 }
 

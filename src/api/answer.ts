@@ -3,6 +3,7 @@ import { CLOSING, type LocalAnswer, type LocalOperation, Refusal } from "./opera
 import type { Answering, Asking } from "./over-tls.ts";
 import { withSaid } from "./said.ts";
 import type { AskedReport, AskReport } from "./report.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 const MAX_BODY_BYTES = 16_384;
 /** Nothing that people send here is nested deeper. */
@@ -35,7 +36,7 @@ export function sendFailure(response: Answering, error: unknown, { said = false 
   if (response.headersSent) response.destroy();
   else {
     const { status, headers } = error instanceof Refusal ? error : { status: 500, headers: {} };
-    const body = { error: error instanceof Error ? error.message : String(error) };
+    const body = { error: errorMessage(error) };
     send(response, { status, body: said ? withSaid(body) : body, headers });
   }
 }
@@ -46,7 +47,7 @@ export async function readBody(request: Asking, most_bytes = MAX_BODY_BYTES): Pr
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > most_bytes) throw new Refusal(413, `the body is over ${most_bytes.toString()} bytes`, CLOSING);
+    if (size > most_bytes) throw new Refusal(413, `the body is over ${most_bytes} bytes`, CLOSING);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { EpochMs } from "../domain/units.ts";
+import { DAY_MS } from "../domain/time.ts";
 
-const DAY_MS = 86_400_000;
 /** A device is asked for the PIN again after this. */
 const HOLDS_MS = 30 * DAY_MS;
 /** When a device was last seen is written down this often at most: the flash isn't worn by a page that stays open. */

@@ -48,7 +48,8 @@ export function createLiveFeed(control: AgentControl, told: () => AgentStatus, m
   };
   const send = async (to: readonly LivePage[]): Promise<void> => {
     const now = told();
-    const [status, statusSaid] = [once(() => eventText("status", now)), once(() => eventText("status", withSaid(now)))];
+    const status = once(() => eventText("status", now));
+    const statusSaid = once(() => eventText("status", withSaid(now)));
     // As bytes, once for all pages that see the same: a text would be encoded anew for each of them.
     const made = new Map<string, Buffer>();
     const eventsFor = ({ booth, said }: LiveView, sees: "all" | "status"): Buffer => {

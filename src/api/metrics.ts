@@ -39,7 +39,7 @@ function familyText({ name, help, type, samples, distributions }: Metric): strin
 
 function line(name: string, { labels, value }: Sample): string {
   const inner = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
-  return `${name}${inner.length === 0 ? "" : `{${inner.join(",")}}`} ${value.toString()}`;
+  return `${name}${inner.length === 0 ? "" : `{${inner.join(",")}}`} ${value}`;
 }
 
 function escaped(text: string): string {

@@ -49,7 +49,9 @@ interface Bounds {
 
 export function createTlsServer({ http1, tls }: Bounds, handler: (request: Asking, response: Answering) => void) {
   const options: SecureServerOptions = {
-    ...{ ...http1, ...tls, allowHTTP1: true },
+    ...http1,
+    ...tls,
+    allowHTTP1: true,
     settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: http1.maxHeaderSize, enablePush: false },
     maxSessionMemory: MAX_SESSION_MB,
     maxHeaderListPairs: MAX_HEADERS,

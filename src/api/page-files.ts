@@ -102,7 +102,7 @@ export async function sendPageFile(response: Answering, path: string, wish: Wish
   const isFixed = asked !== null && asked === (await version());
   const common = {
     ETag: etag,
-    "Cache-Control": isFixed ? `max-age=${YEAR_S.toString()}, immutable` : "no-cache",
+    "Cache-Control": isFixed ? `max-age=${YEAR_S}, immutable` : "no-cache",
     Vary: isDocument ? "Accept-Encoding, Accept-Language" : "Accept-Encoding",
     ...(name === "/scan" ? SCAN_HEADERS : {}),
   };

@@ -10,6 +10,7 @@ import {
   type Services,
   type Workshop,
 } from "./operation.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 const NO_TOOLS = "this agent has no tools at the PLC";
 
@@ -56,7 +57,7 @@ function telling(
         void response.write(`event: ${event}\ndata: ${JSON.stringify(spoken(data))}\n\n`);
       await work(tell, leaving.signal).then(
         (done) => tell("done", done),
-        (error: unknown) => tell("failed", { error: error instanceof Error ? error.message : String(error) }),
+        (error: unknown) => tell("failed", { error: errorMessage(error) }),
       );
       response.end();
     },

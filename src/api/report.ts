@@ -14,7 +14,12 @@ export type LocalBooth = BoothFields;
 export function localBooths({ booths, loss_window_ms }: AgentStatus): LocalBooth[] {
   return booths.map(({ booth, stream, serial, provisioning, plc, log, time, now }) => ({
     ...provisioning,
-    ...{ booth, stream, serial, log: log.stream, label: log.label, summary: now },
+    booth,
+    stream,
+    serial,
+    log: log.stream,
+    label: log.label,
+    summary: now,
     booth_id: provisioning.booth_id ?? booth,
     brand: provisioning.shown?.brand_name ?? provisioning.brand,
     model: provisioning.shown?.model_number ?? provisioning.model,

@@ -7,6 +7,7 @@ import { createRate, remember, senderOf } from "./crowd.ts";
 import { processFigures, prometheusText } from "./metrics.ts";
 import { secureServer, type PageCertificate } from "./server.ts";
 import { monotonicMs } from "../monotonic.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /**
  * `GET /metrics` on the network, for a scraper that shows a bearer token: the page's server and certificate, at a port of its own, so
@@ -47,7 +48,7 @@ export async function openScrape(setting: ScrapeSetting): Promise<ScrapeListener
     const port = await server.listen({ port: setting.port });
     return { state: { port, trouble: "" }, close: server.close };
   } catch (error) {
-    const trouble = error instanceof Error ? error.message : String(error);
+    const trouble = errorMessage(error);
     return { state: { port: setting.port, trouble }, close: () => undefined };
   }
 }
@@ -107,9 +108,7 @@ function holdsToken(setting: ScrapeSetting, { headers: { authorization = "" } }:
 function tokenIn({ token }: ScrapeSetting): string {
   const text = token();
   if (text.length < LEAST_TOKEN)
-    throw new Error(
-      `the token of metrics.token_file has fewer than ${LEAST_TOKEN.toString()} characters: make a longer one`,
-    );
+    throw new Error(`the token of metrics.token_file has fewer than ${LEAST_TOKEN} characters: make a longer one`);
   return text;
 }
 

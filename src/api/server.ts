@@ -15,6 +15,7 @@ import type { PageState } from "./port.ts";
 import { typedAddresses } from "../tools/own-addresses.ts";
 import { createSessions } from "./access.ts";
 import { monotonicMs } from "../monotonic.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { createServer: createPlain } = process.getBuiltinModule("node:http");
@@ -79,7 +80,7 @@ async function listenAt(
 ): Promise<Listener> {
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH) {
     throw new Error(
-      `${path} is too long for a socket (${MAX_SOCKET_PATH.toString()} bytes at most): set runtime_dir to a shorter path`,
+      `${path} is too long for a socket (${MAX_SOCKET_PATH} bytes at most): set runtime_dir to a shorter path`,
     );
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
@@ -163,7 +164,7 @@ function refuse(error: Error & { readonly code?: string }, socket: Socket): void
   const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
   const body = `${JSON.stringify({ error: "that request can't be read" })}\n`;
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length.toString()}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   );
 }
 
@@ -233,7 +234,7 @@ function createLan(
     state(): PageState["lan"] {
       if (lan === null) return null;
       const { listener, fingerprint, until } = lan;
-      const urls = typedAddresses().map((address) => `https://${address}:${listener.port.toString()}`);
+      const urls = typedAddresses().map((address) => `https://${address}:${listener.port}`);
       return { urls, port: listener.port, fingerprint, for_ms: until === null ? null : Math.max(0, until - mono()) };
     },
   };
@@ -249,13 +250,14 @@ export async function openPageListener(
 ) {
   const sessions = createSessions(monotonicMs, always?.kept);
   const lan = createLan(network, () => services);
-  let [loopback, trouble]: [Listener | null, string] = [null, ""];
+  let loopback: Listener | null = null;
+  let trouble: string = "";
   const over = (): void => {
     if (!lan.stays()) lan.close();
     sessions.close();
   };
   const state = (): PageState => ({
-    url: loopback === null ? null : `http://127.0.0.1:${loopback.port.toString()}`,
+    url: loopback === null ? null : `http://127.0.0.1:${loopback.port}`,
     trouble,
     lan: lan.state(),
     pin_for_ms: sessions.left_ms(),
@@ -285,7 +287,7 @@ export async function openPageListener(
   try {
     loopback = await serveLoopback(port, services);
   } catch (error) {
-    trouble = `the page can't be served on port ${port.toString()}: ${error instanceof Error ? error.message : String(error)}; choose another page.port`;
+    trouble = `the page can't be served on port ${port}: ${errorMessage(error)}; choose another page.port`;
   }
   return {
     services,

@@ -4,8 +4,9 @@ import type { BodyOf } from "../contract/local.ts";
 import { labelledEntries } from "./filter-labels.ts";
 import { say } from "../domain/sentences.ts";
 import { boothOf, type Call, type LocalAnswer, needed, Refusal, type Services } from "./operation.ts";
+import { errorMessage } from "../domain/error-message.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 
-const MINUTE_MS = 60_000;
 const CANT_REBUILD = "this agent can't rebuild";
 
 /**
@@ -92,7 +93,7 @@ export async function rebuild(call: Call<BodyOf<"rebuild">>, { control, rebuilds
   try {
     return { status: 202, body: await thread.start(stream, current) };
   } catch (error) {
-    throw new Refusal(409, error instanceof Error ? error.message : String(error));
+    throw new Refusal(409, errorMessage(error));
   }
 }
 

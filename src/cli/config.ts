@@ -20,6 +20,7 @@ import { configPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
 import { meant } from "./parse.ts";
 import { print, tableText } from "./print.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 const RESTART = 'it comes in force with "systemctl restart booth-gateway"';
 
@@ -68,7 +69,7 @@ function set(call: Call, setting: string, value: string): number {
   try {
     after = withSetting(before, path, value);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new CommandError(`nothing was changed in ${file}: ${why}`, EXIT.usage, error);
   }
   mustBeSound(after, file);

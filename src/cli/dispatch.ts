@@ -4,6 +4,7 @@ import { lasting } from "../tools/texts.ts";
 import type { CommandSpec } from "./spec.ts";
 import { commandsOf, HELP_OPTION, meant, optionText, parseCommand, type Program, usageOf } from "./parse.ts";
 import { monotonicMs } from "../monotonic.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** Finds the command, parses its options, runs it; every failure becomes a sentence on standard error and an exit code. */
 export async function dispatch(program: Program, argv: readonly string[], io: Io): Promise<number> {
@@ -97,7 +98,7 @@ function explain(error: unknown, name: string, io: Io): number {
     io.err(`${error.message}\n`);
     return codeOf(error.cause) === "EACCES" ? EXIT.rights : EXIT.config;
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   if (error instanceof CommandError) {
     io.err(`${name}: ${message}${error.exit === EXIT.usage ? `; ${name} --help says more` : ""}\n`);
     return error.exit;

@@ -18,6 +18,7 @@ import { examinePlc, reach, serverFindings, type Target, targetOf } from "../too
 import type { PlcTools } from "../acquisition/port.ts";
 import { print } from "./print.ts";
 import { barText, styleOf } from "../tools/texts.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 export interface DoctorParts {
   readonly tools: PlcTools;
@@ -98,7 +99,7 @@ function authorities(file: string | undefined): string | Finding | undefined {
   try {
     return readCertificates(file);
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
+    const said = errorMessage(error);
     return bad("authorities", said, `correct ${file}, or service.ca_file in the configuration`);
   }
 }

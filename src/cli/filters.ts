@@ -15,10 +15,10 @@ import { lengthOption, reportQuery, textOption } from "./options.ts";
 import { print, tableText } from "./print.ts";
 import { timeText, zoneOf } from "./time.ts";
 import { monotonicMs } from "../monotonic.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 
 /** As the fold remembers a booth's use. */
 const LONGEST_AGO_H = 36;
-const MINUTE_MS = 60_000;
 
 type Agent = Awaited<ReturnType<typeof agentOf>>;
 /** Whoever waits longer is told that it will be committed anyway. */
@@ -78,7 +78,7 @@ function removedText(removed: Removed, entered: readonly FilterLabel[], tz: stri
     const { filter_type, maintenance_date, duration, booth_in_use_time, overuse, booth_overuse_cycles } = one;
     const label = labelAt(entered, filter_type, parseTime(maintenance_date) ?? 0);
     const used = hoursText(booth_in_use_time);
-    const days = one.assumed === true ? `over ${duration.toString()}` : duration;
+    const days = one.assumed === true ? `over ${duration}` : duration;
     return [filter_type, timeText(maintenance_date, tz), used, days, overuse, booth_overuse_cycles, label];
   });
   const heads = ["removed", "on", "used", "days", "overuse days", "overuse cycles", "new one: part, note, by"];
@@ -109,8 +109,11 @@ async function filtersChanged(call: Call, type: string): Promise<number> {
       : {
           path: "/filters/changed",
           body: {
-            ...{ id: randomUUID(), filter, minutes_ago: ago_ms / MINUTE_MS },
-            ...{ part_number: textOption(values, "part") ?? "", note: textOption(values, "note") ?? "" },
+            id: randomUUID(),
+            filter,
+            minutes_ago: ago_ms / MINUTE_MS,
+            part_number: textOption(values, "part") ?? "",
+            note: textOption(values, "note") ?? "",
           },
         };
   const ask = (): Promise<FilterEntry | Waiting> => agent.post(wanted.path, { ...wanted.body, booth, by });

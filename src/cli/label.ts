@@ -11,6 +11,7 @@ import { qrText } from "../tools/qr-code.ts";
 import { linesText } from "../tools/texts.ts";
 import { textOption } from "./options.ts";
 import { print } from "./print.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** What is stuck on a box, so that a phone finds its page. */
 export interface Label {
@@ -65,9 +66,12 @@ export function labelOf(
   const pem = read(join(data_dir, "page", "own.pem"));
   const fingerprint = pem === null ? null : new X509Certificate(pem).fingerprint256;
   return {
-    ...{ url, addresses: urls, mdns: name },
+    url,
+    addresses: urls,
+    mdns: name,
     pin: pin === null ? null : inGroups(pin),
-    ...{ fingerprint, words: fingerprint === null ? [] : fingerprintWords(fingerprint) },
+    fingerprint,
+    words: fingerprint === null ? [] : fingerprintWords(fingerprint),
   };
 }
 
@@ -119,7 +123,7 @@ function writePicture(file: string, picture: Buffer): void {
   try {
     writeFileSync(file, picture);
   } catch (error) {
-    throw new CommandError(`${file} can't be written: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CommandError(`${file} can't be written: ${errorMessage(error)}`);
   }
 }
 

@@ -36,7 +36,8 @@ function windowOptions(values: Values, now: EpochMs): Window {
     const known = "today, yesterday, -2h, 2026-03-02 or 2026-03-02T15:00:00Z";
     throw new CommandError(`--${name} ${text} is not a time like ${known}`, EXIT.usage);
   };
-  const [start, end] = [instant("from"), instant("to")];
+  const start = instant("from");
+  const end = instant("to");
   return { ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) };
 }
 

@@ -148,10 +148,10 @@ function certificateLine({ link, server, expires, state, advice }: CertificateSt
 function outputLine({ name, url, link, booths, pushed }: OutputStatus, now: number, style: Style): string {
   const waiting = booths.reduce((sum, booth) => sum + booth.waiting, 0);
   const passed = booths.flatMap(({ booth, passed_over: over }) => {
-    const ranges = over.map(({ from, to }) => `${from.toString()} to ${to.toString()}`).join(", ");
+    const ranges = over.map(({ from, to }) => `${from} to ${to}`).join(", ");
     return over.length === 0 ? [] : [`records ${ranges} of ${booth} were passed over`];
   });
-  const rest = [...(waiting === 0 ? [] : [`${waiting.toString()} records wait`]), ...passed, ...pushedText(pushed)];
+  const rest = [...(waiting === 0 ? [] : [`${waiting} records wait`]), ...passed, ...pushedText(pushed)];
   return `output    ${[`${name}, ${url === "" ? "left out" : url}: ${linkText(link, now, style)}`, ...rest].join("; ")}`;
 }
 
@@ -159,10 +159,8 @@ function pushedText(pushed: OutputStatus["pushed"]): readonly string[] {
   if (pushed === undefined) return [];
   const { waiting, given_up, reason } = pushed;
   return [
-    ...(waiting === 0 ? [] : [`${waiting.toString()} sets of figures wait`]),
-    ...(given_up === 0
-      ? []
-      : [`${given_up.toString()} data points were given up; why the last of them were: ${reason}`]),
+    ...(waiting === 0 ? [] : [`${waiting} sets of figures wait`]),
+    ...(given_up === 0 ? [] : [`${given_up} data points were given up; why the last of them were: ${reason}`]),
   ];
 }
 
@@ -171,7 +169,7 @@ function noticeLine({ name, kind, where, link, waiting, last }: NoticeStatus, no
   // That the last one got through isn't news; that there was none yet, neither.
   const state = link.kind === "up" ? [] : [linkText(link, now, style)];
   const told = last === null ? "nothing told yet" : `told "${last.what}" ${lasting(now - last.at)} ago: ${last.answer}`;
-  const rest = waiting === 0 ? [] : [`${waiting.toString()} events wait`];
+  const rest = waiting === 0 ? [] : [`${waiting} events wait`];
   return `notice    ${name}, ${kind} to ${where}: ${[...state, ...rest, told].join("; ")}`;
 }
 

@@ -14,7 +14,8 @@ export function tagsCommand(tools: PlcTools): Run {
     const { values, io } = call;
     const chosen = chosenBooth(values);
     const { booth, profile } = chosen;
-    const [plc, named] = [plcAddress(booth), `${profile.name} ${profile.version}`];
+    const plc = plcAddress(booth);
+    const named = `${profile.name} ${profile.version}`;
     const watch = tagWatch(chosen, tools);
     try {
       return await show(call, async () => {

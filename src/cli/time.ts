@@ -2,10 +2,8 @@ import { parseTime } from "../contract/time.ts";
 import { instantOf, zoneOffsetMs } from "../domain/time-zone.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import type { Values } from "../tools/command.ts";
+import { DAY_MS } from "../domain/time.ts";
 
-/** How a command shows and reads times: one way for all of them. */
-
-const DAY_MS = 86_400_000;
 const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 /** The zone that times are shown and read in: UTC with --utc, else this machine's. */

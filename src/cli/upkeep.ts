@@ -39,7 +39,7 @@ function reconciledText(done: Reconciled): string {
     : "records differ still: run it again; what the service refuses stands in the backlog\n";
   const rows = remaining.map((one) => [one.figure, String(one.gateway ?? "-"), String(one.service ?? "-")]);
   const more = remaining_count - remaining.length;
-  const rest = more === 0 ? "" : `and ${more.toString()} more\n`;
+  const rest = more === 0 ? "" : `and ${more} more\n`;
   return `${head}${sent}${tableText(["differs still", "here", "service"], rows)}${rest}${why}`;
 }
 

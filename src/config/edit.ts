@@ -55,7 +55,8 @@ function changeOf(root: Node | null, { text, path, value }: Wanted): Change {
     if (next === undefined) return additionTo(node, { text, path: path.slice(depth), value });
     node = next;
   }
-  const [from, to] = [rangeOf(node)[0], endOf(node)];
+  const from = rangeOf(node)[0];
+  const to = endOf(node);
   // Where a key has no value yet, that begins right behind its colon.
   return { from, to, text: from === to ? ` ${inFlow(value)}` : inFlow(value) };
 }

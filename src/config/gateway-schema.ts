@@ -3,7 +3,8 @@ import { z } from "zod";
 
 import { normaliseSerial, WEEKDAYS } from "../domain/booth.ts";
 import { DEFAULT_DATA_DIR, DEFAULT_RUNTIME_DIR, MODBUS_PORT } from "../domain/plc-address.ts";
-import { DAY_MS, DEFAULT_BUDGET } from "../domain/storage.ts";
+import { DEFAULT_BUDGET } from "../domain/storage.ts";
+import { DAY_MS } from "../domain/time.ts";
 import type { BoothId, Serial } from "../domain/units.ts";
 import {
   groupNameSchema,

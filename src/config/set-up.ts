@@ -144,7 +144,8 @@ interface Place {
 
 /** Pure. Each value, and each problem with it, has the file and line that it comes from. */
 export function laidOver(top: YamlSource, below: YamlSource): YamlSource {
-  const [own, under] = [record(top.data), record(below.data)];
+  const own = record(top.data);
+  const under = record(below.data);
   // What isn't a mapping is refused as it stands.
   if (own === null || under === null) return top;
   const places = placesOf(own["booths"], under["booths"]);
@@ -189,7 +190,8 @@ function placesOf(own: unknown, under: unknown): readonly Place[] | null {
 }
 
 function boothAt({ top, below }: Place, own: unknown, under: unknown): unknown {
-  const [upper, lower] = [itemOf(own, top), itemOf(under, below)];
+  const upper = itemOf(own, top);
+  const lower = itemOf(under, below);
   if (upper === undefined || lower === undefined) return upper ?? lower;
   const { modbus, opcua, ...rest } = record(lower) ?? {};
   const named = record(upper) ?? {};

@@ -19,6 +19,7 @@ import {
 import { DEFAULT_RUNTIME_DIR } from "../domain/plc-address.ts";
 import { ConfigError, type Problem } from "./config-error.ts";
 import { MOST_TAGS } from "./profile-schema.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /**
  * What a YAML file may hold at most. The parser, the schemas and the search for a problem's place take a time that grows with the
@@ -53,7 +54,9 @@ function tokensOf(text: string, lines: LineCounter): { readonly tokens: CST.Toke
   const parser = new Parser(lines.addNewLine);
   const tokens: CST.Token[] = [];
   lines.addNewLine(0);
-  let [pieces, aliases, mistakes] = [0, 0, 0];
+  let pieces = 0;
+  let aliases = 0;
+  let mistakes = 0;
   for (const piece of new Lexer().lex(text)) {
     for (const token of parser.next(piece)) {
       tokens.push(token);
@@ -151,7 +154,7 @@ export function readSource(file: string, hint?: string): string {
       const rights = say("config.sudo");
       throw whole(file, say("config.no_right"), { hint: rights, cause });
     }
-    throw whole(file, `can't be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw whole(file, `can't be read: ${errorMessage(cause)}`, { cause });
   }
 }
 
@@ -203,7 +206,7 @@ export function openYaml(text: string, file: string): YamlSource {
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
     // More aliases of aliases than allowed.
-    throw whole(file, `can't be parsed: ${unquoted(cause instanceof Error ? cause.message : String(cause))}`);
+    throw whole(file, `can't be parsed: ${unquoted(errorMessage(cause))}`);
   }
 }
 

@@ -12,7 +12,7 @@ const MAX_TAGS = 12;
 /** `tags`, comma-separated, and by steps of how many minutes (`interval`). */
 export function trendParams(query: Query): { readonly tags: string[]; readonly step_ms: Milliseconds } {
   const tags = tagsParam(query, { needed: true });
-  if (tags.length > MAX_TAGS) throw new QueryError(`tags names over ${MAX_TAGS.toString()} tags`);
+  if (tags.length > MAX_TAGS) throw new QueryError(`tags names over ${MAX_TAGS} tags`);
   return { tags, step_ms: intervalParam(query) };
 }
 

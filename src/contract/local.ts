@@ -2,10 +2,7 @@ import { z } from "zod";
 import { FILTER_TYPES } from "../domain/booth.ts";
 import { LINK_ERROR_KINDS } from "../domain/link-error.ts";
 import { boothFieldsShape } from "./booths.ts";
-
-/** What people and tools send to the box, and what they must send where it can't be read: each body is stated here alone. */
-
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from "../domain/time.ts";
 
 /** By its name here; absent: the only one there is. */
 const booth = z.string().max(60).optional();

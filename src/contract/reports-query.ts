@@ -2,6 +2,7 @@ import { type Mode, modeNamed } from "../domain/booth.ts";
 import { dayStart } from "../domain/time-zone.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { parseTime } from "./time.ts";
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../domain/time.ts";
 
 /** Query parameters as they came; the first of a repeated one counts. */
 export type Query = Readonly<Record<string, string>>;
@@ -12,7 +13,6 @@ export class QueryError extends Error {}
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
 const MAX_TAGS = 200;
-const DAY_MS: Milliseconds = 86_400_000;
 /** Longer than any booth has been watched; the calendar of each day is gone through. */
 const MAX_WINDOW_DAYS = 5_000;
 
@@ -51,7 +51,7 @@ function wholeSecond(now: EpochMs): EpochMs {
 
 function bounded(window: Span): Span {
   if (window.end - window.start <= MAX_WINDOW_DAYS * DAY_MS) return window;
-  throw new QueryError(`too many days from start to end: at most ${MAX_WINDOW_DAYS.toString()}`);
+  throw new QueryError(`too many days from start to end: at most ${MAX_WINDOW_DAYS}`);
 }
 
 /** `start` and `end`, clipped to now; default: ever. */
@@ -87,7 +87,7 @@ function integerParam(query: Query, name: string): number | undefined {
 export function tagsParam(query: Query, { needed }: { readonly needed: boolean }): string[] {
   const tags = [...new Set((query["tags"] ?? "").split(",").filter((tag) => tag !== "" && tag !== "__proto__"))];
   if (needed && tags.length === 0) throw new QueryError("tags is missing");
-  if (tags.length > MAX_TAGS) throw new QueryError(`tags names over ${MAX_TAGS.toString()} tags`);
+  if (tags.length > MAX_TAGS) throw new QueryError(`tags names over ${MAX_TAGS} tags`);
   return tags;
 }
 
@@ -108,9 +108,6 @@ export function intervalParam(query: Query): Milliseconds {
   if (!/^\d{1,6}$/.test(text) || Number(text) < 1) throw new QueryError("interval is not a number of minutes");
   return Number(text) * MINUTE_MS;
 }
-
-const MINUTE_MS: Milliseconds = 60_000;
-const HOUR_MS: Milliseconds = 60 * MINUTE_MS;
 const PERIOD_MS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS, month: 30 * DAY_MS } as const;
 const MAX_LENGTH = 1_000;
 
@@ -134,7 +131,8 @@ function lengthParam(query: Query): number | undefined {
 
 /** `start` and `end`; or the last `length` `unit`s up to now, whichever is given; default: the local day so far. */
 export function periodParams(query: Query, clock: QueryClock): Span {
-  const [unit, length] = [unitParam(query), lengthParam(query)];
+  const unit = unitParam(query);
+  const length = lengthParam(query);
   return unit === undefined && length === undefined
     ? windowParams(query, clock)
     : lastPeriod(PERIOD_MS[unit ?? "day"] * (length ?? 1), query, clock);
@@ -142,7 +140,8 @@ export function periodParams(query: Query, clock: QueryClock): Span {
 
 /** The same of a series, whose `unit` alone says how it is cut. */
 export function seriesParams(query: Query, clock: QueryClock): { readonly window: Span; readonly unit: PeriodUnit } {
-  const [unit, length] = [unitParam(query) ?? "day", lengthParam(query)];
+  const unit = unitParam(query) ?? "day";
+  const length = lengthParam(query);
   const window = length === undefined ? windowParams(query, clock) : lastPeriod(PERIOD_MS[unit] * length, query, clock);
   return { window, unit };
 }
@@ -186,7 +185,7 @@ export function selected<T extends Item>(items: readonly T[], query: Query, fiel
 
 function criteria(text = ""): string[] {
   const parts = text.split(",").filter((part) => part !== "");
-  if (parts.length > MAX_CRITERIA) throw new QueryError(`more than ${MAX_CRITERIA.toString()} criteria`);
+  if (parts.length > MAX_CRITERIA) throw new QueryError(`more than ${MAX_CRITERIA} criteria`);
   return parts;
 }
 
@@ -215,7 +214,8 @@ function orderOf(text: string, fields: readonly string[]): Order {
 /** Numbers by value, instants by time in whichever spelling, all else as text. */
 function compare(found: unknown, value: string): number {
   if (typeof found === "number" && value.trim() !== "" && Number.isFinite(Number(value))) return found - Number(value);
-  const [a, b] = [parseTime(textOf(found)), parseTime(value)];
+  const a = parseTime(textOf(found));
+  const b = parseTime(value);
   return a !== null && b !== null ? a - b : orderOfTexts(textOf(found), value);
 }
 

@@ -11,10 +11,7 @@ import type { IncidentFact, Maintenance, RevisionFact } from "../domain/record.t
 import type { EpochMs, Milliseconds, Seq, StreamId, TagName } from "../domain/units.ts";
 import type { Paging, Span } from "./reports-query.ts";
 import { answerTime, minutesOf } from "./time.ts";
-
-/** Shapes of a booth's figures over a window: rows 28, 29, 34, 36-40 of the table of operations. Pure: figure to JSON. */
-
-const DAY_MS: Milliseconds = 86_400_000;
+import { DAY_MS } from "../domain/time.ts";
 
 type ByMode = Readonly<Partial<Record<Mode, number>>>;
 
@@ -254,7 +251,7 @@ export function incidentItem(
 ) {
   const { id, tag_name, logic, reason, severity, resolved_at } = incident;
   return {
-    id: `${stream}-${id.toString()}`,
+    id: `${stream}-${id}`,
     booth_id,
     tag_name,
     logic,

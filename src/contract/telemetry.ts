@@ -155,7 +155,9 @@ export function heartbeatText(
   const { offset_ms, synced } = service_time.verdict();
   return JSON.stringify({
     v: VERSION,
-    ...{ online, session, since },
+    online,
+    session,
+    since,
     agent_version: agentVersion,
     clock: { offset_ms, synced },
     links: { service: online ? "up" : "down" },

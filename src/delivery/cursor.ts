@@ -45,7 +45,7 @@ function acked({ log: told }: MovedLog["gateway"], { state, delivery }: Delivere
   const before = log.reach.acked_seq;
   if (before === 0 && acked_seq > 0) {
     const how = isPlain(binding.row) ? "handed to the broker" : "acked by the service";
-    const text = `${booth}: first records ${how}, up to ${acked_seq.toString()}`;
+    const text = `${booth}: first records ${how}, up to ${acked_seq}`;
     told.info({ event: "first_acked", booth, acked_seq }, text);
   }
   log.cursorMoved(Math.max(before, acked_seq));

@@ -93,7 +93,7 @@ function logReader(store: DeliveredLog, info: () => LogReach): LaneReader {
     // Another name of the log may begin where this one was read beyond.
     const batch = (ready.shift() ?? []).filter(({ seq }) => seq <= end);
     if (batch.length === 0 && !found && info().oldest_seq <= end)
-      throw new Error(`the store has no record from seq ${(after + 1).toString()} on, though it should`);
+      throw new Error(`the store has no record from seq ${after + 1} on, though it should`);
     given = batch.at(-1)?.seq ?? end;
     return { batch, from: after + 1, to: given };
   };

@@ -61,7 +61,7 @@ export function secureWithin(socket: TLSSocket, within_ms: Milliseconds): void {
 }
 
 function none(within_ms: Milliseconds): string {
-  return `no connection within ${(within_ms / 1000).toString()} s`;
+  return `no connection within ${within_ms / 1000} s`;
 }
 
 /** Keeps the connections of one client. */

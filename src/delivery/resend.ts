@@ -177,7 +177,7 @@ async function offerAll(offering: Offering, after: Seq, signal: AbortSignal): Pr
 async function tellAcked({ store, booth, log }: Offering, taken: readonly Seq[]): Promise<void> {
   const { state, delivery } = booth;
   delivery.refused = await store.takenAfterAll(state.log.reach.stream, taken);
-  const text = `${state.booth}: the service has taken ${taken.length.toString()} records that it had refused`;
+  const text = `${state.booth}: the service has taken ${taken.length} records that it had refused`;
   log.info({ event: "taken_after_all", booth: state.booth, records: taken.length }, text);
   state.news.raise();
 }

@@ -89,8 +89,13 @@ export async function runSender(sent: SentLog, signal: AbortSignal): Promise<nev
   const ahead = isSame ? aheadOf(left_ahead, reach().acked_seq) : [];
   const run: SenderRun = {
     ...sent,
-    ...{ generation, stream, first_seq, reach },
-    ...{ waiting: new Map(), waiting_until: 0, fits: null },
+    generation,
+    stream,
+    first_seq,
+    reach,
+    waiting: new Map(),
+    waiting_until: 0,
+    fits: null,
     under_way: createWaiters(),
     readers: laneReaders(gateway.store, reach),
     chunks: chunkReader(gateway.store, reach),
@@ -192,7 +197,7 @@ function wait(run: SenderRun, next: LaneBatch, reason: string): void {
   tellTooLong(run, { seq: next.to, reason });
   if (waiting.size > MOST_WAITING) throw new ServiceLinkError("limit", reason);
   if (!isNew) return;
-  const text = `${booth.state.booth}: record ${next.to.toString()} waits: ${reason}; ${say("log.too_long_todo")}`;
+  const text = `${booth.state.booth}: record ${next.to} waits: ${reason}; ${say("log.too_long_todo")}`;
   if (waiting.size === 1) gateway.log.warn({ event: "record_too_long", booth: booth.state.booth, seq: next.to }, text);
 }
 
@@ -213,7 +218,9 @@ function roomOf(run: SenderRun) {
   const chunks = sizes.filter((bytes) => bytes > 0);
   const mayTry = session.takesChunks() && mayTryChunks(booth.delivery.failed_chunks, mono);
   return {
-    ...{ mono, window: session.window(), under_way: sizes.length - chunks.length },
+    mono,
+    window: session.window(),
+    under_way: sizes.length - chunks.length,
     chunks: mayTry ? { under_way: chunks.length, bytes: chunks.reduce((sum, bytes) => sum + bytes, 0) } : null,
     held: heldNow(run),
   };

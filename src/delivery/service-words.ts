@@ -17,8 +17,8 @@ export async function setAside(
   const { booth, news } = state;
   delivery.refused = await store.setAside(state.log.reach.stream, refusals);
   const { seq = 0, reason = "" } = refusals[0] ?? {};
-  const more = refusals.length === 1 ? "" : ` and ${(refusals.length - 1).toString()} more`;
-  const text = `${booth}: the service will never take record ${seq.toString()}${more}: ${reason}; kept aside`;
+  const more = refusals.length === 1 ? "" : ` and ${refusals.length - 1} more`;
+  const text = `${booth}: the service will never take record ${seq}${more}: ${reason}; kept aside`;
   log.error({ event: "refused", booth, seq, records: refusals.length, reason }, text);
   // Its record of the booth may say why.
   state.binding.lookAgain();
@@ -37,7 +37,7 @@ export function refusalsBelieved(
   const { refusing, is_believed } = afterRefusal(delivery.refusing, { seq: first.seq, records, mono: clock.mono() });
   delivery.refusing = refusing;
   if (!is_believed) {
-    const text = `${booth}: the service refuses ${records.toString()} records at once; they are offered again in 5 minutes, and kept aside if it refuses them then`;
+    const text = `${booth}: the service refuses ${records} records at once; they are offered again in 5 minutes, and kept aside if it refuses them then`;
     log.warn({ event: "refuses_many", booth, records }, text);
   }
   return is_believed;

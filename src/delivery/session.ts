@@ -15,6 +15,7 @@ import { newNameFrom } from "./rules/belief.ts";
 import { retryAfter } from "./rules/session-retry.ts";
 import { runSender } from "./sender.ts";
 import { serviceIsDown, serviceIsLeft, serviceIsUp } from "./service-news.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** Owns the session with the service: connects, sends every bound booth's stream, and begins anew after any failure. */
 export async function sessionLoop(
@@ -29,7 +30,7 @@ export async function sessionLoop(
       await oneSession(gateway, { booths, tries }, signal);
     } catch (error) {
       if (isOver(signal)) break;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       const failure = error instanceof ServiceLinkError ? error : new ServiceLinkError("closed", reason, error);
       const wait = waitAfter(tries, failure, gateway);
       serviceIsDown(gateway, { error: failure, attempt: tries.attempt, wait });
@@ -174,7 +175,7 @@ async function untilBindingsChange({ gateway, all, booths }: Session, signal: Ab
     spoken
       .map(({ state: { log, binding } }) => {
         const { generation, last_seq } = binding.row;
-        return `${labelOf(binding.row, log.reach).stream}:${(generation ?? 0).toString()}:${(last_seq ?? 0).toString()}`;
+        return `${labelOf(binding.row, log.reach).stream}:${generation ?? 0}:${last_seq ?? 0}`;
       })
       .join();
   const before = keyOf(booths);
@@ -230,7 +231,7 @@ async function connectWithKey(
     await new_key.connected(candidate);
     return session;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     log.warn({ event: "new_key_refused", reason }, `the new key opened no session: ${reason}`);
     new_key.refused();
     return link.connect(account, signal);

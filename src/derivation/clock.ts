@@ -3,8 +3,7 @@ import type { LogEnd } from "../domain/taken.ts";
 import { KIND, type ClockRecord, type LogRecord, type Stored } from "../domain/record.ts";
 import type { BootId, EpochMs, Milliseconds, Seq } from "../domain/units.ts";
 import type { ClockState, TimelineState, BootPlace, TakenBack } from "./timeline/state.ts";
-
-const DAY_MS: Milliseconds = 86_400_000;
+import { DAY_MS } from "../domain/time.ts";
 
 type Clocked = Pick<TimelineState, "clock">;
 
@@ -131,7 +130,7 @@ export function aheadOf({ clock }: Clocked): string | null {
 
 /** By which boot and offset the state goes: another text, and a clock record has changed it. */
 export function clockText({ clock }: Clocked): string {
-  return `${clock.boot} ${clock.offset.toString()}`;
+  return `${clock.boot} ${clock.offset}`;
 }
 
 /** The word about the time that the state goes by; null: nobody vouched for it. */
@@ -289,7 +288,8 @@ export function takenBack(shown: readonly Shown[]): TakenBack[] {
       if (isRight(one)) return;
       // What took it back says where it stands; where that was a later boot, what was right before.
       const by = own.slice(index).find(isRight) ?? own.slice(0, index).findLast(isRight);
-      const [from, to] = [index === 0 ? 0 : one.mono, own[index + 1]?.mono ?? null];
+      const from = index === 0 ? 0 : one.mono;
+      const to = own[index + 1]?.mono ?? null;
       found.push({ boot, from, to, offset: by === undefined ? null : offsetOf(by) });
     });
     limit = Math.min(limit, ...own.filter(isRight).map(({ wall }) => wall));

@@ -4,6 +4,7 @@ import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { energyOf, type Machine, tagWithRole } from "./parameters.ts";
 import type { Slice, SliceFold, EventOf } from "./timeline/events.ts";
 import type { Settled, DeepReadonly } from "./timeline/state.ts";
+import { HOUR_MS } from "../domain/time.ts";
 
 /** What hours that aren't written yet have come to. */
 export interface HoursState {
@@ -26,8 +27,6 @@ export interface HourState {
   /** Its end, or the end of the gap that its end lies in; null: its time is not yet settled. */
   settled_at: EpochMs | null;
 }
-
-const HOUR_MS: Milliseconds = 3_600_000;
 /** An hour is final this long after its end, or after the end of the gap that its end lies in. */
 const FINAL_AFTER_MS: Milliseconds = 600_000;
 /** A clock that was decades off must not make an hour for each of their hours. */

@@ -3,6 +3,7 @@ import { modesIn } from "../domain/mode-bits.ts";
 import type { Parameters, TagRole } from "../domain/parameters.ts";
 import { say } from "../domain/sentences.ts";
 import type { TagName, Milliseconds } from "../domain/units.ts";
+import { HOUR_MS } from "../domain/time.ts";
 
 /** A PLC's mode value as text, the way the mode map names it: true is "1", 3 is "3". */
 export function rawMode(value: TagValue): string {
@@ -54,7 +55,6 @@ const ROLES: Readonly<Record<Machine, { load: TagRole; meter: TagRole }>> = {
   burner: { load: "burner_modulation", meter: "gas" },
   fan: { load: "fan_speed", meter: "kwh" },
 };
-const HOUR_MS: Milliseconds = 3_600_000;
 const BTU_PER_THERM = 100_000;
 /** Of a hp. */
 const WATT = 745.7;

@@ -9,6 +9,7 @@ import { emptyRevisions, type RevisionsState } from "./revisions.ts";
 import type { RulesState } from "./rules.ts";
 import { emptyTimeline, type TimelineState } from "./timeline/state.ts";
 import { WRONG_MS } from "./clock.ts";
+import { HOUR_MS } from "../domain/time.ts";
 
 /** A fact before the store has given it its seq. */
 export type FactDraft = Fact;
@@ -50,8 +51,6 @@ export function emptyState(): DeriveState {
     samples,
   };
 }
-
-const HOUR_MS: Milliseconds = 3_600_000;
 
 /**
  * A state that was kept while the time was wrong, where no older one is left: every instant in it that lies behind the right time, of which

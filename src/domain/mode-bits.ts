@@ -16,7 +16,7 @@ export interface ModeBits {
 
 /** The tag whose value is a bay's mode, where the PLC has a bit for each mode. */
 export function modeTagOf(bay: number): TagName {
-  return bay === 0 ? "mode" : `mode_${bay.toString()}`;
+  return bay === 0 ? "mode" : `mode_${bay}`;
 }
 
 /** Bays whose mode is told by bits. */

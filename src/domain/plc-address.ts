@@ -11,7 +11,7 @@ export function plcAddress({ modbus, opcua }: PlcPlace): string {
 
 /** How people are told of it; also names the physical link: addresses with the same text share one connection. */
 export function modbusAddressText(address: ModbusPlace): string {
-  return "serial" in address ? address.serial.path : `${address.host}:${address.port.toString()}`;
+  return "serial" in address ? address.serial.path : `${address.host}:${address.port}`;
 }
 
 /** Whether an address as `plcAddress` writes it is a serial port: a host has no slash, an endpoint has a scheme. */

@@ -24,7 +24,8 @@ export function differencesOf(
       found.push({ field, reported: reported[field], shown: shown[field] });
   }
   for (const [field, of] of UPDATES) {
-    const [ours, theirs] = [secondOf(reported[field]), secondOf(shown[field])];
+    const ours = secondOf(reported[field]);
+    const theirs = secondOf(shown[field]);
     if (reported[of] !== null && ours !== theirs) found.push({ field, reported: ours, shown: theirs });
   }
   return found;

@@ -1,5 +1,6 @@
 import type { Clock, Random } from "./machine.ts";
 import type { Milliseconds } from "./units.ts";
+import { errorMessage } from "./error-message.ts";
 
 interface Retrying {
   readonly clock: Pick<Clock, "sleep">;
@@ -36,7 +37,7 @@ const MOST_CHARS = 300;
 
 /** Returns an error's text for a status or a log line. */
 export function shortMessage(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, MOST_CHARS);
+  return errorMessage(error).slice(0, MOST_CHARS);
 }
 
 export interface Backoff {

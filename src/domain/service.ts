@@ -143,7 +143,7 @@ export interface ShownBooth extends BoothSizes {
 
 /** How a choice is named: by the service's id of the booth, or, where it shows none, by its place in the list. */
 export function choiceName({ booth_id }: BoothCard, index: number): string {
-  return booth_id ?? `#${(index + 1).toString()}`;
+  return booth_id ?? `#${index + 1}`;
 }
 
 /** The record of the booth that somebody named, or of the one there is; null: nobody can tell yet which one it is. */

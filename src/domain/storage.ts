@@ -1,5 +1,6 @@
 import type { Milliseconds } from "./units.ts";
 import { say } from "./sentences.ts";
+import { HOUR_MS, DAY_MS } from "./time.ts";
 
 /** What one booth may keep on disk. */
 export interface StoreBudget {
@@ -8,8 +9,6 @@ export interface StoreBudget {
   /** Acked log records older than this are dropped; others stay until the bytes run out. */
   readonly max_age_ms: Milliseconds;
 }
-
-export const DAY_MS = 86_400_000;
 
 /** 64 MB and 30 days. */
 export const DEFAULT_BUDGET: StoreBudget = { max_bytes: 64_000_000, max_age_ms: 30 * DAY_MS };
@@ -24,8 +23,6 @@ export interface RowSizes {
 
 /** A row of 4,000 takes half the bytes per change of one of 500: a quarter of an hour of a busy booth, a night of a quiet one. */
 export const ROW_SIZES: RowSizes = { closed_records: 4_000, least_chunk_records: 1_000 };
-
-const HOUR_MS = 3_600_000;
 /** The rate of a shorter stretch says nothing about the next days. */
 const LEAST_SPAN_MS = HOUR_MS;
 

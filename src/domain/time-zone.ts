@@ -1,8 +1,6 @@
 import { WEEKDAYS, type WorkingHours } from "./booth.ts";
 import type { EpochMs, Milliseconds } from "./units.ts";
-
-const DAY_MS: Milliseconds = 86_400_000;
-const HOUR_MS: Milliseconds = 3_600_000;
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "./time.ts";
 
 /** Formatters are dear to make and booths use one or two zones. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
@@ -23,9 +21,6 @@ export function isKnownZone(tz: string): boolean {
     return false;
   }
 }
-
-/** Since 1973 no zone's clocks have been put but at the begin of a minute (UTC). */
-const MINUTE_MS: Milliseconds = 60_000;
 const MINUTES_SINCE: EpochMs = 94_694_400_000;
 /** By zone and minute: loops ask for the borders of the same few days in every round, and the formatter takes some 20 us. */
 const offsets = new Map<string, Map<number, Milliseconds>>();
@@ -59,7 +54,8 @@ function formattedOffset(tz: string, at: EpochMs): Milliseconds {
  */
 export function instantOf(tz: string, day: DayNumber, time_ms: Milliseconds): EpochMs {
   const local = day * DAY_MS + time_ms;
-  const [early, late] = [zoneOffsetMs(tz, local - DAY_MS), zoneOffsetMs(tz, local + DAY_MS)];
+  const early = zoneOffsetMs(tz, local - DAY_MS);
+  const late = zoneOffsetMs(tz, local + DAY_MS);
   const candidates = [local - Math.max(early, late), local - Math.min(early, late)];
   const exact = candidates.find((at) => at + zoneOffsetMs(tz, at) === local);
   if (exact !== undefined) return exact;
@@ -84,7 +80,8 @@ export function dayStart(tz: string, at: EpochMs): EpochMs {
 /** The instant between the two at which the offset changes. */
 function firstAfterJump(tz: string, from: EpochMs, to: EpochMs): EpochMs {
   const before = zoneOffsetMs(tz, from);
-  let [low, high] = [from, to];
+  let low = from;
+  let high = to;
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     if (zoneOffsetMs(tz, middle) === before) low = middle;
@@ -154,7 +151,8 @@ export function workingIntervals(hours: readonly WorkingHours[], tz: string, win
   for (let day = dayOf(tz, window.start) - 1; day <= dayOf(tz, window.end); day += 1) {
     for (const shift of hours) {
       if (!shift.enabled || WEEKDAYS[weekdayOf(day)] !== shift.day) continue;
-      const [from, to] = [timeOf(shift.start), timeOf(shift.stop)];
+      const from = timeOf(shift.start);
+      const to = timeOf(shift.stop);
       const start = Math.max(window.start, instantOf(tz, day, from));
       const end = Math.min(window.end, to > from ? instantOf(tz, day, to) : instantOf(tz, day + 1, to));
       if (end > start) shifts.push({ start, end });
@@ -181,7 +179,9 @@ export function lengthOf(intervals: readonly Interval[]): Milliseconds {
 
 /** Length of what two interval lists, each disjoint and in order, have in common. */
 export function overlapOf(a: readonly Interval[], b: readonly Interval[]): Milliseconds {
-  let [sum, i, j] = [0, 0, 0];
+  let sum = 0;
+  let i = 0;
+  let j = 0;
   for (let [x, y] = [a[i], b[j]]; x !== undefined && y !== undefined; [x, y] = [a[i], b[j]]) {
     sum += Math.max(0, Math.min(x.end, y.end) - Math.max(x.start, y.start));
     if (x.end <= y.end) i += 1;

@@ -1,6 +1,7 @@
 import { say } from "./sentences.ts";
 import { type DayNumber, daysFromCivil, utcText } from "./time-zone.ts";
 import type { EpochMs, Milliseconds } from "./units.ts";
+import { MINUTE_MS } from "./time.ts";
 
 /**
  * What goes over the network, by what it is for: counted at the sockets, kept by day and month, held against a month's budget.
@@ -100,7 +101,9 @@ function sum(one: Period = EMPTY_PERIOD, other: Period): Period {
 
 /** What of each purpose is said. */
 export function byPurpose(of: (purpose: Purpose) => Bytes): Traffic {
-  const [readings, heartbeats, session] = [of("readings"), of("heartbeats"), of("session")];
+  const readings = of("readings");
+  const heartbeats = of("heartbeats");
+  const session = of("session");
   return { readings, heartbeats, session, http: of("http"), outputs: of("outputs") };
 }
 
@@ -148,7 +151,6 @@ export interface Thrift {
 
 /** The service takes a gateway for offline that is silent for 120 s. */
 const SLOW_HEARTBEAT_MS: Milliseconds = 110_000;
-const MINUTE_MS: Milliseconds = 60_000;
 /** From which share of the budget on. */
 const STEPS: readonly (Thrift & { readonly from: number })[] = [
   { from: 0, step: "none", heartbeat_ms: 0, hold_ms: 0, by_night: false },

@@ -45,7 +45,9 @@ export const openMail: OpenChannel = (machine, config): Channel => {
 function optionsOf({ host, port, tls, user, password_file, ca_file }: MailConfig, secret: (path: string) => string) {
   const auth = user === undefined || password_file === undefined ? {} : { auth: { user, pass: secret(password_file) } };
   return {
-    ...{ host, port, ...auth },
+    host,
+    port,
+    ...auth,
     secure: tls === "tls",
     requireTLS: tls === "starttls",
     ignoreTLS: tls === "none",
@@ -54,20 +56,24 @@ function optionsOf({ host, port, tls, user, password_file, ca_file }: MailConfig
       minVersion: "TLSv1.2",
       ...(ca_file === undefined ? {} : trustInFile(ca_file)),
     },
-    ...{
-      connectionTimeout: CONNECT_MS,
-      dnsTimeout: CONNECT_MS,
-      greetingTimeout: GREETING_MS,
-      socketTimeout: ANSWER_MS,
-    },
-    ...{ maxResponseSize: MAX_RESPONSE_BYTES, disableFileAccess: true, disableUrlAccess: true },
+
+    connectionTimeout: CONNECT_MS,
+    dnsTimeout: CONNECT_MS,
+    greetingTimeout: GREETING_MS,
+    socketTimeout: ANSWER_MS,
+    maxResponseSize: MAX_RESPONSE_BYTES,
+    disableFileAccess: true,
+    disableUrlAccess: true,
   } as const;
 }
 
 function mailOf({ id, subject, text }: NoticeMessage, { from, to }: MailConfig, gateway: string) {
   const domain = from.replace(/^.*@/, "").replace(/>$/, "");
   return {
-    ...{ from, to: [...to], subject, text },
+    from,
+    to: [...to],
+    subject,
+    text,
     // The same at each try: what is delivered twice can be told.
     messageId: `<${id}@${domain}>`,
     // No holiday notes come back (RFC 3834).

@@ -16,7 +16,8 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }): Channel => {
   const connect = (signal: AbortSignal) =>
     connectOnce(
       {
-        ...{ url, client_id: `booth-gateway-${machine.gateway_id}-notice-${name}` },
+        url,
+        client_id: `booth-gateway-${machine.gateway_id}-notice-${name}`,
         ...(user === undefined ? {} : { username: user }),
         ...(password_file === undefined ? {} : { password: machine.secret(password_file) }),
         ...(ca_file === undefined ? {} : { ca: readCertificates(ca_file) }),

@@ -73,8 +73,7 @@ export function statusOf({ config, state }: Notice): NoticeStatus {
 
 /** Where it goes, for people: of a webhook the host alone, since the rest may be its secret. */
 export function placeOf({ mail, webhook, mqtt }: NoticeConfig): Pick<NoticeStatus, "kind" | "where"> {
-  if (mail !== undefined)
-    return { kind: "mail", where: `${mail.to.join(", ")} by ${mail.host}:${mail.port.toString()}` };
+  if (mail !== undefined) return { kind: "mail", where: `${mail.to.join(", ")} by ${mail.host}:${mail.port}` };
   if (webhook !== undefined) return { kind: "webhook", where: new URL(webhook.url).origin };
   return { kind: "mqtt", where: `${mqtt?.topic ?? ""} at ${mqtt?.url ?? ""}` };
 }

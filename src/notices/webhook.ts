@@ -8,6 +8,7 @@ import { say } from "../domain/sentences.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { adviceOf } from "./advice.ts";
 import type { Channel, OpenChannel } from "./port.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** By a POST of a JSON document. */
 
@@ -102,7 +103,7 @@ async function readAnswer(answer: IncomingMessage): Promise<Answer> {
 }
 
 function outcomeOf({ status, text, again_ms }: Answer): NoticeOutcome {
-  const answer = `HTTP ${status.toString()}${text === "" ? "" : `: ${text}`}`;
+  const answer = `HTTP ${status}${text === "" ? "" : `: ${text}`}`;
   if (status >= 200 && status < 300) return { kind: "delivered", answer };
   const isLater = status >= 500 || status === 408 || status === 429;
   const advice = adviceOf(isLater ? "later" : status === 401 || status === 403 ? "credential" : "refused");
@@ -112,7 +113,7 @@ function outcomeOf({ status, text, again_ms }: Answer): NoticeOutcome {
 }
 
 function failed(error: unknown): NoticeOutcome {
-  const reason = tlsReason(error) ?? (error instanceof Error ? error.message : String(error));
+  const reason = tlsReason(error) ?? errorMessage(error);
   const says = { reason, lasting: false, again_ms: null };
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   // Only a name, a connection or a certificate that isn't there says that nothing was sent.

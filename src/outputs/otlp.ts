@@ -49,7 +49,10 @@ export function figureOutput(
 ): FigureOutput {
   const { clock } = machine;
   const state: PushState = {
-    ...{ link: linkDown(clock.wall(), say("plc.not_yet")), sent: 0, given_up: 0, reason: "" },
+    link: linkDown(clock.wall(), say("plc.not_yet")),
+    sent: 0,
+    given_up: 0,
+    reason: "",
     is_plain: false,
     waiting: [],
     added: Promise.withResolvers(),
@@ -77,15 +80,13 @@ export function figureOutput(
   };
   return {
     status: () => ({
-      ...{
-        name: config.name,
-        kind: "otlp",
-        url: config.url,
-        link: state.link,
-        sent: state.sent,
-        ignored: 0,
-        booths: [],
-      },
+      name: config.name,
+      kind: "otlp",
+      url: config.url,
+      link: state.link,
+      sent: state.sent,
+      ignored: 0,
+      booths: [],
       pushed: { waiting: state.waiting.length, given_up: state.given_up, reason: state.reason },
     }),
     async run(signal) {
@@ -130,7 +131,7 @@ function giveUp({ state, machine, config }: Push, points: number, reason: string
   const isNews = reason !== state.reason;
   state.given_up += points;
   state.reason = reason;
-  const text = `output ${config.name}: ${points.toString()} data points were given up: ${reason}`;
+  const text = `output ${config.name}: ${points} data points were given up: ${reason}`;
   if (isNews) machine.log.warn({ event: "output_given_up", output: config.name, points, reason }, text);
 }
 

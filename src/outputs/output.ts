@@ -13,6 +13,7 @@ import type { BrokerSession, DurationsToday, OutputBooth, OutputMachine } from "
 import { type Figure, figuresOf } from "./rules/figures.ts";
 import type { Message } from "./port.ts";
 import { say } from "../domain/sentences.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** One output: its session with its broker, and how it follows the logs. It holds nobody up: it reads, and only what is durable. */
 
@@ -86,8 +87,15 @@ const FIGURES_MS: Milliseconds = 60_000;
 export function newOutputState(now: EpochMs, { url }: Pick<OutputConfig, "url">): OutputState {
   const link = linkDown(now, say("plc.not_yet"));
   return {
-    ...{ link, url, reasons: new Map(), sent: 0, ignored: 0, passed_over: new Map(), unconfirmed: new Set() },
-    ...{ skipped: null, logged_topics: new Set() },
+    link,
+    url,
+    reasons: new Map(),
+    sent: 0,
+    ignored: 0,
+    passed_over: new Map(),
+    unconfirmed: new Set(),
+    skipped: null,
+    logged_topics: new Set(),
   };
 }
 
@@ -263,7 +271,8 @@ async function beginAt(output: Output, { booth, speaker }: Told): Promise<void> 
 /** The first seq that was recorded at that time or later: records stand in the order of time, but for a moved clock. */
 async function firstSince({ machine }: Output, { state }: OutputBooth, since: EpochMs): Promise<Seq> {
   const { stream, oldest_seq, sendable_seq } = state.log.reach;
-  let [low, high] = [oldest_seq, sendable_seq + 1];
+  let low = oldest_seq;
+  let high = sendable_seq + 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const [record] = await machine.store.readCommitted(stream, middle, 1);
@@ -325,7 +334,7 @@ function passOver(output: Output, booth: OutputBooth, to: Seq): void {
 
 function tellPassed({ config, state, machine }: Output, { state: { booth } }: OutputBooth, range: Range): void {
   state.passed_over.set(booth, [...(state.passed_over.get(booth) ?? []), range].slice(-MOST_RANGES));
-  const text = `output ${config.name}: records ${range.from.toString()} to ${range.to.toString()} of ${booth} were passed over`;
+  const text = `output ${config.name}: records ${range.from} to ${range.to} of ${booth} were passed over`;
   machine.log.warn({ event: "output_passed_over", output: config.name, booth, ...range }, text);
 }
 
@@ -360,7 +369,7 @@ function isUp({ state, machine, config }: Output): void {
 
 function isDown(output: Output, error: unknown, { failures, wait }: { failures: number; wait: Milliseconds }): void {
   const { state, machine, config } = output;
-  const reason = machine.scrubber.scrub(error instanceof Error ? error.message : String(error));
+  const reason = machine.scrubber.scrub(errorMessage(error));
   const advice = adviceOf(error instanceof ServiceLinkError ? error.fault : "file");
   const since = machine.clock.wall();
   state.link = stillDown(state.link, {

@@ -40,7 +40,8 @@ export async function openOutputs(
     async become(next, of) {
       const stays = ({ config, booths: told }: Opened): boolean =>
         next.some((one) => isDeepStrictEqual(one, config) && areSame(told, toldOf(one, of)));
-      const [kept, ended] = [outputs.filter(stays), outputs.filter((output) => !stays(output))];
+      const kept = outputs.filter(stays);
+      const ended = outputs.filter((output) => !stays(output));
       await Promise.all(ended.map(async (output) => running?.end(output)));
       for (const { config } of ended) {
         // Another entry of that name goes on where it stood: what it was told isn't told again.

@@ -23,7 +23,8 @@ export function plainSpeaker(output: Omit<Output, "speaker">, config: PlainConfi
   const changed = changedFigures();
   const announce = announcements(output.config.name, cursors);
   const subject = ({ state }: OutputBooth): Subject => ({
-    ...{ gateway, booth: state.booth },
+    gateway,
+    booth: state.booth,
     serial: state.binding.row.serial,
   });
   const discovery = (booth: OutputBooth, figures: readonly Figure[]): readonly Message[] => {

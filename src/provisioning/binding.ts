@@ -45,7 +45,7 @@ async function mendedRow(
   if (row === undefined || stream === row.stream) return row;
   const mended = { ...row, stream };
   await identity.setProvisioning(booth, mended);
-  const text = `${booth}: the log's name at the service was to begin before the log does, so that nothing could be delivered under it; it begins at seq ${(acked_seq + 1).toString()} now`;
+  const text = `${booth}: the log's name at the service was to begin before the log does, so that nothing could be delivered under it; it begins at seq ${acked_seq + 1} now`;
   log.warn({ event: "stream_mended", booth, from_seq: acked_seq + 1 }, text);
   return mended;
 }

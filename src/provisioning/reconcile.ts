@@ -87,7 +87,8 @@ function differenceText({ figure, gateway, service }: FigureDifference): string 
 async function delivered({ gateway, state, binding }: BoundBooth, signal: AbortSignal): Promise<void> {
   const { clock } = gateway;
   const { log } = state;
-  const [until, newest_seq] = [clock.mono() + DELIVERED_WITHIN_MS, log.reach.sendable_seq];
+  const until = clock.mono() + DELIVERED_WITHIN_MS;
+  const newest_seq = log.reach.sendable_seq;
   while (log.reach.acked_seq < newest_seq) {
     if (!isBound(binding.row) || isPlain(binding.row)) break;
     if (clock.mono() >= until) throw new ReconcileFailure("records are still waiting to be delivered");
@@ -288,7 +289,7 @@ function tell({ gateway: { log }, state: { booth } }: BoundBooth, done: Done): v
     log.info(fields, `${booth}: ${day} is the same on both sides`);
     return;
   }
-  const text = `${booth}: ${day} differed in ${differed.toString()} figures, ${resent.toString()} records were sent again`;
+  const text = `${booth}: ${day} differed in ${differed} figures, ${resent} records were sent again`;
   if (remaining_count === 0) log.info(fields, `${text}; it is the same now`);
   else {
     const why = algorithm ? "both sides hold the same records" : "records differ still";
@@ -298,7 +299,8 @@ function tell({ gateway: { log }, state: { booth } }: BoundBooth, done: Done): v
 
 /** A day as typed, YYYY-MM-DD, or the last finished one; null: it is no day, or not over. */
 export function dayAsked(booth: BoundBooth, typed: string | null): LocalDay | null {
-  const [tz, now] = [zoneOf(booth), booth.state.log.now()];
+  const tz = zoneOf(booth);
+  const now = booth.state.log.now();
   if (typed === null) return dayBefore(tz, now);
   const [, year, month, date] = (/^(\d{4})-(\d\d)-(\d\d)$/.exec(typed) ?? []).map(Number);
   if (year === undefined || month === undefined || date === undefined) return null;

@@ -24,6 +24,7 @@ import {
   settled,
   unfinished,
 } from "./rules/command-ledger.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** What orders are carried out with. */
 interface Carrying {
@@ -253,7 +254,7 @@ async function carriedOut(carrying: Carrying, call: CommandCall, signal: AbortSi
     return done(call.id, await carryOut(carrying, call, signal));
   } catch (error) {
     if (signal.aborted) return null;
-    return failed(call.id, error instanceof Error ? error.message : String(error));
+    return failed(call.id, errorMessage(error));
   }
 }
 

@@ -9,6 +9,7 @@ import type { Identity } from "../store/port.ts";
 import type { BoundBooth } from "./context.ts";
 import { keyFor, tellService } from "./keys.ts";
 import { applyEvent } from "./loop.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 const shownName = (booth: BoothId): string => `booth shown ${booth}`;
 const refusalName = (booth: BoothId): string => `refused report ${booth}`;
@@ -62,7 +63,8 @@ async function readBack(bound: BoundBooth, reported: Reported): Promise<void> {
   if (answer.kind !== "ok") return;
   await noteShown(bound, answer.value.booth);
   const differences = differencesOf({ reported, serial }, answer.value);
-  const [before, text] = [differencesText(binding.reports.read_back?.differences ?? []), differencesText(differences)];
+  const before = differencesText(binding.reports.read_back?.differences ?? []);
+  const text = differencesText(differences);
   binding.reports = { ...binding.reports, read_back: { at: gateway.clock.wall(), differences } };
   if (text === before || text === "") return;
   const said = `the service shows of this booth: ${text}`;
@@ -92,7 +94,7 @@ export async function reportLoop(booth: BoundBooth, signal: AbortSignal): Promis
     if (!isDue) return "idle";
     const outcome = await put(booth, reported).catch((error: unknown) => {
       if (signal.aborted) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       const fields = { event: "report_failed", booth: state.booth, error };
       log.warn(fields, `${state.booth}: the report to the service failed unexpectedly, it is retried: ${reason}`);
       return "later" as const;

@@ -1,10 +1,9 @@
 import { dayOf, instantOf, weekdayOf, daysFromCivil } from "../domain/time-zone.ts";
-import type { EpochMs, Milliseconds } from "../domain/units.ts";
+import type { EpochMs } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
+import { HOUR_MS } from "../domain/time.ts";
 
 export type BucketUnit = "hour" | "day" | "week" | "month";
-
-const HOUR_MS: Milliseconds = 3_600_000;
 /** Buckets of one answer; of longer ones, days that are gone through for them. */
 const MAX_BUCKETS = 5_000;
 

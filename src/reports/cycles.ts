@@ -4,7 +4,8 @@ import type { Count } from "../derivation/filters/installation.ts";
 import type { EpochMs, TagName } from "../domain/units.ts";
 import type { Interval } from "../domain/time-zone.ts";
 import type { Window } from "../store/port.ts";
-import { HOUR_MS, type HourFigures, hoursIn, isInLog, risesIn } from "./hours.ts";
+import { HOUR_MS } from "../domain/time.ts";
+import { type HourFigures, hoursIn, isInLog, risesIn } from "./hours.ts";
 import { timeLineOf, type Source, type TimeLine } from "./source.ts";
 
 /** Closed cycles whose END lies in the window, of all bays, by END. */

@@ -11,7 +11,8 @@ import {
 import { inFigureUnit, type Parameters } from "../domain/parameters.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
-import { HOUR_MS, hoursIn, isInLog, risesIn } from "./hours.ts";
+import { HOUR_MS } from "../domain/time.ts";
+import { hoursIn, isInLog, risesIn } from "./hours.ts";
 import { type FigureCoverage, type Source, timeLineOf } from "./source.ts";
 
 const MILLIONTHS = 1_000_000;
@@ -45,7 +46,8 @@ export function energy(source: Source, window: Window): Energy {
   const line = timeLineOf(source, window);
   const { window: clipped, coverage, open_end } = line;
   const { parameters } = open_end.state;
-  const [gas, kwh] = [countedBy(parameters, "burner"), countedBy(parameters, "fan")];
+  const gas = countedBy(parameters, "burner");
+  const kwh = countedBy(parameters, "fan");
   let gas_therm = 0;
   let energy_kwh = 0;
   let approximate = false;
@@ -155,10 +157,13 @@ function stretchesIn(
 ): Stretch[] {
   const found: Stretch[] = [];
   let load: Load | null = loadsOf(parameters)[machine];
-  let [rules, rate, mark] = [parameters, 0, span.start];
+  let rules = parameters;
+  let rate = 0;
+  let mark = span.start;
   let reach: Reach | null = null;
   const pass = (to: EpochMs): void => {
-    const [start, end] = [Math.max(mark, span.start), Math.min(to, span.end)];
+    const start = Math.max(mark, span.start);
+    const end = Math.min(to, span.end);
     if (end > start && rate > 0) found.push({ start, end, rate });
     mark = Math.max(mark, to);
   };

@@ -110,10 +110,10 @@ function commonRules({ state }: TimeLine): string[] {
   const group = parameters.tags[tagWithRole(parameters, "mode") ?? ""]?.group ?? "";
   const codes = Object.entries(parameters.modes).map(([code, mode]) => `${code} ${mode}`);
   return [
-    `definitions version ${DERIVATION_VERSION.toString()}, profile ${parameters.profile} ${parameters.profile_version}`,
+    `definitions version ${DERIVATION_VERSION}, profile ${parameters.profile} ${parameters.profile_version}`,
     `mode codes: ${codes.join(", ")}; any other is unknown`,
-    `a gap up to ${(bridgeMs(parameters, group) / 1000).toString()} s continues the mode; a longer one only where counters prove it`,
-    `a stage under ${(minStageMs(parameters, group) / 1000).toString()} s is merged into its successor; fault and estop are kept`,
+    `a gap up to ${bridgeMs(parameters, group) / 1000} s continues the mode; a longer one only where counters prove it`,
+    `a stage under ${minStageMs(parameters, group) / 1000} s is merged into its successor; fault and estop are kept`,
     ...unfitUnits(parameters).map(({ tag, reason }) => `${tag}: ${reason}`),
   ];
 }
@@ -147,7 +147,7 @@ function stageParts(source: Source, line: TimeLine, counts: (stage: BoothStage) 
   const tags = roleTags(line.state.parameters, "mode");
   return line.spans.filter(counts).map((stage, index): Part => {
     const { mode, start, end, uncertain_ms, is_new_start } = stage;
-    const inferred = uncertain_ms > 0 ? `, ${uncertain_ms.toString()} ms of it inferred over gaps` : "";
+    const inferred = uncertain_ms > 0 ? `, ${uncertain_ms} ms of it inferred over gaps` : "";
     const text = `${mode}${is_new_start ? "" : " (goes on)"}${inferred}`;
     // Looking up each reading of a year would cost more than it tells.
     const evidence = index < MAX_PARTS && mode !== "no_data" ? evidenceAt(source, start, tags) : [];
@@ -169,7 +169,7 @@ function explainCycles(source: Source, line: TimeLine): Explained {
   }
   const parts = cyclesIn(source, line).map(({ start, end, result, reason, counted, spray_ms, bake_ms }): Part => {
     const why = reason === "" ? "" : ` (${reason})`;
-    const text = `${result}${why}: spray ${spray_ms.toString()} ms, bake ${bake_ms.toString()} ms`;
+    const text = `${result}${why}: spray ${spray_ms} ms, bake ${bake_ms} ms`;
     const tags = roleTags(line.state.parameters, "mode");
     const evidence = [...evidenceAt(source, start, tags), ...evidenceAt(source, end, tags)];
     return { start, end, text, amount: counted ? 1 : 0, evidence };
@@ -236,7 +236,7 @@ function ofWorkingTime(source: Source, line: TimeLine): Explained {
   const rules = epochsIn(state, window).flatMap(({ start, tz, working_hours }) =>
     working_hours
       .filter(({ enabled }) => enabled)
-      .map((shift) => `from ${start.toString()} on: ${shift.day} ${shift.start} to ${shift.stop}, ${tz}`),
+      .map((shift) => `from ${start} on: ${shift.day} ${shift.start} to ${shift.stop}, ${tz}`),
   );
   return { unit: "ms", value: { working_ms: lengthOf(shifts) }, parts, rules };
 }
@@ -262,8 +262,8 @@ function ofMaintenance(source: Source, line: TimeLine): Explained {
   const removed = filterMaintenanceHistory(source, line.window);
   const parts = removed.map((record): Part => {
     const { filter_type, installed_at, removed_at, service, booth_in_use_ms, cycles } = record;
-    const since = record.overuse_since === null ? "" : `, in overuse since ${record.overuse_since.toString()}`;
-    const use = `${booth_in_use_ms.toString()} ms in use, ${cycles.toString()} cycles`;
+    const since = record.overuse_since === null ? "" : `, in overuse since ${record.overuse_since}`;
+    const use = `${booth_in_use_ms} ms in use, ${cycles} cycles`;
     const evidence = evidenceAt(source, removed_at, filterTags(parameters, filter_type));
     const text = `${filter_type} changed ${service.replace("_", " ")}: ${use}${since}`;
     return { start: installed_at, end: removed_at, text, amount: 1, evidence };
@@ -293,7 +293,10 @@ function ofRevisions(source: Source, line: TimeLine): Explained {
     const version = entry.firmware_version ?? `${entry.plc_program ?? ""} ${entry.plc_program_revision ?? ""}`.trim();
     const at = entry.first_seen_at;
     return {
-      ...{ start: at, end: at, amount: 1, evidence: evidenceAt(source, at, tags) },
+      start: at,
+      end: at,
+      amount: 1,
+      evidence: evidenceAt(source, at, tags),
       text: `${entry.item} ${version}${found}`,
     };
   });

@@ -9,9 +9,8 @@ import { filterMaintenanceHistory } from "./filters.ts";
 import { msIn, timeIn, zoneOf } from "./rules.ts";
 import { type Source, stateOf, timeLineOf } from "./source.ts";
 import { history } from "./values.ts";
+import { MINUTE_MS, DAY_MS } from "../domain/time.ts";
 
-const MINUTE_MS: Milliseconds = 60_000;
-const DAY_MS: Milliseconds = 86_400_000;
 const WEEK_MS: Milliseconds = 7 * DAY_MS;
 /** The pace is that of the last so many whole weeks: work weeks differ, the days in them more. */
 const PACE_WEEKS = 4;
@@ -155,7 +154,8 @@ function pointsOf(
   const inside = minutes === null ? past : [...past, { from: installed_at, to: source.now_ms, minutes }];
   const midnights = localBuckets(zoneOf(stateOf(source)), line.window, "day").map(({ start }) => start);
   return inside.flatMap((life, nth) => {
-    const [from, to] = [Math.max(life.from, window.start), Math.min(life.to, end)];
+    const from = Math.max(life.from, window.start);
+    const to = Math.min(life.to, end);
     if (to < from) return [];
     const at = [from, ...midnights.filter((midnight) => midnight > from && midnight < to), to];
     const points = at.map((one): UsePoint => ({ at: one, minutes: usedAt(one, life, in_use) }));

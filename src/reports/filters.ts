@@ -7,9 +7,8 @@ import type { Window } from "../store/port.ts";
 import { countedWithin } from "./cycles.ts";
 import { msIn, timeIn } from "./rules.ts";
 import { stateOf, timeLineOf, type Source } from "./source.ts";
+import { MINUTE_MS, DAY_MS } from "../domain/time.ts";
 
-const DAY_MS: Milliseconds = 86_400_000;
-const MINUTE_MS: Milliseconds = 60_000;
 /** Shares of the limit: what a filter nominally lasts, and what is left for its maintenance. */
 const NOMINAL_SHARE = 0.8;
 /** Under a week the mean daily usage says nothing. */

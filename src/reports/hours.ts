@@ -3,12 +3,11 @@ import { energyOf } from "../derivation/parameters.ts";
 import type { HourState } from "../derivation/hours.ts";
 import { maxRateOf } from "../domain/parameters.ts";
 import { KIND, type HourFact } from "../domain/record.ts";
+import { HOUR_MS } from "../domain/time.ts";
 import type { EpochMs, TagName } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
 import { type Source, stateOf, type TimeLine } from "./source.ts";
 import { latestReadingsBefore } from "./values.ts";
-
-export const HOUR_MS = 3_600_000;
 
 /**
  * Returns whether the log still has every reading of an hour. What came before the hour counts too: a value that doesn't change is
@@ -63,7 +62,8 @@ export function risesIn(source: Source, tag: TagName, span: Window): { readonly 
   for (const record of source.reader.readings(source.stream, span, new Set([tag]))) {
     if (record.quality === "bad") continue;
     if (before !== undefined) {
-      const [previous, next] = [Number(before.value), Number(record.value)];
+      const previous = Number(before.value);
+      const next = Number(record.value);
       // Where a clock was put back time stands still for a while, and a counter goes on.
       const elapsed_ms = before.boot === record.boot ? record.mono - before.mono : record.time - before.time;
       rises.push({ at: record.time, rise: countOf({ previous, next, elapsed_ms, ...counting }).delta });

@@ -43,9 +43,12 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
   const state = stateOf(source);
   const open_end = openEndOf(state, source.now_ms);
   const spans: BoothStage[] = [];
-  let [inferred_ms, missing_ms, at] = [0, 0, window.start];
+  let inferred_ms = 0;
+  let missing_ms = 0;
+  let at = window.start;
   const add = (span: BoothStage): void => {
-    const [start, end] = [Math.max(span.start, at), Math.min(span.end, window.end)];
+    const start = Math.max(span.start, at);
+    const end = Math.min(span.end, window.end);
     if (end < start || (end === start && span.end !== span.start)) return;
     if (start > at) add(noData(at, start));
     const uncertain_ms = span.uncertain_ms === 0 ? 0 : share(span, end) - share(span, start);
@@ -75,10 +78,8 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
 
 /** Coverage of a window for what is told without one of its own: from the first known time on, where it is asked for "ever". */
 export function coverageOf(source: Source, { start, end }: Window): FigureCoverage {
-  const [first] = [
-    ...source.reader.stages(source.stream, { start: 0, end }),
-    ...openEndOf(stateOf(source), end).stages,
-  ];
+  const stages = [...source.reader.stages(source.stream, { start: 0, end }), ...openEndOf(stateOf(source), end).stages];
+  const first = stages[0];
   const from = start > 0 ? start : Math.min(first?.start ?? end, end);
   return timeLineOf(source, { start: from, end }).coverage;
 }

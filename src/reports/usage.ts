@@ -39,8 +39,10 @@ export function runtime(source: Source, window: Window) {
 /** Time in the runtime set in a period and in the one just before, of the same length; `delta_ms` may be negative. */
 export function runtimePeriods(source: Source, current: Window) {
   const previous = { start: current.start - (current.end - current.start), end: current.start };
-  const [now, before] = [runtime(source, current), runtime(source, previous)];
-  const [current_ms, previous_ms] = [now.runtime_ms, before.runtime_ms];
+  const now = runtime(source, current);
+  const before = runtime(source, previous);
+  const current_ms = now.runtime_ms;
+  const previous_ms = before.runtime_ms;
   const coverage = { current: now.coverage, previous: before.coverage };
   return { current_ms, previous_ms, delta_ms: current_ms - previous_ms, coverage };
 }
@@ -73,7 +75,8 @@ export function utilization(source: Source, window: Window) {
   const line = timeLineOf(source, window);
   const in_use = timeIn(line, "in_use");
   const shifts = workingTime(line.state, watchedWindow(source, line));
-  const [in_use_ms, working_ms] = [lengthOf(in_use), lengthOf(shifts)];
+  const in_use_ms = lengthOf(in_use);
+  const working_ms = lengthOf(shifts);
   const in_use_working_ms = overlapOf(in_use, shifts);
   return {
     /** In the window, all hours. */

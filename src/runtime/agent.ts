@@ -42,19 +42,16 @@ export interface Agent extends AgentControl {
 export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promise<Agent> {
   const { clock, log, store } = setup;
   const signals = createSignals(clock);
-  const { gateway_id, is_lost } = await setup.identity.gateway();
-  if (is_lost === true) log.error({ event: "identity_lost" }, `${say("bind.lost")}: ${say("bind.lost_todo")}`);
-  const gateway: Gateway = {
-    ...{ ...setup, gateway_id, ...signals, pulse: createPulse(clock) },
-    ...{ started_at: clock.wall(), service: newServiceState(clock.wall()) },
-  };
+  const gateway = await gatewayOf(setup, signals);
   const parts = createParts(signal, clock, setup.watch);
   const commands = createRemoteCommands(signals.news);
   const session = (): LinkSession | null => commands.session();
   let configured: Configured = { booths: [] };
   const status = (): AgentStatus =>
     statusOf(gateway, booths, {
-      ...{ outputs: outputs.status(), notices: notices.status(), shared: open.links.status() },
+      outputs: outputs.status(),
+      notices: notices.status(),
+      shared: open.links.status(),
       configured,
     });
   const provisioning: ProvisioningGateway = {
@@ -110,12 +107,28 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
   };
 }
 
+async function gatewayOf(setup: AgentSetup, signals: ReturnType<typeof createSignals>): Promise<Gateway> {
+  const { clock, log } = setup;
+  const { gateway_id, is_lost } = await setup.identity.gateway();
+  if (is_lost === true) log.error({ event: "identity_lost" }, `${say("bind.lost")}: ${say("bind.lost_todo")}`);
+  return {
+    ...setup,
+    gateway_id,
+    ...signals,
+    pulse: createPulse(clock),
+    started_at: clock.wall(),
+    service: newServiceState(clock.wall()),
+  };
+}
+
 function deliveryOf(
   gateway: Gateway,
   { find, ...taking }: Pick<DeliveryGateway, "commands" | "new_key"> & { readonly find: (id: BoothId) => Booth },
 ): DeliveryGateway {
   return {
-    ...{ ...gateway, ...taking, turned: gateway.pulse.loop("sync") },
+    ...gateway,
+    ...taking,
+    turned: gateway.pulse.loop("sync"),
     ...(gateway.traffic === undefined ? {} : { thrift: gateway.traffic.thrift }),
     firstKey: () => firstKeyOf(gateway),
     rename: ({ state }, from_seq, forked) => {

@@ -64,22 +64,21 @@ export async function openBooth(
   const delivery = newDelivery(info, await store.refused(info.stream));
   const { log, leftover } = await openLog(gateway, { groups: () => now.setup.parameters.groups, signals, info });
   const read = (by: BoothSetup, last_take: TakeNumber): Reading =>
-    readingBy(by, { ...{ clock, tail, info, log, link, binding }, last_take });
+    readingBy(by, { clock, tail, info, log, link, binding, last_take });
   let now = read(setup, Math.max(info.last_take, leftover.last_take));
   const record: Intake["record"] = (make) => now.intake.record(make);
-  let logged = log.parameters();
-  const logParameters = (): void => {
-    const value = now.parameters();
-    if (JSON.stringify(value) === JSON.stringify(logged)) return;
-    logged = value;
-    record((when) => ({ kind: KIND.parameters, ...when, tag: "", value, quality: "good" }));
-  };
+  const logParameters = parameterLogger(log, record, () => now.parameters());
   const booth_clock = openClock(clock, { log, intake: { record }, leftover: leftover.clock });
   logParameters();
   tellDamagedTail(tail, record);
   return {
     ...bound,
-    ...{ link, log, delivery, binding, leave, logParameters },
+    link,
+    log,
+    delivery,
+    binding,
+    leave,
+    logParameters,
     get setup() {
       return now.setup;
     },
@@ -97,7 +96,12 @@ export async function openBooth(
     },
     parameters: () => now.parameters(),
     state: {
-      ...{ booth, ...signals, link, log, delivery, binding },
+      booth,
+      ...signals,
+      link,
+      log,
+      delivery,
+      binding,
       get address() {
         return now.setup.address;
       },
@@ -110,6 +114,21 @@ export async function openBooth(
       logParameters();
       signals.news.raise();
     },
+  };
+}
+
+/** Returns a function that logs the booth's parameters if they differ from those logged last. */
+function parameterLogger(
+  log: Pick<Booth["log"], "parameters">,
+  record: Intake["record"],
+  inUse: Booth["parameters"],
+): () => void {
+  let logged = log.parameters();
+  return () => {
+    const value = inUse();
+    if (JSON.stringify(value) === JSON.stringify(logged)) return;
+    logged = value;
+    record((when) => ({ kind: KIND.parameters, ...when, tag: "", value, quality: "good" }));
   };
 }
 
@@ -127,7 +146,10 @@ function readingBy(setup: BoothSetup, { clock, tail, info, log, link, binding, l
   const expected = (): Serial | null => expectedSerial(binding.row, config.serial ?? null);
   const intake = createIntake(
     {
-      ...{ clock, tail, stream: info, parameters },
+      clock,
+      tail,
+      stream: info,
+      parameters,
       offsets: () => log.offsets,
       identity: serial === null ? null : { ...serial, expected, shown: (text) => (link.shows_serial = text) },
       taken: (entry, urgent) => log.take(entry, urgent),
@@ -208,8 +230,15 @@ async function openLog(
   const fields: LogFields = {
     reach: info,
     state: await gateway.store.state(info.stream),
-    ...{ summary: null, storage: null, offsets: {} },
-    ...{ taken: 0, commits: 0, pending: 0, last_commit_at: null, commit_ms: null, trouble: "" },
+    summary: null,
+    storage: null,
+    offsets: {},
+    taken: 0,
+    commits: 0,
+    pending: 0,
+    last_commit_at: null,
+    commit_ms: null,
+    trouble: "",
   };
   const leftover = openLeftover(gateway, info, fields.state);
   const committer = createCommitter(
@@ -259,7 +288,7 @@ function openLeftover({ tail, log }: Gateway, info: StreamInfo, state: DeriveSta
   const leftover = leftoverOf(tail, { stream, last_take, end: endOf(state) });
   const entries = leftover.count;
   if (entries > 0) {
-    const text = `${booth}: ${entries.toString()} polls taken before the last stop are being committed`;
+    const text = `${booth}: ${entries} polls taken before the last stop are being committed`;
     log.info({ event: "tail_replayed", booth, entries }, text);
   }
   return leftover;
@@ -277,7 +306,9 @@ function committedIn(
     const state = { ...present, parameters };
     Object.assign(fields, {
       reach: { ...fields.reach, newest_seq, sendable_seq, oldest_seq, renew_from },
-      ...{ state, storage, commit_ms },
+      state,
+      storage,
+      commit_ms,
       offsets: kept(fields.offsets, counterOffsets(state)),
       summary: shown(state, correctedNow(state, clock)),
       pending: pending(),

@@ -16,6 +16,7 @@ import type { AgentControl, LinkSharer } from "../domain/agent-control.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** With a PIN set beforehand the page is open on the network for so long after boot. */
 const AFTER_BOOT_MS = 30 * 60_000;
@@ -73,10 +74,7 @@ async function openFigures({
   const { state } = figures;
   const text = `figures can't be scraped over the network: ${state.trouble}; then restart the agent`;
   if (state.trouble === "")
-    log.info(
-      { event: "scraped", port: state.port },
-      `figures at port ${state.port.toString()}, with HTTPS and a token`,
-    );
+    log.info({ event: "scraped", port: state.port }, `figures at port ${state.port}, with HTTPS and a token`);
   else log.error({ event: "not_scraped", port, reason: state.trouble }, text);
   return figures;
 }
@@ -90,7 +88,7 @@ async function stayOpen({ services }: OpenPageListener, log: Logger): Promise<vo
     const text = `the page stays open on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
     log.warn({ event: "page_open", urls }, text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     log.warn({ event: "page_closed", reason }, `the page isn't opened on the network: ${reason}`);
   }
 }
@@ -99,7 +97,8 @@ async function stayOpen({ services }: OpenPageListener, log: Logger): Promise<vo
 function alwaysOpen({ config, file, clock }: Pick<PageSetting, "config" | "file" | "clock">): AlwaysOpen {
   const { network, pin_file } = config.page;
   const dir = join(config.data_dir, "page");
-  const [switched, sessions] = [ownFile(dir, "always-open"), ownFile(dir, "sessions.json")];
+  const switched = ownFile(dir, "always-open");
+  const sessions = ownFile(dir, "sessions.json");
   return {
     kept: createKeptSessions({ file: sessions, wall: () => clock.wall() }),
     said: {
@@ -136,7 +135,7 @@ async function openByPin(
     const text = `the page is open on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
     log.warn({ event: "page_open", urls }, text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     log.warn({ event: "page_closed", reason }, `the page isn't opened on the network: ${reason}`);
   }
 }

@@ -21,7 +21,7 @@ import { fileProblems } from "../config/file-checks.ts";
 import { keepConfig, keptConfig } from "../config/kept.ts";
 import type { Lasting, RefusedBooth } from "../config/usable.ts";
 import type { Clock, Notify, Random, Scrubber } from "../domain/machine.ts";
-import { DAY_MS } from "../domain/storage.ts";
+import { DAY_MS } from "../domain/time.ts";
 import type { BoothId, EpochMs } from "../domain/units.ts";
 import { firstKeyOf, hasKey, noteKeyHosts, ownKeyOf } from "../provisioning/keys.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
@@ -138,55 +138,105 @@ async function serveAgents(opened: OpenProcess, first: Lasting, file: string): P
   const { gateway_id } = await identity.gateway();
   // Long reports are made, and what waits is sent, where the polls leave a gap.
   const gaps = createPollGaps(clock);
-  const entry = new URL("./reports-worker.ts", import.meta.url);
-  const reports = openReportsThread<{ report: ReportRequest; wish: FiguresRequest; value: OwnFigures }>(
-    entry,
-    { dataDir: config.data_dir },
-    (needed_ms) => gaps.next(needed_ms),
-  );
+  const reports = openReports(config, gaps);
   const needRoom = youngRoom(clock, io.signal);
   const tail = openTail(config.runtime_dir);
   open.push(reports, tail);
   threads.push(() => reports.close());
-  const [secrets, sealer] = [openSecrets(config.service, io.environment), openSealer(config.data_dir)];
-  const logins = await openPlcLogins({ identity, sealer, scrubber });
-  const service_time = createServiceTime(MADE_AT);
-  const file_of_traffic = join(config.runtime_dir, "traffic.json");
-  const traffic = await openTraffic({ clock, log, identity, service_time, file: file_of_traffic });
-  parts.begin({ "count of the traffic": (signal) => traffic.run(signal) });
+  const local = await openLocal(opened, config, identity);
   const changes = lateChanges({
-    ...{ file, environment: io.environment, log, first },
+    file,
+    environment: io.environment,
+    log,
+    first,
     runs: { become: (next) => runs.become(next), restart: (next) => runs.restart(next) },
   });
   const lasting: LongLived = {
-    ...{ clock, log, notify, gaps, identity, tail, secrets, sealer, logins, gateway_id, paced, io, needRoom },
+    clock,
+    log,
+    notify,
+    gaps,
+    identity,
+    tail,
+    ...local,
+    gateway_id,
+    paced,
+    io,
+    needRoom,
     scrubber,
     store: readInGaps(store, gaps, needRoom),
-    ...{ folders: config, config: changes.inUse, file, service: { url: config.service.url ?? null } },
-    ...{ random: systemRandom(), service_time, traffic },
+    folders: config,
+    config: changes.inUse,
+    file,
+    service: { url: config.service.url ?? null },
+    random: systemRandom(),
     figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
     watch: { ...observed, failed: parts.failed },
   };
   const runs = await agentRuns((next) => beginAgent(lasting, next), { first, signal: io.signal });
   io.reloads?.(() => void changes.reload().catch(() => undefined)); // what is refused it has told
-  const { control } = runs;
-  const keys = () => ({ ...lasting, service_url: lasting.service.url });
-  const key = async () => (await ownKeyOf(keys())) ?? firstKeyOf(keys());
-  const has_key = (): Promise<boolean> => hasKey(lasting);
-  const { data_dir } = config;
   const set_up = setUpWhenAsked({
-    ...{ file, data_dir, clock, log, has_key, logins },
-    ...{ status: () => control.status(), change: changes.setUp },
+    file,
+    data_dir: config.data_dir,
+    clock,
+    log,
+    has_key: () => hasKey(lasting),
+    logins: local.logins,
+    status: () => runs.control.status(),
+    change: changes.setUp,
   });
-  const services = {
-    ...{ control, rebuilds, set_up, log: lines, reload: changes.reload },
-    reports: sharedReports((asked) => (needRoom(), reports.ask(requestOf(asked, control.status()))), monotonicMs),
-    fields: boothFields({ http: runs.http, clock, key }),
-    filter_labels: createFilterLabels(identity),
-  };
+  const { reload } = changes;
+  const services = { ...servicesOf(lasting, runs, reports), rebuilds, set_up, log: lines, reload };
   const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
   parts.begin({ "set-up on the spot": (signal) => set_up.run(signal) });
-  await serveUntil(() => runs.run(), { config, file, clock, log, logins, services }, runtime_dir);
+  await serveUntil(() => runs.run(), { config, file, clock, log, logins: local.logins, services }, runtime_dir);
+}
+
+/** Opens what the gateway keeps for itself: its secrets, the time it knows, and the count of its traffic. */
+async function openLocal(opened: OpenProcess, config: Config, identity: LongLived["identity"]) {
+  const { clock, log, scrubber, io, parts } = opened;
+  const sealer = openSealer(config.data_dir);
+  const service_time = createServiceTime(MADE_AT);
+  const file = join(config.runtime_dir, "traffic.json");
+  const local = {
+    secrets: openSecrets(config.service, io.environment),
+    sealer,
+    logins: await openPlcLogins({ identity, sealer, scrubber }),
+    service_time,
+    traffic: await openTraffic({ clock, log, identity, service_time, file }),
+  };
+  parts.begin({ "count of the traffic": (signal) => local.traffic.run(signal) });
+  return local;
+}
+
+type ReportsThread = ReturnType<typeof openReports>;
+
+function openReports({ data_dir }: Config, gaps: ReturnType<typeof createPollGaps>) {
+  return openReportsThread<{ report: ReportRequest; wish: FiguresRequest; value: OwnFigures }>(
+    new URL("./reports-worker.ts", import.meta.url),
+    { dataDir: data_dir },
+    (needed_ms) => gaps.next(needed_ms),
+  );
+}
+
+/** Returns what the socket and the page need from the agent that runs now. */
+function servicesOf(
+  lasting: LongLived,
+  { control, http }: Pick<Awaited<ReturnType<typeof agentRuns>>, "control" | "http">,
+  reports: ReportsThread,
+) {
+  const keys = () => ({ ...lasting, service_url: lasting.service.url });
+  const key = async () => (await ownKeyOf(keys())) ?? firstKeyOf(keys());
+  const askReport = (asked: ReportRequest) => {
+    lasting.needRoom();
+    return reports.ask(asked);
+  };
+  return {
+    control,
+    reports: sharedReports((asked) => askReport(requestOf(asked, control.status())), monotonicMs),
+    fields: boothFields({ http, clock: lasting.clock, key }),
+    filter_labels: createFilterLabels(lasting.identity),
+  };
 }
 
 /** The machine's own; in a simulated site the site's, which waits for the drivers' reads. */
@@ -249,15 +299,28 @@ async function beginAgent(lasting: LongLived, first: Lasting) {
   const given = { pki, agent: begun.promise };
   const agent = await startAgent(
     {
-      ...{ ...rest, clock, random, log, service_time, sealer },
-      ...{ version: VERSION, service_url: service.url ?? null, commit_interval_ms, heartbeat_interval_ms },
+      ...rest,
+      clock,
+      random,
+      log,
+      service_time,
+      sealer,
+      version: VERSION,
+      service_url: service.url ?? null,
+      commit_interval_ms,
+      heartbeat_interval_ms,
       broker_url: service.mqtt_url ?? null,
       backlog_rate: service.backlog_records_per_s ?? null,
       link: mqtt,
       turn,
       api: serviceApi({
-        ...{ http, clock, random, service_time, sealer },
-        ...{ agentVersion: VERSION, hardwareId: gateway_id },
+        http,
+        clock,
+        random,
+        service_time,
+        sealer,
+        agentVersion: VERSION,
+        hardwareId: gateway_id,
       }),
       certificates: () => [...ways.mqtt.certificates(), ...pki.certificates()],
       ...(await configuredBy(lasting, first, given)),

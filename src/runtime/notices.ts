@@ -72,7 +72,15 @@ export function createNoticeParts(gateway: Gateway, booths: readonly Booth[], pa
 function machineOf(gateway: Gateway, { runtime_dir, scrubber }: Place): NoticeMachine {
   const { clock, random, log, store, identity, gateway_id, news, service, service_url } = gateway;
   return {
-    ...{ clock, random, log, store, identity, gateway_id, news, runtime_dir, scrubber },
+    clock,
+    random,
+    log,
+    store,
+    identity,
+    gateway_id,
+    news,
+    runtime_dir,
+    scrubber,
     secret: secretReader(scrubber),
     service: () => (service_url === null || !service.wanted ? null : serviceLinkOf(service, clock.mono())),
   };

@@ -41,7 +41,9 @@ export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, wa
   const ending = new AbortController();
   const all = AbortSignal.any([signal, ending.signal]);
   const over = Promise.withResolvers<undefined>();
-  const [takers, writers, tellers] = [new Set<Part>(), new Set<Part>(), new Set<Part>()];
+  const takers = new Set<Part>();
+  const writers = new Set<Part>();
+  const tellers = new Set<Part>();
   let failure: Error | null = null;
   const failed = (error: unknown, loop: string | null = null): void => {
     if (isOver(all)) return;
@@ -71,17 +73,7 @@ export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, wa
     const own = new AbortController();
     const forget = onAbort(all, () => own.abort());
     const loops = begun(run, own.signal);
-    const part: Part = {
-      signal: own.signal,
-      async end() {
-        own.abort();
-        await Promise.allSettled(loops);
-        forget();
-        among.delete(part);
-      },
-    };
-    among.add(part);
-    return part;
+    return addPart(among, own, () => Promise.allSettled(loops).finally(forget));
   };
   const finished = untilOver();
   // The composition awaits `finished` later.
@@ -100,17 +92,22 @@ export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, wa
     beginWriter(run: Loops): Part {
       const own = new AbortController();
       const loops = begun(run, own.signal);
-      const part: Part = {
-        signal: own.signal,
-        async end() {
-          own.abort();
-          await Promise.all(loops).finally(() => writers.delete(part));
-        },
-      };
-      writers.add(part);
-      return part;
+      return addPart(writers, own, () => Promise.all(loops));
     },
   };
+}
+
+/** Adds a part that ends by aborting its controller and waiting for its loops. */
+function addPart(among: Set<Part>, own: AbortController, loopsEnd: () => Promise<unknown>): Part {
+  const part: Part = {
+    signal: own.signal,
+    async end() {
+      own.abort();
+      await loopsEnd().finally(() => among.delete(part));
+    },
+  };
+  among.add(part);
+  return part;
 }
 
 /** Starts the loops of a part. A loop that throws, or that ends while the part still runs, calls `failed`. */

@@ -78,7 +78,8 @@ export function openSealer(dataDir: string): Sealer {
   };
   return {
     seal(plain) {
-      const [key, nonce] = [machineKey(), randomBytes(NONCE_BYTES)];
+      const key = machineKey();
+      const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv("aes-256-gcm", key, nonce);
       const body = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
       const mark = createHmac("sha256", key).update(plain).digest("base64url").slice(0, MARK_CHARS);

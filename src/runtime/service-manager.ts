@@ -103,7 +103,7 @@ const STOP_WITHIN_MS = 4_000;
 export function cutLongStop(signal: AbortSignal, log: Logger): void {
   addAbortListener(signal, () => {
     const cut = (): void => {
-      const text = `the stop took longer than ${(STOP_WITHIN_MS / 1000).toString()} s and is cut short; what was read is in the tail file and is committed at the next start`;
+      const text = `the stop took longer than ${STOP_WITHIN_MS / 1000} s and is cut short; what was read is in the tail file and is committed at the next start`;
       log.warn({ event: "stop_cut" }, text);
       process.kill(process.pid, "SIGKILL");
     };

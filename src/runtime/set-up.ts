@@ -23,6 +23,7 @@ import type { AgentStatus, LinkStatus } from "../domain/status.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { say } from "../domain/sentences.ts";
 import type { PlcLogins } from "./plc-logins.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** A PLC that is there answers in seconds; whoever has typed the wrong address isn't kept waiting for longer. */
 const PROVE_WITHIN_MS: Milliseconds = 120_000;
@@ -64,9 +65,12 @@ export function createSetUp(machine: SetUpMachine): SetUpOfBox {
       const { taken_back, draft } = values;
       const { service, booths } = entered(file, values);
       return {
-        ...{ file, set_up_file: join(data_dir, SET_UP_FILE) },
+        file,
+        set_up_file: join(data_dir, SET_UP_FILE),
         service: { ...service, has_key: await machine.has_key() },
-        ...{ booths, draft, taken_back },
+        booths,
+        draft,
+        taken_back,
         trial: values.trial === null ? null : { booth: values.trial.booth, left_ms: trial.left_ms() },
       };
     },
@@ -110,7 +114,9 @@ function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachin
     if (takenBack(data_dir, { reason, at: clock.wall(), log })) await change();
   };
   return {
-    ...{ keep, takeBack, begun },
+    keep,
+    takeBack,
+    begun,
     isOn: () => until !== null,
     left_ms: () => (until === null ? 0 : Math.max(0, until - clock.mono())),
     async begin(entry: BoothEntry): Promise<void> {
@@ -125,7 +131,7 @@ function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachin
       const text = `${entry.id}: new settings are tried; they stay when the PLC answers`;
       log.info({ event: "set_up_tried", booth: entry.id }, text);
       await change().catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = errorMessage(error);
         takenBack(data_dir, { reason, at: clock.wall(), log });
         throw new Refusal(503, reason);
       });
@@ -238,7 +244,9 @@ function entered(
     service: { url, said_by: url === null ? null : says(["service", "url"]) },
     booths: config.booths.map((booth) => ({
       booth: booth.id,
-      ...{ profile: booth.profile, address: plcAddress(booth), tz: booth.tz },
+      profile: booth.profile,
+      address: plcAddress(booth),
+      tz: booth.tz,
       said_by: Object.fromEntries(
         ["profile", booth.modbus === undefined ? "opcua" : "modbus", "tz", "serial"].map((key) => [
           key,

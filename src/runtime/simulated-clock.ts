@@ -52,7 +52,10 @@ export function clockFromFile(path: string): SimulatedClock {
   const mono = (): number => Math.floor(monoAt(stretch(), process.hrtime.bigint()));
   const after = afterBy(mono, () => stretch().speed);
   return {
-    ...{ boot, mono, after, sleep: sleepBy(after) },
+    boot,
+    mono,
+    after,
+    sleep: sleepBy(after),
     wall: () => wall_origin_ms + mono(),
     synced: () => true,
     paced: (driver) => (record === null || pace === undefined ? driver : pacedBy(record, pace.stretch_ms, driver)),

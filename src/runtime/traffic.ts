@@ -63,7 +63,9 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
   const kept = inFile(machine.file) ?? accountIn(await machine.identity.kept(NAME));
   const sockets = openSockets();
   let account = kept?.account ?? EMPTY_ACCOUNT;
-  let [since_start, budget_bytes, told]: [Traffic, number | null, string] = [NO_TRAFFIC, null, ""];
+  let since_start: Traffic = NO_TRAFFIC;
+  let budget_bytes: number | null = null;
+  let told: string = "";
   const today = (): string => {
     const { synced, offset_ms } = service_time.verdict();
     return bookingDay(account, clock.wall() + (offset_ms ?? 0), synced);
@@ -112,7 +114,8 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
 /** The open connections, and what was counted of them and of those that are closed since it was taken last. */
 function openSockets() {
   const open = new Set<() => void>();
-  let [traffic, metered]: [Traffic, number] = [NO_TRAFFIC, 0];
+  let traffic: Traffic = NO_TRAFFIC;
+  let metered: number = 0;
   const book = (shares: Readonly<Partial<Record<Purpose, Bytes>>>, is_metered: boolean): void => {
     const more: Traffic = { ...NO_TRAFFIC, ...shares };
     traffic = added(traffic, more);
@@ -121,7 +124,8 @@ function openSockets() {
   };
   return {
     count(socket: CountedSocket, purpose: Purpose | SharedOut) {
-      let [up, down]: [number, number] = [0, 0];
+      let up: number = 0;
+      let down: number = 0;
       const look = (): void => {
         const more: Bytes = { up: Math.max(0, socket.bytesWritten - up), down: Math.max(0, socket.bytesRead - down) };
         [up, down] = [up + more.up, down + more.down];
@@ -158,7 +162,8 @@ function divided(all: number, weight: (purpose: Purpose) => number): Readonly<Pa
   const weights = PURPOSES.reduce((sum, purpose) => sum + weight(purpose), 0);
   // Nothing was said: the line itself was talking.
   if (weights === 0) return { session: all };
-  let [left, before]: [number, number] = [all, 0];
+  let left: number = all;
+  let before: number = 0;
   return Object.fromEntries(
     PURPOSES.map((purpose) => {
       before += weight(purpose);

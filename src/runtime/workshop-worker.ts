@@ -4,6 +4,7 @@ import type { Io } from "../tools/command.ts";
 import { withoutTags } from "../tools/profile-file.ts";
 import { madeProfilesIn } from "../tools/made-profiles.ts";
 import type { WorkshopAsk, WorkshopJob, WorkshopReply, WorkshopTold } from "./workshop-port.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** The workshop's thread: reads lists and profiles that people send, so that no long file delays a poll. */
 if (parentPort !== null) {
@@ -52,7 +53,7 @@ if (parentPort !== null) {
     .then(run)
     .then(
       (value) => tell({ kind: "done", value }),
-      (error: unknown) => tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => tell({ kind: "failed", message: errorMessage(error) }),
     )
     .finally(() => port.close());
 }

@@ -137,7 +137,11 @@ function terminalOf(io: WorkshopIo, ask: Io["ask"]): Io {
   return {
     out: (text) => io.say(text),
     err: (text) => io.say(text),
-    ...{ isTerminal: true, colours: false, environment: {}, signal: io.signal, ask },
+    isTerminal: true,
+    colours: false,
+    environment: {},
+    signal: io.signal,
+    ask,
     progress: (text) => io.progress(text),
   };
 }

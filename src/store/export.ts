@@ -94,7 +94,7 @@ export function* rowsOfExport(file: string, progress: StoreProgress): Generator<
     yield (value as readonly Written[]).map(read);
     if (++done % PROGRESS_ROWS === 0) progress(done, of);
   }
-  if (!isWhole) throw new Error(`${file} isn't whole: it ends after ${done.toString()} of ${of.toString()} rows`);
+  if (!isWhole) throw new Error(`${file} isn't whole: it ends after ${done} of ${of} rows`);
   progress(done, of);
 }
 
@@ -102,7 +102,7 @@ function parsed(line: string, row: number): unknown {
   try {
     return JSON.parse(line) as unknown;
   } catch (cause) {
-    throw new Error(`the file isn't whole: row ${(row + 1).toString()} can't be read`, { cause });
+    throw new Error(`the file isn't whole: row ${row + 1} can't be read`, { cause });
   }
 }
 

@@ -13,6 +13,7 @@ import { createQuarantine } from "./retention/quarantine.ts";
 import { otherSchema, schemaOf, SCHEMA_VERSION } from "./schema.ts";
 import { addRowSum } from "./log/rows.ts";
 import { readWal } from "./wal.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** Pages copied between two words of progress. */
 const BACKUP_PAGES = 512;
@@ -89,12 +90,16 @@ export function checkStore(dataDir: string, progress: StoreProgress): StoreCheck
     // All of it as it stood at one moment: the agent puts rows together meanwhile, and a row that has gone looks like damage.
     db.transaction(look)(db, { problems, streams, progress });
   } catch (error) {
-    problems.push(error instanceof Error ? error.message : String(error));
+    problems.push(errorMessage(error));
   } finally {
     db?.close();
   }
   const told = streams.map(({ info: { stream, booth, oldest_seq, newest_seq, acked_seq }, ...found }) => ({
-    ...{ stream, booth, oldest_seq, newest_seq, acked_seq },
+    stream,
+    booth,
+    oldest_seq,
+    newest_seq,
+    acked_seq,
     damaged_rows: found.rows.size,
     damaged_facts: found.facts.size,
     damaged_states: found.states.size,
@@ -155,7 +160,8 @@ function look(db: Database.Database, { problems, streams, progress }: Looking): 
 
 /** How many seqs the ranges hold together. */
 function sizeOf(ranges: readonly Span[]): number {
-  let [size, end] = [0, 0];
+  let size = 0;
+  let end = 0;
   for (const [from, to] of [...ranges].sort((a, b) => a[0] - b[0])) {
     size += Math.max(0, to - Math.max(from - 1, end));
     end = Math.max(end, to);

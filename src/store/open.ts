@@ -36,11 +36,11 @@ export function storePath(dataDir: string): string {
  */
 export function openWriter(path: string): Database.Database {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
-  db.pragma(`page_size = ${PAGE_BYTES.toString()}`);
+  db.pragma(`page_size = ${PAGE_BYTES}`);
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL");
   db.pragma("foreign_keys = ON");
-  db.pragma(`wal_autocheckpoint = ${WAL_AUTOCHECKPOINT_PAGES.toString()}`);
+  db.pragma(`wal_autocheckpoint = ${WAL_AUTOCHECKPOINT_PAGES}`);
   db.pragma("trusted_schema = OFF");
   chmodSync(path, 0o600);
   return db;
@@ -138,7 +138,7 @@ function mustBeOurs(path: string): void {
   try {
     const version = schemaOf(db);
     if (version !== SCHEMA_VERSION && schemaText(db) === ownSchema()) {
-      throw new StoreDamaged(`the store is damaged: its version says ${version.toString()}, its tables don't`);
+      throw new StoreDamaged(`the store is damaged: its version says ${version}, its tables don't`);
     }
   } finally {
     db.close();

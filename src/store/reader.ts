@@ -151,7 +151,8 @@ function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
   if (newest === undefined || newest.t0 < at) return newest?.first_seq ?? 0;
   const oldest = sql.oldestRow.get(stream);
   if (oldest === undefined || oldest.t0 >= at) return 0;
-  let [low, high] = [oldest, newest];
+  let low = oldest;
+  let high = newest;
   // Up to its end there is no other row: a chunk has thousands of seqs.
   let looked = low.last_seq;
   for (let look = 0; high.first_seq - looked > 1; look += 1) {
@@ -264,7 +265,8 @@ function stageList() {
   const stages: BoothStage[] = [];
   /** Index of the first for which a condition holds that holds for all after it. */
   const firstWhere = (holds: (stage: BoothStage) => boolean): number => {
-    let [low, high] = [0, stages.length];
+    let low = 0;
+    let high = stages.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       const stage = stages[middle];

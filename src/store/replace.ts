@@ -67,7 +67,7 @@ function nextAside(dataDir: string): string {
     for (const suffix of SUFFIXES) rmSync(old + suffix, { force: true });
   }
   const last = Number(kept.at(-1)?.split("-").at(-1) ?? 0);
-  return `${storePath(dataDir)}.damaged-${(last + 1).toString()}`;
+  return `${storePath(dataDir)}.damaged-${last + 1}`;
 }
 
 /** A file, or a folder's list of names. */

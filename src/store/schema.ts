@@ -130,7 +130,7 @@ export function prepareSchema(db: Database): void {
   if (version !== 0) throw new Error(otherSchema(version));
   db.transaction(() => {
     db.exec(TABLES);
-    db.pragma(`user_version = ${SCHEMA_VERSION.toString()}`);
+    db.pragma(`user_version = ${SCHEMA_VERSION}`);
   })();
 }
 
@@ -144,8 +144,8 @@ export function otherSchema(version: number): string {
   const known = SCHEMA_VERSION.toString();
   if (version === 0) return "the store holds nothing yet: start the agent once";
   return version > SCHEMA_VERSION
-    ? `the store has schema ${version.toString()}, this agent knows up to ${known}: install the newer agent again, or move the file away`
-    : `the store has schema ${version.toString()}, this agent knows ${known} alone: install the older agent again until all is delivered, ` +
+    ? `the store has schema ${version}, this agent knows up to ${known}: install the newer agent again, or move the file away`
+    : `the store has schema ${version}, this agent knows ${known} alone: install the older agent again until all is delivered, ` +
         `then move the file away`;
 }
 

@@ -4,6 +4,7 @@ import type { AgentStatus, BoothStatus } from "../domain/status.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { type Call, CommandError, EXIT, type Io, type Values } from "./command.ts";
 import { DEFAULT_CONFIG, DEFAULT_RUNTIME_DIR } from "../domain/plc-address.ts";
+import { errorMessage } from "../domain/error-message.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { request } = process.getBuiltinModule("node:http");
@@ -151,7 +152,7 @@ function unavailable(socket: string, { patience_ms = TIMEOUT_MS }: AgentCall, er
       `the agent isn't running (no answer at ${socket}): start it with "systemctl start booth-gateway" or "booth-gateway run"`,
     );
   }
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorMessage(error);
   return failure(
     `the agent broke off its answer (${reason}, at ${socket}): try again, or look with "journalctl -u booth-gateway -n 50"`,
   );

@@ -86,7 +86,8 @@ it("a store that can't commit fills up to a bound; what was taken is committed l
 it("a commit that became durable though its answer was an error is known by its last take when it is made again", async () => {
   const clock = virtualClock({ wall: 0 });
   const readings: LogRecord[] = [];
-  let [last_take, calls] = [0, 0];
+  let last_take = 0;
+  let calls = 0;
   const committer = committerOn(
     clock,
     {

@@ -106,7 +106,8 @@ describe("a link that booths share", () => {
   });
 
   test("a dead unit never slows a live one, and is back within 5 s of its return", async () => {
-    const [alive, dead] = [device(), device()];
+    const alive = device();
+    const dead = device();
     const time = run([alive, dead]);
     await time.run(10_000);
     dead.fault = "timeout";

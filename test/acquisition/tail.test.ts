@@ -70,7 +70,7 @@ it("a flipped bit costs the entry it hits and no other, gives no wrong one, and 
     // The very last byte ends a line: without it the line is one that a crash cut short.
     const told = (again.damaged?.() ?? 0) > 0 || at === bytes.length - 1;
     const strange = left.filter((entry) => !texts.has(JSON.stringify(entry)));
-    if (strange.length > 0 || missing > 2 || (missing > 0 && !told)) wrong.push(`byte ${at.toString()}`);
+    if (strange.length > 0 || missing > 2 || (missing > 0 && !told)) wrong.push(`byte ${at}`);
   }
   expect(wrong).toEqual([]);
 });

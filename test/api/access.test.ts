@@ -158,10 +158,7 @@ describe("the PIN", () => {
     let looked_at = 0;
     for (let i = 0; i < 30_000; i += 1) {
       now += 10;
-      if (
-        desk.enter(wrong, { sender: `10.${(i >> 8).toString()}.${(i & 255).toString()}.1`, way: "lan" }).kind !== "busy"
-      )
-        looked_at += 1;
+      if (desk.enter(wrong, { sender: `10.${i >> 8}.${i & 255}.1`, way: "lan" }).kind !== "busy") looked_at += 1;
     }
     expect(looked_at).toBeLessThanOrEqual(300 + 120);
     expect(desk.enter(pin, HERE).kind).toBe("open");

@@ -16,7 +16,8 @@ interface Sockets extends ActiveSite {
 async function sockets({ admin: withAdmin }: { readonly admin: boolean }): Promise<Sockets> {
   const here = await activeSite({ for_ms: 2 * MINUTE });
   const dir = temporaryFolder();
-  const [socket, admin] = [join(dir, SOCKET_NAME), join(dir, ADMIN_SOCKET_NAME)];
+  const socket = join(dir, SOCKET_NAME);
+  const admin = join(dir, ADMIN_SOCKET_NAME);
   const listeners = [await serveSocket(socket, { control: here.agent })];
   if (withAdmin) listeners.push(await serveAdminSocket(admin, { control: here.agent }));
   onTestFinished(() => {

@@ -31,7 +31,7 @@ export async function attackBox(count: number, file: string): Promise<void> {
   const before = await pollsOf(url ?? "");
 
   const seen = await attack(Number(new URL(url ?? "").port), { count, session, file, planted });
-  process.stdout.write(`${count.toString()} hostile requests: ${JSON.stringify(seen.by_status)}\n`);
+  process.stdout.write(`${count} hostile requests: ${JSON.stringify(seen.by_status)}\n`);
   expect(seen.hoarded).toBeLessThan(CROWD / 4);
   // A failure of ours, whatever was asked; 503 says that too much is asked at once.
   const ours = Object.entries(seen.by_status).filter(
@@ -55,7 +55,7 @@ export async function attackBox(count: number, file: string): Promise<void> {
   const told_after = planted.filter((secret) => texts.some((text) => text.includes(secret)));
   const leaks = [...seen.leaks, ...told_after];
   const wrong = leaks.length + ours.reduce((sum, [, times]) => sum + times, 0);
-  const row = { row: 45, fault: `${count.toString()} hostile requests to the local server` };
+  const row = { row: 45, fault: `${count} hostile requests to the local server` };
   recordFault({ ...row, injected: count, lost, doubled: 0, wrong, passed: lost + wrong === 0 });
   expect({ leaks, ours, lost }).toEqual({ leaks: [], ours: [], lost: 0 });
 }
@@ -85,10 +85,7 @@ async function attack(port: number, { count, session, file, planted }: Attack) {
   // One that takes every connection it gets, and keeps them: all others are served beside it.
   const crowd = await crowdOf(port, { from: CROWDED, count: CROWD });
   const unended = UNENDED.map((text) => sendRaw(port, Buffer.from(text)));
-  await Promise.all([
-    ...unended,
-    ...Array.from({ length: AT_ONCE }, (_, index) => worker(`127.0.0.${(index + 2).toString()}`)),
-  ]);
+  await Promise.all([...unended, ...Array.from({ length: AT_ONCE }, (_, index) => worker(`127.0.0.${index + 2}`))]);
   const hoarded = crowd.open();
   crowd.close();
   return { by_status, leaks, hoarded };

@@ -112,7 +112,7 @@ async function reads(side: Side): Promise<string[]> {
 }
 
 function faultOf(row: ContractRow, reply: Reply): string | null {
-  if (reply.status !== row.status) return `${reply.status.toString()} ${reply.text.slice(0, 200)}`;
+  if (reply.status !== row.status) return `${reply.status} ${reply.text.slice(0, 200)}`;
   const type = reply.headers.get("content-type") ?? "";
   if (row.csv === "always") return type.startsWith("text/csv") ? null : `type ${type}`;
   if (!type.startsWith("application/json")) return `type ${type}`;
@@ -128,7 +128,7 @@ async function refusals(side: Side): Promise<string[]> {
     const reply = await ask(`${side.url}${path}`, { key: side.key });
     const isError = typeof (reply.body as { readonly error?: unknown } | undefined)?.error === "string";
     if (reply.status !== status || !isError) {
-      faults.push(`${row.path} as ${path}: ${reply.status.toString()} instead of ${status.toString()}`);
+      faults.push(`${row.path} as ${path}: ${reply.status} instead of ${status}`);
     }
   };
   for (const row of READS) {
@@ -172,7 +172,7 @@ async function boxWrites({ url, key }: Side): Promise<string[]> {
     const shapes = [row?.answer, own === "csv" ? undefined : ANSWERS[own]];
     const issues = shapes.flatMap((shape) => shape?.safeParse(reply.body).error?.issues ?? []);
     if (reply.status !== status || issues.length > 0) {
-      faults.push(`${name}: ${reply.status.toString()} ${reply.text} ${JSON.stringify(issues)}`);
+      faults.push(`${name}: ${reply.status} ${reply.text} ${JSON.stringify(issues)}`);
     }
   };
   await wants("POST /api/help", 201, { subject: "it hums" });

@@ -32,7 +32,7 @@ it("two written at once are both kept, by booth; the same entry again replaces w
 
 it("the newest 260 are kept", async () => {
   const labels = createFilterLabels(memory());
-  for (let nth = 0; nth < 270; nth += 1) await labels.keep("a", label(`entry-${nth.toString()}`));
+  for (let nth = 0; nth < 270; nth += 1) await labels.keep("a", label(`entry-${nth}`));
   const kept = await labels.of("a");
   expect([kept.length, kept[0]?.id]).toEqual([260, "entry-10"]);
 });

@@ -55,7 +55,7 @@ export function hostileRequest(random: Random, session: string): Buffer {
     `Host: ${random.next() < 0.8 ? "127.0.0.1" : pick(random, ["evil.example", "[::1]", "", "127.0.0.1.evil", "a b"])}`,
     "Connection: close",
     ...headersOf(random, session),
-    ...(body === "" ? [] : ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body).toString()}`]),
+    ...(body === "" ? [] : ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`]),
   ];
   return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`, "utf8");
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createSessions } from "../../src/api/access.ts";
 import { createKeptSessions } from "../../src/api/kept-sessions.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
-const DAY_MS = 86_400_000;
 const PIN = "1234 5678";
 
 /** A box with a file, and clocks that are moved by hand. */
@@ -43,7 +43,9 @@ describe("a session of a page that stays open", () => {
 
   it("is ended one by one, and all of them where the page doesn't stay open any more", () => {
     const { kept, sessions, open, held } = box();
-    const [one, two, three] = [open(), open(), open()];
+    const one = open();
+    const two = open();
+    const three = open();
     const own = kept.list(two).find(({ is_own }) => is_own);
     expect(kept.list(two).filter(({ is_own }) => is_own)).toHaveLength(1);
     expect(kept.end(own?.id ?? "")).toBe(true);
@@ -119,8 +121,7 @@ it("whoever guesses from however many addresses gets 52,560 guesses a year and 2
   const kinds: string[] = [];
   for (let minute = 0; minute < 6 * 60; minute += 1) {
     held.mono += 60_000;
-    for (let nth = 0; nth < 5; nth += 1)
-      kinds.push(enter("0000 0000", `192.0.${minute.toString()}.${nth.toString()}`).kind);
+    for (let nth = 0; nth < 5; nth += 1) kinds.push(enter("0000 0000", `192.0.${minute}.${nth}`).kind);
   }
   expect(kinds.filter((kind) => kind === "wrong")).toHaveLength(20 + 35);
   expect(new Set(kinds)).toEqual(new Set(["wrong", "busy"]));

@@ -50,7 +50,8 @@ it("the page on the network closes when its time is over: listener, open pages, 
   onTestFinished(() => open.close());
   const { page: door } = open.services;
   const { lan, url, pin } = await door.open({ for_ms: HALF_AN_HOUR_MS, lan: true });
-  const [near, far] = [url ?? "", `https://127.0.0.1:${String(lan?.port)}`];
+  const near = url ?? "";
+  const far = `https://127.0.0.1:${String(lan?.port)}`;
   const entered = await ask(`${far}/api/authenticate`, { method: "POST", body: JSON.stringify({ api_key: pin }) });
   const { session_token: token } = JSON.parse((await entered.toArray()).join("")) as { session_token: string };
   expect(await statusOf(`${far}/status`, { token })).toBe(200);
@@ -114,7 +115,7 @@ it("many addresses that take the whole between them leave room for one more", as
   const port = Number(new URL(open.services.page.state().url ?? "").port);
   const crowds: Crowd[] = [];
   for (let host = 10; host < 20; host += 1) {
-    const crowd = await crowdOf(port, { from: `127.0.0.${host.toString()}`, count: 20 });
+    const crowd = await crowdOf(port, { from: `127.0.0.${host}`, count: 20 });
     onTestFinished(() => crowd.close());
     crowds.push(crowd);
   }
@@ -149,7 +150,8 @@ it("an open page on the box gets readings while its session holds, and the statu
     page.on("error", () => undefined).on("data", (bytes: Buffer) => (text += bytes.toString()));
     return () => text;
   };
-  const [signedIn, stranger] = [await told({ token }), await told({})];
+  const signedIn = await told({ token });
+  const stranger = await told({});
   const readings = 'event: readings\ndata: {"booth":"booth-1","readings":[{"tag":"mode"}]}';
   const locked = 'event: readings\ndata: {"booth":"booth-1","readings":null}';
   await until(() => signedIn().includes(readings) && stranger().includes(locked), "each sees what it may");

@@ -6,16 +6,16 @@ import { run, script, stay, T0 } from "../support/booth.ts";
 import { localBooth, answerReport, requestAt } from "../support/figures.ts";
 import { PARAMETERS } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
-const WINDOW = { start: new Date(T0).toISOString(), end: new Date(T0 + 30 * MINUTE).toISOString() };
+const WINDOW = { start: new Date(T0).toISOString(), end: new Date(T0 + 30 * MINUTE_MS).toISOString() };
 
 /** With a code in between that no mode has: that is an incident. */
 function life(): Source {
   const booth = script(PARAMETERS);
-  stay(booth, 10 * MINUTE, { mode: 3 });
-  stay(booth, 5 * MINUTE, { mode: 12 });
-  stay(booth, 15 * MINUTE, { mode: 4 });
+  stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  stay(booth, 5 * MINUTE_MS, { mode: 12 });
+  stay(booth, 15 * MINUTE_MS, { mode: 4 });
   return { reader: ofOwnName(readerOf(run(booth, PARAMETERS))), stream: "s", now_ms: T0 + booth.now };
 }
 

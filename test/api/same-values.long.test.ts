@@ -7,9 +7,8 @@ import { memoryFolder } from "../support/temporary.ts";
 import { twoSides, type Side, type TwoSides, differing } from "./two-sides.ts";
 import { badQuestions, goodQuestions, pastQuestions, type Story } from "./value-questions.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** Fri 2026-03-06 06:00 in Denver: two days later its clocks go forward. */
 const START = Date.UTC(2026, 2, 6, 13);
 const STORY_MS = 70 * HOUR_MS;
@@ -119,7 +118,8 @@ it("what changes something is refused alike where it can't be read", async () =>
     ["PUT", "/api/booths_provisioning/ABCD-123-123", { completion_status: 7 }],
   ] as const;
   for (const [method, path, body] of bad) {
-    const [mine, theirs] = [await sides.box.send(method, path, body), await sides.service.send(method, path, body)];
+    const mine = await sides.box.send(method, path, body);
+    const theirs = await sides.service.send(method, path, body);
     if (mine.status !== theirs.status) faults.push(`${method} ${path}: ${mine.text} <> ${theirs.text}`);
   }
   expect(faults).toEqual([]);

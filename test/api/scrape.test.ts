@@ -9,10 +9,19 @@ import { testAuthority } from "../support/tls-files.ts";
 
 /** Figures for a scraper on the network: a real server with TLS, an agent that says little. */
 
-const [OLD, NEW] = ["0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"];
+const OLD = "0123456789abcdef0123456789abcdef";
+const NEW = "fedcba9876543210fedcba9876543210";
 const STATUS = {
-  ...{ agent_version: "1.2.3", gateway_id: "box", started_at: 0, config_refused: null },
-  ...{ service: { kind: "up" }, clock: { synced: true }, disabled: [], certificates: [], outputs: [], booths: [] },
+  agent_version: "1.2.3",
+  gateway_id: "box",
+  started_at: 0,
+  config_refused: null,
+  service: { kind: "up" },
+  clock: { synced: true },
+  disabled: [],
+  certificates: [],
+  outputs: [],
+  booths: [],
 } as unknown as AgentStatus;
 const CONTROL = { status: () => STATUS, counts: () => [] } satisfies Pick<AgentControl, "status" | "counts">;
 

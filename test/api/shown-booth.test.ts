@@ -3,8 +3,8 @@ import { localBooths } from "../../src/api/report.ts";
 import { boothBody } from "../../src/contract/reports-fleet.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
 const SIZES = ["bay_count", "burner_size", "height", "length", "motor_size", "width"] as const;
 /** As the service has them. */
 const THERE = { bay_count: "1", burner_size: "1000000", height: "9", length: "24", motor_size: "10", width: "13.5" };

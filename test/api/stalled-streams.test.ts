@@ -87,7 +87,7 @@ describe("a server whose connections are bounded", () => {
   it("lets a new reader in if every connection is stalled, and ends the one that stalled longest", async () => {
     const { port, pass, stalled, hasEnded, running } = await boundedServer({ total: 8, each: 4 });
     const crowd: Socket[] = [];
-    for (let nth = 0; nth < 8; nth += 1) crowd.push(await stalled(`127.0.0.${(2 + (nth % 2)).toString()}`));
+    for (let nth = 0; nth < 8; nth += 1) crowd.push(await stalled(`127.0.0.${2 + (nth % 2)}`));
     pass(5_000);
     expect((await sendRaw(port, ASK)).status).toBe(200);
     const [first, ...others] = crowd;
@@ -106,7 +106,8 @@ describe("a server whose connections are bounded", () => {
 
   it("ends a stream after 30 s without a byte taken, and no stream that is read", async () => {
     const { pass, stalled, hasEnded, running } = await boundedServer({ total: 8, each: 4 });
-    const [unread, read] = [await stalled("127.0.0.2"), await stalled("127.0.0.3")];
+    const unread = await stalled("127.0.0.2");
+    const read = await stalled("127.0.0.3");
     read.resume();
     await eventually("the other answer is read", () => (running[1]?.writableLength === 0 ? true : undefined));
     pass(STALLED_MS - 2_000);
@@ -150,7 +151,7 @@ describe("the live view", () => {
     });
     const port = await listening(server);
     const page = async (sender: string, isRead: boolean) => {
-      const session = connectHttp2(`http://127.0.0.1:${port.toString()}`);
+      const session = connectHttp2(`http://127.0.0.1:${port}`);
       onTestFinished(() => session.destroy());
       const stream = session.request({ ":path": "/events", sender });
       stream.on("error", () => undefined);
@@ -165,7 +166,7 @@ describe("the live view", () => {
     const { page, pass } = await liveServer();
     const pages: Awaited<ReturnType<typeof page>>[] = [];
     for (let nth = 0; nth < 24; nth += 1) {
-      pages.push(await page(`client-${(nth % 4).toString()}`, false));
+      pages.push(await page(`client-${nth % 4}`, false));
       pass(100);
     }
     pass(2_000);
@@ -176,7 +177,8 @@ describe("the live view", () => {
 
   it("ends a page that reads nothing for 30 s", async () => {
     const { page, pass } = await liveServer();
-    const [unread, read] = [await page("a", false), await page("b", true)];
+    const unread = await page("a", false);
+    const read = await page("b", true);
     pass(STALLED_MS);
     await eventually("the unread page ends", () => (unread.stream.closed ? true : undefined));
     expect(read.stream.closed).toBe(false);

@@ -74,7 +74,7 @@ async function boxOf(site: VirtualSite, folder: string): Promise<{ readonly side
       return Promise.resolve({ status, headers, body: bytesOf(body) });
     },
   });
-  const url = `http://127.0.0.1:${listener.port.toString()}`;
+  const url = `http://127.0.0.1:${listener.port}`;
   return { side: sideAt(url, await sessionAt(url, pin)), close: () => listener.close() };
 }
 
@@ -106,8 +106,10 @@ const SHOWN = 220;
 export async function differing({ box, service }: TwoSides, paths: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const path of paths) {
-    const [mine, theirs] = [await box.get(path), await service.get(path)];
-    const [a, b] = [comparable(path, mine), comparable(path, theirs, mine)];
+    const mine = await box.get(path);
+    const theirs = await service.get(path);
+    const a = comparable(path, mine);
+    const b = comparable(path, theirs, mine);
     if (a !== b) found.push(`${path}\n  box     ${around(a, b)}\n  service ${around(b, a)}`);
   }
   return found;
@@ -115,7 +117,7 @@ export async function differing({ box, service }: TwoSides, paths: readonly stri
 
 /** Status, type and whole body, whatever the order of its fields; without what docs/service-contract.md lists. */
 function comparable(path: string, { status, headers, body, text }: Reply, other?: Reply): string {
-  const head = `${status.toString()} ${headers.get("content-type") ?? ""} ${headers.get("deprecation") ?? ""}`;
+  const head = `${status} ${headers.get("content-type") ?? ""} ${headers.get("deprecation") ?? ""}`;
   if (typeof body !== "object" || body === null) return `${head} ${text}`;
   if (status !== 200) return `${head} ${ordered(body)}`;
   if (path.startsWith("/api/booths_provisioning/")) return `${head} ${ordered(knownToBox(body, other?.body ?? body))}`;

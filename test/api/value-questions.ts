@@ -1,8 +1,7 @@
 import { wireNameOf } from "../../src/domain/booth.ts";
 import { SERIAL } from "../support/virtual-service.ts";
+import { HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const BOOTH = "/api/booths/b-1";
 const TAGS = "mode,cycle_count,gas,energy,firmware,no_such_tag";
 

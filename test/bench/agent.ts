@@ -111,7 +111,8 @@ function measure(fleet: Fleet, length: keyof typeof MEASURED_S): Promise<Measure
     await sleep(SETTLE_MS[length]);
     for (const { arrivals } of taps) arrivals.splice(0);
     idle.clear();
-    const [before, start] = [cpuSeconds(pid), performance.now()];
+    const before = cpuSeconds(pid);
+    const start = performance.now();
     await sleep(MEASURED_S[length] * 1000);
     const elapsed_s = (performance.now() - start) / 1000;
     const cpu_percent = (100 * (cpuSeconds(pid) - before)) / elapsed_s;

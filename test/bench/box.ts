@@ -41,7 +41,9 @@ const LAUNCHER = join(dirname(process.argv[1] ?? ""), "booth-gateway");
 /** A PLC in spray: every fifth register changes each second, and there is nothing but reads. */
 function device(): void {
   const answer = (request: Buffer): Buffer => {
-    const [fn, address, count] = [request.readUInt8(7), request.readUInt16BE(8), request.readUInt16BE(10)];
+    const fn = request.readUInt8(7);
+    const address = request.readUInt16BE(8);
+    const count = request.readUInt16BE(10);
     const bytes = fn <= 2 ? Math.ceil(count / 8) : 2 * count;
     const isRead = fn >= 1 && fn <= 4;
     const body = isRead ? Buffer.alloc(2 + bytes) : Buffer.from([fn | 0x80, 1]);
@@ -89,7 +91,9 @@ async function withBooths<T>(bed: Bed, count: number, act: (pid: number, socket:
   const runtime_dir = mkdtempSync("/dev/shm/booth-gateway-bench-");
   const every = { poll_interval_ms: 1_000 };
   const booths = Array.from({ length: count }, (_, nth) => ({
-    ...{ id: `booth-${nth + 1}`, profile: "click-booth", modbus: { host: "127.0.0.1", port: bed.port } },
+    id: `booth-${nth + 1}`,
+    profile: "click-booth",
+    modbus: { host: "127.0.0.1", port: bed.port },
     poll: { fast: every, slow: every },
   }));
   const service = { url: "http://127.0.0.1:9" };
@@ -151,7 +155,9 @@ function steady(bed: Bed, count: number): Promise<Steady> {
   return withBooths(bed, count, async (pid, socket) => {
     await committed(socket);
     await sleep(bed.seconds * 250);
-    const [cpu_s, bytes, begun] = [cpuSeconds(pid), writtenBytes(pid), performance.now()];
+    const cpu_s = cpuSeconds(pid);
+    const bytes = writtenBytes(pid);
+    const begun = performance.now();
     await sleep(bed.seconds * 1_000);
     const elapsed_s = (performance.now() - begun) / 1_000;
     return {
@@ -171,7 +177,8 @@ function packing(folder: string): { readonly per_cpu_s: number; readonly bytes_e
   const { newest_seq } = writer.resend(STREAM, 1);
   const head = { gateway_id: "gw-1", generation: 1, stream: STREAM };
   const before = process.cpuUsage();
-  let [bytes, from] = [0, 1];
+  let bytes = 0;
+  let from = 1;
   while (from <= newest_seq) {
     for (const { chunk, to } of writer.chunks(STREAM, from, newest_seq)) {
       from = to + 1;
@@ -201,7 +208,8 @@ async function measured(bed: Bed): Promise<string> {
   const eight = await steady(bed, 8);
   tell("a log that waited");
   const { per_cpu_s, bytes_each } = packing(bed.folder);
-  const [n, mb] = [(value: number) => value.toFixed(0), (value: number) => value.toFixed(1)];
+  const n = (value: number) => value.toFixed(0);
+  const mb = (value: number) => value.toFixed(1);
   return aligned([
     ["CPU from the start to the first reading that is safe", `${n(median(starts))} ms (Node alone ${n(bare)} ms)`],
     ["memory, one booth", `${mb(one.resident_mb)} MB, ${mb(one.private_mb)} MB of them private`],

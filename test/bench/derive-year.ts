@@ -6,13 +6,13 @@ import { prepareStatements } from "../../src/store/log/statements.ts";
 import type { Fact, LogRecord, Placed, Stored } from "../../src/domain/record.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { Mode } from "../../src/domain/booth.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
 export const STREAM = "00000000-0000-4000-8000-000000000001";
 export const YEAR_START = Date.UTC(2025, 0, 1);
 export const YEAR_END = Date.UTC(2026, 0, 1);
 const STAGES = 73_000;
 const FILTER_CHANGES = 40;
-const HOUR_MS = 3_600_000;
 
 /**
  * Puts a year of a busy booth's facts into a store: 73,000 stages, 8,760 hours, 40 filter changes, and a state that stands
@@ -48,7 +48,8 @@ const ORDER: readonly Mode[] = ["idle", "prep", "spray", "flash", "spray", "purg
 function* factsOfYear(stamp: Stamp): Generator<Fact> {
   const length = (YEAR_END - YEAR_START) / STAGES;
   for (let at = 0; at < STAGES; at += 1) {
-    const [start, end] = [YEAR_START + Math.round(at * length), YEAR_START + Math.round((at + 1) * length)];
+    const start = YEAR_START + Math.round(at * length);
+    const end = YEAR_START + Math.round((at + 1) * length);
     const more = {
       end_reason: "changed",
       is_new_start: true,

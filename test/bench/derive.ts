@@ -18,11 +18,8 @@ import { PARAMETERS, withFilters } from "../support/parameters.ts";
 import { commit, script, stay, type Script } from "../support/booth.ts";
 import { fillYear, STREAM, YEAR_END, YEAR_START } from "./derive-year.ts";
 import { median, type BenchOptions, type Family, type Figure } from "./figure.ts";
+import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
 
-/** Folding readings, and asking a year of facts. */
-
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
 const POLLS_PER_COMMIT = 10;
 /** SQL takes fifty times as long as what it is compared with: it gets a turn for each so many of ours. */
 const SQL_EVERY = 5;
@@ -35,7 +32,8 @@ function busyRecords(days: number): Stored<LogRecord>[] {
 
 function busyDays(days: number): Script {
   const booth = script(PARAMETERS);
-  let [cycles, meter] = [10, 1000];
+  let cycles = 10;
+  let meter = 1000;
   for (let turn = 0; turn < days * 480; turn += 1) {
     stay(booth, MINUTE_MS, {
       mode: [3, 4, 3, 5, 6, 8][turn % 6] ?? 1,
@@ -113,7 +111,8 @@ interface Asking {
 }
 
 function asked(name: string, act: () => unknown, { rounds, atMost, ratioAtMost, bySql }: Asking): Figure {
-  const [own, sql]: [number[], number[]] = [[], []];
+  const own: number[] = [];
+  const sql: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     own.push(timed(act));
     if (bySql !== undefined && round % SQL_EVERY === 0) sql.push(timed(bySql));
@@ -158,13 +157,20 @@ function queryFigures(reader: OpenReader, sql: ReturnType<typeof anchors>, { qui
   return [
     { ...first, target: "the first of a thread: every stage is unpacked and checked once" },
     asked("query.year_duration_by_mode_ms", () => durationByMode(source, year), {
-      ...{ rounds, atMost: null, ratioAtMost: 0.009, bySql: () => sql.year(year) },
+      rounds,
+      atMost: null,
+      ratioAtMost: 0.009,
+      bySql: () => sql.year(year),
     }),
     asked("query.day_timeline_1min_ms", () => utilizationTimeline(source, day, MINUTE_MS), {
-      ...{ rounds, atMost: 10, bySql: () => sql.day(day) },
+      rounds,
+      atMost: 10,
+      bySql: () => sql.day(day),
     }),
     asked("query.quarter_filter_history_ms", () => filterMaintenanceHistory(source, quarter), {
-      ...{ rounds, atMost: 10, bySql: () => sql.quarter(quarter) },
+      rounds,
+      atMost: 10,
+      bySql: () => sql.quarter(quarter),
     }),
     {
       name: "memory.year_of_stages_mb",

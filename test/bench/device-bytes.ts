@@ -23,7 +23,8 @@ export interface Contender {
  */
 export async function deviceBytesPerDay({ way, seconds, every_s, page_bytes = 0 }: Contender): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  const [recorded, file] = [join(folder, "data"), join(folder, "record")];
+  const recorded = join(folder, "data");
+  const file = join(folder, "record");
   try {
     mkdirSync(recorded);
     const environment = recorderIn(folder, { recorded, file });

@@ -62,7 +62,9 @@ export async function drainingBed(days: number, atEnd: AtEnd) {
   const every = { poll_interval_ms: 1000 };
   const booths = plcs.map(({ port }, nth) => ({
     ...(nth === 0 ? { serial: SERIAL } : {}),
-    ...{ profile: "click-booth", modbus: { host: "127.0.0.1", port }, poll: { fast: every, slow: every } },
+    profile: "click-booth",
+    modbus: { host: "127.0.0.1", port },
+    poll: { fast: every, slow: every },
   }));
   const prepared: Prepared = {
     fill: (data) => {
@@ -102,7 +104,8 @@ async function measure(
       const watch = async (): Promise<Measured> => {
         for (const { arrivals } of plcs) arrivals.splice(0);
         idle.clear();
-        const [before, begun] = [await acked(), performance.now()];
+        const before = await acked();
+        const begun = performance.now();
         await sleep(size.seconds * 1_000);
         const delivered_per_s = ((await acked()) - before) / ((performance.now() - begun) / 1_000);
         const late = plcs.flatMap(({ arrivals }) => latenesses(arrivals));
@@ -127,10 +130,14 @@ interface Shown {
 
 function figureOf({ late, ...more }: Measured, { name, kernel, isJudged }: Shown): Figure {
   const p99 = percentile(late, 99);
-  const meanwhile = `${Math.round(more.delivered_per_s).toString()} records/s delivered, CSV and 20 pages; an idle process's beat: ${more.idle_p99_ms.toFixed(1)} ms`;
+  const meanwhile = `${Math.round(more.delivered_per_s)} records/s delivered, CSV and 20 pages; an idle process's beat: ${more.idle_p99_ms.toFixed(1)} ms`;
   const most = isJudged ? "at most 5 ms of" : "none;";
   return {
-    ...{ name, value: p99, unit: "ms", anchor: percentile(late, 50), ratio: null },
+    name,
+    value: p99,
+    unit: "ms",
+    anchor: percentile(late, 50),
+    ratio: null,
     target: `${most} ${late.length} polls, ${kernel}; ${meanwhile}; anchor: the median`,
     reached: !isJudged || late.length < FEWEST ? null : p99 <= 5,
   };

@@ -95,7 +95,8 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
   const log = { reach: writer.resend(STREAM, 1) as LogReach };
   const last = log.reach.newest_seq;
   const idle = process.memoryUsage.rss();
-  let [most, looked] = [idle, 0];
+  let most = idle;
+  let looked = 0;
   const proven = (): void => {
     const { acked_seq } = log.reach;
     if (acked_seq - looked >= LOOK_EVERY_RECORDS) {
@@ -107,15 +108,20 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
     log.reach = { ...log.reach, acked_seq };
     if (acked_seq >= last) ending.abort(new Error("drained"));
   };
-  const [before, begun] = [process.cpuUsage(), performance.now()];
+  const before = process.cpuUsage();
+  const begun = performance.now();
   await runSender(
     {
-      ...{ session, proven },
+      session,
+      proven,
       gateway: { clock, store: inlineStore(writer), log: silentLog, backlog_rate: null, rename: notNow },
       booth: {
         delivery: newDelivery({ newest_seq: 0 }, { count: 0, newest: null }),
         state: {
-          ...{ booth: "booth-1", address: "", ...createSignals(clock), delivery: { in_session: true } },
+          booth: "booth-1",
+          address: "",
+          ...createSignals(clock),
+          delivery: { in_session: true },
           link: { plc: { kind: "up", since: 0 }, answered: 0, shows_serial: null },
           binding: {
             row: { ...emptyRow(0), generation: 1, stream: { id: NAME, from_seq: 1, predecessor: null } },
@@ -130,7 +136,8 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
   ).catch((error: unknown) => {
     if (!ending.signal.aborted) throw error;
   });
-  const [cpu_s, elapsed_s] = [cpuSeconds(before), (performance.now() - begun) / 1_000];
+  const cpu_s = cpuSeconds(before);
+  const elapsed_s = (performance.now() - begun) / 1_000;
   await session.close();
   return { records: last, cpu_s, elapsed_s, grown_mb: (most - idle) / 1e6 };
 }
@@ -139,7 +146,7 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
 async function overTheLine(writer: Writer, mqttUrl: string): Promise<OnTheLine> {
   const line = await slowLine(Number(new URL(mqttUrl).port), UPLINK);
   try {
-    const { elapsed_s, records } = await drain(writer, `mqtt://127.0.0.1:${line.port.toString()}`);
+    const { elapsed_s, records } = await drain(writer, `mqtt://127.0.0.1:${line.port}`);
     const passed = line.passed();
     return { bytes_each: passed / records, line_percent: (passed / elapsed_s / UPLINK.bytes_per_s) * 100 };
   } finally {
@@ -194,22 +201,38 @@ function figuresOf({ records, cpu_s, bytes_each, grown_mb, anchor, line_percent 
   const value = records / cpu_s;
   return [
     {
-      ...{ name: "drain.readings_per_cpu_s", value, unit: "readings/s", anchor, ratio: value / anchor },
-      target: `${TARGET_PER_CPU_S.toString()}, or ${TARGET_RATIO.toString()} x; anchor: columns, JSON and gzip alone`,
+      name: "drain.readings_per_cpu_s",
+      value,
+      unit: "readings/s",
+      anchor,
+      ratio: value / anchor,
+      target: `${TARGET_PER_CPU_S}, or ${TARGET_RATIO} x; anchor: columns, JSON and gzip alone`,
       reached: value >= TARGET_PER_CPU_S || value / anchor >= TARGET_RATIO,
     },
     {
-      ...{ name: "drain.bytes_per_reading", value: bytes_each, unit: "bytes", anchor: null, ratio: null },
-      target: `at most ${TARGET_BYTES.toString()}`,
+      name: "drain.bytes_per_reading",
+      value: bytes_each,
+      unit: "bytes",
+      anchor: null,
+      ratio: null,
+      target: `at most ${TARGET_BYTES}`,
       reached: bytes_each <= TARGET_BYTES,
     },
     {
-      ...{ name: "drain.line_percent", value: line_percent, unit: "%", anchor: null, ratio: null },
-      target: `at least ${TARGET_PERCENT.toString()} of 1 Mbit/s, 100 ms there and back`,
+      name: "drain.line_percent",
+      value: line_percent,
+      unit: "%",
+      anchor: null,
+      ratio: null,
+      target: `at least ${TARGET_PERCENT} of 1 Mbit/s, 100 ms there and back`,
       reached: line_percent >= TARGET_PERCENT,
     },
     {
-      ...{ name: "drain.memory_growth_mb", value: grown_mb, unit: "MB", anchor: null, ratio: null },
+      name: "drain.memory_growth_mb",
+      value: grown_mb,
+      unit: "MB",
+      anchor: null,
+      ratio: null,
       target: "as little as for the window alone",
       reached: null,
     },

@@ -6,10 +6,13 @@ function figure(name: string, value: number, anchor: number | null = null): Figu
 }
 
 it("a figure with its anchor in another family is judged by it, and by nothing where that wasn't measured", () => {
-  const [reading, agent] = [figure("modbus.fleet64_cpu_percent", 2), figure("agent.fleet64_cpu_percent", 6)];
+  const reading = figure("modbus.fleet64_cpu_percent", 2);
+  const agent = figure("agent.fleet64_cpu_percent", 6);
   expect(related([reading, agent])[1]).toMatchObject({ anchor: 2, ratio: 3, reached: true });
   expect(related([reading, { ...agent, value: 6.1 }])[1]).toMatchObject({
-    ...{ anchor: 2, reached: false, target: "at most 3 x modbus.fleet64_cpu_percent; as its family says" },
+    anchor: 2,
+    reached: false,
+    target: "at most 3 x modbus.fleet64_cpu_percent; as its family says",
   });
   expect(related([agent])).toEqual([agent]);
 });

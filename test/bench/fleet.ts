@@ -57,7 +57,8 @@ async function plainBooths(port: number, count: number): Promise<readonly Poll[]
  * @param late gets by how many ms each poll was begun after it was due
  */
 async function cpuPercent(booths: readonly Poll[], length: keyof typeof TICKS, late: number[] = []): Promise<number> {
-  const [ticks, tick_ms] = [TICKS[length], TICK_MS[length]];
+  const ticks = TICKS[length];
+  const tick_ms = TICK_MS[length];
   const before = process.cpuUsage();
   const start = performance.now();
   for (let tick = 1; tick <= ticks; tick++) {

@@ -30,6 +30,7 @@ import { startFamily } from "./start.ts";
 import { storeFamily } from "./store.ts";
 import { serviceFamily } from "./service.ts";
 import { throughputFamily } from "./throughput.ts";
+import { errorMessage } from "../../src/domain/error-message.ts";
 
 /**
  * npm run bench [-- --quick] [FAMILY ...]: measures, prints one table, writes test/results/bench.json. Figures are
@@ -145,7 +146,7 @@ async function measure({ quick, chosen }: Asked): Promise<void> {
   const begun = performance.now();
   for (const [index, family] of chosen.entries()) {
     const started = performance.now();
-    process.stderr.write(`${(index + 1).toString()} of ${chosen.length.toString()}: ${family.name} ... `);
+    process.stderr.write(`${index + 1} of ${chosen.length}: ${family.name} ... `);
     measured.push(...(await family.run({ quick })));
     process.stderr.write(`${secondsSince(started)} s\n`);
   }
@@ -181,6 +182,6 @@ async function writeLast(): Promise<void> {
 try {
   await callOf(process.argv.slice(2))();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${errorMessage(error)}\n`);
   process.exitCode = 2;
 }

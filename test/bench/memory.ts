@@ -57,7 +57,7 @@ async function plantBroker() {
     server.close();
     await once(server, "close");
   };
-  return { url: `mqtt://127.0.0.1:${port.toString()}`, stop };
+  return { url: `mqtt://127.0.0.1:${port}`, stop };
 }
 
 /** One process's memory varies by more than what is looked for. */
@@ -119,7 +119,11 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
     ...figuresOf("modbus", { of: withModbus, idle, atMost: 85, privateAtMost: 35 }),
     ...figuresOf("opcua", { of: withOpcua, idle, atMost: 120 }),
     {
-      ...{ name: "memory.output_mb", value: more, unit: "MB", anchor: output.none, ratio: output.most / output.none },
+      name: "memory.output_mb",
+      value: more,
+      unit: "MB",
+      anchor: output.none,
+      ratio: output.most / output.none,
       target: `at most ${OUTPUT_MB} MB more with one output, the larger of both kinds; anchor: an agent that speaks MQTT`,
       reached: more <= OUTPUT_MB,
     },
@@ -137,7 +141,9 @@ function figuresOf(
   { of, idle, atMost, privateAtMost }: Limits & { readonly of: Memory; readonly idle: Memory },
 ): readonly Figure[] {
   const figure = (name: string, key: keyof Memory, most?: number): Figure => {
-    const [value, anchor, beside] = [of[key], idle[key], "store's thread included; anchor: Node with an idle thread"];
+    const value = of[key];
+    const anchor = idle[key];
+    const beside = "store's thread included; anchor: Node with an idle thread";
     const verdict =
       most === undefined
         ? { target: beside, reached: null }

@@ -18,6 +18,7 @@ import { mainThreadSeconds } from "./process-figures.ts";
 import { withAgent } from "./running-agent.ts";
 import { SIXTY_TAGS_T0 } from "./sixty-tags.ts";
 import { fillStore } from "./store-filled.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
 /**
  * How late polls begin while 20 pages look on and one client after the other takes everything as CSV: as the PLC sees it (in
@@ -25,7 +26,6 @@ import { fillStore } from "./store-filled.ts";
  */
 
 const BOOTHS = 8;
-const DAY_MS = 86_400_000;
 const EXPORTED_DAYS = 90;
 /** Made in a quarter of the time; they last as long as the polls that are measured. */
 const QUICK_DAYS = 5;
@@ -68,7 +68,8 @@ interface Measured {
 /** Lateness of the next polls; resolves when there were so many of each booth. */
 async function measured(bed: Bed, each: number): Promise<Measured> {
   for (const { arrivals } of bed.taps) arrivals.splice(0);
-  const [cpu_s, begun] = [mainThreadSeconds(bed.pid), performance.now()];
+  const cpu_s = mainThreadSeconds(bed.pid);
+  const begun = performance.now();
   const late = (): readonly (readonly number[])[] =>
     bed.taps.map(({ arrivals }) => latenesses(arrivals, bed.interval_ms));
   while (late().some(({ length }) => length < each)) {
@@ -120,7 +121,8 @@ export async function underLoad<T>(
 }
 
 function figuresOf(now: Measured, alone: Measured, what: string): readonly Figure[] {
-  const [p99, anchor] = [now.p99_ms, alone.p99_ms];
+  const p99 = now.p99_ms;
+  const anchor = alone.p99_ms;
   return [
     {
       name: "page.lateness_p99_ms",
@@ -150,7 +152,7 @@ async function compared(bed: Bed, socket: string): Promise<readonly Figure[]> {
   const alone = await measured(bed, bed.polls);
   const [now, seen] = await underLoad(page, () => measured(bed, bed.polls), bed.days);
   const taken = `${(seen.exported_bytes / 1e6).toFixed(0)} MB of them taken`;
-  const what = `${bed.days.toString()} days as CSV (${taken}), ${seen.events} events and ${seen.looks} reports to ${seen.pages} pages`;
+  const what = `${bed.days} days as CSV (${taken}), ${seen.events} events and ${seen.looks} reports to ${seen.pages} pages`;
   return figuresOf(now, alone, what);
 }
 

@@ -14,6 +14,7 @@ import { startLibmodbus } from "./libmodbus.ts";
 import { modbusPlc } from "./modbus-plc.ts";
 import { cpuSeconds, memoryOf, writtenBytes } from "./process-figures.ts";
 import { withAgent } from "./running-agent.ts";
+import { errorMessage } from "../../src/domain/error-message.ts";
 
 /**
  * `npm run bench -- peers`: what others take who ask the same device for the same blocks as often as the agent does: Node-RED with
@@ -61,9 +62,11 @@ function tell(what: string): void {
 async function taken(pid: number, { device, length }: Bed): Promise<Taken> {
   const seen = () => ({ cpu_s: cpuSeconds(pid), bytes: writtenBytes(pid), requests: device.counts.requests });
   await sleep(SETTLE_MS[length]);
-  const [before, begun] = [seen(), performance.now()];
+  const before = seen();
+  const begun = performance.now();
   await sleep(MEASURED_MS[length]);
-  const [after, elapsed_s] = [seen(), (performance.now() - begun) / 1_000];
+  const after = seen();
+  const elapsed_s = (performance.now() - begun) / 1_000;
   const { resident_mb, private_mb } = memoryOf(pid);
   const a_day = 86_400 / elapsed_s / 1e6;
   return {
@@ -92,7 +95,9 @@ async function noting(target: number, atEnd: AtEnd) {
     near.on("data", (bytes: Buffer) => {
       // The agent writes a request at once, and a read has twelve bytes.
       if (bytes.length < 12) return;
-      const [fn, address, count] = [bytes.readUInt8(7), bytes.readUInt16BE(8), bytes.readUInt16BE(10)];
+      const fn = bytes.readUInt8(7);
+      const address = bytes.readUInt16BE(8);
+      const count = bytes.readUInt16BE(10);
       if (READS.has(fn)) asked.set(`${fn} ${address} ${count}`, { fn, address, count });
     });
   });
@@ -167,9 +172,15 @@ async function nodeRed(bed: Bed, asked: readonly Asked[]): Promise<Taken> {
   });
   writeFileSync(join(folder, "flows.json"), JSON.stringify(flowOf(bed.device.port, asked, join(folder, "answers"))));
   const settings = {
-    ...{ uiHost: "127.0.0.1", uiPort: await freePort(), httpAdminRoot: false, httpNodeRoot: false },
-    ...{ flowFile: "flows.json", credentialSecret: false, logging: { console: { level: "error" } } },
-    ...{ telemetry: { enabled: false }, externalModules: { autoInstall: false } },
+    uiHost: "127.0.0.1",
+    uiPort: await freePort(),
+    httpAdminRoot: false,
+    httpNodeRoot: false,
+    flowFile: "flows.json",
+    credentialSecret: false,
+    logging: { console: { level: "error" } },
+    telemetry: { enabled: false },
+    externalModules: { autoInstall: false },
   };
   writeFileSync(join(folder, "settings.js"), `module.exports = ${JSON.stringify(settings)};\n`);
   tell("Node-RED runs");
@@ -188,21 +199,33 @@ function flowOf(port: number, asked: readonly Asked[], filename: string): readon
   for (let booth = 0; booth < BOOTHS; booth += 1) {
     const server = `client-${booth}`;
     flow.push({
-      ...{ id: server, type: "modbus-client", clienttype: "tcp", tcpHost: "127.0.0.1", tcpPort: port.toString() },
-      ...{ tcpType: "DEFAULT", unit_id: "1", bufferCommands: true, commandDelay: "1", clientTimeout: "5000" },
-      ...{ reconnectOnTimeout: true, reconnectTimeout: "2000", parallelUnitIdsAllowed: true },
+      id: server,
+      type: "modbus-client",
+      clienttype: "tcp",
+      tcpHost: "127.0.0.1",
+      tcpPort: port.toString(),
+      tcpType: "DEFAULT",
+      unit_id: "1",
+      bufferCommands: true,
+      commandDelay: "1",
+      clientTimeout: "5000",
+      reconnectOnTimeout: true,
+      reconnectTimeout: "2000",
+      parallelUnitIdsAllowed: true,
     });
     for (const [index, { fn, address, count }] of asked.entries()) {
       flow.push({
-        ...{
-          id: `read-${booth}-${index}`,
-          z: "tab",
-          type: "modbus-read",
-          server,
-          unitid: "1",
-          wires: [["answers"], []],
-        },
-        ...{ dataType: READS.get(fn), adr: address.toString(), quantity: count.toString(), rate: "1", rateUnit: "s" },
+        id: `read-${booth}-${index}`,
+        z: "tab",
+        type: "modbus-read",
+        server,
+        unitid: "1",
+        wires: [["answers"], []],
+        dataType: READS.get(fn),
+        adr: address.toString(),
+        quantity: count.toString(),
+        rate: "1",
+        rateUnit: "s",
       });
     }
   }
@@ -236,7 +259,7 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
       try {
         figures.push(...beside(own, await of(bed, own.asked), { name, told }));
       } catch (error) {
-        figures.push(notMeasured(`peers.${name}`, "", error instanceof Error ? error.message : String(error)));
+        figures.push(notMeasured(`peers.${name}`, "", errorMessage(error)));
       }
     }
     return figures;

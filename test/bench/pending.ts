@@ -72,7 +72,7 @@ async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
     anchor: () => plain(device),
   });
   device.stop();
-  const target = `at most ${MOST_MS.toString()} ms after the peer's close; anchor: modbus-serial as it comes, time-out ${ANSWER_MS.toString()} ms`;
+  const target = `at most ${MOST_MS} ms after the peer's close; anchor: modbus-serial as it comes, time-out ${ANSWER_MS} ms`;
   const figure = { name: "modbus.pending_refused_ms", value, unit: "ms", anchor, ratio: value / anchor };
   return [{ ...figure, target, reached: value <= MOST_MS }];
 }

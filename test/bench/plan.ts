@@ -61,7 +61,8 @@ function serialFigure(): Figure {
   const points = groups();
   const cost = (round_trip_registers: number): number =>
     planCost(planReads(points, { ...QUIRKS, round_trip_registers }).blocks, SERIAL_ROUND_TRIP_REGISTERS);
-  const [least, widest] = [leastCost(points), cost(500)];
+  const least = leastCost(points);
+  const widest = cost(500);
   const ratio = cost(SERIAL_ROUND_TRIP_REGISTERS) / least;
   const target = "of what the best plan costs at 19200 baud: 1.00; anchor: the fewest requests";
   const figure = { name: "plan.serial_cost_ratio", value: ratio, unit: "", anchor: widest / least };

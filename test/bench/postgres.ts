@@ -34,10 +34,7 @@ const STAGE_POLLS = 900;
 const AT_ONCE = 64;
 
 const tags = Object.fromEntries(
-  Array.from({ length: 24 }, (_, nth) => [
-    `measured_value_${nth.toString()}`,
-    { bay: 0, unit: "", factor: 1, group: "fast" },
-  ]),
+  Array.from({ length: 24 }, (_, nth) => [`measured_value_${nth}`, { bay: 0, unit: "", factor: 1, group: "fast" }]),
 );
 const roles = {
   mode: PARAMETERS.tags["mode"],
@@ -98,7 +95,8 @@ async function takenIn(db: Db, cluster: Cluster, days: number): Promise<Taken> {
   const taken = { readings: 0, batches: 0, cpu_s: 0, server_cpu_s: 0, now: 0 };
   let ready: { payload: Buffer; readings: number; mono: number }[] = [];
   const flush = async (): Promise<void> => {
-    const [before, serverBefore] = [process.cpuUsage(), cpuOf(cluster.pid())];
+    const before = process.cpuUsage();
+    const serverBefore = cpuOf(cluster.pid());
     const answers = await Promise.all(
       ready.map(({ payload, mono }) => uplinks.take({ gateway: "gw-0", topic: "batch", payload, now: EPOCH + mono })),
     );
@@ -122,7 +120,7 @@ async function takenIn(db: Db, cluster: Cluster, days: number): Promise<Taken> {
 
 /** CPU seconds of a server and of all its processes, those that are over as well. */
 function cpuOf(pid: number): number {
-  const children = readFileSync(`/proc/${pid.toString()}/task/${pid.toString()}/children`, "utf8").trim().split(" ");
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
   const ticks = [pid.toString(), ...children].map((one) => {
     try {
       const fields = readFileSync(`/proc/${one}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
@@ -149,7 +147,7 @@ function copyBooths(
       .map(({ name }) => name)
       .filter((name) => columns[name] !== "-");
     const values = names.map((name) => columns[name] ?? `t.${name}`).join(", ");
-    const series = `generate_series(${from.toString()}, ${to.toString()}) AS n`;
+    const series = `generate_series(${from}, ${to}) AS n`;
     db.exec(`INSERT INTO ${table} (${names.join(", ")}) SELECT ${values} FROM ${table} t, ${series} WHERE ${where}`);
   };
   const booth = (column: string): string => `t.${column} || '-' || n`;
@@ -168,14 +166,10 @@ function copyBooths(
     gateway_id: booth("gateway_id"),
     booth_id: booth("booth_id"),
   };
-  copy("streams", names, `id = ${stream.toString()}`);
+  copy("streams", names, `id = ${stream}`);
   if (!logs) return;
-  copy("segments", { stream_no: "t.stream_no + 10000 + n" }, `stream_no = ${stream.toString()}`);
-  copy(
-    "records",
-    { stream_no: "t.stream_no + 10000 + n", gateway_id: booth("gateway_id") },
-    `stream_no = ${stream.toString()}`,
-  );
+  copy("segments", { stream_no: "t.stream_no + 10000 + n" }, `stream_no = ${stream}`);
+  copy("records", { stream_no: "t.stream_no + 10000 + n", gateway_id: booth("gateway_id") }, `stream_no = ${stream}`);
 }
 
 async function reportTimes(cluster: Cluster, { now, rounds }: { now: number; rounds: number }): Promise<Figure[]> {

@@ -37,9 +37,11 @@ export function mostExpensive(
 ): { readonly cpu_s: number; readonly length_s: number; readonly rows: readonly (readonly string[])[] } {
   const nameOf = namesOf(nodes, placeOf);
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)));
-  const [self, total] = [new Map<string, number>(), new Map<string, number>()];
+  const self = new Map<string, number>();
+  const total = new Map<string, number>();
   let left = timeDeltas.reduce((sum, delta) => sum + delta, 0);
-  let [cpu, length] = [0, 0];
+  let cpu = 0;
+  let length = 0;
   for (const [index, sample] of samples.entries()) {
     const delta = timeDeltas[index] ?? 0;
     left -= delta;
@@ -93,7 +95,8 @@ export function longestSections({ nodes, samples, timeDeltas }: CpuProfile, { la
   for (const [index, sample] of samples.entries()) {
     const delta = timeDeltas[index] ?? 0;
     left -= delta;
-    const [entry, own] = [entryOf(sample), nameOf.get(sample) ?? ""];
+    const entry = entryOf(sample);
+    const own = nameOf.get(sample) ?? "";
     if (left >= last_ms * 1_000 || NO_WORK.has(own)) {
       open = undefined;
       continue;

@@ -109,7 +109,8 @@ function asRows(db: Db, { length }: readonly Buffer[]): number {
     "CREATE TABLE bare (stream, seq, kind, tag, boot, mono, time, value, quality, PRIMARY KEY (stream, seq)) WITHOUT ROWID",
   );
   const insert = "INSERT INTO bare VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
-  let [cpu_s, seq] = [0, 1];
+  let cpu_s = 0;
+  let seq = 1;
   // Made anew: a million records kept would be gone through at each collection of garbage, at the expense of all three.
   for (const { records } of chunksOf(length)) {
     cpu_s += cpuSeconds(() => {
@@ -129,14 +130,15 @@ function asRows(db: Db, { length }: readonly Buffer[]): number {
 /** Readings a CPU second, in folders of their own below `folder`. */
 export async function chunkFigures(folder: string, quick: boolean): Promise<Figure[]> {
   const messages: Buffer[] = [];
-  let [readings, nth] = [0, 0];
+  let readings = 0;
+  let nth = 0;
   for (const { message, records } of chunksOf(quick ? CHUNKS.quick : CHUNKS.full)) {
     messages.push(message);
     readings += records.filter(({ kind }) => kind === "r").length;
   }
   type CpuOf = (db: Db, messages: readonly Buffer[]) => number | Promise<number>;
   const rate = (open: (folder: string) => Db, cpuOf: CpuOf) => async () => {
-    const db = open(join(folder, `chunks-${(nth += 1).toString()}`));
+    const db = open(join(folder, `chunks-${(nth += 1)}`));
     const cpu_s = await cpuOf(db, messages);
     db.close();
     return readings / cpu_s;

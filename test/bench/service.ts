@@ -111,7 +111,8 @@ async function ingestFigures(folder: string, batches: number): Promise<Figure[]>
   await once(child, "exit");
   const anchor = bareInserts(folder, GATEWAYS * 2);
   const rate = { name: "service.ingest_records_per_s", value, unit: "records/s", anchor, ratio: value / anchor };
-  const [p50, p99] = [percentile(lags, 50), percentile(lags, 99)];
+  const p50 = percentile(lags, 50);
+  const p99 = percentile(lags, 99);
   const lag = { name: "service.ingest_lag_p99_ms", value: p99, unit: "ms", anchor: p50, ratio: p99 / p50 };
   return [
     { ...rate, target: `${GATEWAYS} gateways at once over MQTT; anchor: bare inserts`, reached: null },
@@ -124,7 +125,10 @@ function reportPaths(db: Db, start: number): string[] {
   const first = (table: string): string => rows<{ id: string }>(db, `SELECT id FROM ${table} ORDER BY id`)[0]?.id ?? "";
   const ids = new Map(["accounts", "facilities", "booths"].map((table) => [table, first(table)]));
   const asked = {
-    ...{ start: new Date(start).toISOString(), end: new Date(NOW).toISOString(), limit: "1000", tags: "mode,gas" },
+    start: new Date(start).toISOString(),
+    end: new Date(NOW).toISOString(),
+    limit: "1000",
+    tags: "mode,gas",
     includes: "cycle_count:utilization_times:energy_usage:bake_time:overuse_data",
   };
   const query = new URLSearchParams(asked).toString();
@@ -164,7 +168,8 @@ async function reportFigures(
   const clock = { now: NOW };
   const open = () => startService({ dataDir, port: 0, mqttPort: 0, clock: { wall: () => (clock.now += 1) } });
   const ask = async (url: string, path: string): Promise<Cost> => {
-    const [begun, before] = [performance.now(), process.cpuUsage()];
+    const begun = performance.now();
+    const before = process.cpuUsage();
     await (await fetch(url + path, { headers: { authorization: DEMO_ADMIN_KEY } })).text();
     const { user, system } = process.cpuUsage(before);
     return { cpu_ms: (user + system) / 1000, ms: performance.now() - begun };

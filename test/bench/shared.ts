@@ -63,16 +63,22 @@ async function measure(length: keyof typeof MEASURED_S, folder: string): Promise
     const count = async (): Promise<readonly number[]> =>
       (await shared()).map((one) => one.from_polls + one.passed + one.refused_writes + one.busy + one.failed);
     const sum = (counts: readonly number[]): number => counts.reduce((total, one) => total + one, 0);
-    const [before, begun] = [sum(await count()), performance.now()];
+    const before = sum(await count());
+    const begun = performance.now();
     const late = await lateFor(taps, MEASURED_S[length]);
     const per_s = (sum(await count()) - before) / ((performance.now() - begun) / 1_000);
     const beat = idle.p99_ms();
     await stop();
     await idle.stop();
-    const [value, anchor] = [percentile(late, 99), percentile(alone, 99)];
+    const value = percentile(late, 99);
+    const anchor = percentile(alone, 99);
     const meanwhile = `${ports.length} clients (libmodbus, pymodbus) got ${per_s.toFixed(0)} answers/s; an idle process's beat: ${beat.toFixed(1)} ms`;
     return {
-      ...{ name: `poll.shared${SIZE.toString()}_lateness_p99_ms`, value, unit: "ms", anchor, ratio: value / anchor },
+      name: `poll.shared${SIZE}_lateness_p99_ms`,
+      value,
+      unit: "ms",
+      anchor,
+      ratio: value / anchor,
       target: `at most 5 ms of ${late.length} polls; ${meanwhile}; anchor: the same without clients`,
       reached: late.length < FEWEST_EACH * SIZE ? null : value <= 5,
     };

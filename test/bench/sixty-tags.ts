@@ -38,7 +38,8 @@ export function sixtyTags(stream: string, random: () => number): () => TakenPoll
   const measured = Array.from({ length: MEASURED }, (_, index) => 200 + 10 * index);
   const counters = Array.from({ length: COUNTERS }, () => 1_000);
   const states = Array.from({ length: STATES }, () => false);
-  let [mode, take] = [0, 0];
+  let mode = 0;
+  let take = 0;
   return () => {
     const changes: [string, number | boolean, "good"][] = [];
     const isFirst = take === 0;

@@ -8,11 +8,11 @@ import { packFact, packLog, stateRow, unpackLog, type FactRow, type LogRow } fro
 import { prepareStatements } from "../../src/store/log/statements.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { SIXTY_TAGS_T0, sixtyTags } from "./sixty-tags.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
 export const STREAM = "00000000-0000-4000-8000-000000000001";
 const CHUNK_RECORDS = 4_000;
 const POLLS_PER_COMMIT = 10;
-const DAY_MS = 86_400_000;
 
 export interface Filled {
   readonly changes: number;
@@ -43,7 +43,7 @@ const made = new Map<string, Made>();
 /** Puts so many days of the booth with 60 tags into a store, as closed chunks. What was made once in a process is made for all its families. */
 export function fillStore(folder: string, days: number, { own = days, has_facts = false }: Filling = {}): Filled {
   mkdirSync(folder, { recursive: true });
-  const key = `${own.toString()} ${String(has_facts)}`;
+  const key = `${own} ${String(has_facts)}`;
   const ready = made.get(key) ?? madeDays(own, has_facts);
   made.set(key, ready);
   const { rows, facts, records, changes } = ready;
@@ -51,7 +51,9 @@ export function fillStore(folder: string, days: number, { own = days, has_facts 
   const sql = prepareStatements(db);
   sql.addStream.run({ stream: STREAM, booth: "booth-1", at: SIXTY_TAGS_T0 });
   sql.addOrigin.run({ stream: STREAM, booth: "booth-1", at: SIXTY_TAGS_T0 });
-  let [seq, packed_bytes, copies] = [0, 0, 0];
+  let seq = 0;
+  let packed_bytes = 0;
+  let copies = 0;
   db.transaction(() => {
     for (const fact of facts) sql.addFact.run(fact);
     for (let day = 0; day < days; day += own) {
@@ -76,7 +78,8 @@ function madeDays(days: number, hasFacts: boolean): Made {
   const poll = sixtyTags(STREAM, () => random.next());
   const rows: LogRow[] = [];
   const facts: FactRow[] = [];
-  let [seq, changes] = [0, 0];
+  let seq = 0;
+  let changes = 0;
   let open: Placed<LogRecord>[] = [];
   const close = (): void => {
     rows.push(packLog(STREAM, open, true));
@@ -100,8 +103,15 @@ function stageAt(
 ): FactRow {
   const time = SIXTY_TAGS_T0 + mono;
   const value: StageFact["value"] = {
-    ...{ bay: 0, mode: "spray", start: time - 400_000, end: time, end_reason: "changed", is_new_start: true },
-    ...{ uncertain_ms: 0, uncertainty_ms: 1_000, raw: "3" },
+    bay: 0,
+    mode: "spray",
+    start: time - 400_000,
+    end: time,
+    end_reason: "changed",
+    is_new_start: true,
+    uncertain_ms: 0,
+    uncertainty_ms: 1_000,
+    raw: "3",
   };
   const fact = { kind: KIND.stage, seq, boot, mono, at, time, tag: "", value, quality: "good" } as const;
   return packFact(STREAM, fact, { version: 1, prev });
@@ -110,8 +120,10 @@ function stageAt(
 /** The same records so much later, as another boot's: told from the row's start, they needn't be packed anew. */
 function movedRow(row: LogRow, by: { readonly seq: number; readonly ms: number }): LogRow {
   const { stream_id, mono0, placed, whole, packed } = row;
-  const [first_seq, last_seq] = [row.first_seq + by.seq, row.last_seq + by.seq];
-  const [boot, t0] = [`b${by.ms}`, row.t0 + by.ms];
+  const first_seq = row.first_seq + by.seq;
+  const last_seq = row.last_seq + by.seq;
+  const boot = `b${by.ms}`;
+  const t0 = row.t0 + by.ms;
   const head = JSON.stringify([stream_id, first_seq, last_seq, boot, mono0, t0, placed, whole]);
   const moved = { ...row, first_seq, last_seq, boot, t0, crc: crc32(packed, crc32(head)) };
   if (row.first_seq === 1) unpackLog(moved); // throws where its checksum is another by now

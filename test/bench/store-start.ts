@@ -7,17 +7,18 @@ import { openStoreFile, storePath } from "../../src/store/open.ts";
 import { createWriter } from "../../src/store/thread/writer.ts";
 import { median } from "./figure.ts";
 import { SIXTY_TAGS_T0 } from "./sixty-tags.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
 /**
  * Opens a filled store as a restarted agent does and prints what that took, in CPU and in time, then what one tag's history of
  * a day costs, the first time and later, beside the least that it can cost, and the memory in use. Printed as JSON.
  */
 const [folder = "", days = "1", rounds = "3"] = process.argv.slice(2);
-const DAY_MS = 86_400_000;
 const TAG = "counter_1";
 
 function costOf(act: () => void): { readonly ms: number; readonly cpu_ms: number } {
-  const [begun, before] = [performance.now(), process.cpuUsage()];
+  const begun = performance.now();
+  const before = process.cpuUsage();
   act();
   const { user, system } = process.cpuUsage(before);
   return { ms: performance.now() - begun, cpu_ms: (user + system) / 1_000 };
@@ -28,7 +29,8 @@ function numbersOf(packed: Buffer): number {
   const head = byteSource(packed.subarray(2));
   head.number();
   for (let runs = 2 * head.number(); runs > 0; runs -= 1) head.number();
-  const [first, second] = [head.number(), head.number()];
+  const first = head.number();
+  const second = head.number();
   const at = 2 + head.at();
   const list = byteSource(inflated(packed.subarray(at, at + first)));
   const values = inflated(packed.subarray(at + first, at + first + second));
@@ -36,7 +38,9 @@ function numbersOf(packed: Buffer): number {
   for (let series = list.number(); series > 0; series -= 1) {
     list.number();
     const tag = list.block();
-    const [, count, bytes] = [list.number(), list.number(), list.number()];
+    list.number();
+    const count = list.number();
+    const bytes = list.number();
     if (tag.toString("latin1") === TAG) {
       const own = byteSource(values.subarray(from, from + bytes));
       for (let left = count; left > 0; left -= 1) own.number();
@@ -68,7 +72,8 @@ const db = new Database(storePath(folder), { readonly: true });
 const chunks = db.prepare<[number], Buffer>("SELECT packed FROM log WHERE t0 >= ?").pluck().all(window.start);
 db.close();
 const first = costOf(askDay);
-const [own, least]: [number[], number[]] = [[], []];
+const own: number[] = [];
+const least: number[] = [];
 for (let round = 0; round < Number(rounds); round += 1) {
   own.push(costOf(askDay).cpu_ms);
   least.push(costOf(() => chunks.forEach(numbersOf)).cpu_ms);

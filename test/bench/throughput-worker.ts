@@ -53,7 +53,8 @@ function madeFor({ first, end, every_ms, warm_up_s, seconds }: WorkerTask): Made
   // In one piece: each by itself would keep the room that it was packed in.
   let bytes = Buffer.alloc(1 << 20);
   for (let [nth, at] = [0, 0]; nth < batches; nth += 1) {
-    const [number, commit] = [first + (nth % gateways), 1 + Math.floor(nth / gateways)];
+    const number = first + (nth % gateways);
+    const commit = 1 + Math.floor(nth / gateways);
     const log = { seed: mixed(7, number), start: began, clock_steps: [], variants: [] };
     const records = recordsOf(log, seqAfter(commit - 1) + 1 + (commit === 1 ? 2 : 0), seqAfter(commit));
     // As throughput.ts has placed them.
@@ -75,7 +76,9 @@ async function carryOut(task: WorkerTask, made: Made): Promise<WorkerCount> {
   const uplinks = startIngest({ url, alone: () => Promise.reject(new Error("nothing of it is unusual")) });
   const count = { batches: 0, readings: 0, bytes: 0, wrong: 0 };
   const took = latencies();
-  let [handed, underWay, cpu] = [0, 0, process.cpuUsage()];
+  let handed = 0;
+  let underWay = 0;
+  let cpu = process.cpuUsage();
   const gateways = end - first;
   const send = (nth: number): void => {
     const payload = made.payload(nth);

@@ -24,7 +24,7 @@ const PROCESSES = 2;
 function place(cluster: Cluster, gateways: number): void {
   const db = openDb(cluster.url);
   boundGateways(db, 1);
-  const series = `generate_series(1, ${(gateways - 1).toString()}) AS n`;
+  const series = `generate_series(1, ${gateways - 1}) AS n`;
   const copy = (table: string, columns: string, values: string): void =>
     db.exec(`INSERT INTO ${table} (${columns}) SELECT ${values} FROM ${table} t, ${series}`);
   copy("gateways", "id, account_id, created_at", "'gw-' || n, account_id, created_at");
@@ -75,7 +75,7 @@ function workerFor(task: WorkerTask): Worker {
 
 /** CPU seconds of the server's connections and helpers, by now. */
 function serverCpu(pid: number): number {
-  const children = readFileSync(`/proc/${pid.toString()}/task/${pid.toString()}/children`, "utf8").trim().split(" ");
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
   return children.reduce((sum, one) => {
     try {
       const fields = readFileSync(`/proc/${one}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
@@ -99,7 +99,8 @@ async function stored(url: string): Promise<{ readonly lie: number; readonly hel
 
 async function measured({ quick }: BenchOptions): Promise<readonly Figure[]> {
   const size = quick ? "quick" : "full";
-  const [gateways, seconds] = [GATEWAYS[size], SECONDS[size]];
+  const gateways = GATEWAYS[size];
+  const seconds = SECONDS[size];
   const log = { max_wal_size: "4GB", wal_compression: "lz4", checkpoint_timeout: "15min" };
   const cluster = await startCluster({ settings: { synchronous_commit: "on", shared_buffers: "512MB", ...log } });
   try {

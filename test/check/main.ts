@@ -55,7 +55,8 @@ async function looked(files: readonly string[]): Promise<boolean> {
 async function tested(files: readonly string[], began: number): Promise<boolean> {
   const reporters = ["minimal"];
   const vitest = await createVitest({ run: true, project: ["unit", "isolated"], related: [...files], reporters });
-  let [ran, passed] = [0, true];
+  let ran = 0;
+  let passed = true;
   try {
     await vitest.standalone();
     const related = nearestFirst(await vitest.getRelevantTestSpecifications(), { files, root: process.cwd() });
@@ -65,8 +66,8 @@ async function tested(files: readonly string[], began: number): Promise<boolean>
       passed &&= unhandledErrors.length === 0 && testModules.every((one) => one.ok());
     }
     const left = related.length - ran;
-    const rest = left === 0 ? "" : `; npm test runs ${left.toString()} more that import what changed`;
-    process.stdout.write(`tests: ${passed ? "ok" : "FAILED"}, ${ran.toString()} files${rest}\n`);
+    const rest = left === 0 ? "" : `; npm test runs ${left} more that import what changed`;
+    process.stdout.write(`tests: ${passed ? "ok" : "FAILED"}, ${ran} files${rest}\n`);
   } finally {
     await vitest.close();
   }

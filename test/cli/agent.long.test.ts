@@ -37,7 +37,7 @@ describe("with an agent whose booth has no serial number yet", { timeout: MANY_P
     expect(before).toMatchObject({ code: 0, err: "" });
     expect(before.out).toContain("booth-1   serial not entered");
     expect(before.out).toContain("bound     unprovisioned: enter the booth's serial number");
-    expect(before.out).toMatch(new RegExp(`PLC +127\\.0\\.0\\.1:${site.plc.port.toString()}: up for`));
+    expect(before.out).toMatch(new RegExp(`PLC +127\\.0\\.0\\.1:${site.plc.port}: up for`));
 
     const nonsense = await command(site, "provision", "not/a/serial");
     expect(nonsense).toMatchObject({ code: 2, out: "" });

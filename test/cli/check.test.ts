@@ -26,9 +26,7 @@ describe("booth-gateway check", { timeout: MANY_PROCESSES_MS }, () => {
     expect({ code, out }).toEqual({ code: 78, out: "" });
     const [head = "", line = "", caret = ""] = err.split("\n");
     const column = booth.split("\n")[1]?.indexOf("prot:") ?? 0;
-    expect(head).toBe(
-      `${file}:3:${(column + 1).toString()}: booths[0].modbus.prot: unknown key "prot" (did you mean "port"?)`,
-    );
+    expect(head).toBe(`${file}:3:${column + 1}: booths[0].modbus.prot: unknown key "prot" (did you mean "port"?)`);
     expect(line.indexOf("prot:")).toBe(caret.indexOf("^"));
   });
 

@@ -27,7 +27,7 @@ describe("config show", () => {
     expect(out).toMatch(/^log_level +info +default$/m);
     expect(out).toMatch(/^booths\[0\]\.modbus\.port +502 +default$/m);
     const line = EXAMPLE.split("\n").findIndex((one) => one.includes("host: 192.0.2.10")) + 1;
-    expect(out).toMatch(new RegExp(`^booths\\[0\\]\\.modbus\\.host +192\\.0\\.2\\.10 +line ${line.toString()}$`, "m"));
+    expect(out).toMatch(new RegExp(`^booths\\[0\\]\\.modbus\\.host +192\\.0\\.2\\.10 +line ${line}$`, "m"));
     const json = await say(["config", "show", "service", "--json", "--config", file]);
     expect(JSON.parse(json.out)).toMatchObject({
       file,

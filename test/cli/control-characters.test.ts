@@ -54,9 +54,21 @@ describe("an agent whose service and PLC answer with control characters", () => 
   }
   const link = { kind: "down", since: 0, reason: HOSTILE, advice: HOSTILE, attempt: 1, next_try_at: null };
   const status = {
-    ...{ agent_version: "0", gateway_id: HOSTILE, at: 60_000, started_at: 0, boot: "boot", lacks: [] },
-    ...{ outputs: [], notices: [], shared: [], certificates: [], booths: [], needs_restart: [] },
-    ...{ clock: { synced: true, offset_ms: 0 }, loss_window_ms: 10_000, config_refused: HOSTILE },
+    agent_version: "0",
+    gateway_id: HOSTILE,
+    at: 60_000,
+    started_at: 0,
+    boot: "boot",
+    lacks: [],
+    outputs: [],
+    notices: [],
+    shared: [],
+    certificates: [],
+    booths: [],
+    needs_restart: [],
+    clock: { synced: true, offset_ms: 0 },
+    loss_window_ms: 10_000,
+    config_refused: HOSTILE,
     service: { ...link, url: "https://service.example", broker_url: null },
     disabled: [{ booth: "b", serial: HOSTILE, since: 0, file: "f", line: 1, reason: HOSTILE, advice: HOSTILE }],
   };

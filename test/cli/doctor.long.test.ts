@@ -99,7 +99,7 @@ describe("the way to a server", () => {
     const proxy = createHttpServer();
     proxy.on("connect", ({ url = "" }: IncomingMessage, socket: Socket) => {
       asked.push(url);
-      if (!url.endsWith(`:${service.toString()}`)) {
+      if (!url.endsWith(`:${service}`)) {
         socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
         return;
       }
@@ -119,7 +119,7 @@ describe("the way to a server", () => {
       server_time: Date.UTC(2026, 2, 2, 15),
     });
     expect(await reach({ ...target, port: 9 })).toMatchObject({ kind: "failed", step: "proxy" });
-    expect(asked).toEqual([`127.0.0.1:${service.toString()}`, "127.0.0.1:9"]);
+    expect(asked).toEqual([`127.0.0.1:${service}`, "127.0.0.1:9"]);
   });
 
   it("fails at TLS where the server has no certificate to show", async () => {

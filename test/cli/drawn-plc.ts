@@ -86,7 +86,8 @@ export interface PacedClock extends SimClock {
 
 export function pacedClock(start: number): PacedClock {
   let speed = 0;
-  let [base, since] = [start, performance.now()];
+  let base = start;
+  let since = performance.now();
   const wall = (): number => base + (performance.now() - since) * speed;
   return {
     boot: "test",

@@ -177,9 +177,7 @@ async function faultOf(
   const text = as === "fails" ? told.err : as === "json" ? JSON.stringify(JSON.parse(told.out || "null")) : told.out;
   const silent = as === "fails" ? told.out : name === "record" ? "" : told.err;
   const isRight = told.code === code && says.test(text) && silent === "" && isOne && !EPOCH.test(told.out);
-  return isRight
-    ? null
-    : `${argv.join(" ")}: ${told.code.toString()}\n${told.out.slice(0, 600)}${told.err.slice(0, 600)}`;
+  return isRight ? null : `${argv.join(" ")}: ${told.code}\n${told.out.slice(0, 600)}${told.err.slice(0, 600)}`;
 }
 
 /** A booth that was given up is bound again, with a key given once more. */
@@ -206,7 +204,7 @@ it("each command answers people, answers programs with one document, and fails w
   await new Promise<void>((resolve) => office.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void office.close());
   const { port } = office.address() as AddressInfo;
-  const notice = `notices: [{ name: office, webhook: { url: "http://127.0.0.1:${port.toString()}/" } }]\n`;
+  const notice = `notices: [{ name: office, webhook: { url: "http://127.0.0.1:${port}/" } }]\n`;
   writeFileSync(site.configFile, readFileSync(site.configFile, "utf8") + notice);
   const elsewhere = readFileSync(site.configFile, "utf8").replace(site.runtimeDir, join(site.folder, "nobody"));
   writeFileSync(join(site.folder, "elsewhere.yaml"), elsewhere);

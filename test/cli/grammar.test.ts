@@ -129,7 +129,7 @@ describe("what is made of the same table", () => {
     writeFileSync(join(folder, "gateway.yaml"), "");
     const words = line.split(" ");
     const script = `${bashCompletion(PROGRAM)}
-      COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${(words.length - 1).toString()}
+      COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}
       _booth_gateway; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const said = execFileSync("bash", ["--norc", "-c", script], { cwd: folder, encoding: "utf8" });
     expect(said.split("\n").filter((word) => word !== "")).toEqual(expected);

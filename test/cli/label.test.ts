@@ -11,12 +11,13 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const URL_OF_BOX = "https://booth-4711.local:8443/";
 const LABEL: Label = {
-  ...{ url: URL_OF_BOX, addresses: [URL_OF_BOX, "https://10.0.0.9:8443/"], mdns: "booth-4711.local" },
-  ...{
-    pin: "1234 5678",
-    fingerprint: "AB",
-    words: ["acorn", "actor", "album", "alley", "amber", "angle", "ankle", "apple"],
-  },
+  url: URL_OF_BOX,
+  addresses: [URL_OF_BOX, "https://10.0.0.9:8443/"],
+  mdns: "booth-4711.local",
+
+  pin: "1234 5678",
+  fingerprint: "AB",
+  words: ["acorn", "actor", "album", "alley", "amber", "angle", "ankle", "apple"],
 };
 
 it("draws a picture whose code a reader of another author's reads, with PIN, addresses and words beside it", () => {

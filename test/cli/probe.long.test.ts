@@ -29,7 +29,8 @@ async function otherServer(greet: (socket: Socket, server: Server) => void): Pro
 function closingPlc(ends: boolean, isKnown: (unit: number) => boolean = () => true): Promise<number> {
   return otherServer((socket, server) => {
     socket.on("data", (frame) => {
-      const [unit, code] = [frame.readUInt8(6), frame.readUInt8(7)];
+      const unit = frame.readUInt8(6);
+      const code = frame.readUInt8(7);
       if (code === 3 && isKnown(unit)) {
         const answer = Buffer.from([0, 0, 0, 0, 0, 5, unit, code, 2, 0x12, 0x34]);
         frame.copy(answer, 0, 0, 2);

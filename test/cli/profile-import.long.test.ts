@@ -91,7 +91,8 @@ describe("booth-gateway profile import", () => {
 
   it("asks what a list leaves open, and says what it left out", async () => {
     const folder = temporaryFolder();
-    const [config, file] = [join(folder, "gateway.yaml"), join(folder, "list.csv")];
+    const config = join(folder, "gateway.yaml");
+    const file = join(folder, "list.csv");
     writeFileSync(file, "Name,Address,Type,Colour\nBooth State,2,INT,red\nAir,3,REAL,\nAir,5,REAL,\nOdd,7,TIMER,\n");
     await say(["profile", "new", "acme", "--config", config]);
     const asked: string[] = [];
@@ -141,7 +142,8 @@ describe("booth-gateway profile export", () => {
       expect(await run("export", "--profile", name, "--out", list)).toMatchObject({ code: 0, err: "" });
       expect(await run("new", "again", "--from", name)).toMatchObject({ code: 0, err: "" });
       expect(await run("import", list, "--profile", "again", "--yes")).toMatchObject({ code: 0, err: "" });
-      const [before, after] = [findProfile(name), loadProfile(join(own, "again.yaml"))];
+      const before = findProfile(name);
+      const after = loadProfile(join(own, "again.yaml"));
       expect(after.modes).toEqual(before.modes);
       const places = ({ tags }: typeof before) => tags.map(({ name: tag, point }) => [tag, decoded(point, before)]);
       expect(places(after)).toEqual(places(before));

@@ -157,7 +157,7 @@ describe("profile import", () => {
   });
 
   it("asks what becomes of names that the profile has already: replaces, keeps both without a second role, or skips", async () => {
-    const list = (at: number): string => `Name,Address,Type\nCycle count,${at.toString()},UDINT\n`;
+    const list = (at: number): string => `Name,Address,Type\nCycle count,${at},UDINT\n`;
     const kept = await bench();
     await kept.run(list(400001));
     expect((await kept.run(list(400011))).err).toContain("--same-names replace, keep or skip");

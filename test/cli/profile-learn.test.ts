@@ -13,7 +13,8 @@ import { say } from "./say.ts";
 function workshop(places: (mode: string) => Readonly<Record<string, number>>) {
   const config = join(temporaryFolder(), "gateway.yaml");
   const asked: string[] = [];
-  let [mode, now] = ["off", 0];
+  let mode = "off";
+  let now = 0;
   const driver = (profile: { readonly tags: readonly ProfileTag[] }): Driver => ({
     open: () => Promise.resolve(),
     close: () => Promise.resolve(),

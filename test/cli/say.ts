@@ -13,7 +13,8 @@ export async function say(
   argv: readonly string[],
   { runs = {}, io = {} }: { readonly runs?: Readonly<Record<string, Run>>; readonly io?: Partial<Io> } = {},
 ): Promise<Said> {
-  let [out, err] = ["", ""];
+  let out = "";
+  let err = "";
   const whole: Io = {
     out: (text) => void (out += text),
     err: (text) => void (err += text),

@@ -12,7 +12,10 @@ function person(replies: readonly (readonly [question: RegExp, reply: string])[]
   const io: Io = {
     out: (text) => void said.push(text),
     err: (text) => void said.push(text),
-    ...{ isTerminal: true, colours: false, environment: { USER: "alex" }, signal: new AbortController().signal },
+    isTerminal: true,
+    colours: false,
+    environment: { USER: "alex" },
+    signal: new AbortController().signal,
     progress: () => undefined,
     ask: (question) => {
       const next = left.shift();
@@ -30,7 +33,7 @@ const setUp = (site: RealSite, io: Io, values: Readonly<Record<string, string>> 
 it("sets a fresh box up from the first question to the bound booth; left in its midst it goes on where it was", async () => {
   const site = await freshBox();
   await runningAgent(site);
-  const at = `127.0.0.1:${site.plc.port.toString()}`;
+  const at = `127.0.0.1:${site.plc.port}`;
   const first = person([
     [/Address of the monitoring service/, site.service.url],
     [/API key/, PROVISION_KEY],

@@ -20,7 +20,7 @@ function filled(): string {
   const { stream } = writer.openStream("booth-1");
   writer.ingest(stream, [clockRecord(0)], 1);
   for (let take = 2; take <= COMMITS; take += 1) {
-    const records = Array.from({ length: 5 }, (_, i) => reading(take * 1_000 + i, `tag_${i.toString()}`, take));
+    const records = Array.from({ length: 5 }, (_, i) => reading(take * 1_000 + i, `tag_${i}`, take));
     writer.ingest(stream, records, take);
   }
   writer.close();
@@ -72,9 +72,7 @@ describe("booth-gateway store", () => {
     const { code, out } = await say("check", "--data-dir", folder);
     expect(code).toBe(1);
     expect(out).toContain("NOT SOUND");
-    expect(out).toMatch(
-      new RegExp(`damaged {5}${changes.toString()} rows, 0 facts, 0 kept states; 746 records missing`),
-    );
+    expect(out).toMatch(new RegExp(`damaged {5}${changes} rows, 0 facts, 0 kept states; 746 records missing`));
     expect(out).toContain("booth-gateway store salvage");
     expect(readFileSync(storePath(folder)).equals(before)).toBe(true);
   });

@@ -92,7 +92,8 @@ describe("support-bundle", { timeout: MANY_PROCESSES_MS }, () => {
 
   it("is made without an agent and a sound configuration too, and told as JSON", async () => {
     const folder = temporaryFolder();
-    const [file, out] = [join(folder, "gateway.yaml"), join(folder, "b.tar.gz")];
+    const file = join(folder, "gateway.yaml");
+    const out = join(folder, "b.tar.gz");
     writeFileSync(file, "booths: [");
     const { code, out: said } = await runProgram(GATEWAY, ["support-bundle", "--json", "--out", out, "--config", file]);
     expect(code).toBe(0);

@@ -132,7 +132,9 @@ it("a command begins once its code is there", async () => {
   const done: string[] = [];
   const command = { name: "c", summary: "", operands: [], options: {}, notes: [], examples: [] };
   const program: Program = {
-    ...{ name: "p", summary: "", version: "0" },
+    name: "p",
+    summary: "",
+    version: "0",
     groups: [{ title: "", commands: [command] }],
     runOf: () => {
       done.push("loaded");
@@ -143,8 +145,14 @@ it("a command begins once its code is there", async () => {
     },
   };
   const io: Io = {
-    ...{ out: () => undefined, err: () => undefined, isTerminal: false, colours: false, progress: () => undefined },
-    ...{ ask: () => Promise.resolve(null), environment: {}, signal: new AbortController().signal },
+    out: () => undefined,
+    err: () => undefined,
+    isTerminal: false,
+    colours: false,
+    progress: () => undefined,
+    ask: () => Promise.resolve(null),
+    environment: {},
+    signal: new AbortController().signal,
     begins: () => void done.push("begins"),
   };
   expect(await dispatch(program, ["c"], io)).toBe(0);

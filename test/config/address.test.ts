@@ -6,6 +6,7 @@ import { parseAddress } from "../../src/config/profile-address.ts";
 import { parseProfile } from "../../src/config/profile.ts";
 import type { ModbusTable } from "../../src/domain/profile.ts";
 import { point, profileOf } from "../support/profiles.ts";
+import { errorMessage } from "../../src/domain/error-message.ts";
 
 /** A profile of one bit at an address as it is typed into the file. */
 function withAddress(written: string): string {
@@ -26,7 +27,7 @@ function read(written: string): string {
     const [tag] = profile.protocol === "modbus" ? profile.tags : [];
     return `${tag?.point.table ?? ""}:${tag?.point.address ?? ""}`;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorMessage(error);
   }
 }
 

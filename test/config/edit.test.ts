@@ -27,7 +27,8 @@ const set = (path: string, value: string, text = FILE): string => withSetting(te
 
 /** The lines that differ, as "before -> after"; an added one has nothing before it. */
 function changes(after: string, before = FILE): readonly string[] {
-  const [old, fresh] = [before.split("\n"), after.split("\n")];
+  const old = before.split("\n");
+  const fresh = after.split("\n");
   if (fresh.length === old.length)
     return fresh.flatMap((line, i) => (line === old[i] ? [] : [`${old[i] ?? ""} -> ${line}`]));
   const at = fresh.findIndex((line, i) => line !== old[i]);

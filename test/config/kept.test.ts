@@ -16,7 +16,8 @@ interface Box {
 /** A box whose agent was started once, with a booth by a profile of its own and one by a shipped one; `meanwhile` comes between two looks. */
 function startedOnce(meanwhile: (folder: string) => void = () => undefined): Box {
   const folder = temporaryFolder();
-  const [file, profiles] = [join(folder, "gateway.yaml"), join(folder, "profiles")];
+  const file = join(folder, "gateway.yaml");
+  const profiles = join(folder, "profiles");
   mkdirSync(profiles);
   const shipped = readFileSync(join(SHIPPED_PROFILES, "click-booth.yaml"), "utf8");
   writeFileSync(join(profiles, "own.yaml"), shipped.replace("name: click-booth", "name: own"));

@@ -6,7 +6,8 @@ import { recordFault } from "../support/faults.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 function configIn(folder: string): { readonly file: string; readonly text: string; readonly data: string } {
-  const [file, data] = [join(folder, "gateway.yaml"), join(folder, "data")];
+  const file = join(folder, "gateway.yaml");
+  const data = join(folder, "data");
   const booth =
     "  - id: booth-1\n    profile: click-booth\n    modbus: { host: 127.0.0.1, port: 9 }\n    tz: America/Denver\n";
   const text = `data_dir: ${data}\nruntime_dir: ${folder}\nservice:\n  url: https://service.example\nbooths:\n${booth}`;
@@ -19,7 +20,8 @@ it("row 40: half-written at every third byte, the file is refused by name and li
   const { file, text, data } = configIn(folder);
   const environment = { STATE_DIRECTORY: data };
   const { usable: good } = loadLasting(file, environment);
-  let [refused, wrong] = [0, 0];
+  let refused = 0;
+  let wrong = 0;
   for (let at = 0; at < text.length; at += 3) {
     writeFileSync(file, text);
     loadLasting(file, environment);
@@ -33,7 +35,7 @@ it("row 40: half-written at every third byte, the file is refused by name and li
     if (JSON.stringify(lasting.usable) !== JSON.stringify(good)) wrong += 1;
   }
   expect(refused).toBeGreaterThan(text.length / 6);
-  process.stdout.write(`row 40: ${refused.toString()} cuts refused, the last good one in use\n`);
+  process.stdout.write(`row 40: ${refused} cuts refused, the last good one in use\n`);
   recordFault({
     row: 40,
     fault: "half-written config",

@@ -22,14 +22,19 @@ test("an output is taken as it is meant, with its defaults", () => {
   const text = `${BOOTHS}outputs: [{ name: plant, url: "mqtts://plant.example", mqtt: {} }]`;
   expect(parseConfig(text, "/srv/gateway.yaml").outputs).toEqual([
     {
-      ...{ name: "plant", url: "mqtts://plant.example", mqtt_version: "v5", max_records_per_s: 2_000 },
+      name: "plant",
+      url: "mqtts://plant.example",
+      mqtt_version: "v5",
+      max_records_per_s: 2_000,
       mqtt: {
         topics: {
           tag: "booths/{booth}/tags/{tag}",
           figure: "booths/{booth}/figures/{figure}",
           status: "booths/{gateway}/status",
         },
-        ...{ payload: "json", retain: true, history: true },
+        payload: "json",
+        retain: true,
+        history: true,
       },
     },
   ]);
@@ -86,7 +91,10 @@ test("what is wrong with one output leaves that one out, and nothing else", () =
 test("a shared connection is for this machine, or for those who are named", () => {
   const share = (text: string): string => `booths:\n  - { id: b, profile: p, modbus: { host: h, share: ${text} } }\n`;
   expect(parseConfig(share("{ port: 1502 }"), "/f").booths[0]?.modbus?.share).toEqual({
-    ...{ port: 1502, address: "127.0.0.1", clients: [], max_age_ms: 2_000 },
+    port: 1502,
+    address: "127.0.0.1",
+    clients: [],
+    max_age_ms: 2_000,
   });
   expect(() => parseConfig(share("{ port: 1502, address: 0.0.0.0 }"), "/f")).toThrow("needs clients");
   expect(() => parseConfig(share("{ port: 1502, clients: [hmi] }"), "/f")).toThrow("no IP address");
@@ -98,7 +106,9 @@ test("what docs/outputs.md shows is taken: a plain output, Home Assistant's, a S
   const outputsOf = (example: string) => parseConfig(BOOTHS + example, "/srv/gateway.yaml").outputs;
   // It stands in the place of the plain one's.
   const homely = plain.replace(/mqtt: .*\n/, home.replaceAll("\n", "\n    "));
-  const [[plant], [hass], [scada]] = [outputsOf(plain), outputsOf(homely), outputsOf(sparkplug)];
+  const [plant] = outputsOf(plain);
+  const [hass] = outputsOf(homely);
+  const [scada] = outputsOf(sparkplug);
   expect(plant).toMatchObject({ name: "plant", user: "booths", mqtt: { payload: "json" } });
   expect(hass).toMatchObject({ name: "plant", mqtt: { home_assistant: { prefix: "homeassistant" } } });
   expect(scada).toMatchObject({ name: "scada", sparkplug: { group_id: "Plant 1", primary_host_id: "scada" } });

@@ -8,8 +8,13 @@ import { clickBooth } from "../support/profiles.ts";
 import { serviceRecord } from "../support/service-record.ts";
 
 const CONFIG: BoothConfig = {
-  ...{ id: "b", profile: "click-booth", poll: {}, bay_count: 1, filters: {} },
-  ...{ tz: "America/Denver", working_hours: [] },
+  id: "b",
+  profile: "click-booth",
+  poll: {},
+  bay_count: 1,
+  filters: {},
+  tz: "America/Denver",
+  working_hours: [],
   modbus: { host: "127.0.0.1", port: 502, framing: "tcp" },
 };
 

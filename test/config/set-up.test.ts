@@ -22,7 +22,8 @@ const BOOTH = { id: "booth-1", profile: "click-booth", modbus: { host: "192.0.2.
 /** The operator's file, and what was set up below it. */
 function box(own: object, below?: Partial<SetUp>): { readonly file: string; readonly data: string } {
   const folder = temporaryFolder();
-  const [file, data] = [join(folder, "gateway.yaml"), join(folder, "data")];
+  const file = join(folder, "gateway.yaml");
+  const data = join(folder, "data");
   writeFileSync(file, stringify({ data_dir: data, runtime_dir: folder, ...own }));
   if (below !== undefined) writeSetUp(data, { ...NOTHING_SET_UP, ...below });
   return { file, data };

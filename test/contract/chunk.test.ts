@@ -6,7 +6,14 @@ import { T0 } from "../support/records.ts";
 const HEAD = { gateway_id: "gw-1", generation: 2, stream: "st-1" };
 
 const STAGE = {
-  ...{ kind: "m", seq: 43, boot: "b1", mono: 7_000, at: T0 + 9_999, time: T0 + 7_000, tag: "", quality: "good" },
+  kind: "m",
+  seq: 43,
+  boot: "b1",
+  mono: 7_000,
+  at: T0 + 9_999,
+  time: T0 + 7_000,
+  tag: "",
+  quality: "good",
   value: { bay: 0, mode: "spray", start: T0, end: T0 + 7_000 },
 } as unknown as Placed<Fact>;
 
@@ -16,7 +23,8 @@ function chunkOf(body: Uint8Array, facts: readonly Placed<Fact>[] = []): LogChun
 
 /** What stands behind a length, as docs/wire.md has it. */
 function block(bytes: Uint8Array, at: number): { readonly content: Buffer; readonly end: number } {
-  let [length, from] = [0, at];
+  let length = 0;
+  let from = at;
   for (let unit = 1; ; unit *= 128) {
     const byte = bytes[from++] ?? NaN;
     length += (byte % 128) * unit;

@@ -8,7 +8,9 @@ it("the documentation's table has each figure, in order, with its sort, its labe
   const rows = [...DOCS.matchAll(/^\| `booth_gateway_(\w+)` +\| (\w+) +\| ([^|]*?) *\| (.*?) *\|$/gm)];
   const told = rows.map(([, name, type, labels, help]) => ({ name, type, labels, help }));
   const known = Object.entries(METRICS).map(([name, { type, labels, help }]) => ({
-    ...{ name, type, help },
+    name,
+    type,
+    help,
     labels: labels.map((label) => `\`${label}\``).join(" "),
   }));
   expect(told).toEqual(known);

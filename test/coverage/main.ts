@@ -17,7 +17,7 @@ const HELP = `npm run coverage [-- TEST ...] [--last] [--unreached]
 
 Runs the tests (those of npm test and the long ones; or the given files and folders) with V8's coverage, prints by folder
 which share of branches and statements they reach, and writes test/results/coverage.json. Ends with 1 where less than
-${LEAST_PERCENT.toString()} % of the branches of its rules (domain, derivation, */rules) are reached, or where one of them isn't and test/coverage/unreached.txt doesn't say why.
+${LEAST_PERCENT} % of the branches of its rules (domain, derivation, */rules) are reached, or where one of them isn't and test/coverage/unreached.txt doesn't say why.
 
   --last         no run: the last one's table again
   --unreached    and the lines of branches that no test took
@@ -57,7 +57,7 @@ function show(files: readonly FileCoverage[]): number {
     [0, 0],
   );
   const share = percent(reached, all);
-  process.stdout.write(`rules: ${share.toFixed(2)} % of ${all.toString()} branches\n`);
+  process.stdout.write(`rules: ${share.toFixed(2)} % of ${all} branches\n`);
   return share >= LEAST_PERCENT ? 0 : 1;
 }
 
@@ -73,7 +73,7 @@ function unreachedOf(files: readonly FileCoverage[]): readonly Unreached[] {
 }
 
 function tell(title: string, unreached: readonly Unreached[]): void {
-  const lines = new Set(unreached.map(({ path, line, text }) => `  src/${path}:${line.toString()} ${text}\n`));
+  const lines = new Set(unreached.map(({ path, line, text }) => `  src/${path}:${line} ${text}\n`));
   if (lines.size > 0) process.stdout.write(`${title}\n${[...lines].join("")}`);
 }
 

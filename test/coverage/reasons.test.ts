@@ -15,7 +15,7 @@ const FILE = {
 const LINES = ["  if (a) return;", "b ??", "  c"];
 
 it("names each way that no test took, at its own line or at its branch's", () => {
-  const found = unreachedIn(FILE, "core/a.ts", LINES).map(({ line, text }) => `${line.toString()} ${text}`);
+  const found = unreachedIn(FILE, "core/a.ts", LINES).map(({ line, text }) => `${line} ${text}`);
   expect(found).toEqual(["1 if (a) return;", "2 b ??", "3 c"]);
 });
 

@@ -114,7 +114,10 @@ async function deliver(session: ReturnType<typeof service>["session"]) {
   const row = { ...emptyRow(0), generation: 1, stream: { id: "stream-1", from_seq: 1, predecessor: null } };
   const delivery = newDelivery({ newest_seq: newest }, { count: 0, newest: null });
   const state = {
-    ...{ booth: "booth-1", address: "", ...createSignals(clock), delivery: { in_session: true } },
+    booth: "booth-1",
+    address: "",
+    ...createSignals(clock),
+    delivery: { in_session: true },
     link: { plc: { kind: "up", since: 0 }, answered: 0, shows_serial: null },
     binding: { row, drift: "", lookAgain: () => undefined },
     log: Object.assign(log, { cursorMoved }) as DeliveredBooth["state"]["log"],

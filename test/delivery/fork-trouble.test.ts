@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { forkTrouble } from "../../src/delivery/service-words.ts";
 import { heldSeqs } from "../../src/delivery/rules/belief.ts";
 import { T0 } from "../support/records.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
-const DAY = 24 * 3_600_000;
 const SETTLED = { waiting: null, doubt: null };
 const label = { id: "b", from_seq: 50, predecessor: { stream_id: "a", last_seq: 49 } };
 
@@ -12,8 +12,8 @@ it("a log's new name at the service is told for a month, and that one waits, wit
   expect(forkTrouble(label, SETTLED, T0)).toBe(null);
   // Stored before the seqs were: from there on, at least.
   expect(forkTrouble(forked, SETTLED, T0)?.reason).toMatch(/from seq 50 on: since \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
-  expect(forkTrouble(forked, SETTLED, T0 + 31 * DAY)).toBe(null);
-  const waiting = forkTrouble(forked, { waiting: { seqs: { from: 60, to: 80 }, until: T0 + DAY }, doubt: null }, T0);
+  expect(forkTrouble(forked, SETTLED, T0 + 31 * DAY_MS)).toBe(null);
+  const waiting = forkTrouble(forked, { waiting: { seqs: { from: 60, to: 80 }, until: T0 + DAY_MS }, doubt: null }, T0);
   expect(waiting?.reason).toMatch(/other records, under seq 60 to 80: a second new name within a day waits/);
   expect(waiting?.advice).toMatch(/ask whoever runs the service/);
 });

@@ -80,7 +80,7 @@ function noticeBy(open: OpenChannel, way: (port: number, ca_file: string) => str
 
 const WAYS: Readonly<Record<string, Way>> = {
   "the service and collectors over HTTP": async (port, ca_file) => {
-    const client = createHttpClient({ baseUrl: `https://localhost:${port.toString()}`, ca: readCertificates(ca_file) });
+    const client = createHttpClient({ baseUrl: `https://localhost:${port}`, ca: readCertificates(ca_file) });
     return client.send({ method: "GET", path: "/", key: "" }).then(
       () => "",
       (error: unknown) => (error as Error).message,
@@ -89,7 +89,7 @@ const WAYS: Readonly<Record<string, Way>> = {
   "brokers of service and outputs": async (port, ca_file) => {
     const connect = brokerConnector({ gateway_id: "gw-1", secret: () => "" });
     const will = { topic: "t", payload: "", qos: 1, retain: true } as const;
-    const url = `mqtts://localhost:${port.toString()}`;
+    const url = `mqtts://localhost:${port}`;
     const config = { name: "plant", mqtt_version: "v5", max_records_per_s: 100, url, ca_file } as const;
     return connect(config, { will, ignored: () => undefined, refused: () => undefined, signal: never }).then(
       () => "",
@@ -98,16 +98,16 @@ const WAYS: Readonly<Record<string, Way>> = {
   },
   webhooks: noticeBy(
     openWebhook,
-    (port, ca_file) => `webhook: { url: "https://localhost:${port.toString()}/", ca_file: ${ca_file} }`,
+    (port, ca_file) => `webhook: { url: "https://localhost:${port}/", ca_file: ${ca_file} }`,
   ),
   "mail servers": noticeBy(
     openMail,
     (port, ca_file) =>
-      `mail: { host: localhost, port: ${port.toString()}, tls: tls, ca_file: ${ca_file}, from: a@x.test, to: [b@x.test] }`,
+      `mail: { host: localhost, port: ${port}, tls: tls, ca_file: ${ca_file}, from: a@x.test, to: [b@x.test] }`,
   ),
   "brokers of notices": noticeBy(
     openMqtt,
-    (port, ca_file) => `mqtt: { url: "mqtts://localhost:${port.toString()}", ca_file: ${ca_file} }`,
+    (port, ca_file) => `mqtt: { url: "mqtts://localhost:${port}", ca_file: ${ca_file} }`,
   ),
 };
 

@@ -3,8 +3,8 @@ import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { put, run, script, stay, T0, valuesOf } from "../support/booth.ts";
 import { PLAIN, tag } from "../support/parameters.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const TWO: Parameters = {
   ...PLAIN,
   bay_count: 2,
@@ -13,15 +13,15 @@ const TWO: Parameters = {
 
 test("two bays: the booth is in the higher of their modes, cycles are each bay's own", () => {
   const booth = script(TWO);
-  stay(booth, 5 * MINUTE, { left: 1, right: 1 });
-  stay(booth, 20 * MINUTE, { left: 3 });
-  stay(booth, 10 * MINUTE, { left: 6, right: 3 });
-  stay(booth, 10 * MINUTE, { left: 8 });
-  stay(booth, 10 * MINUTE, { left: 1, right: 1 });
+  stay(booth, 5 * MINUTE_MS, { left: 1, right: 1 });
+  stay(booth, 20 * MINUTE_MS, { left: 3 });
+  stay(booth, 10 * MINUTE_MS, { left: 6, right: 3 });
+  stay(booth, 10 * MINUTE_MS, { left: 8 });
+  stay(booth, 10 * MINUTE_MS, { left: 1, right: 1 });
   const { facts, state } = run(booth, TWO);
   const stages = valuesOf(facts, "m")
     .filter(({ bay }) => bay === 0)
-    .map(({ mode, start, end }) => [mode, (start - T0) / MINUTE, (end - T0) / MINUTE]);
+    .map(({ mode, start, end }) => [mode, (start - T0) / MINUTE_MS, (end - T0) / MINUTE_MS]);
   expect(stages).toEqual([
     ["idle", 0, 5],
     ["spray", 5, 25],
@@ -34,28 +34,28 @@ test("two bays: the booth is in the higher of their modes, cycles are each bay's
   ]);
   const open_end = openEndOf(state, T0 + booth.now).stages;
   expect(open_end.map(({ mode, start, end }) => [mode, start - T0, end - T0])).toEqual([
-    ["idle", 45 * MINUTE, booth.now],
+    ["idle", 45 * MINUTE_MS, booth.now],
   ]);
 });
 
 test("a wall clock put forward is spanned by the open stage, and the time is uncertain", () => {
   const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE, { mode: 3 });
-  put(booth, { kind: "t", value: { wall: T0 + booth.now + 60 * MINUTE, state: "synced", witness: "service" } });
-  stay(booth, 10 * MINUTE);
-  stay(booth, MINUTE, { mode: 1 });
+  stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  put(booth, { kind: "t", value: { wall: T0 + booth.now + 60 * MINUTE_MS, state: "synced", witness: "service" } });
+  stay(booth, 10 * MINUTE_MS);
+  stay(booth, MINUTE_MS, { mode: 1 });
   expect(valuesOf(run(booth, PLAIN).facts, "m")[0]).toMatchObject({
     start: T0,
-    end: T0 + 80 * MINUTE,
-    uncertain_ms: 60 * MINUTE,
+    end: T0 + 80 * MINUTE_MS,
+    uncertain_ms: 60 * MINUTE_MS,
   });
 });
 
 test("a step without a witness moves nothing", () => {
   const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE, { mode: 3 });
-  put(booth, { kind: "t", value: { wall: T0 + booth.now + 60 * MINUTE, state: "stepped" } });
-  stay(booth, 10 * MINUTE);
-  stay(booth, MINUTE, { mode: 1 });
-  expect(valuesOf(run(booth, PLAIN).facts, "m")[0]).toMatchObject({ end: T0 + 20 * MINUTE, uncertain_ms: 0 });
+  stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  put(booth, { kind: "t", value: { wall: T0 + booth.now + 60 * MINUTE_MS, state: "stepped" } });
+  stay(booth, 10 * MINUTE_MS);
+  stay(booth, MINUTE_MS, { mode: 1 });
+  expect(valuesOf(run(booth, PLAIN).facts, "m")[0]).toMatchObject({ end: T0 + 20 * MINUTE_MS, uncertain_ms: 0 });
 });

@@ -7,10 +7,7 @@ import type { Parameters } from "../../src/domain/parameters.ts";
 import type { ClockRecord, LogRecord, Stored } from "../../src/domain/record.ts";
 import { MONO0, forget, poll, put, run, script, silence, stay, T0, valuesOf } from "../support/booth.ts";
 import { PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";
-
-/** Worked examples of clocks, places and two bays: each one found a planted fault that the other tests let pass. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 function record(...[kind, boot, mono, at]: readonly ["r" | "t", string, number, number]): Stored<LogRecord> {
   const base = { seq: 1000 + mono, boot, mono, at, tag: "", quality: "good" } as const;
@@ -21,7 +18,7 @@ function record(...[kind, boot, mono, at]: readonly ["r" | "t", string, number, 
 /** A booth that has been read for a minute, synced, at T0 + 1 min. */
 function begun() {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 1 });
   return run(booth, PLAIN).state;
 }
 
@@ -30,26 +27,26 @@ describe("a boot that waited for its place", () => {
     [false, { synced: true, unsure: false }],
     [true, { synced: false, unsure: true }],
   ])("uncertain: %s", (uncertain, expected) => {
-    const offset = T0 + HOUR;
-    const other = { boot: "boot-3", offset: T0 + 2 * HOUR, uncertain: false };
+    const offset = T0 + HOUR_MS;
+    const other = { boot: "boot-3", offset: T0 + 2 * HOUR_MS, uncertain: false };
     const state = placeBoots(begun(), [{ boot: "boot-2", offset, uncertain }, other]);
     const { clock } = step(state, record("r", "boot-2", 500, 0)).state;
     expect(clock).toMatchObject({ placed: true, offset, now: offset + 500, places: [other], ...expected });
   });
 
   it("one without a place takes its time from its first record, and isn't placed until a clock record says so", () => {
-    const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR)).state.clock;
-    expect(read).toMatchObject({ placed: false, synced: false, now: T0 + HOUR });
-    const told = step(begun(), record("t", "boot-2", 500, T0 + HOUR)).state.clock;
-    expect(told).toMatchObject({ placed: true, synced: false, now: T0 + HOUR });
+    const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR_MS)).state.clock;
+    expect(read).toMatchObject({ placed: false, synced: false, now: T0 + HOUR_MS });
+    const told = step(begun(), record("t", "boot-2", 500, T0 + HOUR_MS)).state.clock;
+    expect(told).toMatchObject({ placed: true, synced: false, now: T0 + HOUR_MS });
   });
 
   it.each([
-    [-HOUR, HOUR],
-    [HOUR, 2 * HOUR],
+    [-HOUR_MS, HOUR_MS],
+    [HOUR_MS, 2 * HOUR_MS],
   ])("its first clock record may put it forward, not back: by %i ms", (by, expected) => {
-    const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR)).state;
-    const { clock } = step(read, record("t", "boot-2", 600, T0 + HOUR + 100 + by)).state;
+    const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR_MS)).state;
+    const { clock } = step(read, record("t", "boot-2", 600, T0 + HOUR_MS + 100 + by)).state;
     expect(clock.now).toBe(T0 + expected + 100);
   });
 });
@@ -59,11 +56,11 @@ describe("time now", () => {
 
   it("goes by the offset of the state's boot, never before what is known; in another boot by the wall clock, but later than that", () => {
     const state = begun();
-    expect(correctedNow(state, present("boot-1", MONO0 + HOUR))).toBe(T0 + HOUR);
+    expect(correctedNow(state, present("boot-1", MONO0 + HOUR_MS))).toBe(T0 + HOUR_MS);
     expect(correctedNow(state, present("boot-1", 5))).toBe(state.clock.now);
-    expect(correctedNow(state, present("boot-2", HOUR))).toBe(state.clock.now + HOUR);
-    const wall = T0 + 2 * HOUR;
-    expect(correctedNow(state, { ...present("boot-2", HOUR), wall: () => wall })).toBe(wall);
+    expect(correctedNow(state, present("boot-2", HOUR_MS))).toBe(state.clock.now + HOUR_MS);
+    const wall = T0 + 2 * HOUR_MS;
+    expect(correctedNow(state, { ...present("boot-2", HOUR_MS), wall: () => wall })).toBe(wall);
     expect(correctedNow(emptyState(), present("boot-2", 5))).toBe(77);
     expect(correctedNow(undefined, present("boot-1", 5))).toBe(77);
   });
@@ -93,11 +90,11 @@ describe("two bays", () => {
     [6, true],
   ])("after a silence into code %i: a new start %s", (code, is_new_start) => {
     const booth = script(TWO);
-    stay(booth, 10 * MINUTE, { left: 3, right: 1 });
-    silence(booth, HOUR);
+    stay(booth, 10 * MINUTE_MS, { left: 3, right: 1 });
+    silence(booth, HOUR_MS);
     forget(booth);
-    stay(booth, 10 * MINUTE, { left: code, right: 1 });
-    stay(booth, 10 * MINUTE, { left: 0, right: 0 });
+    stay(booth, 10 * MINUTE_MS, { left: code, right: 1 });
+    stay(booth, 10 * MINUTE_MS, { left: 0, right: 0 });
     const stages = valuesOf(run(booth, TWO).facts, "m").filter(({ bay }) => bay === 0);
     expect(stages.slice(0, 3).map((one) => [one.mode, one.end_reason, one.is_new_start])).toEqual([
       ["spray", "gap", true],
@@ -118,25 +115,25 @@ describe("two bays", () => {
     poll(booth, { left }, "slow");
     stay(booth, 10_000, { right, cycles: 5, hours: 100 });
     poll(booth, {}, "slow");
-    stay(booth, 10 * MINUTE);
+    stay(booth, 10 * MINUTE_MS);
     stay(booth, 1000, { hours: 100 + meter });
     // After a silence every value is logged anew.
     Reflect.deleteProperty(booth.values, "left");
     poll(booth, { left }, "slow");
     stay(booth, 10_000);
     poll(booth, { left: 0 }, "slow");
-    stay(booth, MINUTE, { right: 0 });
+    stay(booth, MINUTE_MS, { right: 0 });
     poll(booth, {}, "slow");
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS);
     const [stage] = valuesOf(run(booth, parameters).facts, "m").filter(({ bay }) => bay === 0);
-    expect([stage?.mode, Math.round((stage?.uncertain_ms ?? NaN) / MINUTE)]).toEqual(["bake", minutes]);
+    expect([stage?.mode, Math.round((stage?.uncertain_ms ?? NaN) / MINUTE_MS)]).toEqual(["bake", minutes]);
   });
 });
 
 it("an entry's record is found by the entry's name alone", () => {
   const parameters = withFilters({ exhaust_filter: { limits: {} } });
   const booth = script(parameters);
-  stay(booth, HOUR, { mode: 1 });
+  stay(booth, HOUR_MS, { mode: 1 });
   for (const id of ["one", "two"]) {
     const value = {
       filter: "exhaust_filter",
@@ -147,7 +144,7 @@ it("an entry's record is found by the entry's name alone", () => {
       id,
     } as const;
     put(booth, { kind: "f", value });
-    stay(booth, HOUR);
+    stay(booth, HOUR_MS);
   }
   const { state, records } = run(booth, parameters);
   const seqs = records.filter(({ kind }) => kind === "f").map(({ seq }) => seq);

@@ -3,10 +3,8 @@ import type { Maintenance } from "../../src/domain/record.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { minutesTag, PARAMETERS, tag, uncounted, withFilters } from "../support/parameters.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-/** Filter changes: one row below each limit, one at it, one above. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const OWN = uncounted(withFilters({ exhaust_filter: { limits: { minutes: 30 } } }));
 const COUNTED = withFilters(
   { exhaust_filter: { limits: { minutes: 1000 } }, pre_filter: { limits: { minutes: 1000 } } },
@@ -19,13 +17,13 @@ function enter(booth: Script, at: number): void {
 }
 
 function records(booth: Script, parameters: Parameters): Maintenance[] {
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   return valuesOf(run(booth, parameters).facts, "f").flatMap(({ maintenance }) => maintenance ?? []);
 }
 
 /** Changes that the PLC's counter shows. */
 function changes(booth: Script): { at: number; flagged: boolean }[] {
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   const services = valuesOf(run(booth, COUNTED).facts, "f").filter(({ source }) => source === "plc_reset");
   return services.map(({ installed_at, flagged }) => ({ at: installed_at - T0, flagged }));
 }
@@ -33,29 +31,29 @@ function changes(booth: Script): { at: number; flagged: boolean }[] {
 describe("overuse", () => {
   // Spray from 0 on, so that the limit of 30 min is reached at 30 min to the millisecond.
   it.each([
-    [30 * MINUTE - 1, "on_time", 0],
-    [30 * MINUTE, "on_time", 0],
-    [30 * MINUTE + 1, "late", 1],
+    [30 * MINUTE_MS - 1, "on_time", 0],
+    [30 * MINUTE_MS, "on_time", 0],
+    [30 * MINUTE_MS + 1, "late", 1],
   ])("a filter changed after %i ms of 30 min is %s, with %i ms of overuse", (at, service, overuse_ms) => {
     const booth = script(OWN);
     enter(booth, 0);
-    stay(booth, 40 * MINUTE, { mode: 3 });
+    stay(booth, 40 * MINUTE_MS, { mode: 3 });
     enter(booth, at);
     expect(records(booth, OWN).at(-1)).toMatchObject({ service, overuse_ms, booth_overuse_ms: overuse_ms });
   });
 
   // A cycle without a bake ends with its spray.
   it.each([
-    [30 * MINUTE - 1, 0],
-    [30 * MINUTE, 0],
-    [30 * MINUTE + 1, 1],
+    [30 * MINUTE_MS - 1, 0],
+    [30 * MINUTE_MS, 0],
+    [30 * MINUTE_MS + 1, 1],
   ])("a cycle that ends after %i ms, the limit being reached at 30 min: %i overuse cycle(s)", (end, cycles) => {
     const booth = script(OWN);
     enter(booth, 0);
     stay(booth, end, { mode: 3 });
-    stay(booth, 10 * MINUTE, { mode: 1 });
-    stay(booth, MINUTE, { mode: 3 });
-    stay(booth, 10 * MINUTE, { mode: 1 });
+    stay(booth, 10 * MINUTE_MS, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 3 });
+    stay(booth, 10 * MINUTE_MS, { mode: 1 });
     enter(booth, booth.now);
     // The minute of spray is too short to count.
     expect(records(booth, OWN).at(-1)).toMatchObject({ booth_overuse_cycles: cycles, cycles: 1 });
@@ -68,9 +66,9 @@ describe("overuse", () => {
   ])("a filter removed %i ms from the END of a cycle has %i of it in overuse", (by, cycles) => {
     const booth = script(OWN);
     enter(booth, 0);
-    stay(booth, 40 * MINUTE, { mode: 3 });
-    stay(booth, 10 * MINUTE, { mode: 1 });
-    enter(booth, 40 * MINUTE + by);
+    stay(booth, 40 * MINUTE_MS, { mode: 3 });
+    stay(booth, 10 * MINUTE_MS, { mode: 1 });
+    enter(booth, 40 * MINUTE_MS + by);
     expect(records(booth, OWN).at(-1)).toMatchObject({ booth_overuse_cycles: cycles, cycles });
   });
 });
@@ -82,8 +80,8 @@ describe("a counter that falls", () => {
     [50.1, 0],
   ])("to %d of 1,000 min: %i change(s)", (value, count) => {
     const booth = script(COUNTED);
-    stay(booth, MINUTE, { mode: 1, exhaust: 600, pre: 10 });
-    stay(booth, MINUTE, { exhaust: value });
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 });
+    stay(booth, MINUTE_MS, { exhaust: value });
     expect(changes(booth)).toHaveLength(count);
   });
 
@@ -96,36 +94,36 @@ describe("a counter that falls", () => {
     ["with an uptime that goes on", { exhaust: 0, uptime: 5001 }, 1],
   ])("%s: %j is %i change(s)", (_name, values, count) => {
     const booth = script(COUNTED);
-    stay(booth, MINUTE, { mode: 1, exhaust: 600, pre: 500, uptime: 5000 });
-    stay(booth, MINUTE, values);
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 600, pre: 500, uptime: 5000 });
+    stay(booth, MINUTE_MS, values);
     expect(changes(booth)).toHaveLength(count);
   });
 
   it.each([
-    [10 * MINUTE - 1, 1],
-    [10 * MINUTE, 1],
-    [10 * MINUTE + 1, 2],
+    [10 * MINUTE_MS - 1, 1],
+    [10 * MINUTE_MS, 1],
+    [10 * MINUTE_MS + 1, 2],
   ])("twice %i ms apart: %i change(s)", (apart, count) => {
     const booth = script(COUNTED);
-    stay(booth, MINUTE, { mode: 1, exhaust: 600, pre: 10 });
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 });
     stay(booth, apart, { exhaust: 0.2 });
-    stay(booth, MINUTE, { exhaust: 0 });
+    stay(booth, MINUTE_MS, { exhaust: 0 });
     expect(changes(booth)).toHaveLength(count);
   });
 
   // The last reading came 1 ms before the minute's end: the gap is 60 min and 1 ms long.
   it.each([
-    [59.9, 61 * MINUTE - 59.9 * MINUTE],
-    [60, MINUTE],
-    [60.1, 61 * MINUTE],
+    [59.9, 61 * MINUTE_MS - 59.9 * MINUTE_MS],
+    [60, MINUTE_MS],
+    [60.1, 61 * MINUTE_MS],
   ])("in a gap of an hour to %d min was changed at %i ms, flagged", (value, at) => {
     const parameters = withFilters({ exhaust_filter: { limits: { minutes: 10_000 } } }, COUNTED.tags);
     const booth = script(parameters);
-    stay(booth, MINUTE, { mode: 3, exhaust: 6000 });
-    silence(booth, HOUR);
+    stay(booth, MINUTE_MS, { mode: 3, exhaust: 6000 });
+    silence(booth, HOUR_MS);
     forget(booth);
-    stay(booth, 5 * MINUTE, { mode: 3, exhaust: value });
-    stay(booth, 5 * MINUTE, { mode: 1 });
+    stay(booth, 5 * MINUTE_MS, { mode: 3, exhaust: value });
+    stay(booth, 5 * MINUTE_MS, { mode: 1 });
     const change = valuesOf(run(booth, parameters).facts, "f").find(({ source }) => source === "plc_reset");
     expect([(change?.installed_at ?? 0) - T0, change?.flagged]).toEqual([at, true]);
   });
@@ -133,15 +131,15 @@ describe("a counter that falls", () => {
 
 describe("an entry", () => {
   it.each([
-    [12 * HOUR - 1, 1],
-    [12 * HOUR, 1],
-    [12 * HOUR + 1, 2],
+    [12 * HOUR_MS - 1, 1],
+    [12 * HOUR_MS, 1],
+    [12 * HOUR_MS + 1, 2],
   ])("%i ms after the PLC's reset: %i change(s)", (after, count) => {
     const booth = script(COUNTED);
-    stay(booth, MINUTE, { mode: 1, exhaust: 600, pre: 10 });
-    stay(booth, 13 * HOUR, { exhaust: 0 });
-    enter(booth, MINUTE + after);
-    stay(booth, 5 * MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 });
+    stay(booth, 13 * HOUR_MS, { exhaust: 0 });
+    enter(booth, MINUTE_MS + after);
+    stay(booth, 5 * MINUTE_MS, { mode: 1 });
     const services = valuesOf(run(booth, COUNTED).facts, "f").filter(({ filter }) => filter === "exhaust_filter");
     expect(services.filter(({ source }) => source !== "assumed")).toHaveLength(count);
   });
@@ -154,31 +152,31 @@ describe("an entry", () => {
     const far = withFilters({ exhaust_filter: { limits: { minutes: 3000 } } });
     const booth = script(far);
     enter(booth, 0);
-    stay(booth, HOUR, { mode: 1 });
-    enter(booth, 20 * MINUTE);
-    stay(booth, HOUR, { mode: 1 });
+    stay(booth, HOUR_MS, { mode: 1 });
+    enter(booth, 20 * MINUTE_MS);
+    stay(booth, HOUR_MS, { mode: 1 });
     // Two entries within 10 min are one.
-    enter(booth, by > 0 ? 30 * MINUTE + by : 20 * MINUTE + by);
-    stay(booth, 5 * MINUTE);
+    enter(booth, by > 0 ? 30 * MINUTE_MS + by : 20 * MINUTE_MS + by);
+    stay(booth, 5 * MINUTE_MS);
     const entries = valuesOf(run(booth, far).facts, "f").filter(({ source }) => source === "technician");
     expect(entries).toHaveLength(2 + more);
   });
 
   /** Use is remembered for 36 h from its end on. */
   it.each([
-    [36.5 * HOUR - 1, 30],
-    [36.5 * HOUR, 30],
-    [36.5 * HOUR + 1, 0],
+    [36.5 * HOUR_MS - 1, 30],
+    [36.5 * HOUR_MS, 30],
+    [36.5 * HOUR_MS + 1, 0],
   ])("of %i ms ago takes %i min of use with it", (ago, minutes) => {
     const far = withFilters({ exhaust_filter: { limits: { minutes: 3000 } } });
     const booth = script(far);
     enter(booth, 0);
-    stay(booth, 2 * HOUR, { mode: 1 });
-    stay(booth, 30 * MINUTE, { mode: 3 });
-    stay(booth, ago - 30 * MINUTE, { mode: 1 });
-    enter(booth, 2 * HOUR);
-    stay(booth, 5 * MINUTE);
-    expect(run(booth, far).state.filters.exhaust_filter?.current.in_use_ms).toBe(minutes * MINUTE);
+    stay(booth, 2 * HOUR_MS, { mode: 1 });
+    stay(booth, 30 * MINUTE_MS, { mode: 3 });
+    stay(booth, ago - 30 * MINUTE_MS, { mode: 1 });
+    enter(booth, 2 * HOUR_MS);
+    stay(booth, 5 * MINUTE_MS);
+    expect(run(booth, far).state.filters.exhaust_filter?.current.in_use_ms).toBe(minutes * MINUTE_MS);
   });
 });
 
@@ -193,11 +191,11 @@ describe("parameters", () => {
     const booth = script(limited(3));
     enter(booth, 0);
     for (let turn = 0; turn < 30; turn += 1) {
-      stay(booth, 4 * MINUTE, { mode: 3 });
-      stay(booth, 3 * MINUTE, { mode: 1 });
+      stay(booth, 4 * MINUTE_MS, { mode: 3 });
+      stay(booth, 3 * MINUTE_MS, { mode: 1 });
     }
     put(booth, { kind: "p", value: limited(cycles) });
-    stay(booth, 5 * MINUTE);
+    stay(booth, 5 * MINUTE_MS);
     const [episode] = run(booth, PARAMETERS).state.filters.exhaust_filter?.current.overuse ?? [];
     expect(episode?.until === null).toBe(runs);
   });

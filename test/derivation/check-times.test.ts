@@ -3,10 +3,8 @@ import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { forget, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-/** One row below each limit of the validation checks, one at it, one above: to the millisecond and the smallest step. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const ALL: Parameters = {
   ...PARAMETERS,
   tags: {
@@ -37,17 +35,17 @@ function again(ms: number, values: Record<string, TagValue>): Script {
 
 describe("dwell", () => {
   it.each([
-    [3, 12 * HOUR - 1, 0],
-    [3, 12 * HOUR, 0],
-    [3, 12 * HOUR + 1, 1],
-    [6, 4 * HOUR - 1, 0],
-    [6, 4 * HOUR, 0],
-    [6, 4 * HOUR + 1, 1],
-    [1, 13 * HOUR, 0],
+    [3, 12 * HOUR_MS - 1, 0],
+    [3, 12 * HOUR_MS, 0],
+    [3, 12 * HOUR_MS + 1, 1],
+    [6, 4 * HOUR_MS - 1, 0],
+    [6, 4 * HOUR_MS, 0],
+    [6, 4 * HOUR_MS + 1, 1],
+    [1, 13 * HOUR_MS, 0],
   ])("code %i for %i ms: %i incident(s)", (mode, ms, count) => {
     const booth = script(ALL);
     stay(booth, ms, { mode });
-    stay(booth, MINUTE, { mode: 0 });
+    stay(booth, MINUTE_MS, { mode: 0 });
     expect(firstSeen(booth, "dwell")).toHaveLength(count);
   });
 
@@ -59,21 +57,21 @@ describe("dwell", () => {
   ])("a purge of %i ms before code %i: %i incident(s)", (ms, next, count) => {
     const booth = script(ALL);
     stay(booth, ms, { mode: 5 });
-    stay(booth, MINUTE, { mode: next });
+    stay(booth, MINUTE_MS, { mode: next });
     expect(firstSeen(booth, "dwell")).toHaveLength(count);
   });
 });
 
 describe("sensors that don't live", () => {
   it.each([
-    [30 * MINUTE - 1, 21, "stuck", []],
-    [30 * MINUTE, 21, "stuck", [30 * MINUTE]],
-    [30 * MINUTE + 1, 21, "stuck", [30 * MINUTE + 1]],
-    [30 * MINUTE - 1, 0, "non_zero", []],
-    [30 * MINUTE, 0, "non_zero", [30 * MINUTE]],
-    [30 * MINUTE + 1, 0, "non_zero", [30 * MINUTE + 1]],
-    [30 * MINUTE, 21, "non_zero", []],
-    [30 * MINUTE, 0, "stuck", []],
+    [30 * MINUTE_MS - 1, 21, "stuck", []],
+    [30 * MINUTE_MS, 21, "stuck", [30 * MINUTE_MS]],
+    [30 * MINUTE_MS + 1, 21, "stuck", [30 * MINUTE_MS + 1]],
+    [30 * MINUTE_MS - 1, 0, "non_zero", []],
+    [30 * MINUTE_MS, 0, "non_zero", [30 * MINUTE_MS]],
+    [30 * MINUTE_MS + 1, 0, "non_zero", [30 * MINUTE_MS + 1]],
+    [30 * MINUTE_MS, 21, "non_zero", []],
+    [30 * MINUTE_MS, 0, "stuck", []],
   ])("the very same value after %i ms in use at %i: %s %j", (...[ms, air, check, seen]) => {
     expect(firstSeen(again(ms, { mode: 3, air, fan: 100 }), check)).toEqual(seen);
   });
@@ -89,9 +87,9 @@ describe("the gateway's clock", () => {
     [2001, 1],
   ])("a witness puts it by %i ms: %i incident(s)", (by, count) => {
     const booth = script(ALL);
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     put(booth, { kind: "t", value: { wall: T0 + booth.now + by, state: "synced", witness: "service" } });
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS);
     expect(firstSeen(booth, "clock_skew")).toHaveLength(count);
   });
 });
@@ -103,22 +101,22 @@ describe("gap in working hours", () => {
   });
 
   it.each([
-    ["00:00:00", "01:00:00", 10 * MINUTE, 300_000 - 1, 0],
-    ["00:00:00", "01:00:00", 10 * MINUTE, 300_000, 0],
-    ["00:00:00", "01:00:00", 10 * MINUTE, 300_001, 1],
+    ["00:00:00", "01:00:00", 10 * MINUTE_MS, 300_000 - 1, 0],
+    ["00:00:00", "01:00:00", 10 * MINUTE_MS, 300_000, 0],
+    ["00:00:00", "01:00:00", 10 * MINUTE_MS, 300_001, 1],
     // Of the silence only what lies in the shift counts.
-    ["00:00:00", "00:15:00", 10 * MINUTE, HOUR, 0],
-    ["00:00:00", "00:15:01", 10 * MINUTE, HOUR, 1],
-    ["02:00:00", "03:00:00", 10 * MINUTE, HOUR, 0],
+    ["00:00:00", "00:15:00", 10 * MINUTE_MS, HOUR_MS, 0],
+    ["00:00:00", "00:15:01", 10 * MINUTE_MS, HOUR_MS, 1],
+    ["02:00:00", "03:00:00", 10 * MINUTE_MS, HOUR_MS, 0],
     // Ten days without power from Monday morning on.
-    ["00:00:00", "01:00:00", 10 * MINUTE, 250 * HOUR, 1],
+    ["00:00:00", "01:00:00", 10 * MINUTE_MS, 250 * HOUR_MS, 1],
   ])("shift %s-%s: silent from %i ms for %i ms: %i incident(s)", (...[start, stop, from, gap, count]) => {
     const parameters = shifts(start, stop);
     const booth = script(parameters);
     stay(booth, from + 1, { mode: 1 });
     silence(booth, gap - 1);
     forget(booth);
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     expect(firstSeen(booth, "gap", parameters)).toHaveLength(count);
   });
 });
@@ -159,7 +157,7 @@ describe("an incident is resolved", () => {
     for (let turn = 0; turn < open; turn += 1) {
       put(booth, {
         kind: "e",
-        value: { event: "all_zero", detail: "every register is 0", tag: `tag ${turn.toString()}` },
+        value: { event: "all_zero", detail: "every register is 0", tag: `tag ${turn}` },
       });
     }
     stay(booth, 5000, { mode: 1 });

@@ -3,10 +3,8 @@ import type { Parameters } from "../../src/domain/parameters.ts";
 import type { IncidentFact } from "../../src/domain/record.ts";
 import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-/** Worked examples of validation checks: each one found a planted fault that the other tests let pass. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const ALL: Parameters = {
   ...PARAMETERS,
   tags: {
@@ -24,16 +22,16 @@ function found(booth: Script, check: string, parameters: Parameters = ALL): Inci
 /** Last instant at which it was wrong, and when it was resolved, in minutes since the start. */
 function ends(booth: Script, check: string, parameters: Parameters = ALL): number[] {
   return found(booth, check, parameters).flatMap(({ resolved_at }) =>
-    resolved_at === null ? [] : [Math.round((resolved_at - T0) / MINUTE)],
+    resolved_at === null ? [] : [Math.round((resolved_at - T0) / MINUTE_MS)],
   );
 }
 
 describe("a sensor that is stuck", () => {
   function stuck(value: number): Script {
     const booth = script(ALL);
-    stay(booth, 40 * MINUTE, { mode: 3, air: value });
+    stay(booth, 40 * MINUTE_MS, { mode: 3, air: value });
     forget(booth);
-    stay(booth, MINUTE, { mode: 3, air: value });
+    stay(booth, MINUTE_MS, { mode: 3, air: value });
     return booth;
   }
 
@@ -42,14 +40,14 @@ describe("a sensor that is stuck", () => {
     ["non_zero", 0, { op: "non_zero", min_count: 1, in_use_only: true, duration_minutes: 30 }],
   ])("%s says by what rule", (check, value, logic) => {
     const booth = stuck(value);
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS);
     expect(found(booth, check)[0]?.logic).toEqual(logic);
   });
 
   it("is well again after ten values that differ", () => {
     const booth = stuck(21);
     for (let turn = 1; turn <= 12; turn += 1) stay(booth, 5000, { air: 21 + turn });
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS);
     expect(ends(booth, "stuck")).toEqual([42]);
   });
 });
@@ -57,37 +55,37 @@ describe("a sensor that is stuck", () => {
 describe("what acquisition refused goes on until a good value comes, and 10 min longer", () => {
   it.each(["sentinel", "between"])("%s", (event) => {
     const booth = script(ALL);
-    stay(booth, MINUTE, { mode: 1, air: 20 });
+    stay(booth, MINUTE_MS, { mode: 1, air: 20 });
     put(booth, { kind: "e", value: { event, detail: "refused", tag: "air" } });
-    stay(booth, 30 * MINUTE, { air: null });
-    stay(booth, 30 * MINUTE, { air: 21 });
+    stay(booth, 30 * MINUTE_MS, { air: null });
+    stay(booth, 30 * MINUTE_MS, { air: 21 });
     expect(ends(booth, event)).toEqual([41]);
   });
 
   it("another check of the same tag doesn't", () => {
     const booth = script(ALL);
-    stay(booth, MINUTE, { mode: 1, air: 20 });
+    stay(booth, MINUTE_MS, { mode: 1, air: 20 });
     put(booth, { kind: "e", value: { event: "torn", detail: "refused", tag: "air" } });
-    stay(booth, 30 * MINUTE, { air: null });
-    stay(booth, 30 * MINUTE, { air: 21 });
+    stay(booth, 30 * MINUTE_MS, { air: null });
+    stay(booth, 30 * MINUTE_MS, { air: 21 });
     expect(ends(booth, "torn")).toEqual([11]);
   });
 });
 
 it("a code that isn't mapped is wrong as long as it is read", () => {
   const booth = script(ALL);
-  stay(booth, 30 * MINUTE, { mode: 77 });
-  silence(booth, HOUR);
+  stay(booth, 30 * MINUTE_MS, { mode: 77 });
+  silence(booth, HOUR_MS);
   forget(booth);
-  stay(booth, MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 1 });
   expect(ends(booth, "unmapped")).toEqual([40]);
 });
 
 describe("contradictions", () => {
   it("a bake that was cold in its first minutes only is none", () => {
     const booth = script(ALL);
-    for (let minute = 0; minute < 15; minute += 1) stay(booth, MINUTE, { mode: 6, air: 20 + minute });
-    stay(booth, 20 * MINUTE, { air: 60 });
+    for (let minute = 0; minute < 15; minute += 1) stay(booth, MINUTE_MS, { mode: 6, air: 20 + minute });
+    stay(booth, 20 * MINUTE_MS, { air: 60 });
     expect(found(booth, "cross")).toEqual([]);
   });
 
@@ -112,7 +110,7 @@ describe("contradictions", () => {
 
   it("a fan that isn't read any more doesn't keep one up", () => {
     const booth = standing();
-    stay(booth, HOUR);
+    stay(booth, HOUR_MS);
     const [end = NaN] = ends(booth, "cross");
     expect(end).toBeGreaterThanOrEqual(12);
     expect(end).toBeLessThanOrEqual(13);
@@ -124,9 +122,9 @@ describe("contradictions", () => {
       tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }), air: tag("air_temperature", "C") },
     };
     const booth = script(bays);
-    stay(booth, 20 * MINUTE, { left: 6, right: 1, air: 30 });
-    stay(booth, MINUTE, { right: 6, air: 31 });
-    stay(booth, MINUTE, { air: 32 });
+    stay(booth, 20 * MINUTE_MS, { left: 6, right: 1, air: 30 });
+    stay(booth, MINUTE_MS, { right: 6, air: 31 });
+    stay(booth, MINUTE_MS, { air: 32 });
     expect(found(booth, "cross", bays)).toHaveLength(1);
   });
 });
@@ -134,17 +132,17 @@ describe("contradictions", () => {
 describe("the gateway's clock", () => {
   it("says by what rule", () => {
     const booth = script(ALL);
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     put(booth, { kind: "t", value: { wall: T0, state: "stepped" } });
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS);
     expect(found(booth, "clock_skew")[0]?.logic).toEqual({ op: "clock_skew", max_seconds: 2 });
   });
 
   it("one that nobody vouches for has not been put", () => {
     const booth = script(ALL);
-    stay(booth, MINUTE, { mode: 1 });
-    put(booth, { kind: "t", value: { wall: T0 + HOUR, state: "unsynced" } });
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS, { mode: 1 });
+    put(booth, { kind: "t", value: { wall: T0 + HOUR_MS, state: "unsynced" } });
+    stay(booth, MINUTE_MS);
     expect(found(booth, "clock_skew")).toEqual([]);
   });
 });

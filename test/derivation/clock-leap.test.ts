@@ -4,11 +4,9 @@ import { step } from "../../src/derivation/fold.ts";
 import { emptyState, type DeriveState } from "../../src/derivation/state.ts";
 import type { ClockRecord } from "../../src/domain/record.ts";
 import { T0 } from "../support/records.ts";
+import { HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
-/** After a leap of the clock nothing is judged by its age for a day: the time may yet be taken back. */
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const YEAR = 365 * DAY;
+const YEAR = 365 * DAY_MS;
 
 /** Somebody vouches at `mono` that the time is `wall`. */
 function vouched(mono: number, wall: number, boot = "a"): ClockRecord {
@@ -24,29 +22,29 @@ function after(...records: readonly ClockRecord[]): DeriveState {
 
 it.each([
   ["the first time of all", [vouched(0, T0 + YEAR)], true],
-  ["a time that goes on evenly", [vouched(0, T0), vouched(2 * DAY, T0 + 2 * DAY)], true],
-  ["a day at once", [vouched(0, T0), vouched(HOUR, T0 + HOUR + DAY)], true],
-  ["a day and a millisecond at once", [vouched(0, T0), vouched(HOUR, T0 + HOUR + DAY + 1)], false],
-  ["a year at once", [vouched(0, T0), vouched(HOUR, T0 + YEAR)], false],
-  ["a year back", [vouched(0, T0 + YEAR), vouched(HOUR, T0)], true],
-  ["another boot, a day later", [vouched(0, T0), vouched(5, T0 + DAY, "b")], true],
-  ["another boot, a day and a millisecond later", [vouched(0, T0), vouched(5, T0 + DAY + 1, "b")], false],
+  ["a time that goes on evenly", [vouched(0, T0), vouched(2 * DAY_MS, T0 + 2 * DAY_MS)], true],
+  ["a day at once", [vouched(0, T0), vouched(HOUR_MS, T0 + HOUR_MS + DAY_MS)], true],
+  ["a day and a millisecond at once", [vouched(0, T0), vouched(HOUR_MS, T0 + HOUR_MS + DAY_MS + 1)], false],
+  ["a year at once", [vouched(0, T0), vouched(HOUR_MS, T0 + YEAR)], false],
+  ["a year back", [vouched(0, T0 + YEAR), vouched(HOUR_MS, T0)], true],
+  ["another boot, a day later", [vouched(0, T0), vouched(5, T0 + DAY_MS, "b")], true],
+  ["another boot, a day and a millisecond later", [vouched(0, T0), vouched(5, T0 + DAY_MS + 1, "b")], false],
 ])("after %s things are told to be old by that time: %s", (_, records, settled) => {
   expect(isSettled(after(...records))).toBe(settled);
 });
 
 it.each([
-  [DAY, false],
-  [DAY + 1, true],
+  [DAY_MS, false],
+  [DAY_MS + 1, true],
 ])("%i ms of elapsed time after a leap they are: %s", (elapsed, settled) => {
-  const leapt = [vouched(0, T0), vouched(HOUR, T0 + YEAR)];
-  expect(isSettled(after(...leapt, vouched(HOUR + elapsed, T0 + YEAR + elapsed)))).toBe(settled);
+  const leapt = [vouched(0, T0), vouched(HOUR_MS, T0 + YEAR)];
+  expect(isSettled(after(...leapt, vouched(HOUR_MS + elapsed, T0 + YEAR + elapsed)))).toBe(settled);
 });
 
 it("another boot meanwhile begins the day anew, as what passed before it isn't known by elapsed time", () => {
-  const leapt = [vouched(0, T0), vouched(HOUR, T0 + YEAR), vouched(7, T0 + YEAR + HOUR, "b")];
+  const leapt = [vouched(0, T0), vouched(HOUR_MS, T0 + YEAR), vouched(7, T0 + YEAR + HOUR_MS, "b")];
   const later = (elapsed: number): DeriveState =>
-    after(...leapt, vouched(7 + elapsed, T0 + YEAR + HOUR + elapsed, "b"));
-  expect(isSettled(later(DAY))).toBe(false);
-  expect(isSettled(later(DAY + 1))).toBe(true);
+    after(...leapt, vouched(7 + elapsed, T0 + YEAR + HOUR_MS + elapsed, "b"));
+  expect(isSettled(later(DAY_MS))).toBe(false);
+  expect(isSettled(later(DAY_MS + 1))).toBe(true);
 });

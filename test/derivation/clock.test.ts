@@ -6,10 +6,10 @@ import { recordFault } from "../support/faults.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { casesOf, seedOf } from "../support/seed.ts";
 import { seededRandom } from "../support/seeded-random.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
 const POLL_MS = 10_000;
 const LENGTH_MS = 40 * 60_000;
-const DAY_MS = 86_400_000;
 const POINTS = casesOf(1000);
 const SEED = seedOf("test/core/derive/clock");
 /** idle, prep, spray, flash, spray. */
@@ -65,7 +65,7 @@ test.each([DAY_MS, -DAY_MS, 3_600_000, -3_600_000, 1000, -1000])(
     }
     recordFault({
       row: 37,
-      fault: `wall clock stepped by ${(by / 1000).toString()} s, no witness`,
+      fault: `wall clock stepped by ${by / 1000} s, no witness`,
       injected: POINTS,
       lost: 0,
       doubled: 0,

@@ -1,14 +1,13 @@
 import { expect, test } from "vitest";
 import { countOf, type Pair } from "../../src/derivation/timeline/readings.ts";
 import type { CountKind } from "../../src/derivation/timeline/events.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
 type Count = [kind: CountKind, delta: number];
-
-const HOUR = 3_600_000;
 const BASE: Pair = {
   previous: 100,
   next: 100,
-  elapsed_ms: HOUR,
+  elapsed_ms: HOUR_MS,
   restarted: false,
   counter: { step: 1, modulus: 65_536, retained: true },
   max_rate_per_h: 6,

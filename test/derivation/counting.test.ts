@@ -4,9 +4,7 @@ import type { CountKind } from "../../src/derivation/timeline/events.ts";
 import { type CounterParameters, maxRateOf, type TagParameters, type TagRole } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, reboot, run, script, silence, stay, valuesOf } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
-
-/** A row below each limit of counting, one at it, one above. */
-const HOUR = 3_600_000;
+import { HOUR_MS } from "../../src/domain/time.ts";
 
 interface Kind {
   readonly role: TagRole;
@@ -27,22 +25,22 @@ function rateOf({ role, unit, step, factor = 1 }: Kind): number | undefined {
 /** One step + the default max_rate x time x 1.5. */
 describe("a rise", () => {
   it.each<[string, Kind, number, number, CountKind]>([
-    ["cycles in 1 h, one below", CYCLES, HOUR, 9, "normal"],
-    ["cycles in 1 h, at it", CYCLES, HOUR, 10, "normal"],
-    ["cycles in 1 h, one above", CYCLES, HOUR, 11, "unexplained"],
+    ["cycles in 1 h, one below", CYCLES, HOUR_MS, 9, "normal"],
+    ["cycles in 1 h, at it", CYCLES, HOUR_MS, 10, "normal"],
+    ["cycles in 1 h, one above", CYCLES, HOUR_MS, 11, "unexplained"],
     ["cycles at once", CYCLES, 0, 1, "normal"],
     ["cycles at once, one above", CYCLES, 0, 2, "unexplained"],
-    ["cycles with a mono that ran back", CYCLES, -HOUR, 1, "normal"],
-    ["cycles with a mono that ran back, one above", CYCLES, -HOUR, 2, "unexplained"],
-    ["hours in 10 h, one below", HOURS, 10 * HOUR, 15.3, "normal"],
-    ["hours in 10 h, at it", HOURS, 10 * HOUR, 15.31, "normal"],
-    ["hours in 10 h, one above", HOURS, 10 * HOUR, 15.32, "unexplained"],
-    ["gas of a burner of 1,000,000 BTU/h in 2 h, one below", GAS, 2 * HOUR, 33, "normal"],
-    ["gas, at it", GAS, 2 * HOUR, 33.01, "normal"],
-    ["gas, one above", GAS, 2 * HOUR, 33.02, "unexplained"],
-    ["starts in 1 h, one below", STARTS, HOUR, 90, "normal"],
-    ["starts, at it", STARTS, HOUR, 91, "normal"],
-    ["starts, one above", STARTS, HOUR, 92, "unexplained"],
+    ["cycles with a mono that ran back", CYCLES, -HOUR_MS, 1, "normal"],
+    ["cycles with a mono that ran back, one above", CYCLES, -HOUR_MS, 2, "unexplained"],
+    ["hours in 10 h, one below", HOURS, 10 * HOUR_MS, 15.3, "normal"],
+    ["hours in 10 h, at it", HOURS, 10 * HOUR_MS, 15.31, "normal"],
+    ["hours in 10 h, one above", HOURS, 10 * HOUR_MS, 15.32, "unexplained"],
+    ["gas of a burner of 1,000,000 BTU/h in 2 h, one below", GAS, 2 * HOUR_MS, 33, "normal"],
+    ["gas, at it", GAS, 2 * HOUR_MS, 33.01, "normal"],
+    ["gas, one above", GAS, 2 * HOUR_MS, 33.02, "unexplained"],
+    ["starts in 1 h, one below", STARTS, HOUR_MS, 90, "normal"],
+    ["starts, at it", STARTS, HOUR_MS, 91, "normal"],
+    ["starts, one above", STARTS, HOUR_MS, 92, "unexplained"],
   ])("%s", (...[, kind, elapsed_ms, rise, found]) => {
     const counter: CounterParameters = { step: kind.step, retained: true };
     const pair = { previous: 500, next: 500 + rise, elapsed_ms, restarted: false, counter };
@@ -74,13 +72,13 @@ describe("a fall", () => {
     ["below 0", undefined, [5000, -1], "unexplained", 0],
   ])("%s", (...[, modulus, [previous, next], kind, delta]) => {
     const counter: CounterParameters = { step: 1, retained: true, ...(modulus === undefined ? {} : { modulus }) };
-    const pair = { previous, next, elapsed_ms: HOUR, counter, max_rate_per_h: 6 };
+    const pair = { previous, next, elapsed_ms: HOUR_MS, counter, max_rate_per_h: 6 };
     expect(countOf({ ...pair, restarted: false })).toEqual({ kind, delta });
   });
 
   it("with restart evidence is never unexplained, and books what is plausible alone", () => {
     const counter = { step: 1, retained: true };
-    const pair = { previous: 5000, elapsed_ms: HOUR, restarted: true, counter, max_rate_per_h: 6 };
+    const pair = { previous: 5000, elapsed_ms: HOUR_MS, restarted: true, counter, max_rate_per_h: 6 };
     expect(countOf({ ...pair, next: 10 })).toEqual({ kind: "reset", delta: 10 });
     expect(countOf({ ...pair, next: 11 })).toEqual({ kind: "reset", delta: 0 });
   });

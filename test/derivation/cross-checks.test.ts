@@ -3,12 +3,8 @@ import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-/**
- * Readings that contradict each other, or the mode. Two groups are read at different times, so a contradiction counts from
- * the moment at which it has lasted longer than the bridges of both sides: 15 s at 1 s, 30 s at 10 s.
- */
-const MINUTE = 60_000;
 const ALL: Parameters = {
   ...PARAMETERS,
   tags: {
@@ -37,24 +33,24 @@ const firstSeen = (booth: Script, parameters = ALL): number[] => seen(booth, par
 function shown(ms: number, values: Record<string, TagValue>, after: Record<string, TagValue>): Script {
   const booth = script(ALL);
   stay(booth, ms, values);
-  stay(booth, MINUTE, after);
+  stay(booth, MINUTE_MS, after);
   return booth;
 }
 
 describe("a bake is warm 20 min after its start", () => {
-  const DUE = 20 * MINUTE;
+  const DUE = 20 * MINUTE_MS;
   it.each([
     [DUE + 14_999, 39.9, []],
     [DUE + 15_000, 39.9, []],
     [DUE + 15_001, 39.9, [DUE + 15_000]],
-    [30 * MINUTE, 40, []],
-    [30 * MINUTE, 40.1, []],
+    [30 * MINUTE_MS, 40, []],
+    [30 * MINUTE_MS, 40.1, []],
   ])("%i ms at %f C: %j", (ms, air, expected) => {
     const booth = script(ALL);
     stay(booth, DUE, { mode: 6, air, fan: 100 });
     forget(booth);
     stay(booth, ms - DUE, { air });
-    stay(booth, MINUTE, { air: 50 });
+    stay(booth, MINUTE_MS, { air: 50 });
     expect(firstSeen(booth)).toEqual(expected);
   });
 });
@@ -72,9 +68,9 @@ describe("fans may lag by 60 s in spray", () => {
 
   it("a fan that stops in mid-spray has as long", () => {
     const booth = script(ALL);
-    stay(booth, 10 * MINUTE, { mode: 3, fan: 100 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, fan: 100 });
     stay(booth, 30_000, { fan: 0 });
-    stay(booth, 10 * MINUTE, { fan: 100 });
+    stay(booth, 10 * MINUTE_MS, { fan: 100 });
     expect(firstSeen(booth)).toEqual([]);
   });
 });
@@ -95,10 +91,10 @@ describe("no burner without airflow", () => {
 
 describe("a door may be open in bake for 2 min", () => {
   it.each([
-    [2 * MINUTE - 1, 6, []],
-    [2 * MINUTE, 6, []],
-    [2 * MINUTE + 1, 6, [2 * MINUTE]],
-    [3 * MINUTE, 3, []],
+    [2 * MINUTE_MS - 1, 6, []],
+    [2 * MINUTE_MS, 6, []],
+    [2 * MINUTE_MS + 1, 6, [2 * MINUTE_MS]],
+    [3 * MINUTE_MS, 3, []],
   ])("%i ms in code %i: %j", (ms, mode, expected) => {
     expect(firstSeen(shown(ms, { mode, fan: 100, door: true }, { door: false }))).toEqual(expected);
   });
@@ -153,19 +149,19 @@ describe("two groups that are read at different times", () => {
     const booth = script(SLOW_FAN);
     poll(booth, { fan: 0 }, "slow");
     stay(booth, 10_000, { mode: 1, burner: false });
-    stay(booth, 5 * MINUTE, { burner: true });
+    stay(booth, 5 * MINUTE_MS, { burner: true });
     expect(seen(booth, SLOW_FAN)).toEqual([]);
   });
 });
 
 it("without a further reading it goes on, whatever the commits, until it is over and 10 min longer", () => {
-  const booth = shown(45 * MINUTE, { mode: 1, fan: 0, burner: true }, { burner: false });
-  stay(booth, 20 * MINUTE, { mode: 0 });
+  const booth = shown(45 * MINUTE_MS, { mode: 1, fan: 0, burner: true }, { burner: false });
+  stay(booth, 20 * MINUTE_MS, { mode: 0 });
   const [one, ...more] = seen(booth);
   expect(more).toEqual([]);
   expect(one?.[0]).toBe(15_000);
   // The last coverage before the reading that ends it is at most a commit old.
-  expect(45 * MINUTE - (one?.[1] ?? 0)).toBeLessThanOrEqual(MINUTE);
+  expect(45 * MINUTE_MS - (one?.[1] ?? 0)).toBeLessThanOrEqual(MINUTE_MS);
   expect(seen(booth, ALL, [1]).map(([first]) => first)).toEqual([15_000]);
   expect(seen(booth, ALL, [50]).map(([first]) => first)).toEqual([15_000]);
 });
@@ -173,9 +169,9 @@ it("without a further reading it goes on, whatever the commits, until it is over
 it("a clock put forward by an hour makes no contradiction last", () => {
   const booth = script(ALL);
   stay(booth, 10_000, { mode: 1, fan: 0, burner: true });
-  put(booth, { kind: "t", value: { wall: T0 + 60 * MINUTE + booth.now, state: "synced", witness: "service" } });
+  put(booth, { kind: "t", value: { wall: T0 + 60 * MINUTE_MS + booth.now, state: "synced", witness: "service" } });
   stay(booth, 4000);
   forget(booth);
-  stay(booth, MINUTE, { mode: 1, fan: 0, burner: false });
+  stay(booth, MINUTE_MS, { mode: 1, fan: 0, burner: false });
   expect(seen(booth)).toEqual([]);
 });

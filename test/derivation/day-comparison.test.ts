@@ -3,11 +3,8 @@ import { cyclesDiffer, timeDiffers } from "../../src/derivation/checks/checks.ts
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { minutesTag, withFilters } from "../support/parameters.ts";
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
-/** What the PLC counted over a local day against what was derived: a row below each limit, one at it, one above. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const FILTERED = withFilters(
   { exhaust_filter: { limits: { minutes: 5000 } } },
   { exhaust: minutesTag("exhaust_filter") },
@@ -34,31 +31,33 @@ function heartbeat(booth: Script): void {
 /** A day of idle in which the counters go on by so much, and an hour more. */
 function idleDay(by: { cycles?: number; meter?: number; exhaust?: number }): Script {
   const booth = script(FILTERED);
-  const [cycles, meter, exhaust] = [by.cycles ?? 0, by.meter ?? 0, by.exhaust ?? 0];
-  stay(booth, HOUR, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
+  const cycles = by.cycles ?? 0;
+  const meter = by.meter ?? 0;
+  const exhaust = by.exhaust ?? 0;
+  stay(booth, HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
   for (let part = 1; part <= 20; part += 1) {
     const share = (total: number): number => Math.round(((total * part) / 20) * 10) / 10;
-    stay(booth, HOUR, {
+    stay(booth, HOUR_MS, {
       cycles: 10 + Math.floor((cycles * part) / 20),
       meter: 100 + share(meter),
       exhaust: 100 + share(exhaust),
     });
   }
-  stay(booth, 4 * HOUR);
+  stay(booth, 4 * HOUR_MS);
   heartbeat(booth);
   return booth;
 }
 
 describe("the comparison of a day", () => {
   it.each([
-    [DAY + 15 * MINUTE - 1, []],
-    [DAY + 15 * MINUTE, [DAY + 15 * MINUTE]],
-    [DAY + 15 * MINUTE + 1, [DAY + 15 * MINUTE + 1]],
+    [DAY_MS + 15 * MINUTE_MS - 1, []],
+    [DAY_MS + 15 * MINUTE_MS, [DAY_MS + 15 * MINUTE_MS]],
+    [DAY_MS + 15 * MINUTE_MS + 1, [DAY_MS + 15 * MINUTE_MS + 1]],
   ])("comes 15 min after its end: last record at %i ms: %j", (last, at) => {
     const booth = script(FILTERED);
-    stay(booth, HOUR, { mode: 1, cycles: 10 });
-    stay(booth, HOUR, { cycles: 11 });
-    stay(booth, DAY - 3 * HOUR, { cycles: 12 });
+    stay(booth, HOUR_MS, { mode: 1, cycles: 10 });
+    stay(booth, HOUR_MS, { cycles: 11 });
+    stay(booth, DAY_MS - 3 * HOUR_MS, { cycles: 12 });
     stay(booth, last - booth.now);
     heartbeat(booth);
     expect(mismatches(booth).map((one) => one.at)).toEqual(at);
@@ -66,15 +65,15 @@ describe("the comparison of a day", () => {
 
   it("waits for the end of a gap that midnight lies in, and leaves out what counters show for it", () => {
     const booth = script(FILTERED);
-    stay(booth, 23 * HOUR, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
-    stay(booth, MINUTE, { cycles: 13 });
-    silence(booth, 2 * HOUR);
+    stay(booth, 23 * HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
+    stay(booth, MINUTE_MS, { cycles: 13 });
+    silence(booth, 2 * HOUR_MS);
     // Time passes, and the day with it.
     put(booth, { kind: "h", value: { group: "fast", from: 0, to: 0, polls: 0, max_interval_ms: 0 } });
     expect(mismatches(booth)).toEqual([]);
-    silence(booth, 2 * HOUR);
+    silence(booth, 2 * HOUR_MS);
     forget(booth);
-    stay(booth, HOUR, { mode: 1, cycles: 14, meter: 300, exhaust: 100 });
+    stay(booth, HOUR_MS, { mode: 1, cycles: 14, meter: 300, exhaust: 100 });
     heartbeat(booth);
     expect(new Set(mismatches(booth).map(({ check }) => check))).toEqual(new Set(["cycle_mismatch"]));
   });
@@ -99,22 +98,22 @@ describe("the comparison of a day", () => {
     [54.8, ["runtime_mismatch"]],
   ])("a meter that shows %d min of an hour of spray: %j", (meter, checks) => {
     const booth = script(FILTERED);
-    stay(booth, HOUR, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
-    stay(booth, HOUR, { mode: 3, meter: Math.round((100 + meter) * 10) / 10, exhaust: 160 });
-    stay(booth, HOUR, { mode: 1, cycles: 11 });
-    stay(booth, DAY);
+    stay(booth, HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
+    stay(booth, HOUR_MS, { mode: 3, meter: Math.round((100 + meter) * 10) / 10, exhaust: 160 });
+    stay(booth, HOUR_MS, { mode: 1, cycles: 11 });
+    stay(booth, DAY_MS);
     heartbeat(booth);
     expect(mismatches(booth).map(({ check }) => check)).toEqual(checks);
   });
 
   it("begins anew with each day: what was counted the day before counts no more", () => {
     const booth = script(FILTERED);
-    stay(booth, HOUR, { mode: 1, cycles: 10 });
-    stay(booth, HOUR, { cycles: 11 });
-    stay(booth, DAY, {});
+    stay(booth, HOUR_MS, { mode: 1, cycles: 10 });
+    stay(booth, HOUR_MS, { cycles: 11 });
+    stay(booth, DAY_MS, {});
     heartbeat(booth);
-    stay(booth, HOUR, { cycles: 12 });
-    stay(booth, DAY, {});
+    stay(booth, HOUR_MS, { cycles: 12 });
+    stay(booth, DAY_MS, {});
     heartbeat(booth);
     expect(mismatches(booth)).toEqual([]);
   });
@@ -123,11 +122,11 @@ describe("the comparison of a day", () => {
 describe("what is compared", () => {
   it("is each day's own: a day of use is nothing against the next one", () => {
     const booth = script(FILTERED);
-    stay(booth, HOUR, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
-    stay(booth, HOUR, { mode: 3, meter: 160, exhaust: 160 });
-    stay(booth, DAY, { mode: 1, cycles: 11 });
+    stay(booth, HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
+    stay(booth, HOUR_MS, { mode: 3, meter: 160, exhaust: 160 });
+    stay(booth, DAY_MS, { mode: 1, cycles: 11 });
     heartbeat(booth);
-    stay(booth, DAY);
+    stay(booth, DAY_MS);
     heartbeat(booth);
     expect(mismatches(booth)).toEqual([]);
   });
@@ -138,20 +137,20 @@ describe("what is compared", () => {
       { exhaust: minutesTag("exhaust_filter"), pre: minutesTag("pre_filter") },
     );
     const booth = script(FILTERED);
-    stay(booth, 8 * HOUR, { mode: 1, cycles: 10, meter: 100, exhaust: 400, pre: 0 });
+    stay(booth, 8 * HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 400, pre: 0 });
     put(booth, { kind: "p", value: later });
     heartbeat(booth);
-    stay(booth, 8 * HOUR, { exhaust: 0 });
-    stay(booth, 10 * HOUR);
+    stay(booth, 8 * HOUR_MS, { exhaust: 0 });
+    stay(booth, 10 * HOUR_MS);
     heartbeat(booth);
     expect(mismatches(booth)).toEqual([]);
   });
 
   it("is told in minutes and in words", () => {
     const booth = script(FILTERED);
-    stay(booth, HOUR, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
-    stay(booth, HOUR, { mode: 3, meter: 130.5, exhaust: 120 });
-    stay(booth, DAY, { mode: 1, cycles: 14 });
+    stay(booth, HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
+    stay(booth, HOUR_MS, { mode: 3, meter: 130.5, exhaust: 120 });
+    stay(booth, DAY_MS, { mode: 1, cycles: 14 });
     heartbeat(booth);
     const told = valuesOf(fold(booth.entries, FILTERED).facts, "i").filter(({ check }) => check.endsWith("mismatch"));
     expect(told.map(({ tag_name, logic, reason }) => [tag_name, logic["plc"], logic["derived"], reason])).toEqual([
@@ -180,12 +179,12 @@ it.each([
 
 /** Over max(2 %, 5 min) of the larger time, and one step of the meter. */
 it.each([
-  [HOUR, -300_000 - 6000 + 1, false],
-  [HOUR, -300_000 - 6000, false],
-  [HOUR, -300_000 - 6000 - 1, true],
-  [10 * HOUR, -720_000 - 6000 + 1, false],
-  [10 * HOUR, -720_000 - 6000, false],
-  [10 * HOUR, -720_000 - 6000 - 1, true],
+  [HOUR_MS, -300_000 - 6000 + 1, false],
+  [HOUR_MS, -300_000 - 6000, false],
+  [HOUR_MS, -300_000 - 6000 - 1, true],
+  [10 * HOUR_MS, -720_000 - 6000 + 1, false],
+  [10 * HOUR_MS, -720_000 - 6000, false],
+  [10 * HOUR_MS, -720_000 - 6000 - 1, true],
 ])("%i ms by the meter, %i ms off in what was derived, differ too far: %s", (plc, by, is) => {
   expect(timeDiffers(plc, plc + by, 6000)).toBe(is);
   expect(timeDiffers(plc + by, plc, 6000)).toBe(is);

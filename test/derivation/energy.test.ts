@@ -5,10 +5,8 @@ import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Parameters, TagParameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { PLAIN, tag } from "../support/parameters.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-/** A burner of a million BTU/h, and fans of 20 hp; no meter. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const SIZED: Parameters = {
   ...PLAIN,
   tags: { ...PLAIN.tags, flame: tag("burner_modulation", "%"), fan: tag("fan_speed", "%") },
@@ -24,14 +22,14 @@ const METERED: Parameters = { ...SIZED, tags: { ...SIZED.tags, ...METERS } };
 /** therm and kWh of each hour that is written. */
 function hoursOf(booth: Script, parameters: Parameters = SIZED): [number, number, number][] {
   const { facts } = fold(booth.entries, parameters, [7]);
-  return valuesOf(facts, "d").map(({ hour, gas_therm, energy_kwh }) => [(hour - T0) / HOUR, gas_therm, energy_kwh]);
+  return valuesOf(facts, "d").map(({ hour, gas_therm, energy_kwh }) => [(hour - T0) / HOUR_MS, gas_therm, energy_kwh]);
 }
 
 /** An hour with these values, and what makes it final. */
 function hourOf(values: Record<string, number>, parameters: Parameters = SIZED): [number, number] {
   const booth = script(parameters);
-  stay(booth, HOUR, { mode: 3, ...values });
-  stay(booth, 11 * MINUTE, { flame: 0, fan: 0 });
+  stay(booth, HOUR_MS, { mode: 3, ...values });
+  stay(booth, 11 * MINUTE_MS, { flame: 0, fan: 0 });
   poll(booth, { mode: 1 });
   const [[, gas, kwh] = [NaN, NaN, NaN]] = hoursOf(booth, parameters);
   return [gas, kwh];
@@ -66,10 +64,10 @@ describe("an hour's estimate", () => {
 
   it("is that of the size in force", () => {
     const booth = script(SIZED);
-    stay(booth, 30 * MINUTE, { mode: 3, flame: 100, fan: 0 });
+    stay(booth, 30 * MINUTE_MS, { mode: 3, flame: 100, fan: 0 });
     put(booth, { kind: "p", value: { ...SIZED, burner_size_btu_h: 500_000 } });
-    stay(booth, 30 * MINUTE);
-    stay(booth, 11 * MINUTE, { flame: 0 });
+    stay(booth, 30 * MINUTE_MS);
+    stay(booth, 11 * MINUTE_MS, { flame: 0 });
     poll(booth, { mode: 1 });
     expect(hoursOf(booth)).toEqual([[0, 7.5, 0]]);
   });
@@ -77,51 +75,51 @@ describe("an hour's estimate", () => {
 
 describe("time that counts", () => {
   it.each([
-    [14_999, 10 * MINUTE + 14_999],
-    [15_000, 10 * MINUTE + 15_000],
-    [15_001, 10 * MINUTE],
+    [14_999, 10 * MINUTE_MS + 14_999],
+    [15_000, 10 * MINUTE_MS + 15_000],
+    [15_001, 10 * MINUTE_MS],
   ])("a silence of %i ms: %i ms of work before the load is read anew", (gap, worked) => {
     const booth = script(SIZED);
-    stay(booth, 10 * MINUTE, { mode: 3, flame: 100 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, flame: 100 });
     poll(booth);
     silence(booth, gap);
     forget(booth);
-    stay(booth, 20 * MINUTE, { mode: 3, flame: 0 });
+    stay(booth, 20 * MINUTE_MS, { mode: 3, flame: 0 });
     const { state } = fold(booth.entries, SIZED, [3]);
     expect(openEndOf(state, T0 + booth.now).state.hours[String(T0)]?.work?.burner).toBe(worked * 1_000_000 * 100);
   });
 
   it("isn't that after a bad reading, nor that before the first mode", () => {
     const booth = script(SIZED);
-    stay(booth, 5 * MINUTE, { flame: 100 });
-    stay(booth, 10 * MINUTE, { mode: 3 });
-    stay(booth, 10 * MINUTE, { flame: null });
-    stay(booth, MINUTE, { flame: 50 });
+    stay(booth, 5 * MINUTE_MS, { flame: 100 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3 });
+    stay(booth, 10 * MINUTE_MS, { flame: null });
+    stay(booth, MINUTE_MS, { flame: 50 });
     poll(booth, { flame: 0 });
     const { state } = fold(booth.entries, SIZED, [5]);
     const { work } = openEndOf(state, T0 + booth.now).state.hours[String(T0)] ?? {};
-    expect(work?.burner).toBe((10 * MINUTE * 100 + MINUTE * 50) * 1_000_000);
+    expect(work?.burner).toBe((10 * MINUTE_MS * 100 + MINUTE_MS * 50) * 1_000_000);
   });
 });
 
 /** The silence ends on an hour: the new one's load may be read before the time that leads to it is settled. */
 it.each([1, 2, 3, 1000])("an hour begun after a silence has its work in commits of %i entries", (size) => {
   const booth = script(SIZED);
-  stay(booth, 12 * MINUTE, { mode: 3, flame: 50, fan: 0 });
-  silence(booth, 2 * HOUR - booth.now);
+  stay(booth, 12 * MINUTE_MS, { mode: 3, flame: 50, fan: 0 });
+  silence(booth, 2 * HOUR_MS - booth.now);
   forget(booth);
   stay(booth, 1000, { mode: 3, flame: 100, fan: 0 });
   silence(booth, 14_999);
   poll(booth, { mode: 1, flame: 0 });
   const { state } = openEndOf(fold(booth.entries, SIZED, [size]).state, T0 + booth.now);
   // The last poll of a stay comes 1 ms before its end, and a gap begins there.
-  const works = [0, 1, 2].map((hour) => state.hours[String(T0 + hour * HOUR)]?.work?.burner);
-  expect(works).toEqual([(12 * MINUTE - 1) * 50_000_000, undefined, 15_999 * 100_000_000]);
+  const works = [0, 1, 2].map((hour) => state.hours[String(T0 + hour * HOUR_MS)]?.work?.burner);
+  expect(works).toEqual([(12 * MINUTE_MS - 1) * 50_000_000, undefined, 15_999 * 100_000_000]);
 
-  stay(booth, 3 * HOUR + 11 * MINUTE - booth.now, { mode: 1 });
+  stay(booth, 3 * HOUR_MS + 11 * MINUTE_MS - booth.now, { mode: 1 });
   poll(booth, { mode: 0 });
   const hours = valuesOf(fold(booth.entries, SIZED, [size]).facts, "d");
-  expect(hours.map(({ hour, gas_therm }) => [(hour - T0) / HOUR, gas_therm])).toEqual([
+  expect(hours.map(({ hour, gas_therm }) => [(hour - T0) / HOUR_MS, gas_therm])).toEqual([
     [0, 0.999_998],
     [1, 0],
     [2, 0.044_441],
@@ -140,9 +138,9 @@ it.each([
 /** A day in which the meters go on by so much while the machines run for some hours at half load. */
 function day({ gas, power, hours }: { gas: number; power: number; hours: number }): string[] {
   const booth = script(METERED);
-  stay(booth, HOUR, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 });
-  stay(booth, hours * HOUR, { mode: 3, flame: 50, fan: 50 });
-  stay(booth, 25 * HOUR - booth.now, { mode: 1, flame: 0, fan: 0, gas, power });
+  stay(booth, HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 });
+  stay(booth, hours * HOUR_MS, { mode: 3, flame: 50, fan: 50 });
+  stay(booth, 25 * HOUR_MS - booth.now, { mode: 1, flame: 0, fan: 0, gas, power });
   poll(booth, { mode: 0 });
   const told = valuesOf(fold(booth.entries, METERED, [50]).facts, "i");
   const opened = told.filter(({ check, resolved_at }) => check === "energy_mismatch" && resolved_at === null);
@@ -167,10 +165,10 @@ it.each([
 
 it("leaves a day out that was seen for under nine tenths: a meter counts on unseen", () => {
   const booth = script(METERED);
-  stay(booth, HOUR, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 });
-  silence(booth, 4 * HOUR);
+  stay(booth, HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 });
+  silence(booth, 4 * HOUR_MS);
   forget(booth);
-  stay(booth, 20 * HOUR, { mode: 1, flame: 0, fan: 0, gas: 50, power: 0 });
+  stay(booth, 20 * HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 50, power: 0 });
   poll(booth, { mode: 0 });
   const told = valuesOf(fold(booth.entries, METERED, [50]).facts, "i").map(({ check }) => check);
   expect(told.filter((check) => check === "energy_mismatch")).toEqual([]);

@@ -4,10 +4,8 @@ import { type Installation, usedMinutes } from "../../src/derivation/filters/ins
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-/** People's entries of filter changes: each counts once, and says what became of it. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const OWN = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
 const COUNTED = withFilters(
   { exhaust_filter: { limits: { minutes: 100 } } },
@@ -24,7 +22,7 @@ function enter(booth: Script, id: string, { ago_ms = 0, filter = "exhaust_filter
   const value = {
     filter,
     source: "technician",
-    installed_at: 40 * HOUR,
+    installed_at: 40 * HOUR_MS,
     ago_ms,
     flagged: false,
     by: "alex",
@@ -43,9 +41,9 @@ const told = (booth: Script, parameters = OWN) => {
   const { state } = run(booth, parameters);
   return entriesOf(state, state.clock.now).map(({ id, installed_at, outcome, undo_until }) => [
     id,
-    (installed_at - T0) / MINUTE,
+    (installed_at - T0) / MINUTE_MS,
     outcome,
-    undo_until === null ? null : (undo_until - T0) / HOUR,
+    undo_until === null ? null : (undo_until - T0) / HOUR_MS,
   ]);
 };
 
@@ -55,13 +53,13 @@ const minutesOf = (filter: Installation | undefined): number | null =>
 describe("what becomes of an entry", () => {
   it("it is dated back by the booth's own time, and may be withdrawn for a day", () => {
     const booth = script(OWN);
-    stay(booth, HOUR, { mode: 3 });
-    enter(booth, "one", { ago_ms: 20 * MINUTE });
-    stay(booth, 5 * MINUTE);
+    stay(booth, HOUR_MS, { mode: 3 });
+    enter(booth, "one", { ago_ms: 20 * MINUTE_MS });
+    stay(booth, 5 * MINUTE_MS);
     stay(booth, 5000, { mode: 1 });
     expect(told(booth)).toEqual([["one", 40, "entered", 25]]);
     const { current, former } = run(booth, OWN).state.filters.exhaust_filter ?? {};
-    expect([former?.in_use_ms, current?.in_use_ms]).toEqual([40 * MINUTE, 25 * MINUTE]);
+    expect([former?.in_use_ms, current?.in_use_ms]).toEqual([40 * MINUTE_MS, 25 * MINUTE_MS]);
   });
 
   it.each([
@@ -76,20 +74,20 @@ describe("what becomes of an entry", () => {
     ],
   ])("%s", (_, ids, expected) => {
     const booth = script(OWN);
-    stay(booth, HOUR, { mode: 3 });
+    stay(booth, HOUR_MS, { mode: 3 });
     for (const id of ids) {
       enter(booth, id);
-      stay(booth, 5 * MINUTE);
+      stay(booth, 5 * MINUTE_MS);
     }
     expect(told(booth).map(([id, , outcome]) => [id, outcome])).toEqual(expected);
   });
 
   it("one of an instant before the filter went in is older, one of a filter that isn't fitted says so", () => {
     const booth = script(OWN);
-    stay(booth, HOUR, { mode: 3 });
+    stay(booth, HOUR_MS, { mode: 3 });
     enter(booth, "now");
-    stay(booth, 30 * MINUTE);
-    enter(booth, "before", { ago_ms: 40 * MINUTE });
+    stay(booth, 30 * MINUTE_MS);
+    enter(booth, "before", { ago_ms: 40 * MINUTE_MS });
     enter(booth, "none", { filter: "pre_filter" });
     stay(booth, 5000);
     const outcomes = told(booth).map(([id, , outcome]) => [id, outcome]);
@@ -102,17 +100,17 @@ describe("what becomes of an entry", () => {
 
   it("one of an instant before first contact says since when the filter there has been in, and can be withdrawn", () => {
     const booth = script(COUNTED);
-    stay(booth, HOUR, { mode: 3, exhaust: 5_990 });
-    enter(booth, "before", { ago_ms: 3 * HOUR });
+    stay(booth, HOUR_MS, { mode: 3, exhaust: 5_990 });
+    enter(booth, "before", { ago_ms: 3 * HOUR_MS });
     // The agent logs the counter anew after an entry.
     forget(booth);
-    stay(booth, 30 * MINUTE, { mode: 3, exhaust: 5_990 });
-    stay(booth, MINUTE, { mode: 1, exhaust: 6_020 });
+    stay(booth, 30 * MINUTE_MS, { mode: 3, exhaust: 5_990 });
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 6_020 });
     const { facts, state } = run(booth, COUNTED);
     expect(told(booth, COUNTED).map(([id, , outcome]) => [id, outcome])).toEqual([["before", "entered"]]);
     const filter = state.filters.exhaust_filter?.current;
     expect(minutesOf(filter)).toBeCloseTo(90, 6);
-    expect(filter).toMatchObject({ installed_at: T0 - 2 * HOUR, source: "technician", known: true, overuse: [] });
+    expect(filter).toMatchObject({ installed_at: T0 - 2 * HOUR_MS, source: "technician", known: true, overuse: [] });
     expect(valuesOf(facts, "f").map(({ source, maintenance }) => [source, maintenance])).toEqual([
       ["assumed", null],
       ["technician", null],
@@ -126,14 +124,14 @@ describe("what becomes of an entry", () => {
 
   it("one before the booth's first reading says since when the filter there has been in, and can be withdrawn", () => {
     const booth = script(OWN);
-    silence(booth, 2 * MINUTE);
-    enter(booth, "early", { ago_ms: MINUTE });
-    stay(booth, MINUTE, { mode: 1 });
+    silence(booth, 2 * MINUTE_MS);
+    enter(booth, "early", { ago_ms: MINUTE_MS });
+    stay(booth, MINUTE_MS, { mode: 1 });
     const fitted = () => {
       const { facts } = run(booth, OWN);
       return valuesOf(facts, "f").map(({ source, installed_at, maintenance }) => [
         source,
-        (installed_at - T0) / MINUTE,
+        (installed_at - T0) / MINUTE_MS,
         maintenance,
       ]);
     };
@@ -146,9 +144,9 @@ describe("what becomes of an entry", () => {
 
   it("a withdrawn one stays so, and the same entry doesn't come back", () => {
     const booth = script(OWN);
-    stay(booth, HOUR, { mode: 3 });
+    stay(booth, HOUR_MS, { mode: 3 });
     enter(booth, "slip");
-    stay(booth, 30 * MINUTE);
+    stay(booth, 30 * MINUTE_MS);
     undo(booth, OWN, "slip");
     stay(booth, 5000);
     enter(booth, "slip");
@@ -159,9 +157,9 @@ describe("what becomes of an entry", () => {
 
   it("one that is over a day old stays what it was", () => {
     const booth = script(OWN);
-    stay(booth, HOUR, { mode: 1 });
+    stay(booth, HOUR_MS, { mode: 1 });
     enter(booth, "old");
-    stay(booth, 25 * HOUR);
+    stay(booth, 25 * HOUR_MS);
     undo(booth, OWN, "old");
     stay(booth, 5000);
     expect(told(booth)).toEqual([["old", 60, "entered", null]]);
@@ -169,16 +167,16 @@ describe("what becomes of an entry", () => {
 
   it("what the PLC says after it can't be withdrawn with it", () => {
     const booth = script(COUNTED);
-    stay(booth, HOUR, { mode: 3, exhaust: 30, button: false });
+    stay(booth, HOUR_MS, { mode: 3, exhaust: 30, button: false });
     enter(booth, "one");
-    stay(booth, 13 * HOUR, { mode: 1 });
-    stay(booth, MINUTE, { button: true, exhaust: 0 });
+    stay(booth, 13 * HOUR_MS, { mode: 1 });
+    stay(booth, MINUTE_MS, { button: true, exhaust: 0 });
     expect(told(booth, COUNTED)).toEqual([["one", 60, "entered", null]]);
     undo(booth, COUNTED, "one");
     stay(booth, 5000);
     expect(run(booth, COUNTED).state.filters.exhaust_filter?.current).toMatchObject({
       source: "plc_reset",
-      installed_at: T0 + 14 * HOUR,
+      installed_at: T0 + 14 * HOUR_MS,
     });
   });
 
@@ -189,13 +187,13 @@ describe("what becomes of an entry", () => {
   ])("of %i entries %i are remembered", (count, kept, first) => {
     const booth = script(OWN);
     for (let one = 0; one < count; one += 1) {
-      stay(booth, HOUR, { mode: 1 });
-      enter(booth, `entry ${one.toString()}`);
+      stay(booth, HOUR_MS, { mode: 1 });
+      enter(booth, `entry ${one}`);
     }
     stay(booth, 5000);
     const ids = told(booth).map(([id]) => id);
     expect(ids).toHaveLength(Math.min(count, kept));
-    expect(ids[0]).toBe(`entry ${(count > kept ? first : 0).toString()}`);
+    expect(ids[0]).toBe(`entry ${count > kept ? first : 0}`);
   });
 });
 
@@ -203,8 +201,8 @@ describe("the PLC's counter after an entry", () => {
   /** The counter stands at 60.9; 60 was logged last, a deadband before. */
   function entered(ago_ms: number): Script {
     const booth = script(COUNTED);
-    stay(booth, MINUTE, { mode: 1, exhaust: 50, button: false });
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 60 });
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 50, button: false });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60 });
     enter(booth, "one", { ago_ms });
     forget(booth);
     stay(booth, 1, { mode: 3, exhaust: 60.9, button: false });
@@ -213,7 +211,7 @@ describe("the PLC's counter after an entry", () => {
 
   it.each([
     [0, 60, -60.9],
-    [4 * MINUTE, 56, -56.9],
+    [4 * MINUTE_MS, 56, -56.9],
   ])("%i ms ago: the old filter has %f min, the new one is %f min off", (ago_ms, old, offset) => {
     const booth = entered(ago_ms);
     stay(booth, 5000, { mode: 1 });
@@ -229,7 +227,7 @@ describe("the PLC's counter after an entry", () => {
     [100.1, true],
   ])("overuse begins at the reading that shows %f min since", (minutes, is) => {
     const booth = entered(0);
-    stay(booth, 90 * MINUTE, { mode: 3 });
+    stay(booth, 90 * MINUTE_MS, { mode: 3 });
     stay(booth, 5000, { exhaust: 60.9 + minutes });
     stay(booth, 5000, { mode: 1 });
     expect(run(booth, COUNTED).state.filters.exhaust_filter?.current.overuse.length).toBe(is ? 1 : 0);
@@ -237,9 +235,9 @@ describe("the PLC's counter after an entry", () => {
 
   it("an entry withdrawn before the counter was read again leaves the count as it was", () => {
     const booth = script(COUNTED);
-    stay(booth, MINUTE, { mode: 1, exhaust: 50, button: false });
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 60 });
-    enter(booth, "one", { ago_ms: 4 * MINUTE });
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 50, button: false });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60 });
+    enter(booth, "one", { ago_ms: 4 * MINUTE_MS });
     undo(booth, COUNTED, "one");
     stay(booth, 5000, { mode: 1 });
     const { current } = run(booth, COUNTED).state.filters.exhaust_filter ?? {};
@@ -248,8 +246,8 @@ describe("the PLC's counter after an entry", () => {
 
   it("a counter that the PLC keeps by itself is off by nothing", () => {
     const booth = script(COUNTED);
-    stay(booth, MINUTE, { mode: 1, exhaust: 50, button: false });
-    stay(booth, MINUTE, { exhaust: 0 });
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 50, button: false });
+    stay(booth, MINUTE_MS, { exhaust: 0 });
     stay(booth, 5000);
     expect(counterOffsets(run(booth, COUNTED).state)).toEqual({});
   });

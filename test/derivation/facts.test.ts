@@ -2,10 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, reboot, run, script, silence, stay, T0, valuesOf } from "../support/booth.ts";
 import { PARAMETERS, PLAIN, tag, uncounted, withFilters } from "../support/parameters.ts";
-
-/** Worked examples of what the other tests would let pass: each one found a planted fault that survived them. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 describe("incidents", () => {
   const sensed: Parameters = {
@@ -16,19 +13,19 @@ describe("incidents", () => {
   it("a zone that nobody knows stays one until another comes, and 10 min longer", () => {
     const unknown = { ...PLAIN, tz: "Mars/Olympus" };
     const booth = script(unknown);
-    stay(booth, HOUR, { mode: 1 });
+    stay(booth, HOUR_MS, { mode: 1 });
     put(booth, { kind: "p", value: PLAIN });
-    stay(booth, HOUR, { mode: 0 });
+    stay(booth, HOUR_MS, { mode: 0 });
     const facts = valuesOf(fold(booth.entries, unknown, [6]).facts, "i").filter(({ check }) => check === "config_tz");
     const resolved = facts.flatMap(({ resolved_at }) => (resolved_at === null ? [] : [resolved_at - T0]));
     expect(facts).toHaveLength(2);
-    expect(resolved[0]).toBeGreaterThan(HOUR + 9 * MINUTE);
-    expect(resolved[0]).toBeLessThanOrEqual(HOUR + 10 * MINUTE);
+    expect(resolved[0]).toBeGreaterThan(HOUR_MS + 9 * MINUTE_MS);
+    expect(resolved[0]).toBeLessThanOrEqual(HOUR_MS + 10 * MINUTE_MS);
   });
 
   it("what isn't read is no good evaluation: other readings resolve nothing", () => {
     const booth = script(sensed);
-    stay(booth, 2 * MINUTE, { mode: 3, fan: 0, air: 20 });
+    stay(booth, 2 * MINUTE_MS, { mode: 3, fan: 0, air: 20 });
     forget(booth);
     stay(booth, 5000, { mode: 3, fan: 0, air: 20 });
     stay(booth, 5000, { fan: null });
@@ -46,9 +43,9 @@ describe("incidents", () => {
     };
     const booth = script(bays);
     poll(booth, { right: 1 }, "slow");
-    stay(booth, MINUTE, { left: 1 });
+    stay(booth, MINUTE_MS, { left: 1 });
     // The right bay's group is silent for an hour.
-    stay(booth, HOUR);
+    stay(booth, HOUR_MS);
     poll(booth, { right: 0 }, "slow");
     for (let turn = 0; turn < 200; turn += 1) {
       stay(booth, 10_000);
@@ -57,15 +54,15 @@ describe("incidents", () => {
     const facts = valuesOf(fold(booth.entries, bays, [6]).facts, "i").filter(({ check }) => check === "gap");
     expect(facts.map(({ tag_name }) => tag_name)).toEqual(["right", "right"]);
     const resolved = (facts[1]?.resolved_at ?? 0) - T0;
-    expect(Math.abs(resolved - (HOUR + 11 * MINUTE))).toBeLessThanOrEqual(MINUTE);
+    expect(Math.abs(resolved - (HOUR_MS + 11 * MINUTE_MS))).toBeLessThanOrEqual(MINUTE_MS);
   });
 
   it("what holds until its tag says otherwise stays wrong without a further record", () => {
     const booth = script(sensed);
-    stay(booth, 30 * MINUTE, { mode: 3, fan: 100, air: 21 });
+    stay(booth, 30 * MINUTE_MS, { mode: 3, fan: 100, air: 21 });
     forget(booth);
-    stay(booth, 20 * MINUTE, { mode: 3, fan: 100, air: 21 });
-    stay(booth, 30 * MINUTE, { mode: 99 });
+    stay(booth, 20 * MINUTE_MS, { mode: 3, fan: 100, air: 21 });
+    stay(booth, 30 * MINUTE_MS, { mode: 99 });
     const { facts } = fold(booth.entries, sensed, [6]);
     const still = valuesOf(facts, "i").map(({ check, resolved_at }) => [check, resolved_at]);
     expect(still).toEqual([
@@ -76,26 +73,26 @@ describe("incidents", () => {
 
   it("a code that is mapped again is no longer unmapped, 10 min after it was last seen", () => {
     const booth = script(PLAIN);
-    stay(booth, 20 * MINUTE, { mode: 99 });
-    stay(booth, 20 * MINUTE, { mode: 1 });
+    stay(booth, 20 * MINUTE_MS, { mode: 99 });
+    stay(booth, 20 * MINUTE_MS, { mode: 1 });
     const resolved = valuesOf(fold(booth.entries, PLAIN, [6]).facts, "i").map(({ resolved_at }) => resolved_at);
     expect(resolved[0]).toBeNull();
-    expect(Math.abs((resolved[1] ?? 0) - T0 - 30 * MINUTE)).toBeLessThanOrEqual(MINUTE);
+    expect(Math.abs((resolved[1] ?? 0) - T0 - 30 * MINUTE_MS)).toBeLessThanOrEqual(MINUTE_MS);
   });
 
   it("say in words what is wrong", () => {
     const booth = script(sensed);
-    stay(booth, 12 * HOUR + MINUTE, { mode: 3, air: 20 });
-    stay(booth, MINUTE, { mode: 5 });
+    stay(booth, 12 * HOUR_MS + MINUTE_MS, { mode: 3, air: 20 });
+    stay(booth, MINUTE_MS, { mode: 5 });
     stay(booth, 30_000, { mode: 3 });
     stay(booth, 30_000, { mode: 5 });
-    stay(booth, MINUTE, { mode: 6 });
+    stay(booth, MINUTE_MS, { mode: 6 });
     const reasons = valuesOf(run(booth, sensed).facts, "i").map(({ reason }) => reason);
     expect(reasons).toContain("spray has lasted for over 12 h");
     put(booth, { kind: "t", value: { wall: T0 + booth.now + 7500, state: "synced", witness: "service" } });
-    stay(booth, 30 * MINUTE, { mode: 20 });
+    stay(booth, 30 * MINUTE_MS, { mode: 20 });
     stay(booth, 30_000, { mode: 5 });
-    stay(booth, MINUTE, { mode: 6 });
+    stay(booth, MINUTE_MS, { mode: 6 });
     const later = valuesOf(run(booth, sensed).facts, "i").map(({ reason }) => reason);
     expect(later).toContain("the gateway's clock was put by 7.5 s");
     expect(later).toContain("purge took 30 s before a bake");
@@ -113,30 +110,30 @@ describe("stages", () => {
 
   it("one that was seen in a single reading between two gaps gives way to the time without data", () => {
     const booth = script(PLAIN);
-    stay(booth, MINUTE, { mode: 3 });
-    silence(booth, MINUTE);
+    stay(booth, MINUTE_MS, { mode: 3 });
+    silence(booth, MINUTE_MS);
     forget(booth);
     poll(booth, { mode: 4 });
-    silence(booth, MINUTE);
+    silence(booth, MINUTE_MS);
     forget(booth);
-    stay(booth, MINUTE, { mode: 3 });
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 3 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     const stages = valuesOf(run(booth, PLAIN).facts, "m").map(({ mode, end, start }) => [mode, end - start]);
     expect(stages).toEqual([
-      ["spray", MINUTE - 1],
-      ["no_data", 2 * MINUTE + 1],
-      ["spray", MINUTE],
+      ["spray", MINUTE_MS - 1],
+      ["no_data", 2 * MINUTE_MS + 1],
+      ["spray", MINUTE_MS],
     ]);
   });
 
   it("the first reading of an uptime is no restart, though a stage has just begun", () => {
     const booth = script(PARAMETERS);
-    stay(booth, 10 * MINUTE, { mode: 3 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3 });
     poll(booth, { mode: 4 });
     booth.now += 1000;
     poll(booth, { uptime: 5 });
-    stay(booth, 10 * MINUTE, { mode: 4 });
-    stay(booth, 10 * MINUTE, { mode: 1 });
+    stay(booth, 10 * MINUTE_MS, { mode: 4 });
+    stay(booth, 10 * MINUTE_MS, { mode: 1 });
     const { facts } = fold(booth.entries, PARAMETERS, [6]);
     expect(valuesOf(facts, "m").map(({ end_reason }) => end_reason)).toEqual(["changed", "changed"]);
     expect(valuesOf(facts, "c").map(({ result }) => result)).toEqual(["complete_no_bake"]);
@@ -147,16 +144,16 @@ describe("stages", () => {
     [15_001, 3],
   ])("a box that restarts and reads again after %i ms leaves %i stage(s) of spray and no data", (away, count) => {
     const booth = script(PLAIN);
-    stay(booth, MINUTE + 1, { mode: 3 });
+    stay(booth, MINUTE_MS + 1, { mode: 3 });
     silence(booth, away - 1);
     forget(booth);
     const from = booth.entries.length;
-    stay(booth, MINUTE, { mode: 3 });
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 3 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     reboot(booth, from);
     const stages = valuesOf(fold(booth.entries, PLAIN, [4]).facts, "m").filter(({ mode }) => mode !== "idle");
     expect(stages).toHaveLength(count);
-    expect(stages.at(-1)?.end).toBe(T0 + 2 * MINUTE + away);
+    expect(stages.at(-1)?.end).toBe(T0 + 2 * MINUTE_MS + away);
   });
 
   it("of two bays: time that is inferred is uncertain for the booth too", () => {
@@ -165,19 +162,19 @@ describe("stages", () => {
       tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },
     };
     const booth = script(bays);
-    stay(booth, 10 * MINUTE, { left: 3, right: 1 });
-    put(booth, { kind: "t", value: { wall: T0 + booth.now + HOUR, state: "synced", witness: "service" } });
-    stay(booth, 10 * MINUTE);
-    stay(booth, MINUTE, { left: 1 });
+    stay(booth, 10 * MINUTE_MS, { left: 3, right: 1 });
+    put(booth, { kind: "t", value: { wall: T0 + booth.now + HOUR_MS, state: "synced", witness: "service" } });
+    stay(booth, 10 * MINUTE_MS);
+    stay(booth, MINUTE_MS, { left: 1 });
     const stages = valuesOf(run(booth, bays).facts, "m").filter(({ bay, mode }) => bay === 0 && mode === "spray");
-    expect(stages).toMatchObject([{ start: T0, end: T0 + 80 * MINUTE, uncertain_ms: HOUR }]);
+    expect(stages).toMatchObject([{ start: T0, end: T0 + 80 * MINUTE_MS, uncertain_ms: HOUR_MS }]);
   });
 
   it("over 12 h by either clock nothing is inferred any more", () => {
     const booth = script(PLAIN);
-    stay(booth, HOUR, { mode: 3 });
-    silence(booth, 11 * HOUR);
-    put(booth, { kind: "t", value: { wall: T0 + booth.now + 2 * HOUR, state: "synced", witness: "service" } });
+    stay(booth, HOUR_MS, { mode: 3 });
+    silence(booth, 11 * HOUR_MS);
+    put(booth, { kind: "t", value: { wall: T0 + booth.now + 2 * HOUR_MS, state: "synced", witness: "service" } });
     const value = { group: "fast", from: 0, to: 0, polls: 0, max_interval_ms: 0 };
     put(booth, { kind: "h", value });
     const bays = fold(booth.entries, PLAIN).state.bays;
@@ -196,44 +193,44 @@ describe("filters", () => {
   it("an entry dated back shares use, spray and cycles between the two", () => {
     const booth = script(parameters);
     put(booth, enter(0));
-    stay(booth, 30 * MINUTE, { mode: 3 });
-    stay(booth, 10 * MINUTE, { mode: 6 });
-    stay(booth, 30 * MINUTE, { mode: 1 });
-    stay(booth, 20 * MINUTE, { mode: 3 });
-    stay(booth, 30 * MINUTE, { mode: 1 });
-    put(booth, enter(50 * MINUTE));
-    stay(booth, 5 * MINUTE);
+    stay(booth, 30 * MINUTE_MS, { mode: 3 });
+    stay(booth, 10 * MINUTE_MS, { mode: 6 });
+    stay(booth, 30 * MINUTE_MS, { mode: 1 });
+    stay(booth, 20 * MINUTE_MS, { mode: 3 });
+    stay(booth, 30 * MINUTE_MS, { mode: 1 });
+    put(booth, enter(50 * MINUTE_MS));
+    stay(booth, 5 * MINUTE_MS);
     const filter = run(booth, parameters).state.filters.exhaust_filter;
-    expect(filter?.former).toMatchObject({ in_use_ms: 40 * MINUTE, spray_ms: 30 * MINUTE, cycles: 1 });
-    expect(filter?.current).toMatchObject({ in_use_ms: 20 * MINUTE, spray_ms: 20 * MINUTE, cycles: 1 });
+    expect(filter?.former).toMatchObject({ in_use_ms: 40 * MINUTE_MS, spray_ms: 30 * MINUTE_MS, cycles: 1 });
+    expect(filter?.current).toMatchObject({ in_use_ms: 20 * MINUTE_MS, spray_ms: 20 * MINUTE_MS, cycles: 1 });
   });
 
   it("36 h are remembered however often the mode was read", () => {
     const booth = script(parameters);
     put(booth, enter(0));
-    stay(booth, 30 * MINUTE, { mode: 3 });
-    stay(booth, 20 * HOUR, { mode: 1 });
-    put(booth, enter(15 * MINUTE));
-    stay(booth, MINUTE);
+    stay(booth, 30 * MINUTE_MS, { mode: 3 });
+    stay(booth, 20 * HOUR_MS, { mode: 1 });
+    put(booth, enter(15 * MINUTE_MS));
+    stay(booth, MINUTE_MS);
     const filter = fold(booth.entries, parameters, [4]).state.filters.exhaust_filter;
-    expect(filter?.current.in_use_ms).toBe(15 * MINUTE);
+    expect(filter?.current.in_use_ms).toBe(15 * MINUTE_MS);
   });
 
   it("a filter that comes out at the very instant of its limit was never in overuse", () => {
     const short = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
     const booth = script(short);
     put(booth, enter(0));
-    stay(booth, 30 * MINUTE, { mode: 3 });
-    put(booth, enter(30 * MINUTE));
-    stay(booth, 10 * MINUTE);
+    stay(booth, 30 * MINUTE_MS, { mode: 3 });
+    put(booth, enter(30 * MINUTE_MS));
+    stay(booth, 10 * MINUTE_MS);
     const records = valuesOf(run(booth, short).facts, "f").flatMap(({ maintenance }) => maintenance ?? []);
     expect(records.at(-1)).toMatchObject({ overuse_since: null, overuse_ms: 0, service: "on_time" });
   });
 
   it.each([
-    [{ days: 2 }, 2 * 24 * HOUR + MINUTE],
+    [{ days: 2 }, 2 * 24 * HOUR_MS + MINUTE_MS],
     [{ days: 3 }, undefined],
-    [{ pressure_pa: 99 }, 2 * 24 * HOUR + MINUTE],
+    [{ pressure_pa: 99 }, 2 * 24 * HOUR_MS + MINUTE_MS],
     [{ pressure_pa: 100 }, undefined],
   ])("new limits %j, at 100 Pa over the clean drop and 2 days: overuse since %s", (limits, since) => {
     const sensor = { drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }) };
@@ -241,12 +238,12 @@ describe("filters", () => {
     const booth = script(limited({}));
     put(booth, enter(0));
     for (let turn = 0; turn < 2; turn += 1) {
-      stay(booth, 10 * MINUTE, { mode: 3, drop: 150 });
-      stay(booth, 10 * MINUTE, { mode: 1 });
+      stay(booth, 10 * MINUTE_MS, { mode: 3, drop: 150 });
+      stay(booth, 10 * MINUTE_MS, { mode: 1 });
     }
-    stay(booth, 2 * 24 * HOUR + MINUTE - booth.now);
+    stay(booth, 2 * 24 * HOUR_MS + MINUTE_MS - booth.now);
     put(booth, { kind: "p", value: limited(limits) });
-    stay(booth, 10 * MINUTE);
+    stay(booth, 10 * MINUTE_MS);
     const [episode] = fold(booth.entries, limited({}), [6]).state.filters.exhaust_filter?.current.overuse ?? [];
     expect(episode === undefined ? undefined : episode.since - T0).toBe(since);
   });
@@ -254,14 +251,14 @@ describe("filters", () => {
   it("two changes at once leave a record each", () => {
     const booth = script(parameters);
     put(booth, enter(0));
-    stay(booth, HOUR, { mode: 3 });
-    put(booth, enter(20 * MINUTE));
-    put(booth, enter(40 * MINUTE));
-    stay(booth, 10 * MINUTE, { mode: 1 });
+    stay(booth, HOUR_MS, { mode: 3 });
+    put(booth, enter(20 * MINUTE_MS));
+    put(booth, enter(40 * MINUTE_MS));
+    stay(booth, 10 * MINUTE_MS, { mode: 1 });
     const removals = valuesOf(run(booth, parameters).facts, "f").flatMap(({ maintenance }) => maintenance ?? []);
     expect(removals.slice(-2).map(({ removed_at, booth_in_use_ms }) => [removed_at - T0, booth_in_use_ms])).toEqual([
-      [20 * MINUTE, 20 * MINUTE],
-      [40 * MINUTE, 20 * MINUTE],
+      [20 * MINUTE_MS, 20 * MINUTE_MS],
+      [40 * MINUTE_MS, 20 * MINUTE_MS],
     ]);
   });
 });

@@ -2,11 +2,7 @@ import { describe, expect, it } from "vitest";
 import { maxRateOf, type Parameters, type TagRole } from "../../src/domain/parameters.ts";
 import { put, run, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { PARAMETERS, minutesTag, tag, uncounted, withFilters } from "../support/parameters.ts";
-
-/** One row below each limit of filters and counters, one at it, one above. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
 function enter(booth: Script, at: number): void {
   const value = { filter: "exhaust_filter", source: "technician", installed_at: T0 + at, flagged: false } as const;
@@ -22,23 +18,23 @@ function overuse(booth: Script, parameters: Parameters): number[] {
 describe("limits of a filter", () => {
   it.each([
     [2, []],
-    [3, [50 * MINUTE]],
-    [4, [50 * MINUTE]],
+    [3, [50 * MINUTE_MS]],
+    [4, [50 * MINUTE_MS]],
   ])("3 cycles: %i of them, overuse since %j", (cycles, since) => {
     const parameters = uncounted(withFilters({ exhaust_filter: { limits: { cycles: 3 } } }));
     const booth = script(parameters);
     enter(booth, 0);
     for (let one = 0; one < cycles; one += 1) {
-      stay(booth, 10 * MINUTE, { mode: 3 });
-      stay(booth, 10 * MINUTE, { mode: 1 });
+      stay(booth, 10 * MINUTE_MS, { mode: 3 });
+      stay(booth, 10 * MINUTE_MS, { mode: 1 });
     }
     expect(overuse(booth, parameters)).toEqual(since);
   });
 
   it.each([
-    [DAY - 1, []],
-    [DAY, [DAY]],
-    [DAY + 1, [DAY]],
+    [DAY_MS - 1, []],
+    [DAY_MS, [DAY_MS]],
+    [DAY_MS + 1, [DAY_MS]],
   ])("1 day: aged %i ms, overuse since %j", (age, since) => {
     const parameters = withFilters({ exhaust_filter: { limits: { days: 1 } } });
     const booth = script(parameters);
@@ -59,9 +55,9 @@ describe("limits of a filter", () => {
       { exhaust: minutesTag("exhaust_filter") },
     );
     const booth = script(parameters);
-    stay(booth, HOUR, { mode: 3, exhaust: 60 });
-    stay(booth, MINUTE, { exhaust: minutes });
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, HOUR_MS, { mode: 3, exhaust: 60 });
+    stay(booth, MINUTE_MS, { exhaust: minutes });
+    stay(booth, MINUTE_MS, { mode: 1 });
     expect(overuse(booth, parameters)).toHaveLength(count);
   });
 
@@ -73,11 +69,11 @@ describe("limits of a filter", () => {
     const first = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
     const booth = script(first);
     enter(booth, 0);
-    stay(booth, 30 * MINUTE, { mode: 3 });
-    stay(booth, 5 * MINUTE, { mode: 1 });
+    stay(booth, 30 * MINUTE_MS, { mode: 3 });
+    stay(booth, 5 * MINUTE_MS, { mode: 1 });
     put(booth, { kind: "p", value: withFilters({ exhaust_filter: { limits: { minutes } } }) });
-    stay(booth, 5 * MINUTE);
-    expect(overuse(booth, first)).toEqual(is ? [35 * MINUTE] : []);
+    stay(booth, 5 * MINUTE_MS);
+    expect(overuse(booth, first)).toEqual(is ? [35 * MINUTE_MS] : []);
   });
 });
 
@@ -85,51 +81,51 @@ describe("entries", () => {
   const parameters = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
 
   it.each([
-    [10 * MINUTE - 1, 1],
-    [10 * MINUTE, 1],
-    [10 * MINUTE + 1, 2],
+    [10 * MINUTE_MS - 1, 1],
+    [10 * MINUTE_MS, 1],
+    [10 * MINUTE_MS + 1, 2],
   ])("two of technicians %i ms apart are %i change(s)", (apart, count) => {
     const booth = script(parameters);
-    stay(booth, HOUR, { mode: 1 });
+    stay(booth, HOUR_MS, { mode: 1 });
     enter(booth, booth.now);
     stay(booth, apart);
     enter(booth, booth.now);
-    stay(booth, 5 * MINUTE);
+    stay(booth, 5 * MINUTE_MS);
     const { facts } = run(booth, parameters);
     expect(valuesOf(facts, "f").filter(({ source }) => source === "technician")).toHaveLength(count);
   });
 
   it.each([
-    [DAY - 1, true],
-    [DAY, true],
-    [DAY + 1, false],
+    [DAY_MS - 1, true],
+    [DAY_MS, true],
+    [DAY_MS + 1, false],
   ])("one withdrawn after %i ms never was: %s", (after, undone) => {
     const booth = script(parameters);
     enter(booth, 0);
-    stay(booth, HOUR, { mode: 1 });
+    stay(booth, HOUR_MS, { mode: 1 });
     enter(booth, booth.now);
     stay(booth, after);
     const seq = run(booth, parameters).records.findLast(({ kind }) => kind === "f")?.seq ?? 0;
     put(booth, { kind: "x", value: { seq } });
-    stay(booth, 5 * MINUTE);
+    stay(booth, 5 * MINUTE_MS);
     const installed = run(booth, parameters).state.filters.exhaust_filter?.current.installed_at ?? 0;
-    expect(installed - T0).toBe(undone ? 0 : HOUR);
+    expect(installed - T0).toBe(undone ? 0 : HOUR_MS);
   });
 
   it.each([
-    [12 * HOUR - 1, 1],
-    [12 * HOUR, 1],
-    [12 * HOUR + 1, 2],
+    [12 * HOUR_MS - 1, 1],
+    [12 * HOUR_MS, 1],
+    [12 * HOUR_MS + 1, 2],
   ])("the PLC's reset %i ms after an entry: %i filter(s) went in", (after, count) => {
     const counted = withFilters(
       { exhaust_filter: { limits: { minutes: 100 } } },
       { exhaust: minutesTag("exhaust_filter"), button: tag("filter_reset", "", { filter: "exhaust_filter" }) },
     );
     const booth = script(counted);
-    stay(booth, MINUTE, { mode: 1, exhaust: 60, button: false });
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, button: false });
     enter(booth, booth.now);
     stay(booth, after);
-    stay(booth, 5 * MINUTE, { button: true, exhaust: 0 });
+    stay(booth, 5 * MINUTE_MS, { button: true, exhaust: 0 });
     const { former } = run(booth, counted).state.filters.exhaust_filter ?? {};
     // What came out last is the filter of first contact where both are one change.
     expect(former?.source).toBe(count === 1 ? "assumed" : "technician");

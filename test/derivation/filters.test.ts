@@ -4,9 +4,8 @@ import type { Maintenance } from "../../src/domain/record.ts";
 import type { Parameters, TagRole } from "../../src/domain/parameters.ts";
 import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { minutesTag, tag, uncounted, withFilters } from "../support/parameters.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const LIMIT = 100;
 const COUNTED = withFilters(
   { exhaust_filter: { limits: { minutes: LIMIT } }, pre_filter: { limits: { minutes: LIMIT } } },
@@ -22,9 +21,9 @@ function changesOf(
   booth: Script,
   parameters: Parameters,
 ): { at: number; source: string; record: Maintenance | null }[] {
-  stay(booth, 3 * MINUTE, { mode: 1 });
+  stay(booth, 3 * MINUTE_MS, { mode: 1 });
   return valuesOf(run(booth, parameters).facts, "f").map(({ source, installed_at, maintenance }) => ({
-    at: (installed_at - T0) / MINUTE,
+    at: (installed_at - T0) / MINUTE_MS,
     source,
     record: maintenance ?? null,
   }));
@@ -43,33 +42,33 @@ function service(booth: Script, at: number): void {
 
 test("what is there at first contact is assumed, and its use is not known", () => {
   const booth = script(OWN);
-  stay(booth, 3 * HOUR, { mode: 3 });
+  stay(booth, 3 * HOUR_MS, { mode: 3 });
   expect(changesOf(booth, OWN)).toEqual([{ at: 0, source: "assumed", record: null }]);
 });
 
 test("what is there at first contact is told of from the booth's first reading, not from the agent's start", () => {
   const booth = script(COUNTED);
-  silence(booth, 7 * MINUTE);
-  stay(booth, MINUTE, { exhaust: 120, pre: 10 });
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  silence(booth, 7 * MINUTE_MS);
+  stay(booth, MINUTE_MS, { exhaust: 120, pre: 10 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   expect(changesOf(booth, COUNTED).map(({ at, source }) => [at, source])).toEqual([
     [8, "assumed"],
     [8, "assumed"],
   ]);
   const { exhaust_filter } = run(booth, COUNTED).state.filters;
-  expect(exhaust_filter?.current.overuse).toEqual([{ since: T0 + 8 * MINUTE, until: null, flagged: false }]);
+  expect(exhaust_filter?.current.overuse).toEqual([{ since: T0 + 8 * MINUTE_MS, until: null, flagged: false }]);
 });
 
 test("a filter that is fitted later is told of from then, one that was changed before the first reading from its change", () => {
   const booth = script(OWN);
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   put(booth, { kind: "p", value: COUNTED });
   expect(changesOf(booth, COUNTED).map(({ at }) => at)).toEqual([0, 5]);
 
   const unseen = script(COUNTED);
-  stay(unseen, MINUTE, { exhaust: 60, pre: 10 });
-  stay(unseen, MINUTE, { exhaust: 1 });
-  stay(unseen, MINUTE, { mode: 1 });
+  stay(unseen, MINUTE_MS, { exhaust: 60, pre: 10 });
+  stay(unseen, MINUTE_MS, { exhaust: 1 });
+  stay(unseen, MINUTE_MS, { mode: 1 });
   expect(changesOf(unseen, COUNTED)).toEqual([
     { at: 1, source: "plc_reset", record: null },
     { at: 2, source: "assumed", record: null },
@@ -82,16 +81,16 @@ test.each([
   [5.1, 1],
 ])("a counter that falls to %d %% of its limit gives %i changes", (value, count) => {
   const booth = script(COUNTED);
-  stay(booth, MINUTE, { mode: 1, exhaust: 60, pre: 10 });
-  stay(booth, MINUTE, { mode: 1, exhaust: value });
+  stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, pre: 10 });
+  stay(booth, MINUTE_MS, { mode: 1, exhaust: value });
   expect(changesOf(booth, COUNTED).filter(({ source }) => source !== "assumed")).toHaveLength(count - 1);
 });
 
 test("two counters that fall at once are a loss of memory: use goes on, no change", () => {
   const booth = script(COUNTED);
-  stay(booth, MINUTE, { mode: 1, exhaust: 60, pre: 10 });
-  stay(booth, MINUTE, { mode: 1, exhaust: 0, pre: 0 });
-  stay(booth, 3 * MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, pre: 10 });
+  stay(booth, MINUTE_MS, { mode: 1, exhaust: 0, pre: 0 });
+  stay(booth, 3 * MINUTE_MS, { mode: 1 });
   const { facts, state } = run(booth, COUNTED);
   expect(valuesOf(facts, "f").every(({ source }) => source === "assumed")).toBe(true);
   expect(valuesOf(facts, "i").map(({ check }) => check)).toContain("memory_loss");
@@ -118,11 +117,11 @@ describe("filters that are changed in one visit, their buttons pressed within on
     const tags = { exhaust: minutes("exhaust_filter"), pre: minutes("pre_filter"), cycles };
     const parameters = withFilters(COUNTED.filters, tags);
     const booth = script(parameters);
-    stay(booth, MINUTE, { mode: 1, exhaust: 60, pre: 10, cycles: beside });
-    if (gap) silence(booth, 10 * MINUTE);
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, pre: 10, cycles: beside });
+    if (gap) silence(booth, 10 * MINUTE_MS);
     if (gap) forget(booth);
-    stay(booth, MINUTE, { mode: 1, exhaust: 0, pre: 0, ...(unread ? {} : { cycles: then }) });
-    stay(booth, 3 * MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 0, pre: 0, ...(unread ? {} : { cycles: then }) });
+    stay(booth, 3 * MINUTE_MS, { mode: 1 });
     const { facts } = run(booth, parameters);
     const changed = valuesOf(facts, "f").flatMap(({ filter, source }) => (source === "plc_reset" ? [filter] : []));
     return [changed.sort().join(), valuesOf(facts, "i").some(({ check }) => check === "memory_loss")];
@@ -148,12 +147,12 @@ describe("filters that are changed in one visit, their buttons pressed within on
 });
 
 test.each([
-  [10 * MINUTE - 1, 1],
-  [10 * MINUTE, 1],
-  [10 * MINUTE + 1, 2],
+  [10 * MINUTE_MS - 1, 1],
+  [10 * MINUTE_MS, 1],
+  [10 * MINUTE_MS + 1, 2],
 ])("two presses of the button %i ms apart are %i change(s)", (apart, count) => {
   const booth = script(COUNTED);
-  stay(booth, MINUTE, { mode: 1, exhaust: 60, button: false });
+  stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, button: false });
   stay(booth, 5000, { button: true, exhaust: 0 });
   stay(booth, apart - 5000, { button: false });
   stay(booth, 5000, { button: true });
@@ -162,10 +161,10 @@ test.each([
 
 test("the button comes before the counter falls: one change, the new filter starts at the counter's value", () => {
   const booth = script(COUNTED);
-  stay(booth, MINUTE, { mode: 3, exhaust: 60, button: false });
+  stay(booth, MINUTE_MS, { mode: 3, exhaust: 60, button: false });
   stay(booth, 2000, { button: true });
-  stay(booth, MINUTE, { exhaust: 0.1 });
-  stay(booth, 3 * MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { exhaust: 0.1 });
+  stay(booth, 3 * MINUTE_MS, { mode: 1 });
   const { facts, state } = run(booth, COUNTED);
   expect(valuesOf(facts, "f").filter(({ source }) => source === "plc_reset")).toHaveLength(1);
   expect(state.filters.exhaust_filter?.current.plc).toEqual({ offset: 0, value: 0.1 });
@@ -173,19 +172,19 @@ test("the button comes before the counter falls: one change, the new filter star
 
 test("a record at removal: own time, overuse from the very instant of the limit", () => {
   const booth = script(OWN);
-  stay(booth, MINUTE, { mode: 1 });
-  service(booth, MINUTE);
-  stay(booth, 130 * MINUTE, { mode: 3 });
-  stay(booth, 10 * MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 1 });
+  service(booth, MINUTE_MS);
+  stay(booth, 130 * MINUTE_MS, { mode: 3 });
+  stay(booth, 10 * MINUTE_MS, { mode: 1 });
   service(booth, booth.now);
   const record = changesOf(booth, OWN).at(-1)?.record;
   expect(record).toMatchObject({
-    duration_ms: 140 * MINUTE,
-    active_spray_ms: 130 * MINUTE,
-    booth_in_use_ms: 130 * MINUTE,
-    overuse_since: T0 + 101 * MINUTE,
-    overuse_ms: 40 * MINUTE,
-    booth_overuse_ms: 30 * MINUTE,
+    duration_ms: 140 * MINUTE_MS,
+    active_spray_ms: 130 * MINUTE_MS,
+    booth_in_use_ms: 130 * MINUTE_MS,
+    overuse_since: T0 + 101 * MINUTE_MS,
+    overuse_ms: 40 * MINUTE_MS,
+    booth_overuse_ms: 30 * MINUTE_MS,
     cycles: 1,
     booth_overuse_cycles: 1,
     service: "late",
@@ -193,24 +192,24 @@ test("a record at removal: own time, overuse from the very instant of the limit"
 });
 
 test.each([
-  [LIMIT * MINUTE - 1, null],
-  [LIMIT * MINUTE, T0 + LIMIT * MINUTE],
-  [LIMIT * MINUTE + 1, T0 + LIMIT * MINUTE],
+  [LIMIT * MINUTE_MS - 1, null],
+  [LIMIT * MINUTE_MS, T0 + LIMIT * MINUTE_MS],
+  [LIMIT * MINUTE_MS + 1, T0 + LIMIT * MINUTE_MS],
 ])("%i ms of use: overuse since %s", (used, since) => {
   const booth = script(OWN);
   service(booth, 0);
   stay(booth, used, { mode: 3 });
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   expect(run(booth, OWN).state.filters.exhaust_filter?.current.overuse[0]?.since ?? null).toBe(since);
 });
 
 test.each([
-  [12 * HOUR - MINUTE, 1],
-  [12 * HOUR, 1],
-  [12 * HOUR + MINUTE, 2],
+  [12 * HOUR_MS - MINUTE_MS, 1],
+  [12 * HOUR_MS, 1],
+  [12 * HOUR_MS + MINUTE_MS, 2],
 ])("a technician's entry %i ms after the PLC's reset: %i change(s)", (after, count) => {
   const booth = script(COUNTED);
-  stay(booth, MINUTE, { mode: 1, exhaust: 60, button: false });
+  stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, button: false });
   stay(booth, after, { button: true, exhaust: 0 });
   service(booth, booth.now);
   expect(changesOf(booth, COUNTED).filter(({ source }) => source !== "assumed")).toHaveLength(count);
@@ -218,11 +217,11 @@ test.each([
 
 test("the entry came first: the PLC's reset within 12 h dates the change, and the record is written anew", () => {
   const booth = script(COUNTED);
-  stay(booth, MINUTE, { mode: 1, exhaust: 60, button: false });
+  stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, button: false });
   service(booth, booth.now);
   // The agent logs the counter anew after an entry.
   forget(booth);
-  stay(booth, 10 * MINUTE - 1000, { mode: 3, exhaust: 60, button: false });
+  stay(booth, 10 * MINUTE_MS - 1000, { mode: 3, exhaust: 60, button: false });
   stay(booth, 1000, { exhaust: 70 });
   stay(booth, 5000, { mode: 1, button: true, exhaust: 0 });
   const changes = changesOf(booth, COUNTED).slice(2);
@@ -230,54 +229,54 @@ test("the entry came first: the PLC's reset within 12 h dates the change, and th
     ["technician", 1],
     ["plc_reset", 11],
   ]);
-  expect(changes[1]?.record).toMatchObject({ booth_in_use_ms: 70 * MINUTE, removed_at: T0 + 11 * MINUTE });
+  expect(changes[1]?.record).toMatchObject({ booth_in_use_ms: 70 * MINUTE_MS, removed_at: T0 + 11 * MINUTE_MS });
 });
 
 test("an entry dated back takes the use since then with it", () => {
   const booth = script(OWN);
   service(booth, 0);
-  stay(booth, 30 * MINUTE, { mode: 3 });
-  stay(booth, 5 * MINUTE, { mode: 1 });
-  service(booth, 20 * MINUTE);
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, 30 * MINUTE_MS, { mode: 3 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
+  service(booth, 20 * MINUTE_MS);
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   const { state } = run(booth, OWN);
-  expect(state.filters.exhaust_filter?.former?.in_use_ms).toBe(20 * MINUTE);
-  expect(state.filters.exhaust_filter?.current.in_use_ms).toBe(10 * MINUTE);
+  expect(state.filters.exhaust_filter?.former?.in_use_ms).toBe(20 * MINUTE_MS);
+  expect(state.filters.exhaust_filter?.current.in_use_ms).toBe(10 * MINUTE_MS);
 });
 
 test("an entry that is withdrawn within a day never was", () => {
   const booth = script(OWN);
   service(booth, 0);
-  stay(booth, 30 * MINUTE, { mode: 3 });
+  stay(booth, 30 * MINUTE_MS, { mode: 3 });
   service(booth, booth.now);
-  stay(booth, 10 * MINUTE, { mode: 3 });
+  stay(booth, 10 * MINUTE_MS, { mode: 3 });
   const seq = run(booth, OWN).records.findLast(({ kind }) => kind === "f")?.seq ?? 0;
   put(booth, { kind: "x", value: { seq } });
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   const filter = run(booth, OWN).state.filters.exhaust_filter;
-  expect(filter?.current).toMatchObject({ installed_at: T0, in_use_ms: 40 * MINUTE });
+  expect(filter?.current).toMatchObject({ installed_at: T0, in_use_ms: 40 * MINUTE_MS });
 });
 
 test("a lower limit starts overuse when it comes, a higher one ends it then", () => {
   const booth = script(OWN);
   service(booth, 0);
-  stay(booth, 50 * MINUTE, { mode: 3 });
+  stay(booth, 50 * MINUTE_MS, { mode: 3 });
   const limited = (minutes: number): Parameters => withFilters({ exhaust_filter: { limits: { minutes } } });
   put(booth, { kind: "p", value: limited(40) });
-  stay(booth, 10 * MINUTE, { mode: 3 });
+  stay(booth, 10 * MINUTE_MS, { mode: 3 });
   put(booth, { kind: "p", value: limited(90) });
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   const [episode] = run(booth, OWN).state.filters.exhaust_filter?.current.overuse ?? [];
-  expect(episode).toMatchObject({ since: T0 + 50 * MINUTE, until: T0 + 60 * MINUTE });
+  expect(episode).toMatchObject({ since: T0 + 50 * MINUTE_MS, until: T0 + 60 * MINUTE_MS });
 });
 
 test("a reset inside a gap is dated back by the counter's value, and flagged", () => {
   const booth = script(COUNTED);
-  stay(booth, MINUTE, { mode: 3, exhaust: 60, pre: 10 });
-  silence(booth, HOUR);
+  stay(booth, MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 });
+  silence(booth, HOUR_MS);
   forget(booth);
-  stay(booth, MINUTE, { mode: 3, exhaust: 4, pre: 40 });
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 3, exhaust: 4, pre: 40 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   const change = valuesOf(run(booth, COUNTED).facts, "f").find(({ source }) => source === "plc_reset");
-  expect(change).toMatchObject({ installed_at: T0 + 57 * MINUTE, flagged: true });
+  expect(change).toMatchObject({ installed_at: T0 + 57 * MINUTE_MS, flagged: true });
 });

@@ -3,26 +3,26 @@ import { forgetModes } from "../../src/derivation/fold.ts";
 import type { FactDraft } from "../../src/derivation/state.ts";
 import { commit, foldRecords, script, stay } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";
-
-const MINUTE = 60_000;
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Minutes by mode of the stages among the facts, in order. */
 function stagesIn(facts: readonly FactDraft[]): readonly (readonly [string, number])[] {
   return facts.flatMap((fact) =>
-    fact.kind === "m" ? [[fact.value.mode, Math.round((fact.value.end - fact.value.start) / MINUTE)] as const] : [],
+    fact.kind === "m" ? [[fact.value.mode, Math.round((fact.value.end - fact.value.start) / MINUTE_MS)] as const] : [],
   );
 }
 
 it("behind records that are gone no mode is known until it is logged anew", () => {
   const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE, { mode: 3 });
+  stay(booth, 10 * MINUTE_MS, { mode: 3 });
   const first = booth.entries.length;
   // Polled all along, the mode told of only at the end of it.
-  stay(booth, 30 * MINUTE);
-  for (const mode of [6, 1, 3]) stay(booth, 10 * MINUTE, { mode });
+  stay(booth, 30 * MINUTE_MS);
+  for (const mode of [6, 1, 3]) stay(booth, 10 * MINUTE_MS, { mode });
   const records = commit(booth.entries, PLAIN, [first, booth.entries.length - first - 1, 1]);
   const split = commit(booth.entries.slice(0, first), PLAIN).length;
-  const [before, after] = [records.slice(0, split), records.slice(split)];
+  const before = records.slice(0, split);
+  const after = records.slice(split);
 
   expect(stagesIn(foldRecords(after, foldRecords(before).state).facts)).toEqual([
     ["spray", 40],

@@ -15,21 +15,18 @@ import {
   type Script,
 } from "../support/booth.ts";
 import { PARAMETERS, PLAIN, tag, uncounted, withFilters } from "../support/parameters.ts";
-
-/** Worked examples of gaps, restarts and what the present instant says: each one found a planted fault that the others let pass. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 /** Modes of the stages of a spray with a silence in it, over which the meter goes on by `meter`. */
 function over(parameters: Parameters, ms: number, values: { before?: number; meter: number | null }): string[] {
   const booth = script(parameters);
   const { before = 100, meter } = values;
-  stay(booth, 5 * MINUTE, { mode: 3, cycles: 5, meter: before - 5 });
-  stay(booth, 5 * MINUTE, { cycles: 6, meter: before });
+  stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 5, meter: before - 5 });
+  stay(booth, 5 * MINUTE_MS, { cycles: 6, meter: before });
   silence(booth, ms);
   forget(booth);
-  stay(booth, 5 * MINUTE, { mode: 3, cycles: 6, meter: meter === null ? null : before + meter });
-  stay(booth, 5 * MINUTE, { mode: 0 });
+  stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 6, meter: meter === null ? null : before + meter });
+  stay(booth, 5 * MINUTE_MS, { mode: 0 });
   return valuesOf(run(booth, parameters).facts, "m").map(({ mode }) => mode);
 }
 
@@ -56,7 +53,7 @@ describe("what an hour meter proves", () => {
       ["spray"],
     ],
   ])("%s", (...[, parameters, minutes, meter, modes]) => {
-    expect(over(parameters, minutes * MINUTE - 1, { meter })).toEqual(modes);
+    expect(over(parameters, minutes * MINUTE_MS - 1, { meter })).toEqual(modes);
   });
 });
 
@@ -66,17 +63,17 @@ describe("a mode that can't be read while the counters can", () => {
     const booth = script(PARAMETERS);
     const spray = (ms: number, mode: number | null, goes: boolean): void => {
       for (const end = booth.now + ms; booth.now < end;) {
-        const meter = (goes ? booth.now : 5 * MINUTE) / MINUTE;
+        const meter = (goes ? booth.now : 5 * MINUTE_MS) / MINUTE_MS;
         stay(booth, 6_000, { mode, meter: Math.round(meter * 10) / 10 });
       }
     };
     poll(booth, { cycles: 5 });
-    spray(5 * MINUTE, 3, true);
+    spray(5 * MINUTE_MS, 3, true);
     spray(6_000, null, runs);
     poll(booth, { cycles });
     spray(84_000, null, runs);
     stay(booth, 6_000, { mode: 3, cycles });
-    stay(booth, 5 * MINUTE, { mode: 0 });
+    stay(booth, 5 * MINUTE_MS, { mode: 0 });
     return valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode }) => mode);
   };
 
@@ -93,12 +90,12 @@ describe("a mode that can't be read while the counters can", () => {
 describe("a stage of which one reading alone was taken before the silence", () => {
   const told = (): ReturnType<typeof run> => {
     const booth = script(PLAIN);
-    stay(booth, 10 * MINUTE, { mode: 1 });
+    stay(booth, 10 * MINUTE_MS, { mode: 1 });
     poll(booth, { mode: 3 });
-    silence(booth, 5 * MINUTE);
+    silence(booth, 5 * MINUTE_MS);
     forget(booth);
-    stay(booth, 10 * MINUTE, { mode: 6 });
-    stay(booth, 5 * MINUTE, { mode: 0 });
+    stay(booth, 10 * MINUTE_MS, { mode: 6 });
+    stay(booth, 5 * MINUTE_MS, { mode: 0 });
     return run(booth, PLAIN);
   };
 
@@ -106,7 +103,13 @@ describe("a stage of which one reading alone was taken before the silence", () =
     const { facts } = told();
     expect(valuesOf(facts, "m").map(({ mode, start, end }) => [mode, end - start])).toContainEqual(["spray", 0]);
     const [cycle] = valuesOf(facts, "c");
-    expect(cycle).toMatchObject({ start: T0 + 10 * MINUTE, spray_ms: 0, counted: true, gap: true, result: "complete" });
+    expect(cycle).toMatchObject({
+      start: T0 + 10 * MINUTE_MS,
+      spray_ms: 0,
+      counted: true,
+      gap: true,
+      result: "complete",
+    });
   });
 });
 
@@ -114,20 +117,20 @@ describe("readings", () => {
   it("a bad one leaves what was last known, and says that it is bad", () => {
     const parameters = { ...PARAMETERS, tags: { ...PARAMETERS.tags, air: tag("air_temperature", "C") } };
     const booth = script(parameters);
-    stay(booth, MINUTE, { mode: 1, air: 20 });
-    stay(booth, MINUTE, { air: null });
-    stay(booth, MINUTE, { mode: 0 });
+    stay(booth, MINUTE_MS, { mode: 1, air: 20 });
+    stay(booth, MINUTE_MS, { air: null });
+    stay(booth, MINUTE_MS, { mode: 0 });
     expect(run(booth, parameters).state.latest["air"]).toMatchObject({ value: 20, quality: "bad" });
   });
 
   it("a restart that shows without a reading of the mode ends the stage", () => {
     const booth = script(PARAMETERS);
-    stay(booth, 10 * MINUTE, { mode: 3, uptime: 1000, cycles: 5, meter: 100 });
-    stay(booth, 10 * MINUTE, { uptime: 5, cycles: 0, meter: 0 });
-    stay(booth, MINUTE, { mode: 0 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, uptime: 1000, cycles: 5, meter: 100 });
+    stay(booth, 10 * MINUTE_MS, { uptime: 5, cycles: 0, meter: 0 });
+    stay(booth, MINUTE_MS, { mode: 0 });
     const stages = valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode, end, end_reason }) => [
       mode,
-      (end - T0) / MINUTE,
+      (end - T0) / MINUTE_MS,
       end_reason,
     ]);
     expect(stages).toEqual([
@@ -140,13 +143,13 @@ describe("readings", () => {
 describe("the present instant", () => {
   function polled(): ReturnType<typeof run>["state"] {
     const booth = script(PARAMETERS);
-    stay(booth, MINUTE, { mode: 3 });
+    stay(booth, MINUTE_MS, { mode: 3 });
     return fold(booth.entries, PARAMETERS).state;
   }
 
   it.each([
     [T0 + 30_000, 30_000],
-    [T0 + HOUR, MINUTE - 1],
+    [T0 + HOUR_MS, MINUTE_MS - 1],
   ])("goes on as far as polls prove it: at %i", (now, expected) => {
     const state = polled();
     const { clock, bays } = peek(state, now).state;
@@ -160,9 +163,9 @@ it("a gap in working hours says by what rule", () => {
   const shift = { day: "monday", enabled: true, start: "00:00:00", stop: "12:00:00" } as const;
   const parameters: Parameters = { ...PARAMETERS, working_hours: [shift] };
   const booth = script(parameters);
-  stay(booth, MINUTE, { mode: 1 });
-  silence(booth, HOUR);
-  stay(booth, MINUTE);
+  stay(booth, MINUTE_MS, { mode: 1 });
+  silence(booth, HOUR_MS);
+  stay(booth, MINUTE_MS);
   const [gap] = valuesOf(run(booth, parameters).facts, "i").filter(({ check }) => check === "gap");
   expect(gap?.logic).toEqual({ op: "gap", duration_minutes: 5, working_hours_only: true });
 });
@@ -179,35 +182,35 @@ describe("a filter that comes out", () => {
 
   it("has the second of a spray that wasn't settled yet when it did", () => {
     const booth = script(OWN);
-    stay(booth, 10 * MINUTE, { mode: 1, button: false });
+    stay(booth, 10 * MINUTE_MS, { mode: 1, button: false });
     stay(booth, 1000, { mode: 3 });
-    stay(booth, 10 * MINUTE, { button: true });
-    stay(booth, 10 * MINUTE, { mode: 1 });
+    stay(booth, 10 * MINUTE_MS, { button: true });
+    stay(booth, 10 * MINUTE_MS, { mode: 1 });
     expect(record(booth)).toMatchObject({ active_spray_ms: 1000, booth_in_use_ms: 1000 });
   });
 
   it("has the cycle that turned out to have ended before it did", () => {
     const booth = script(OWN);
-    stay(booth, MINUTE, { mode: 1, button: false });
-    stay(booth, 10 * MINUTE, { mode: 3 });
+    stay(booth, MINUTE_MS, { mode: 1, button: false });
+    stay(booth, 10 * MINUTE_MS, { mode: 3 });
     stay(booth, 30_000, { mode: 1 });
-    stay(booth, 10 * MINUTE, { button: true });
-    expect(record(booth)).toMatchObject({ cycles: 1, active_spray_ms: 10 * MINUTE });
+    stay(booth, 10 * MINUTE_MS, { button: true });
+    expect(record(booth)).toMatchObject({ cycles: 1, active_spray_ms: 10 * MINUTE_MS });
   });
 
   it("has the cycle that ended with it", () => {
     const booth = script(OWN);
-    stay(booth, MINUTE, { mode: 1, button: false });
-    stay(booth, 10 * MINUTE, { mode: 3 });
-    stay(booth, 10 * MINUTE, { mode: 1, button: true });
+    stay(booth, MINUTE_MS, { mode: 1, button: false });
+    stay(booth, 10 * MINUTE_MS, { mode: 3 });
+    stay(booth, 10 * MINUTE_MS, { mode: 1, button: true });
     expect(record(booth)).toMatchObject({ cycles: 1 });
     expect(run(booth, OWN).state.filters.exhaust_filter?.current.cycles).toBe(0);
   });
 
   it("what was in at first contact is flagged, and so is no other", () => {
     const booth = script(OWN);
-    stay(booth, MINUTE, { mode: 1, button: false });
-    stay(booth, MINUTE, { button: true });
+    stay(booth, MINUTE_MS, { mode: 1, button: false });
+    stay(booth, MINUTE_MS, { button: true });
     poll(booth);
     const flags = valuesOf(run(booth, OWN).facts, "f").map(({ source, flagged }) => [source, flagged]);
     expect(flags).toEqual([

@@ -8,8 +8,8 @@ import { rightFold, withFacts, type FoldAll } from "./folds.ts";
 import { law, testLaws } from "./law.ts";
 import { seedOf } from "../support/seed.ts";
 import { chunkings, entriesOf, steppedWalks, WALK, type Happening } from "./streams.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
-const HOUR_MS = 3_600_000;
 /** Without a cycle counter: what an hour counts is derived. */
 const UNCOUNTED: Parameters = {
   ...WALK,

@@ -9,8 +9,8 @@ import { forget, run, script, stay, valuesOf } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
 import { logOf } from "./folds.ts";
 import { steppedWalks } from "./streams.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const codeOf = (text: string): string | null => {
   const said = saidOf(text);
   return said === null || !("code" in said) ? null : said.code;
@@ -29,9 +29,9 @@ it.each([
   ["incident.stuck", 0],
 ])("%s is one of the sentences, with the value %i", (code, air) => {
   const booth = script(SENSED);
-  stay(booth, 40 * MINUTE, { mode: 3, air });
+  stay(booth, 40 * MINUTE_MS, { mode: 3, air });
   forget(booth);
-  stay(booth, 2 * MINUTE, { mode: 3, air });
+  stay(booth, 2 * MINUTE_MS, { mode: 3, air });
   const reasons = valuesOf(run(booth, SENSED).facts, "i").map(({ reason }) => codeOf(reason));
   expect(reasons).toContain(code);
 });

@@ -3,9 +3,8 @@ import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const ALL: Parameters = {
   ...PARAMETERS,
   tags: {
@@ -28,12 +27,12 @@ interface Found {
 /** Incidents as they stand at the end: the last fact of each. */
 function found(booth: Script, parameters: Parameters = ALL): Found[] {
   const facts = valuesOf(fold(booth.entries, parameters, [6]).facts, "i");
-  const last = new Map(facts.map((one) => [`${one.check} ${one.tag_name} ${one.first_seen_at.toString()}`, one]));
+  const last = new Map(facts.map((one) => [`${one.check} ${one.tag_name} ${one.first_seen_at}`, one]));
   return [...last.values()].map(({ check, tag_name, first_seen_at, resolved_at }) => ({
     check,
     tag: tag_name,
-    from: (first_seen_at - T0) / MINUTE,
-    to: resolved_at === null ? null : (resolved_at - T0) / MINUTE,
+    from: (first_seen_at - T0) / MINUTE_MS,
+    to: resolved_at === null ? null : (resolved_at - T0) / MINUTE_MS,
   }));
 }
 
@@ -50,16 +49,16 @@ it.each([
   [401, true],
 ])("between: %i C is an incident: %s", (air, is) => {
   const booth = script(ALL);
-  stay(booth, MINUTE, { mode: 1, air: 20 });
-  stay(booth, MINUTE, { air });
+  stay(booth, MINUTE_MS, { mode: 1, air: 20 });
+  stay(booth, MINUTE_MS, { air });
   expect(checks(booth)).toEqual(is ? ["between"] : []);
 });
 
 it("one stays open as long as it lasts, and is resolved 10 min after it was seen last", () => {
   const booth = script(ALL);
-  stay(booth, MINUTE, { mode: 1, air: 20 });
-  stay(booth, 30 * MINUTE, { air: 500 });
-  stay(booth, 30 * MINUTE, { air: 20 });
+  stay(booth, MINUTE_MS, { mode: 1, air: 20 });
+  stay(booth, 30 * MINUTE_MS, { air: 500 });
+  stay(booth, 30 * MINUTE_MS, { air: 20 });
   const [one, ...more] = found(booth);
   expect(more).toEqual([]);
   expect(one).toMatchObject({ check: "between", from: 1 });
@@ -69,10 +68,10 @@ it("one stays open as long as it lasts, and is resolved 10 min after it was seen
 describe("sensors that don't live", () => {
   it("time that isn't in use doesn't count, and another value begins anew", () => {
     const booth = script(ALL);
-    stay(booth, 2 * HOUR, { mode: 1, air: 21, fan: 100 });
+    stay(booth, 2 * HOUR_MS, { mode: 1, air: 21, fan: 100 });
     heartbeat(booth, { air: 21 });
-    stay(booth, 20 * MINUTE, { mode: 3, air: 22 });
-    stay(booth, 20 * MINUTE, { air: 23 });
+    stay(booth, 20 * MINUTE_MS, { mode: 3, air: 22 });
+    stay(booth, 20 * MINUTE_MS, { air: 23 });
     heartbeat(booth, { air: 23 });
     stay(booth, 5000, {});
     expect(checks(booth)).toEqual([]);
@@ -106,8 +105,8 @@ describe("transition", () => {
     [3, 99, true],
   ])("from code %i to %i is in the graph: %s", (from, to, is) => {
     const booth = script(ALL);
-    stay(booth, 2 * MINUTE, { mode: from, fan: 100 });
-    stay(booth, 2 * MINUTE, { mode: to });
+    stay(booth, 2 * MINUTE_MS, { mode: from, fan: 100 });
+    stay(booth, 2 * MINUTE_MS, { mode: to });
     stay(booth, 5000, {});
     expect(checks(booth).includes("transition")).toBe(!is);
   });
@@ -115,10 +114,10 @@ describe("transition", () => {
 
 it("a clock that is put, a zone that nobody knows, and what acquisition saw are incidents", () => {
   const booth = script({ ...ALL, tz: "Mars/Olympus" });
-  stay(booth, MINUTE, { mode: 1 });
-  put(booth, { kind: "t", value: { wall: T0 + HOUR, state: "stepped" } });
+  stay(booth, MINUTE_MS, { mode: 1 });
+  put(booth, { kind: "t", value: { wall: T0 + HOUR_MS, state: "stepped" } });
   put(booth, { kind: "e", value: { event: "identity", detail: "another serial", tag: "serial" } });
   put(booth, { kind: "e", value: { event: "all_zero", detail: "every register is 0", tag: "" } });
-  stay(booth, MINUTE, {});
+  stay(booth, MINUTE_MS, {});
   expect(checks(booth).sort()).toEqual(["all_zero", "clock_skew", "config_tz", "identity"]);
 });

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, script, stageTexts, stay, T0, valuesOf } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 /** As a profile with a bit for each mode gives it; polled every second, so that two polls are 2 s. */
 const BITS: Parameters = {
   ...PLAIN,
@@ -13,37 +13,37 @@ const BITS: Parameters = {
 it.each([
   ["bake & spray", 1999, []],
   ["bake & spray", 2000, []],
-  ["bake & spray", 2001, [MINUTE + 2000]],
-  ["bake & flash & spray", 10_000, [MINUTE + 2000]],
+  ["bake & spray", 2001, [MINUTE_MS + 2000]],
+  ["bake & flash & spray", 10_000, [MINUTE_MS + 2000]],
   ["fault & spray", 10_000, []],
   ["spray & prep", 10_000, []],
 ])("%s for %i ms: mode_conflict at %j", (mode, ms, seen) => {
   const booth = script(BITS);
-  stay(booth, MINUTE, { mode: "spray" });
+  stay(booth, MINUTE_MS, { mode: "spray" });
   stay(booth, ms, { mode });
-  stay(booth, MINUTE, { mode: "bake" });
+  stay(booth, MINUTE_MS, { mode: "bake" });
   const facts = valuesOf(fold(booth.entries, BITS, [6]).facts, "i").filter(({ check }) => check === "mode_conflict");
   expect(facts.map(({ first_seen_at }) => first_seen_at - T0)).toEqual(seen);
 });
 
 it("the mode of the highest priority counts; where no bit is on, what the profile says", () => {
   const booth = script(BITS);
-  stay(booth, MINUTE, { mode: "none" });
-  stay(booth, MINUTE, { mode: "bake & spray" });
-  stay(booth, MINUTE, { mode: "fault & bake & spray" });
-  stay(booth, MINUTE, { mode: "maintenance & spray" });
-  stay(booth, MINUTE, { mode: "spray" });
+  stay(booth, MINUTE_MS, { mode: "none" });
+  stay(booth, MINUTE_MS, { mode: "bake & spray" });
+  stay(booth, MINUTE_MS, { mode: "fault & bake & spray" });
+  stay(booth, MINUTE_MS, { mode: "maintenance & spray" });
+  stay(booth, MINUTE_MS, { mode: "spray" });
   const { facts } = fold(booth.entries, BITS, [6]);
   expect(stageTexts(facts).map((text) => text.split(" ")[0])).toEqual(["idle", "bake", "fault", "unknown"]);
 });
 
 it("it lasts as long as both are on, and 10 min longer", () => {
   const booth = script(BITS);
-  stay(booth, MINUTE, { mode: "spray" });
-  stay(booth, 30 * MINUTE, { mode: "bake & spray" });
-  stay(booth, 30 * MINUTE, { mode: "spray" });
+  stay(booth, MINUTE_MS, { mode: "spray" });
+  stay(booth, 30 * MINUTE_MS, { mode: "bake & spray" });
+  stay(booth, 30 * MINUTE_MS, { mode: "spray" });
   const facts = valuesOf(fold(booth.entries, BITS, [6]).facts, "i").filter(({ check }) => check === "mode_conflict");
   expect(facts).toHaveLength(2);
   const resolved = (facts[1]?.resolved_at ?? 0) - T0;
-  expect(Math.abs(resolved - 41 * MINUTE)).toBeLessThanOrEqual(MINUTE);
+  expect(Math.abs(resolved - 41 * MINUTE_MS)).toBeLessThanOrEqual(MINUTE_MS);
 });

@@ -7,10 +7,8 @@ import { overuse } from "../../src/reports/filters.ts";
 import { fold, forget, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { uncounted, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-/** Which cycles count as overuse: those of the PLC's counter where it has one, by the instant of the reading that shows them. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const COUNTED = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
 const BY_CYCLES = withFilters({ exhaust_filter: { limits: { cycles: 5 } } });
 
@@ -20,7 +18,7 @@ function change(booth: Script, at = booth.now): void {
 }
 
 function last(booth: Script, parameters: Parameters): Maintenance | undefined {
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   return valuesOf(run(booth, parameters).facts, "f")
     .flatMap(({ maintenance }) => maintenance ?? [])
     .at(-1);
@@ -30,11 +28,11 @@ function last(booth: Script, parameters: Parameters): Maintenance | undefined {
 function silences(parameters: Parameters): Script {
   const booth = script(parameters);
   change(booth, 0);
-  stay(booth, 31 * MINUTE, { mode: 3, cycles: 100 });
+  stay(booth, 31 * MINUTE_MS, { mode: 3, cycles: 100 });
   for (const cycles of [102, 104, 106, 108]) {
-    silence(booth, HOUR);
+    silence(booth, HOUR_MS);
     forget(booth);
-    stay(booth, 2 * MINUTE, { mode: 3, cycles });
+    stay(booth, 2 * MINUTE_MS, { mode: 3, cycles });
   }
   change(booth);
   return booth;
@@ -46,10 +44,10 @@ describe("overuse cycles", () => {
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: 8, cycles: 8 });
     const source = { reader: readerOf(run(booth, COUNTED)), stream: "s", now_ms: T0 + booth.now };
     const window = (start: number, end: number) => overuse(source, { start: T0 + start, end: T0 + end });
-    expect(window(0, 5 * HOUR)).toMatchObject({ overuse_cycles: 8, cycles_source: "plc" });
+    expect(window(0, 5 * HOUR_MS)).toMatchObject({ overuse_cycles: 8, cycles_source: "plc" });
     // Adjacent windows add up, wherever they are cut.
     for (const cut of [31, 90, 93, 155, 200]) {
-      const parts = [window(0, cut * MINUTE), window(cut * MINUTE, 5 * HOUR)];
+      const parts = [window(0, cut * MINUTE_MS), window(cut * MINUTE_MS, 5 * HOUR_MS)];
       expect(parts.reduce((sum, { overuse_cycles }) => sum + overuse_cycles, 0)).toBe(8);
     }
   });
@@ -60,18 +58,18 @@ describe("overuse cycles", () => {
   });
 
   it.each([
-    [30 * MINUTE - 1, 0],
-    [30 * MINUTE, 0],
-    [30 * MINUTE + 1, 1],
+    [30 * MINUTE_MS - 1, 0],
+    [30 * MINUTE_MS, 0],
+    [30 * MINUTE_MS + 1, 1],
   ])("one shown after %i ms, overuse beginning at 30 min: %i", (at, cycles) => {
     const booth = script(COUNTED);
     change(booth, 0);
     stay(booth, at, { mode: 3, cycles: 100 });
-    stay(booth, 10 * MINUTE, { cycles: 101 });
+    stay(booth, 10 * MINUTE_MS, { cycles: 101 });
     change(booth);
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: cycles, cycles: 1 });
     const source = { reader: readerOf(run(booth, COUNTED)), stream: "s", now_ms: T0 + booth.now };
-    expect(overuse(source, { start: T0, end: T0 + HOUR }).overuse_cycles).toBe(cycles);
+    expect(overuse(source, { start: T0, end: T0 + HOUR_MS }).overuse_cycles).toBe(cycles);
   });
 
   it.each([
@@ -81,18 +79,18 @@ describe("overuse cycles", () => {
   ])("a filter removed %i ms from the reading that shows one has %i in overuse", (by, cycles) => {
     const booth = script(COUNTED);
     change(booth, 0);
-    stay(booth, 40 * MINUTE, { mode: 3, cycles: 100 });
-    stay(booth, 10 * MINUTE, { cycles: 101 });
-    change(booth, 40 * MINUTE + by);
+    stay(booth, 40 * MINUTE_MS, { mode: 3, cycles: 100 });
+    stay(booth, 10 * MINUTE_MS, { cycles: 101 });
+    change(booth, 40 * MINUTE_MS + by);
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: cycles, cycles });
   });
 
   it("of a change entered at the very instant of the reading that shows one, it is the old filter's", () => {
     const booth = script(COUNTED);
     change(booth, 0);
-    stay(booth, 40 * MINUTE, { mode: 3, cycles: 100 });
+    stay(booth, 40 * MINUTE_MS, { mode: 3, cycles: 100 });
     change(booth);
-    stay(booth, 10 * MINUTE, { cycles: 101 });
+    stay(booth, 10 * MINUTE_MS, { cycles: 101 });
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: 1, cycles: 1 });
     change(booth);
     expect(last(booth, COUNTED)).toMatchObject({ cycles: 0 });
@@ -101,13 +99,13 @@ describe("overuse cycles", () => {
   it("one shown half a second after the limit counts, though time and count become final together", () => {
     const booth = script(COUNTED);
     change(booth, 0);
-    stay(booth, 30 * MINUTE - 1_000, { mode: 3, cycles: 100 });
+    stay(booth, 30 * MINUTE_MS - 1_000, { mode: 3, cycles: 100 });
     // A stage that may yet turn out to be a passing state isn't final before it has lasted.
     stay(booth, 1_500, { mode: 4 });
-    stay(booth, 10 * MINUTE, { mode: 4, cycles: 101 });
+    stay(booth, 10 * MINUTE_MS, { mode: 4, cycles: 101 });
     change(booth);
     expect(last(booth, COUNTED)).toMatchObject({
-      overuse_since: T0 + 30 * MINUTE,
+      overuse_since: T0 + 30 * MINUTE_MS,
       booth_overuse_cycles: 1,
       cycles: 1,
     });
@@ -116,14 +114,14 @@ describe("overuse cycles", () => {
   it("a limit in cycles is reached at the reading that shows it, and what comes later is over it", () => {
     const booth = script(BY_CYCLES);
     change(booth, 0);
-    stay(booth, HOUR, { mode: 3, cycles: 100 });
-    stay(booth, HOUR, { mode: 3, cycles: 104 });
-    stay(booth, HOUR, { mode: 3, cycles: 105 });
-    stay(booth, HOUR, { mode: 3, cycles: 107 });
+    stay(booth, HOUR_MS, { mode: 3, cycles: 100 });
+    stay(booth, HOUR_MS, { mode: 3, cycles: 104 });
+    stay(booth, HOUR_MS, { mode: 3, cycles: 105 });
+    stay(booth, HOUR_MS, { mode: 3, cycles: 107 });
     change(booth);
     expect(last(booth, BY_CYCLES)).toMatchObject({
-      overuse_since: T0 + 2 * HOUR,
-      booth_overuse_ms: 2 * HOUR,
+      overuse_since: T0 + 2 * HOUR_MS,
+      booth_overuse_ms: 2 * HOUR_MS,
       booth_overuse_cycles: 2,
       cycles: 7,
     });
@@ -131,7 +129,7 @@ describe("overuse cycles", () => {
 
   it("are the same in whatever pieces the log comes, and from a saved state", () => {
     const booth = silences(COUNTED);
-    stay(booth, 5 * MINUTE, { mode: 1 });
+    stay(booth, 5 * MINUTE_MS, { mode: 1 });
     poll(booth);
     const whole = run(booth, COUNTED);
     const pieces = fold(booth.entries, COUNTED, [1, 7, 3]);

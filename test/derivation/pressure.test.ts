@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { forget, fold, put, script, silence, stay, T0, type Script } from "../support/booth.ts";
 import { tag, withFilters } from "../support/parameters.ts";
+import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
-const DAY = 86_400_000;
 const LIMIT_PA = 125;
 
 function parameters(baseline_pa?: number): Parameters {
@@ -15,13 +14,13 @@ function parameters(baseline_pa?: number): Parameters {
 const GIVEN = parameters(50);
 
 /** A spray stage of `ms` at this drop, then a minute of flash. */
-function spray(booth: Script, drop: number, ms = 10 * MINUTE): void {
+function spray(booth: Script, drop: number, ms = 10 * MINUTE_MS): void {
   stay(booth, ms, { mode: 3, drop, fan: 100 });
-  stay(booth, MINUTE, { mode: 4 });
+  stay(booth, MINUTE_MS, { mode: 4 });
 }
 
 function exhaust(booth: Script, rules = GIVEN) {
-  stay(booth, 2 * MINUTE, { mode: 1 });
+  stay(booth, 2 * MINUTE_MS, { mode: 1 });
   return fold(booth.entries, rules, [6]).state.filters.exhaust_filter?.current;
 }
 
@@ -33,20 +32,20 @@ describe("overuse by pressure drop", () => {
     [176, 176, 22],
   ])("with a clean drop of 50 Pa: %i Pa, then %i Pa: since minute %s", (first, second, since) => {
     const booth = script(GIVEN);
-    stay(booth, MINUTE, { mode: 1, drop: 0, fan: 100 });
+    stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
     spray(booth, first);
     spray(booth, second);
     const at = exhaust(booth)?.overuse[0]?.since;
-    expect(at === undefined ? null : (at - T0) / MINUTE).toBe(since);
+    expect(at === undefined ? null : (at - T0) / MINUTE_MS).toBe(since);
   });
 
   it.each([
-    [4 * MINUTE - 1, null],
-    [4 * MINUTE, true],
-    [4 * MINUTE + 1, true],
+    [4 * MINUTE_MS - 1, null],
+    [4 * MINUTE_MS, true],
+    [4 * MINUTE_MS + 1, true],
   ])("a stage of %i ms, of which a minute settles, counts: %s", (ms, counts) => {
     const booth = script(GIVEN);
-    stay(booth, MINUTE, { mode: 1, drop: 0, fan: 100 });
+    stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
     spray(booth, 300, ms);
     spray(booth, 300);
     expect(exhaust(booth)?.overuse.length).toBe(counts === null ? 0 : 1);
@@ -58,20 +57,20 @@ describe("overuse by pressure drop", () => {
     [95.1, 2],
   ])("with fans at %f %% %i stages count", (fan, count) => {
     const booth = script(GIVEN);
-    stay(booth, MINUTE, { mode: 1, drop: 0, fan });
+    stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan });
     for (let turn = 0; turn < 2; turn += 1) {
-      stay(booth, 10 * MINUTE, { mode: 3, drop: 300, fan });
-      stay(booth, MINUTE, { mode: 4 });
+      stay(booth, 10 * MINUTE_MS, { mode: 3, drop: 300, fan });
+      stay(booth, MINUTE_MS, { mode: 4 });
     }
     expect(exhaust(booth)?.pressure.drops).toHaveLength(count);
   });
 
   it("is judged by the median over time: a short peak says nothing", () => {
     const booth = script(GIVEN);
-    stay(booth, MINUTE, { mode: 1, drop: 0, fan: 100 });
-    stay(booth, 5 * MINUTE, { mode: 3, drop: 60 });
-    stay(booth, 3 * MINUTE, { drop: 900 });
-    stay(booth, 3 * MINUTE, { mode: 4, drop: 0 });
+    stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
+    stay(booth, 5 * MINUTE_MS, { mode: 3, drop: 60 });
+    stay(booth, 3 * MINUTE_MS, { drop: 900 });
+    stay(booth, 3 * MINUTE_MS, { mode: 4, drop: 0 });
     expect(exhaust(booth)?.pressure.drops).toMatchObject([{ pascal: 60 }]);
   });
 });
@@ -79,7 +78,7 @@ describe("overuse by pressure drop", () => {
 it("the clean drop is the median of the first three stages where nobody gives it", () => {
   const rules = parameters();
   const booth = script(rules);
-  stay(booth, MINUTE, { mode: 1, drop: 0, fan: 100 });
+  stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
   for (const drop of [40, 60, 50]) spray(booth, drop);
   expect(exhaust(booth, rules)?.pressure.baseline).toBe(50);
   for (const drop of [176, 175, 176, 176]) spray(booth, drop);
@@ -91,7 +90,7 @@ it("the clean drop is the median of the first three stages where nobody gives it
 it("a new filter learns its own", () => {
   const rules = parameters();
   const booth = script(rules);
-  stay(booth, MINUTE, { mode: 1, drop: 0, fan: 100 });
+  stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
   for (const drop of [40, 60, 50, 300, 300]) spray(booth, drop);
   const value = {
     filter: "exhaust_filter",
@@ -108,21 +107,21 @@ describe("a limit reached while nothing is seen", () => {
   const aged = withFilters({ exhaust_filter: { limits: { days: 1 } } });
 
   it.each([
-    [DAY - MINUTE, false],
-    [DAY + MINUTE, true],
+    [DAY_MS - MINUTE_MS, false],
+    [DAY_MS + MINUTE_MS, true],
   ])("is flagged, and begins with the first good reading: gap up to %i ms, flagged %s", (until, flagged) => {
     const booth = script(aged);
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     const value = { filter: "exhaust_filter", source: "technician", installed_at: T0, flagged: false } as const;
     put(booth, { kind: "f", value });
-    stay(booth, MINUTE, {});
+    stay(booth, MINUTE_MS, {});
     silence(booth, until - booth.now);
     forget(booth);
-    stay(booth, 10 * MINUTE, { mode: 1 });
+    stay(booth, 10 * MINUTE_MS, { mode: 1 });
     put(booth, { kind: "f", value: { ...value, installed_at: T0 + booth.now } });
-    stay(booth, 5 * MINUTE, {});
+    stay(booth, 5 * MINUTE_MS, {});
     const last = fold(booth.entries, aged, [6]).facts.findLast(({ kind }) => kind === "f");
-    expect(last).toMatchObject({ value: { maintenance: { overuse_since: T0 + Math.max(until, DAY) } } });
+    expect(last).toMatchObject({ value: { maintenance: { overuse_since: T0 + Math.max(until, DAY_MS) } } });
     expect(last?.quality).toBe(flagged ? "uncertain" : "good");
   });
 });
@@ -135,12 +134,12 @@ it.each([
   "a filter changed %i ms from a spray stage's end: %i stage(s) are the old one's, %i the new one's",
   (by, old, fresh) => {
     const booth = script(GIVEN);
-    stay(booth, MINUTE, { mode: 1, drop: 0, fan: 100 });
-    stay(booth, 10 * MINUTE, { mode: 3, drop: 60 });
+    stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, drop: 60 });
     const installed_at = T0 + booth.now + by;
-    stay(booth, MINUTE, { mode: 4 });
+    stay(booth, MINUTE_MS, { mode: 4 });
     put(booth, { kind: "f", value: { filter: "exhaust_filter", source: "technician", installed_at, flagged: false } });
-    stay(booth, 2 * MINUTE, { mode: 1 });
+    stay(booth, 2 * MINUTE_MS, { mode: 1 });
     const filter = fold(booth.entries, GIVEN, [6]).state.filters.exhaust_filter;
     expect([filter?.former?.pressure.drops.length, filter?.current.pressure.drops.length]).toEqual([old, fresh]);
   },

@@ -3,20 +3,18 @@ import { putBack, type DeriveState } from "../../src/derivation/state.ts";
 import { commit, foldRecords, T0 } from "../support/booth.ts";
 import { clockedEntries, type ClockedLife } from "../support/clocked.ts";
 import { PLAIN } from "../support/parameters.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-/** A state that was kept while the time was wrong, where nothing older is left to fold from. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 /** Whole weeks and no change of the clock in between: local days and shifts are those of the right time. */
-const AHEAD = 4 * 7 * 24 * HOUR;
+const AHEAD = 4 * 7 * 24 * HOUR_MS;
 
 /** Five hours of jobs: a spray stage and what follows in each. */
 const LIFE: ClockedLife = {
   parameters: { ...PLAIN, tz: "UTC" },
   boot: "boot-1",
-  length_ms: 5 * HOUR,
+  length_ms: 5 * HOUR_MS,
   poll_ms: 10_000,
-  mode: (ms) => [1, 3, 4, 6][Math.floor((ms % HOUR) / (15 * MINUTE))] ?? 1,
+  mode: (ms) => [1, 3, 4, 6][Math.floor((ms % HOUR_MS) / (15 * MINUTE_MS))] ?? 1,
   wall: (ms) => T0 + ms,
   kernel: () => true,
   service: () => null,
@@ -49,15 +47,15 @@ describe("a state kept by a time that was wrong", () => {
     // The hour that the right time is in is still to be written, those of the wrong time aren't.
     expect(Object.keys(wrong.hours).length + Object.keys(RIGHT.hours).length).toBeGreaterThan(1);
     expect(moved.hours).toEqual({});
-    expect(moved.hour_next).toBe(Math.floor(RIGHT.clock.now / HOUR) * HOUR);
+    expect(moved.hour_next).toBe(Math.floor(RIGHT.clock.now / HOUR_MS) * HOUR_MS);
     expect(JSON.stringify(wrong)).toBe(before);
   });
 
   it("keeps what it knew before the time went wrong", () => {
     // Right for two hours, then a state's worth of time ahead: as a fold has it that can't run back.
     const wrong = stateOf((ms) => T0 + ms);
-    const limit = wrong.clock.mono + offset - 3 * HOUR;
-    const by = 3 * HOUR;
+    const limit = wrong.clock.mono + offset - 3 * HOUR_MS;
+    const by = 3 * HOUR_MS;
     const moved = putBack(wrong, offset - by);
     const after = new Map(numbersIn(withoutHours(moved)));
     let kept = 0;
@@ -72,9 +70,9 @@ describe("a state kept by a time that was wrong", () => {
   });
 
   it.each([
-    [HOUR - 1, true],
-    [HOUR, true],
-    [HOUR + 1, false],
+    [HOUR_MS - 1, true],
+    [HOUR_MS, true],
+    [HOUR_MS + 1, false],
   ])("by %i ms stays as it is: %s", (by, stays) => {
     const moved = putBack(RIGHT, offset - by);
     expect(moved === RIGHT).toBe(stays);

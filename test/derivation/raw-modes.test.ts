@@ -4,10 +4,7 @@ import { modeOf, rawMode } from "../../src/derivation/parameters.ts";
 import { openEndOf } from "../../src/derivation/fold.ts";
 import { poll, put, run, script, stay, T0, valuesOf } from "../support/booth.ts";
 import { PLAIN, tag, withFilters } from "../support/parameters.ts";
-
-const MINUTE = 60_000;
-const HOUR = 3_600_000;
-const DAY = 86_400_000;
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
 describe("a mode's raw value", () => {
   it.each([
@@ -30,8 +27,8 @@ describe("a mode's raw value", () => {
 
   it("a booth whose mode is one bit has stages too", () => {
     const booth = script(PLAIN);
-    stay(booth, 10 * MINUTE, { mode: true });
-    stay(booth, MINUTE, { mode: false });
+    stay(booth, 10 * MINUTE_MS, { mode: true });
+    stay(booth, MINUTE_MS, { mode: false });
     const [first] = valuesOf(run(booth, PLAIN).facts, "m");
     expect([first?.raw, first?.mode]).toEqual(["1", PLAIN.modes["1"]]);
   });
@@ -53,11 +50,15 @@ it("the booth's time begins with the bay that was seen last", () => {
     tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },
   };
   const booth = script(two);
-  stay(booth, 10 * MINUTE, { left: 3 });
-  stay(booth, 5 * MINUTE, { left: 4 });
-  stay(booth, 10 * MINUTE, { right: 1 });
-  stay(booth, 5 * MINUTE, { left: 1 });
-  const stages = valuesOf(run(booth, two).facts, "m").map(({ bay, mode, start }) => [bay, mode, (start - T0) / MINUTE]);
+  stay(booth, 10 * MINUTE_MS, { left: 3 });
+  stay(booth, 5 * MINUTE_MS, { left: 4 });
+  stay(booth, 10 * MINUTE_MS, { right: 1 });
+  stay(booth, 5 * MINUTE_MS, { left: 1 });
+  const stages = valuesOf(run(booth, two).facts, "m").map(({ bay, mode, start }) => [
+    bay,
+    mode,
+    (start - T0) / MINUTE_MS,
+  ]);
   expect(stages).toEqual([
     [1, "spray", 0],
     [1, "flash", 10],
@@ -69,15 +70,15 @@ it("an entry that dates the filter of first contact back past its days starts ov
   const rules = withFilters({ exhaust_filter: { limits: { days: 30 } } });
   const enter = (days: number) => {
     const booth = script(rules);
-    stay(booth, 10 * MINUTE, { mode: 1 });
+    stay(booth, 10 * MINUTE_MS, { mode: 1 });
     const value = {
       filter: "exhaust_filter",
       source: "technician",
-      installed_at: T0 - days * DAY,
+      installed_at: T0 - days * DAY_MS,
       flagged: false,
     } as const;
     put(booth, { kind: "f", value });
-    stay(booth, 10 * MINUTE);
+    stay(booth, 10 * MINUTE_MS);
     return run(booth, rules).state.filters.exhaust_filter?.current;
   };
   expect(enter(29)?.overuse).toEqual([]);
@@ -109,24 +110,24 @@ it("a filter changed right after a spray stage leaves that stage's drop, and its
     },
   );
   const booth = script(rules);
-  stay(booth, MINUTE, { mode: 1, drop: 0, button: false });
-  stay(booth, 10 * MINUTE, { mode: 3, drop: 300 });
+  stay(booth, MINUTE_MS, { mode: 1, drop: 0, button: false });
+  stay(booth, 10 * MINUTE_MS, { mode: 3, drop: 300 });
   // A second of flash: the spray stage isn't final yet.
   stay(booth, 1_000, { mode: 4 });
   stay(booth, 1_000, { button: true });
-  stay(booth, MINUTE, { button: false });
+  stay(booth, MINUTE_MS, { button: false });
   const { state } = run(booth, rules);
   const filter = state.filters.exhaust_filter;
   expect(filter?.current).toMatchObject({ source: "plc_reset", pressure: { drops: [] } });
-  expect(filter?.former?.pressure.drops).toEqual([{ end: T0 + 11 * MINUTE, pascal: 300 }]);
+  expect(filter?.former?.pressure.drops).toEqual([{ end: T0 + 11 * MINUTE_MS, pascal: 300 }]);
 });
 
 it("what was given up changes nothing but that time passed", () => {
   const life = (isGivenUp: boolean) => {
     const booth = script(PLAIN);
-    stay(booth, 10 * MINUTE, { mode: 3 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3 });
     if (isGivenUp) put(booth, { kind: "g", value: { from: 1, to: 2, reason: "budget" } });
-    stay(booth, 10 * MINUTE, { mode: 1 });
+    stay(booth, 10 * MINUTE_MS, { mode: 1 });
     return valuesOf(run(booth, PLAIN).facts, "m");
   };
   expect(life(true)).toEqual(life(false));
@@ -135,21 +136,21 @@ it("what was given up changes nothing but that time passed", () => {
 
 it("what acquisition says of no tag is an incident of the booth", () => {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 1 });
   put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });
-  stay(booth, MINUTE);
+  stay(booth, MINUTE_MS);
   const [incident] = valuesOf(run(booth, PLAIN).facts, "i");
   expect(incident).toMatchObject({ tag_name: "", check: "torn", reason: "two halves", severity: "warning" });
 });
 
 it.each([
-  [11, "spray", 10 * MINUTE - 1 + 15_000],
-  [13, "no_data", 14 * HOUR],
+  [11, "spray", 10 * MINUTE_MS - 1 + 15_000],
+  [13, "no_data", 14 * HOUR_MS],
 ])("silent for %i h the booth is shown in %s up to %i ms", (...[hours, mode, end]) => {
   const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE, { mode: 3 });
-  booth.now += hours * HOUR;
+  stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  booth.now += hours * HOUR_MS;
   put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });
-  const last = openEndOf(run(booth, PLAIN).state, T0 + 14 * HOUR).stages.at(-1);
+  const last = openEndOf(run(booth, PLAIN).state, T0 + 14 * HOUR_MS).stages.at(-1);
   expect([last?.mode, (last?.end ?? NaN) - T0]).toEqual([mode, end]);
 });

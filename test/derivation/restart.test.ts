@@ -3,29 +3,30 @@ import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { forget, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-/** The PLC's restarts, worked through: what shows one, and what it ends. */
-const MINUTE = 60_000;
 const SCANNED: Parameters = { ...PARAMETERS, tags: { ...PARAMETERS.tags, first: tag("first_scan") } };
 
 /** Mode, start and end in minutes, why it ended, and how much of it was inferred. */
 function stages(booth: Script, parameters: Parameters = SCANNED): unknown[] {
-  stay(booth, 10 * MINUTE, { mode: 0 });
-  stay(booth, MINUTE, { mode: 1 });
+  stay(booth, 10 * MINUTE_MS, { mode: 0 });
+  stay(booth, MINUTE_MS, { mode: 1 });
   const seen = valuesOf(run(booth, parameters).facts, "m").filter(({ mode }) => mode !== "off");
   return seen.map(({ mode, start, end, end_reason, uncertain_ms }) =>
-    [mode, ...[start, end].map((at) => Math.round((at - T0) / MINUTE)), end_reason, uncertain_ms / MINUTE].join(" "),
+    [mode, ...[start, end].map((at) => Math.round((at - T0) / MINUTE_MS)), end_reason, uncertain_ms / MINUTE_MS].join(
+      " ",
+    ),
   );
 }
 
 /** Ten minutes in a mode, a silence, and what is read after it. */
 function back(mode: number, silent: number, values: Record<string, TagValue>): Script {
   const booth = script(SCANNED);
-  stay(booth, 5 * MINUTE, { mode, uptime: 600, cycles: 5, meter: 95, first: false });
-  stay(booth, 5 * MINUTE, { uptime: 900, meter: 100 });
+  stay(booth, 5 * MINUTE_MS, { mode, uptime: 600, cycles: 5, meter: 95, first: false });
+  stay(booth, 5 * MINUTE_MS, { uptime: 900, meter: 100 });
   silence(booth, silent - 1);
   forget(booth);
-  stay(booth, 10 * MINUTE, { mode, uptime: 1500, cycles: 5, meter: 110, first: false, ...values });
+  stay(booth, 10 * MINUTE_MS, { mode, uptime: 1500, cycles: 5, meter: 110, first: false, ...values });
   return booth;
 }
 
@@ -36,7 +37,7 @@ describe("after a silence of 10 min that the meter proves", () => {
     ["the uptime fell", { uptime: 899 }, ["spray 0 10 restart 0", "no_data 10 20 changed 0", "spray 20 30 changed 0"]],
     ["its first scan", { first: true }, ["spray 0 10 restart 0", "no_data 10 20 changed 0", "spray 20 30 changed 0"]],
   ])("%s", (_, values, expected) => {
-    expect(stages(back(3, 10 * MINUTE, values))).toEqual(expected);
+    expect(stages(back(3, 10 * MINUTE_MS, values))).toEqual(expected);
   });
 });
 
@@ -54,17 +55,17 @@ describe("after a silence that nothing proves", () => {
       ["spray 0 10 restart 0", "no_data 10 20 changed 0", "bake 20 30 changed 0"],
     ],
   ])("%s", (_, values, expected) => {
-    expect(stages(back(3, 10 * MINUTE, values))).toEqual(expected);
+    expect(stages(back(3, 10 * MINUTE_MS, values))).toEqual(expected);
   });
 
   it("outside of a run it ends nothing", () => {
-    expect(stages(back(1, 10 * MINUTE, { meter: 105, uptime: 5 }))).toEqual([
+    expect(stages(back(1, 10 * MINUTE_MS, { meter: 105, uptime: 5 }))).toEqual([
       "idle 0 10 gap 0",
       "no_data 10 20 changed 0",
       "idle 20 30 changed 0",
     ]);
     // Idle time isn't on the meter: the silence is proven, and stays so.
-    expect(stages(back(1, 10 * MINUTE, { meter: 100, uptime: 5 }))).toEqual(["idle 0 30 changed 10"]);
+    expect(stages(back(1, 10 * MINUTE_MS, { meter: 100, uptime: 5 }))).toEqual(["idle 0 30 changed 10"]);
   });
 });
 
@@ -84,11 +85,11 @@ describe("within the bridge", () => {
 
   it("a bit that stays on, or goes off, is no first scan", () => {
     const booth = script(SCANNED);
-    stay(booth, 5 * MINUTE, { mode: 3, cycles: 5, meter: 100, first: true });
-    silence(booth, 10 * MINUTE - 1);
+    stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, first: true });
+    silence(booth, 10 * MINUTE_MS - 1);
     forget(booth);
-    stay(booth, 5 * MINUTE, { mode: 3, cycles: 5, meter: 110, first: true });
-    stay(booth, 5 * MINUTE, { first: false });
+    stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 110, first: true });
+    stay(booth, 5 * MINUTE_MS, { first: false });
     expect(stages(booth)).toEqual(["spray 0 25 changed 10"]);
   });
 });

@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, MONO0, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { PLAIN, tag } from "../support/parameters.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-/** What a PLC or a server says of the time, against ours: off by over 60 s it is an incident. */
-const MINUTE = 60_000;
 const SERVER: Parameters = { ...PLAIN, tags: { ...PLAIN.tags, air: tag("air_temperature", "C") } };
 
 /** A reading now, taken by the server's clock so long before or after ours. */
@@ -31,26 +30,26 @@ describe("a server's clock", () => {
     [-3_600_000, ["mode: the server's clock is 3600 s behind"]],
   ])("%i ms off at a value that changed between two polls: %j", (off, expected) => {
     const booth = script(SERVER);
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     read(booth, 20, 0);
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS);
     read(booth, 21, off);
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS);
     expect(skews(booth, SERVER)).toEqual(expected);
   });
 
   it.each([
     ["stands", 20, 0, []],
-    ["changed in a silence", 21, 5 * MINUTE, []],
+    ["changed in a silence", 21, 5 * MINUTE_MS, []],
     ["changed under our eyes", 21, 0, ["mode: the server's clock is 600 s behind"]],
   ])("a value that %s may be ten minutes old, or not: %j", (...[, value, silent, expected]) => {
     const booth = script(SERVER);
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     read(booth, 20, 0);
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS);
     silence(booth, silent);
-    read(booth, value, -10 * MINUTE);
-    stay(booth, MINUTE);
+    read(booth, value, -10 * MINUTE_MS);
+    stay(booth, MINUTE_MS);
     expect(skews(booth, SERVER)).toEqual(expected);
   });
 
@@ -58,16 +57,16 @@ describe("a server's clock", () => {
     const booth = script(SERVER);
     booth.entries.splice(1, 1);
     put(booth, { kind: "t", value: { wall: T0, state: "unsynced" } });
-    stay(booth, MINUTE, { mode: 1 });
-    read(booth, 20, 10 * MINUTE);
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS, { mode: 1 });
+    read(booth, 20, 10 * MINUTE_MS);
+    stay(booth, MINUTE_MS);
     expect(skews(booth, SERVER)).toEqual([]);
   });
 
   it("is over after ten good readings", () => {
     const booth = script(SERVER);
-    stay(booth, MINUTE, { mode: 1 });
-    read(booth, 20, 2 * MINUTE);
+    stay(booth, MINUTE_MS, { mode: 1 });
+    read(booth, 20, 2 * MINUTE_MS);
     for (let turn = 1; turn <= 10; turn += 1) {
       stay(booth, 5000);
       read(booth, 20 + turn, 0);
@@ -89,10 +88,10 @@ describe("the PLC's clock", () => {
   ])("in %s, %f s off: %j", (unit, off, expected) => {
     const parameters = { ...PLAIN, tags: { ...PLAIN.tags, clock: tag("plc_clock", unit) } };
     const booth = script(parameters);
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     poll(booth, { clock: ((T0 + booth.now) / 1000 + off) * (unit === "ms" ? 1000 : 1) });
     booth.now += 1;
-    stay(booth, 2 * MINUTE);
+    stay(booth, 2 * MINUTE_MS);
     expect(skews(booth, parameters)).toEqual(expected);
   });
 });

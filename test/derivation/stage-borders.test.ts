@@ -17,10 +17,7 @@ import {
   valuesOf,
 } from "../support/booth.ts";
 import { PARAMETERS, PLAIN, tag } from "../support/parameters.ts";
-
-/** One row below each limit of time, one at it, one above. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 function polledEvery(poll_interval_ms: number, extra: Partial<Parameters> = {}): Parameters {
   return { ...PLAIN, groups: { fast: { poll_interval_ms } }, ...extra };
@@ -41,11 +38,11 @@ describe("bridge", () => {
   ])("polled every %i ms, a gap of %i ms leaves %i ms without data", (poll_ms, gap, missing) => {
     const parameters = polledEvery(poll_ms, { min_stage_ms: 2000 });
     const booth = script(parameters);
-    stay(booth, 4 * MINUTE, { mode: 3 });
+    stay(booth, 4 * MINUTE_MS, { mode: 3 });
     silence(booth, gap - 1);
     forget(booth);
-    stay(booth, 4 * MINUTE, { mode: 3 });
-    stay(booth, 4 * MINUTE, { mode: 1 });
+    stay(booth, 4 * MINUTE_MS, { mode: 3 });
+    stay(booth, 4 * MINUTE_MS, { mode: 1 });
     const stages = valuesOf(run(booth, parameters).facts, "m");
     const none = stages.filter(({ mode }) => mode === "no_data");
     expect(none.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(missing);
@@ -57,9 +54,9 @@ describe("bridge", () => {
     [15_001, 15_000],
   ])("an open stage counts %i ms after the last good reading as %i", (after, counted) => {
     const booth = script(PLAIN);
-    stay(booth, MINUTE, { mode: 3 });
-    const open = openEndOf(run(booth, PLAIN).state, T0 + MINUTE - 1 + after).stages.at(-1);
-    expect((open?.end ?? 0) - T0).toBe(MINUTE - 1 + counted);
+    stay(booth, MINUTE_MS, { mode: 3 });
+    const open = openEndOf(run(booth, PLAIN).state, T0 + MINUTE_MS - 1 + after).stages.at(-1);
+    expect((open?.end ?? 0) - T0).toBe(MINUTE_MS - 1 + counted);
   });
 });
 
@@ -83,10 +80,10 @@ describe("min_stage", () => {
     const [poll_ms, min_stage_ms, length, count] = row;
     const parameters = polledEvery(poll_ms, min_stage_ms === undefined ? {} : { min_stage_ms });
     const booth = script(parameters);
-    stay(booth, MINUTE, { mode: 3 });
+    stay(booth, MINUTE_MS, { mode: 3 });
     stay(booth, length, { mode: 4 });
-    stay(booth, MINUTE, { mode: 3 });
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 3 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     expect(valuesOf(run(booth, parameters).facts, "m")).toHaveLength(count);
   });
 });
@@ -107,30 +104,30 @@ function isAttributed({ code, gap_ms, meter, step = 0.1 }: Meters): boolean {
     tags: { ...PARAMETERS.tags, meter: tag("hour_meter", "min", { counter }) },
   };
   const booth = script(parameters);
-  stay(booth, MINUTE, { mode: code, cycles: 5, meter: 100 });
+  stay(booth, MINUTE_MS, { mode: code, cycles: 5, meter: 100 });
   // The last poll came 1 ms before.
   silence(booth, gap_ms - 1);
   forget(booth);
-  stay(booth, MINUTE, { mode: code, cycles: 5, meter: Math.round((100 + meter) * 1000) / 1000 });
-  stay(booth, MINUTE, { mode: code === 8 ? 1 : 8 });
+  stay(booth, MINUTE_MS, { mode: code, cycles: 5, meter: Math.round((100 + meter) * 1000) / 1000 });
+  stay(booth, MINUTE_MS, { mode: code === 8 ? 1 : 8 });
   return valuesOf(run(booth, parameters).facts, "m").every(({ mode }) => mode !== "no_data");
 }
 
 describe("attribution of a gap", () => {
   it.each<[string, Meters, boolean]>([
-    ["in runtime, a tenth short and one step more", { code: 6, gap_ms: 40 * MINUTE, meter: 35.9 }, false],
-    ["in runtime, a tenth short", { code: 6, gap_ms: 40 * MINUTE, meter: 36 }, true],
-    ["in runtime, a tenth short but one step", { code: 6, gap_ms: 40 * MINUTE, meter: 36.1 }, true],
+    ["in runtime, a tenth short and one step more", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 35.9 }, false],
+    ["in runtime, a tenth short", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 36 }, true],
+    ["in runtime, a tenth short but one step", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 36.1 }, true],
     // A meter that ran 44.1 min in 40 ran beyond its rate plus a step too.
-    ["in runtime, 2 % over", { code: 6, gap_ms: 40 * MINUTE, meter: 40.8 }, true],
-    ["in no runtime mode, a tenth less a step", { code: 1, gap_ms: 40 * MINUTE, meter: 3.9 }, true],
-    ["in no runtime mode, a tenth", { code: 1, gap_ms: 40 * MINUTE, meter: 4 }, true],
-    ["in no runtime mode, a tenth and a step", { code: 1, gap_ms: 40 * MINUTE, meter: 4.1 }, false],
+    ["in runtime, 2 % over", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 40.8 }, true],
+    ["in no runtime mode, a tenth less a step", { code: 1, gap_ms: 40 * MINUTE_MS, meter: 3.9 }, true],
+    ["in no runtime mode, a tenth", { code: 1, gap_ms: 40 * MINUTE_MS, meter: 4 }, true],
+    ["in no runtime mode, a tenth and a step", { code: 1, gap_ms: 40 * MINUTE_MS, meter: 4.1 }, false],
     ["a short gap: one step is more than a tenth", { code: 1, gap_ms: 30_000, meter: 0.1 }, true],
     ["two steps are more", { code: 1, gap_ms: 30_000, meter: 0.2 }, false],
-    ["one below 12 h", { code: 6, gap_ms: 12 * HOUR - 1, meter: 720 }, true],
-    ["at 12 h", { code: 6, gap_ms: 12 * HOUR, meter: 720 }, true],
-    ["one above", { code: 6, gap_ms: 12 * HOUR + 1, meter: 720 }, false],
+    ["one below 12 h", { code: 6, gap_ms: 12 * HOUR_MS - 1, meter: 720 }, true],
+    ["at 12 h", { code: 6, gap_ms: 12 * HOUR_MS, meter: 720 }, true],
+    ["one above", { code: 6, gap_ms: 12 * HOUR_MS + 1, meter: 720 }, false],
   ])("%s", (_name, meters, expected) => {
     expect(isAttributed(meters)).toBe(expected);
   });
@@ -148,9 +145,9 @@ describe("attribution of a gap", () => {
 
 describe("an hour is final 10 min after its end", () => {
   it.each([
-    [HOUR + 10 * MINUTE - 1, 0],
-    [HOUR + 10 * MINUTE, 1],
-    [HOUR + 10 * MINUTE + 1, 1],
+    [HOUR_MS + 10 * MINUTE_MS - 1, 0],
+    [HOUR_MS + 10 * MINUTE_MS, 1],
+    [HOUR_MS + 10 * MINUTE_MS + 1, 1],
   ])("at %i ms %i hour(s) are written", (at, count) => {
     const booth = script(PLAIN);
     stay(booth, at, { mode: 3 });
@@ -159,13 +156,13 @@ describe("an hour is final 10 min after its end", () => {
   });
 
   it.each([
-    [10 * MINUTE - 1, 0],
-    [10 * MINUTE, 2],
-    [10 * MINUTE + 1, 2],
+    [10 * MINUTE_MS - 1, 0],
+    [10 * MINUTE_MS, 2],
+    [10 * MINUTE_MS + 1, 2],
   ])("its end in a gap, %i ms after the gap's end: %i hours", (after, count) => {
     const booth = script(PLAIN);
-    stay(booth, 50 * MINUTE, { mode: 3 });
-    silence(booth, 75 * MINUTE);
+    stay(booth, 50 * MINUTE_MS, { mode: 3 });
+    silence(booth, 75 * MINUTE_MS);
     forget(booth);
     stay(booth, after, { mode: 3 });
     poll(booth);
@@ -173,12 +170,12 @@ describe("an hour is final 10 min after its end", () => {
   });
 
   it.each([
-    [12 * HOUR - 1, false],
-    [12 * HOUR, false],
-    [12 * HOUR + 1, true],
+    [12 * HOUR_MS - 1, false],
+    [12 * HOUR_MS, false],
+    [12 * HOUR_MS + 1, true],
   ])("after %i ms of silence nothing is inferred any more: %s", (gap, expired) => {
     const booth = script(PLAIN);
-    stay(booth, 50 * MINUTE, { mode: 3 });
+    stay(booth, 50 * MINUTE_MS, { mode: 3 });
     silence(booth, gap - 1);
     const value = { group: "fast", from: booth.now, to: booth.now, polls: 0, max_interval_ms: 0 };
     put(booth, { kind: "h", value });
@@ -202,10 +199,10 @@ describe("pauses of a run", () => {
   it.each(rows)("%s of %i ms: %i cycle(s)", (mode, ms, count) => {
     const booth = script(PLAIN);
     for (const [code, length] of [
-      [3, 10 * MINUTE],
+      [3, 10 * MINUTE_MS],
       [codes[mode], ms],
-      [3, 10 * MINUTE],
-      [1, HOUR],
+      [3, 10 * MINUTE_MS],
+      [1, HOUR_MS],
     ] as const) {
       stay(booth, length, { mode: code });
     }
@@ -215,10 +212,10 @@ describe("pauses of a run", () => {
 
 it("stages of min_stage that follow on each other stay apart", () => {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 3 });
+  stay(booth, MINUTE_MS, { mode: 3 });
   stay(booth, 2000, { mode: 4 });
   stay(booth, 2000, { mode: 1 });
-  stay(booth, MINUTE, { mode: 0 });
+  stay(booth, MINUTE_MS, { mode: 0 });
   stay(booth, 2000, { mode: 1 });
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-60000", "flash 60000-62000", "idle 62000-64000"]);
 });

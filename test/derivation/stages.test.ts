@@ -1,24 +1,23 @@
 import { expect, test } from "vitest";
 import { forget, poll, run, script, silence, stageTexts, stay, T0, valuesOf } from "../support/booth.ts";
 import { PARAMETERS, PLAIN } from "../support/parameters.ts";
-
-const MINUTE = 60_000;
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 test("a stage starts at the first reading of its mode and ends at the next one's", () => {
   const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE, { mode: 3 });
-  stay(booth, 5 * MINUTE, { mode: 4 });
-  stay(booth, MINUTE, { mode: 3 });
+  stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  stay(booth, 5 * MINUTE_MS, { mode: 4 });
+  stay(booth, MINUTE_MS, { mode: 3 });
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-600000", "flash 600000-900000"]);
 });
 
 test("two codes of one mode are one stage, whose raw value is the first", () => {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 6 });
-  stay(booth, MINUTE, { mode: 7 });
-  stay(booth, MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 6 });
+  stay(booth, MINUTE_MS, { mode: 7 });
+  stay(booth, MINUTE_MS, { mode: 1 });
   const [bake] = valuesOf(run(booth, PLAIN).facts, "m");
-  expect(bake).toMatchObject({ mode: "bake", raw: "6", start: T0, end: T0 + 2 * MINUTE, is_new_start: true });
+  expect(bake).toMatchObject({ mode: "bake", raw: "6", start: T0, end: T0 + 2 * MINUTE_MS, is_new_start: true });
 });
 
 test.each([
@@ -27,35 +26,39 @@ test.each([
   [2001, ["spray 0-600000", "flash 600000-602001", "spray 602001-662001"]],
 ])("a flash of %i ms between sprays gives %j", (length, expected) => {
   const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE, { mode: 3 });
+  stay(booth, 10 * MINUTE_MS, { mode: 3 });
   stay(booth, length, { mode: 4 });
-  stay(booth, MINUTE, { mode: 3 });
-  stay(booth, MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 3 });
+  stay(booth, MINUTE_MS, { mode: 1 });
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(expected);
 });
 
 test("a short stage goes to its successor where the neighbours differ", () => {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 3 });
+  stay(booth, MINUTE_MS, { mode: 3 });
   stay(booth, 1000, { mode: 4 });
-  stay(booth, MINUTE, { mode: 5 });
-  stay(booth, MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 5 });
+  stay(booth, MINUTE_MS, { mode: 1 });
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-60000", "purge 60000-121000"]);
 });
 
 test.each([20, 21])("code %i is kept however short", (code) => {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 3 });
+  stay(booth, MINUTE_MS, { mode: 3 });
   stay(booth, 500, { mode: code });
-  stay(booth, MINUTE, { mode: 3 });
-  stay(booth, MINUTE, { mode: 1 });
-  expect(valuesOf(run(booth, PLAIN).facts, "m").map(({ end, start }) => end - start)).toEqual([MINUTE, 500, MINUTE]);
+  stay(booth, MINUTE_MS, { mode: 3 });
+  stay(booth, MINUTE_MS, { mode: 1 });
+  expect(valuesOf(run(booth, PLAIN).facts, "m").map(({ end, start }) => end - start)).toEqual([
+    MINUTE_MS,
+    500,
+    MINUTE_MS,
+  ]);
 });
 
 test("a code that isn't mapped is unknown, with its raw value and an incident", () => {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 77 });
-  stay(booth, 20 * MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 77 });
+  stay(booth, 20 * MINUTE_MS, { mode: 1 });
   const { facts } = run(booth, PLAIN);
   expect(valuesOf(facts, "m")[0]).toMatchObject({ mode: "unknown", raw: "77" });
   expect(valuesOf(facts, "i").map(({ check, resolved_at }) => [check, resolved_at === null])).toEqual([
@@ -70,25 +73,25 @@ test.each([
   [15_001, ["spray 0-59999", "no_data 59999-75000", "spray 75000-135000"]],
 ])("a gap of %i ms: %j", (gap, expected) => {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 3 });
+  stay(booth, MINUTE_MS, { mode: 3 });
   // The last poll was 1 ms before the end of the minute.
   silence(booth, gap - 1);
   forget(booth);
-  stay(booth, MINUTE, { mode: 3 });
-  stay(booth, MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 3 });
+  stay(booth, MINUTE_MS, { mode: 1 });
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(expected);
 });
 
 test("after no_data into the same mode there is no new start, into another one there is", () => {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 3 });
-  silence(booth, MINUTE);
+  stay(booth, MINUTE_MS, { mode: 3 });
+  silence(booth, MINUTE_MS);
   forget(booth);
-  stay(booth, MINUTE, { mode: 3 });
-  silence(booth, MINUTE);
+  stay(booth, MINUTE_MS, { mode: 3 });
+  silence(booth, MINUTE_MS);
   forget(booth);
-  stay(booth, MINUTE, { mode: 4 });
-  stay(booth, MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 4 });
+  stay(booth, MINUTE_MS, { mode: 1 });
   expect(valuesOf(run(booth, PLAIN).facts, "m").map(({ mode, is_new_start }) => [mode, is_new_start])).toEqual([
     ["spray", true],
     ["no_data", true],
@@ -101,12 +104,12 @@ test("after no_data into the same mode there is no new start, into another one t
 /** Gap of `minutes` in bake, over which the counters went on by these figures. */
 function gapWith(minutes: number, advance: { cycles: number; meter: number }): string[] {
   const booth = script(PARAMETERS);
-  stay(booth, MINUTE, { mode: 6, cycles: 5, meter: 100 });
-  silence(booth, minutes * MINUTE);
+  stay(booth, MINUTE_MS, { mode: 6, cycles: 5, meter: 100 });
+  silence(booth, minutes * MINUTE_MS);
   forget(booth);
   poll(booth, { mode: 6, cycles: 5 + advance.cycles, meter: Math.round((100 + advance.meter) * 10) / 10 });
-  stay(booth, MINUTE);
-  stay(booth, MINUTE, { mode: 8 });
+  stay(booth, MINUTE_MS);
+  stay(booth, MINUTE_MS, { mode: 8 });
   return valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode }) => mode);
 }
 
@@ -124,30 +127,33 @@ test.each([
 
 test("attributed time is uncertain", () => {
   const booth = script(PARAMETERS);
-  stay(booth, MINUTE, { mode: 6, cycles: 5, meter: 100 });
-  silence(booth, 40 * MINUTE);
+  stay(booth, MINUTE_MS, { mode: 6, cycles: 5, meter: 100 });
+  silence(booth, 40 * MINUTE_MS);
   forget(booth);
-  stay(booth, MINUTE, { mode: 6, cycles: 5, meter: 140 });
-  stay(booth, MINUTE, { mode: 8 });
-  expect(valuesOf(run(booth, PARAMETERS).facts, "m")[0]).toMatchObject({ mode: "bake", uncertain_ms: 40 * MINUTE + 1 });
+  stay(booth, MINUTE_MS, { mode: 6, cycles: 5, meter: 140 });
+  stay(booth, MINUTE_MS, { mode: 8 });
+  expect(valuesOf(run(booth, PARAMETERS).facts, "m")[0]).toMatchObject({
+    mode: "bake",
+    uncertain_ms: 40 * MINUTE_MS + 1,
+  });
 });
 
 test("a bad mode reading is a gap too, and no mode", () => {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 3 });
-  stay(booth, MINUTE, { mode: null });
-  stay(booth, MINUTE, { mode: 3 });
-  stay(booth, MINUTE, { mode: 1 });
+  stay(booth, MINUTE_MS, { mode: 3 });
+  stay(booth, MINUTE_MS, { mode: null });
+  stay(booth, MINUTE_MS, { mode: 3 });
+  stay(booth, MINUTE_MS, { mode: 1 });
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-60000", "no_data 60000-120000", "spray 120000-180000"]);
 });
 
 test("a PLC that restarts in a run ends the stage at the last good reading", () => {
   const booth = script(PARAMETERS);
-  stay(booth, 10 * MINUTE, { mode: 3, cycles: 5, meter: 100, uptime: 5000 });
-  silence(booth, MINUTE);
+  stay(booth, 10 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, uptime: 5000 });
+  silence(booth, MINUTE_MS);
   forget(booth);
-  stay(booth, 5 * MINUTE, { mode: 3, cycles: 5, meter: 101, uptime: 12 });
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 101, uptime: 12 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   const { facts } = run(booth, PARAMETERS);
   expect(valuesOf(facts, "m").map(({ mode, end_reason }) => [mode, end_reason])).toEqual([
     ["spray", "restart"],
@@ -157,16 +163,16 @@ test("a PLC that restarts in a run ends the stage at the last good reading", () 
   expect(valuesOf(facts, "c")[0]).toMatchObject({
     result: "aborted",
     reason: "plc_restart",
-    end: T0 + 10 * MINUTE - 1,
+    end: T0 + 10 * MINUTE_MS - 1,
   });
 });
 
 test("a PLC back within the bridge in the same mode with its counters ends nothing", () => {
   const booth = script(PARAMETERS);
-  stay(booth, 10 * MINUTE, { mode: 3, cycles: 5, meter: 100, uptime: 5000 });
+  stay(booth, 10 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, uptime: 5000 });
   silence(booth, 14_000);
   forget(booth);
-  stay(booth, 5 * MINUTE, { mode: 3, cycles: 5, meter: 100.2, uptime: 3 });
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100.2, uptime: 3 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   expect(valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode }) => mode)).toEqual(["spray"]);
 });

@@ -5,9 +5,7 @@ import { usedMinutes } from "../../src/derivation/filters/installation.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
 import { fold, put, script, stay, valuesOf, type Script } from "../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 function booth(
   tags: Readonly<Record<string, TagParameters>>,
@@ -22,7 +20,7 @@ function meterIn(unit: string): TagParameters {
 }
 
 function filterAfter(of: Script, parameters: Parameters) {
-  stay(of, 2 * MINUTE, { mode: 1 });
+  stay(of, 2 * MINUTE_MS, { mode: 1 });
   return fold(of.entries, parameters, [6]).state.filters.exhaust_filter?.current;
 }
 
@@ -30,7 +28,7 @@ it("a filter's meter in minutes is not taken for hours, however minutes are spel
   const used = ["min", "minutes", "Min."].map((unit) => {
     const parameters = booth({ exhaust: meterIn(unit) });
     const life = script(parameters);
-    stay(life, HOUR, { mode: 1, exhaust: 100 });
+    stay(life, HOUR_MS, { mode: 1, exhaust: 100 });
     const filter = filterAfter(life, parameters);
     return filter === undefined ? null : usedMinutes(filter);
   });
@@ -42,10 +40,10 @@ it("pressure limits in Pa hold for a sensor in inches of water", () => {
     const sensor = tag("filter_pressure", "inWC", { filter: "exhaust_filter" });
     const parameters = booth({ drop: sensor, fan: tag("fan_speed", "percent") });
     const life = script(parameters);
-    stay(life, MINUTE, { mode: 1, drop: 0, fan: 100 });
+    stay(life, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
     for (let nth = 0; nth < 2; nth += 1) {
-      stay(life, 10 * MINUTE, { mode: 3, drop, fan: 100 });
-      stay(life, MINUTE, { mode: 4 });
+      stay(life, 10 * MINUTE_MS, { mode: 3, drop, fan: 100 });
+      stay(life, MINUTE_MS, { mode: 4 });
     }
     return filterAfter(life, parameters)?.overuse.length;
   });
@@ -57,8 +55,8 @@ it("a bake at 110 °F is warm, and one at 100 °F is not", () => {
   const colds = [110, 100].map((air) => {
     const parameters = booth({ air: tag("air_temperature", "degF"), fan: tag("fan_speed", "%") });
     const life = script(parameters);
-    stay(life, 21 * MINUTE, { mode: 6, air, fan: 100 });
-    stay(life, 5 * MINUTE, { air: air - 1 });
+    stay(life, 21 * MINUTE_MS, { mode: 6, air, fan: 100 });
+    stay(life, 5 * MINUTE_MS, { air: air - 1 });
     const incidents = valuesOf(fold(life.entries, parameters, [6]).facts, "i");
     return incidents.filter(({ check }) => check === "cross").length;
   });
@@ -69,9 +67,9 @@ it("a meter whose unit stops fitting reports why and gives way to the booth's ow
   const good = booth({ exhaust: meterIn("min") }, { pressure_pa: 125, minutes: 50 });
   const unfit = booth({ exhaust: meterIn("minuets") }, { pressure_pa: 125, minutes: 50 });
   const life = script(good);
-  stay(life, HOUR, { mode: 1, exhaust: 100 });
+  stay(life, HOUR_MS, { mode: 1, exhaust: 100 });
   put(life, { kind: "p", value: unfit });
-  stay(life, HOUR, { mode: 1, exhaust: 101 });
+  stay(life, HOUR_MS, { mode: 1, exhaust: 101 });
   const { facts, state } = fold(life.entries, good, [6]);
   const current = state.filters.exhaust_filter?.current;
   expect(current?.plc).toBeNull();
@@ -88,9 +86,9 @@ it("a meter whose unit stops fitting reports why and gives way to the booth's ow
 it("the incident of an unfit unit ends after the profile is corrected", () => {
   const unfit = booth({ exhaust: meterIn("minuets") });
   const life = script(unfit);
-  stay(life, HOUR, { mode: 1, exhaust: 100 });
+  stay(life, HOUR_MS, { mode: 1, exhaust: 100 });
   put(life, { kind: "p", value: booth({ exhaust: meterIn("min") }) });
-  stay(life, HOUR, { mode: 1, exhaust: 101 });
+  stay(life, HOUR_MS, { mode: 1, exhaust: 101 });
   const { facts, state } = fold(life.entries, unfit, [6]);
   expect(valuesOf(facts, "i").map(({ check, resolved_at }) => [check, resolved_at === null])).toEqual([
     ["config_unit", true],
@@ -107,14 +105,14 @@ it("clean drops that were learned in a sensor's own unit are converted once the 
   const drop = withUnitsInForce(tag("filter_pressure", "inWC", { filter: "exhaust_filter" }));
   const converted = { ...raw, tags: { ...raw.tags, drop } };
   const life = script(raw);
-  stay(life, MINUTE, { mode: 1, drop: 0, fan: 100 });
+  stay(life, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
   for (let nth = 0; nth < 3; nth += 1) {
-    stay(life, 10 * MINUTE, { mode: 3, drop: 0.2, fan: 100 });
-    stay(life, MINUTE, { mode: 4 });
+    stay(life, 10 * MINUTE_MS, { mode: 3, drop: 0.2, fan: 100 });
+    stay(life, MINUTE_MS, { mode: 4 });
   }
-  stay(life, 2 * MINUTE, { mode: 1 });
+  stay(life, 2 * MINUTE_MS, { mode: 1 });
   put(life, { kind: "p", value: converted });
-  stay(life, MINUTE);
+  stay(life, MINUTE_MS);
   put(life, { kind: "p", value: { ...converted, tz: "Europe/Berlin" } });
   const current = filterAfter(life, raw);
   expect(current?.pressure.baseline).toBeCloseTo(0.2 * 249.089, 6);

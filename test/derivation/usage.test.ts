@@ -3,10 +3,8 @@ import { usedMinutes } from "../../src/derivation/filters/installation.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-/** Worked examples of filters: each one found a planted fault that the other tests let pass. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const COUNTED = withFilters(
   { exhaust_filter: { limits: { minutes: 100 } }, pre_filter: { limits: { minutes: 100 } } },
   {
@@ -18,7 +16,7 @@ const COUNTED = withFilters(
 
 /** Changes of the exhaust filter: when, by whom, and whether the instant is inferred. */
 function changes(booth: Script, parameters: Parameters = COUNTED): unknown[] {
-  stay(booth, 5 * MINUTE, { mode: 1 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
   const facts = valuesOf(run(booth, parameters).facts, "f").filter(({ filter }) => filter === "exhaust_filter");
   return facts.map(({ source, installed_at, flagged }) => [source, installed_at - T0, flagged]);
 }
@@ -28,34 +26,38 @@ const ASSUMED = ["assumed", 0, true];
 describe("resets", () => {
   it("the fall that follows a press is its own; the next fall is another change", () => {
     const booth = script(COUNTED);
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 60, pre: 10, button: false });
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 0, button: true });
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 20, button: false });
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 0 });
-    expect(changes(booth)).toEqual([ASSUMED, ["plc_reset", 10 * MINUTE, false], ["plc_reset", 30 * MINUTE, false]]);
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10, button: false });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 0, button: true });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 20, button: false });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 0 });
+    expect(changes(booth)).toEqual([
+      ASSUMED,
+      ["plc_reset", 10 * MINUTE_MS, false],
+      ["plc_reset", 30 * MINUTE_MS, false],
+    ]);
   });
 
   it("pressed again within 10 min takes nothing away from what was used since", () => {
     const booth = script(COUNTED);
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 60, pre: 10, button: false });
-    stay(booth, MINUTE, { mode: 3, exhaust: 0, button: true });
-    stay(booth, 5 * MINUTE, { exhaust: 5, button: false });
-    stay(booth, MINUTE, { button: true });
-    stay(booth, MINUTE, { exhaust: 6, button: false });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10, button: false });
+    stay(booth, MINUTE_MS, { mode: 3, exhaust: 0, button: true });
+    stay(booth, 5 * MINUTE_MS, { exhaust: 5, button: false });
+    stay(booth, MINUTE_MS, { button: true });
+    stay(booth, MINUTE_MS, { exhaust: 6, button: false });
     const filter = run(booth, COUNTED).state.filters.exhaust_filter?.current;
     expect(filter === undefined ? null : usedMinutes(filter)).toBe(6);
   });
 
   it("an hour apart they are two changes, and the one between was in for an hour", () => {
     const booth = script(COUNTED);
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 60, pre: 10, button: false });
-    stay(booth, MINUTE, { mode: 3, exhaust: 0, button: true });
-    stay(booth, 59 * MINUTE, { exhaust: 5, button: false });
-    stay(booth, MINUTE, { button: true, exhaust: 0 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10, button: false });
+    stay(booth, MINUTE_MS, { mode: 3, exhaust: 0, button: true });
+    stay(booth, 59 * MINUTE_MS, { exhaust: 5, button: false });
+    stay(booth, MINUTE_MS, { button: true, exhaust: 0 });
     stay(booth, 5000, { mode: 1 });
     expect(run(booth, COUNTED).state.filters.exhaust_filter?.former).toMatchObject({
-      installed_at: T0 + 10 * MINUTE,
-      removed_at: T0 + 70 * MINUTE,
+      installed_at: T0 + 10 * MINUTE_MS,
+      removed_at: T0 + 70 * MINUTE_MS,
     });
   });
 
@@ -65,12 +67,12 @@ describe("resets", () => {
     [4.1, 299_999],
   ])("inside a gap of 4 min, %d min ago by the counter: %i ms", (minutes, at) => {
     const booth = script(COUNTED);
-    stay(booth, MINUTE, { mode: 3, exhaust: 60, pre: 10 });
+    stay(booth, MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 });
     booth.now = 299_999;
     forget(booth);
     poll(booth, { mode: 3, exhaust: minutes, pre: 10.5 });
     booth.now = 300_000;
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS);
     expect(changes(booth)).toEqual([ASSUMED, ["plc_reset", at, true]]);
   });
 
@@ -80,16 +82,16 @@ describe("resets", () => {
     [15_001, true],
   ])("seen after %i ms without a poll: flagged %s", (apart, flagged) => {
     const booth = script(COUNTED);
-    stay(booth, MINUTE, { mode: 3, exhaust: 60, pre: 10 });
+    stay(booth, MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 });
     // The last poll comes 1 ms before the end.
     booth.now += apart - 1;
     poll(booth, { exhaust: 0 });
     booth.now += 1;
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS);
     // Eight polls make the first commit: the silence lies between two.
     const { facts } = fold(booth.entries, COUNTED, [booth.entries.findIndex((one) => one.kind === "poll") + 7]);
     const found = valuesOf(facts, "f").filter(({ source }) => source === "plc_reset");
-    stay(booth, 5 * MINUTE, { mode: 1 });
+    stay(booth, 5 * MINUTE_MS, { mode: 1 });
     const all = valuesOf(fold(booth.entries, COUNTED, [9, 1000]).facts, "f");
     expect(all.filter(({ source }) => source === "plc_reset").map((one) => one.flagged)).toEqual([flagged]);
     expect(found.length).toBeLessThanOrEqual(1);
@@ -99,9 +101,9 @@ describe("resets", () => {
 describe("usage", () => {
   it("goes on from before when the PLC lost its memory", () => {
     const booth = script(COUNTED);
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 60, pre: 10 });
-    stay(booth, 10 * MINUTE, { exhaust: 3, pre: 2 });
-    stay(booth, 10 * MINUTE, { exhaust: 7, pre: 7 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 });
+    stay(booth, 10 * MINUTE_MS, { exhaust: 3, pre: 2 });
+    stay(booth, 10 * MINUTE_MS, { exhaust: 7, pre: 7 });
     const { filters } = run(booth, COUNTED).state;
     const used = [filters.exhaust_filter, filters.pre_filter].map((one) =>
       one === undefined ? null : usedMinutes(one.current),
@@ -111,12 +113,12 @@ describe("usage", () => {
 
   it.each([
     [0, false],
-    [HOUR, true],
+    [HOUR_MS, true],
   ])("overuse that a counter shows after a silence of %i ms is flagged: %s", (silent, flagged) => {
     const booth = script(COUNTED);
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 90, pre: 10 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 90, pre: 10 });
     silence(booth, silent);
-    stay(booth, 10 * MINUTE, { exhaust: 100.5, pre: 20.5 });
+    stay(booth, 10 * MINUTE_MS, { exhaust: 100.5, pre: 20.5 });
     stay(booth, 5000, { mode: 1 });
     const [episode] = run(booth, COUNTED).state.filters.exhaust_filter?.current.overuse ?? [];
     expect(episode?.flagged).toBe(flagged);
@@ -124,8 +126,13 @@ describe("usage", () => {
 
   it("a claim of the fold's own is no entry", () => {
     const booth = script(COUNTED);
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 60, pre: 10 });
-    const value = { filter: "exhaust_filter", source: "plc_reset", installed_at: T0 + MINUTE, flagged: false } as const;
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 });
+    const value = {
+      filter: "exhaust_filter",
+      source: "plc_reset",
+      installed_at: T0 + MINUTE_MS,
+      flagged: false,
+    } as const;
     put(booth, { kind: "f", value });
     expect(changes(booth)).toEqual([ASSUMED]);
   });

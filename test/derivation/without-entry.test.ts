@@ -4,10 +4,8 @@ import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
 import { forget, put, run, script, silence, stay, T0, type Script, type Values } from "../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-/** What the old filter would be without an entry goes on beside it; what only later turns out belongs to both as it does. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const LIMIT = 100;
 const COUNTED = withFilters(
   { exhaust_filter: { limits: { minutes: LIMIT } } },
@@ -17,7 +15,7 @@ const OWN = withFilters({ exhaust_filter: { limits: { minutes: LIMIT } } });
 
 function enter(booth: Script, ago_ms = 0): void {
   const value = { filter: "exhaust_filter", source: "technician", installed_at: 0, ago_ms, flagged: false } as const;
-  put(booth, { kind: "f", value: { ...value, id: `at ${booth.now.toString()}` } });
+  put(booth, { kind: "f", value: { ...value, id: `at ${booth.now}` } });
   // The agent logs the counter anew after an entry.
   forget(booth);
 }
@@ -40,12 +38,12 @@ const minutesOf = ({ current, former }: FilterState): (number | null)[] =>
 /** What removal records there are: installed, removed, overuse, in minutes. */
 function recordsOf(booth: Script): (number | null)[][] {
   const source = { reader: readerOf(run(booth, COUNTED)), stream: "s", now_ms: T0 + booth.now };
-  const minutes = (at: number | null): number | null => (at === null ? null : (at - T0) / MINUTE);
+  const minutes = (at: number | null): number | null => (at === null ? null : (at - T0) / MINUTE_MS);
   return filterMaintenanceHistory(source, { start: T0, end: T0 + booth.now }).map((one) => [
     minutes(one.installed_at),
     minutes(one.removed_at),
     minutes(one.overuse_since),
-    one.overuse_ms / MINUTE,
+    one.overuse_ms / MINUTE_MS,
   ]);
 }
 
@@ -56,23 +54,23 @@ describe("an entry that the PLC's reset follows within 12 h", () => {
     [100.1, 12, 10],
   ])("the counter showed %f of 100 min in between: overuse since minute %s", (shown, since, overuse) => {
     const booth = script(COUNTED);
-    stay(booth, MINUTE, { mode: 1, exhaust: 90, button: false });
-    stay(booth, MINUTE, { mode: 3 });
+    stay(booth, MINUTE_MS, { mode: 1, exhaust: 90, button: false });
+    stay(booth, MINUTE_MS, { mode: 3 });
     enter(booth);
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 91, button: false });
-    stay(booth, 10 * MINUTE, { mode: 1, exhaust: shown });
-    stay(booth, 5 * MINUTE, { button: true, exhaust: 0 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 91, button: false });
+    stay(booth, 10 * MINUTE_MS, { mode: 1, exhaust: shown });
+    stay(booth, 5 * MINUTE_MS, { button: true, exhaust: 0 });
     expect(recordsOf(booth)).toEqual([[0, 22, since, overuse]]);
   });
 
   it("came after another one: what the first one removed stays removed", () => {
     const booth = script(COUNTED);
-    stay(booth, 30 * MINUTE, { mode: 1, exhaust: 90, button: false });
+    stay(booth, 30 * MINUTE_MS, { mode: 1, exhaust: 90, button: false });
     enter(booth);
-    stay(booth, 30 * MINUTE, { mode: 1, exhaust: 90, button: false });
+    stay(booth, 30 * MINUTE_MS, { mode: 1, exhaust: 90, button: false });
     enter(booth);
-    stay(booth, 30 * MINUTE, { mode: 1, exhaust: 90, button: false });
-    stay(booth, 5 * MINUTE, { button: true, exhaust: 0 });
+    stay(booth, 30 * MINUTE_MS, { mode: 1, exhaust: 90, button: false });
+    stay(booth, 5 * MINUTE_MS, { button: true, exhaust: 0 });
     expect(recordsOf(booth)).toEqual([
       [0, 30, null, 0],
       [30, 90, null, 0],
@@ -84,7 +82,7 @@ describe("entries withdrawn", () => {
   it("one after the other, the latest first, leave the filter that was there, with its overuse", () => {
     const booth = script(COUNTED);
     const quarter = (values: Values): void => {
-      stay(booth, 15 * MINUTE, values);
+      stay(booth, 15 * MINUTE_MS, values);
     };
     quarter({ mode: 3, exhaust: 90, button: false });
     enter(booth);
@@ -92,12 +90,12 @@ describe("entries withdrawn", () => {
     enter(booth);
     quarter({ mode: 3, exhaust: 110, button: false });
     withdrawLast(booth);
-    stay(booth, MINUTE);
-    expect(filterOf(booth).current).toMatchObject({ installed_at: T0 + 15 * MINUTE, overuse: [] });
+    stay(booth, MINUTE_MS);
+    expect(filterOf(booth).current).toMatchObject({ installed_at: T0 + 15 * MINUTE_MS, overuse: [] });
     withdrawLast(booth);
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     const { current, former } = filterOf(booth);
-    expect(current).toMatchObject({ installed_at: T0, overuse: [{ since: T0 + 30 * MINUTE, until: null }] });
+    expect(current).toMatchObject({ installed_at: T0, overuse: [{ since: T0 + 30 * MINUTE_MS, until: null }] });
     expect([usedMinutes(current), former]).toEqual([110, null]);
   });
 
@@ -106,27 +104,27 @@ describe("entries withdrawn", () => {
     [5, 1],
   ])("of %i only the last four can be: %i stay(s)", (count, left) => {
     const booth = script(OWN);
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     for (let turn = 0; turn < count; turn += 1) {
       enter(booth);
-      stay(booth, HOUR, { mode: 1 });
+      stay(booth, HOUR_MS, { mode: 1 });
     }
     for (let turn = 0; turn < count; turn += 1) {
       withdrawLast(booth);
-      stay(booth, MINUTE);
+      stay(booth, MINUTE_MS);
     }
-    expect(filterOf(booth, OWN).current.installed_at).toBe(T0 + left * MINUTE);
+    expect(filterOf(booth, OWN).current.installed_at).toBe(T0 + left * MINUTE_MS);
   });
 
   it("a limit that came meanwhile holds", () => {
     const booth = script(OWN);
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     enter(booth);
-    stay(booth, 30 * MINUTE, { mode: 3 });
+    stay(booth, 30 * MINUTE_MS, { mode: 3 });
     put(booth, { kind: "p", value: withFilters({ exhaust_filter: { limits: { minutes: 20 } } }) });
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, MINUTE_MS, { mode: 1 });
     withdrawLast(booth);
-    stay(booth, MINUTE);
+    stay(booth, MINUTE_MS);
     expect(filterOf(booth, OWN).current).toMatchObject({ installed_at: T0, limits: { minutes: 20 } });
   });
 });
@@ -135,13 +133,13 @@ describe("an entry made while the PLC is silent", () => {
   /** Spray; the counters of minutes, hours and cycles go on through a silence of 20 min, in which somebody enters a change 5 min back. */
   function silent(shown: Values): Script {
     const booth = script(COUNTED);
-    stay(booth, 10 * MINUTE, { mode: 3, exhaust: 10, button: false, cycles: 5, meter: 100 });
-    stay(booth, MINUTE, { exhaust: 20, meter: 110 });
-    silence(booth, 10 * MINUTE);
-    enter(booth, 15 * MINUTE);
-    silence(booth, 10 * MINUTE);
-    stay(booth, 5 * MINUTE, { mode: 3, button: false, cycles: 5, ...shown });
-    stay(booth, MINUTE, { mode: 1 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 10, button: false, cycles: 5, meter: 100 });
+    stay(booth, MINUTE_MS, { exhaust: 20, meter: 110 });
+    silence(booth, 10 * MINUTE_MS);
+    enter(booth, 15 * MINUTE_MS);
+    silence(booth, 10 * MINUTE_MS);
+    stay(booth, 5 * MINUTE_MS, { mode: 3, button: false, cycles: 5, ...shown });
+    stay(booth, MINUTE_MS, { mode: 1 });
     return booth;
   }
 
@@ -165,12 +163,12 @@ describe("an entry dated back", () => {
     (from, since) => {
       const parameters = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
       const booth = script(parameters);
-      stay(booth, from * MINUTE, { mode: 1 });
-      stay(booth, (60 - from) * MINUTE, { mode: 3 });
-      stay(booth, 10 * MINUTE, { mode: 1 });
-      enter(booth, 41 * MINUTE);
-      stay(booth, MINUTE, { mode: 1 });
-      const overuse = filterOf(booth, parameters).current.overuse.map((one) => (one.since - T0) / MINUTE);
+      stay(booth, from * MINUTE_MS, { mode: 1 });
+      stay(booth, (60 - from) * MINUTE_MS, { mode: 3 });
+      stay(booth, 10 * MINUTE_MS, { mode: 1 });
+      enter(booth, 41 * MINUTE_MS);
+      stay(booth, MINUTE_MS, { mode: 1 });
+      const overuse = filterOf(booth, parameters).current.overuse.map((one) => (one.since - T0) / MINUTE_MS);
       expect(overuse).toEqual(since === null ? [] : [since]);
     },
   );

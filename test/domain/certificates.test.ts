@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { certificateStatus } from "../../src/domain/status.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
-const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2027, 0, 1);
 
 test.each([

@@ -74,7 +74,8 @@ describe("conversionOf", () => {
     [1, "ratio", "%", undefined],
     [1, "min", "C", undefined],
   ])("converts %f %s to %s", (...[value, from, to, expected]) => {
-    const [source, target] = [unitOf(from), unitOf(to)];
+    const source = unitOf(from);
+    const target = unitOf(to);
     const conversion = source === undefined || target === undefined ? undefined : conversionOf(source, target);
     const result = conversion === undefined ? undefined : converted(value, conversion);
     if (expected === undefined) expect(result).toBeUndefined();

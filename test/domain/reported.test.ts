@@ -4,14 +4,14 @@ import type { BoothSummary } from "../../src/domain/summary.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
 import { run, script, stay, T0 } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const PLC: LinkStatus = { kind: "up", since: T0 };
 
 function summary(mode: number): BoothSummary {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode });
-  return { ...summaryOf(run(booth, PLAIN).state, T0 + MINUTE), last_good_at: T0 };
+  stay(booth, MINUTE_MS, { mode });
+  return { ...summaryOf(run(booth, PLAIN).state, T0 + MINUTE_MS), last_good_at: T0 };
 }
 
 /** Younger than max(60 s, 3 x commit time), in neither off nor idle. */

@@ -13,7 +13,9 @@ function listening(named: Readonly<Record<string, Signal>>): string[] {
 it("a booth's signal wakes its own loops and those of all booths, the shared one everybody", async () => {
   const clock = virtualClock({ wall: 0 });
   const signals = createSignals(clock);
-  const [shared, one, other] = [signals.news, signals.own().news, signals.own().news];
+  const shared = signals.news;
+  const one = signals.own().news;
+  const other = signals.own().news;
   const first = listening({ shared, one, other });
   one.raise();
   await clock.run(0);
@@ -30,7 +32,8 @@ it("a booth's signal wakes its own loops and those of all booths, the shared one
 it("progress wakes those alone who wait for it, of this booth and of all; news wake them too", async () => {
   const clock = virtualClock({ wall: 0 });
   const shared = createSignals(clock);
-  const [own, other] = [shared.own(), shared.own()];
+  const own = shared.own();
+  const other = shared.own();
   const all = { shared_news: shared.news, shared_progress: shared.progress, news: own.news, progress: own.progress };
   const heard = listening({ ...all, other_news: other.news, other_progress: other.progress });
   own.progress.raise();

@@ -15,8 +15,8 @@ import {
   type TrafficAccount,
   trafficStatus,
 } from "../../src/domain/traffic.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
-const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 10, 25);
 
 function sent(bytes: number): Period {

@@ -31,7 +31,8 @@ it("the same one may wait twice, and whoever is told may leave at once", () => {
   for (const act of waiting.all()) act();
   expect([told, waiting.size]).toEqual([[1, 2, 3], 0]);
   const act = (): void => undefined;
-  const [first] = [waiting.add(act), waiting.add(act)];
+  const first = waiting.add(act);
+  waiting.add(act);
   first();
   expect(waiting.all()).toEqual([act]);
 });

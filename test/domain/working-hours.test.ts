@@ -9,9 +9,9 @@ import {
   workingIntervals,
 } from "../../src/domain/time-zone.ts";
 import type { WorkingHours } from "../../src/domain/booth.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const DENVER = "America/Denver";
-const MINUTE = 60_000;
 const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
 
 function daily(start: string, stop: string): WorkingHours[] {
@@ -21,7 +21,7 @@ function daily(start: string, stop: string): WorkingHours[] {
 function minutesOf(hours: WorkingHours[], tz: string, [year, month, day]: [number, number, number]): number {
   const start = instantOf(tz, daysFromCivil(year, month, day), 0);
   const end = instantOf(tz, daysFromCivil(year, month, day) + 1, 0);
-  return lengthOf(workingIntervals(hours, tz, { start, end })) / MINUTE;
+  return lengthOf(workingIntervals(hours, tz, { start, end })) / MINUTE_MS;
 }
 
 test.each<[[number, number, number], number]>([
@@ -49,9 +49,9 @@ test("start = stop is 24 h, shifts are united, a disabled one is none", () => {
 });
 
 test("a wall time that doesn't exist is the first instant after the jump, one that exists twice the earlier", () => {
-  const jump = instantOf(DENVER, daysFromCivil(2026, 3, 8), 150 * MINUTE);
+  const jump = instantOf(DENVER, daysFromCivil(2026, 3, 8), 150 * MINUTE_MS);
   expect(new Date(jump).toISOString()).toBe("2026-03-08T09:00:00.000Z");
-  const twice = instantOf(DENVER, daysFromCivil(2026, 11, 1), 90 * MINUTE);
+  const twice = instantOf(DENVER, daysFromCivil(2026, 11, 1), 90 * MINUTE_MS);
   expect(new Date(twice).toISOString()).toBe("2026-11-01T07:30:00.000Z");
 });
 

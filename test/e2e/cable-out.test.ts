@@ -6,15 +6,15 @@ import { recordFault } from "../support/faults.ts";
 import { openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const START = Date.UTC(2026, 2, 2, 15);
 /** In the middle of the first spray. */
-const OUT_AT = 14 * MINUTE;
+const OUT_AT = 14 * MINUTE_MS;
 
 it.each([
   { name: "2 s", out_ms: 2_000, bridged: true },
-  { name: "2 h", out_ms: 120 * MINUTE, bridged: false },
+  { name: "2 h", out_ms: 120 * MINUTE_MS, bridged: false },
 ])(
   "row 14: a cable out for $name is bridged or no data by the gap rule, never idle",
   async ({ name, out_ms, bridged }) => {
@@ -27,11 +27,11 @@ it.each([
     site.plc.fault = null;
     await site.clock.run(5000);
     const back = site.plc.reads;
-    await site.clock.run(10 * MINUTE);
+    await site.clock.run(10 * MINUTE_MS);
     expect(site.plc.reads).toBeGreaterThan(back);
     await site.stop();
 
-    const window = { start: START, end: START + OUT_AT + out_ms + 5000 + 10 * MINUTE };
+    const window = { start: START, end: START + OUT_AT + out_ms + 5000 + 10 * MINUTE_MS };
     const { source, close } = openSource(folder, window.end);
     const { by_mode, coverage } = durationByMode(source, window);
     const lost = Math.abs(Object.values(by_mode).reduce((sum, ms) => sum + ms, window.start - window.end));
@@ -45,7 +45,7 @@ it.each([
       expect(coverage.missing_ms).toBe(0);
     } else {
       expect(during).toHaveLength(1);
-      expect(coverage.missing_ms).toBeGreaterThan(out_ms - MINUTE);
+      expect(coverage.missing_ms).toBeGreaterThan(out_ms - MINUTE_MS);
       expect(coverage.missing_ms).toBeLessThan(out_ms + 10_000);
     }
     close();

@@ -100,7 +100,7 @@ async function configured(folder: string): Promise<string> {
     return path;
   };
   const [http, mail, broker, opcua] = await Promise.all([echoHttp(), echoMail(), echoBroker(), echoOpcua()]);
-  const at = (port: number): string => `127.0.0.1:${port.toString()}`;
+  const at = (port: number): string => `127.0.0.1:${port}`;
   const notice = { events: ["link"], link_minutes: 1 };
   writeFileSync(join(folder, "clock.json"), clockFileText(clockFromNow(60, Date.UTC(2026, 2, 2, 15))));
   for (const name of ["data", "run"]) mkdirSync(join(folder, name), { mode: 0o700 });

@@ -4,8 +4,8 @@ import { rows } from "../../simulators/service/db.ts";
 import { recordFault } from "../support/faults.ts";
 import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const POLL_MS = 1000;
 
 export interface Outcome {
@@ -29,7 +29,7 @@ export async function outcomeOf(site: VirtualSite, folder: string, compare: Comp
   await site.stop();
   const now = site.clock.truth();
   const { source, close } = openSource(folder, now);
-  const window = { start: from, end: now - MINUTE };
+  const window = { start: from, end: now - MINUTE_MS };
   const spans = timeLineOf(source, window).spans.filter(({ start }) => start > truth_from);
   const truth = site.booth.truth(truth_from, window.end).stages.filter(({ start }) => start > truth_from);
   const late = truth.map(({ start, mode }, index) => {

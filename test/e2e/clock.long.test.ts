@@ -3,10 +3,10 @@ import { rows } from "../../simulators/service/db.ts";
 import { outcomeOf, record, storedIn } from "./clock-outcome.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 08:00 in Denver: a standard cycle begins. */
 const START = Date.UTC(2026, 2, 2, 15);
-const MINUTE = 60_000;
 /** What a box without a battery shows a few seconds after its kernel began. */
 const WALL_1970 = 12_000;
 
@@ -30,7 +30,7 @@ it.each([
     await site.clock.run(10_000);
   }
   site.service.way.down = false;
-  await site.clock.run(30 * MINUTE);
+  await site.clock.run(30 * MINUTE_MS);
   expect(agent.status().clock.synced).toBe(true);
   // Date names a second, so a clock that only the service put right is half a second off at most.
   expect(
@@ -47,10 +47,10 @@ it("the wall clock is put about by a day, an hour, a second while the booth runs
   await site.start();
   const steps = [86_400_000, -86_400_000, -3_600_000, 3_600_000, 1000, -1000, -86_400_000, 86_400_000];
   for (const step of steps) {
-    await site.clock.run(4 * MINUTE + 321);
+    await site.clock.run(4 * MINUTE_MS + 321);
     site.clock.stepWall(step);
   }
-  await site.clock.run(4 * MINUTE);
+  await site.clock.run(4 * MINUTE_MS);
   const outcome = await outcomeOf(site, folder, { from: START + 3000 });
   record("wall clock put about eight times under a running agent", outcome);
   expect(outcome).toEqual({ agree: true, wrong: 0, lost: 0, doubled: 0 });
@@ -60,25 +60,25 @@ it("two boots that nobody ever synced, then one that is: both are sent, uncertai
   const folder = temporaryFolder();
   const site = virtualSite({ folder, scenario: "standard-cycle", start: START });
   await site.start();
-  await site.clock.run(5 * MINUTE);
+  await site.clock.run(5 * MINUTE_MS);
   site.service.way.down = true;
   site.clock.setSynced(false);
   for (const minutes of [4, 3]) {
     site.cutPower();
-    await site.clock.run(2 * MINUTE);
+    await site.clock.run(2 * MINUTE_MS);
     site.clock.reboot(WALL_1970);
     await site.start();
-    await site.clock.run(minutes * MINUTE);
+    await site.clock.run(minutes * MINUTE_MS);
   }
   site.cutPower();
   const acked = storedIn(site);
-  await site.clock.run(2 * MINUTE);
+  await site.clock.run(2 * MINUTE_MS);
   site.clock.reboot(site.clock.truth());
   site.clock.setSynced(true);
   site.service.way.down = false;
   const synced_at = site.clock.truth();
   await site.start();
-  await site.clock.run(6 * MINUTE);
+  await site.clock.run(6 * MINUTE_MS);
   const held = rows<{ n: number }>(
     site.service.db,
     "SELECT count(*) AS n FROM records WHERE quality = 'uncertain' AND kind IN ('r', 'h')",

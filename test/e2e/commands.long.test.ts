@@ -84,8 +84,14 @@ it("malformed commands of each type are refused, with what is wrong; those after
     expect(error).toContain(reason);
   }
   const args = {
-    ...{ serial: SERIAL, stream_id: stream, ranges: [[1, 5]], start: START, end: START + MINUTE },
-    ...{ revision: 2, to_serial: "WXYZ-1", to: "released" },
+    serial: SERIAL,
+    stream_id: stream,
+    ranges: [[1, 5]],
+    start: START,
+    end: START + MINUTE,
+    revision: 2,
+    to_serial: "WXYZ-1",
+    to: "released",
   };
   const came = site.service.came.length;
   for (const type of ["backfill", "digest", "config_changed", "rotate_key", "reassign", "release"] as const) {

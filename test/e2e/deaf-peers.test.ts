@@ -11,16 +11,21 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 it("an agent stops at once while its PLC, its service and its outputs take no connection", async () => {
   const folder = temporaryFolder();
-  const [data_dir, runtime_dir] = [join(folder, "data"), join(folder, "run")];
+  const data_dir = join(folder, "data");
+  const runtime_dir = join(folder, "run");
   for (const path of [data_dir, runtime_dir]) mkdirSync(path, { mode: 0o700 });
-  const at = async (way: string) => `${way}//127.0.0.1:${(await deafPort()).toString()}`;
+  const at = async (way: string) => `${way}//127.0.0.1:${await deafPort()}`;
   writeFileSync(join(folder, "api-key"), "key\n", { mode: 0o600 });
   const config = {
-    ...{ data_dir, runtime_dir, page: { port: 0, lan_port: 0 } },
+    data_dir,
+    runtime_dir,
+    page: { port: 0, lan_port: 0 },
     service: { url: await at("http:"), api_key_file: join(folder, "api-key") },
     booths: [
       {
-        ...{ id: "booth-1", serial: "ABCD-123-123", profile: "click-booth" },
+        id: "booth-1",
+        serial: "ABCD-123-123",
+        profile: "click-booth",
         modbus: { host: "127.0.0.1", port: await deafPort() },
       },
     ],

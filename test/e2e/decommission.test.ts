@@ -3,8 +3,8 @@ import type { Wiped } from "../../src/domain/provisioning.ts";
 import { activeSite, boothOf, MINUTE, type ActiveSite } from "../support/active-site.ts";
 import { ADMIN_KEY, SERIAL } from "../support/virtual-service.ts";
 import { order, settled } from "./orders.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
-const HOUR = 60 * MINUTE;
 const SELDOM = { poll_interval_ms: 5 * MINUTE };
 
 /** A bound gateway that polls seldom, so that days pass quickly, and what it was told to wipe. */
@@ -14,7 +14,7 @@ async function watchedSite(): Promise<ActiveSite & { readonly wiped: Wiped[] }> 
     for_ms: MINUTE,
     booth: { poll: { fast: SELDOM, slow: SELDOM } },
     commit_interval_ms: 10 * MINUTE,
-    heartbeat_interval_ms: HOUR,
+    heartbeat_interval_ms: HOUR_MS,
     given: (parts) => ({ ...parts, outOfService: (what) => void wiped.push(what) }),
   });
   return { ...here, wiped };
@@ -37,13 +37,13 @@ it("the service's record wipes a gateway only after it said so for 24 hours, res
   await site.clock.run(MINUTE);
   expect(await sent).toMatchObject({ status: 200 });
   const agent = () => site.control();
-  await site.clock.runUntil(() => agent().status().booths[0]?.provisioning.state === "decommissioned", 7 * HOUR);
+  await site.clock.runUntil(() => agent().status().booths[0]?.provisioning.state === "decommissioned", 7 * HOUR_MS);
   for (let part = 0; part < 3; part++) {
-    await site.clock.run(7 * HOUR + 30 * MINUTE);
+    await site.clock.run(7 * HOUR_MS + 30 * MINUTE);
     expect(wiped).toEqual([]);
     await site.stop();
     await site.start();
   }
-  await site.clock.runUntil(() => wiped.length > 0, 5 * HOUR);
+  await site.clock.runUntil(() => wiped.length > 0, 5 * HOUR_MS);
   expect(wiped).toEqual(["all"]);
 });

@@ -94,7 +94,11 @@ export async function deliveryBed(options: DeliveryBedOptions = {}): Promise<Del
   onTestFinished(() => site.close());
   const { broker, plain = false } = options;
   const service = await startService({
-    ...{ dataDir: ":memory:", port: 0, mqttPort: 0, clock: site.clock, plain },
+    dataDir: ":memory:",
+    port: 0,
+    mqttPort: 0,
+    clock: site.clock,
+    plain,
     ...(broker === undefined ? {} : { broker: { urls: [broker.url], password: broker.password } }),
   });
   onTestFinished(() => service.stop());
@@ -182,7 +186,8 @@ function setAside(folder: string): number[] {
 /** What the service stored against what a box that runs no more recorded in that folder. */
 export function compare(folder: string, service: RunningService): Delivered {
   const own = ownRecords(folder);
-  const [records, set_aside] = [contentLines(own.records), setAside(folder)];
+  const records = contentLines(own.records);
+  const set_aside = setAside(folder);
   const seen = new Map<number, number>();
   let wrong = 0;
   for (const { stream_id } of service.oracle()) {

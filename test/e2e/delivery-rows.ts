@@ -7,6 +7,7 @@ import { deliveryBed, type DeliveryBed, type DeliveryBedOptions, type Delivered 
 import { recordFault } from "../support/faults.ts";
 import { clickBooth } from "../support/profiles.ts";
 import { seededRandom } from "../support/seeded-random.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** A broker under test, as the bed needs it. */
 export interface RowBroker {
@@ -22,8 +23,6 @@ export interface RowBrokers {
   readonly make: () => Promise<RowBroker>;
 }
 
-const MINUTE = 60_000;
-
 interface Counted {
   readonly row: number;
   readonly fault: string;
@@ -33,9 +32,7 @@ interface Counted {
 /** Holds what the service stored against what the box recorded, and enters it. */
 export function held(entry: Counted, { records, lost, doubled, wrong }: Delivered, isRight = true): void {
   const passed = lost + doubled + wrong === 0 && isRight;
-  process.stdout.write(
-    `row ${entry.row.toString()}, ${entry.fault}: ${entry.injected.toString()} injected, ${records.toString()} records\n`,
-  );
+  process.stdout.write(`row ${entry.row}, ${entry.fault}: ${entry.injected} injected, ${records} records\n`);
   recordFault({ ...entry, lost, doubled, wrong, passed });
   expect({ lost, doubled, wrong }).toEqual({ lost: 0, doubled: 0, wrong: 0 });
 }
@@ -76,7 +73,8 @@ function poisonedProfile() {
 
 /** What a broken or hostile service might say of a batch before it has looked at it. */
 function lies(stream: string, records: readonly Placed[]): unknown[] {
-  const [s0, n] = [records[0]?.seq ?? 0, records.length];
+  const s0 = records[0]?.seq ?? 0;
+  const n = records.length;
   const whole = {
     st: stream,
     s0,
@@ -107,7 +105,7 @@ export function unansweredRow({ name, make }: RowBrokers): void {
     const broker = await make();
     const { bed, agent } = await begin(broker, { link: { ...broker.options.link, ack_deadline_ms: 200 } });
     bed.service.faults.add({ topic: "up/batch", swallow: "door_open", times: 1_000_000 });
-    await bed.pass(7 * MINUTE);
+    await bed.pass(7 * MINUTE_MS);
     const delivered = await bed.settle(agent);
     const { refused } = agent.status().booths[0]?.log ?? { refused: null };
     expect(delivered.set_aside.length).toBeGreaterThan(0);
@@ -122,7 +120,7 @@ export function unansweredRow({ name, make }: RowBrokers): void {
 export function deliveryRows({ name, make }: RowBrokers): void {
   it(`${name}: a poison record is found, set aside and declared; everything else arrives`, async () => {
     const { bed, agent } = await begin(await make(), { site: { profile: poisonedProfile() } });
-    await bed.pass(16 * MINUTE);
+    await bed.pass(16 * MINUTE_MS);
     const delivered = await bed.settle(agent);
     const { refused } = agent.status().booths[0]?.log ?? { refused: null };
     expect(delivered.set_aside.length).toBeGreaterThan(0);
@@ -157,7 +155,7 @@ export function deliveryRows({ name, make }: RowBrokers): void {
       sending: (batch) => sending.lie?.(batch),
     });
     sending.lie = lie;
-    await begun.bed.pass(12 * MINUTE);
+    await begun.bed.pass(12 * MINUTE_MS);
     sending.lie = null;
     begun.bed.service.faults.clear();
     const delivered = await begun.bed.settle(begun.agent);
@@ -173,7 +171,7 @@ export function deliveryRows({ name, make }: RowBrokers): void {
     const injected = 8;
     const random = seededRandom(35);
     for (let count = 0; count < injected; count += 1) {
-      await bed.pass(random.next() * MINUTE);
+      await bed.pass(random.next() * MINUTE_MS);
       await broker.strike(bed, account());
       await bed.until("the session is gone", () => agent.status().service.kind === "down");
       await bed.until("there is a session", () => agent.status().service.kind === "up");
@@ -197,11 +195,11 @@ export function deliveryRows({ name, make }: RowBrokers): void {
     onTestFinished(() => void thief.end(true));
     const before = bed.connects();
     await bed.until("the session is gone", () => agent.status().service.kind === "down");
-    await bed.pass(8 * MINUTE);
+    await bed.pass(8 * MINUTE_MS);
     const tries = bed.connects() - before;
     await thief.endAsync(true);
     await bed.until("there is a session that lasts", () => agent.status().service.kind === "up");
-    process.stdout.write(`${name}: ${tries.toString()} connects in 8 minutes beside a thief that comes back at once\n`);
+    process.stdout.write(`${name}: ${tries} connects in 8 minutes beside a thief that comes back at once\n`);
     expect(tries).toBeGreaterThan(1);
     expect(tries).toBeLessThan(40);
     held({ row: 35, fault: `same client id twice, ${name}`, injected: tries }, await bed.settle(agent));

@@ -4,9 +4,9 @@ import { hashOf } from "../../src/contract/hash.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import type { Told } from "../support/virtual-link.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const START = Date.UTC(2026, 2, 2, 15);
-const MINUTE = 60_000;
 
 let site: VirtualSite;
 /** The first seq of the batch that the service took, and whose ack was lost. */
@@ -22,7 +22,7 @@ function denying(batch: unknown, take: () => Told): readonly string[] {
 beforeEach(async () => {
   site = virtualSite({ folder: temporaryFolder(), scenario: "standard-cycle", start: START });
   await site.start();
-  await site.clock.run(5 * MINUTE);
+  await site.clock.run(5 * MINUTE_MS);
   const { way } = site.service;
   way.answers = (batch, take) => {
     taken = (batch as { readonly s0: number }).s0;
@@ -30,15 +30,15 @@ beforeEach(async () => {
     way.answers = denying;
     return [];
   };
-  await site.clock.run(2 * MINUTE);
+  await site.clock.run(2 * MINUTE_MS);
 });
 
 const streams = (): number => rows(site.service.db, "SELECT id FROM streams").length;
 
 it("a service that denies, with every proof, what it took while the ack was lost gives the log no new name", async () => {
-  await site.clock.run(40 * MINUTE);
+  await site.clock.run(40 * MINUTE_MS);
   site.service.way.answers = (_, take) => [JSON.stringify(take())];
-  await site.clock.run(7 * MINUTE);
+  await site.clock.run(7 * MINUTE_MS);
   await site.stop();
   expect(streams()).toBe(1);
   const held = rows<{ readonly seq: number }>(site.service.db, "SELECT seq FROM records ORDER BY seq");
@@ -49,11 +49,11 @@ it("a service that denies, with every proof, what it took while the ack was lost
 it("one that denies it after a new start of the agent neither", async () => {
   site.kill();
   await site.start();
-  await site.clock.run(40 * MINUTE);
+  await site.clock.run(40 * MINUTE_MS);
   expect(streams()).toBe(1);
 });
 
 it("one that says so for over an hour is believed: delivery goes on under another name", async () => {
-  await site.clock.run(80 * MINUTE);
+  await site.clock.run(80 * MINUTE_MS);
   expect(streams()).toBe(2);
 });

@@ -58,6 +58,6 @@ it("the service's record departs from its contract in each field and manner: not
   }
   expect(agent).not.toBe(last);
   process.stdout.write(
-    `drift: ${(DRIFTS.length + 1).toString()} departures, ${told.length.toString()} told, ${seqs.length.toString()} records without a hole\n`,
+    `drift: ${DRIFTS.length + 1} departures, ${told.length} told, ${seqs.length} records without a hole\n`,
   );
 });

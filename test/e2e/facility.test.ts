@@ -19,7 +19,10 @@ function site(): VirtualSite {
   };
   const folder = temporaryFolder();
   made.site = virtualSite({
-    ...{ folder, scenario: "busy-day", start: START, booth: { tz: CONFIGURED } },
+    folder,
+    scenario: "busy-day",
+    start: START,
+    booth: { tz: CONFIGURED },
     way: () => ({
       http: { send: withoutPlace, close: () => undefined },
       link: made.site?.service.link ?? { connect: () => Promise.reject(new Error("no service yet")) },

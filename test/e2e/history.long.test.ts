@@ -36,7 +36,7 @@ it(
     expect(cut.lines.at(-1)).toMatch(/^Stopped before the history was through: .+ begins anew/);
     expect(existsSync(join(folder, "site.json"))).toBe(false);
 
-    const site = startSite(folder, "--history", `${DAYS.toString()}d`);
+    const site = startSite(folder, "--history", `${DAYS}d`);
     await site.line(/1 day is at both ends/, MANY_PROCESSES_MS);
     const { story_start, joint = NaN, admin_key } = memoryOf(folder);
     expect(joint - story_start).toBe(DAYS * 86_400_000);

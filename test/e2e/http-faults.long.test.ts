@@ -22,7 +22,7 @@ async function bound(
   const counts = { lost, doubled: doubled + claims - 1, wrong };
   const passed = counts.lost + counts.doubled + counts.wrong === 0;
   process.stdout.write(
-    `row ${row.toString()}, ${fault}: ${injected.toString()} injected, ${here.asked.failed.toString()} of ${here.asked.all.toString()} requests failed, ${records.toString()} records\n`,
+    `row ${row}, ${fault}: ${injected} injected, ${here.asked.failed} of ${here.asked.all} requests failed, ${records} records\n`,
   );
   recordFault({ row, fault, injected, ...counts, passed });
   expect(counts).toEqual({ lost: 0, doubled: 0, wrong: 0 });
@@ -89,7 +89,7 @@ it("row 43: 100 claims of one serial at once give one winner, and 99 a conflict 
   onTestFinished(() => service.stop());
   seedSite(service.db, { serial: SERIAL, provisionKey: PROVISION_KEY, now: START });
   const claims = Array.from({ length: 100 }, async (_, index) => {
-    const id = `gw-${index.toString()}`;
+    const id = `gw-${index}`;
     const gateway = {
       id,
       hardware_id: id,

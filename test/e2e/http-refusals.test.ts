@@ -99,7 +99,7 @@ it("a service that is down for an hour is asked at most twice a minute, and told
   await site.clock.run(60 * MINUTE);
   // Each look at the record would be three tries without the breaker.
   const afterFive = passed.slice(5).length;
-  process.stdout.write(`breaker: ${passed.length.toString()} requests in an hour of 503\n`);
+  process.stdout.write(`breaker: ${passed.length} requests in an hour of 503\n`);
   expect(afterFive).toBeGreaterThan(0);
   expect(afterFive).toBeLessThanOrEqual(2 * 60);
   expect(boothOf(agent).log.newest_seq).toBeGreaterThan(newest_seq + 100);

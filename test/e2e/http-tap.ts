@@ -40,7 +40,7 @@ export async function httpTap(target: string): Promise<HttpTap> {
     server.closeAllConnections();
     await closed;
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`, exchanges };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, exchanges };
 }
 
 async function textOf(message: IncomingMessage): Promise<string> {

@@ -4,8 +4,8 @@ import { openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const START = Date.UTC(2026, 2, 2, 15);
 const OTHER = "WXYZ-987-654";
 
@@ -22,19 +22,19 @@ it("another booth's PLC: not one reading is taken for this booth's, people are t
   const site = virtualSite({ folder, scenario: "standard-cycle", start: START });
   const agent = await site.start();
   const booth = () => agent.status().booths[0];
-  await site.clock.run(10 * MINUTE);
+  await site.clock.run(10 * MINUTE_MS);
   expect(booth()?.plc).toMatchObject({ kind: "up", shows_serial: SERIAL });
 
   const wrongFrom = site.clock.wall();
   await swap(site, OTHER);
-  await site.clock.run(30 * MINUTE);
+  await site.clock.run(30 * MINUTE_MS);
   const wrongTo = site.clock.wall();
   expect(booth()?.plc).toMatchObject({ kind: "degraded", shows_serial: OTHER });
   expect(JSON.stringify(booth()?.plc)).toContain(`the PLC shows serial number ${OTHER}, this booth is ${SERIAL}`);
   expect(booth()?.now?.in_gap).toBe(true);
 
   await swap(site, SERIAL);
-  await site.clock.run(10 * MINUTE);
+  await site.clock.run(10 * MINUTE_MS);
   expect(booth()?.plc).toMatchObject({ kind: "up", shows_serial: SERIAL });
   await site.stop();
 
@@ -68,7 +68,7 @@ it("a PLC of another booth at the first contact: nothing of it is taken", async 
   const site = virtualSite({ folder, scenario: "standard-cycle", start: START });
   site.booth.inject({ kind: "identity", identity: { plc_serial: OTHER } }, START);
   await site.start();
-  await site.clock.run(10 * MINUTE);
+  await site.clock.run(10 * MINUTE_MS);
   await site.stop();
   const { source, close } = openSource(folder, site.clock.wall());
   const stream = source.reader.streams()[0]?.stream ?? "";

@@ -22,13 +22,14 @@ function requestsFor({
   const profile = clickBooth();
   const options = { ...profile.quirks, round_trip_registers: 500 };
   const costOf = (...groups: string[]): number => planGroups(profile, groups, { options, learned: {} }).pieces.length;
-  const [apart, together] = [costOf("slow"), costOf("fast", "slow")];
+  const apart = costOf("slow");
+  const together = costOf("fast", "slow");
   const most = costOf("fast") * fast + apart * slow;
   return { least: most - (costOf("fast") + apart - together) * slow, most, perPoll: together };
 }
 
 it(
-  `loses and doubles nothing when it is killed ${KILLS.toString()} times at random moments`,
+  `loses and doubles nothing when it is killed ${KILLS} times at random moments`,
   { timeout: MANY_PROCESSES_MS },
   async () => {
     const site = await realSite({ speed: 60, serial: SERIAL });

@@ -3,8 +3,8 @@ import type { Notify } from "../../src/domain/machine.ts";
 import { recordFault } from "../support/faults.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
-const DAY_MS = 86_400_000;
 const WATCHDOG_MS = 30_000;
 /** With a working day before it, in which everything is as it should be. */
 const START = Date.UTC(2026, 2, 2, 14, 50);

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { hashOf } from "../../src/contract/hash.ts";
 import { deliveryBed, type DeliveryBed, type Delivered } from "./delivery-bed.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const NOTHING = hashOf([]);
 const WHOLE = { lost: 0, doubled: 0, wrong: 0, set_aside: [] };
 
@@ -18,10 +18,10 @@ async function afterLie(falsify: Record<string, unknown>, minutes = 6): Promise<
   const agent = await bed.start();
   await bed.until("the booth is active", () => agent.status().booths[0]?.provisioning.state === "active");
   bed.service.faults.add({ topic: "down/ack", falsify, times: 1_000_000 });
-  await bed.pass(minutes * MINUTE);
+  await bed.pass(minutes * MINUTE_MS);
   bed.service.faults.clear();
   // A rest of five minutes may just have begun.
-  await bed.pass(7 * MINUTE);
+  await bed.pass(7 * MINUTE_MS);
   const delivered = await bed.settle(agent);
   return { bed, delivered, status: () => agent.status() };
 }

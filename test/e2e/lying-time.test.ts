@@ -3,11 +3,10 @@ import { outcomeOf, record } from "./clock-outcome.ts";
 import { AHEAD, BOTH, lies, repents, SOUND, YEAR, type Lie } from "./lying-time.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
+import { SECOND_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 08:00 in Denver: a standard cycle begins. */
 const START = Date.UTC(2026, 2, 2, 15);
-const SECOND = 1000;
-const MINUTE = 60_000;
 
 const LIES: readonly (readonly [string, Lie])[] = [
   ["a year ahead", AHEAD],
@@ -21,15 +20,15 @@ it("ten seconds of any lie, and a hundred of a year ahead: no time moves, though
   const site = virtualSite({ folder, scenario: "standard-cycle", start: START });
   site.clock.setSynced(false);
   const agent = await site.start();
-  await site.clock.run(5 * MINUTE);
+  await site.clock.run(5 * MINUTE_MS);
   expect(agent.status().clock).toEqual({ synced: true, offset_ms: 0 });
   const told = [...LIES.map(([, lie]) => ({ lie, seconds: 10 })), { lie: AHEAD, seconds: 100 }];
   for (const { lie, seconds } of told) {
     lies(site, BOTH, lie);
-    await site.clock.run(seconds * SECOND);
+    await site.clock.run(seconds * SECOND_MS);
     expect(agent.status().booths[0]?.time).toBe(site.clock.truth());
     repents(site);
-    await site.clock.run(3 * MINUTE);
+    await site.clock.run(3 * MINUTE_MS);
     expect(agent.status().clock).toEqual({ synced: true, offset_ms: 0 });
   }
   const outcome = await outcomeOf(site, folder, { from: START + 3000, slack_ms: 500 });
@@ -45,13 +44,13 @@ it.each([
   const site = virtualSite({ folder, scenario: "standard-cycle", start: START });
   site.clock.setSynced(kernel);
   const agent = await site.start();
-  await site.clock.run(5 * MINUTE);
+  await site.clock.run(5 * MINUTE_MS);
   lies(site, ways, AHEAD);
-  await site.clock.run(20 * MINUTE);
+  await site.clock.run(20 * MINUTE_MS);
   expect(agent.status().booths[0]?.time).toBe(site.clock.truth());
   expect(agent.status().clock).toEqual({ synced: false, offset_ms: 0 });
   repents(site);
-  await site.clock.run(2 * MINUTE);
+  await site.clock.run(2 * MINUTE_MS);
   expect(agent.status().clock).toEqual({ synced: true, offset_ms: 0 });
   const outcome = await outcomeOf(site, folder, { from: START + 3000, slack_ms: 500 });
   record(what, outcome, 46);

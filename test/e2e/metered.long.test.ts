@@ -88,13 +88,14 @@ async function meteredBed(scheme: "mqtts" | "wss" | "mqtt", more: DeliveryBedOpt
   const mqttPort = (): number => portOf(bedNow().service.mqttUrl);
   const mqttFront = scheme === "mqtt" ? mqttPort : await tlsFront(files, mqttPort).then((port) => () => port);
   const httpFront = await tlsFront(files, () => portOf(bedNow().service.url));
-  const [broker, http] = [await countingProxy(mqttFront), await countingProxy(() => httpFront)];
+  const broker = await countingProxy(mqttFront);
+  const http = await countingProxy(() => httpFront);
   const bed = await deliveryBed({
-    url: () => `${scheme}://localhost:${broker.port.toString()}`,
+    url: () => `${scheme}://localhost:${broker.port}`,
     link: { ca: authority.ca, meter },
     http: () =>
       createHttpClient({
-        baseUrl: `https://localhost:${http.port.toString()}`,
+        baseUrl: `https://localhost:${http.port}`,
         ca: authority.ca,
         counted: { meter, purpose: "http" },
       }),
@@ -128,10 +129,9 @@ test.each(["mqtts", "mqtt"] as const)(
     await bed.pass(90_000);
     const { since_start, month, today } = traffic().status();
     const all = allOf(since_start);
-    const [up, down] = [broker.bytes.up + http.bytes.up, broker.bytes.down + http.bytes.down];
-    process.stdout.write(
-      `${scheme}: counted ${all.up.toString()} up, ${all.down.toString()} down; the proxies ${up.toString()} and ${down.toString()}\n`,
-    );
+    const up = broker.bytes.up + http.bytes.up;
+    const down = broker.bytes.down + http.bytes.down;
+    process.stdout.write(`${scheme}: counted ${all.up} up, ${all.down} down; the proxies ${up} and ${down}\n`);
     process.stdout.write(`${JSON.stringify(since_start)}\n`);
     expect(Math.abs(all.up - up) / up).toBeLessThan(0.02);
     expect(Math.abs(all.down - down) / down).toBeLessThan(0.02);
@@ -187,9 +187,7 @@ test("as the month's budget is used up heartbeats, batches and the backlog give 
   const changed = { at: bed.site.clock.mono(), seq: log().newest_seq };
   await bed.until("the change is with the service", () => (bed.service.oracle().at(-1)?.acked_seq ?? 0) >= changed.seq);
   const took = bed.site.clock.mono() - changed.at;
-  process.stdout.write(
-    `${waited.toString()} records waited; the change of mode got there in ${took.toString()} ms of virtual time\n`,
-  );
+  process.stdout.write(`${waited} records waited; the change of mode got there in ${took} ms of virtual time\n`);
   // Some 20 come between two commits.
   expect(waited).toBeGreaterThan(30);
   expect(took).toBeLessThan(10_000);

@@ -81,7 +81,7 @@ export async function mqttTap(options: MqttTapOptions): Promise<MqttTap> {
     await closed;
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `mqtt://127.0.0.1:${port.toString()}`, connects, publishes, open };
+  return { url: `mqtt://127.0.0.1:${port}`, connects, publishes, open };
 }
 
 /** Passes whole packets on; one end's end is the other's. */

@@ -11,7 +11,7 @@ it("a flood of orders is looked at as far as there is room; polls, delivery and 
   const { gateway_id } = agent.status();
   const expires_at = site.clock.wall() + 60 * MINUTE;
   for (let nth = 0; nth < FLOOD; nth += 1) {
-    site.service.order(gateway_id, { id: `flood-${nth.toString()}`, type: "no such type", args: {}, expires_at });
+    site.service.order(gateway_id, { id: `flood-${nth}`, type: "no such type", args: {}, expires_at });
   }
   const { newest_seq } = boothOf(agent).log;
   await site.clock.run(MINUTE);

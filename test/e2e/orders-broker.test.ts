@@ -35,7 +35,8 @@ it("rotate_key over a real broker: the new key opens a session there, the old on
   const { bed, agent, passwords } = await delivering();
   const before = passwords.length;
   expect(await done(bed, "rotate_key", {})).toEqual({ rotated: true });
-  const [first, last] = [passwords[0], passwords.at(-1)];
+  const first = passwords[0];
+  const last = passwords.at(-1);
   expect(passwords.length).toBeGreaterThan(before);
   expect(last).not.toBe(first);
   const newest = agent.status().booths[0]?.log.newest_seq ?? 0;

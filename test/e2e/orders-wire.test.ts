@@ -74,7 +74,7 @@ it("each order of the service and each answer to it says on the wire what it alw
   const names = {
     [gatewayOf(site.service)]: "<gateway>",
     [stream]: "<stream>",
-    [`"algorithm_version": ${DERIVATION_VERSION.toString()}`]: '"algorithm_version": <version>',
+    [`"algorithm_version": ${DERIVATION_VERSION}`]: '"algorithm_version": <version>',
   };
   // How long each order takes is no part of what is said.
   const text = texts.join("\n\n").replaceAll(/(?<="expires_at": ?)\d{13}\b/g, "<epoch ms>");

@@ -5,10 +5,10 @@ import { recordFault } from "../support/faults.ts";
 import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSiteOptions } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 07:50 in Denver. */
 const START = Date.UTC(2026, 2, 2, 14, 50);
-const MINUTE = 60_000;
 const LIVE_WITHIN_MS = 5_000;
 
 export interface Outage {
@@ -30,27 +30,27 @@ export async function rideOutage({ hours, rate, site: site_options = {} }: Outag
     ...site_options,
   });
   const agent = await site.start();
-  await site.clock.run(5 * MINUTE);
+  await site.clock.run(5 * MINUTE_MS);
   site.service.way.down = true;
-  await site.clock.run(hours * 60 * MINUTE);
+  await site.clock.run(hours * 60 * MINUTE_MS);
   const { newest_seq, acked_seq } = agent.status().booths[0]?.log ?? { newest_seq: 0, acked_seq: 0 };
   const backlog = newest_seq - acked_seq;
   expect(backlog).toBeGreaterThan(2_000);
   site.service.way.down = false;
-  await site.clock.runUntil(() => agent.status().service.kind === "up", 10 * MINUTE);
+  await site.clock.runUntil(() => agent.status().service.kind === "up", 10 * MINUTE_MS);
   const back = site.clock.wall();
   const committed = new Map<number, number>();
   const log = (): { newest_seq: number; acked_seq: number } =>
     agent.status().booths[0]?.log ?? { newest_seq, acked_seq };
-  while (log().acked_seq < newest_seq && site.clock.wall() < back + 60 * MINUTE) {
+  while (log().acked_seq < newest_seq && site.clock.wall() < back + 60 * MINUTE_MS) {
     await site.clock.run(1_000);
     const now = log().newest_seq;
     if (!committed.has(now)) committed.set(now, site.clock.wall());
   }
   const took = site.clock.wall() - back;
-  await site.clock.run(5 * MINUTE);
+  await site.clock.run(5 * MINUTE_MS);
   await site.stop();
-  await site.clock.run(MINUTE);
+  await site.clock.run(MINUTE_MS);
 
   const { db } = site.service;
   const stored = storedIn(db);
@@ -68,19 +68,20 @@ export async function rideOutage({ hours, rate, site: site_options = {} }: Outag
   const chunked = row<{ n: number }>(db, "SELECT ifnull(sum(to_seq - from_seq + 1), 0) AS n FROM segments")?.n ?? 0;
   expect(chunked).toBeGreaterThan(backlog - 10_000);
   const held = stored.at(-1)?.seq ?? 0;
-  const [lost, doubled] = [held - stored.length, stored.length - receivedAt.size];
+  const lost = held - stored.length;
+  const doubled = stored.length - receivedAt.size;
   expect([lost, doubled]).toEqual([0, 0]);
   expect(row(db, "SELECT conflicts_offered FROM streams")).toEqual({ conflicts_offered: 0 });
   const { source, close } = openSource(folder, site.clock.wall());
-  const window = { start: START + MINUTE, end: site.clock.wall() - 3 * MINUTE };
+  const window = { start: START + MINUTE_MS, end: site.clock.wall() - 3 * MINUTE_MS };
   expect(serviceFigures(site.service, window)).toEqual(gatewayFigures(source, window));
   close();
   expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
   process.stdout.write(
-    `${backlog.toString()} records (${chunked.toString()} in chunks) of ${hours.toString()} h drained in ${(took / 1000).toFixed(0)} s at ${rate.toString()}/s; ` +
-      `${delays.length.toString()} live commits arrived at most ${worst.toString()} ms later\n`,
+    `${backlog} records (${chunked} in chunks) of ${hours} h drained in ${(took / 1000).toFixed(0)} s at ${rate}/s; ` +
+      `${delays.length} live commits arrived at most ${worst} ms later\n`,
   );
-  const fault = `service away for ${hours.toString()} h, then a drain beside live data`;
+  const fault = `service away for ${hours} h, then a drain beside live data`;
   recordFault({
     row: 32,
     fault,

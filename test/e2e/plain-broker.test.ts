@@ -50,7 +50,7 @@ async function quietBroker(): Promise<QuietBroker> {
     opens = key;
     for (const socket of sockets) socket.destroy();
   };
-  return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`, batches, opensTo };
+  return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`, batches, opensTo };
 }
 
 /** Box, service without generations and that broker; `key` is the one in the box's file. */

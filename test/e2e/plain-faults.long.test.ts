@@ -49,7 +49,7 @@ it.each([
   expect(injected).toBe(plan.reduce((sum, one) => sum + ("times" in one ? one.times : 1), 0));
   expect(here.asked.failed).toBeGreaterThan(0);
   process.stdout.write(
-    `plain, row ${row.toString()}, ${fault}: ${injected.toString()} injected, ${here.asked.failed.toString()} of ${here.asked.all.toString()} requests failed\n`,
+    `plain, row ${row}, ${fault}: ${injected} injected, ${here.asked.failed} of ${here.asked.all} requests failed\n`,
   );
   const counts = claimCounts(here.service.db);
   const passed = counts.lost + counts.doubled + counts.wrong === 0;
@@ -104,7 +104,7 @@ it("plain level: the power cut at each step of a claim: one complete record in t
       for (const name of ["lost", "doubled", "wrong"] as const) sum[name] += counts[name];
     }
   }
-  process.stdout.write(`plain claim: ${cuts.toString()} power cuts, all active in the end\n`);
+  process.stdout.write(`plain claim: ${cuts} power cuts, all active in the end\n`);
   // Search, facility, claim, completion and a look at it at least, each before and after the service had it.
   expect(cuts).toBeGreaterThanOrEqual(10);
   const passed = sum.lost + sum.doubled + sum.wrong === 0;

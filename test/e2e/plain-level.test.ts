@@ -6,10 +6,10 @@ import { gatewayFigures, openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import { virtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 07:50 in Denver. */
 const START = Date.UTC(2026, 2, 2, 14, 50);
-const MINUTE = 60_000;
 
 it("at a service that states no more than its interface: the booth is found, claimed and complete; readings stay here and go by age", async () => {
   const folder = temporaryFolder();
@@ -22,12 +22,12 @@ it("at a service that states no more than its interface: the booth is found, cla
   };
   const agent = await site.start();
   const booth = () => agent.status().booths[0];
-  await site.clock.runUntil(() => booth()?.provisioning.state === "active", 10 * MINUTE);
+  await site.clock.runUntil(() => booth()?.provisioning.state === "active", 10 * MINUTE_MS);
   expect(booth()).toMatchObject({
     serial: SERIAL,
     provisioning: { delivery: "none", booth_id: "b-1", facility: "Main Street", reason: "" },
   });
-  await site.clock.run(40 * MINUTE);
+  await site.clock.run(40 * MINUTE_MS);
   const log = booth()?.log;
   expect(log?.newest_seq).toBeGreaterThan(100);
   expect(log?.acked_seq).toBe(log?.newest_seq);
@@ -43,7 +43,7 @@ it("at a service that states no more than its interface: the booth is found, cla
   ]);
   await site.stop();
   const { source, close } = openSource(folder, site.clock.wall());
-  const { minutes } = gatewayFigures(source, { start: START + MINUTE, end: START + 40 * MINUTE });
+  const { minutes } = gatewayFigures(source, { start: START + MINUTE_MS, end: START + 40 * MINUTE_MS });
   expect(minutes["No Data"] ?? 0).toBeLessThan(0.1);
   close();
   expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
@@ -61,12 +61,12 @@ it("at such a service an unknown serial number is not found, and a network error
   const agent = await site.start();
   const state = (): string | undefined => agent.status().booths[0]?.provisioning.state;
   await agent.enterSerial("booth-1", "WXYZ-999", { by: "alex", note: "" });
-  await site.clock.runUntil(() => state() === "not_found", MINUTE);
+  await site.clock.runUntil(() => state() === "not_found", MINUTE_MS);
   site.service.way.down = true;
   await agent.enterSerial("booth-1", SERIAL, { by: "alex", note: "" });
-  await site.clock.runUntil(() => state() === "queued", 5 * MINUTE);
+  await site.clock.runUntil(() => state() === "queued", 5 * MINUTE_MS);
   site.service.way.down = false;
-  await site.clock.runUntil(() => state() === "active", 30 * MINUTE);
+  await site.clock.runUntil(() => state() === "active", 30 * MINUTE_MS);
   site.close();
 });
 
@@ -81,25 +81,25 @@ it("without a broker the service is up as long as it answers, and status and doc
   const agent = await site.start();
   const booth = () => agent.status().booths[0];
   await agent.enterSerial("booth-1", SERIAL, null);
-  await site.clock.runUntil(() => booth()?.provisioning.state === "awaiting_confirm", MINUTE);
+  await site.clock.runUntil(() => booth()?.provisioning.state === "awaiting_confirm", MINUTE_MS);
   // A look-up was answered: nothing is down, and nobody has acked anything.
   expect(agent.status().service.kind).toBe("up");
   expect(statusText(agent.status())).not.toMatch(/DOWN|acked/);
   // An answer says nothing of the service an hour later.
-  await site.clock.run(60 * MINUTE);
+  await site.clock.run(60 * MINUTE_MS);
   expect(agent.status().service.kind).toBe("down");
   await agent.confirm("booth-1", { by: "alex", note: "" });
-  await site.clock.runUntil(() => booth()?.provisioning.state === "active", 10 * MINUTE);
-  await site.clock.run(20 * MINUTE);
+  await site.clock.runUntil(() => booth()?.provisioning.state === "active", 10 * MINUTE_MS);
+  await site.clock.run(20 * MINUTE_MS);
   expect(statusText(agent.status())).not.toMatch(/DOWN|acked/);
   expect(statusText(agent.status())).toContain("kept here alone: this service takes no readings");
   const findings = agentFindings(agent.status());
   expect(findings.filter(({ state }) => state !== "ok")).toEqual([]);
   site.service.way.down = true;
-  await site.clock.runUntil(() => agent.status().service.kind === "down", 6 * MINUTE);
+  await site.clock.runUntil(() => agent.status().service.kind === "down", 6 * MINUTE_MS);
   expect(statusText(agent.status())).toMatch(/DOWN for .*no route to the service/);
   site.service.way.down = false;
-  await site.clock.runUntil(() => agent.status().service.kind === "up", 6 * MINUTE);
+  await site.clock.runUntil(() => agent.status().service.kind === "up", 6 * MINUTE_MS);
   site.close();
 });
 
@@ -112,11 +112,11 @@ it("while another serial number is looked up nobody is said to have acked what w
   });
   const agent = await site.start();
   const booth = () => agent.status().booths[0];
-  await site.clock.runUntil(() => booth()?.provisioning.state === "active", 10 * MINUTE);
-  await site.clock.run(5 * MINUTE);
+  await site.clock.runUntil(() => booth()?.provisioning.state === "active", 10 * MINUTE_MS);
+  await site.clock.run(5 * MINUTE_MS);
   site.service.way.down = true;
   await agent.enterSerial("booth-1", "WXYZ-999", { by: "alex", note: "" });
-  await site.clock.runUntil(() => booth()?.provisioning.state === "queued", MINUTE);
+  await site.clock.runUntil(() => booth()?.provisioning.state === "queued", MINUTE_MS);
   expect(booth()?.log.acked_seq).toBeGreaterThan(50);
   expect(statusText(agent.status())).toMatch(/records, \d+ kept here until the booth is bound;/);
   site.close();

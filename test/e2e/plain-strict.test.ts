@@ -3,10 +3,10 @@ import { rows } from "../../simulators/service/db.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { PROVISION_KEY, SERIAL } from "../support/virtual-service.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 07:50 in Denver. */
 const START = Date.UTC(2026, 2, 2, 14, 50);
-const MINUTE = 60_000;
 const ROUTE = "/api/booths_provisioning";
 
 interface Strict {
@@ -36,18 +36,18 @@ async function made(site: VirtualSite, status: "IN PROGRESS" | "COMPLETE"): Prom
   const key = PROVISION_KEY;
   await Promise.all([
     site.service.http.send({ method: "POST", path: ROUTE, key, body: { serial_number: SERIAL } }),
-    site.clock.run(MINUTE),
+    site.clock.run(MINUTE_MS),
   ]);
   const body = { completion_status: status };
   await Promise.all([
     site.service.http.send({ method: "PUT", path: `${ROUTE}/${SERIAL}`, key, body }),
-    site.clock.run(MINUTE),
+    site.clock.run(MINUTE_MS),
   ]);
 }
 
 async function active({ site }: Strict): Promise<void> {
   const agent = await site.start();
-  await site.clock.runUntil(() => agent.status().booths[0]?.provisioning.state === "active", 10 * MINUTE);
+  await site.clock.runUntil(() => agent.status().booths[0]?.provisioning.state === "active", 10 * MINUTE_MS);
 }
 
 function ended({ site }: Strict): void {
@@ -81,10 +81,10 @@ it("a booth that was active and is entered again is active again, where the serv
   const { site, writes } = strict;
   const agent = await site.start();
   const state = (): string | undefined => agent.status().booths[0]?.provisioning.state;
-  await site.clock.runUntil(() => state() === "active", 10 * MINUTE);
+  await site.clock.runUntil(() => state() === "active", 10 * MINUTE_MS);
   expect(writes).toEqual([`POST ${ROUTE}`, `PUT ${ROUTE}/${SERIAL}`]);
   await agent.enterSerial("booth-1", SERIAL, { by: "alex", note: "" });
-  await site.clock.runUntil(() => state() === "active", 10 * MINUTE);
+  await site.clock.runUntil(() => state() === "active", 10 * MINUTE_MS);
   expect(writes).toHaveLength(2);
   ended(strict);
 });

@@ -6,7 +6,8 @@ import { boothOf, MINUTE, START } from "../support/active-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 
-const [OLD, NEW] = ["plc-password-before", "plc-password-after"];
+const OLD = "plc-password-before";
+const NEW = "plc-password-after";
 
 it("a connection to the PLC has the passwords of the service's record, new before old, and nobody else sees them", async () => {
   const folder = temporaryFolder();

@@ -5,10 +5,10 @@ import { recordFault } from "../support/faults.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 07:50 in Denver. */
 const START = Date.UTC(2026, 2, 2, 14, 50);
-const MINUTE = 60_000;
 const BY = { by: "alex", note: "", replace: true };
 
 const stateOf = (agent: Agent): string | undefined => agent.status().booths[0]?.provisioning.state;
@@ -23,9 +23,9 @@ async function siteFor(intent: Intent, seed: number): Promise<{ site: VirtualSit
   }
   const broken = virtualSite({ ...common, folder: temporaryFolder(), seed: seed + 1_000 });
   await broken.start();
-  await broken.clock.run(2 * MINUTE);
+  await broken.clock.run(2 * MINUTE_MS);
   broken.kill();
-  await broken.clock.run(15 * MINUTE);
+  await broken.clock.run(15 * MINUTE_MS);
   const site = virtualSite({ ...common, folder, seed, unnamed: true, beside: broken });
   const close = (): void => {
     site.close();
@@ -58,14 +58,14 @@ async function provisionWithCut(intent: Intent, at: { what: "request" | "answer"
   };
   let agent = await site.start();
   await agent.enterSerial("booth-1", SERIAL, BY);
-  await site.clock.runUntil(() => power.cut === "now" || stateOf(agent) === "active", 30 * MINUTE);
+  await site.clock.runUntil(() => power.cut === "now" || stateOf(agent) === "active", 30 * MINUTE_MS);
   if (power.cut === "now") {
     power.cut = "done";
-    await site.clock.run(MINUTE);
+    await site.clock.run(MINUTE_MS);
     agent = await site.start();
-    await site.clock.runUntil(() => stateOf(agent) === "active", 30 * MINUTE);
+    await site.clock.runUntil(() => stateOf(agent) === "active", 30 * MINUTE_MS);
   }
-  await site.clock.run(2 * MINUTE);
+  await site.clock.run(2 * MINUTE_MS);
   await site.stop();
   const { db } = site.service;
   // One claim, one binding, and everything since the start on its one stream.
@@ -91,7 +91,9 @@ async function provisionWithCut(intent: Intent, at: { what: "request" | "answer"
 it.each(["claim", "take_over"] as const)(
   "power cut at each step of a %s: active in the end, with the same claim and one stream",
   async (intent) => {
-    let [cuts, lost, doubled] = [0, 0, 0];
+    let cuts = 0;
+    let lost = 0;
+    let doubled = 0;
     for (const what of ["request", "answer"] as const) {
       for (let n = 1; ; n += 1) {
         const outcome = await provisionWithCut(intent, { what, n });
@@ -101,7 +103,7 @@ it.each(["claim", "take_over"] as const)(
         cuts += 1;
       }
     }
-    process.stdout.write(`${intent}: ${cuts.toString()} power cuts, all active in the end with one claim\n`);
+    process.stdout.write(`${intent}: ${cuts} power cuts, all active in the end with one claim\n`);
     // Look-up, claim, completion and verification at least, each before and after the service had it.
     expect(cuts).toBeGreaterThanOrEqual(8);
     const counted = { injected: cuts, lost, doubled, wrong: 0, passed: lost + doubled === 0 };

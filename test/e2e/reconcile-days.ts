@@ -6,13 +6,11 @@ import { diceOf, randomScenario, type Dice } from "../scenarios/random.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 06:00 in Denver; the clocks are put forward on the 8th. */
 const START = Date.UTC(2026, 2, 2, 13);
 const TZ = "America/Denver";
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
 type Done = Extract<Reconciliation, { kind: "done" }>;
 
@@ -27,11 +25,11 @@ async function daysOf(seed: number, count: number): Promise<VirtualSite> {
     scenario: randomScenario(dice, count * 24),
     seed,
     start: START,
-    commit_interval_ms: 10 * MINUTE,
-    summary_interval_ms: HOUR,
-    heartbeat_interval_ms: HOUR,
+    commit_interval_ms: 10 * MINUTE_MS,
+    summary_interval_ms: HOUR_MS,
+    heartbeat_interval_ms: HOUR_MS,
     booth: {
-      poll: { fast: { poll_interval_ms: 30_000 }, slow: { poll_interval_ms: 5 * MINUTE } },
+      poll: { fast: { poll_interval_ms: 30_000 }, slow: { poll_interval_ms: 5 * MINUTE_MS } },
       filters: Object.fromEntries(FILTER_TYPES.map((type) => [type, { limits: { minutes: 6_000, cycles: 60 } }])),
     },
   });
@@ -42,20 +40,20 @@ async function daysOf(seed: number, count: number): Promise<VirtualSite> {
   if (dice.chance(0.5)) {
     site.plc.fault = "timeout";
     await site.start();
-    await site.clock.run(dice.between(5, 90) * MINUTE);
+    await site.clock.run(dice.between(5, 90) * MINUTE_MS);
     site.plc.fault = null;
   } else await site.start();
-  while (site.clock.wall() < START + count * DAY) {
-    await site.clock.run(dice.between(2, 12) * HOUR);
+  while (site.clock.wall() < START + count * DAY_MS) {
+    await site.clock.run(dice.between(2, 12) * HOUR_MS);
     await trouble(site, dice);
   }
-  await site.clock.run(3 * HOUR);
+  await site.clock.run(3 * HOUR_MS);
   return site;
 }
 
 async function trouble(site: VirtualSite, dice: Dice): Promise<void> {
   // In whole milliseconds, as the agent's socket hands on what a person entered.
-  const length = Math.round(dice.one([dice.between(0.5, 3), dice.between(4, 40), dice.between(60, 300)]) * MINUTE);
+  const length = Math.round(dice.one([dice.between(0.5, 3), dice.between(4, 40), dice.between(60, 300)]) * MINUTE_MS);
   await dice.one([
     async () => {
       site.service.way.down = true;
@@ -85,7 +83,7 @@ async function trouble(site: VirtualSite, dice: Dice): Promise<void> {
         .control()
         .changeFilter("booth-1", change)
         .then(() => (entered = true));
-      await site.clock.runUntil(() => entered, HOUR);
+      await site.clock.runUntil(() => entered, HOUR_MS);
     },
   ])();
 }
@@ -93,10 +91,10 @@ async function trouble(site: VirtualSite, dice: Dice): Promise<void> {
 async function reconciled(site: VirtualSite, day: LocalDay): Promise<Done> {
   const control = site.control();
   const running = (): boolean => control.status().booths[0]?.reconciliation?.kind === "running";
-  await site.clock.runUntil(() => !running(), 2 * HOUR);
+  await site.clock.runUntil(() => !running(), 2 * HOUR_MS);
   const id = control.reconcile("booth-1", day.day);
   const now = (): Reconciliation | null => control.reconciliation("booth-1", id);
-  await site.clock.runUntil(() => now()?.kind !== "running", 2 * HOUR);
+  await site.clock.runUntil(() => now()?.kind !== "running", 2 * HOUR_MS);
   const done = now();
   if (done?.kind !== "done") throw new Error(`${day.day}: ${JSON.stringify(done)}`);
   return done;
@@ -119,7 +117,7 @@ export async function differingDays(seed: number, count: number): Promise<readon
   const compared = days.reduce((sum, one) => sum + one.compared, 0);
   const cpu_s = ((user + system) / 1e6).toFixed(0);
   process.stdout.write(
-    `reconcile: story ${seed.toString()}, ${days.length.toString()} days, ${compared.toString()} figures, ${found.length.toString()} days differ, ${cpu_s} s of CPU\n`,
+    `reconcile: story ${seed}, ${days.length} days, ${compared} figures, ${found.length} days differ, ${cpu_s} s of CPU\n`,
   );
   return found;
 }

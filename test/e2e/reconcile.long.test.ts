@@ -45,7 +45,8 @@ it("a record deleted at the service, one changed, an hour missing: found, healed
     db,
     "SELECT r.seq FROM records r JOIN names n ON n.id = r.tag WHERE r.kind = 'r' AND n.name = 'mode' ORDER BY r.seq",
   );
-  const [deleted, changed] = [modes[1]?.seq ?? 0, modes[2]?.seq ?? 0];
+  const deleted = modes[1]?.seq ?? 0;
+  const changed = modes[2]?.seq ?? 0;
   run(db, "DELETE FROM records WHERE seq = ?", deleted);
   run(db, "UPDATE records SET value = '9' WHERE seq = ?", changed);
   const gone = run(db, "DELETE FROM records WHERE time >= ? AND time < ?", hour, MIDNIGHT);
@@ -70,7 +71,7 @@ it("a record deleted at the service, one changed, an hour missing: found, healed
     hours.filter((seq) => seq >= (again.toSorted((a, b) => a - b)[0] ?? 0)),
   );
   process.stdout.write(
-    `reconcile: ${healed.differed.toString()} of ${healed.compared.toString()} figures differed; 1 record deleted, 1 changed, ${gone.toString()} of an hour gone; ${healed.resent.toString()} of ${before.length.toString()} records sent again\n`,
+    `reconcile: ${healed.differed} of ${healed.compared} figures differed; 1 record deleted, 1 changed, ${gone} of an hour gone; ${healed.resent} of ${before.length} records sent again\n`,
   );
   expect(await reconciled(site, agent)).toMatchObject({ differed: 0, resent: 0 });
 });
@@ -155,7 +156,7 @@ it("comparison > fails alone if an answer is nested too deep or an error is thro
   expect(await outcome()).toMatchObject(failure("call stack"));
   figures.fail = false;
 
-  const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`k${at.toString()}`, at + 1]));
+  const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`k${at}`, at + 1]));
   answersWith(site, () => JSON.stringify(many));
   const done = await reconciled(site, agent);
   expect(done.remaining).toHaveLength(100);

@@ -5,11 +5,11 @@ import { outcomeOf, record } from "./clock-outcome.ts";
 import { AHEAD, BOTH, lies, repents, SOUND, YEAR } from "./lying-time.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 08:00 in Denver: a standard cycle begins. */
 const START = Date.UTC(2026, 2, 2, 15);
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
+const DAY = 24 * 60 * MINUTE_MS;
 
 /** The service refuses for good what is a day ahead of its own clock, as a strict one may. */
 function refusesTheFuture({ service, clock }: VirtualSite): void {
@@ -28,22 +28,22 @@ it("records that the service refused for their time are offered again with right
   refusesTheFuture(site);
   site.clock.setSynced(false);
   let agent = await site.start();
-  await site.clock.run(5 * MINUTE);
+  await site.clock.run(5 * MINUTE_MS);
   lies(site, BOTH, AHEAD);
-  await site.clock.run(5 * MINUTE);
+  await site.clock.run(5 * MINUTE_MS);
   expect(agent.status().booths[0]?.time).toBeGreaterThan(START + YEAR);
   repents(site);
   site.kill();
   agent = await site.start();
-  await site.clock.run(3 * MINUTE);
+  await site.clock.run(3 * MINUTE_MS);
   // What was refused stands aside with the service's reason.
   expect(site.service.way.refused.size).toBeGreaterThan(0);
-  await site.clock.run(30 * MINUTE);
+  await site.clock.run(30 * MINUTE_MS);
   expect(agent.status().clock).toEqual({ synced: true, offset_ms: 0 });
   const refused = agent.status().booths[0]?.log.refused;
   const ahead = rows<{ n: number }>(
     site.service.db,
-    `SELECT count(*) AS n FROM records WHERE time > ${(START + YEAR / 2).toString()}`,
+    `SELECT count(*) AS n FROM records WHERE time > ${START + YEAR / 2}`,
   );
   const outcome = await outcomeOf(site, folder, { from: START + 3000, slack_ms: 500 });
   record("records refused for a time a year ahead", outcome);

@@ -108,7 +108,9 @@ it.each([
 ])(
   "the power cut at each step of a rotation, the box off for %s: one key opens in the end, and it is ours",
   async (text, off_ms) => {
-    let [cuts, lost, wrong] = [0, 0, 0];
+    let cuts = 0;
+    let lost = 0;
+    let wrong = 0;
     for (;;) {
       const end = await cutAt(1 + cuts * STEP_MS, off_ms);
       if (end === "too late") break;
@@ -116,7 +118,7 @@ it.each([
       lost += end.lost;
       wrong += end.wrong;
     }
-    process.stdout.write(`rotation: ${cuts.toString()} power cuts, the box off for ${text}\n`);
+    process.stdout.write(`rotation: ${cuts} power cuts, the box off for ${text}\n`);
     expect(cuts).toBeGreaterThanOrEqual(6);
     const counted = { injected: cuts, lost, doubled: 0, wrong, passed: lost + wrong === 0 };
     recordFault({ row: 3, fault: `power cut at each step of a key rotation, off for ${text}`, ...counted });

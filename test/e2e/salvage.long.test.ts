@@ -7,8 +7,8 @@ import { gatewayFigures, openSource, serviceFigures } from "../support/figures.t
 import { temporaryFolder } from "../support/temporary.ts";
 import type { VirtualService } from "../support/virtual-service.ts";
 import { virtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const START = Date.UTC(2026, 2, 2, 14, 50);
 
 interface StreamAtService {
@@ -49,14 +49,14 @@ it("a store that lost its header is salvaged: what is left is delivered once, th
   const folder = temporaryFolder();
   const site = virtualSite({ folder, scenario: "busy-day", start: START, seed: 3 });
   await site.start();
-  await site.clock.run(40 * MINUTE);
+  await site.clock.run(40 * MINUTE_MS);
   site.service.way.down = true;
-  await site.clock.run(20 * MINUTE);
+  await site.clock.run(20 * MINUTE_MS);
   await site.stop();
   spoil(folder, 1);
   const agent = await site.start();
   site.service.way.down = false;
-  await site.clock.run(20 * MINUTE);
+  await site.clock.run(20 * MINUTE_MS);
   const { log } = agent.status().booths[0] ?? { log: null };
   await site.stop();
 
@@ -90,7 +90,7 @@ it("a store that lost its header is salvaged: what is left is delivered once, th
   });
 
   const { source, close } = openSource(folder, site.clock.wall());
-  const window = { start: site.clock.wall() - 18 * MINUTE, end: site.clock.wall() - 2 * MINUTE };
+  const window = { start: site.clock.wall() - 18 * MINUTE_MS, end: site.clock.wall() - 2 * MINUTE_MS };
   expect(serviceFigures(site.service, window).minutes).toEqual(gatewayFigures(source, window).minutes);
   close();
   expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
@@ -102,17 +102,17 @@ it("what a full store gave up of a salvaged log, to the last record under the ol
   const budget = { max_bytes: 60_000, max_age_ms: 30 * 86_400_000 };
   const site = virtualSite({ folder, scenario: "busy-day", start: START, seed: 3, budget, commit_interval_ms: 60_000 });
   await site.start();
-  await site.clock.run(2 * MINUTE);
+  await site.clock.run(2 * MINUTE_MS);
   site.service.way.down = true;
-  await site.clock.run(5 * MINUTE);
+  await site.clock.run(5 * MINUTE_MS);
   await site.stop();
   spoil(folder, 1);
   const agent = await site.start();
   const log = (): BoothLog => agent.status().booths[0]?.log ?? { newest_seq: 0, acked_seq: 0 };
   const { newest_seq: salvaged, acked_seq: before } = log();
-  await site.clock.runUntil(() => log().newest_seq > salvaged + 1_200, 600 * MINUTE);
+  await site.clock.runUntil(() => log().newest_seq > salvaged + 1_200, 600 * MINUTE_MS);
   site.service.way.down = false;
-  await site.clock.run(10 * MINUTE);
+  await site.clock.run(10 * MINUTE_MS);
   const { acked_seq } = log();
   await site.stop();
 

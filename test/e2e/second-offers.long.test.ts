@@ -79,7 +79,7 @@ it.each([
     expect(aside.filter((seq) => !now.has(seq) && !poison.includes(seq))).toEqual([]);
     expect(boothOf(agent).log.refused.count).toBe(poison.length);
     process.stdout.write(
-      `second offers: the service ${way}; ${aside.length.toString()} aside, ${poison.length.toString()} of them for good, the others delivered\n`,
+      `second offers: the service ${way}; ${aside.length} aside, ${poison.length} of them for good, the others delivered\n`,
     );
   },
 );

@@ -69,7 +69,7 @@ const STOPPED = /^State:\s*T/m;
 const SIGTERM_WAITS = /^ShdPnd:\s*0*4000$/m;
 
 function isAt(pid: number, state: RegExp): boolean {
-  return state.test(readFileSync(`/proc/${pid.toString()}/status`, "utf8"));
+  return state.test(readFileSync(`/proc/${pid}/status`, "utf8"));
 }
 
 function sentence(of: { readonly code: number | string; readonly err: string }): string {
@@ -113,7 +113,7 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
     await first.line(/status +booth-1: [a-z_]+, 0 cycles today; PLC up, service up/);
 
     const second = await runProgram(SIMULATORS, ["site", "--data", folder, "--port", "0"]);
-    expect(sentence(second)).toContain(`another site (process ${first.pid.toString()}) runs in this folder`);
+    expect(sentence(second)).toContain(`another site (process ${first.pid}) runs in this folder`);
 
     await stop(first, agent);
     expect(first.lines.at(-1)).toBe("Stopped; nothing is lost. The next start goes on from here.");
@@ -220,7 +220,7 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
       const port = first + index;
       const taken = await listen(port);
       const ended = await runProgram(SIMULATORS, ["site", "--data", temporaryFolder(), "--port", first.toString()]);
-      expect(sentence(ended), name).toContain(`Port ${port.toString()} is taken`);
+      expect(sentence(ended), name).toContain(`Port ${port} is taken`);
       await closed(taken);
     }
   });

@@ -76,7 +76,7 @@ interface Ends {
 
 /** How long a process's threads have waited for a processor that others had, as the kernel counts it. */
 function crowdedOut_ms(pid: number): number {
-  const folder = `/proc/${pid.toString()}/task`;
+  const folder = `/proc/${pid}/task`;
   const waited = (thread: string): number => {
     try {
       return Number(readFileSync(join(folder, thread, "schedstat"), "utf8").split(" ")[1]) / 1e6;
@@ -93,7 +93,8 @@ function crowdedOut_ms(pid: number): number {
 
 /** The signal and the end. A process that hangs is killed, so that the next can start. */
 async function stop(agent: Program, { late, codes, signal = "SIGTERM" }: Ends, moment: string): Promise<void> {
-  const [from, before] = [performance.now(), crowdedOut_ms(agent.pid)];
+  const from = performance.now();
+  const before = crowdedOut_ms(agent.pid);
   let crowded = 0;
   agent.signal(signal);
   while (agent.isRunning()) {

@@ -7,10 +7,10 @@ import { serviceFigures } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 07:50 in Denver: the day's first cycles follow. */
 const START = Date.UTC(2026, 2, 2, 14, 50);
-const MINUTE = 60_000;
 const BY = { by: "alex", note: "" };
 
 const boothOf = (agent: Agent): BoothStatus => {
@@ -20,7 +20,7 @@ const boothOf = (agent: Agent): BoothStatus => {
 };
 const stateOf = (agent: Agent): string => boothOf(agent).provisioning.state;
 const until = (site: VirtualSite, agent: Agent, state: string): Promise<void> =>
-  site.clock.runUntil(() => stateOf(agent) === state, 30 * MINUTE);
+  site.clock.runUntil(() => stateOf(agent) === state, 30 * MINUTE_MS);
 
 /** The streams at the service in the order in which they came, with what it stored of each. */
 function streamsAt(site: VirtualSite): readonly StreamAtService[] {
@@ -50,13 +50,13 @@ interface StreamAtService {
 it("a gateway takes a broken one's place; what that one had recorded before still arrives, and then it stops", async () => {
   const old = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 1 });
   await old.start();
-  await old.clock.run(40 * MINUTE);
+  await old.clock.run(40 * MINUTE_MS);
   old.service.way.down = true;
-  await old.clock.run(10 * MINUTE);
+  await old.clock.run(10 * MINUTE_MS);
   old.kill();
   old.service.way.down = false;
   const broke = old.clock.wall();
-  await old.clock.run(15 * MINUTE);
+  await old.clock.run(15 * MINUTE_MS);
 
   const fresh = virtualSite({
     folder: temporaryFolder(),
@@ -73,11 +73,11 @@ it("a gateway takes a broken one's place; what that one had recorded before stil
   await agent.confirm("booth-1", { ...BY, replace: true });
   await until(fresh, agent, "active");
   expect(boothOf(agent).provisioning.generation).toBe(2);
-  await fresh.clock.run(20 * MINUTE);
+  await fresh.clock.run(20 * MINUTE_MS);
 
   const revived = await old.start();
   await until(old, revived, "suspended");
-  await fresh.clock.run(30 * MINUTE);
+  await fresh.clock.run(30 * MINUTE_MS);
   expect(boothOf(revived).provisioning.reason).toMatch(/^another gateway .* has taken this booth over$/);
   const [first, second] = streamsAt(fresh);
   expect(second?.predecessor).toBe(first?.stream_id);
@@ -88,15 +88,15 @@ it("a gateway takes a broken one's place; what that one had recorded before stil
     fresh.service.db,
     "SELECT max(time) AS time FROM records WHERE stream_no = 1 AND kind = 'h'",
   );
-  expect(last?.time).toBeGreaterThan(broke - 2 * MINUTE);
-  expect(last?.time).toBeLessThan(broke + 15 * MINUTE);
+  expect(last?.time).toBeGreaterThan(broke - 2 * MINUTE_MS);
+  expect(last?.time).toBeLessThan(broke + 15 * MINUTE_MS);
   expect(second).toMatchObject({ generation: 2, first_seq: 1, least: 1, conflicts: 0 });
   expect(second?.stored).toBe(second?.most);
   const sent = streamsAt(fresh)[0]?.acked_seq;
-  await fresh.clock.run(30 * MINUTE);
+  await fresh.clock.run(30 * MINUTE_MS);
   expect(streamsAt(fresh)[0]?.acked_seq).toBe(sent);
   expect(stateOf(agent)).toBe("active");
-  const { minutes } = serviceFigures(fresh.service, { start: START, end: fresh.clock.wall() - MINUTE });
+  const { minutes } = serviceFigures(fresh.service, { start: START, end: fresh.clock.wall() - MINUTE_MS });
   // Nobody looked from the break until the replacement's start.
   expect(minutes["No Data"]).toBeGreaterThan(14);
   expect(minutes["No Data"]).toBeLessThan(17);
@@ -108,11 +108,15 @@ it("a gateway takes a broken one's place; what that one had recorded before stil
 it("a gateway that spoke a moment ago is waited for: when it is possible is told, and then it goes on by itself", async () => {
   const old = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 1 });
   await old.start();
-  await old.clock.run(20 * MINUTE);
+  await old.clock.run(20 * MINUTE_MS);
   old.kill();
   const silent = old.clock.wall();
   const fresh = virtualSite({
-    ...{ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 2, unnamed: true },
+    folder: temporaryFolder(),
+    scenario: "busy-day",
+    start: START,
+    seed: 2,
+    unnamed: true,
     beside: old,
   });
   const agent = await fresh.start();
@@ -120,13 +124,13 @@ it("a gateway that spoke a moment ago is waited for: when it is possible is told
   await until(fresh, agent, "conflict");
   const { possible_at = 0, advice } = boothOf(agent).provisioning;
   // The old one's last word lies up to a heartbeat back.
-  expect(possible_at).toBeGreaterThan(silent + 8 * MINUTE);
-  expect(possible_at).toBeLessThan(silent + 11 * MINUTE);
+  expect(possible_at).toBeGreaterThan(silent + 8 * MINUTE_MS);
+  expect(possible_at).toBeLessThan(silent + 11 * MINUTE_MS);
   expect(advice).toMatch(/^switch it off/);
-  await fresh.clock.run(possible_at - fresh.clock.wall() - MINUTE);
+  await fresh.clock.run(possible_at - fresh.clock.wall() - MINUTE_MS);
   expect(stateOf(agent)).toBe("conflict");
   await until(fresh, agent, "active");
-  expect(fresh.clock.wall()).toBeLessThan(possible_at + 3 * MINUTE);
+  expect(fresh.clock.wall()).toBeLessThan(possible_at + 3 * MINUTE_MS);
   expect(boothOf(agent).provisioning).toMatchObject({ generation: 2, possible_at: undefined });
   expect([...old.lines, ...fresh.lines].filter((line) => line.startsWith("FAILED"))).toEqual([]);
   fresh.close();
@@ -136,19 +140,19 @@ it("a gateway that spoke a moment ago is waited for: when it is possible is told
 it("a booth given up is flushed first; bound again it goes on under another name without a hole", async () => {
   const site = virtualSite({ folder: temporaryFolder(), scenario: "busy-day", start: START, seed: 3 });
   const agent = await site.start();
-  await site.clock.run(10 * MINUTE);
+  await site.clock.run(10 * MINUTE_MS);
   site.service.way.down = true;
   await agent.leave("booth-1", { to: "released", reason: "" });
-  await site.clock.run(10 * MINUTE);
+  await site.clock.run(10 * MINUTE_MS);
   expect(stateOf(agent)).toBe("active");
   const asked = boothOf(agent).log.newest_seq;
   site.service.way.down = false;
   await until(site, agent, "released");
   expect(boothOf(agent)).toMatchObject({ serial: null, provisioning: { generation: null, booth_id: null } });
-  await site.clock.run(10 * MINUTE);
+  await site.clock.run(10 * MINUTE_MS);
   await agent.enterSerial("booth-1", SERIAL, BY);
   await until(site, agent, "active");
-  await site.clock.run(10 * MINUTE);
+  await site.clock.run(10 * MINUTE_MS);
   await site.stop();
   const [first, second] = streamsAt(site);
   expect(first).toMatchObject({ generation: 1, least: 1, conflicts: 0 });
@@ -164,20 +168,20 @@ it("an older copy of the store put back: what the service has stays, what differ
   const folder = temporaryFolder();
   const site = virtualSite({ folder, scenario: "busy-day", start: START, seed: 5 });
   await site.start();
-  await site.clock.run(15 * MINUTE);
+  await site.clock.run(15 * MINUTE_MS);
   await site.stop();
   const copy = temporaryFolder();
   cpSync(folder, copy, { recursive: true });
   await site.start();
-  await site.clock.run(20 * MINUTE);
+  await site.clock.run(20 * MINUTE_MS);
   await site.stop();
   // A batch that was on its way at the stop still arrives.
-  await site.clock.run(MINUTE);
+  await site.clock.run(MINUTE_MS);
   const held = streamsAt(site)[0]?.most ?? 0;
   rmSync(folder, { recursive: true });
   cpSync(copy, folder, { recursive: true });
   const agent = await site.start();
-  await site.clock.run(20 * MINUTE);
+  await site.clock.run(20 * MINUTE_MS);
   const { log } = boothOf(agent);
   await site.stop();
   const [first, second, ...more] = streamsAt(site);
@@ -195,7 +199,7 @@ it("an older copy of the store put back: what the service has stays, what differ
   expect(second?.acked_seq).toBe(second?.most);
   expect(second?.most).toBeGreaterThanOrEqual(log.acked_seq);
   // Both tellings reach the service, and it makes one booth of them: all it ever saw, nobody away but for the restarts.
-  const window = { start: START + MINUTE, end: site.clock.wall() - 2 * MINUTE };
+  const window = { start: START + MINUTE_MS, end: site.clock.wall() - 2 * MINUTE_MS };
   expect(serviceFigures(site.service, window).minutes["No Data"] ?? 0).toBeLessThan(0.5);
   expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
   site.close();
@@ -217,7 +221,7 @@ it("a box that stood beside another booth before: after a mistyped serial number
   const bind = async (serial: string): Promise<void> => {
     await agent.enterSerial("booth-1", serial, BY);
     await until(site, agent, "active");
-    await site.clock.run(15 * MINUTE);
+    await site.clock.run(15 * MINUTE_MS);
   };
   await bind("WXYZ-456-457");
   await agent.leave("booth-1", { to: "released", reason: "moved" });
@@ -249,23 +253,23 @@ it("a mistyped serial number, confirmed although the PLC shows another: everythi
      SELECT 'b-2', account_id, facility_id, 'WXYZ-456-456', 'Booth 2', config, created_at, updated_at FROM booths`,
   );
   const agent = await site.start();
-  await site.clock.run(5 * MINUTE);
+  await site.clock.run(5 * MINUTE_MS);
   await agent.enterSerial("booth-1", "WXYZ-456-456", BY);
   await until(site, agent, "active");
-  await site.clock.run(15 * MINUTE);
+  await site.clock.run(15 * MINUTE_MS);
   expect(streamsAt(site)).toMatchObject([{ booth_id: "b-2", withdrawn: 0 }]);
   await agent.leave("booth-1", { to: "released", reason: "wrong_serial" });
   await until(site, agent, "released");
   await agent.enterSerial("booth-1", SERIAL, BY);
   await until(site, agent, "active");
-  await site.clock.run(15 * MINUTE);
+  await site.clock.run(15 * MINUTE_MS);
   await site.stop();
   const [wrong, right] = streamsAt(site);
   expect(wrong).toMatchObject({ booth_id: "b-2", withdrawn: 1 });
   expect(right).toMatchObject({ booth_id: "b-1", withdrawn: 0, least: 1, conflicts: 0 });
   expect(right?.stored).toBe(right?.most);
   expect(right?.most).toBeGreaterThan(wrong?.most ?? 0);
-  const window = { start: START + MINUTE, end: site.clock.wall() - 2 * MINUTE };
+  const window = { start: START + MINUTE_MS, end: site.clock.wall() - 2 * MINUTE_MS };
   expect(serviceFigures(site.service, window).minutes["No Data"] ?? 0).toBeLessThan(0.1);
   expect(site.lines.filter((line) => line.startsWith("FAILED"))).toEqual([]);
   site.close();

@@ -23,13 +23,7 @@ const HEADERS = ["authorization", "accept", "content-type", "idempotency-key", "
 function exchangeText({ method, path, headers, body, answer }: TappedExchange): string {
   const told = HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [`${name}: ${String(headers[name])}`]));
   const sent = body === "" ? [] : [laidOut(JSON.parse(body))];
-  return [
-    `${method} ${path}`,
-    ...told,
-    ...sent,
-    `-> ${answer.status.toString()}`,
-    laidOut(JSON.parse(answer.body)),
-  ].join("\n");
+  return [`${method} ${path}`, ...told, ...sent, `-> ${answer.status}`, laidOut(JSON.parse(answer.body))].join("\n");
 }
 
 function connectText(connect: TappedConnect): string {
@@ -40,7 +34,7 @@ function connectText(connect: TappedConnect): string {
 
 function publishText({ topic, qos, retain, payload }: TappedPublish): string {
   const { text, packed } = unzipped(payload);
-  const how = `qos ${qos.toString()}${retain ? ", retained" : ""}${packed === null ? "" : `, ${packed}`}`;
+  const how = `qos ${qos}${retain ? ", retained" : ""}${packed === null ? "" : `, ${packed}`}`;
   return `PUBLISH ${topic} (${how})\n${laidOut(JSON.parse(text))}`;
 }
 

@@ -6,6 +6,7 @@ import { writeBlock } from "../support/made-block.ts";
 import { accountOf, strangers } from "./account.ts";
 import { MATRIX } from "./matrix.ts";
 import { countedText, matrixBlock } from "./texts.ts";
+import { errorMessage } from "../../src/domain/error-message.ts";
 
 const RESULTS = new URL("../results/faults.json", import.meta.url);
 const HELP = `npm run faults [-- --write]
@@ -22,15 +23,13 @@ function entriesOf(file: URL): readonly FaultEntry[] {
 function show(): number {
   const entries = entriesOf(RESULTS);
   const accounts = accountOf(MATRIX, entries);
-  const odd = strangers(MATRIX, entries).map(
-    ({ row, fault }) => `row ${row.toString()} isn't in the matrix: ${fault}\n`,
-  );
+  const odd = strangers(MATRIX, entries).map(({ row, fault }) => `row ${row} isn't in the matrix: ${fault}\n`);
   const bad = accounts.filter(({ trouble }) => trouble !== null);
   const counted = accounts.filter((account) => account.entries > 0);
   const injected = counted.reduce((sum, account) => sum + account.injected, 0);
   process.stdout.write(`${countedText(accounts)}\n${odd.join("")}`);
   process.stdout.write(
-    `${counted.length.toString()} of ${MATRIX.length.toString()} rows, ${injected.toString()} faults injected` +
+    `${counted.length} of ${MATRIX.length} rows, ${injected} faults injected` +
       `${bad.length === 0 ? "" : `; not held or not injected: ${bad.map(({ row }) => row.row).join(", ")}`}\n`,
   );
   return bad.length + odd.length > 0 ? 1 : 0;
@@ -43,6 +42,6 @@ try {
   else if (values.write) await writeBlock(matrixBlock());
   else process.exitCode = show();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${errorMessage(error)}\n`);
   process.exitCode = 2;
 }

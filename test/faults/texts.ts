@@ -9,7 +9,7 @@ export function countedText(accounts: readonly RowAccount[]): string {
     row.row.toString(),
     row.fault,
     entries === 0 ? "-" : injected.toString(),
-    entries === 0 ? "-" : `${lost.toString()}/${doubled.toString()}/${wrong.toString()}`,
+    entries === 0 ? "-" : `${lost}/${doubled}/${wrong}`,
     row.expected,
     trouble ?? "",
   ]);
@@ -18,7 +18,7 @@ export function countedText(accounts: readonly RowAccount[]): string {
 
 /** The matrix without counts, as it stands in the documents: a table for each section. */
 export function matrixBlock(): MadeBlock {
-  const line = ({ row, fault, expected }: MatrixRow): string => `| ${row.toString()} | ${fault} | ${expected} |`;
+  const line = ({ row, fault, expected }: MatrixRow): string => `| ${row} | ${fault} | ${expected} |`;
   const tables = SECTIONS.map(({ title, rows }) =>
     [`| row | ${title.toLowerCase()} | expected |`, "| --- | --- | --- |", ...rows.map(line)].join("\n"),
   );

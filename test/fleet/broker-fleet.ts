@@ -54,9 +54,19 @@ export function brokerFleet({ name, make, way }: BrokerRow): void {
     const clock = fleetClock(SPEED);
     const striking = blows([[first], [broker], [postgres], [first, second]], stopping.signal);
     const ran = await runFleet({
-      ...{ gateways: GATEWAYS, booths_per: 1, seed: 11, url, key: ADMIN_KEY, clock, length_ms: LENGTH_MS },
+      gateways: GATEWAYS,
+      booths_per: 1,
+      seed: 11,
+      url,
+      key: ADMIN_KEY,
+      clock,
+      length_ms: LENGTH_MS,
       story: storyOf({ seed: 11, gateways: GATEWAYS, length_ms: LENGTH_MS, outage_ms: 0 }),
-      ...{ drain_ms: DRAIN_MS, hasten: 120, signal: stopping.signal, show: () => undefined, told: () => undefined },
+      drain_ms: DRAIN_MS,
+      hasten: 120,
+      signal: stopping.signal,
+      show: () => undefined,
+      told: () => undefined,
       async draining() {
         await striking;
       },

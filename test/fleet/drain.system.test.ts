@@ -38,16 +38,17 @@ it("row 51: each role finishes at SIGTERM what it has under way: nothing is lost
   };
   let striking: Promise<void> | undefined;
   const ran = await runFleet({
-    ...{
-      gateways: GATEWAYS,
-      booths_per: 1,
-      seed: 5,
-      url,
-      key: ADMIN_KEY,
-      clock: fleetClock(SPEED),
-      length_ms: LENGTH_MS,
-    },
-    ...{ story: [], drain_ms: DRAIN_MS, signal: stopping.signal, told: () => undefined },
+    gateways: GATEWAYS,
+    booths_per: 1,
+    seed: 5,
+    url,
+    key: ADMIN_KEY,
+    clock: fleetClock(SPEED),
+    length_ms: LENGTH_MS,
+    story: [],
+    drain_ms: DRAIN_MS,
+    signal: stopping.signal,
+    told: () => undefined,
     show: ({ connected }) => void (connected === GATEWAYS && (striking ??= stopAll())),
     draining: () => striking ?? Promise.reject(new Error("the gateways never were all connected")),
   });
@@ -59,7 +60,12 @@ it("row 51: each role finishes at SIGTERM what it has under way: nothing is lost
   recordFault({ row: 51, fault: "SIGTERM of each role under load", injected, lost, doubled, wrong, passed });
   expect(ended).toEqual([...workers, ...workers, ...others].map(({ name }) => [name, 0]));
   expect({ lost, doubled, wrong, waiting, refused, unanswered }).toEqual({
-    ...{ lost: 0, doubled: 0, wrong: 0, waiting: 0, refused: 0, unanswered: 0 },
+    lost: 0,
+    doubled: 0,
+    wrong: 0,
+    waiting: 0,
+    refused: 0,
+    unanswered: 0,
   });
   expect(acked).toBeGreaterThan(GATEWAYS * 4 * 51);
 });

@@ -15,7 +15,7 @@ async function saidOf(argv: readonly string[]): Promise<string> {
     signal: new AbortController().signal,
   };
   const code = await serviceCommand([...argv, "--help"], io);
-  return `${code.toString()} ${said.join()}`.trim();
+  return `${code} ${said.join()}`.trim();
 }
 
 interface Compose {

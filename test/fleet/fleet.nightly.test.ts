@@ -4,8 +4,7 @@ import { accountLine, ranLine } from "../../simulators/fleet/cli.ts";
 import { seedOf } from "../support/seed.ts";
 import { ofTest, temporaryFolder } from "../support/temporary.ts";
 import { rideFleet } from "./run.ts";
-
-const SECOND = 1_000;
+import { SECOND_MS } from "../../src/domain/time.ts";
 
 it(
   "ten thousand gateways lose nothing in an hour in which something of the service is killed every ten seconds",
@@ -14,14 +13,22 @@ it(
     onTestFinished(() => stopping.abort());
     const told = (line: string): void => void process.stdout.write(`${line}\n`);
     const { kills, account, ran } = await rideFleet({
-      ...{ folder: temporaryFolder(), gateways: 10_000, minutes: 60, speed: 1, outage_minutes: 5 },
-      ...{ seed: seedOf("fleet"), kill_every_ms: 10 * SECOND, drain_ms: 4_800 * SECOND },
-      ...{ atEnd: ofTest, signal: stopping.signal, told },
+      folder: temporaryFolder(),
+      gateways: 10_000,
+      minutes: 60,
+      speed: 1,
+      outage_minutes: 5,
+      seed: seedOf("fleet"),
+      kill_every_ms: 10 * SECOND_MS,
+      drain_ms: 4_800 * SECOND_MS,
+      atEnd: ofTest,
+      signal: stopping.signal,
+      told,
     });
     told(ranLine(ran));
     told(accountLine(account));
     expect(account).toMatchObject({ lost: 0, doubled: 0, wrong: 0, waiting: 0, refused: 0 });
     expect(kills).toBeGreaterThan(300);
   },
-  3 * 3_600 * SECOND,
+  3 * 3_600 * SECOND_MS,
 );

@@ -5,18 +5,27 @@ import { recordFault } from "../support/faults.ts";
 import { seedOf } from "../support/seed.ts";
 import { ofTest, temporaryFolder } from "../support/temporary.ts";
 import { rideFleet } from "./run.ts";
+import { SECOND_MS } from "../../src/domain/time.ts";
 
 const RESULTS = new URL("../results/", import.meta.url);
-const SECOND = 1_000;
 
 it("row 50: two hundred gateways lose nothing while brokers, PostgreSQL and the service's processes are killed ten times", async () => {
   const stopping = new AbortController();
   onTestFinished(() => stopping.abort());
   const lines: string[] = [];
   const { kills, account, ran, ...result } = await rideFleet({
-    ...{ folder: temporaryFolder(), gateways: 200, minutes: 0.8, speed: 1, outage_minutes: 0.15 },
-    ...{ seed: seedOf("fleet"), kill_every_ms: 4 * SECOND, drain_ms: 120 * SECOND, hasten: 120 },
-    ...{ atEnd: ofTest, signal: stopping.signal, told: (line) => void lines.push(line) },
+    folder: temporaryFolder(),
+    gateways: 200,
+    minutes: 0.8,
+    speed: 1,
+    outage_minutes: 0.15,
+    seed: seedOf("fleet"),
+    kill_every_ms: 4 * SECOND_MS,
+    drain_ms: 120 * SECOND_MS,
+    hasten: 120,
+    atEnd: ofTest,
+    signal: stopping.signal,
+    told: (line) => void lines.push(line),
   });
   const { gateways, batches, lost, doubled, ack_p99_ms } = result;
   mkdirSync(RESULTS, { recursive: true });
@@ -35,7 +44,11 @@ it("row 50: two hundred gateways lose nothing while brokers, PostgreSQL and the 
     passed,
   });
   expect({ lost, doubled, wrong, waiting, refused }, lines.slice(-20).join("\n")).toEqual({
-    ...{ lost: 0, doubled: 0, wrong: 0, waiting: 0, refused: 0 },
+    lost: 0,
+    doubled: 0,
+    wrong: 0,
+    waiting: 0,
+    refused: 0,
   });
   expect(kills).toBeGreaterThanOrEqual(10);
   expect(account.acked).toBeGreaterThan(gateways * 4 * 51);

@@ -50,7 +50,9 @@ function optionsOf(args: string[]) {
   const minutes = numberOf("minutes", values.minutes, 60);
   const every_s = numberOf("kill-every", values["kill-every"], 10);
   return {
-    ...{ minutes, calm: values.calm ?? false, help: values.help ?? false },
+    minutes,
+    calm: values.calm ?? false,
+    help: values.help ?? false,
     gateways: Math.max(1, Math.floor(numberOf("gateways", values.gateways, 200))),
     seed: Math.floor(numberOf("seed", values.seed, 1)),
     speed: numberOf("speed", values.speed, 1),
@@ -79,7 +81,12 @@ async function main(args: string[]): Promise<number> {
   const told = (line: string): void => void process.stdout.write(`${line}\n`);
   try {
     const result = await rideFleet({
-      ...{ ...options, folder, told, drain_ms: DRAIN_MS, hasten: hasteOf(options.gateways), signal: stopping.signal },
+      ...options,
+      folder,
+      told,
+      drain_ms: DRAIN_MS,
+      hasten: hasteOf(options.gateways),
+      signal: stopping.signal,
       atEnd: (undo) => void undos.push(undo),
     });
     return report(result, told);

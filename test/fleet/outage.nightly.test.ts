@@ -7,8 +7,8 @@ import { runFleet } from "../../simulators/fleet/fleet.ts";
 import { recordFault } from "../support/faults.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { ADMIN_KEY, smallBroker, smallSite } from "./small-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
 const AWAY_MS = 10 * MINUTE_MS;
 const GATEWAYS = 50;
 
@@ -23,14 +23,18 @@ it(
     const { postgres, url } = site;
     let outage: Promise<void> | undefined;
     const ran = await runFleet({
-      ...{ gateways: GATEWAYS, booths_per: 1, seed: 6, url, key: ADMIN_KEY, clock: fleetClock(1) },
-      ...{
-        story: [],
-        length_ms: AWAY_MS + MINUTE_MS,
-        drain_ms: 5 * MINUTE_MS,
-        signal: stopping.signal,
-        told: () => undefined,
-      },
+      gateways: GATEWAYS,
+      booths_per: 1,
+      seed: 6,
+      url,
+      key: ADMIN_KEY,
+      clock: fleetClock(1),
+
+      story: [],
+      length_ms: AWAY_MS + MINUTE_MS,
+      drain_ms: 5 * MINUTE_MS,
+      signal: stopping.signal,
+      told: () => undefined,
       show({ connected, passed_ms, batches_per_s, real_ms, backlog }) {
         if (passed_ms > MINUTE_MS / 2 && connected === GATEWAYS)
           outage ??= (async () => {
@@ -39,9 +43,7 @@ it(
             await postgres.start();
           })();
         if (Math.floor(real_ms / 1_000) % 60 === 0)
-          process.stdout.write(
-            `${connected.toString()} connected, ${batches_per_s.toFixed(0)}/s, backlog ${backlog.toString()}\n`,
-          );
+          process.stdout.write(`${connected} connected, ${batches_per_s.toFixed(0)}/s, backlog ${backlog}\n`);
       },
       draining: () => outage ?? Promise.reject(new Error("the gateways never were all connected")),
     });

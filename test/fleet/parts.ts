@@ -45,7 +45,7 @@ interface Usage {
 /** Of a process, with those of its children that it has buried. */
 export function usageOf(pid: number): Usage {
   try {
-    const stat = readFileSync(`/proc/${pid.toString()}/stat`, "utf8");
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const ticks = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at] ?? 0), 0);
     return { cpu_s: ticks / CLOCK_TICKS_PER_S, bytes: Number(fields[21] ?? 0) * PAGE_BYTES };
@@ -57,8 +57,8 @@ export function usageOf(pid: number): Usage {
 
 function childrenOf(pid: number): readonly number[] {
   try {
-    const tasks = readdirSync(`/proc/${pid.toString()}/task`);
-    const texts = tasks.map((task) => readFileSync(`/proc/${pid.toString()}/task/${task}/children`, "utf8"));
+    const tasks = readdirSync(`/proc/${pid}/task`);
+    const texts = tasks.map((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8"));
     return texts
       .join(" ")
       .split(/\s+/)
@@ -103,12 +103,13 @@ export async function mosquittoPart(
   atEnd: AtEnd,
 ): Promise<Part & { readonly url: string }> {
   const port = await freePort();
-  const [config, acl] = [join(folder, `${name}.conf`), join(folder, `${name}.acl`)];
+  const config = join(folder, `${name}.conf`);
+  const acl = join(folder, `${name}.acl`);
   writeFileSync(acl, `${WORDS_OF_SERVICE}${WORDS_OF_GATEWAYS}`);
   const lines = [
-    `listener ${port.toString()} 127.0.0.1`,
+    `listener ${port} 127.0.0.1`,
     ...["user root", "allow_anonymous true", `acl_file ${acl}`, "persistence false", "log_type error"],
-    ...[`max_queued_messages ${MOSQUITTO_QUEUE.toString()}`, "max_connections -1", "set_tcp_nodelay true"],
+    ...[`max_queued_messages ${MOSQUITTO_QUEUE}`, "max_connections -1", "set_tcp_nodelay true"],
   ];
   writeFileSync(config, `${lines.join("\n")}\n`);
   let child: ChildProcess | null = null;
@@ -123,12 +124,16 @@ export async function mosquittoPart(
   };
   atEnd(kill);
   return {
-    ...{ name, kill, url: `mqtt://127.0.0.1:${port.toString()}`, cpu: used.cpu, memory: used.memory },
+    name,
+    kill,
+    url: `mqtt://127.0.0.1:${port}`,
+    cpu: used.cpu,
+    memory: used.memory,
     async start() {
       const started = spawn("/usr/sbin/mosquitto", ["-c", config], { stdio: "ignore" });
       child = started;
       await eventually(`${name} listens`, async () => {
-        if (started.exitCode !== null) throw new Error(`mosquitto ended with ${started.exitCode.toString()}`);
+        if (started.exitCode !== null) throw new Error(`mosquitto ended with ${started.exitCode}`);
         return (await isOpen(port)) ? true : undefined;
       });
     },
@@ -146,7 +151,10 @@ export async function postgresPart(folder: string, atEnd: AtEnd): Promise<Part &
   const used = usage(cluster.pid);
   let isFirst = true;
   return {
-    ...{ name: "postgres", url: cluster.url, cpu: used.cpu, memory: used.memory },
+    name: "postgres",
+    url: cluster.url,
+    cpu: used.cpu,
+    memory: used.memory,
     kill() {
       used.ends();
       return cluster.stop("kill");
@@ -177,7 +185,10 @@ export function servicePart(
   const said: string[] = [];
   const used = usage(() => program?.pid);
   return {
-    ...{ name, cpu: used.cpu, memory: used.memory, lines: () => [...said, ...(program?.lines ?? [])] },
+    name,
+    cpu: used.cpu,
+    memory: used.memory,
+    lines: () => [...said, ...(program?.lines ?? [])],
     async kill() {
       if (program?.isRunning() !== true) return;
       used.ends();

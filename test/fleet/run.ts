@@ -9,9 +9,9 @@ import { seededSequence } from "../../simulators/network/faults.ts";
 import type { AtEnd } from "../support/temporary.ts";
 import { freePort } from "../system/mosquitto.ts";
 import { mosquittoPart, type Part, postgresPart, servicePart, usageOf } from "./parts.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const ADMIN_KEY = "fleet-admin";
-const MINUTE_MS = 60_000;
 /** A part that was killed stays away for so long, at most: as long as a service manager takes to start it again. */
 const AWAY_MS = 2_000;
 /** Whose contents are compared record by record, at most. */
@@ -65,7 +65,7 @@ async function startSite({ folder, gateways, atEnd, told }: FleetRun): Promise<S
   for (const part of [...brokers, postgres]) await part.start();
   told(`two mosquitto and PostgreSQL run in ${folder}`);
   placeFleet(postgres.url, gateways, ADMIN_KEY);
-  told(`${gateways.toString()} booths are placed`);
+  told(`${gateways} booths are placed`);
   const ports = [await freePort(), await freePort()];
   const named = brokers.flatMap(({ url }) => ["--broker", url.replace("//", "//service@")]);
   const role = (name: string, argv: readonly string[]): Part => {
@@ -75,14 +75,14 @@ async function startSite({ folder, gateways, atEnd, told }: FleetRun): Promise<S
   };
   const workers = ["ingest-1", "ingest-2"].map((name) => role(name, []));
   const figures = ["figures-1", "figures-2"].map((name) => role(name, []));
-  const http = ports.map((port, index) => role(`http-${(index + 1).toString()}`, ["--port", port.toString()]));
+  const http = ports.map((port, index) => role(`http-${index + 1}`, ["--port", port.toString()]));
   const roles = [...workers, ...figures, ...http];
   await Promise.all(roles.map((part) => part.start()));
   told("two each of ingest, figures and HTTP are ready");
   return {
     parts: [...brokers, postgres, ...roles],
     store: postgres.url,
-    urls: ports.map((port) => `http://127.0.0.1:${port.toString()}`),
+    urls: ports.map((port) => `http://127.0.0.1:${port}`),
   };
 }
 
@@ -103,16 +103,26 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
       isWarm = true;
       used.begin();
     }
-    run.told(`${liveLine(state)}  kills ${killing.count().toString()}`);
+    run.told(`${liveLine(state)}  kills ${killing.count()}`);
   };
   const clock = fleetClock(speed);
   let usage: FleetResult["usage"] = [];
   const [url = ""] = site.urls;
   const ran = await runFleet({
-    ...{ url, clock, story, length_ms, show, gateways, seed, booths_per: 1, key: ADMIN_KEY, drain_ms: run.drain_ms },
+    url,
+    clock,
+    story,
+    length_ms,
+    show,
+    gateways,
+    seed,
+    booths_per: 1,
+    key: ADMIN_KEY,
+    drain_ms: run.drain_ms,
     ...(run.hasten === undefined ? {} : { hasten: run.hasten }),
     ...(run.outage_pace === undefined ? {} : { outage_pace: run.outage_pace }),
-    ...{ signal: run.signal, told: run.told },
+    signal: run.signal,
+    told: run.told,
     async draining() {
       usage = await used.end();
       await killing.end();
@@ -132,7 +142,8 @@ function killer({ kill_every_ms, seed, told }: FleetRun, { parts }: Site) {
   const next = seededSequence(seed);
   const stopping = new AbortController();
   const away = new Map<Part, Promise<void>>();
-  let [count, killing] = [0, null as Promise<void> | null];
+  let count = 0;
+  let killing = null as Promise<void> | null;
   const strike = async (part: Part): Promise<void> => {
     await part.kill();
     await sleep(next() * AWAY_MS);
@@ -189,7 +200,8 @@ function measure({ parts, store }: Site) {
   return {
     begin: (): void => void (before = look()),
     async end(): Promise<FleetResult["usage"]> {
-      const [was, is] = [await before, await look()];
+      const was = await before;
+      const is = await look();
       const percent = (cpu_s: number): number => Math.round((cpu_s / (is.at - was.at)) * 1_000_000) / 10;
       const mb = (bytes: number): number => Math.round(bytes / 1_000_000);
       const of = (name: string, cpu_s: number, bytes: number) => ({ name, cpu_percent: percent(cpu_s), mb: mb(bytes) });

@@ -43,7 +43,11 @@ export async function smallSite(
     ...["ingest-1", "ingest-2"].map((name) => role(name, ["--role", "ingest"])),
   ]);
   return {
-    ...{ postgres, workers, http, role, url: `http://127.0.0.1:${port}` },
+    postgres,
+    workers,
+    http,
+    role,
+    url: `http://127.0.0.1:${port}`,
     async account(ran) {
       const look = await lookInto(postgres.url);
       return ran.account(look, 1).finally(() => look.close());

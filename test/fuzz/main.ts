@@ -4,6 +4,7 @@ import { corpusOf, keep } from "./corpus.ts";
 import { fuzz, type Finding } from "./run.ts";
 import type { Target } from "./target.ts";
 import { TARGETS } from "./targets.ts";
+import { errorMessage } from "../../src/domain/error-message.ts";
 
 const HELP = `npm run fuzz [-- TARGET ...] [--runs N] [--seed S]
 
@@ -45,8 +46,8 @@ async function play({ chosen, runs, seed }: Call): Promise<number> {
     const counts = await fuzz({ target, corpus: corpusOf(target), runs: wanted, seed });
     const { taken, refused, findings } = counts;
     process.stdout.write(
-      `${target.name.padEnd(14)} seed ${seed.toString()}: ${counts.runs.toString()} inputs, ${taken.toString()} taken, ` +
-        `${refused.toString()} refused, ${findings.length.toString()} findings\n`,
+      `${target.name.padEnd(14)} seed ${seed}: ${counts.runs} inputs, ${taken} taken, ` +
+        `${refused} refused, ${findings.length} findings\n`,
     );
     for (const { what, why, input } of findings)
       process.stdout.write(`  ${what}: ${why}\n  kept: ${keep(target, input)}\n`);
@@ -60,6 +61,6 @@ try {
   if (typeof call === "string") process.stdout.write(call);
   else process.exitCode = await play(call);
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${errorMessage(error)}\n`);
   process.exitCode = 2;
 }

@@ -42,7 +42,7 @@ export async function fuzz({ target, corpus, runs, seed }: FuzzRun): Promise<Fuz
   };
   for (const { file, bytes } of corpus) one(file, bytes);
   for (let run = 0; run < runs && findings.length < MOST_FINDINGS; run += 1) {
-    one(`seed ${(seed + run).toString()}`, inputOf(target, corpus, seed + run));
+    one(`seed ${seed + run}`, inputOf(target, corpus, seed + run));
   }
   return { ...counts, findings };
 }

@@ -33,24 +33,18 @@ async function main(): Promise<void> {
   const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: ROOT, encoding: "utf8" }).trim();
   const counts = countsOf(ROOT);
   const { longest, splinters, ...figures } = counts;
-  for (const [name, value] of Object.entries(figures)) process.stdout.write(`${name.padEnd(16)} ${value.toString()}\n`);
-  process.stdout.write(
-    `longest          ${longest.map(([path, lines]) => `${path} ${lines.toString()}`).join(", ")}\n`,
-  );
-  process.stdout.write(
-    `splinters        ${splinters.length.toString()}${splinters.map((one) => `\n  ${one}`).join("")}\n`,
-  );
+  for (const [name, value] of Object.entries(figures)) process.stdout.write(`${name.padEnd(16)} ${value}\n`);
+  process.stdout.write(`longest          ${longest.map(([path, lines]) => `${path} ${lines}`).join(", ")}\n`);
+  process.stdout.write(`splinters        ${splinters.length}${splinters.map((one) => `\n  ${one}`).join("")}\n`);
   const weights = Object.fromEntries(["src", "simulators", "test"].map((folder) => [folder, weightOf(ROOT, folder)]));
   for (const [folder, { lines, tokens, squeezed }] of Object.entries(weights)) {
-    process.stdout.write(
-      `${folder.padEnd(16)} ${lines.toString()} lines, ${tokens.toString()} tokens, ${squeezed.toString()} squeezed\n`,
-    );
+    process.stdout.write(`${folder.padEnd(16)} ${lines} lines, ${tokens} tokens, ${squeezed} squeezed\n`);
   }
   const walk = filesOfTheWalk(ROOT);
-  process.stdout.write(`walk             ${walk.toString()} files\n`);
+  process.stdout.write(`walk             ${walk} files\n`);
   const words = oldWordsIn(ROOT);
   process.stdout.write(
-    `old words        ${words.length.toString()}${words.map(({ name, path, now }) => `\n  ${name} in ${path}: ${now}`).join("")}\n`,
+    `old words        ${words.length}${words.map(({ name, path, now }) => `\n  ${name} in ${path}: ${now}`).join("")}\n`,
   );
   const path = values["no-path"] ? null : await pathOf(values.list);
   mkdirSync(RESULTS, { recursive: true });
@@ -64,11 +58,9 @@ async function pathOf(list: boolean): Promise<{ readonly files: number; readonly
   const undos: (() => unknown)[] = [];
   try {
     const { threads, files } = await readingPath((undo) => void undos.push(undo));
-    process.stdout.write(`path             ${files.length.toString()} files\n`);
+    process.stdout.write(`path             ${files.length} files\n`);
     for (const [thread, ran] of threads) {
-      process.stdout.write(
-        `  ${thread === 0 ? "main thread" : `thread ${thread.toString()}`}: ${ran.length.toString()}\n`,
-      );
+      process.stdout.write(`  ${thread === 0 ? "main thread" : `thread ${thread}`}: ${ran.length}\n`);
       if (list) process.stdout.write(ran.map((file) => `    ${file}\n`).join(""));
     }
     return { files: files.length, threads: Object.fromEntries(threads) };

@@ -20,7 +20,7 @@ function take(): void {
   session.post("Profiler.takePreciseCoverage", (_, { result }: Profiler.TakePreciseCoverageReturnType) => {
     // A file's first entry is the file itself, which runs when it is loaded.
     const ran = result.filter(({ functions }) => functions.slice(1).some(({ ranges }) => (ranges[0]?.count ?? 0) > 0));
-    writeFileSync(`${out}.${threadId.toString()}.${count.toString()}`, ran.map(({ url }) => `${url}\n`).join(""));
+    writeFileSync(`${out}.${threadId}.${count}`, ran.map(({ url }) => `${url}\n`).join(""));
     count += 1;
   });
 }

@@ -51,10 +51,12 @@ function measured(all: readonly Case[]): Known[] {
   return all.map((one) => {
     mutation.reached.clear();
     mutation.left = Infinity;
-    const [began, before] = [performance.now(), 1e12];
+    const began = performance.now();
+    const before = 1e12;
     mutation.left = before;
     if (!passes(one)) throw new Error(`fails without a fault: ${one.name}`);
-    const [ms, calls] = [performance.now() - began, before - mutation.left];
+    const ms = performance.now() - began;
+    const calls = before - mutation.left;
     return { ...one, reached: new Set(mutation.reached), ms, calls };
   });
 }

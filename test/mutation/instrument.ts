@@ -50,17 +50,18 @@ export function instrumented(
     if (ts.isBinaryExpression(node)) return binary(node);
     const id = isOther(node) ? idAt(ts.isPropertyAccessExpression(node) ? node.name : node) : undefined;
     if (id === undefined) return null;
-    if (ts.isPrefixUnaryExpression(node)) return `$M.not(${id.toString()}, ${textOf(node.operand)})`;
-    if (ts.isPropertyAccessExpression(node)) return `$M.${node.name.text}(${id.toString()})`;
-    return `$M.${node.kind === Kind.TrueKeyword ? "yes" : "no"}(${id.toString()})`;
+    if (ts.isPrefixUnaryExpression(node)) return `$M.not(${id}, ${textOf(node.operand)})`;
+    if (ts.isPropertyAccessExpression(node)) return `$M.${node.name.text}(${id})`;
+    return `$M.${node.kind === Kind.TrueKeyword ? "yes" : "no"}(${id})`;
   };
   const binary = ({ left, operatorToken, right }: ts.BinaryExpression): string | null => {
     const id = idAt(operatorToken);
     const call = CALLS[operatorToken.kind];
     if (id === undefined || call === undefined) return null;
-    const [a, b] = [textOf(left), textOf(right)];
-    if (call === "and" || call === "or") return `$M.${call}(${id.toString()}, () => (${a}), () => (${b}))`;
-    const text = `$M.${call}(${id.toString()}, ${a}, ${b})`;
+    const a = textOf(left);
+    const b = textOf(right);
+    if (call === "and" || call === "or") return `$M.${call}(${id}, () => (${a}), () => (${b}))`;
+    const text = `$M.${call}(${id}, ${a}, ${b})`;
     return operatorToken.kind === Kind.PlusEqualsToken || operatorToken.kind === Kind.MinusEqualsToken
       ? `${a} = ${text}`
       : text;

@@ -65,7 +65,7 @@ async function ready(): Promise<ChildProcess> {
   const child = started();
   const told = await said(child);
   if (told?.ready === undefined) throw new Error("the tests fail without a fault in the code");
-  process.stdout.write(`${told.ready.toString()} tests, ${Math.round(told.ms ?? 0).toString()} ms without a fault\n`);
+  process.stdout.write(`${told.ready} tests, ${Math.round(told.ms ?? 0)} ms without a fault\n`);
   return child;
 }
 
@@ -78,7 +78,7 @@ async function statically(mutant: Planted): Promise<Tried> {
 
 const until = performance.now() + Number(values.minutes) * 60_000;
 const only = new RegExp(values.only);
-const chosen = planted.filter(({ file, line }) => only.test(`${file}:${line.toString()}`));
+const chosen = planted.filter(({ file, line }) => only.test(`${file}:${line}`));
 const tried: Tried[] = [];
 let child: ChildProcess | null = null;
 try {
@@ -95,9 +95,7 @@ try {
     }
     const last = tried.at(-1);
     if (last !== undefined)
-      process.stdout.write(
-        `${last.outcome.padEnd(9)} ${last.file}:${last.line.toString()} ${last.was} -> ${last.text}\n`,
-      );
+      process.stdout.write(`${last.outcome.padEnd(9)} ${last.file}:${last.line} ${last.was} -> ${last.text}\n`);
   }
 } finally {
   child?.kill();
@@ -106,6 +104,6 @@ try {
 const survivors = tried.filter(({ outcome }) => outcome !== "found");
 const found = tried.length - survivors.length;
 const counts = { mutants: planted.length, tried: tried.length, found };
-process.stdout.write(`${found.toString()} of ${tried.length.toString()} found, ${planted.length.toString()} in all\n`);
+process.stdout.write(`${found} of ${tried.length} found, ${planted.length} in all\n`);
 mkdirSync(join(ROOT, "test/results"), { recursive: true });
 writeFileSync(join(ROOT, "test/results/mutation.json"), `${JSON.stringify({ ...counts, survivors }, null, 2)}\n`);

@@ -35,7 +35,8 @@ export function mutantsOf(file: string, source: string): Mutant[] {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
   const mutants: Mutant[] = [];
   const add = (node: ts.Node, text: string): void => {
-    const [start, end] = [node.getStart(tree), node.getEnd()];
+    const start = node.getStart(tree);
+    const end = node.getEnd();
     const line = tree.getLineAndCharacterOfPosition(start).line + 1;
     mutants.push({ file, line, start, end, was: source.slice(start, end), text });
   };

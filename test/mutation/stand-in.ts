@@ -19,7 +19,7 @@ function eachOf(define: (name: string, run: () => unknown) => void) {
     (name: string, body: Body): void =>
       rows.forEach((row, index) => {
         const args = (Array.isArray(row) ? row : [row]) as never[];
-        define(`${name} #${index.toString()}`, () => body(...args));
+        define(`${name} #${index}`, () => body(...args));
       });
 }
 

@@ -47,7 +47,7 @@ function secretFile(text: string): string {
 
 const PEOPLE = "from: Booth <booth@plant.example>, to: [shop@plant.example]";
 const plainMail = (port: number): Channel =>
-  channel(openMail, `mail: { host: 127.0.0.1, port: ${port.toString()}, tls: none, ${PEOPLE} }`);
+  channel(openMail, `mail: { host: 127.0.0.1, port: ${port}, tls: none, ${PEOPLE} }`);
 
 test("a mail goes over STARTTLS or TLS with a login, and never without what was asked for", async () => {
   const folder = temporaryFolder();
@@ -60,7 +60,7 @@ test("a mail goes over STARTTLS or TLS with a login, and never without what was 
   const user = ["--user", "booths", "correct horse"];
   const by = (port: number, tls: string, { ca = authority.ca_file, password = good } = {}): Channel => {
     const login = `user: booths, password_file: ${password}, ca_file: ${ca}`;
-    return channel(openMail, `mail: { host: localhost, port: ${port.toString()}, tls: ${tls}, ${login}, ${PEOPLE} }`);
+    return channel(openMail, `mail: { host: localhost, port: ${port}, tls: ${tls}, ${login}, ${PEOPLE} }`);
   };
   const [starttls, tls, expired, elsewhere, open] = await Promise.all([
     mailServer("--starttls", cert, key, ...user),
@@ -79,21 +79,21 @@ test("a mail goes over STARTTLS or TLS with a login, and never without what was 
     expect(server.heard).toEqual([
       { login: true },
       {
-        ...{
-          id: "<m1@plant.example>",
-          subject: "booth-1: E-stopé",
-          from: "booth@plant.example",
-          tls: true,
-          user: true,
-        },
-        ...{ to: ["shop@plant.example"], auto: "auto-generated" },
+        id: "<m1@plant.example>",
+        subject: "booth-1: E-stopé",
+        from: "booth@plant.example",
+        tls: true,
+        user: true,
+        to: ["shop@plant.example"],
+        auto: "auto-generated",
         text: "booth-1: E-stopé, since 2026-03-02 15:05\n",
       },
     ]);
   }
   const wrong = secretFile("wrong");
   expect(await by(tls.port, "tls", { password: wrong })(message("m2"), never)).toMatchObject({
-    ...{ kind: "not_delivered", lasting: true },
+    kind: "not_delivered",
+    lasting: true,
     reason: expect.stringContaining("535 5.7.8 Authentication credentials invalid") as string,
     advice: expect.stringContaining("user and password_file") as string,
   });
@@ -144,14 +144,15 @@ test("what a mail server says, or doesn't, is taken for what it means", async ()
   expect(await held).toMatchObject({ kind: "unknown" });
   await server.now("stop");
   expect(await send(message("gone"), never)).toMatchObject({
-    ...{ kind: "not_delivered", reason: expect.stringContaining("ECONNREFUSED") as string },
+    kind: "not_delivered",
+    reason: expect.stringContaining("ECONNREFUSED") as string,
     advice: expect.stringContaining("see whether the server runs") as string,
   });
 });
 
 test("a webhook is signed, and its answers are taken for what they mean", async () => {
   const server = await hookServer("a secret");
-  const url = `http://127.0.0.1:${server.port.toString()}/hooks/4711?token=x`;
+  const url = `http://127.0.0.1:${server.port}/hooks/4711?token=x`;
   const send = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${secretFile("a secret")} }`);
   const forged = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${secretFile("another")} }`);
   expect(await send(message("n1"), never)).toEqual({ kind: "delivered", answer: "HTTP 204" });
@@ -173,13 +174,14 @@ test("a webhook is signed, and its answers are taken for what they mean", async 
     await server.now(word);
     expect(await send(message(word), never), word).toMatchObject(outcome);
   }
-  const nobody = channel(openWebhook, `webhook: { url: "http://127.0.0.1:${(await freePort()).toString()}/" }`);
+  const nobody = channel(openWebhook, `webhook: { url: "http://127.0.0.1:${await freePort()}/" }`);
   expect(await nobody(message("n3"), never)).toMatchObject({ kind: "not_delivered", lasting: false });
   const open = join(temporaryFolder(), "open");
   writeFileSync(open, "secret\n", { mode: 0o644 });
   const careless = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${open} }`);
   expect(await careless(message("n4"), never)).toMatchObject({
-    ...{ kind: "not_delivered", reason: expect.stringContaining("chmod 600") as string },
+    kind: "not_delivered",
+    reason: expect.stringContaining("chmod 600") as string,
     advice: expect.stringContaining("correct the file") as string,
   });
 });
@@ -193,7 +195,8 @@ test("a broker's subscriber of another author hears a notice once, and a broker 
   await eventually("it has subscribed", () => (heard.includes("Subscribed") ? true : undefined));
   const by = (url: string): Channel => channel(openMqtt, `mqtt: { url: "${url}", topic: plant/booths/notices }`);
   expect(await by(broker.url)(message("q1"), never)).toEqual({
-    ...{ kind: "delivered", answer: "the broker has it (plant/booths/notices)" },
+    kind: "delivered",
+    answer: "the broker has it (plant/booths/notices)",
   });
   await eventually("it hears it", () => (heard.includes("plant/booths/notices {") ? true : undefined));
   expect(heard.match(/"id":"q1"/g)).toHaveLength(1);
@@ -210,6 +213,6 @@ test("a broker's subscriber of another author hears a notice once, and a broker 
   await once(mute.listen(0, "127.0.0.1"), "listening");
   onTestFinished(() => void mute.close());
   const { port } = mute.address() as { readonly port: number };
-  const told = by(`mqtt://127.0.0.1:${port.toString()}`)(message("q3"), stop.signal);
+  const told = by(`mqtt://127.0.0.1:${port}`)(message("q3"), stop.signal);
   expect(await told).toMatchObject({ kind: "unknown" });
 });

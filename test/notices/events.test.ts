@@ -10,10 +10,18 @@ const NOW = Date.UTC(2026, 2, 2, 15);
 const LIMITS = { link_minutes: 5, service_minutes: 30, mode_minutes: { bake: 90 } };
 const UP: LinkStatus = { kind: "up", since: 0 };
 const down = (since: number): LinkStatus => ({
-  ...{ kind: "down", since, reason: "no answer", advice: "", attempt: 1, next_try_at: null },
+  kind: "down",
+  since,
+  reason: "no answer",
+  advice: "",
+  attempt: 1,
+  next_try_at: null,
 });
 const SOUND: StorageStatus = {
-  ...{ used_bytes: 1, max_bytes: 2, hours_to_full: null, quarantined: 0 },
+  used_bytes: 1,
+  max_bytes: 2,
+  hours_to_full: null,
+  quarantined: 0,
   health: { low: false, damaged_files: [] },
 };
 
@@ -93,8 +101,15 @@ describe("the log", () => {
     last_seen_at: 2,
   };
   const stage = {
-    ...{ bay: 0, mode: "fault", start: 1, end: 2, end_reason: "changed", is_new_start: true },
-    ...{ uncertain_ms: 0, uncertainty_ms: 0, raw: "" },
+    bay: 0,
+    mode: "fault",
+    start: 1,
+    end: 2,
+    end_reason: "changed",
+    is_new_start: true,
+    uncertain_ms: 0,
+    uncertainty_ms: 0,
+    raw: "",
   } as const;
   const change = (record: object): readonly string[] =>
     changesIn([{ ...base, ...record } as Placed]).map(({ kind, key }) => `${kind} ${key}`);
@@ -115,7 +130,10 @@ describe("the log", () => {
 
 describe("a message", () => {
   const TELLER: Teller = {
-    ...{ gateway: "gw", name: "office", tz: "America/Denver", urgent: ["fault"] },
+    gateway: "gw",
+    name: "office",
+    tz: "America/Denver",
+    urgent: ["fault"],
     serials: { "booth-1": "ABCD-123-123" },
     is_confirmed: true,
   };
@@ -134,11 +152,22 @@ describe("a message", () => {
     expect(subject).toBe("booth-1: fault");
     expect(text).toBe("booth-1: fault, since 2026-03-02 08:00\n\nTimes: America/Denver. Gateway gw, notice office.\n");
     expect(document).toEqual({
-      ...{ id: "1", gateway: "gw", notice: "office", text: "booth-1: fault", more: 0 },
+      id: "1",
+      gateway: "gw",
+      notice: "office",
+      text: "booth-1: fault",
+      more: 0,
       events: [
         {
-          ...{ booth: "booth-1", serial: "ABCD-123-123", class: "fault", key: "fault", what: "fault", state: "began" },
-          ...{ began: "2026-03-02T15:00:00.000Z", ended: null, urgent: true },
+          booth: "booth-1",
+          serial: "ABCD-123-123",
+          class: "fault",
+          key: "fault",
+          what: "fault",
+          state: "began",
+          began: "2026-03-02T15:00:00.000Z",
+          ended: null,
+          urgent: true,
         },
       ],
     });

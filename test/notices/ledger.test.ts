@@ -40,7 +40,7 @@ const saw = (...steps: readonly ReturnType<typeof began>[]): Ledger =>
 
 /** As they are told, shortly. */
 const shown = ({ events, more }: Bundle): string =>
-  [...events.map(({ what, state }) => `${what} ${state}`), ...(more > 0 ? [`${more.toString()} more`] : [])].join(", ");
+  [...events.map(({ what, state }) => `${what} ${state}`), ...(more > 0 ? [`${more} more`] : [])].join(", ");
 
 /** Sends what may go now; gives what that was and the ledger after it. */
 function send(ledger: Ledger, now: number, plan = PLAN): { readonly told: string | null; readonly ledger: Ledger } {
@@ -207,7 +207,8 @@ describe("whatever happens", () => {
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         let ledger = emptyLedger();
         let now = T0;
-        let [events, counted] = [0, 0];
+        let events = 0;
+        let counted = 0;
         const at: number[] = [];
         const open = new Set<string>();
         for (const { kind, key, after } of steps) {

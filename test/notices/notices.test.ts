@@ -42,7 +42,7 @@ async function plant(settings: string) {
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
   const text = `booths: [{ id: b, profile: p, modbus: { host: h } }]
-notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.toString()}/" } }]`;
+notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port}/" } }]`;
   const clock: VirtualClock = virtualClock({ wall: NOON, mono: 0 });
   const summary = {
     mode: "idle",
@@ -52,8 +52,12 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.t
     open_incidents: 0,
   } as unknown as BoothSummary;
   const log = {
-    ...{ summary, storage: null, reach: { stream: "s", oldest_seq: 1, newest_seq: 0, sendable_seq: 0, acked_seq: 0 } },
-    ...{ now: () => clock.wall(), parameters: () => null, incidents: (): readonly OpenIncident[] => [] },
+    summary,
+    storage: null,
+    reach: { stream: "s", oldest_seq: 1, newest_seq: 0, sendable_seq: 0, acked_seq: 0 },
+    now: () => clock.wall(),
+    parameters: () => null,
+    incidents: (): readonly OpenIncident[] => [],
   };
   const state = { booth: "b", link: { plc: { kind: "up", since: NOON } }, log, binding: { row: { serial: null } } };
   const booth: NoticeBooth = { state: state as unknown as NoticeBooth["state"], trouble: () => "" };
@@ -61,7 +65,12 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.t
   let kept: unknown = null;
   let facts: readonly Placed[] = [];
   const machine: NoticeMachine = {
-    ...{ clock, random: seededRandom(1), log: silentLog, gateway_id: "gw", news, runtime_dir: temporaryFolder() },
+    clock,
+    random: seededRandom(1),
+    log: silentLog,
+    gateway_id: "gw",
+    news,
+    runtime_dir: temporaryFolder(),
     store: { read: (_, from) => Promise.resolve(facts.filter(({ seq }) => seq >= from)) },
     identity: { kept: () => Promise.resolve(kept), keep: (_, what) => Promise.resolve(void (kept = what)) },
     service: () => null,
@@ -74,7 +83,9 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.t
   onTestFinished(() => ending.abort());
   void Promise.all(notices.run(ending.signal));
   return {
-    ...{ clock, posted, notices },
+    clock,
+    posted,
+    notices,
     answer: (code: number) => void (status = code),
     /** From now on each look at the booth throws, until `stop`. */
     failLooks() {
@@ -107,7 +118,7 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.t
     },
     /** The world outside takes its own time: the clock waits until the server was asked, and has answered. */
     async asked(count: number): Promise<void> {
-      await eventually(`${count.toString()} requests`, async () => {
+      await eventually(`${count} requests`, async () => {
         await clock.run(100);
         return posted.length >= count ? true : undefined;
       });
@@ -123,7 +134,9 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port.t
 test("an incident that opens before the clock is confirmed is told at once, not again with the confirmation, and its end is told", async () => {
   const site = await plant("events: [incident]");
   const opened = {
-    ...{ check: "range", tag_name: "air_temperature", reason: "80 C is above 70 C" },
+    check: "range",
+    tag_name: "air_temperature",
+    reason: "80 C is above 70 C",
     ...({ severity: "warning", first_seen_at: NOON } as const),
   };
   await site.commit({ newest_seq: 10, sendable_seq: 0 }, { incidents: [opened] });
@@ -133,7 +146,9 @@ test("an incident that opens before the clock is confirmed is told at once, not 
   const value = { ...opened, logic: {}, last_seen_at: NOON, resolved_at: null };
   const fact: Placed = {
     ...({ kind: KIND.incident, boot: "boot", mono: 0, at: NOON, tag: "", quality: "good" } as const),
-    ...{ value, seq: 12, time: NOON },
+    value,
+    seq: 12,
+    time: NOON,
   };
   await site.commit({ newest_seq: 12, sendable_seq: 12 }, { incidents: [opened], told: [fact] });
   await site.clock.run(MIN);

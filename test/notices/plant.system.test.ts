@@ -13,7 +13,11 @@ import { hookServer, type Mail, mailServer, type Posted } from "./receivers.ts";
 /** Each second here is a minute there: an agent has fifteen seconds to reach its PLC before that is told. */
 const SPEED = 60;
 const STORY: Scenario = {
-  ...{ tz: "America/Denver", outdoor_c: 10, name: "alarm", title: "an E-stop that stays", repeat: "once" },
+  tz: "America/Denver",
+  outdoor_c: 10,
+  name: "alarm",
+  title: "an E-stop that stays",
+  repeat: "once",
   beats: onceStory([
     { mode: "prep", minutes: 4 },
     { mode: "estop", minutes: 2_000, fault_code: 1 },
@@ -51,7 +55,10 @@ test("alarms and their ends get out while the service is away, each once, over a
   const [mail, hook] = await Promise.all([mailServer(), hookServer()]);
   let line: TcpProxy | null = null;
   const site = await realSite({
-    ...{ speed: SPEED, serial: SERIAL, scenario: STORY, others: ["booth-2"] },
+    speed: SPEED,
+    serial: SERIAL,
+    scenario: STORY,
+    others: ["booth-2"],
     async through(port, peer) {
       if (peer !== "plc") return port;
       line = await tcpProxy({ target: { port } });
@@ -64,7 +71,9 @@ test("alarms and their ends get out while the service is away, each once, over a
   const told = { events: ["estop", "link"], link_minutes: 15 };
   withNotices(site, [
     {
-      ...{ name: "office", ...told, booths: ["booth-1", "booth-2"] },
+      name: "office",
+      ...told,
+      booths: ["booth-1", "booth-2"],
       mail: {
         host: "127.0.0.1",
         port: mail.port,
@@ -73,7 +82,7 @@ test("alarms and their ends get out while the service is away, each once, over a
         to: ["shop@plant.example"],
       },
     },
-    { name: "shift", ...told, booths: ["booth-1"], webhook: { url: `http://127.0.0.1:${hook.port.toString()}/hook` } },
+    { name: "shift", ...told, booths: ["booth-1"], webhook: { url: `http://127.0.0.1:${hook.port}/hook` } },
   ]);
   await site.serviceDown();
   await mail.now("hold");

@@ -24,13 +24,10 @@ const ALL_QUEUED = "max_queued_messages 0\n";
 export async function plantBroker(folder: string, more = ALL_QUEUED): Promise<PlantBroker> {
   const port = await freePort();
   const config = join(folder, "plant.conf");
-  writeFileSync(
-    config,
-    `user root\nlistener ${port.toString()} 127.0.0.1\nallow_anonymous true\npersistence false\n${more}`,
-  );
+  writeFileSync(config, `user root\nlistener ${port} 127.0.0.1\nallow_anonymous true\npersistence false\n${more}`);
   let child: ChildProcess | null = null;
   const broker: PlantBroker = {
-    url: `mqtt://127.0.0.1:${port.toString()}`,
+    url: `mqtt://127.0.0.1:${port}`,
     port: port.toString(),
     async start() {
       child = spawn(PROGRAM, ["-c", config], { stdio: "ignore" });

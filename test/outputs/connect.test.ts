@@ -38,9 +38,12 @@ it("a client certificate that is none is told as a file of this box", async () =
   const file = join(temporaryFolder(), "client.pem");
   writeFileSync(file, "no certificate");
   const config: OutputConfig = {
-    ...{ name: "plant", mqtt_version: "v5", max_records_per_s: 100 },
-    url: `mqtts://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`,
-    ...{ client_certificate_file: file, client_key_file: file },
+    name: "plant",
+    mqtt_version: "v5",
+    max_records_per_s: 100,
+    url: `mqtts://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    client_certificate_file: file,
+    client_key_file: file,
   };
   await expect(connect(config, opening)).rejects.toMatchObject({ name: "FileError" });
 });

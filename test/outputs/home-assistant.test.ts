@@ -48,22 +48,37 @@ function announced(config: Plain = PLAIN): readonly Message[] {
     waiting_for_clock: 0,
   });
   return discoveryOf(config, {
-    ...{ gateway: "3fcf89fe-c6d2", booth: "booth-1", serial: "ABCD-1", version: "1.2.3", firmware_version: "2.0" },
-    ...{ parameters: parametersOf(profile, booth), figures, switches: new Set(["door_open"]) },
+    gateway: "3fcf89fe-c6d2",
+    booth: "booth-1",
+    serial: "ABCD-1",
+    version: "1.2.3",
+    firmware_version: "2.0",
+    parameters: parametersOf(profile, booth),
+    figures,
+    switches: new Set(["door_open"]),
   });
 }
 
 const SUMMARY: Omit<BoothSummary, "filters"> = {
-  ...{ mode: "spray", since: 1, raw: "2", cycles_today: 1, cycles_total: 2, run_open: true, filter_entries: [] },
-  ...{ open_incidents: 0, last_active_mode: "spray", plc_serial: null, last_good_at: 1, in_gap: false },
-  ...{
-    firmware_version: null,
-    plc_program: null,
-    plc_program_revision: null,
-    read: { firmware_version: null, plc_program: null, plc_program_revision: null },
-    last_firmware_update: null,
-    last_program_update: null,
-  },
+  mode: "spray",
+  since: 1,
+  raw: "2",
+  cycles_today: 1,
+  cycles_total: 2,
+  run_open: true,
+  filter_entries: [],
+  open_incidents: 0,
+  last_active_mode: "spray",
+  plc_serial: null,
+  last_good_at: 1,
+  in_gap: false,
+
+  firmware_version: null,
+  plc_program: null,
+  plc_program_revision: null,
+  read: { firmware_version: null, plc_program: null, plc_program_revision: null },
+  last_firmware_update: null,
+  last_program_update: null,
 };
 
 function keysOutside(value: object, of: keyof typeof KEYS): readonly string[] {

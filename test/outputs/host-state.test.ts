@@ -4,8 +4,8 @@ import type { BrokerSession } from "../../src/outputs/port.ts";
 import { hostIn, hostStateOf, isOlderState } from "../../src/outputs/rules/sparkplug.ts";
 import { START } from "../support/active-site.ts";
 import { virtualPlant } from "./virtual.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
-const DAY_MS = 24 * 3_600_000;
 const URL = "mqtt://127.0.0.1:1883";
 const OUTPUT: OutputConfig = {
   ...({ name: "scada", url: URL, mqtt_version: "v5", max_records_per_s: 2_000 } as const),

@@ -36,7 +36,8 @@ function confirming(socket: Socket, { acks = true, stands = (): void => undefine
   socket.on("data", (bytes) => {
     inbox = Buffer.concat([inbox, bytes]);
     for (;;) {
-      let [length, at] = [0, 1];
+      let length = 0;
+      let at = 1;
       for (let shift = 0; at < inbox.length; shift += 7) {
         const byte = inbox.readUInt8(at++);
         length += (byte & 127) * 2 ** shift;
@@ -74,7 +75,7 @@ async function broker(play: (socket: Socket) => void): Promise<string> {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** After the session stands: those bytes, as often as the line takes them. */
@@ -168,7 +169,9 @@ test.each(ROUNDS.map((plays) => [plays.map(({ name }) => name).join(", "), plays
     withOutputs(
       site,
       plays.map(({ name, sparkplug = false }, index) => ({
-        ...{ name, url: urls[index] ?? "", mqtt_version: "v3.1.1" },
+        name,
+        url: urls[index] ?? "",
+        mqtt_version: "v3.1.1",
         ...(sparkplug ? { sparkplug: { group_id: "plant", edge_node_id: "edge" } } : { mqtt: {} }),
       })),
     );
@@ -187,8 +190,7 @@ test.each(ROUNDS.map((plays) => [plays.map(({ name }) => name).join(", "), plays
     expect(breaksTold(agent)).toEqual([]);
     expect(booth?.plc).toMatchObject({ shows_serial: SERIAL });
     expect(booth?.log.trouble).toBe("");
-    const resident =
-      Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${agent.pid.toString()}/status`, "utf8"))?.[1]) * 1024;
+    const resident = Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${agent.pid}/status`, "utf8"))?.[1]) * 1024;
     process.stdout.write(`${(resident / 1e6).toFixed(0)} MB\n`);
     expect(resident).toBeLessThan(200e6 + MOST_GROWTH_BYTES);
   },

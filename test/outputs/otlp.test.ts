@@ -46,7 +46,8 @@ function metric(name: MetricName, value = 1): Metric {
     { le: Infinity, count: 9 },
   ];
   return {
-    ...{ name: `booth_gateway_${name}`, ...kind },
+    name: `booth_gateway_${name}`,
+    ...kind,
     samples: isHistogram ? [] : [{ labels, value }],
     distributions: isHistogram ? [{ labels, buckets, sum: 4.5 }] : [],
   };
@@ -99,14 +100,20 @@ it("a histogram's counts are of each bucket alone, the last without a bound, and
   const request = exportRequest([metric("poll_lateness_seconds")], WHO);
   expect(request.resourceMetrics[0]?.scopeMetrics[0]?.metrics).toEqual([
     {
-      ...{ name: "booth_gateway.poll_lateness", unit: "s", description: METRICS.poll_lateness_seconds.help },
+      name: "booth_gateway.poll_lateness",
+      unit: "s",
+      description: METRICS.poll_lateness_seconds.help,
       histogram: {
         aggregationTemporality: 2,
         dataPoints: [
           {
             attributes: [{ key: "booth", value: { stringValue: "a booth" } }],
-            ...{ startTimeUnixNano: "1795586340000000000", timeUnixNano: "1795586400000000000" },
-            ...{ count: "9", sum: 4.5, bucketCounts: ["3", "2", "4"], explicitBounds: [0.01, 0.1] },
+            startTimeUnixNano: "1795586340000000000",
+            timeUnixNano: "1795586400000000000",
+            count: "9",
+            sum: 4.5,
+            bucketCounts: ["3", "2", "4"],
+            explicitBounds: [0.01, 0.1],
           },
         ],
       },
@@ -159,7 +166,7 @@ async function collector(...answers: readonly Answer[]) {
   });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
-  return { requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}` };
+  return { requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 /** An output whose waits the test ends: `slept` are those under way. */
@@ -175,14 +182,12 @@ function pushing(url: string, more = "", metrics = () => Promise.resolve<readonl
     });
   const clock = { boot: "b", wall: () => AT, mono: () => 0, synced: () => true, after: () => () => undefined, sleep };
   const machine = {
-    ...{
-      clock,
-      log: silentLog,
-      gateway_id: "box",
-      version: "1.2.3",
-      secret: () => "the-token",
-      scrubber: createScrubber(),
-    },
+    clock,
+    log: silentLog,
+    gateway_id: "box",
+    version: "1.2.3",
+    secret: () => "the-token",
+    scrubber: createScrubber(),
     random: { next: () => 0.5, uuid: () => "", bytes: () => new Uint8Array() },
     metrics,
   } as unknown as OutputMachine;
@@ -231,7 +236,9 @@ it("a set of figures goes each interval: POST /v1/metrics, JSON in gzip, with th
   const [first] = requests;
   expect(first?.url).toBe("/v1/metrics");
   expect(first?.headers).toMatchObject({
-    ...{ "content-type": "application/json", "content-encoding": "gzip", authorization: "Bearer the-token" },
+    "content-type": "application/json",
+    "content-encoding": "gzip",
+    authorization: "Bearer the-token",
   });
   const sent = JSON.parse(gunzipSync(first?.body ?? Buffer.alloc(0)).toString()) as object;
   expect(sent).toEqual(
@@ -305,7 +312,9 @@ it("while a collector is away sixty sets wait, the oldest goes for each newer on
   for (let set = 1; set < 63; set += 1) await interval();
   await until(() => output.status().pushed?.given_up === 9, "three sets were given up");
   expect(output.status().pushed).toEqual({
-    ...{ waiting: 60, given_up: 9, reason: "too many sets of figures waited: the oldest went for the newest" },
+    waiting: 60,
+    given_up: 9,
+    reason: "too many sets of figures waited: the oldest went for the newest",
   });
   await stop();
 });

@@ -17,7 +17,7 @@ function readingsTold(heard: readonly Heard[]): readonly string[] {
     const [, tag] = /^booths\/booth-1\/tags\/(.+)$/.exec(topic) ?? [];
     if (tag === undefined || retain) return [];
     const { value, time } = JSON.parse(text) as { value: unknown; time: string };
-    return [`${tag} ${Date.parse(time).toString()} ${JSON.stringify(value)}`];
+    return [`${tag} ${Date.parse(time)} ${JSON.stringify(value)}`];
   });
 }
 
@@ -28,9 +28,7 @@ test("a plant's broker is told each reading, in order, what waited for it too, a
   // From the first record on, so that all of the log can be compared; what is present is told beside it.
   const line = await tcpProxy({ target: { port: Number(broker.port) } });
   onTestFinished(() => line.close());
-  withOutputs(site, [
-    { name: "plant", url: `mqtt://127.0.0.1:${line.port.toString()}`, since: "2026-01-01T00:00:00Z", mqtt: {} },
-  ]);
+  withOutputs(site, [{ name: "plant", url: `mqtt://127.0.0.1:${line.port}`, since: "2026-01-01T00:00:00Z", mqtt: {} }]);
   const first = site.startAgent();
   await until(() => readingsTold(heard).length > 50, "readings came");
   line.faults.refuse = true;
@@ -60,9 +58,7 @@ test("a plant's broker is told each reading, in order, what waited for it too, a
   const last = held.indexOf(once.at(-1) ?? "");
   const lost = held.slice(0, last + 1).filter((reading) => !once.includes(reading));
   const doubled = told.filter((reading) => known.has(reading)).length - once.length;
-  process.stdout.write(
-    `${told.length.toString()} told, ${held.length.toString()} held, ${lost.length.toString()} lost, ${doubled.toString()} twice\n`,
-  );
+  process.stdout.write(`${told.length} told, ${held.length} held, ${lost.length} lost, ${doubled} twice\n`);
   expect(lost).toEqual([]);
   expect(doubled).toBeLessThanOrEqual(64);
   expect(once).toEqual(held.slice(0, last + 1));

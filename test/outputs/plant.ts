@@ -64,6 +64,6 @@ export function outputOf(
 /** One reading as it is compared: tag, corrected time, value. */
 export function readingsHeld(site: RealSite): readonly string[] {
   return ownRecords(site.dataDir).records.flatMap((record) =>
-    record.kind === "r" ? [`${record.tag} ${record.time.toString()} ${JSON.stringify(record.value)}`] : [],
+    record.kind === "r" ? [`${record.tag} ${record.time} ${JSON.stringify(record.value)}`] : [],
   );
 }

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { CODEC } from "../simulation/outputs/plant.ts";
 import { START } from "../support/active-site.ts";
 import { virtualPlant } from "./virtual.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
 const URL = "mqtt://127.0.0.1:1883";
 
 it("is born anew where a host asks for it, and nothing else of the agent hears of that", async () => {

@@ -19,7 +19,7 @@ function told(heard: readonly Heard[], below: string): readonly string[] {
     const [, tag] = new RegExp(`^${below}/tags/(.+)$`).exec(topic) ?? [];
     if (tag === undefined || retain) return [];
     const { value, time } = JSON.parse(text) as { value: unknown; time: string };
-    return [`${tag} ${Date.parse(time).toString()} ${JSON.stringify(value)}`];
+    return [`${tag} ${Date.parse(time)} ${JSON.stringify(value)}`];
   });
 }
 
@@ -44,7 +44,9 @@ test("an output that is added, changed and removed while the agent runs tells ea
     },
   });
   const output = (below: string, more: object = {}): object => ({
-    ...{ name: "plant", url: broker.url, mqtt: topics(below) },
+    name: "plant",
+    url: broker.url,
+    mqtt: topics(below),
     ...more,
   });
   const told_in = (below: string): readonly string[] => told(heard, below).map((line) => line.replace("booth-1.", ""));
@@ -81,11 +83,10 @@ test("an output that is added, changed and removed while the agent runs tells ea
   const known = new Set(held);
   const of_log = all.filter((line) => known.has(line));
   const doubled = of_log.length - new Set(of_log).size;
-  const [first, last] = [held.indexOf(of_log[0] ?? ""), held.indexOf(of_log.at(-1) ?? "")];
+  const first = held.indexOf(of_log[0] ?? "");
+  const last = held.indexOf(of_log.at(-1) ?? "");
   const lost = held.slice(first, last + 1).filter((line) => !of_log.includes(line));
-  process.stdout.write(
-    `${of_log.length.toString()} told, ${lost.length.toString()} lost, ${doubled.toString()} twice\n`,
-  );
+  process.stdout.write(`${of_log.length} told, ${lost.length} lost, ${doubled} twice\n`);
   expect(Number(held[first]?.split(" ")[1])).toBeGreaterThanOrEqual(Date.parse(since));
   expect(Number(held[first - 1]?.split(" ")[1])).toBeLessThan(Date.parse(since));
   expect({ lost, doubled }).toEqual({ lost: [], doubled: 0 });

@@ -59,7 +59,7 @@ test("what is written is read by another author's codec, whatever the values", (
       fc.nat({ max: 255 }),
       fc.nat({ max: 2 ** 42 }),
       (values, seq, at) => {
-        const all = values.map((one, index) => ({ ...said(`Tags/${index.toString()}`, one, at), unit: "Pa" }));
+        const all = values.map((one, index) => ({ ...said(`Tags/${index}`, one, at), unit: "Pa" }));
         const births = birthsOf(all, { first: 7, before: undefined, wanted: [] });
         const read = theirs.decodePayload(encodePayload({ timestamp: at, metrics: birthMetrics(all, births), seq }));
         expect([Number(read.seq), Number(read.timestamp)]).toEqual([seq, at]);
@@ -115,7 +115,7 @@ test("readings of one instant are one message, others none", () => {
     ({ kind: KIND.reading, boot: "b", mono: time, at: time, time, seq, tag, value: 1, quality: "good" }) as const;
   const gap = { ...reading("", 6, 9), kind: KIND.gap, value: { from: 1, to: 2, reason: "" } } as Placed;
   const instants = instantsOf([reading("a", 1, 1), reading("b", 1, 2), reading("a", 5, 3), gap]);
-  expect(instants.map((all) => all.map(({ name, at }) => `${name} ${at.toString()}`))).toEqual([
+  expect(instants.map((all) => all.map(({ name, at }) => `${name} ${at}`))).toEqual([
     ["Tags/a 1", "Tags/b 1"],
     ["Tags/a 5"],
   ]);

@@ -4,9 +4,10 @@ import { devicesTold } from "../simulation/laws/sparkplug.ts";
 import type { PlantBroker } from "../simulation/outputs/broker.ts";
 import { START } from "../support/active-site.ts";
 import { keysRead, virtualPlant } from "./virtual.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
-const [FIRST, SECOND] = ["mqtt://127.0.0.1:1883", "mqtt://127.0.0.1:1884"];
+const FIRST = "mqtt://127.0.0.1:1883";
+const SECOND = "mqtt://127.0.0.1:1884";
 const OUTPUT: OutputConfig = {
   ...({ name: "scada", url: FIRST, mqtt_version: "v5", max_records_per_s: 2_000 } as const),
   since: new Date(START - MINUTE_MS).toISOString(),

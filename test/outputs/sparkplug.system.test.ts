@@ -53,10 +53,10 @@ async function host(url: string) {
     const number = Number(payload.seq);
     if (type === "NBIRTH") {
       births.node += 1;
-      if (number !== 0) faults.push(`NBIRTH has seq ${number.toString()}`);
+      if (number !== 0) faults.push(`NBIRTH has seq ${number}`);
       names.clear();
     } else if (seq === null || number !== (seq + 1) % 256) {
-      faults.push(`${type} has seq ${number.toString()} after ${String(seq)}`);
+      faults.push(`${type} has seq ${number} after ${String(seq)}`);
     }
     seq = number;
     if (type === "DDEATH") births.device_death += 1;
@@ -87,7 +87,7 @@ function toldInPython(heard: readonly Heard[]): readonly string[] {
     if (!topic.includes("/DDATA/")) return [];
     return payload.metrics.flatMap(({ alias = -1, timestamp, value = null }) => {
       const [, tag] = /^Tags\/(.+)$/.exec(names.get(alias) ?? "") ?? [];
-      return tag === undefined ? [] : [`${tag} ${timestamp.toString()} ${JSON.stringify(value)}`];
+      return tag === undefined ? [] : [`${tag} ${timestamp} ${JSON.stringify(value)}`];
     });
   });
 }
@@ -99,7 +99,7 @@ test("a Sparkplug host rebuilds every metric with its history after 3 h offline;
   const site = await realSite({ speed: SPEED, serial: SERIAL, booth: POLL });
   const line = await tcpProxy({ target: { port: Number(broker.port) } });
   onTestFinished(() => line.close());
-  const url = `mqtt://127.0.0.1:${line.port.toString()}`;
+  const url = `mqtt://127.0.0.1:${line.port}`;
   withOutputs(site, [{ name: "plant", url, since: "2026-01-01T00:00:00Z", sparkplug: { group_id: GROUP } }]);
   const agent = site.startAgent();
   await until(() => plant.told.length > 50, "data came");
@@ -120,8 +120,8 @@ test("a Sparkplug host rebuilds every metric with its history after 3 h offline;
   const last = held.indexOf(plant.told.at(-1) ?? "");
   const lost = held.slice(0, last + 1).filter((reading) => !plant.told.includes(reading));
   process.stdout.write(
-    `${plant.told.length.toString()} told, ${plant.historical.length.toString()} of them historical, ${lost.length.toString()} lost, ` +
-      `${(plant.told.length - new Set(plant.told).size).toString()} twice; births ${JSON.stringify(plant.births)}\n`,
+    `${plant.told.length} told, ${plant.historical.length} of them historical, ${lost.length} lost, ` +
+      `${plant.told.length - new Set(plant.told).size} twice; births ${JSON.stringify(plant.births)}\n`,
   );
   expect(plant.faults).toEqual([]);
   expect(lost).toEqual([]);

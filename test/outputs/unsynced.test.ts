@@ -5,8 +5,8 @@ import type { PlantBroker } from "../simulation/outputs/broker.ts";
 import { START } from "../support/active-site.ts";
 import { keysRead, virtualPlant } from "./virtual.ts";
 import { keyOf } from "../simulation/laws/told.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
 const URL = "mqtt://127.0.0.1:1883";
 const SHARED = {
   ...({ name: "plant", url: URL, mqtt_version: "v5", max_records_per_s: 2_000 } as const),

@@ -36,7 +36,8 @@ export function virtualPlant(
   }: { readonly runtime_dir?: string; readonly session?: (session: BrokerSession) => BrokerSession } = {},
 ): VirtualPlant {
   const folder = temporaryFolder();
-  const [opened, brokers]: [Outputs[], PlantBroker[]] = [[], []];
+  const opened: Outputs[] = [];
+  const brokers: PlantBroker[] = [];
   let given: readonly OutputBooth[] = [];
   const connectorOf =
     (clock: Clock, life: Life): ConnectBroker =>
@@ -46,17 +47,24 @@ export function virtualPlant(
       return session(await broker.connector(0, clock, { life, watch: () => undefined })(of, opening));
     };
   const site = virtualSite({
-    ...{ folder, scenario: "busy-day", start: START },
+    folder,
+    scenario: "busy-day",
+    start: START,
     given: (parts, life) => {
       const { clock, log, store, identity, version } = parts;
       const machine = {
-        ...{ clock, log, store, identity, version, gateway_id: "gw-1", random: seededRandom(1) },
-        ...{
-          secret: () => "",
-          scrubber: createScrubber(),
-          metrics: () => Promise.resolve([]),
-          connect: connectorOf(clock, life),
-        },
+        clock,
+        log,
+        store,
+        identity,
+        version,
+        gateway_id: "gw-1",
+        random: seededRandom(1),
+
+        secret: () => "",
+        scrubber: createScrubber(),
+        metrics: () => Promise.resolve([]),
+        connect: connectorOf(clock, life),
         cursor_file: join(runtime_dir ?? folder, "outputs.json"),
       };
       const outputs: NonNullable<typeof parts.outputs> = async (booths) => {
@@ -71,7 +79,10 @@ export function virtualPlant(
   onTestFinished(() => site.close());
   brokers.push(...urls.map(() => plantBroker(site.clock)));
   return {
-    ...{ site, folder, brokers, booths: () => given },
+    site,
+    folder,
+    brokers,
+    booths: () => given,
     outputs() {
       const last = opened.at(-1);
       if (last === undefined) throw new Error("no outputs are open");

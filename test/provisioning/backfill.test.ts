@@ -5,8 +5,8 @@ import { mergeRanges, type SeqRange } from "../../src/domain/command.ts";
 import { createSignal } from "../../src/domain/signal.ts";
 import { backfill } from "../../src/provisioning/commands/backfill.ts";
 import type { BoundBooth } from "../../src/provisioning/context.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 /** A resend gathers what comes within this time. */
 const GATHER_MS = 2_000;
 
@@ -29,7 +29,7 @@ function resending() {
   ) => {
     const call = {
       id: "id",
-      expires_at: minutes * MINUTE,
+      expires_at: minutes * MINUTE_MS,
       resumed: false,
       order: { type: "backfill" as const, serial: "A", stream_id, ranges, digest },
     };
@@ -61,10 +61,10 @@ it("a backfill fails once its time is over, and the resend ends with the last co
   await clock.run(GATHER_MS);
   const second = order([range(1, 9)], { minutes: 2 });
   const third = order([range(1, 9)], { minutes: 3 });
-  await clock.run(MINUTE);
+  await clock.run(MINUTE_MS);
   expect(await first).toContain("it wasn't sent to its end in time");
   expect(begun[0]?.signal.aborted).toBe(true);
-  await clock.run(MINUTE);
+  await clock.run(MINUTE_MS);
   expect(await second).toContain("it wasn't sent to its end in time");
   expect(begun[1]?.signal.aborted).toBe(false);
   begun[1]?.end();

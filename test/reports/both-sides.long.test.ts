@@ -5,8 +5,7 @@ import { changedBy, rebuild } from "../support/rebuild.ts";
 import { writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from "../../src/domain/time.ts";
 
 /** Operations that both sides serve for one booth, with the queries that they are asked with. */
 function questions(start: number, end: number): readonly (readonly [string, Record<string, string>])[] {

@@ -4,18 +4,17 @@ import { boxAnswer } from "../support/figures.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
 import type { Source } from "../../src/reports/source.ts";
-
-const MINUTE = 60_000;
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** An hour of spraying, half an hour of nothing, half an hour of idle; asked at its end. */
 function source(): Source {
   const booth = script(PLAIN);
-  stay(booth, 60 * MINUTE, { mode: 3 });
-  silence(booth, 30 * MINUTE);
+  stay(booth, 60 * MINUTE_MS, { mode: 3 });
+  silence(booth, 30 * MINUTE_MS);
   forget(booth);
-  stay(booth, 30 * MINUTE, { mode: 1 });
+  stay(booth, 30 * MINUTE_MS, { mode: 1 });
   const folded = fold(booth.entries, PLAIN, [20]);
-  return { reader: readerOf(folded), stream: "s", now_ms: T0 + 120 * MINUTE - 1_000 };
+  return { reader: readerOf(folded), stream: "s", now_ms: T0 + 120 * MINUTE_MS - 1_000 };
 }
 
 it.each([
@@ -33,20 +32,20 @@ it.each([
   "history",
   "/api/validation_incidents",
 ])("%s says of how much of its window it knows", (figure) => {
-  const window = { start: new Date(T0).toISOString(), end: new Date(T0 + 120 * MINUTE).toISOString() };
+  const window = { start: new Date(T0).toISOString(), end: new Date(T0 + 120 * MINUTE_MS).toISOString() };
   const query = { ...(figure === "revision_history" ? {} : window), tags: "mode", coverage: "true" };
   const { coverage } = boxAnswer(source(), figure, query) as { coverage: Record<string, number> };
   const { observed = NaN, inferred = NaN, missing = NaN } = coverage;
   // The silence begins 1 ms after the last poll, and the window is clipped to the second before now.
   expect(missing).toBeGreaterThanOrEqual(30);
   expect(missing).toBeLessThan(30.1);
-  expect(observed + inferred + missing).toBeCloseTo((120 * MINUTE - 1_000) / MINUTE, 3);
+  expect(observed + inferred + missing).toBeCloseTo((120 * MINUTE_MS - 1_000) / MINUTE_MS, 3);
   expect(boxAnswer(source(), figure, { ...query, coverage: "no" })).not.toHaveProperty("coverage");
 });
 
 it.each([
   ["latest_values_for", {}, 0],
-  ["latest_values_at", { before: new Date(T0 + 75 * MINUTE).toISOString() }, 15],
+  ["latest_values_at", { before: new Date(T0 + 75 * MINUTE_MS).toISOString() }, 15],
 ])("%s says what is known since the oldest value that it tells of", (figure, more, missing) => {
   const { coverage } = boxAnswer(source(), figure, { tags: "mode", coverage: "true", ...more }) as {
     coverage: Record<string, number>;

@@ -6,8 +6,8 @@ import type { Source } from "../../src/reports/source.ts";
 import type { Window } from "../../src/store/port.ts";
 import { explain } from "../../src/reports/explain.ts";
 import { boxAnswer, openSource } from "../support/figures.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
-const HOUR = 60 * MINUTE;
 const QUARTER = 15 * MINUTE;
 
 it("energy of windows that cut hours is the same on both sides, also where the meter rolls over, and is marked as approximate once the hour's readings have left the log", async () => {
@@ -19,7 +19,7 @@ it("energy of windows that cut hours is the same on both sides, also where the m
   site.plc.fault = "timeout";
   await site.clock.run(MINUTE);
   const { source, close } = openSource(folder, site.clock.wall());
-  const first = Math.ceil(START / HOUR) * HOUR;
+  const first = Math.ceil(START / HOUR_MS) * HOUR_MS;
   const usage = (start: number, end: number): readonly [number, number] => {
     const query = { start: new Date(start).toISOString(), end: new Date(end).toISOString() };
     const box = boxAnswer(source, "utilization_stats", query) as { kwh_usage: number };
@@ -30,7 +30,7 @@ it("energy of windows that cut hours is the same on both sides, also where the m
     usage(first + index * QUARTER, first + (index + 1) * QUARTER),
   );
   expect(quarters.map(([box]) => box)).toEqual(quarters.map(([, service]) => service));
-  const whole = usage(first, first + HOUR);
+  const whole = usage(first, first + HOUR_MS);
   expect(whole[0]).toBeGreaterThan(8);
   expect(quarters.reduce((sum, [box]) => sum + box, 0)).toBeCloseTo(whole[0], 3);
   const { reader, stream } = source;
@@ -40,7 +40,7 @@ it("energy of windows that cut hours is the same on both sides, also where the m
   expect(meter.some((value, index) => Number(value) < Number(meter[index - 1] ?? 0))).toBe(true);
 
   const month = {
-    start: new Date(START - 30 * 24 * HOUR).toISOString(),
+    start: new Date(START - 30 * 24 * HOUR_MS).toISOString(),
     end: new Date(site.clock.wall()).toISOString(),
   };
   const today = { ...month, start: new Date(START).toISOString() };
@@ -50,23 +50,23 @@ it("energy of windows that cut hours is the same on both sides, also where the m
   );
   expect(boxAnswer(source, "utilization_stats", month)).toEqual(boxAnswer(source, "utilization_stats", today));
   // The same log after its retention time: only the readings of the last half hour are there.
-  const kept_from = first + HOUR / 2;
+  const kept_from = first + HOUR_MS / 2;
   const aged = agedSource(source, kept_from);
   const stats = (at: Source, from: number, to: number): Record<string, unknown> => {
     const query = { start: new Date(first + from).toISOString(), end: new Date(first + to).toISOString() };
     return boxAnswer(at, "utilization_stats", query);
   };
-  expect(stats(aged, 0, HOUR)).toEqual(stats(source, 0, HOUR));
-  expect(stats(source, QUARTER, HOUR)).not.toHaveProperty("approximate");
+  expect(stats(aged, 0, HOUR_MS)).toEqual(stats(source, 0, HOUR_MS));
+  expect(stats(source, QUARTER, HOUR_MS)).not.toHaveProperty("approximate");
   for (const [from, to] of [
     [QUARTER, 2 * QUARTER],
-    [QUARTER, HOUR],
-    [-HOUR, 3 * QUARTER],
+    [QUARTER, HOUR_MS],
+    [-HOUR_MS, 3 * QUARTER],
   ] as const)
     expect(stats(aged, from, to)).toHaveProperty("approximate", true);
-  const chart = usePeriods(aged, { start: first + QUARTER, end: first + HOUR }, "hour").periods;
+  const chart = usePeriods(aged, { start: first + QUARTER, end: first + HOUR_MS }, "hour").periods;
   expect(chart.map(({ approximate }) => approximate)).toEqual([true]);
-  expect(explain(aged, "kwh_usage", { start: first + QUARTER, end: first + HOUR })?.rules).toContain(
+  expect(explain(aged, "kwh_usage", { start: first + QUARTER, end: first + HOUR_MS })?.rules).toContain(
     "approximate: the window cuts an hour whose readings have left the log",
   );
   close();

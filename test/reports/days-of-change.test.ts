@@ -7,13 +7,8 @@ import { runtimeSeries, utilization, utilizationTimeline } from "../../src/repor
 import type { Source } from "../../src/reports/source.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-/**
- * Local days on which the clocks change, with figures worked out by hand from the zones' rules:
- * Denver 02:00 to 03:00 and back, Berlin 02:00 to 03:00 and 03:00 to 02:00, Lord Howe by half an hour at 02:00.
- */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const WEEK = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
 
 type Shift = readonly [start: string, stop: string];
@@ -31,7 +26,7 @@ interface Life {
 
 function sourceOf({ tz, start, end, shifts }: Life): Source {
   const base = { boot: "b", mono: 0, at: start, tag: "", quality: "good" } as const;
-  const stage = { bay: 0, mode: "spray", start, end: start + 4 * HOUR, end_reason: "changed", is_new_start: true };
+  const stage = { bay: 0, mode: "spray", start, end: start + 4 * HOUR_MS, end_reason: "changed", is_new_start: true };
   const idle = { ...stage, mode: "idle", start: stage.end, end };
   const certain = { uncertain_ms: 0, uncertainty_ms: 0, raw: "3" };
   const facts = [
@@ -46,7 +41,7 @@ function sourceOf({ tz, start, end, shifts }: Life): Source {
   }));
   const working_hours = rules.at(-1)?.working_hours ?? [];
   const state = { ...emptyState(), parameters: { ...PLAIN, tz, working_hours }, rules };
-  return { reader: readerOf({ state, facts, records: [] }), stream: "s", now_ms: end + HOUR };
+  return { reader: readerOf({ state, facts, records: [] }), stream: "s", now_ms: end + HOUR_MS };
 }
 
 interface Day {
@@ -66,37 +61,85 @@ interface Day {
 
 const DAYS: readonly Day[] = [
   {
-    ...{ tz: "America/Denver", from: "2026-03-08T07:00:00Z", to: "2026-03-09T06:00:00Z" },
-    ...{ minutes: 1380, early: 300, night: 420, across: 15, hour: 149 },
+    tz: "America/Denver",
+    from: "2026-03-08T07:00:00Z",
+    to: "2026-03-09T06:00:00Z",
+    minutes: 1380,
+    early: 300,
+    night: 420,
+    across: 15,
+    hour: 149,
   },
   {
-    ...{ tz: "America/Denver", from: "2026-11-01T06:00:00Z", to: "2026-11-02T07:00:00Z" },
-    ...{ minutes: 1500, early: 420, night: 540, across: 90, hour: 147 },
+    tz: "America/Denver",
+    from: "2026-11-01T06:00:00Z",
+    to: "2026-11-02T07:00:00Z",
+    minutes: 1500,
+    early: 420,
+    night: 540,
+    across: 90,
+    hour: 147,
   },
   {
-    ...{ tz: "Europe/Berlin", from: "2026-03-28T23:00:00Z", to: "2026-03-29T22:00:00Z" },
-    ...{ minutes: 1380, early: 300, night: 420, across: 15, hour: 149 },
+    tz: "Europe/Berlin",
+    from: "2026-03-28T23:00:00Z",
+    to: "2026-03-29T22:00:00Z",
+    minutes: 1380,
+    early: 300,
+    night: 420,
+    across: 15,
+    hour: 149,
   },
   {
     // 02:15 exists twice: the earlier one is in summer time.
-    ...{ tz: "Europe/Berlin", from: "2026-10-24T22:00:00Z", to: "2026-10-25T23:00:00Z" },
-    ...{ minutes: 1500, early: 420, night: 540, across: 30, hour: 147 },
+    tz: "Europe/Berlin",
+    from: "2026-10-24T22:00:00Z",
+    to: "2026-10-25T23:00:00Z",
+    minutes: 1500,
+    early: 420,
+    night: 540,
+    across: 30,
+    hour: 147,
   },
   {
-    ...{ tz: "Australia/Lord_Howe", from: "2026-04-04T13:00:00Z", to: "2026-04-05T13:30:00Z" },
-    ...{ minutes: 1470, early: 390, night: 510, across: 60, hour: 147 },
+    tz: "Australia/Lord_Howe",
+    from: "2026-04-04T13:00:00Z",
+    to: "2026-04-05T13:30:00Z",
+    minutes: 1470,
+    early: 390,
+    night: 510,
+    across: 60,
+    hour: 147,
   },
   {
-    ...{ tz: "Australia/Lord_Howe", from: "2026-10-03T13:30:00Z", to: "2026-10-04T13:00:00Z" },
-    ...{ minutes: 1410, early: 330, night: 450, across: 15, hour: 148 },
+    tz: "Australia/Lord_Howe",
+    from: "2026-10-03T13:30:00Z",
+    to: "2026-10-04T13:00:00Z",
+    minutes: 1410,
+    early: 330,
+    night: 450,
+    across: 15,
+    hour: 148,
   },
   {
-    ...{ tz: "Asia/Kolkata", from: "2026-03-07T18:30:00Z", to: "2026-03-08T18:30:00Z" },
-    ...{ minutes: 1440, early: 360, night: 480, across: 30, hour: 148 },
+    tz: "Asia/Kolkata",
+    from: "2026-03-07T18:30:00Z",
+    to: "2026-03-08T18:30:00Z",
+    minutes: 1440,
+    early: 360,
+    night: 480,
+    across: 30,
+    hour: 148,
   },
   {
-    ...{ tz: "Mars/Olympus", from: "2026-03-08T00:00:00Z", to: "2026-03-09T00:00:00Z" },
-    ...{ minutes: 1440, early: 360, night: 480, across: 30, hour: 148 },
+    tz: "Mars/Olympus",
+    from: "2026-03-08T00:00:00Z",
+    to: "2026-03-09T00:00:00Z",
+    minutes: 1440,
+    early: 360,
+    night: 480,
+    across: 30,
+    hour: 148,
   },
 ];
 
@@ -112,34 +155,34 @@ describe.each(DAYS)("$tz, the local day from $from", ({ tz, from, to, minutes, e
   ])("shift %j: %i working minutes, of 240 in use %i in them", (shift, working, inside) => {
     const figures = utilization(life(shift), window);
     expect(figures).toMatchObject({
-      in_use_ms: 240 * MINUTE,
-      working_ms: working * MINUTE,
-      in_use_working_ms: inside * MINUTE,
-      overtime_ms: (240 - inside) * MINUTE,
+      in_use_ms: 240 * MINUTE_MS,
+      working_ms: working * MINUTE_MS,
+      in_use_working_ms: inside * MINUTE_MS,
+      overtime_ms: (240 - inside) * MINUTE_MS,
       tz_known: tz !== "Mars/Olympus",
     });
     expect(figures.utilization_pct).toBeCloseTo((100 * inside) / working, 9);
   });
 
-  it(`is one bucket of ${minutes.toString()} min; by hours and half hours nothing is lost`, () => {
+  it(`is one bucket of ${minutes} min; by hours and half hours nothing is lost`, () => {
     const source = life(["00:00", "06:00"]);
     const lengths = (unit: "day" | "hour"): number[] =>
-      runtimeSeries(source, window, { unit }).buckets.map(({ start, end }) => (end - start) / MINUTE);
+      runtimeSeries(source, window, { unit }).buckets.map(({ start, end }) => (end - start) / MINUTE_MS);
     expect(lengths("day")).toEqual([minutes]);
     const whole = Array.from({ length: Math.floor(minutes / 60) }, () => 60);
     expect(lengths("hour")).toEqual(minutes % 60 === 0 ? whole : [...whole, minutes % 60]);
-    const hours = runtimeSeries(source, window, { unit: "hour" }).buckets.map(({ ms }) => ms / MINUTE);
+    const hours = runtimeSeries(source, window, { unit: "hour" }).buckets.map(({ ms }) => ms / MINUTE_MS);
     expect(hours.slice(0, 5)).toEqual([60, 60, 60, 60, 0]);
-    const { slots } = utilizationTimeline(source, window, 30 * MINUTE);
-    expect(slots.map(({ by_mode }) => (by_mode.spray ?? 0) / MINUTE)).toEqual(
+    const { slots } = utilizationTimeline(source, window, 30 * MINUTE_MS);
+    expect(slots.map(({ by_mode }) => (by_mode.spray ?? 0) / MINUTE_MS)).toEqual(
       Array.from({ length: minutes / 30 }, (_, slot) => (slot < 8 ? 30 : 0)),
     );
   });
 
-  it(`4 h after its midnight it is hour ${hour.toString()} of the week, by both sides' clocks`, () => {
-    const at = window.start + 4 * HOUR;
+  it(`4 h after its midnight it is hour ${hour} of the week, by both sides' clocks`, () => {
+    const at = window.start + 4 * HOUR_MS;
     const local = at + zoneOffsetMs(tz, at);
-    expect(weekdayOf(dayOf(tz, at)) * 24 + Math.floor((local % (24 * HOUR)) / HOUR)).toBe(hour);
+    expect(weekdayOf(dayOf(tz, at)) * 24 + Math.floor((local % (24 * HOUR_MS)) / HOUR_MS)).toBe(hour);
     expect(toWall(isKnownZone(tz) ? tz : "UTC", at)).toBe(local);
   });
 });
@@ -199,6 +242,6 @@ describe("working hours that change on a day of change", () => {
     const window = { start: Date.parse(day?.from ?? ""), end: Date.parse(day?.to ?? "") };
     const shifts = [[0, first] as const, [Date.parse(at), second] as const];
     const source = sourceOf({ tz: day?.tz ?? "", ...window, shifts });
-    expect(utilization(source, window).working_ms / MINUTE).toBe(working);
+    expect(utilization(source, window).working_ms / MINUTE_MS).toBe(working);
   });
 });

@@ -7,8 +7,8 @@ import type { Source } from "../../src/reports/source.ts";
 import { fold, poll, script, stay, T0, type Folded } from "../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const STEPS = { step: 0.01, max_rate_per_h: 100, retained: true };
 
 const BOOTH: Parameters = {
@@ -28,21 +28,21 @@ const BOOTH: Parameters = {
 function folded(): Folded {
   const booth = script(BOOTH);
   const versions = { firmware: "3.41" };
-  stay(booth, 2 * MINUTE, { mode: 1, cycles: 7, meter: 0, exhaust: 99, gas: 1, energy: 5, ...versions });
-  stay(booth, 30 * MINUTE, { mode: 3, gas: 3, energy: 9 });
-  stay(booth, 30 * MINUTE, { mode: 6, exhaust: 129, gas: 4 });
-  stay(booth, 10 * MINUTE, { mode: 8, cycles: 8, exhaust: 159 });
-  stay(booth, 2 * MINUTE, { mode: 1, exhaust: 0 });
-  stay(booth, 5 * MINUTE, { mode: 99 });
-  stay(booth, 20 * MINUTE, { mode: 1 });
+  stay(booth, 2 * MINUTE_MS, { mode: 1, cycles: 7, meter: 0, exhaust: 99, gas: 1, energy: 5, ...versions });
+  stay(booth, 30 * MINUTE_MS, { mode: 3, gas: 3, energy: 9 });
+  stay(booth, 30 * MINUTE_MS, { mode: 6, exhaust: 129, gas: 4 });
+  stay(booth, 10 * MINUTE_MS, { mode: 8, cycles: 8, exhaust: 159 });
+  stay(booth, 2 * MINUTE_MS, { mode: 1, exhaust: 0 });
+  stay(booth, 5 * MINUTE_MS, { mode: 99 });
+  stay(booth, 20 * MINUTE_MS, { mode: 1 });
   poll(booth);
   return fold(booth.entries, BOOTH, [30]);
 }
 
 function explained(): { readonly source: Source; readonly of: (figure: string) => Explanation; readonly made: Folded } {
   const made = folded();
-  const source: Source = { reader: readerOf(made), stream: "s", now_ms: T0 + 99 * MINUTE };
-  const window = { start: T0, end: T0 + 98 * MINUTE };
+  const source: Source = { reader: readerOf(made), stream: "s", now_ms: T0 + 99 * MINUTE_MS };
+  const window = { start: T0, end: T0 + 98 * MINUTE_MS };
   const of = (figure: string): Explanation => {
     const found = explain(source, figure, window);
     if (found === null) throw new Error(`no way to explain ${figure}`);
@@ -66,10 +66,10 @@ it.each(EXPLAINABLE)("%s goes back to parts, rules, and readings that stand in t
 });
 
 it.each([
-  ["runtime", "runtime_ms", 70 * MINUTE],
-  ["runtime_series", "runtime_ms", 70 * MINUTE],
-  ["utilization", "in_use_ms", 60 * MINUTE],
-  ["working_minutes", "working_ms", 60 * MINUTE],
+  ["runtime", "runtime_ms", 70 * MINUTE_MS],
+  ["runtime_series", "runtime_ms", 70 * MINUTE_MS],
+  ["utilization", "in_use_ms", 60 * MINUTE_MS],
+  ["working_minutes", "working_ms", 60 * MINUTE_MS],
   ["cycle_count", "cycle_count", 1],
   ["gas_usage", "gas_therm", 6],
   ["kwh_usage", "energy_kwh", 4],
@@ -99,7 +99,7 @@ it("people read it as lines: the number, what was seen, rules, parts, and the re
   expect(text).toMatch(/\nrules\n {2}definitions version \d+, profile test 1.0.0\n/);
   expect(text).toMatch(/: mode = 3 \(good\) at 2025-03-03 00:02:00 UTC; holding 0 \(uint16\) held 3\n/);
   expect(explainText(of("gas_usage"), register, "UTC")).toMatch(/gas_therm: 6 therm\n/);
-  expect(explain(explained().source, "__proto__", { start: T0, end: T0 + MINUTE })).toBeNull();
+  expect(explain(explained().source, "__proto__", { start: T0, end: T0 + MINUTE_MS })).toBeNull();
 });
 
 it.each([
@@ -123,9 +123,9 @@ it.each([
     motor_size_hp: 20,
   };
   const booth = script(sized);
-  stay(booth, 60 * MINUTE, { mode: 3, flame: 50, fan: 100 });
+  stay(booth, 60 * MINUTE_MS, { mode: 3, flame: 50, fan: 100 });
   poll(booth, { mode: 1, flame: 0, fan: 0 });
-  const source = { reader: readerOf(fold(booth.entries, sized)), stream: "s", now_ms: T0 + 61 * MINUTE };
+  const source = { reader: readerOf(fold(booth.entries, sized)), stream: "s", now_ms: T0 + 61 * MINUTE_MS };
   const found = explain(source, figure, { start: T0, end: source.now_ms });
   expect(found?.value).toEqual(value);
   expect(found?.rules.some((text) => text.startsWith(`an estimate: ${rule}`))).toBe(true);

@@ -45,7 +45,8 @@ const REQUEST = requestAt({
 it("a line of the export is made when it is asked for: never more than one reading is held", () => {
   const { reader, read, readings } = countedReader();
   const { body } = answerReport(REQUEST, reader);
-  let [lines, held] = [0, 0];
+  let lines = 0;
+  let held = 0;
   let before = read.records;
   for (const line of body as Iterable<string>) {
     lines += 1;
@@ -81,7 +82,8 @@ it("between threads one part is under way: the next isn't begun before somebody 
   };
   let part = await next({ id: 1, kind: "ask", request: REQUEST });
   const perPart = Buffer.from(part.bytes).toString().split("\n").length;
-  let [parts, most] = [1, read.records];
+  let parts = 1;
+  let most = read.records;
   while (!part.done) {
     const before = read.records;
     // Another message to and fro: whatever the port did on its own would have been done by now.

@@ -11,9 +11,7 @@ import { history, latestValues } from "../../src/reports/values.ts";
 import { fold, forget, poll, put, run, script, silence, stay, T0, type Script } from "../support/booth.ts";
 import { PARAMETERS, PLAIN, tag, uncounted, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 function sourceOf(booth: Script, parameters: Parameters, now = booth.now): Source {
   return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + now };
@@ -33,26 +31,30 @@ function standardCycle(parameters: Parameters): Script {
     [8, 10],
     [1, 20],
   ] as const;
-  for (const [mode, minutes] of parts) stay(booth, minutes * MINUTE, { mode });
+  for (const [mode, minutes] of parts) stay(booth, minutes * MINUTE_MS, { mode });
   return booth;
 }
 
 test("the standard cycle: 79 min in use, one cycle, each stage once", () => {
   const source = sourceOf(standardCycle(PLAIN), PLAIN);
-  const window = { start: T0, end: T0 + 2 * HOUR };
+  const window = { start: T0, end: T0 + 2 * HOUR_MS };
   expect(durationByMode(source, window).by_mode).toEqual({
-    prep: 8 * MINUTE,
-    spray: 34 * MINUTE,
-    flash: 12 * MINUTE,
-    purge: 3 * MINUTE,
-    bake: 30 * MINUTE,
-    cool_down: 10 * MINUTE,
-    idle: 20 * MINUTE,
+    prep: 8 * MINUTE_MS,
+    spray: 34 * MINUTE_MS,
+    flash: 12 * MINUTE_MS,
+    purge: 3 * MINUTE_MS,
+    bake: 30 * MINUTE_MS,
+    cool_down: 10 * MINUTE_MS,
+    idle: 20 * MINUTE_MS,
   });
   expect(frequencyByMode(source, window).by_mode).toMatchObject({ spray: 3, flash: 2, bake: 1, idle: 1 });
-  expect(runtime(source, window).runtime_ms).toBe(89 * MINUTE);
+  expect(runtime(source, window).runtime_ms).toBe(89 * MINUTE_MS);
   expect(cycleCount(source, window)).toMatchObject({ cycle_count: 1, source: "derived" });
-  expect(utilization(source, window)).toMatchObject({ in_use_ms: 79 * MINUTE, working_ms: 0, utilization_pct: null });
+  expect(utilization(source, window)).toMatchObject({
+    in_use_ms: 79 * MINUTE_MS,
+    working_ms: 0,
+    utilization_pct: null,
+  });
 });
 
 test("a meter's hour stays counted when it has become final though nothing has changed since", () => {
@@ -60,13 +62,13 @@ test("a meter's hour stays counted when it has become final though nothing has c
   const meters = { gas: tag("gas", "therm", { counter }), kwh: tag("kwh", "kWh", { counter }) };
   const metered = { ...PARAMETERS, tags: { ...PARAMETERS.tags, ...meters } };
   const booth = script(metered);
-  stay(booth, 30 * MINUTE, { mode: 1, uptime: 1, gas: 5, kwh: 100, cycles: 7 });
-  stay(booth, 90 * MINUTE, { mode: 1, gas: 7.5, kwh: 112, cycles: 8 });
+  stay(booth, 30 * MINUTE_MS, { mode: 1, uptime: 1, gas: 5, kwh: 100, cycles: 7 });
+  stay(booth, 90 * MINUTE_MS, { mode: 1, gas: 7.5, kwh: 112, cycles: 8 });
   const folded = fold(booth.entries, metered);
   for (const minutes of [45, 69, 70, 71, 119]) {
-    const source = { reader: readerOf(folded), stream: "s", now_ms: T0 + minutes * MINUTE };
-    const window = { start: T0, end: T0 + 2 * HOUR };
-    expect(energy(source, window), `at ${minutes.toString()} min`).toMatchObject({ gas_therm: 2.5, energy_kwh: 12 });
+    const source = { reader: readerOf(folded), stream: "s", now_ms: T0 + minutes * MINUTE_MS };
+    const window = { start: T0, end: T0 + 2 * HOUR_MS };
+    expect(energy(source, window), `at ${minutes} min`).toMatchObject({ gas_therm: 2.5, energy_kwh: 12 });
     expect(cycleCount(source, window)).toMatchObject({ cycle_count: 1, source: "plc" });
   }
 });
@@ -74,39 +76,39 @@ test("a meter's hour stays counted when it has become final though nothing has c
 test("time in use within working hours, and overtime apart", () => {
   const shift = { day: "monday", enabled: true, start: "00:20:00", stop: "01:20:00" } as const;
   const parameters = { ...PLAIN, working_hours: [shift] };
-  const figures = utilization(sourceOf(standardCycle(parameters), parameters), { start: T0, end: T0 + 2 * HOUR });
+  const figures = utilization(sourceOf(standardCycle(parameters), parameters), { start: T0, end: T0 + 2 * HOUR_MS });
   expect(figures).toMatchObject({
-    working_ms: HOUR,
-    in_use_working_ms: HOUR,
-    overtime_ms: 19 * MINUTE,
+    working_ms: HOUR_MS,
+    in_use_working_ms: HOUR_MS,
+    overtime_ms: 19 * MINUTE_MS,
     utilization_pct: 100,
   });
 });
 
 test("an open stage counts up to the last good reading + bridge, then there is no data", () => {
   const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE, { mode: 3 });
-  const source = sourceOf(booth, PLAIN, HOUR);
-  expect(durationByMode(source, { start: T0 - HOUR, end: T0 + 2 * HOUR })).toEqual({
-    by_mode: { no_data: HOUR + 50 * MINUTE - 14_999, spray: 10 * MINUTE + 14_999 },
-    coverage: { observed_ms: 10 * MINUTE + 14_999, inferred_ms: 0, missing_ms: HOUR + 50 * MINUTE - 14_999 },
+  stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  const source = sourceOf(booth, PLAIN, HOUR_MS);
+  expect(durationByMode(source, { start: T0 - HOUR_MS, end: T0 + 2 * HOUR_MS })).toEqual({
+    by_mode: { no_data: HOUR_MS + 50 * MINUTE_MS - 14_999, spray: 10 * MINUTE_MS + 14_999 },
+    coverage: { observed_ms: 10 * MINUTE_MS + 14_999, inferred_ms: 0, missing_ms: HOUR_MS + 50 * MINUTE_MS - 14_999 },
   });
 });
 
 test("the PLC's counter is the figure where there is one, those of a gap included", () => {
   const booth = script(PARAMETERS);
-  stay(booth, HOUR, { mode: 1, cycles: 10, meter: 0 });
-  stay(booth, HOUR, { cycles: 11 });
-  silence(booth, 2 * HOUR);
+  stay(booth, HOUR_MS, { mode: 1, cycles: 10, meter: 0 });
+  stay(booth, HOUR_MS, { cycles: 11 });
+  silence(booth, 2 * HOUR_MS);
   forget(booth);
-  stay(booth, HOUR, { mode: 1, cycles: 14, meter: 0 });
+  stay(booth, HOUR_MS, { mode: 1, cycles: 14, meter: 0 });
   const source = sourceOf(booth, PARAMETERS);
-  expect(cycleCount(source, { start: T0, end: T0 + 5 * HOUR })).toMatchObject({
+  expect(cycleCount(source, { start: T0, end: T0 + 5 * HOUR_MS })).toMatchObject({
     cycle_count: 4,
     source: "plc",
     derived: 0,
   });
-  expect(cycleCount(source, { start: T0 + 90 * MINUTE, end: T0 + 5 * HOUR }).cycle_count).toBe(3);
+  expect(cycleCount(source, { start: T0 + 90 * MINUTE_MS, end: T0 + 5 * HOUR_MS }).cycle_count).toBe(3);
 });
 
 test("overuse is the union over filters", () => {
@@ -120,7 +122,7 @@ test("overuse is the union over filters", () => {
   for (const filter of ["exhaust_filter", "pre_filter"] as const) {
     put(booth, { kind: "f", value: { filter, source: "technician", installed_at: T0, flagged: false } });
   }
-  stay(booth, 90 * MINUTE, { mode: 3 });
+  stay(booth, 90 * MINUTE_MS, { mode: 3 });
   const exhaust = {
     filter: "exhaust_filter",
     source: "technician",
@@ -128,12 +130,12 @@ test("overuse is the union over filters", () => {
     flagged: false,
   } as const;
   put(booth, { kind: "f", value: exhaust });
-  stay(booth, 10 * MINUTE, { mode: 1 });
+  stay(booth, 10 * MINUTE_MS, { mode: 1 });
   const source = sourceOf(booth, parameters);
-  const window = { start: T0, end: T0 + 3 * HOUR };
-  expect(overuse(source, window)).toMatchObject({ overuse_ms: HOUR, overuse_count: 2, overuse_cycles: 1 });
+  const window = { start: T0, end: T0 + 3 * HOUR_MS };
+  expect(overuse(source, window)).toMatchObject({ overuse_ms: HOUR_MS, overuse_count: 2, overuse_cycles: 1 });
   const [record] = filterMaintenanceHistory(source, window).slice(-1);
-  expect(record).toMatchObject({ filter_type: "exhaust_filter", booth_overuse_ms: HOUR, service: "late" });
+  expect(record).toMatchObject({ filter_type: "exhaust_filter", booth_overuse_ms: HOUR_MS, service: "late" });
   expect(filterMaintenances(source, window).map(({ type, removed_at }) => [type, removed_at === null])).toContainEqual([
     "exhaust_filter",
     false,
@@ -143,16 +145,16 @@ test("overuse is the union over filters", () => {
 test("a booth in a line", () => {
   const parameters = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
   const booth = script(parameters);
-  stay(booth, MINUTE, { mode: 1, cycles: 7 });
+  stay(booth, MINUTE_MS, { mode: 1, cycles: 7 });
   put(booth, {
     kind: "f",
-    value: { filter: "exhaust_filter", source: "service", installed_at: T0 + MINUTE, flagged: false },
+    value: { filter: "exhaust_filter", source: "service", installed_at: T0 + MINUTE_MS, flagged: false },
   });
-  stay(booth, 15 * MINUTE, { mode: 3 });
+  stay(booth, 15 * MINUTE_MS, { mode: 3 });
   const { state } = run(booth, parameters);
-  expect(summaryOf(state, T0 + 16 * MINUTE)).toMatchObject({
+  expect(summaryOf(state, T0 + 16 * MINUTE_MS)).toMatchObject({
     mode: "spray",
-    since: T0 + MINUTE,
+    since: T0 + MINUTE_MS,
     raw: "3",
     cycles_today: 0,
     cycles_total: 7,
@@ -160,21 +162,21 @@ test("a booth in a line", () => {
     filters: { exhaust_filter: { limit_minutes: 30, overuse_since: null } },
     in_gap: false,
   });
-  const later = summaryOf(state, T0 + HOUR);
-  expect(later).toMatchObject({ mode: "no_data", in_gap: true, last_good_at: T0 + 16 * MINUTE - 1 });
+  const later = summaryOf(state, T0 + HOUR_MS);
+  expect(later).toMatchObject({ mode: "no_data", in_gap: true, last_good_at: T0 + 16 * MINUTE_MS - 1 });
 });
 
 test("latest values keep the last good one; history gives readings at corrected time", () => {
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 3, other: 5 });
-  stay(booth, MINUTE, { other: null });
+  stay(booth, MINUTE_MS, { mode: 3, other: 5 });
+  stay(booth, MINUTE_MS, { other: null });
   const source = sourceOf(booth, PLAIN);
   expect(latestValues(source, ["other", "never"])).toEqual([{ tag: "other", value: 5, at: T0, quality: "bad" }]);
   expect(
-    [...history(source, { start: T0, end: T0 + HOUR }, ["other"])].map(({ at, value }) => [at - T0, value]),
+    [...history(source, { start: T0, end: T0 + HOUR_MS }, ["other"])].map(({ at, value }) => [at - T0, value]),
   ).toEqual([
     [0, 5],
-    [MINUTE, null],
+    [MINUTE_MS, null],
   ]);
 });
 

@@ -5,9 +5,7 @@ import { summaryOf } from "../../src/reports/summary.ts";
 import { readerOf } from "../support/reader.ts";
 import { put, run, script, stay, T0 } from "../support/booth.ts";
 import { minutesTag, uncounted, withFilters } from "../support/parameters.ts";
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 it.each<[limits: FilterLimits, minutes: number, state: string]>([
   [{ minutes: 100 }, 79.9, "good"],
@@ -24,9 +22,9 @@ it.each<[limits: FilterLimits, minutes: number, state: string]>([
   const booth = script(parameters);
   const value = { filter: "exhaust_filter", source: "technician", installed_at: T0, flagged: false } as const;
   put(booth, { kind: "f", value });
-  stay(booth, minutes * MINUTE, { mode: 3 });
-  stay(booth, 5 * MINUTE, { mode: 1 });
-  const summary = summaryOf(run(booth, parameters).state, T0 + 72 * MINUTE);
+  stay(booth, minutes * MINUTE_MS, { mode: 3 });
+  stay(booth, 5 * MINUTE_MS, { mode: 1 });
+  const summary = summaryOf(run(booth, parameters).state, T0 + 72 * MINUTE_MS);
   expect(summary.filters.exhaust_filter?.state).toBe(state);
 });
 
@@ -36,8 +34,8 @@ it("a filter whose use nobody knows has no state, one that the PLC counts has", 
     { exhaust: minutesTag("exhaust_filter") },
   );
   const booth = script(parameters);
-  stay(booth, HOUR, { mode: 1, exhaust: 80 });
-  const { filters } = summaryOf(run(booth, parameters).state, T0 + HOUR);
+  stay(booth, HOUR_MS, { mode: 1, exhaust: 80 });
+  const { filters } = summaryOf(run(booth, parameters).state, T0 + HOUR_MS);
   expect([filters.exhaust_filter?.state, filters.pre_filter?.state]).toEqual(["warning", null]);
 });
 
@@ -47,10 +45,10 @@ it("a filter that was in at first contact is marked once it is removed, since th
     { exhaust: minutesTag("exhaust_filter") },
   );
   const booth = script(parameters);
-  stay(booth, HOUR, { mode: 1, exhaust: 6_480 });
-  stay(booth, 2 * HOUR, { mode: 1, exhaust: 0 });
-  stay(booth, 2 * HOUR, { mode: 3, exhaust: 120 });
-  stay(booth, HOUR, { mode: 1, exhaust: 0 });
+  stay(booth, HOUR_MS, { mode: 1, exhaust: 6_480 });
+  stay(booth, 2 * HOUR_MS, { mode: 1, exhaust: 0 });
+  stay(booth, 2 * HOUR_MS, { mode: 3, exhaust: 120 });
+  stay(booth, HOUR_MS, { mode: 1, exhaust: 0 });
   const source = { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + booth.now };
   const changes = (query: Readonly<Record<string, string>>) =>
     filterChanges(source, { start: 0, end: source.now_ms }, query).data;

@@ -4,14 +4,12 @@ import type { Source } from "../../src/reports/source.ts";
 import { put, run, script, stay, T0, type Script } from "../support/booth.ts";
 import { tag, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
+import { HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const WEEK = 7 * DAY;
-const NOW = T0 + 100 * DAY;
+const WEEK = 7 * DAY_MS;
+const NOW = T0 + 100 * DAY_MS;
 
-const USE = { minutes: 3_000, limit_minutes: 6_000, limit_days: null, installed_at: NOW - 30 * DAY };
+const USE = { minutes: 3_000, limit_minutes: 6_000, limit_days: null, installed_at: NOW - 30 * DAY_MS };
 
 describe("when a filter is full", () => {
   it.each([
@@ -19,7 +17,10 @@ describe("when a filter is full", () => {
     ["at one pace where all weeks are alike", [600], [5, 5, 5]],
   ])("%s", (_, pace, [at = 0, earliest = 0, latest = 0]) => {
     expect(forecastOf(USE, pace, NOW)).toEqual({
-      ...{ at: NOW + at * WEEK, earliest: NOW + earliest * WEEK, latest: NOW + latest * WEEK, by: "use" },
+      at: NOW + at * WEEK,
+      earliest: NOW + earliest * WEEK,
+      latest: NOW + latest * WEEK,
+      by: "use",
     });
   });
 
@@ -50,9 +51,9 @@ const PARAMETERS = withFilters(
 function lived(days: number): Script {
   const booth = script(PARAMETERS);
   for (let day = 0; day < days; day += 1) {
-    stay(booth, 8 * HOUR, { mode: 0, drop: 0 });
-    stay(booth, 4 * HOUR, { mode: 3, drop: 30 + day });
-    stay(booth, 12 * HOUR, { mode: 0, drop: 0 });
+    stay(booth, 8 * HOUR_MS, { mode: 0, drop: 0 });
+    stay(booth, 4 * HOUR_MS, { mode: 3, drop: 30 + day });
+    stay(booth, 12 * HOUR_MS, { mode: 0, drop: 0 });
     if (day !== 4) continue;
     const value = {
       filter: "exhaust_filter",
@@ -82,7 +83,7 @@ describe("a filter's use", () => {
     const points = exhaust?.points ?? [];
     const change = points.findIndex(({ minutes }) => minutes === null);
     const after = points.slice(change + 1);
-    expect(after[0]).toEqual({ at: T0 + 5 * DAY, minutes: 0 });
+    expect(after[0]).toEqual({ at: T0 + 5 * DAY_MS, minutes: 0 });
     expect(after.map(({ minutes }) => minutes)).toEqual(Array.from({ length: 12 }, (_, day) => day * 240));
     expect(points.slice(0, change).map(({ minutes }) => minutes)).toEqual([0, 240, 480, 720, 960, 1200]);
   });

@@ -4,19 +4,18 @@ import { filterMaintenances } from "../../src/reports/filters.ts";
 import { openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
-
-const MINUTE = 60_000;
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 it("a filter that was in at first contact begins with the first reading, on both sides, however long the agent ran before", async () => {
   const folder = temporaryFolder();
   const site = virtualSite({ folder, scenario: "filter-change", start: Date.UTC(2026, 2, 2, 15) });
   site.plc.fault = "timeout";
   await site.start();
-  await site.clock.run(20 * MINUTE);
+  await site.clock.run(20 * MINUTE_MS);
   site.plc.fault = null;
-  await site.clock.run(5 * MINUTE);
+  await site.clock.run(5 * MINUTE_MS);
   site.plc.fault = "timeout";
-  await site.clock.run(MINUTE);
+  await site.clock.run(MINUTE_MS);
 
   const now = site.clock.wall();
   const { source, close } = openSource(folder, now);

@@ -9,9 +9,7 @@ import { fillYear, STREAM, YEAR_END, YEAR_START } from "../bench/derive-year.ts"
 import { localBooth, requestAt } from "../support/figures.ts";
 import { withFilters } from "../support/parameters.ts";
 import { temporaryFolder } from "../support/temporary.ts";
-
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
+import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
 
 /** A store with a year of facts, and no log at all. */
 function yearIn(folder: string): void {
@@ -80,16 +78,22 @@ it("a year by mode, a day by the minute and 90 days of filters come from facts: 
     return { ...read };
   };
   expect(readBy(() => durationByMode(source, { start: YEAR_START, end: YEAR_END }))).toEqual({
-    ...{ log: 0, stages: 73_000, facts: 0 },
+    log: 0,
+    stages: 73_000,
+    facts: 0,
   });
   const noon = YEAR_END - 100 * DAY_MS;
   // 200 stages a day, and the one that ends where the day begins.
   expect(readBy(() => utilizationTimeline(source, { start: noon, end: noon + DAY_MS }, MINUTE_MS))).toEqual({
-    ...{ log: 0, stages: 201, facts: 0 },
+    log: 0,
+    stages: 201,
+    facts: 0,
   });
   // Every change of every filter, of which there are 40: the window is by removal, the index by installation.
   expect(readBy(() => filterMaintenanceHistory(source, { start: YEAR_END - 90 * DAY_MS, end: YEAR_END }))).toEqual({
-    ...{ log: 0, stages: 0, facts: 3 * 40 },
+    log: 0,
+    stages: 0,
+    facts: 3 * 40,
   });
   reader.close();
 });
@@ -104,7 +108,8 @@ it("while a year's reports are made the main thread goes on: its polls take thei
   const query = { start: new Date(YEAR_START).toISOString(), end: new Date(YEAR_END).toISOString() };
   const ask = (figure: string) =>
     thread.ask(requestAt({ path: `/api/booths/b-1/${figure}`, query, booths, now_ms: YEAR_END }));
-  let [turns, isOver] = [0, false];
+  let turns = 0;
+  let isOver = false;
   const loop = new Promise<void>((resolve) => {
     const turn = (): void => {
       turns += 1;

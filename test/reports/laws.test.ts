@@ -19,9 +19,9 @@ import { law, testLaws } from "../derivation/law.ts";
 import { readerOf } from "../support/reader.ts";
 import { seedOf } from "../support/seed.ts";
 import { steppedWalks, WALK_T0, type Happening } from "../derivation/streams.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
+const DAY = 24 * 60 * MINUTE_MS;
 const MODES = ["spray", "idle", "bake", "no_data", "fault"] as const;
 
 /** The figures that laws speak of. */
@@ -88,7 +88,8 @@ function addsUp(reports: Reports, one: Asked): boolean {
     const { runtime_ms } = reports.runtime(source, window);
     return [...MODES.map((mode) => starts[mode] ?? 0), cycle_count, derived, overuse_cycles, overuse_ms, runtime_ms];
   };
-  const [a, b] = [figures(first), figures(second)];
+  const a = figures(first);
+  const b = figures(second);
   return figures(whole).every((figure, index) => figure === (a[index] ?? 0) + (b[index] ?? 0));
 }
 
@@ -101,7 +102,7 @@ function seriesAddUp(reports: Reports, one: Asked): boolean {
   const series = reports
     .runtimeSeries(source, window, { unit: "day" })
     .buckets.reduce((sum, bucket) => sum + bucket.ms, 0);
-  const { slots } = reports.utilizationTimeline(source, window, 97 * MINUTE);
+  const { slots } = reports.utilizationTimeline(source, window, 97 * MINUTE_MS);
   const sums: Record<string, number> = {};
   for (const { by_mode } of slots) {
     for (const [mode, ms] of Object.entries(by_mode)) sums[mode] = (sums[mode] ?? 0) + ms;
@@ -201,7 +202,7 @@ const LAWS = [
       "a last slot that isn't cut": {
         ...REPORTS,
         utilizationTimeline: (source, window, ms) =>
-          utilizationTimeline(source, { start: window.start, end: window.end + 10 * MINUTE }, ms),
+          utilizationTimeline(source, { start: window.start, end: window.end + 10 * MINUTE_MS }, ms),
       },
       "days of 24 h that leave the rest of the window out": {
         ...REPORTS,

@@ -8,10 +8,7 @@ import { durationByMode, utilization } from "../../src/reports/usage.ts";
 import { run, script, silence, stay, T0, type Script } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
 function sourceOf(booth: Script, parameters: Parameters): Source {
   return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + booth.now };
@@ -23,19 +20,21 @@ const METERED = { ...PARAMETERS, tags: { ...PARAMETERS.tags, kwh: tag("kwh", "kW
 /** Three days of cycles, with a silence of three hours. */
 function days(): Source {
   const booth = script(METERED);
-  let [cycles, meter, kwh] = [10, 1000, 50];
+  let cycles = 10;
+  let meter = 1000;
+  let kwh = 50;
   for (let turn = 0; turn < 12; turn += 1) {
-    stay(booth, 40 * MINUTE, { mode: 3, meter: (meter += 3), kwh: (kwh += 4) });
-    stay(booth, 60 * MINUTE, { mode: 6, cycles: ++cycles, meter: (meter += 5), kwh: (kwh += 2.5) });
-    if (turn === 6) silence(booth, 3 * HOUR);
-    stay(booth, 4 * HOUR, { mode: 1 });
+    stay(booth, 40 * MINUTE_MS, { mode: 3, meter: (meter += 3), kwh: (kwh += 4) });
+    stay(booth, 60 * MINUTE_MS, { mode: 6, cycles: ++cycles, meter: (meter += 5), kwh: (kwh += 2.5) });
+    if (turn === 6) silence(booth, 3 * HOUR_MS);
+    stay(booth, 4 * HOUR_MS, { mode: 1 });
   }
   return sourceOf(booth, METERED);
 }
 
 describe("a window's figures by periods", () => {
   const source = days();
-  const window = { start: T0 + 90 * MINUTE, end: source.now_ms };
+  const window = { start: T0 + 90 * MINUTE_MS, end: source.now_ms };
 
   it.each(["hour", "day", "week"] as const)("by %s add up to those of the whole window", (unit) => {
     const { periods } = usePeriods(source, window, unit);
@@ -53,7 +52,7 @@ describe("a window's figures by periods", () => {
     expect(sum(({ energy_kwh }) => energy_kwh ?? 0)).toBeCloseTo(energy(source, window).energy_kwh ?? 0, 6);
     expect(periods[0]?.start).toBe(window.start);
     expect(periods.at(-1)?.end).toBe(window.end);
-    expect(by_mode.no_data).toBeGreaterThan(HOUR);
+    expect(by_mode.no_data).toBeGreaterThan(HOUR_MS);
     expect(energy(source, window).energy_kwh).toBeGreaterThan(50);
   });
 
@@ -64,7 +63,7 @@ describe("a window's figures by periods", () => {
   });
 
   it("more than a chart may have are refused with what to do", () => {
-    const long = { start: source.now_ms - 10 * DAY, end: source.now_ms };
+    const long = { start: source.now_ms - 10 * DAY_MS, end: source.now_ms };
     expect(() => usePeriods(source, long, "hour")).toThrow("take a longer unit");
   });
 });

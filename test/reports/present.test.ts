@@ -9,11 +9,11 @@ import { steppedWalks } from "../derivation/streams.ts";
 import { foldRecords } from "../support/booth.ts";
 import { readerOf } from "../support/reader.ts";
 import { seedOf } from "../support/seed.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
 const SEED = seedOf("test/reports/present");
-const HOUR = 3_600_000;
 /** A life stopped at some record, and looked at so much later. */
-const looks = fc.record({ life: steppedWalks, at: fc.nat(10_000), later: fc.nat(40 * HOUR) });
+const looks = fc.record({ life: steppedWalks, at: fc.nat(10_000), later: fc.nat(40 * HOUR_MS) });
 
 it("whoever looks at a state leaves it as it is", () => {
   fc.assert(
@@ -46,7 +46,7 @@ it("the day so far by mode is what a report over the same window says, from the 
     fc.property(looks, ({ life, at, later }) => {
       const records = logOf(life, [11]).slice(0, 1 + (at % 400));
       const folded = foldRecords(records);
-      const now = folded.state.clock.now + (later % (2 * HOUR));
+      const now = folded.state.clock.now + (later % (2 * HOUR_MS));
       const today = dayStart(folded.state.parameters?.tz ?? "UTC", now);
       const source = { reader: readerOf(folded), stream: "s", now_ms: now };
       const { by_mode } = durationByMode(source, { start: today, end: now });

@@ -6,9 +6,8 @@ import { history } from "../../src/reports/values.ts";
 import { poll, run, script, silence, stay, T0, type Script } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 const WITH_AIR = { ...PARAMETERS, tags: { ...PARAMETERS.tags, air: tag("air_temperature", "C") } };
 
 function sourceOf(booth: Script): Source {
@@ -16,7 +15,7 @@ function sourceOf(booth: Script): Source {
 }
 
 function airOf(source: Source, window: { start: number; end: number }, minutes: number) {
-  const { trends, step_ms, start } = trend(source, window, { tags: ["air"], step_ms: minutes * MINUTE });
+  const { trends, step_ms, start } = trend(source, window, { tags: ["air"], step_ms: minutes * MINUTE_MS });
   const [air] = trends;
   return { start, step_ms, unit: air?.unit, min: air?.min ?? [], max: air?.max ?? [] };
 }
@@ -24,44 +23,44 @@ function airOf(source: Source, window: { start: number; end: number }, minutes: 
 describe("a tag's trend", () => {
   it("has the least and the most of each step; a value holds until the next", () => {
     const booth = script(WITH_AIR);
-    stay(booth, 10 * MINUTE, { mode: 3, air: 20 });
+    stay(booth, 10 * MINUTE_MS, { mode: 3, air: 20 });
     poll(booth, { air: 71 });
     booth.now += 1_000;
-    stay(booth, 29 * MINUTE, { air: 22 });
+    stay(booth, 29 * MINUTE_MS, { air: 22 });
     const air = airOf(sourceOf(booth), { start: T0, end: T0 + booth.now }, 10);
-    expect(air).toMatchObject({ start: T0, step_ms: 10 * MINUTE, unit: "C" });
+    expect(air).toMatchObject({ start: T0, step_ms: 10 * MINUTE_MS, unit: "C" });
     expect(air.min).toEqual([20, 22, 22, 22]);
     expect(air.max).toEqual([20, 71, 22, 22]);
   });
 
   it("begins with what was last said before the window", () => {
     const booth = script(WITH_AIR);
-    stay(booth, 2 * HOUR, { mode: 3, air: 20 });
-    const air = airOf(sourceOf(booth), { start: T0 + HOUR, end: T0 + 2 * HOUR }, 30);
+    stay(booth, 2 * HOUR_MS, { mode: 3, air: 20 });
+    const air = airOf(sourceOf(booth), { start: T0 + HOUR_MS, end: T0 + 2 * HOUR_MS }, 30);
     expect(air.min).toEqual([20, 20]);
   });
 
   it("isn't known where nothing was read, nor after a bad reading", () => {
     const booth = script(WITH_AIR);
-    stay(booth, HOUR, { mode: 3, air: 20 });
-    silence(booth, 2 * HOUR);
-    stay(booth, HOUR, { mode: 1, air: 24 });
-    stay(booth, HOUR, { air: null });
+    stay(booth, HOUR_MS, { mode: 3, air: 20 });
+    silence(booth, 2 * HOUR_MS);
+    stay(booth, HOUR_MS, { mode: 1, air: 24 });
+    stay(booth, HOUR_MS, { air: null });
     const air = airOf(sourceOf(booth), { start: T0, end: T0 + booth.now }, 60);
     expect(air.min).toEqual([20, null, null, 24, null]);
   });
 
   it("over more steps than a chart may have is refused with what to do", () => {
     const booth = script(WITH_AIR);
-    stay(booth, HOUR, { mode: 3 });
-    expect(() => airOf(sourceOf(booth), { start: T0 - 48 * HOUR, end: T0 + HOUR }, 1)).toThrow(
+    stay(booth, HOUR_MS, { mode: 3 });
+    expect(() => airOf(sourceOf(booth), { start: T0 - 48 * HOUR_MS, end: T0 + HOUR_MS }, 1)).toThrow(
       "take a longer interval",
     );
   });
 
   it("never loses a peak: over any readings and steps its extremes are those of the history", () => {
     const one = fc.record({
-      ms: fc.integer({ min: 1_000, max: 20 * MINUTE }),
+      ms: fc.integer({ min: 1_000, max: 20 * MINUTE_MS }),
       air: fc.integer({ min: -50, max: 400 }),
     });
     fc.assert(
@@ -75,7 +74,7 @@ describe("a tag's trend", () => {
         const known = (all: readonly (number | null)[]): number[] => all.filter((value) => value !== null);
         expect(Math.min(...known(air.min))).toBe(Math.min(...values));
         expect(Math.max(...known(air.max))).toBe(Math.max(...values));
-        expect(air.min).toHaveLength(Math.ceil(booth.now / (minutes * MINUTE)));
+        expect(air.min).toHaveLength(Math.ceil(booth.now / (minutes * MINUTE_MS)));
       }),
       { numRuns: 200 },
     );

@@ -3,10 +3,10 @@ import { historyText } from "../../src/cli/history.ts";
 import { answerReport, requestAt, boxAnswer, localBooth, openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 08:00 in Denver: a standard cycle begins. */
 const START = Date.UTC(2026, 2, 2, 15);
-const MINUTE = 60_000;
 
 interface Reading {
   readonly value: unknown;
@@ -31,19 +31,19 @@ it.each([
     site.clock.setSynced(false);
     site.service.way.down = true;
     await site.start();
-    await site.clock.run(16 * MINUTE);
+    await site.clock.run(16 * MINUTE_MS);
     const following = openSource(folder, site.clock.wall()).source.reader;
     const ever = { start: 0, end: Number.MAX_SAFE_INTEGER };
     const [info] = following.streams();
     expect(following.stages(info?.stream ?? "", ever).length).toBeGreaterThan(0);
     site.kill();
     await site.start();
-    await site.clock.run(10 * MINUTE);
+    await site.clock.run(10 * MINUTE_MS);
     await site.stop();
 
     const now = site.clock.wall();
     const { source, close } = openSource(folder, now);
-    const window = { start: new Date(now - 26 * MINUTE).toISOString(), end: new Date(now).toISOString() };
+    const window = { start: new Date(now - 26 * MINUTE_MS).toISOString(), end: new Date(now).toISOString() };
     // A reader that was asked before goes on from there, and has what one has that folds it all anew.
     const { reader, stream } = source;
     expect(following.state(stream)).toEqual(reader.state(stream));

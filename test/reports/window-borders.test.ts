@@ -6,55 +6,51 @@ import type { Source } from "../../src/reports/source.ts";
 import { put, run, script, stay, T0 } from "../support/booth.ts";
 import { PLAIN, uncounted, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
-
-/** Borders of windows and ages: one row below each, one at it, one above. Windows hold their start and not their end. */
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
 /** Spray from minute 10 to 50 and idle before and after: one cycle without a bake, its END at minute 50. */
 function sprayed(): Source {
   const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE, { mode: 1 });
-  stay(booth, 40 * MINUTE, { mode: 3 });
-  stay(booth, HOUR, { mode: 1 });
+  stay(booth, 10 * MINUTE_MS, { mode: 1 });
+  stay(booth, 40 * MINUTE_MS, { mode: 3 });
+  stay(booth, HOUR_MS, { mode: 1 });
   return { reader: readerOf(run(booth, PLAIN)), stream: "s", now_ms: T0 + booth.now };
 }
 
 describe("what lies at a window's border", () => {
   const source = sprayed();
-  const from = (start: number) => ({ start: T0 + start, end: T0 + 2 * HOUR });
+  const from = (start: number) => ({ start: T0 + start, end: T0 + 2 * HOUR_MS });
   const to = (end: number) => ({ start: T0, end: T0 + end });
 
   it.each([
-    [10 * MINUTE - 1, 1],
-    [10 * MINUTE, 1],
-    [10 * MINUTE + 1, 0],
+    [10 * MINUTE_MS - 1, 1],
+    [10 * MINUTE_MS, 1],
+    [10 * MINUTE_MS + 1, 0],
   ])("a stage that starts at minute 10, in a window from %i ms on: %i start(s)", (start, count) => {
     expect(frequencyByMode(source, from(start)).by_mode.spray ?? 0).toBe(count);
   });
 
   it.each([
-    [10 * MINUTE - 1, 0],
-    [10 * MINUTE, 0],
-    [10 * MINUTE + 1, 1],
+    [10 * MINUTE_MS - 1, 0],
+    [10 * MINUTE_MS, 0],
+    [10 * MINUTE_MS + 1, 1],
   ])("and in a window up to %i ms: %i start(s)", (end, count) => {
     expect(frequencyByMode(source, to(end)).by_mode.spray ?? 0).toBe(count);
-    expect(durationByMode(source, to(end)).by_mode.spray ?? 0).toBe(Math.max(0, end - 10 * MINUTE));
+    expect(durationByMode(source, to(end)).by_mode.spray ?? 0).toBe(Math.max(0, end - 10 * MINUTE_MS));
   });
 
   it.each([
-    [50 * MINUTE - 1, 1],
-    [50 * MINUTE, 1],
-    [50 * MINUTE + 1, 0],
+    [50 * MINUTE_MS - 1, 1],
+    [50 * MINUTE_MS, 1],
+    [50 * MINUTE_MS + 1, 0],
   ])("a cycle whose END is minute 50, in a window from %i ms on: %i", (start, count) => {
     expect(cycleCount(source, from(start)).cycle_count).toBe(count);
   });
 
   it.each([
-    [50 * MINUTE - 1, 0],
-    [50 * MINUTE, 0],
-    [50 * MINUTE + 1, 1],
+    [50 * MINUTE_MS - 1, 0],
+    [50 * MINUTE_MS, 0],
+    [50 * MINUTE_MS + 1, 1],
   ])("and in a window up to %i ms: %i", (end, count) => {
     expect(cycleCount(source, to(end)).cycle_count).toBe(count);
   });
@@ -63,20 +59,20 @@ describe("what lies at a window's border", () => {
 describe("booth overuse", () => {
   // The limit is reached where the cycle ends, or a millisecond from it.
   it.each([
-    [40 * MINUTE - 1, 1, 1],
-    [40 * MINUTE, 0, 0],
-    [40 * MINUTE + 1, 0, 0],
+    [40 * MINUTE_MS - 1, 1, 1],
+    [40 * MINUTE_MS, 0, 0],
+    [40 * MINUTE_MS + 1, 0, 0],
   ])("a limit of %i ms, of 40 min in use, leaves %i ms and %i cycle(s) over it", (limit_ms, ms, cycles) => {
-    const parameters = uncounted(withFilters({ exhaust_filter: { limits: { minutes: limit_ms / MINUTE } } }));
+    const parameters = uncounted(withFilters({ exhaust_filter: { limits: { minutes: limit_ms / MINUTE_MS } } }));
     const booth = script(parameters);
     put(booth, {
       kind: "f",
       value: { filter: "exhaust_filter", source: "technician", installed_at: T0, flagged: false },
     });
-    stay(booth, 40 * MINUTE, { mode: 3 });
-    stay(booth, HOUR, { mode: 1 });
+    stay(booth, 40 * MINUTE_MS, { mode: 3 });
+    stay(booth, HOUR_MS, { mode: 1 });
     const source = { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + booth.now };
-    const found = overuse(source, { start: T0, end: T0 + 2 * HOUR });
+    const found = overuse(source, { start: T0, end: T0 + 2 * HOUR_MS });
     expect(found).toMatchObject({ overuse_ms: ms, overuse_cycles: cycles });
   });
 });
@@ -88,19 +84,19 @@ describe("a filter's estimated duration", () => {
     kind: "f",
     value: { filter: "exhaust_filter", source: "technician", installed_at: T0, flagged: false },
   });
-  stay(booth, 70 * MINUTE, { mode: 3 });
-  stay(booth, HOUR, { mode: 1 });
+  stay(booth, 70 * MINUTE_MS, { mode: 3 });
+  stay(booth, HOUR_MS, { mode: 1 });
   const reader = readerOf(run(booth, parameters));
 
   it.each([
-    [7 * DAY - 1, null, null, null],
+    [7 * DAY_MS - 1, null, null, null],
     // 70 min in 7 days: the limit is reached after 140; 80 and 20 % of it.
-    [7 * DAY, 140, 112, 28],
-    [14 * DAY, 280, 224, 56],
+    [7 * DAY_MS, 140, 112, 28],
+    [14 * DAY_MS, 280, 224, 56],
   ])("is known from a week on: at %i ms %s days, of them %s nominal and %s maintenance", (...row) => {
     const [age, estimated_days, nominal_days, maintenance_days] = row;
     const source = { reader, stream: "s", now_ms: T0 + age };
-    const [filter] = filterMaintenances(source, { start: T0, end: T0 + 30 * DAY });
+    const [filter] = filterMaintenances(source, { start: T0, end: T0 + 30 * DAY_MS });
     expect(filter).toMatchObject({ estimated_days, nominal_days, maintenance_days });
   });
 });

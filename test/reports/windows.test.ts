@@ -13,11 +13,9 @@ import { put, run, script, stay, T0, type Script } from "../support/booth.ts";
 import { PARAMETERS, PLAIN } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
 import { casesOf, seedOf } from "../support/seed.ts";
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
 const SEED = seedOf("test/reports/windows");
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
 function sourceOf(booth: Script, parameters: Parameters): Source {
   return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + booth.now };
@@ -26,7 +24,7 @@ function sourceOf(booth: Script, parameters: Parameters): Source {
 describe("local buckets", () => {
   const hours = (tz: string, [from = "", to = ""]: readonly string[]): number[] =>
     localBuckets(tz, { start: Date.parse(from), end: Date.parse(to) }, "day").map(
-      ({ start, end }) => (end - start) / HOUR,
+      ({ start, end }) => (end - start) / HOUR_MS,
     );
 
   it.each([
@@ -57,7 +55,7 @@ describe("local buckets", () => {
     });
     fc.assert(
       fc.property(asks, ({ tz, unit, from, length }) => {
-        const window = { start: T0 + from * HOUR + 1234, end: T0 + (from + length) * HOUR };
+        const window = { start: T0 + from * HOUR_MS + 1234, end: T0 + (from + length) * HOUR_MS };
         const buckets = localBuckets(tz, window, unit);
         const tiles = buckets.every(
           ({ start, end }, at) => end > start && start === (buckets[at - 1]?.end ?? window.start),
@@ -87,19 +85,19 @@ it("each moment counts by the mode sets, hours and zone that held then", () => {
     working_hours: [shift("07:00:00", "07:15:00")],
   };
   const booth = script(before);
-  stay(booth, 30 * MINUTE, { mode: 4 });
-  stay(booth, 30 * MINUTE, { mode: 3 });
+  stay(booth, 30 * MINUTE_MS, { mode: 4 });
+  stay(booth, 30 * MINUTE_MS, { mode: 3 });
   put(booth, { kind: "p", value: after });
-  stay(booth, 30 * MINUTE, { mode: 4 });
-  stay(booth, 30 * MINUTE, { mode: 3 });
+  stay(booth, 30 * MINUTE_MS, { mode: 4 });
+  stay(booth, 30 * MINUTE_MS, { mode: 3 });
   const source = sourceOf(booth, before);
-  const window = { start: T0, end: T0 + 2 * HOUR };
+  const window = { start: T0, end: T0 + 2 * HOUR_MS };
   // The first hour as in use whole, of the second only its spray; 07:00 in Kolkata is 01:30 UTC.
-  expect(runtime(source, window).runtime_ms).toBe(90 * MINUTE);
+  expect(runtime(source, window).runtime_ms).toBe(90 * MINUTE_MS);
   expect(utilization(source, window)).toMatchObject({
-    in_use_ms: 90 * MINUTE,
-    working_ms: 75 * MINUTE,
-    in_use_working_ms: 75 * MINUTE,
+    in_use_ms: 90 * MINUTE_MS,
+    working_ms: 75 * MINUTE_MS,
+    in_use_working_ms: 75 * MINUTE_MS,
   });
   const rules = explain(source, "runtime", window)?.rules.filter((rule) => rule.includes("the set runtime"));
   expect(rules).toHaveLength(2);
@@ -109,17 +107,17 @@ it("working hours before the booth's first reading don't count, and those of a l
   const monday = { ...PLAIN, working_hours: [{ day: "monday", enabled: true, start: "00:00:00", stop: "02:00:00" }] };
   const parameters = monday as Parameters;
   const booth = script(parameters);
-  stay(booth, HOUR, { mode: 3 });
-  const source = { ...sourceOf(booth, parameters), now_ms: T0 + 7 * DAY + 2 * HOUR };
-  const month = { start: T0 - 30 * DAY, end: T0 + HOUR };
-  expect(utilization(source, month)).toMatchObject({ working_ms: HOUR, utilization_pct: 100 });
-  expect(explain(source, "working_minutes", month)?.value).toEqual({ working_ms: HOUR });
-  expect(utilization(source, { start: T0 - 30 * DAY, end: T0 - DAY })).toMatchObject({
+  stay(booth, HOUR_MS, { mode: 3 });
+  const source = { ...sourceOf(booth, parameters), now_ms: T0 + 7 * DAY_MS + 2 * HOUR_MS };
+  const month = { start: T0 - 30 * DAY_MS, end: T0 + HOUR_MS };
+  expect(utilization(source, month)).toMatchObject({ working_ms: HOUR_MS, utilization_pct: 100 });
+  expect(explain(source, "working_minutes", month)?.value).toEqual({ working_ms: HOUR_MS });
+  expect(utilization(source, { start: T0 - 30 * DAY_MS, end: T0 - DAY_MS })).toMatchObject({
     working_ms: 0,
     utilization_pct: null,
   });
-  const silent = { start: T0 + 2 * DAY, end: T0 + 7 * DAY + 2 * HOUR };
-  expect(utilization(source, silent)).toMatchObject({ working_ms: 2 * HOUR, utilization_pct: 0 });
+  const silent = { start: T0 + 2 * DAY_MS, end: T0 + 7 * DAY_MS + 2 * HOUR_MS };
+  expect(utilization(source, silent)).toMatchObject({ working_ms: 2 * HOUR_MS, utilization_pct: 0 });
 });
 
 it("the hours that the service first tells held before it told them", () => {
@@ -128,64 +126,64 @@ it("the hours that the service first tells held before it told them", () => {
     working_hours: [{ day: "monday", enabled: true, start: "00:00:00", stop: "02:00:00" }] as const,
   };
   const booth = script(PLAIN);
-  stay(booth, MINUTE, { mode: 3 });
+  stay(booth, MINUTE_MS, { mode: 3 });
   put(booth, { kind: "p", value: told });
-  stay(booth, HOUR, { mode: 3 });
-  expect(utilization(sourceOf(booth, PLAIN), { start: T0, end: T0 + HOUR }).working_ms).toBe(HOUR);
+  stay(booth, HOUR_MS, { mode: 3 });
+  expect(utilization(sourceOf(booth, PLAIN), { start: T0, end: T0 + HOUR_MS }).working_ms).toBe(HOUR_MS);
 });
 
 it("recent stages, newest first", () => {
   const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE, { mode: 3 });
-  stay(booth, 30 * MINUTE, { mode: 6 });
-  stay(booth, 20 * MINUTE, { mode: 1 });
-  const { stages } = recentStages(sourceOf(booth, PLAIN), { start: T0, end: T0 + DAY });
+  stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  stay(booth, 30 * MINUTE_MS, { mode: 6 });
+  stay(booth, 20 * MINUTE_MS, { mode: 1 });
+  const { stages } = recentStages(sourceOf(booth, PLAIN), { start: T0, end: T0 + DAY_MS });
   expect(stages.map(({ mode }) => mode)).toEqual(["idle", "bake", "spray"]);
-  expect(stages.at(-1)).toMatchObject({ mode: "spray", start: T0, end: T0 + 10 * MINUTE });
+  expect(stages.at(-1)).toMatchObject({ mode: "spray", start: T0, end: T0 + 10 * MINUTE_MS });
 });
 
 it("an incident is listed once, as it stands now, and not in a window after it was resolved", () => {
   const booth = script(PLAIN);
-  stay(booth, 5 * MINUTE, { mode: 99 });
+  stay(booth, 5 * MINUTE_MS, { mode: 99 });
   const open = sourceOf(booth, PLAIN);
-  const window = { start: T0, end: T0 + DAY };
+  const window = { start: T0, end: T0 + DAY_MS };
   expect(validationIncidents(open, window)).toMatchObject([{ check: "unmapped", resolved_at: null }]);
-  stay(booth, HOUR, { mode: 1 });
+  stay(booth, HOUR_MS, { mode: 1 });
   const over = validationIncidents(sourceOf(booth, PLAIN), window);
   expect(over).toHaveLength(1);
-  expect(over[0]?.resolved_at).toBeGreaterThan(T0 + 5 * MINUTE);
-  expect(validationIncidents(sourceOf(booth, PLAIN), { start: T0 + 30 * MINUTE, end: T0 + DAY })).toEqual([]);
+  expect(over[0]?.resolved_at).toBeGreaterThan(T0 + 5 * MINUTE_MS);
+  expect(validationIncidents(sourceOf(booth, PLAIN), { start: T0 + 30 * MINUTE_MS, end: T0 + DAY_MS })).toEqual([]);
 });
 
 it("values before an instant, and pages of history", () => {
   const booth = script(PLAIN);
-  for (let turn = 0; turn < 10; turn += 1) stay(booth, 2 * HOUR, { mode: 1, other: turn });
-  stay(booth, MINUTE, { other: null });
+  for (let turn = 0; turn < 10; turn += 1) stay(booth, 2 * HOUR_MS, { mode: 1, other: turn });
+  stay(booth, MINUTE_MS, { other: null });
   const source = sourceOf(booth, PLAIN);
   const before = (ms: number): unknown[] =>
     latestValuesBefore(source, T0 + ms, ["other", "mode", "never"]).map(({ tag, value }) => [tag, value]);
-  expect(before(2 * HOUR)).toEqual([
+  expect(before(2 * HOUR_MS)).toEqual([
     ["other", 0],
     ["mode", 1],
   ]);
-  expect(before(2 * HOUR + 1)).toEqual([
+  expect(before(2 * HOUR_MS + 1)).toEqual([
     ["other", 1],
     ["mode", 1],
   ]);
   expect(before(0)).toEqual([]);
-  const page = historyPage(source, { start: T0, end: T0 + DAY }, { tags: ["other"], page: 2, limit: 4 });
+  const page = historyPage(source, { start: T0, end: T0 + DAY_MS }, { tags: ["other"], page: 2, limit: 4 });
   expect([page.total, page.values.map(({ value }) => value)]).toEqual([10, [4, 5, 6, 7]]);
 });
 
 it("wire: lengths of one sign, CSV that a spreadsheet can't run, coverage where it is asked for", () => {
-  expect(intervalBody(-(DAY + 1500))).toEqual({ months: 0, days: -1, secs: -1, microsecs: -500_000 });
+  expect(intervalBody(-(DAY_MS + 1500))).toEqual({ months: 0, days: -1, secs: -1, microsecs: -500_000 });
   expect(intervalBody(999)).toEqual({ months: 0, days: 0, secs: 0, microsecs: 999_000 });
   const line = (value: string | number): string => csvLine({ at: T0, tag: "t", value, quality: "good" });
   expect(line("=HYPERLINK()")).toContain(",'=HYPERLINK(),");
   expect(line('a "b", c')).toContain(',"a ""b"", c",');
   expect(line(-5)).toContain(",-5,");
   const booth = script(PARAMETERS);
-  stay(booth, HOUR, { mode: 3 });
+  stay(booth, HOUR_MS, { mode: 3 });
   const source = sourceOf(booth, PARAMETERS);
   expect(boxAnswer(source, "utilization_summary", { coverage: "true" })).toMatchObject({
     in_use: 60,

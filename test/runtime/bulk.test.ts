@@ -9,11 +9,11 @@ it("what waits is read in room of its own and where no poll is due for 6 ms; oth
   const gaps = createPollGaps(clock);
   const made: string[] = [];
   const noted = (name: string) => () => {
-    made.push(`${name} at ${clock.mono().toString()}`);
+    made.push(`${name} at ${clock.mono()}`);
     return Promise.resolve<NextChunks>([{ chunk: null, to: 1 }]);
   };
   const store = { chunks: noted("chunks"), read: noted("read") };
-  const gapped = readInGaps(store, gaps, () => void made.push(`room at ${clock.mono().toString()}`));
+  const gapped = readInGaps(store, gaps, () => void made.push(`room at ${clock.mono()}`));
   gaps.due("a", clock.mono() + 5);
   const asked = gapped.chunks();
   await gapped.read();

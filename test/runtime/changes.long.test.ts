@@ -36,7 +36,9 @@ async function watchedSite() {
   const gates: TcpGate[] = [];
   const polls: number[] = [];
   const site = await realSite({
-    ...{ speed: 1, serial: SERIAL, booth: SLOW_POLLS },
+    speed: 1,
+    serial: SERIAL,
+    booth: SLOW_POLLS,
     async through(port, peer) {
       if (peer === "service") return port;
       const gate = await tcpGate(port);
@@ -69,7 +71,8 @@ it(
   { timeout: 120_000 },
   async () => {
     const { site, agent, gate, polls, rounds } = await watchedSite();
-    const [before, connections] = [polls.length, gate?.accepted()];
+    const before = polls.length;
+    const connections = gate?.accepted();
     await tries(site, boothAt(site.plc.port));
     await onceBooth(site, "booth-2")("the second is read", ({ plc }) => plc.kind === "up");
     await eventually("it is kept", () => (readSetUp(site.dataDir).trial === null ? true : undefined));

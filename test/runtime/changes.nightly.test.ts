@@ -67,7 +67,7 @@ describe("a trial", { timeout: 240_000 }, () => {
       await tries(site, boothAt(site.plc.port, { tz: zones[round % 2] }));
       await settles(site, round % 3 > 0);
     };
-    const handles = (): number => readdirSync(`/proc/${agent.pid.toString()}/fd`).length;
+    const handles = (): number => readdirSync(`/proc/${agent.pid}/fd`).length;
     // Code is compiled and caches are filled by then.
     for (let round = 0; round < 40; round++) await trial(round);
     const before = { live: await heap.live(), handles: handles() };

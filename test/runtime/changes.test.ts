@@ -6,7 +6,8 @@ import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 
 /** A bound booth that is read every second, with what another configuration makes of it, and of a booth beside it. */
 async function changingSite() {
-  const [reads, setups] = [[] as number[], [] as BoothSetup[]];
+  const reads = [] as number[];
+  const setups = [] as BoothSetup[];
   let connections = 0;
   const { site, agent } = await activeSite({
     for_ms: MINUTE,

@@ -7,7 +7,9 @@ import { temporaryFolder } from "../support/temporary.ts";
 const KEYS = ["identity.db", "identity.db-wal", "identity.copy.db", "opcua/own/private.pem", "last-good.json"];
 
 function stateFolders(): { readonly data_dir: string; readonly runtime_dir: string; readonly elsewhere: string } {
-  const [data_dir, runtime_dir, elsewhere] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+  const data_dir = temporaryFolder();
+  const runtime_dir = temporaryFolder();
+  const elsewhere = temporaryFolder();
   mkdirSync(join(data_dir, "opcua/own"), { recursive: true });
   for (const name of [...KEYS, "store.db", "store.db-wal", "ballast"]) writeFileSync(join(data_dir, name), "a secret");
   for (const name of ["tail.jsonl", "agent.sock"]) writeFileSync(join(runtime_dir, name), "polls");

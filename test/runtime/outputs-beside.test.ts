@@ -4,8 +4,7 @@ import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import { START } from "../support/active-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
-
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 function siteWith(more: (parts: AgentSetup) => Partial<AgentSetup>): VirtualSite {
   const folder = temporaryFolder();

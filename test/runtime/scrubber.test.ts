@@ -79,7 +79,7 @@ describe("a scrubber", () => {
 
   it("forgets the oldest of too many secrets, and ignores what is too short to be told apart", () => {
     const scrubber = createScrubber();
-    for (let count = 0; count <= 500; count += 1) scrubber.learn(`secret-number-${count.toString()}-x`);
+    for (let count = 0; count <= 500; count += 1) scrubber.learn(`secret-number-${count}-x`);
     scrubber.learn("abc");
     expect(scrubber.scrub("abc")).toBe("abc");
     expect(scrubber.scrub("secret-number-500-x")).toBe("[left out]");

@@ -47,7 +47,8 @@ describe("sealed secrets", () => {
   it("open on this machine alone, look different each time, and tell by a mark that they are the same", () => {
     const folder = temporaryFolder();
     const sealer = openSealer(folder);
-    const [first, second] = [sealer.seal("pa55 wörd"), sealer.seal("pa55 wörd")];
+    const first = sealer.seal("pa55 wörd");
+    const second = sealer.seal("pa55 wörd");
     expect(first.sealed).not.toBe(second.sealed);
     expect(first.mark).toBe(second.mark);
     expect(sealer.seal("another").mark).not.toBe(first.mark);

@@ -17,7 +17,9 @@ async function asked(site: RealSite, path: string, body?: object): Promise<SetUp
 }
 
 const boothAt = (port: number, more: object = {}): object => ({
-  ...{ id: "booth-1", profile: "click-booth", tz: "America/Denver" },
+  id: "booth-1",
+  profile: "click-booth",
+  tz: "America/Denver",
   modbus: { host: "127.0.0.1", port },
   ...more,
 });
@@ -83,11 +85,11 @@ describe("a change on trial", () => {
     await asked(site, "/setup/booth", boothAt(site.plc.port));
     await once(site, "the first is kept", ({ trial, booths }) => trial === null && booths.length === 1);
     const tried = await asked(site, "/setup/booth", { id: "booth-1", modbus: { host: "127.0.0.1", port: NOBODY } });
-    expect(tried).toMatchObject({ booths: [{ address: `127.0.0.1:${NOBODY.toString()}`, profile: "click-booth" }] });
+    expect(tried).toMatchObject({ booths: [{ address: `127.0.0.1:${NOBODY}`, profile: "click-booth" }] });
     const back = await once(site, "it is taken back", ({ trial, taken_back }) => trial === null && taken_back !== null);
     expect(back.taken_back).toMatchObject({ booth: "booth-1" });
-    expect(back.taken_back?.reason).toContain(`127.0.0.1:${NOBODY.toString()} wasn't read within 2 min`);
-    expect(back.booths).toMatchObject([{ address: `127.0.0.1:${site.plc.port.toString()}`, tz: "America/Denver" }]);
+    expect(back.taken_back?.reason).toContain(`127.0.0.1:${NOBODY} wasn't read within 2 min`);
+    expect(back.booths).toMatchObject([{ address: `127.0.0.1:${site.plc.port}`, tz: "America/Denver" }]);
     await eventually("the PLC is read again", async () =>
       (await site.status())?.booths[0]?.plc.kind === "up" ? true : undefined,
     );
@@ -149,11 +151,11 @@ describe("a change on trial", () => {
     await asked(site, "/setup/booth", boothAt(NOBODY));
     await expect(asked(site, "/setup/booth", boothAt(site.plc.port))).rejects.toThrow("a change is being tried");
     const kept = await asked(site, "/setup/settle", { keep: true });
-    expect(kept).toMatchObject({ trial: null, booths: [{ address: `127.0.0.1:${NOBODY.toString()}` }] });
+    expect(kept).toMatchObject({ trial: null, booths: [{ address: `127.0.0.1:${NOBODY}` }] });
     // The right address after all.
     await asked(site, "/setup/booth", boothAt(site.plc.port));
     await once(site, "it answers", ({ trial }) => trial === null);
-    expect((await asked(site, "/setup")).booths).toMatchObject([{ address: `127.0.0.1:${site.plc.port.toString()}` }]);
+    expect((await asked(site, "/setup")).booths).toMatchObject([{ address: `127.0.0.1:${site.plc.port}` }]);
   });
 
   it("isn't begun for what can't work, what the operator's file says, or what names a file", async () => {

@@ -17,7 +17,9 @@ async function asked(site: RealSite, path: string, body: object): Promise<SetUpS
 }
 
 export const boothAt = (port: number, more: object = {}): object => ({
-  ...{ id: "booth-2", profile: "click-booth", tz: "America/Denver" },
+  id: "booth-2",
+  profile: "click-booth",
+  tz: "America/Denver",
   modbus: { host: "127.0.0.1", port },
   ...more,
 });

@@ -9,7 +9,8 @@ import { temporaryFolder } from "../support/temporary.ts";
 /** A profile and a list, and who answers the thread's questions. */
 function bench(text: string) {
   const folder = temporaryFolder();
-  const [list, profile] = [join(folder, "list.csv"), join(folder, "acme.yaml")];
+  const list = join(folder, "list.csv");
+  const profile = join(folder, "acme.yaml");
   writeFileSync(list, text);
   writeFileSync(profile, newDraft("acme", "modbus", "2026-03-02"));
   const leaving = new AbortController();

@@ -4,11 +4,10 @@ import { seededRandom } from "../support/seeded-random.ts";
 import { type VirtualSite } from "../support/virtual-site.ts";
 import { tellFault } from "./clock-fault.ts";
 import { play } from "./play.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 07:40 in Denver. */
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 const SEED = seedOf("test/scenarios/clock-steps.long");
 const STEPS_MS = [86_400_000, -86_400_000, HOUR_MS, -HOUR_MS, 1_000, -1_000];
 const STEPS = 1_000;
@@ -34,10 +33,10 @@ async function putAbout(site: VirtualSite): Promise<void> {
   service.way.down = false;
 }
 
-it(`18: ${STEPS.toString()} steps of the wall clock by a day, an hour, a second, either way, in two working days`, async () => {
+it(`18: ${STEPS} steps of the wall clock by a day, an hour, a second, either way, in two working days`, async () => {
   const played = await play({
     number: 18,
-    name: `${STEPS.toString()} steps of the wall clock`,
+    name: `${STEPS} steps of the wall clock`,
     scenario: "busy-day",
     start: BEFORE_WORK,
     hours: DAYS * 24,

@@ -2,12 +2,12 @@ import { describe, it } from "vitest";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Outage } from "./expected.ts";
 import { play } from "./play.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 08:00 in Denver: where the stories told once begin. */
 const MORNING = Date.UTC(2026, 2, 2, 15);
 /** Mon 2026-03-02 07:40 in Denver. */
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
-const HOUR = 3_600_000;
 /** The group with the serial number is asked this often while the connection stands. */
 const SERIAL_POLL_MS = 10_000;
 const BRIDGE_MS = 15_000;
@@ -55,7 +55,7 @@ describe("cycles", () => {
   });
 
   it("wrong-serial: from the poll that shows another booth's serial number on, nothing is counted for this one", async () => {
-    const end = BEFORE_WORK + 11 * HOUR;
+    const end = BEFORE_WORK + 11 * HOUR_MS;
     const foreign = (booth: Booth): readonly Outage[] => {
       const changed = booth.truth(BEFORE_WORK, end).revisions.find(({ initial }) => !initial);
       const polls = Math.ceil(((changed?.at ?? NaN) - BEFORE_WORK) / SERIAL_POLL_MS);

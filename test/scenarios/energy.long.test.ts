@@ -3,10 +3,10 @@ import { energy } from "../../src/reports/energy.ts";
 import { validationIncidents } from "../../src/reports/findings.ts";
 import { clickBooth } from "../support/profiles.ts";
 import { play } from "./play.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 08:00 in Denver. */
 const MORNING = Date.UTC(2026, 2, 2, 15);
-const MINUTE_MS = 60_000;
 /** The booth of the story: its burner, and both fans. */
 const SIZES = { burner_size_btu_h: 1_000_000, motor_size_hp: 20 };
 

@@ -4,10 +4,10 @@ import { filterMaintenanceHistory, filterMaintenances } from "../../src/reports/
 import { localControl } from "../support/local-call.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 import { play } from "./play.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 07:40 in Denver. */
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
-const MINUTE = 60_000;
 
 type LocalAnswer = Awaited<ReturnType<Awaited<ReturnType<typeof localControl>>>>;
 
@@ -15,7 +15,7 @@ async function ask(site: VirtualSite, path: string, body: object): Promise<Local
   const asked: { answer?: LocalAnswer } = {};
   const act = await localControl(`POST ${path}`);
   void act({ control: site.control(), body }).then((answer) => (asked.answer = answer));
-  await site.clock.runUntil(() => asked.answer !== undefined, MINUTE);
+  await site.clock.runUntil(() => asked.answer !== undefined, MINUTE_MS);
   return asked.answer ?? { status: 0, body: null };
 }
 
@@ -25,17 +25,17 @@ it("a technician's entries, one of them withdrawn: box and service agree, and wh
     const changed = async (id: string, filter: string, minutes_ago: number): Promise<void> => {
       answers.push(await ask(site, "/filters/changed", { id, filter, minutes_ago, by: "alex" }));
     };
-    await site.clock.run(80 * MINUTE);
+    await site.clock.run(80 * MINUTE_MS);
     await changed("entry-pre-1", "pre_filter", 0);
-    await site.clock.run(100 * MINUTE);
+    await site.clock.run(100 * MINUTE_MS);
     // A slip: the wrong filter, half an hour back, in the midst of spraying.
     await changed("entry-pre-2", "pre_filter", 30);
     await changed("entry-pre-2", "pre_filter", 30);
-    await site.clock.run(60 * MINUTE);
+    await site.clock.run(60 * MINUTE_MS);
     answers.push(await ask(site, "/filters/undo", { id: "entry-pre-2", by: "alex" }));
     answers.push(await ask(site, "/filters/undo", { id: "entry-pre-2", by: "alex" }));
     await changed("entry-exhaust", "exhaust_filter", 45);
-    await site.clock.run(60 * MINUTE);
+    await site.clock.run(60 * MINUTE_MS);
     answers.push(await ask(site, "/filters/undo", { id: "entry-nobody-made" }));
     await changed("entry-in-the-dark", "intake_filter", 37 * 60);
     await changed("short", "intake_filter", 0);
@@ -62,7 +62,7 @@ it("a technician's entries, one of them withdrawn: box and service agree, and wh
     [400, undefined],
   ]);
   const { source, window } = played;
-  const at = (ms: number): number => Math.round((ms - BEFORE_WORK) / MINUTE);
+  const at = (ms: number): number => Math.round((ms - BEFORE_WORK) / MINUTE_MS);
   expect(filterMaintenances(source, window).map((one) => [one.type, at(one.installed_at), one.removed_at])).toEqual([
     ["intake_filter", 0, null],
     ["pre_filter", 0, expect.any(Number)],

@@ -56,14 +56,16 @@ export function expectedSpans(booth: Booth, window: Window, more: readonly Outag
 
 /** Whether the meters' steps and the time until the link is up again could tip the gap rule's scales either way. */
 export function isUndecided(booth: Booth, { start, end }: Outage): boolean {
-  const [before, after] = [booth.stateAt(start - 1), booth.stateAt(end)];
+  const before = booth.stateAt(start - 1);
+  const after = booth.stateAt(end);
   if (end - start <= BRIDGE_MS || before.mode !== after.mode) return false;
   const { error, tolerance } = meterOver(booth, { start, end });
   return error > 0 && Math.abs(error - tolerance) < UNSURE_MS;
 }
 
 function isProven(booth: Booth, { start, end }: Outage): boolean {
-  const [before, after] = [booth.stateAt(start - 1), booth.stateAt(end)];
+  const before = booth.stateAt(start - 1);
+  const after = booth.stateAt(end);
   const restarted = after.booted_at !== before.booted_at;
   if (before.mode !== after.mode || after.totals.cycles !== before.totals.cycles || end - start > LIMIT_MS)
     return false;
@@ -74,7 +76,8 @@ function isProven(booth: Booth, { start, end }: Outage): boolean {
 
 /** How far the hour meter is from what the mode before the outage asks for, and how far it may be. */
 function meterOver(booth: Booth, { start, end }: Outage): { error: number; tolerance: number } {
-  const [before, after] = [booth.stateAt(start - 1), booth.stateAt(end)];
+  const before = booth.stateAt(start - 1);
+  const after = booth.stateAt(end);
   const expected = booth.rules.mode_sets.runtime.includes(before.mode) ? end - start : 0;
   const error = Math.abs(after.totals.run_ms - before.totals.run_ms - expected);
   return { error, tolerance: Math.max((end - start) / 10, METER_STEP_MS) };

@@ -106,7 +106,8 @@ export function ordered(value: unknown): string {
 /** Where two sides' figures differ, entry by entry, as lines to read. */
 export function contrast(gateway: AllFigures, service: AllFigures): string[] {
   return differences(gateway, service).flatMap((name) => {
-    const [mine, theirs] = [entriesOf(gateway[name as keyof AllFigures]), entriesOf(service[name as keyof AllFigures])];
+    const mine = entriesOf(gateway[name as keyof AllFigures]);
+    const theirs = entriesOf(service[name as keyof AllFigures]);
     const keys = [...new Set([...mine.keys(), ...theirs.keys()])];
     return keys
       .filter((key) => ordered(mine.get(key)) !== ordered(theirs.get(key)))

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
 import { play } from "./play.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 07:40 in Denver. */
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
-const MINUTE_MS = 60_000;
 const POLL_MS = 2_000;
 const POLLS = { poll: { fast: { poll_interval_ms: POLL_MS } } };
 

@@ -3,11 +3,11 @@ import type { VirtualFault } from "../../simulators/virtual/driver.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { type VirtualSite } from "../support/virtual-site.ts";
 import { play } from "./play.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 07:40 in Denver. */
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 const HOURS = 11;
-const MINUTE_MS = 60_000;
 const FAULTS: readonly VirtualFault[] = ["refused", "timeout", "reset"];
 const INTERRUPTIONS = 120;
 

@@ -3,8 +3,8 @@ import type { Source } from "../../src/reports/source.ts";
 import { ordered } from "./figures.ts";
 import { boxAnswer, pathOf } from "../support/figures.ts";
 import type { VirtualService } from "../support/virtual-service.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
-const HOUR_MS = 3_600_000;
 const BOOTH_TAGS = "mode,cycle_count,gas,energy,no_such_tag";
 
 /** Parts of a booth that a list may ask for, and the fields that they give. */
@@ -78,7 +78,8 @@ export async function serviceAnswers(service: VirtualService, asked: readonly Qu
 /** The first place where each pair of answers differs, with its question; empty: all are equal. */
 export function unequal(asked: readonly Question[], mine: readonly string[], theirs: readonly string[]): string[] {
   return asked.flatMap(([operation, query], index) => {
-    const [a, b] = [mine[index] ?? "", theirs[index] ?? ""];
+    const a = mine[index] ?? "";
+    const b = theirs[index] ?? "";
     if (a === b) return [];
     let at = 0;
     while (a[at] === b[at]) at += 1;

@@ -4,10 +4,10 @@ import { heldSeqs } from "../../simulators/service/ingest/records.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import { busyDay } from "../../simulators/plc/scenarios/busy-day.ts";
 import { play } from "./play.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 00:10 in Denver. */
 const START = Date.UTC(2026, 2, 2, 7, 10);
-const DAY_MS = 86_400_000;
 
 /** One cycle a day: what counts here is how long the way is closed. */
 const ONE_A_DAY: Scenario = {

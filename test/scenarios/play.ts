@@ -19,8 +19,8 @@ import { boxAnswers, questions, serviceAnswers, unequal } from "./operations.ts"
 import { rebuildDiffers } from "./rebuild.ts";
 import { answersAfterRedelivery } from "./redelivery.ts";
 import { recordScore, type Score } from "./score.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
 /** Commits and heartbeats each so often play days in half the time: urgent records are committed at once as ever. */
 const INTERVAL_MS = 10 * MINUTE_MS;
 /** What lies before the end of the story is final and acked by then. */

@@ -6,10 +6,10 @@ import { type VirtualSite } from "../support/virtual-site.ts";
 import { expectedSpans, isUndecided, united } from "./expected.ts";
 import { play, resultOf, type Played } from "./play.ts";
 import { diceOf, randomScenario, type Dice } from "./random.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 06:00 in Denver. */
 const START = Date.UTC(2026, 2, 2, 13);
-const HOUR_MS = 3_600_000;
 const POLL_MS = 1_000;
 /** A cycle this near to an outage may be seen otherwise than it was. */
 const NEAR_MS = 31 * 60_000;
@@ -56,7 +56,8 @@ async function troubles(site: VirtualSite, dice: Dice, end: number): Promise<voi
 
 async function restart(site: VirtualSite, dice: Dice): Promise<void> {
   const isQuiet = (): boolean => {
-    const [now, state] = [site.clock.wall(), site.booth.stateAt(site.clock.wall())];
+    const now = site.clock.wall();
+    const state = site.booth.stateAt(site.clock.wall());
     const since = now - Math.max(state.mode_since, site.booth.stateAt(now - QUIET_MS).mode_since);
     const before = site.booth.entries(now - QUIET_MS, now + QUIET_MS);
     return before.length === 0 && since > QUIET_MS && state.powered && state.cable;

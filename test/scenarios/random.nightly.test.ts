@@ -9,7 +9,8 @@ const MINUTES = Number(process.env["SCENARIO_MINUTES"] ?? 10);
 it("random days: gateway and service agree, and every transition lies within a poll of the truth", async () => {
   const broken: { seed: number; why: string }[] = [];
   const until = performance.now() + MINUTES * 60_000;
-  let [seeds, booth_hours] = [0, 0];
+  let seeds = 0;
+  let booth_hours = 0;
   const from = ONE === undefined ? FROM : Number(ONE);
   for (let seed = from; seed === from || (ONE === undefined && performance.now() < until); seed += 1) {
     try {

@@ -6,7 +6,8 @@ export function rebuildDiffers(folder: string): string[] {
   const writer = writerIn(folder);
   try {
     const { stream } = writer.openStream("booth-1");
-    const [rows, state] = [JSON.stringify(factRows(folder)), JSON.stringify(writer.state(stream))];
+    const rows = JSON.stringify(factRows(folder));
+    const state = JSON.stringify(writer.state(stream));
     const { changes, records } = rebuild(writer, stream);
     const changed = changes.filter(({ added, replaced, withdrawn }) => added + replaced + withdrawn > 0);
     return [

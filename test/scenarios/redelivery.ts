@@ -30,7 +30,7 @@ export async function answersAfterRedelivery(site: VirtualSite, window: Window):
       const ack = isChunk ? ingestChunk(service.db, offer, batch) : ingestBatch(service.db, offer, batch);
       const { error, conflict, reject } = ack;
       if (error !== undefined || conflict !== null || reject.length > 0)
-        throw new Error(`batch ${index.toString()} was not taken: ${JSON.stringify({ error, conflict, reject })}`);
+        throw new Error(`batch ${index} was not taken: ${JSON.stringify({ error, conflict, reject })}`);
       if (index % lookAt === lookAt - 1) await serviceAnswers(service, asked.slice(0, 1));
     }
     return await serviceAnswers(service, asked);

@@ -6,11 +6,11 @@ import { validationIncidents } from "../../src/reports/findings.ts";
 import { openSource } from "../support/figures.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** What people are told while a scenario is played: each sentence of ours, and each in every language of the page. */
 
 const PAGE = new URL("../../src/api/page/", import.meta.url);
-const MINUTE_MS = 60_000;
 /** Mon 2026-03-02 07:40 in Denver. */
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 const HOURS = 8;

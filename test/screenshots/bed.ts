@@ -95,7 +95,7 @@ export async function bedOf(site: RealSite, browser: Browser): Promise<Bed> {
   await ask(`${url}/filters/changed`, { method: "POST", key: session, body: { ...change, ...label } });
   const profile = { action: "new", what: "acme-booth", from: "click" };
   await ask(`${url}/workshop/run`, { method: "POST", key: session, body: profile });
-  const far = `https://127.0.0.1:${lan.port.toString()}`;
+  const far = `https://127.0.0.1:${lan.port}`;
   return { browser, url, session, far, service: site.service.url, ownerKey: site.adminKey };
 }
 
@@ -103,7 +103,11 @@ export async function bedOf(site: RealSite, browser: Browser): Promise<Bed> {
 export function shopSite(atEnd: AtEnd): Promise<RealSite> {
   const { scenario, start } = shopOf(DAYS);
   return realSite({
-    ...{ speed: 1, serial: SERIAL, scenario, fill: filled, atEnd },
+    speed: 1,
+    serial: SERIAL,
+    scenario,
+    fill: filled,
+    atEnd,
     begins: { wall: SHOP_NOW, story: start },
     booth: { working_hours: SHOP_HOURS },
   });

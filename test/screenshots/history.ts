@@ -4,12 +4,8 @@ import { uniform } from "../../simulators/plc/model/random.ts";
 import { type Beat, type Scenario, STANDARD_CYCLE } from "../../simulators/plc/model/scenario.ts";
 import type { WorkingHours } from "../../src/domain/booth.ts";
 import { virtualSite } from "../support/virtual-site.ts";
+import { HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
-/**
- * A body shop's weeks, lived through by the agent itself under virtual time: what its store then holds is what it would hold there.
- */
-
-const DAY_MS = 86_400_000;
 const TZ = "America/Denver";
 /** Thursday 2026-03-12 14:41 in Denver: a cycle is in its bake, two are done. The clocks changed on 8 March. */
 export const SHOP_NOW = Date.UTC(2026, 2, 12, 20, 41);
@@ -17,13 +13,15 @@ export const SHOP_NOW = Date.UTC(2026, 2, 12, 20, 41);
 const LAST_DAY = Date.UTC(2026, 2, 12, 6);
 /** On the day whose midnight this is the clocks were put forward. */
 const CHANGE_DAY = Date.UTC(2026, 2, 8, 7);
-const HOUR_MS = 3_600_000;
 /** Days that a story may go on after SHOP_NOW. */
 const AHEAD = 7;
 
 const WORK_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday"] as const;
 export const SHOP_HOURS: readonly WorkingHours[] = WORK_DAYS.map((day) => ({
-  ...{ day, enabled: true, start: "08:00:00", stop: "17:30:00" },
+  day,
+  enabled: true,
+  start: "08:00:00",
+  stop: "17:30:00",
 }));
 
 const SLOTS = ["08:05", "10:05", "13:40", "15:35"];
@@ -89,9 +87,13 @@ const BEFORE_MS = 20_000;
 
 async function liveThrough(folder: string, { scenario, start }: Pick<Shop, "scenario" | "start">): Promise<void> {
   const site = virtualSite({
-    ...{ folder, scenario, start, unnamed: true },
+    folder,
+    scenario,
+    start,
+    unnamed: true,
     // Nothing but screens would see each commit.
-    ...{ commit_interval_ms: 600_000, summary_interval_ms: HOUR_MS },
+    commit_interval_ms: 600_000,
+    summary_interval_ms: HOUR_MS,
     booth: { poll: POLL, working_hours: [...SHOP_HOURS] },
   });
   try {

@@ -41,12 +41,14 @@ export async function onSlowPhone(bed: Bed, urls: Readonly<Record<string, string
     for (const [which, [, ...seen]] of Object.entries(rounds)) {
       const said = (of: (one: Seen) => number): string => {
         const sorted = seen.map(of).sort((one, other) => one - other);
-        const [median, least, most] = [sorted[Math.floor(ROUNDS / 2)], sorted[0], sorted.at(-1)];
+        const median = sorted[Math.floor(ROUNDS / 2)];
+        const least = sorted[0];
+        const most = sorted.at(-1);
         return `${median?.toFixed() ?? "?"} ms (${least?.toFixed() ?? "?"} to ${most?.toFixed() ?? "?"})`;
       };
       const { count = 0, bytes = 0 } = seen[0] ?? {};
       process.stdout.write(
-        `slow phone, ${way}, ${which}, median of ${ROUNDS.toString()}: mode after ${said(({ mode }) => mode)}, strip after ${said(({ strip }) => strip)}, ${count.toString()} files fetched, ${bytes.toString()} bytes\n`,
+        `slow phone, ${way}, ${which}, median of ${ROUNDS}: mode after ${said(({ mode }) => mode)}, strip after ${said(({ strip }) => strip)}, ${count} files fetched, ${bytes} bytes\n`,
       );
     }
   }

@@ -126,8 +126,17 @@ const EXIT_WITHIN_MS = 5_000;
 export function openBox(options: BoxOptions): Box {
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "bg-sim-"));
   const state: State = {
-    ...{ life: null, agent: null, start_at: 0, retired: false, waiting: null, before: null, unsynced: null },
-    ...{ is_cut: false, is_damaged: false, sleeping: new Set<symbol>(), beat_at: 0 },
+    life: null,
+    agent: null,
+    start_at: 0,
+    retired: false,
+    waiting: null,
+    before: null,
+    unsynced: null,
+    is_cut: false,
+    is_damaged: false,
+    sleeping: new Set<symbol>(),
+    beat_at: 0,
     loops: new Map(),
     hangs: null,
   };
@@ -162,7 +171,9 @@ export function openBox(options: BoxOptions): Box {
     notify: {
       watchdog_ms: WATCHDOG_MS,
       beat: () => (state.beat_at = clock.truth()),
-      ...{ ready: () => undefined, status: () => undefined, stopping: () => undefined },
+      ready: () => undefined,
+      status: () => undefined,
+      stopping: () => undefined,
     },
     fold: failingFold(options.bug?.fold?.(deriveFold) ?? deriveFold, () => box.disk),
     way: (_clock, service_time, life) => {
@@ -235,7 +246,7 @@ export function openBox(options: BoxOptions): Box {
     beatAt: () => state.beat_at,
     start() {
       box.counts.starts += 1;
-      trace(`start ${box.counts.starts.toString()} of ${box.version}`);
+      trace(`start ${box.counts.starts} of ${box.version}`);
       const starting = site.start();
       const { life } = state;
       starting.then(

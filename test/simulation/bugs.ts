@@ -85,7 +85,8 @@ function doubleCount(fold: Fold): Fold {
 }
 
 function missedChange(fold: Fold): Fold {
-  let [last, silent] = [0, false];
+  let last = 0;
+  let silent = false;
   const look = (record: Stored<LogRecord>): void => {
     if (record.kind !== "h" || record.value.polls === 0) return;
     silent = record.value.from - last > LONG_MS || record.value.from < last;
@@ -225,7 +226,7 @@ function unhashedChunks(): Pick<Bug, "parts" | "hear"> {
     sendChunk(stream, generation, chunk) {
       const facts = chunk.facts.length === 0 ? Buffer.alloc(0) : deflateRawSync(factLines(chunk.facts));
       const message = chunkMessage({ gateway_id, generation, stream }, chunk, facts);
-      hashes.set(`${stream} ${chunk.first_seq.toString()}`, sha256(message));
+      hashes.set(`${stream} ${chunk.first_seq}`, sha256(message));
       return session.sendChunk(stream, generation, chunk);
     },
   });

@@ -4,8 +4,8 @@ import { oracleOf, type Oracle, type OracleRow } from "./checker/oracle.ts";
 import { play, type Played } from "./run.ts";
 import { storyOf } from "./stories.ts";
 import type { Story } from "./story.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
-const HOUR_MS = 3_600_000;
 /** Its booth has filters changed and cycles far from every fault: without them some of this would find nothing to spoil. */
 const SEED = 2;
 let played: Played;
@@ -57,7 +57,7 @@ it("finds nothing in a story that went well, and looked at something", () => {
 it("finds a record that is dropped, and not one that was given up with a word", () => {
   const { stream, seq } = midst(({ kind }) => kind === "r");
   const rows = whole.rows.filter((row) => row.stream !== stream || row.seq !== seq);
-  const name = `${seq.toString()} to ${seq.toString()}`;
+  const name = `${seq} to ${seq}`;
   expect(found({ rows })).toEqual([`${stream}: ${name} are neither there nor given up`]);
   expect(found({ rows, gaps: [{ stream, from: seq, to: seq, reason: "planted" }] })).toEqual([]);
 });

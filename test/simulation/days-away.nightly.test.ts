@@ -2,10 +2,8 @@ import { expect, it } from "vitest";
 import { verdictOf } from "./seed.ts";
 import { storyOf } from "./stories.ts";
 import type { Story } from "./story.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
-/** A broker that is gone for two and a half days, of each kind of output: what waited comes then, and the service never noticed. */
-
-const HOUR_MS = 3_600_000;
 const KINDS = ["plain", "home_assistant", "sparkplug"] as const;
 const MOST_SEEDS = 200;
 
@@ -17,7 +15,7 @@ function storyWith(kind: (typeof KINDS)[number]): Story {
     const away = { kind: "output_away", how: "refused", output: output.name } as const;
     return { ...story, hours: 80, faults: [{ ...away, at_ms: 3 * HOUR_MS, for_ms: 60 * HOUR_MS }] };
   }
-  throw new Error(`no story of the first ${MOST_SEEDS.toString()} begins with an output of kind ${kind}`);
+  throw new Error(`no story of the first ${MOST_SEEDS} begins with an output of kind ${kind}`);
 }
 
 it.each(KINDS)("%s: its broker is gone for sixty hours", async (kind) => {

@@ -32,9 +32,11 @@ const SECTOR_BYTES = 512;
  */
 export function torn(before: Image, after: Image, random: () => number): Image {
   const name = "store.db";
-  const [old, fresh] = [before.get(name), after.get(name)];
+  const old = before.get(name);
+  const fresh = after.get(name);
   const part = old !== undefined && fresh !== undefined && !old.equals(fresh) ? name : `${name}-wal`;
-  const [from, to] = [before.get(part) ?? Buffer.alloc(0), after.get(part)];
+  const from = before.get(part) ?? Buffer.alloc(0);
+  const to = after.get(part);
   if (to === undefined) return after;
   const mixed = Buffer.from(to);
   // The log's first sector holds its header, which is synced before anything follows it.

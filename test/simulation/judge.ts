@@ -117,7 +117,7 @@ function ofOutputs({ plant, boxes, outcome, ledger }: Played): readonly string[]
   const taken = new Map(
     ledger.takes.map(({ at, entry }) => {
       const { boot, mono } = entry.kind === "poll" ? entry : entry.record;
-      return [`${boot} ${mono.toString()}`, at] as const;
+      return [`${boot} ${mono}`, at] as const;
     }),
   );
   return outputFaults({ plant, boxes, log, due: outcome.window.end, taken });
@@ -159,7 +159,7 @@ function bothSides({ boxes, outcome }: Played): readonly (readonly [string, read
 }
 
 function more(places: number): string[] {
-  return places > MOST_PLACES ? [`and ${(places - MOST_PLACES).toString()} more`] : [];
+  return places > MOST_PLACES ? [`and ${places - MOST_PLACES} more`] : [];
 }
 
 /** The booth's stages inside the window; before the first one nothing is known. */

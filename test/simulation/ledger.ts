@@ -66,7 +66,7 @@ export function noteFound(
   const durable = ledger.durable.get(stream) ?? 0;
   for (const take of gone) {
     ledger.takes.splice(ledger.takes.indexOf(take), 1);
-    const name = `take ${take.entry.take.toString()} of ${new Date(take.at).toISOString()}`;
+    const name = `take ${take.entry.take} of ${new Date(take.at).toISOString()}`;
     if (is_damaged) continue;
     if (take.entry.take <= durable) ledger.broken.push(`what was called durable is stored: ${name} isn't`);
     else if (!is_cut) ledger.broken.push(`a process's end takes nothing that was taken: ${name} is gone`);

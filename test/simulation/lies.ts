@@ -2,6 +2,7 @@ import { parseBatch } from "../../simulators/service/ingest/batch.ts";
 import { rangeHash } from "../../simulators/service/ingest/canonical.ts";
 import { isChunk, type Told } from "../support/virtual-link.ts";
 import type { Dice } from "../scenarios/random.ts";
+import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
 
 /** What comes on down/ack instead of the truth. */
 export const ACK_LIES = [
@@ -31,9 +32,6 @@ interface Asked {
   /** Acks that were given before. */
   readonly before: readonly string[];
 }
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** What no reader of a number, a text or a list expects. */
 export const ODD = [null, "", "x", -1, 0.5, 1e15, 4e15, Number.MAX_SAFE_INTEGER, true, [], {}, [null], "1"] as const;
 /** A list as long as the largest message holds, nearly. */

@@ -7,14 +7,13 @@ import { PLAIN } from "../support/parameters.ts";
 import { writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { isMadeAgain } from "./laws/made-again.ts";
-
-const MINUTE = 60_000;
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** A closed store that holds spray, idle and spray, in one log row, with their stages. */
 function storeOfAnHour(): string {
   const folder = temporaryFolder();
   const booth = script(PLAIN);
-  for (const mode of [3, 1, 3, 1]) stay(booth, 15 * MINUTE, { mode });
+  for (const mode of [3, 1, 3, 1]) stay(booth, 15 * MINUTE_MS, { mode });
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");
   writer.ingest(

@@ -49,13 +49,13 @@ function print(text: string): void {
 }
 
 function tell({ seed, broken, story }: SeedResult): void {
-  print(`seed ${seed.toString()} broke ${broken.length === 1 ? "a law" : `${broken.length.toString()} laws`}:`);
+  print(`seed ${seed} broke ${broken.length === 1 ? "a law" : `${broken.length} laws`}:`);
   for (const { law, places } of broken) print([`  ${law}`, ...places.map((place) => `    ${place}`)].join("\n"));
   if (story !== null) print(`  its story in short: ${JSON.stringify(story)}`);
 }
 
 function sentText({ chunks, batches, refused_chunks, old_stores, outputs, told, field }: Sent): string {
-  const faults = FIELD_KINDS.map((kind) => `${field[kind].toString()} ${kind}`).join(", ");
+  const faults = FIELD_KINDS.map((kind) => `${field[kind]} ${kind}`).join(", ");
   return `${faults}; ${String(outputs)} outputs told ${String(told)} messages; ${String(chunks)} chunks and ${String(batches)} batches came, ${String(refused_chunks)} chunks weren't taken; ${String(old_stores)} old stores`;
 }
 
@@ -72,12 +72,13 @@ async function one(seed: number): Promise<void> {
 
 async function many(): Promise<void> {
   const results: SeedResult[] = [];
-  const [seeds, from] = [count("seeds"), count("from")];
+  const seeds = count("seeds");
+  const from = count("from");
   const began = performance.now();
   let told = began;
   const progress = (): string => {
     const left_s = Math.ceil(((performance.now() - began) / 1000) * (seeds / results.length - 1)).toString();
-    return `${results.length.toString()} of ${seeds.toString()}, ${broken().length.toString()} broken, about ${left_s} s left`;
+    return `${results.length} of ${seeds}, ${broken().length} broken, about ${left_s} s left`;
   };
   const broken = (): readonly SeedResult[] => results.filter((result) => result.broken.length > 0);
   await playSeeds({

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { verdictOf } from "./seed.ts";
 import type { Story } from "./story.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
-const HOUR_MS = 3_600_000;
 const STORIES = new URL("once-broken/", import.meta.url);
 
 /** What a story costs goes by its polls; those of more are played by night. */

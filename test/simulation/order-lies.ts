@@ -1,10 +1,9 @@
 import type { Dice } from "../scenarios/random.ts";
 import { SERIAL } from "../support/virtual-service.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
 /** Orders on down/cmd that make no sense. One that does is the office's right, whoever regrets it. */
 export const ORDER_LIES = ["orders"] as const;
-
-const HOUR_MS = 3_600_000;
 const OTHER_SERIAL = "ZZZZ-999-999";
 
 /** Orders as they come, each with an id of its own. */
@@ -23,7 +22,7 @@ export function lyingOrders(now: number, dice: Dice): readonly unknown[] {
     { type: "digest", args: [] },
   ];
   return all.map((order, i) => ({
-    id: `lie-${now.toString()}-${i.toString()}`,
+    id: `lie-${now}-${i}`,
     expires_at: dice.one([expires_at, expires_at, 0, 4e15]),
     ...(order as object),
   }));

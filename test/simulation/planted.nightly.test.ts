@@ -16,6 +16,6 @@ it.each(BUGS)("$name is found by a story", async (bug) => {
     const { broken } = await verdictOf(story, { bug });
     found = broken.map(({ law }) => law).filter((law) => !sound.has(law));
   }
-  process.stdout.write(`${bug.name}: seed ${seed.toString()}, ${found.join("; ")}\n`);
+  process.stdout.write(`${bug.name}: seed ${seed}, ${found.join("; ")}\n`);
   expect(found).not.toEqual([]);
 });

@@ -29,7 +29,15 @@ export function heldRecords(db: Db): readonly Held[] {
   return streamsOf(db).flatMap((stream) => {
     const receivedAt = arrivals(db, stream);
     return Array.from(recordsOf(db, stream, {}), ([kind, tag, boot, mono, time, value, quality, seq]): Held => ({
-      ...{ stream: stream.stream_id, seq, kind, tag, boot, mono, time, quality, received_at: receivedAt(seq) },
+      stream: stream.stream_id,
+      seq,
+      kind,
+      tag,
+      boot,
+      mono,
+      time,
+      quality,
+      received_at: receivedAt(seq),
       value: JSON.parse(value) as unknown,
     }));
   });

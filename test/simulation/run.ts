@@ -19,9 +19,8 @@ import type { FieldCounts, Story } from "./story.ts";
 import { heal, strike, type Stage } from "./troubles.ts";
 import { type Came, goodUplink } from "./uplink.ts";
 import { lookAt, type Watching } from "./watch.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 /** After the story's end, without faults: what is still waiting is delivered by then. */
 export const QUIET_MS = 60 * MINUTE_MS;
 
@@ -105,7 +104,12 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
         unnamed: beside !== null || story.serial_at_ms !== null,
         ...(beside === null ? {} : { beside }),
       },
-      ...{ ledger, uplink, bug, random: () => random.next(), trace: say, took },
+      ledger,
+      uplink,
+      bug,
+      random: () => random.next(),
+      trace: say,
+      took,
       plant: (of) => (plant ??= openPlant(story.outputs ?? [], of)),
       outputs_seed: story.seed + OUTPUTS_APART + 1_000 * boxes.length,
     });

@@ -55,7 +55,8 @@ async function comparedWith(played: Played, story: Story, { bug = null }: RunOpt
   const { outputs, ...rest } = story;
   const without = await play({ ...rest, faults: story.faults.filter((fault) => !("output" in fault)) }, { bug });
   try {
-    const [own, other] = [accountOf(played), accountOf(without)];
+    const own = accountOf(played);
+    const other = accountOf(without);
     const at = own.findIndex((line, index) => line !== other[index]);
     if (at < 0 && own.length === other.length) return [];
     const places = [

@@ -31,7 +31,9 @@ export function unsureSpans(takes: readonly Take[], held: readonly Held[]): read
       .map(({ boot }) => boot),
   );
   const spans: Span[] = [];
-  let [boot, start, last_at] = ["", 0, 0];
+  let boot = "";
+  let start = 0;
+  let last_at = 0;
   const close = (end: number): void => {
     if (boot !== "" && !synced.has(boot)) spans.push({ start, end });
   };

@@ -1,12 +1,13 @@
 import type { Story } from "./story.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
 /** Replays at most; a story that is long still after that is short enough to read. */
 const MOST_REPLAYS = 40;
-const HOUR_MS = 3_600_000;
 
 /** A shorter story that is still broken: without faults, by halves and then singly, and with fewer hours. */
 export async function shrunk(story: Story, isBroken: (story: Story) => Promise<boolean>): Promise<Story> {
-  let [best, replays] = [story, 0];
+  let best = story;
+  let replays = 0;
   const attempt = async (shorter: Story): Promise<boolean> => {
     if (replays >= MOST_REPLAYS) return false;
     replays += 1;

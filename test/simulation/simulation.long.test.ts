@@ -15,14 +15,14 @@ import {
   LIES,
   type Story,
 } from "./story.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 const CI = new URL("../../.ci/run", import.meta.url);
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 it("the same seed gives the same story and the same trace, to the last log line and record", async () => {
   const story = { ...storyOf(7), hours: 6 };
-  const [once, again] = [await verdictOf(story), await verdictOf(story)];
+  const once = await verdictOf(story);
+  const again = await verdictOf(story);
   expect(once.broken).toEqual([]);
   expect(once.hash).toMatch(/^[0-9a-f]{64}$/);
   expect(again.hash).toBe(once.hash);
@@ -92,11 +92,16 @@ it("the seeds that CI plays have every kind of fault, an old store, and a story 
 
 it("what waited goes in chunks, from rows of before and after a conflict in batches, and all of it arrives", async () => {
   const down = (hour: number, hours: number): Fault => ({
-    ...{ at_ms: hour * HOUR_MS, kind: "service_down" },
+    at_ms: hour * HOUR_MS,
+    kind: "service_down",
     for_ms: hours * HOUR_MS,
   });
   const story: Story = {
-    ...{ ...storyOf(8), hours: 10, told_hours: 10, serial_at_ms: null, is_without_chunks: false },
+    ...storyOf(8),
+    hours: 10,
+    told_hours: 10,
+    serial_at_ms: null,
+    is_without_chunks: false,
     chunks: { closed_records: 60, least_chunk_records: 15, least_backlog: 60 },
     faults: [
       down(1, 2),
@@ -116,7 +121,8 @@ it("what waited goes in chunks, from rows of before and after a conflict in batc
 
 it("a broken story is told with no more faults than it takes", async () => {
   const story = storyOf(3);
-  const [one, other] = [story.faults[4], story.faults[17]];
+  const one = story.faults[4];
+  const other = story.faults[17];
   const short = await shrunk(story, ({ faults }) =>
     Promise.resolve(one !== undefined && other !== undefined && faults.includes(one) && faults.includes(other)),
   );

@@ -15,9 +15,8 @@ import {
   type StoryChunks,
   type WallAtBoot,
 } from "./story.ts";
+import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 const MINUTES_A_DAY = 24 * 60;
 /** Mon 2026-03-02 06:00 in Denver; stories begin within the three weeks after it, the change to summer time among them. */
 const FIRST_START = Date.UTC(2026, 2, 2, 13);

@@ -11,6 +11,7 @@ import type { Plant } from "./outputs/plant.ts";
 import { healOutputs, upsetOutput } from "./outputs/troubles.ts";
 import type { ChunkTrouble, Fault, Moment, WallAtBoot } from "./story.ts";
 import type { Lying, Uplink } from "./uplink.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
 /** What faults are done to. */
 export interface Stage {
@@ -26,8 +27,6 @@ export interface Stage {
   /** Another box takes its place. */
   swap(for_ms: number): void;
 }
-
-const DAY_MS = 86_400_000;
 /** A moment that doesn't come within this is done without. */
 const MOMENT_WITHIN_MS = 3_600_000;
 /** NTP puts a wrong clock right so long after it went wrong. */
@@ -215,7 +214,7 @@ function end(stage: Stage, fault: EndingFault): void {
       atMoment(box, fault.moment, () => box.kill(for_ms));
       break;
     case "restart":
-      if (fault.upgrade) box.version = `0.1.${(box.counts.starts + 1).toString()}`;
+      if (fault.upgrade) box.version = `0.1.${box.counts.starts + 1}`;
       void box.restart(for_ms, () => undefined);
       break;
     case "power_cut":
@@ -225,7 +224,7 @@ function end(stage: Stage, fault: EndingFault): void {
       void box.restart(for_ms, () => box.cutPower(for_ms, () => boot(stage, fault)));
       break;
     case "old_store":
-      box.version = `0.1.${(box.counts.starts + 1).toString()}`;
+      box.version = `0.1.${box.counts.starts + 1}`;
       void box.restart(for_ms, () => box.makeOld());
       break;
     case "bad_bit":
@@ -269,7 +268,7 @@ export function putRight(clock: VirtualClock): void {
 
 /** A person's entry; whoever gets no answer lets it be. */
 function enter(box: Box, { filter, ago_ms, at_ms }: Extract<Fault, { kind: "entry" }>): void {
-  const change = { id: `entry-${at_ms.toString()}`, filter, ago_ms, by: "alex" };
+  const change = { id: `entry-${at_ms}`, filter, ago_ms, by: "alex" };
   box
     .agent()
     ?.changeFilter("booth-1", change)

@@ -112,7 +112,7 @@ export function lookAt(watching: Watching, look: Look): void {
   const wrong = [...untrueStatus(status, weather), ...fieldFaults(watching.field, status, fieldLook)];
   const late = lateDelivery(watching, status, { now, isWell: box.disk === null });
   if (late !== "") ledger.broken.push(`once the service tells the truth, all is delivered in time: ${late}`);
-  if (box.sleeping() > MOST_SLEEPS) wrong.push(`${box.sleeping().toString()} sleeps at once`);
+  if (box.sleeping() > MOST_SLEEPS) wrong.push(`${box.sleeping()} sleeps at once`);
   if (ran_ms > WATCHDOG_MS && now - box.beatAt() > WATCHDOG_MS)
     wrong.push("the service manager would have started it anew");
   for (const text of wrong) ledger.broken.push(`what people are shown is so: ${new Date(now).toISOString()} ${text}`);
@@ -150,11 +150,12 @@ function lateDelivery(
   watching.due = null;
   return acked_seq >= seq
     ? ""
-    : `${new Date(now).toISOString()} acked ${acked_seq.toString()} of ${seq.toString()}, ${state}, all well since ${new Date(since).toISOString()}`;
+    : `${new Date(now).toISOString()} acked ${acked_seq} of ${seq}, ${state}, all well since ${new Date(since).toISOString()}`;
 }
 
 function plcOf({ site: { clock, booth, plc } }: Looked): Weather["plc"] {
-  const [from, to] = [clock.truth() - PLC_MS, clock.truth()];
+  const from = clock.truth() - PLC_MS;
+  const to = clock.truth();
   if (plc.fault !== null || plc.losses !== null) return "mixed";
   const out = booth.truth(from, to).outages;
   return out.length === 0 ? "all" : out.some(({ start, end }) => start <= from && end >= to) ? "never" : "mixed";

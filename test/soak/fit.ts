@@ -100,12 +100,10 @@ export function troubles(trend: Trend): readonly string[] {
   const grown = (what: string, { growth_mb, allowed_mb }: Growth): string[] =>
     growth_mb > allowed_mb ? [`${what} grew by ${growth_mb.toFixed(1)} MB, ${allowed_mb.toFixed(1)} allowed`] : [];
   return [
-    ...(looks < LEAST_LOOKS ? [`only ${looks.toString()} looks at the agent`] : []),
+    ...(looks < LEAST_LOOKS ? [`only ${looks} looks at the agent`] : []),
     ...grown("live memory", live),
     ...grown("private memory", taken),
-    ...(files_after > files_before + SPARE_FILES
-      ? [`open files went from ${files_before.toString()} to ${files_after.toString()}`]
-      : []),
+    ...(files_after > files_before + SPARE_FILES ? [`open files went from ${files_before} to ${files_after}`] : []),
     ...(most_wal_mb > MOST_WAL_MB ? [`the write-ahead log grew to ${most_wal_mb.toFixed(1)} MB`] : []),
   ];
 }

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import type { AtEnd } from "../support/temporary.ts";
 import { reportOf } from "./report.ts";
 import { soak, type SoakOptions } from "./soak.ts";
+import { errorMessage } from "../../src/domain/error-message.ts";
 
 const HELP = `npm run soak -- (--hours N | --seconds N) [--speed N] [--seed N]
 
@@ -58,8 +59,8 @@ async function run(options: Omit<SoakOptions, "atEnd">): Promise<number> {
   const isTerminal = process.stderr.isTTY;
   const onLook: SoakOptions["onLook"] = ({ at_s, live_mb, files, backlog }, struck) =>
     process.stderr.write(
-      `\r${at_s.toFixed(0)} of ${options.seconds.toString()} s, ${struck.toString()} faults, ${live_mb.toFixed(1)} MB in use, ` +
-        `${files.toString()} files, ${backlog.toString()} records wait   `,
+      `\r${at_s.toFixed(0)} of ${options.seconds} s, ${struck} faults, ${live_mb.toFixed(1)} MB in use, ` +
+        `${files} files, ${backlog} records wait   `,
     );
   try {
     const result = await soak({ ...options, atEnd, ...(isTerminal ? { onLook } : {}) });
@@ -79,6 +80,6 @@ try {
   if (typeof call === "string") process.stdout.write(call);
   else process.exitCode = await run(call);
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${errorMessage(error)}\n`);
   process.exitCode = 2;
 }

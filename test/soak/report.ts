@@ -10,26 +10,27 @@ export function reportOf({ options, looks, trend, struck, ...result }: SoakResul
   const total = [...struck.values()].reduce((all, count) => all + count, 0);
   const { seconds, speed, seed } = options;
   const facts: readonly (readonly [string, string])[] = [
-    ["machine", `${cpus().length.toString()} x ${cpus()[0]?.model ?? "unknown"}, Node ${process.version}`],
-    ["run", `${seconds.toString()} s at ${speed.toString()} times the booth's time, seed ${seed.toString()}`],
+    ["machine", `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, Node ${process.version}`],
+    ["run", `${seconds} s at ${speed} times the booth's time, seed ${seed}`],
     ["booth life", `${((seconds * speed) / 3_600).toFixed(1)} h`],
     ["requests to the PLC", result.polls.toString()],
     ["records delivered", result.records.toString()],
-    ["lost, doubled", `${result.lost.toString()}, ${result.doubled.toString()}`],
-    ["faults", `${total.toString()} (${[...struck].map(([name, count]) => `${name} ${count.toString()}`).join("; ")})`],
+    ["lost, doubled", `${result.lost}, ${result.doubled}`],
+    ["faults", `${total} (${[...struck].map(([name, count]) => `${name} ${count}`).join("; ")})`],
     ["live memory", grownBy(trend.live)],
     ["private memory", grownBy(trend.taken)],
     ["resident memory", `${trend.most_resident_mb.toFixed(1)} MB at most`],
-    ["open files", `${trend.files_before.toString()} in the first half, ${trend.files_after.toString()} in the second`],
+    ["open files", `${trend.files_before} in the first half, ${trend.files_after} in the second`],
     ["write-ahead log", `${trend.most_wal_mb.toFixed(2)} MB at most`],
-    ["backlog", `${trend.most_backlog.toString()} records at most, none in the end`],
+    ["backlog", `${trend.most_backlog} records at most, none in the end`],
     ["result", result.troubles.length === 0 ? "passed" : `FAILED: ${result.troubles.join("; ")}`],
   ];
   return `${aligned(facts)}\n\n${aligned([HEAD, ...someOf(looks).map(cellsOf)])}\n`;
 }
 
 function grownBy({ slope_mb_per_h, growth_mb, allowed_mb }: Trend["live"]): string {
-  const [slope, growth] = [signed(slope_mb_per_h), signed(growth_mb)];
+  const slope = signed(slope_mb_per_h);
+  const growth = signed(growth_mb);
   return `${slope} MB/h after warm-up, ${growth} MB in all, ${allowed_mb.toFixed(1)} allowed`;
 }
 

@@ -87,7 +87,8 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   const held = streams.reduce((all, { count }) => all + count, 0);
   const isSame = isSameAtService(site, own);
   const trend = trendOf(looks);
-  const [lost, doubled] = [Math.max(0, own.records.length - held), Math.max(0, held - own.records.length)];
+  const lost = Math.max(0, own.records.length - held);
+  const doubled = Math.max(0, held - own.records.length);
   return {
     options,
     looks,
@@ -100,7 +101,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     troubles: [
       ...troubles(trend),
       ...(survived && code === 0 ? [] : [`the agent ended with ${code.toString()}`]),
-      ...(lost + doubled === 0 ? [] : [`${lost.toString()} records lost, ${doubled.toString()} doubled`]),
+      ...(lost + doubled === 0 ? [] : [`${lost} records lost, ${doubled} doubled`]),
       ...(isSame && streams.length === 1 ? [] : ["the service's records aren't the agent's"]),
     ],
   };

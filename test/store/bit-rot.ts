@@ -38,7 +38,7 @@ interface Opened {
 function open(folder: string): Opened {
   let salvages = 0;
   let names = 0;
-  const uuid = (): string => `s-${(++names).toString()}`;
+  const uuid = (): string => `s-${++names}`;
   const salvaged = (): void => void (salvages += 1);
   const base = { fold: FOLD, now: () => 0, wall: () => 0, ballast_bytes: 0 };
   return { writer: keepStore({ dataDir: folder, ...base, uuid, salvaged }), salvages: () => salvages };
@@ -72,14 +72,14 @@ export function rot(folder: string, flips: number, seed: number): Rot {
   const result = emptyRot(flips);
   const size = images.reduce((sum, { bytes }) => sum + bytes.length, 0);
   for (let flip = 0; flip < flips; flip += 1) {
-    const copy = join(folder, `flip-${flip.toString()}`);
+    const copy = join(folder, `flip-${flip}`);
     mkdirSync(copy);
     let at = Math.floor(random.next() * size);
     const bit = Math.floor(random.next() * 8);
     const hit = images.find(({ bytes }) => at < bytes.length || ((at -= bytes.length), false));
     for (const { name, bytes } of images)
       writeFileSync(join(copy, name), name === hit?.name ? flipped(bytes, at, bit) : bytes);
-    judgeCopy(result, { copy, truth, what: `${hit?.name ?? ""} byte ${at.toString()} bit ${bit.toString()}` });
+    judgeCopy(result, { copy, truth, what: `${hit?.name ?? ""} byte ${at} bit ${bit}` });
     rmSync(copy, { recursive: true });
   }
   return result;
@@ -114,9 +114,7 @@ export function wholeStore(whole: string): {
 }
 
 function minute(take: number): LogRecord[] {
-  return Array.from({ length: 30 }, (_, i) =>
-    reading(take * 60_000 + i * 2_000, `tag_${(i % 9).toString()}`, take + i),
-  );
+  return Array.from({ length: 30 }, (_, i) => reading(take * 60_000 + i * 2_000, `tag_${i % 9}`, take + i));
 }
 
 /** `copy`: the folder; `truth`: what was written, by seq. */
@@ -131,7 +129,7 @@ export function judgeCopy(result: Rot, { copy, truth, what }: RotCase): void {
   const found = (problems: readonly string[]): void => {
     if (problems.length === 0) return;
     result.wrong += problems.length;
-    result.examples.push(`${what}: ${problems[0] ?? ""} (${problems.length.toString()})`);
+    result.examples.push(`${what}: ${problems[0] ?? ""} (${problems.length})`);
   };
   let opened: Opened | null = null;
   try {
@@ -177,8 +175,8 @@ function problemsIn(told: readonly Placed[], { truth, declared }: Judged): strin
   if (bySeq.size < told.length) problems.push("a seq is there twice");
   for (const [seq, original] of truth) {
     const found = bySeq.get(seq);
-    if (found === undefined && !declared.has(seq)) problems.push(`seq ${seq.toString()} is missing without a word`);
-    if (found !== undefined && found !== original) problems.push(`seq ${seq.toString()} is ${found}, was ${original}`);
+    if (found === undefined && !declared.has(seq)) problems.push(`seq ${seq} is missing without a word`);
+    if (found !== undefined && found !== original) problems.push(`seq ${seq} is ${found}, was ${original}`);
   }
   return problems;
 }

@@ -53,7 +53,7 @@ export function hour(one: Bed, index: number): void {
   commit(
     one,
     Array.from({ length: 120 }, (_, i) =>
-      reading(index * HOUR + i * 30_000, `tag_${(i % 12).toString()}`, (index * 7_919 + i * i * 104_729) % 1_009),
+      reading(index * HOUR + i * 30_000, `tag_${i % 12}`, (index * 7_919 + i * i * 104_729) % 1_009),
     ),
   );
 }

@@ -11,9 +11,9 @@ import { casesOf, seedOf } from "../support/seed.ts";
 import { writerIn } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { seededRandom } from "../support/seeded-random.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const POLL_MS = 10_000;
-const MINUTE_MS = 60_000;
 const LENGTH_MS = 80 * MINUTE_MS;
 const POINTS = casesOf(100);
 const SEED = seedOf("test/store/clock-points.long");
@@ -32,7 +32,8 @@ function live(
   boots: readonly Boot[],
 ): { readonly stream: string; readonly logged: number } {
   const { stream } = writer.openStream(name);
-  let [take, logged] = [0, 0];
+  let take = 0;
+  let logged = 0;
   for (const { from, to, ...clocks } of boots) {
     const life = { ...clocks, parameters: PLAIN, poll_ms: POLL_MS, length_ms: to - from };
     const entries = clockedEntries({ ...life, mode: (ms) => codeAt(STAGES, from + ms) }, take);
@@ -91,7 +92,8 @@ it("1970 at boot and a sync at any point: every reading gets its true place", ()
   const random = seededRandom(SEED);
   const count: Count = { lost: 0, doubled: 0, wrong: 0 };
   for (let point = 0; point < POINTS; point += 1) {
-    const [wall0, syncAt] = [Math.floor(random.next() * 60_000), Math.floor(random.next() * LENGTH_MS)];
+    const wall0 = Math.floor(random.next() * 60_000);
+    const syncAt = Math.floor(random.next() * LENGTH_MS);
     const byKernel = random.next() < 0.5;
     const clocks = byKernel
       ? {
@@ -100,7 +102,7 @@ it("1970 at boot and a sync at any point: every reading gets its true place", ()
           service: () => null,
         }
       : { wall: (ms: number) => wall0 + ms, kernel: () => false, service: (ms: number) => (ms < syncAt ? null : T0) };
-    const lived = live(writer, `booth-${point.toString()}`, [{ boot: "a", from: 0, to: LENGTH_MS, ...clocks }]);
+    const lived = live(writer, `booth-${point}`, [{ boot: "a", from: 0, to: LENGTH_MS, ...clocks }]);
     countRecords(count, writer, lived);
     const spans = spansOf(writer, lived.stream, LENGTH_MS);
     if (!isTrue(spans, 0, LENGTH_MS) || !tile(spans) || spans[0]?.start !== T0) count.wrong += 1;
@@ -134,7 +136,7 @@ it("a boot in between that never learns the time: nothing is lost or twice, and 
   for (let point = 0; point < POINTS; point += 1) {
     const { cut, lost, back } = cuts(polls);
     const wall0 = Math.floor(random.next() * 60_000);
-    const lived = live(writer, `booth-${point.toString()}`, [
+    const lived = live(writer, `booth-${point}`, [
       { boot: "a", from: 0, to: cut, ...right(0) },
       { boot: "b", ...lost, wall: (ms) => wall0 + ms, kernel: () => false, service: () => null },
       { boot: "c", from: back, to: LENGTH_MS, ...right(back) },

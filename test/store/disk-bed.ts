@@ -14,7 +14,7 @@ export function smallDisk(
   megabytes: number,
   folder: string = temporaryFolder(),
 ): { readonly folder: string; remount(options: string): void } {
-  run("mount", "-t", "tmpfs", "-o", `size=${megabytes.toString()}m`, "tmpfs", folder);
+  run("mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder);
   onTestFinished(() => run("umount", "-l", folder));
   return { folder, remount: (options) => run("mount", "-o", `remount,${options}`, folder) };
 }

@@ -22,7 +22,7 @@ function commit(group: number): boolean {
   const records = Array.from({ length: 10 }, (_, i) => reading((group * 10 + i) * 1_000, "number", group * 10 + i + 1));
   try {
     store.ingest("s-1", group === 0 ? [clockRecord(0), ...records] : records, group + 1);
-    say(`c ${((group + 1) * 10).toString()}`);
+    say(`c ${(group + 1) * 10}`);
     return true;
   } catch (error) {
     say(`x ${error instanceof Error && "code" in error ? String(error.code) : String(error)}`);

@@ -49,7 +49,7 @@ it.each([
     const folder = temporaryFolder();
     let failed = 0;
     const { durable, failures } = await runFailing({ folder, commits: 60 }, (line, control) => {
-      if (line === "c 200") control(`enable name=posix/io/rw/pwrite,failinfo=${errno.toString()}`);
+      if (line === "c 200") control(`enable name=posix/io/rw/pwrite,failinfo=${errno}`);
       if (line.startsWith("x ") && ++failed === 20) control("disable name=posix/io/rw/pwrite");
     });
     expect(durable).toBe(600);

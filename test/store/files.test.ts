@@ -12,7 +12,7 @@ it("a store is sound while the agent puts its rows together in the midst of the 
   const commit = (records: number): void => {
     take += 1;
     const at = take * 1_000;
-    const polled = Array.from({ length: records }, (_, i) => reading(at, `tag_${i.toString()}`, take));
+    const polled = Array.from({ length: records }, (_, i) => reading(at, `tag_${i}`, take));
     writer.ingest(stream, take === 1 ? [clockRecord(0), ...polled] : polled, take);
   };
   for (let i = 0; i < 40; i += 1) commit(20);

@@ -10,16 +10,14 @@ import { poll, put, script, silence, T0, type Script, type Values } from "../sup
 import { gatewayFigures, openSource } from "../support/figures.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
 import { seededRandom } from "../support/seeded-random.ts";
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const DAYS = 40;
 /** Seldom enough for a small file. */
 const POLL_MS = 30_000;
 const POLLS_PER_COMMIT = 40;
 /** From then on the service is away: what comes waits. */
-const AWAY_FROM = (DAYS - 1.6) * DAY;
+const AWAY_FROM = (DAYS - 1.6) * DAY_MS;
 
 const FITTED = withFilters(
   { exhaust_filter: { limits: { minutes: 6_000 } }, pre_filter: { limits: { days: 10 } } },
@@ -59,23 +57,23 @@ function tellDays(): Script {
   const booth = script(PARAMETERS);
   let told: Told = { booth, cycles: 0, meter_minutes: 0, exhaust_minutes: 1_200 };
   for (let day = 0; day < DAYS; day += 1) {
-    told = stayIn(told, day * DAY + 7 * HOUR - booth.now, NIGHT);
+    told = stayIn(told, day * DAY_MS + 7 * HOUR_MS - booth.now, NIGHT);
     if (day === 12) {
-      const value = { filter: "pre_filter", source: "technician", installed_at: 0, ago_ms: 40 * MINUTE } as const;
+      const value = { filter: "pre_filter", source: "technician", installed_at: 0, ago_ms: 40 * MINUTE_MS } as const;
       put(booth, { kind: "f", value: { ...value, id: "entry-1", flagged: false } });
     }
     if (day === 27) told = { ...told, exhaust_minutes: 0 };
     if (day % 7 !== 6) {
       for (let cycle = 0; cycle < CYCLES_A_DAY; cycle += 1) {
         for (const [code, minutes, celsius] of CYCLE) {
-          const ms = Math.round(minutes * MINUTE * (0.8 + 0.4 * random.next()));
+          const ms = Math.round(minutes * MINUTE_MS * (0.8 + 0.4 * random.next()));
           told = stayIn(told, ms, { mode: code, air: celsius + Math.round(random.next() * 30) / 10 });
-          if (day === 22 && cycle === 2 && code === 3) silence(booth, 3 * HOUR);
+          if (day === 22 && cycle === 2 && code === 3) silence(booth, 3 * HOUR_MS);
         }
         told = { ...told, cycles: told.cycles + 1 };
       }
     }
-    told = stayIn(told, (day + 1) * DAY - booth.now, NIGHT);
+    told = stayIn(told, (day + 1) * DAY_MS - booth.now, NIGHT);
   }
   return booth;
 }
@@ -86,15 +84,19 @@ function stayIn(told: Told, ms: number, { mode, air }: { readonly mode: number; 
   const end = booth.now + ms;
   const begin = booth.now;
   const minutesOf = (counted: ReadonlySet<number>): number =>
-    counted.has(mode) ? Math.floor((booth.now - begin) / (5 * MINUTE)) * 5 : 0;
+    counted.has(mode) ? Math.floor((booth.now - begin) / (5 * MINUTE_MS)) * 5 : 0;
   const values = (): Values => ({
-    ...{ mode, air, cycles, uptime: Math.floor(booth.now / HOUR) * 3_600, firmware: "1.4.2" },
+    mode,
+    air,
+    cycles,
+    uptime: Math.floor(booth.now / HOUR_MS) * 3_600,
+    firmware: "1.4.2",
     meter: told.meter_minutes + minutesOf(RUNTIME),
     exhaust: told.exhaust_minutes + minutesOf(IN_USE),
   });
   for (; booth.now < end; booth.now = Math.min(end, booth.now + POLL_MS)) poll(booth, values());
   booth.now = end;
-  const more = (counted: ReadonlySet<number>): number => (counted.has(mode) ? ms / MINUTE : 0);
+  const more = (counted: ReadonlySet<number>): number => (counted.has(mode) ? ms / MINUTE_MS : 0);
   const tenths = (minutes: number): number => Math.round(minutes * 10) / 10;
   return {
     ...told,
@@ -104,7 +106,7 @@ function stayIn(told: Told, ms: number, { mode, air }: { readonly mode: number; 
 }
 
 /** The store of a folder as the agent opens it: looked after, at the days' end by default. */
-export function keepFortyDays(dataDir: string, wall = (): number => T0 + DAYS * DAY): KeptStore {
+export function keepFortyDays(dataDir: string, wall = (): number => T0 + DAYS * DAY_MS): KeptStore {
   const clocks = { now: () => 0, wall, uuid: () => "s-forty-days" };
   return keepStore({ dataDir, ballast_bytes: 0, ...clocks });
 }
@@ -135,7 +137,7 @@ export function writeFortyDays(folder: string): void {
 
 /** What people and the service are told of the forty days. */
 export function fortyDaysOf(folder: string): unknown {
-  const now = T0 + DAYS * DAY;
+  const now = T0 + DAYS * DAY_MS;
   const { source, close } = openSource(folder, now);
   const reader = openReader(folder);
   const window: Window = { start: T0, end: now };
@@ -151,8 +153,8 @@ export function fortyDaysOf(folder: string): unknown {
       records: [...reader.log(source.stream, { start: 0, end: Number.MAX_SAFE_INTEGER })].length,
       figures: gatewayFigures(source, window),
       weeks: Array.from({ length: 6 }, (_, week) => {
-        const start = T0 + week * 7 * DAY;
-        return gatewayFigures(source, { start, end: Math.min(now, start + 7 * DAY) });
+        const start = T0 + week * 7 * DAY_MS;
+        return gatewayFigures(source, { start, end: Math.min(now, start + 7 * DAY_MS) });
       }),
       filters: filterMaintenances(source, window),
       changed: filterMaintenanceHistory(source, window),

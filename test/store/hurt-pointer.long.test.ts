@@ -19,7 +19,7 @@ const TEXT_BYTES = 900;
 
 function open(folder: string): Writer {
   let names = 0;
-  const uuid = (): string => `s-${(++names).toString()}`;
+  const uuid = (): string => `s-${++names}`;
   const fold = countingFold(12);
   const base = { now: () => 0, wall: () => 0, ballast_bytes: 0, salvaged: () => undefined };
   const writer = keepStore({ dataDir: folder, fold, uuid, ...base });
@@ -81,11 +81,11 @@ function freePages(): Whole {
   writeFileSync(storePath(folder), full);
   const db = openStoreFile(folder);
   const upTo = COMMITS;
-  db.exec(`DELETE FROM log WHERE last_seq <= ${upTo.toString()}`);
+  db.exec(`DELETE FROM log WHERE last_seq <= ${upTo}`);
   const first = db.prepare<[], number>("SELECT min(first_seq) FROM log").pluck().get() ?? 0;
-  db.exec(`DELETE FROM fact WHERE seq < ${first.toString()}`);
+  db.exec(`DELETE FROM fact WHERE seq < ${first}`);
   const gone = (first - 1).toString();
-  db.exec(`UPDATE stream SET oldest_seq = ${first.toString()}, facts_upto = ${gone}, acked_seq = ${gone}`);
+  db.exec(`UPDATE stream SET oldest_seq = ${first}, facts_upto = ${gone}, acked_seq = ${gone}`);
   db.exec(
     "UPDATE stream SET sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)",
   );
@@ -117,8 +117,7 @@ it.each([
     const lost = [...truth].filter(([seq, record]) => JSON.stringify(told.get(seq)) !== JSON.stringify(record));
     costs.push(lost.length);
     for (const [seq] of lost)
-      if (!declared.some(({ from, to }) => from <= seq && seq <= to))
-        silent.push(`${at.toString()}: ${seq.toString()}`);
+      if (!declared.some(({ from, to }) => from <= seq && seq <= to)) silent.push(`${at}: ${seq}`);
     writer.close();
   }
   expect(costs.filter((lost) => lost === cost).length).toBeGreaterThan(least);

@@ -4,7 +4,8 @@ import { openIdentity } from "../../src/store/identity/identity.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 
 const BOOTHS = ["booth-1", "booth-2", "booth-3"];
-const [MAIN, COPY] = ["identity.db", "identity.copy.db"];
+const MAIN = "identity.db";
+const COPY = "identity.copy.db";
 
 /** What became of flips; each is one of the first three. */
 export interface IdentityRot {
@@ -28,7 +29,7 @@ export function rotIdentity(folder: string, flips: number, seed: number): Identi
   const random = seededRandom(seed);
   const result: IdentityRot = { flips, whole: 0, from_copy: 0, lost: 0, wrong: 0, examples: [] };
   for (let flip = 0; flip < flips; flip += 1) {
-    const turn = join(folder, `flip-${flip.toString()}`);
+    const turn = join(folder, `flip-${flip}`);
     mkdirSync(turn);
     const hit = flip % 2 === 0 ? MAIN : COPY;
     const bytes = readFileSync(join(whole, hit));
@@ -36,7 +37,7 @@ export function rotIdentity(folder: string, flips: number, seed: number): Identi
     bytes[at] = (bytes[at] ?? 0) ^ (1 << Math.floor(random.next() * 8));
     writeFileSync(join(turn, hit), bytes);
     if (hit === MAIN) copyFileSync(join(whole, COPY), join(turn, COPY));
-    judge(result, { turn, truth, what: `${hit} byte ${at.toString()}` });
+    judge(result, { turn, truth, what: `${hit} byte ${at}` });
     rmSync(turn, { recursive: true });
   }
   return result;

@@ -12,8 +12,8 @@ import { countingFold } from "./busy-log.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
-const DAY_MS = 86_400_000;
 const EACH = 20;
 
 /** A store whose fold tells the seqs it looks at. */
@@ -57,7 +57,8 @@ it("a damaged state is made anew from the last one kept, and from the log's begi
     store.ingest("s-1", day === 0 ? [clockRecord(0), ...readings] : readings, day + 1);
   }
   const whole = store.state("s-1");
-  const [kept, newest] = [1 + 2 * EACH, 1 + 3 * EACH];
+  const kept = 1 + 2 * EACH;
+  const newest = 1 + 3 * EACH;
   store.ingest("s-1", [reading(4 * DAY_MS + 60_000, "number", 1)], 4);
   const after = store.state("s-1");
   expect(after).not.toEqual(whole);

@@ -5,12 +5,10 @@ import { openStoreFile } from "../../src/store/open.ts";
 import { createWriter, type Writer } from "../../src/store/thread/writer.ts";
 import { clockRecord, reading, T0 } from "../support/records.ts";
 import { memoryFolder } from "../support/temporary.ts";
+import { HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
-/** A clock that leaps makes everything old at once, and may yet be taken back. */
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const YEAR = 365 * DAY;
-const BUDGET = { max_bytes: 64_000_000, max_age_ms: 3 * DAY };
+const YEAR = 365 * DAY_MS;
+const BUDGET = { max_bytes: 64_000_000, max_age_ms: 3 * DAY_MS };
 const PER_HOUR = 60;
 
 interface Bed {
@@ -38,7 +36,7 @@ function vouch(one: Bed, mono: number, off = 0): void {
 
 function hours(one: Bed, from: number, to: number): void {
   for (let hour = from; hour < to; hour += 1) {
-    const minute = (index: number): LogRecord => reading(hour * HOUR + index * 60_000, "tag", (hour * index) % 97);
+    const minute = (index: number): LogRecord => reading(hour * HOUR_MS + index * 60_000, "tag", (hour * index) % 97);
     commit(
       one,
       Array.from({ length: PER_HOUR }, (_, index) => minute(index)),
@@ -76,10 +74,10 @@ function errors(one: Bed): readonly number[] {
 describe("nothing goes by its age for a day after a leap of the clock", () => {
   it("a year ahead that is taken back within the day has cost no record, and all have their right time again", () => {
     const one = lived();
-    vouch(one, 48 * HOUR, YEAR);
+    vouch(one, 48 * HOUR_MS, YEAR);
     hours(one, 48, 71);
     expect(one.writer.info(one.stream).oldest_seq).toBe(1);
-    vouch(one, 71 * HOUR);
+    vouch(one, 71 * HOUR_MS);
     mended(one);
     hours(one, 71, 72);
     expect(one.writer.info(one.stream).oldest_seq).toBe(1);
@@ -91,7 +89,7 @@ describe("nothing goes by its age for a day after a leap of the clock", () => {
 
   it("not after a restart either; a time that stands for more than a day makes things old", () => {
     const one = lived();
-    vouch(one, 48 * HOUR, YEAR);
+    vouch(one, 48 * HOUR_MS, YEAR);
     hours(one, 48, 60);
     one.writer.close();
     one.writer = open(one.folder);
@@ -107,16 +105,16 @@ describe("nothing goes by its age for a day after a leap of the clock", () => {
 describe("a wrong time of which nothing from before is left", () => {
   it("is found wrong all the same: the state that was kept by it is put back, and what is kept gets its right time", () => {
     const one = lived();
-    vouch(one, 48 * HOUR, YEAR);
+    vouch(one, 48 * HOUR_MS, YEAR);
     // The time stands so long that what was right before it has gone by its age.
     hours(one, 48, 48 + 5 * 24);
     expect(one.writer.info(one.stream).oldest_seq).toBeGreaterThan(48 * PER_HOUR);
     const end = 48 + 5 * 24;
-    vouch(one, end * HOUR);
+    vouch(one, end * HOUR_MS);
     mended(one);
     hours(one, end, end + 1);
     const { clock } = one.writer.state(one.stream);
-    expect(clock).toMatchObject({ offset: T0, now: T0 + (end + 1) * HOUR - 60_000 });
+    expect(clock).toMatchObject({ offset: T0, now: T0 + (end + 1) * HOUR_MS - 60_000 });
     expect(errors(one).filter((by) => by !== 0)).toEqual([]);
     expect(errors(one).length).toBeGreaterThan(2 * 24 * PER_HOUR);
     one.writer.close();

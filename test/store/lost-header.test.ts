@@ -15,7 +15,7 @@ const LOST_BYTES = 8_192;
 
 function open(folder: string): OpenedFolder {
   let names = 0;
-  return openFolder(folder, DEFAULT_BUDGET, { gateway: () => "gateway-1", stream: () => `s-${(++names).toString()}` });
+  return openFolder(folder, DEFAULT_BUDGET, { gateway: () => "gateway-1", stream: () => `s-${++names}` });
 }
 
 function wipe(path: string): void {

@@ -7,10 +7,10 @@ import { PARAMETERS, withFilters } from "../support/parameters.ts";
 import { clockRecord, coverage, reading, T0 } from "../support/records.ts";
 import { writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const base = (mono: number) => ({ boot: "b1", mono, at: T0 + mono, tag: "", quality: "good" }) as const;
 const parametersAt = (mono: number, value = PARAMETERS): LogRecord => ({ kind: "p", ...base(mono), value });
-const MINUTE = 60_000;
 
 /** A derivation whose facts are changed on the way to the file. */
 function spoilt(change: (fact: Fact) => Fact): Fold {
@@ -24,12 +24,16 @@ function spoilt(change: (fact: Fact) => Fact): Fold {
 const stages = [
   clockRecord(0),
   parametersAt(0),
-  coverage(0, 5 * MINUTE),
+  coverage(0, 5 * MINUTE_MS),
   reading(0, "mode", 3),
-  reading(MINUTE, "mode", 4),
-  reading(2 * MINUTE, "mode", 3),
+  reading(MINUTE_MS, "mode", 4),
+  reading(2 * MINUTE_MS, "mode", 3),
 ];
-const later = [coverage(6 * MINUTE, 9 * MINUTE), reading(7 * MINUTE, "mode", 4), reading(8 * MINUTE, "mode", 3)];
+const later = [
+  coverage(6 * MINUTE_MS, 9 * MINUTE_MS),
+  reading(7 * MINUTE_MS, "mode", 4),
+  reading(8 * MINUTE_MS, "mode", 3),
+];
 
 describe("a fact whose instants no column takes", () => {
   it("an entry of half a millisecond ago is committed, found by its window, and the booth's commits go on", () => {
@@ -39,16 +43,16 @@ describe("a fact whose instants no column takes", () => {
     const entered = { filter: "exhaust_filter", source: "technician", installed_at: 0, flagged: false } as const;
     const entry: LogRecord = {
       kind: "f",
-      ...base(4 * MINUTE),
-      value: { ...entered, ago_ms: MINUTE + 0.5, id: "entry-1" },
+      ...base(4 * MINUTE_MS),
+      value: { ...entered, ago_ms: MINUTE_MS + 0.5, id: "entry-1" },
     };
     const filters = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
-    const before = [clockRecord(0), parametersAt(0, filters), coverage(0, 5 * MINUTE), reading(0, "mode", 3)];
+    const before = [clockRecord(0), parametersAt(0, filters), coverage(0, 5 * MINUTE_MS), reading(0, "mode", 3)];
     writer.ingest(stream, [...before, entry], 1);
     expect(writer.ingest(stream, later, 2).newest_seq).toBeGreaterThanOrEqual(before.length + 1 + later.length);
     writer.close();
     const reader = openReader(folder);
-    const at = T0 + 3 * MINUTE - 0.5;
+    const at = T0 + 3 * MINUTE_MS - 0.5;
     for (const window of [
       { start: at, end: at + 1 },
       { start: at - 1, end: at + 0.25 },
@@ -78,7 +82,7 @@ describe("a fact whose instants no column takes", () => {
     expect(held.map(({ seq }) => seq)).toEqual(Array.from({ length: newest_seq }, (_, index) => index + 1));
     // The look through all that is stored finds nothing damaged.
     while (writer.check());
-    expect(writer.ingest(stream, [coverage(10 * MINUTE, 11 * MINUTE)], 3).storage.quarantined).toBe(0);
+    expect(writer.ingest(stream, [coverage(10 * MINUTE_MS, 11 * MINUTE_MS)], 3).storage.quarantined).toBe(0);
     writer.close();
   });
 });

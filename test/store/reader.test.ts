@@ -5,19 +5,20 @@ import { script, stay } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const EVER = { start: 0, end: Infinity };
-const MINUTE = 60_000;
 
 it("after each commit a reader that was asked before tells what a new one does: stages, and the readings of one tag or of all", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");
-  const [booth, asked] = [script(PLAIN), openReader(folder)];
+  const booth = script(PLAIN);
+  const asked = openReader(folder);
   const stages: number[] = [];
   for (const [turn, mode] of [3, 4, 4, 5, 6, 3].entries()) {
     const before = booth.entries.length;
-    stay(booth, 90 * MINUTE, { mode, other: turn % 4 });
+    stay(booth, 90 * MINUTE_MS, { mode, other: turn % 4 });
     const fresh = booth.entries.slice(turn === 0 ? 0 : before);
     writer.ingest(
       stream,

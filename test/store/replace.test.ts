@@ -33,7 +33,8 @@ describe("putting a new file in the store's place", () => {
   it.each(["before the old one is set aside", "after it"])(
     "one that ends %s leaves the new store to the next start",
     (when) => {
-      const [folder, other] = [memoryFolder(), memoryFolder()];
+      const folder = memoryFolder();
+      const other = memoryFolder();
       filled(folder, 5);
       filled(other, 9);
       copyFileSync(storePath(other), freshPath(folder));

@@ -36,7 +36,7 @@ it.each([
     const [statement, sentence] = how;
     const db = new Database(storePath(folder));
     db.exec(statement);
-    db.pragma(`user_version = ${version.toString()}`);
+    db.pragma(`user_version = ${version}`);
     db.close();
     const bytes = readFileSync(storePath(folder));
     expect(() => storeOn(folder, 0)).toThrow(sentence);
@@ -54,7 +54,7 @@ it.each([0, 1, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1, 99, -1])(
   (version) => {
     const folder = madeStore();
     const db = new Database(storePath(folder));
-    db.pragma(`user_version = ${version.toString()}`);
+    db.pragma(`user_version = ${version}`);
     db.close();
     const { store } = storeOn(folder, 0);
     const { stream } = store.openStream("booth-1");
@@ -64,7 +64,8 @@ it.each([0, 1, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1, 99, -1])(
 );
 
 it("a new store has the very tables of one that was written before, to the letter", () => {
-  const [now, before] = [madeStore(), memoryFolder()];
+  const now = madeStore();
+  const before = memoryFolder();
   const bytes = readFileSync(join(import.meta.dirname, "../fixtures/store-9.db.gz"));
   writeFileSync(storePath(before), gunzipSync(bytes));
   const [made, kept] = [now, before].map((folder) => {

@@ -37,7 +37,10 @@ export async function killStores(
     Array.from({ length: stores }, (_, store) => killStore(join(folder, store.toString()), each, randomOf(store))),
   );
   const sum = (of: keyof Kills): number => all.reduce((total, kills) => total + kills[of], 0);
-  const [kills, taken, delivered, thinned] = [sum("kills"), sum("taken"), sum("delivered"), sum("thinned")];
+  const kills = sum("kills");
+  const taken = sum("taken");
+  const delivered = sum("delivered");
+  const thinned = sum("thinned");
   return { kills, taken, delivered, thinned, lost: sum("lost"), doubled: sum("doubled") };
 }
 
@@ -67,7 +70,7 @@ export async function killStore(folder: string, cycles: number, random: () => nu
       hear(heard, line);
     });
     const [, signal] = (await once(child, "close")) as [number | null, string | null];
-    if (signal !== "SIGKILL") throw new Error(`the writer ended by itself in cycle ${cycle.toString()}`);
+    if (signal !== "SIGKILL") throw new Error(`the writer ended by itself in cycle ${cycle}`);
   }
   return countIn(folder, runtime, { cycles, heard });
 }

@@ -49,7 +49,8 @@ export function clockedEntries(life: ClockedLife, take0 = 0): TakenEntry[] {
   // With each poll an answer of each way.
   let heard: readonly Heard[] = [];
   const reading = (ms: number): ClockReading => {
-    const [mono, offset] = [mono0 + ms, life.service(ms)];
+    const mono = mono0 + ms;
+    const offset = life.service(ms);
     if (offset !== null) for (const way of ["http", "ack"] as const) heard = withHeard(heard, { way, mono, offset });
     return { mono, wall: life.wall(ms), kernel: life.kernel(ms), heard };
   };
@@ -103,7 +104,8 @@ export function areTrue(
   within: { readonly from: EpochMs; readonly to: EpochMs; readonly poll_ms: Milliseconds },
 ): boolean {
   const inside = ({ start, end }: Span): boolean => start < within.to && end > within.from;
-  const [derived, real] = [spans.filter(inside), stages.filter(inside)];
+  const derived = spans.filter(inside);
+  const real = stages.filter(inside);
   const isNear = real.slice(1).every(({ start }, index) => {
     const late = (derived[index + 1]?.start ?? NaN) - start;
     return late >= 0 && late <= within.poll_ms;

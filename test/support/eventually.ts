@@ -15,7 +15,7 @@ export async function eventually<T>(
   for (let pause: number = LOOK_AGAIN_MS.first; ; pause = Math.min(LOOK_AGAIN_MS.most, pause * LOOK_AGAIN_MS.growth)) {
     const found = await probe();
     if (found !== undefined) return found;
-    if (performance.now() > deadline) throw new Error(`not within ${within_ms.toString()} ms: ${what}`);
+    if (performance.now() > deadline) throw new Error(`not within ${within_ms} ms: ${what}`);
     await delay(pause);
   }
 }

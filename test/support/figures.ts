@@ -103,7 +103,7 @@ export function boxAnswer(source: Source, operation: string, query: Query = {}):
   const request = requestAt({ path, query, booths: [localBooth(source)], now_ms: source.now_ms });
   const answer = answerReport(request, source.reader);
   const text = typeof answer.body === "string" ? answer.body : [...answer.body].join("");
-  if (answer.status !== 200) throw new Error(`${path}: ${answer.status.toString()} ${text}`);
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text}`);
   return JSON.parse(text) as Record<string, unknown>;
 }
 

@@ -37,7 +37,7 @@ export function withoutChance(text: string, known: Readonly<Record<string, strin
     const seen: string[] = [];
     return so_far.replace(pattern, (found) => {
       if (!seen.includes(found)) seen.push(found);
-      return `<${name}-${(seen.indexOf(found) + 1).toString()}>`;
+      return `<${name}-${seen.indexOf(found) + 1}>`;
     });
   }, named);
 }

@@ -10,7 +10,8 @@ export interface Picture {
 /** A PNG of one bit a pixel, in one piece of data, without filters: as labels are drawn. */
 export function pictureOf(png: Buffer): Picture {
   if (png.subarray(1, 4).toString() !== "PNG") throw new Error("that is no PNG");
-  const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
+  const width = png.readUInt32BE(16);
+  const height = png.readUInt32BE(20);
   const from = png.indexOf("IDAT") + 4;
   const rows = inflateSync(png.subarray(from, from + png.readUInt32BE(from - 8)));
   const stride = 1 + Math.ceil(width / 8);

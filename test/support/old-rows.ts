@@ -28,9 +28,16 @@ export function packOldRow(start: Start, records: readonly Row[]): Buffer {
   const { list, indexOf } = seriesOf(records);
   const groups = groupsOf(records);
   const usual = usualStep(groups);
-  const [monos, sizes, steps, odd] = [byteSink(), byteSink(), byteSink(), byteSink()];
+  const monos = byteSink();
+  const sizes = byteSink();
+  const steps = byteSink();
+  const odd = byteSink();
   const values = { numbers: byteSink(), texts: [] as unknown[] };
-  let [seq, own, mono, off, at] = [start.first_seq - 1, 0, start.mono0, 0, 0];
+  let seq = start.first_seq - 1;
+  let own = 0;
+  let mono = start.mono0;
+  let off = 0;
+  let at = 0;
   for (const group of groups) {
     const instant = group[0]?.mono ?? mono;
     monos.signed(instant - mono - usual);

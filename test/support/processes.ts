@@ -98,7 +98,7 @@ export async function runProgram(
 /** Whether a process of that id runs; one that has ended and only waits to be buried doesn't. */
 export function isAlive(pid: number): boolean {
   try {
-    const stat = readFileSync(`/proc/${pid.toString()}/stat`, "utf8");
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) !== "Z";
   } catch (error) {
     if (error instanceof Error && "code" in error && ["ENOENT", "ESRCH"].includes(String(error.code))) return false;

@@ -69,7 +69,8 @@ export interface RealSite {
 export async function realSite(options: RealSiteOptions): Promise<RealSite> {
   const { atEnd = ofTest, node = [], through = (port: number) => Promise.resolve(port) } = options;
   const folder = temporaryFolder(undefined, atEnd);
-  const [dataDir, runtimeDir] = [join(folder, "gateway"), join(folder, "run")];
+  const dataDir = join(folder, "gateway");
+  const runtimeDir = join(folder, "run");
   for (const path of [dataDir, runtimeDir]) mkdirSync(path, { mode: 0o700 });
   const { wall, story } = options.begins ?? { wall: STORY_START, story: undefined };
   await options.fill?.(dataDir);

@@ -6,7 +6,7 @@ export function seedOf(file: string): number {
   const given = process.env["SEED"];
   const seed = given === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(given);
   if (!Number.isInteger(seed)) throw new Error(`SEED is no whole number: ${String(given)}`);
-  process.stdout.write(`${file}: seed ${seed.toString()}\n`);
+  process.stdout.write(`${file}: seed ${seed}\n`);
   return seed;
 }
 

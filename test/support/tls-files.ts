@@ -46,7 +46,7 @@ function authorityIn(folder: string, name: string): TestAuthority {
   let serial = 0;
   const sign = (request: string, { extensions, days, is_future = false }: Signing): string => {
     serial += 1;
-    const of = (ending: string): string => file(`${serial.toString()}.${ending}`);
+    const of = (ending: string): string => file(`${serial}.${ending}`);
     writeFileSync(of("ext"), `${extensions.join("\n")}\n`);
     const signer = ["-CA", file("pem"), "-CAkey", file("key"), "-set_serial", serial.toString()];
     const how = ["-days", days.toString(), "-extfile", of("ext")];

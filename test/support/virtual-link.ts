@@ -131,7 +131,8 @@ function senders(parts: LinkParts, line: Line, gateway_id: string): Pick<LinkSes
     };
     const once = (): Promise<AckedBatch> =>
       exchange({
-        ...{ publish, outcome },
+        publish,
+        outcome,
         waiting: line.acking.waiting,
         sent: clock.mono(),
         atDeadline: (late) => {

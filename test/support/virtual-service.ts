@@ -65,7 +65,12 @@ export function virtualService(clock: Clock, facility: Facility): VirtualService
 
 function goodWay(): ServiceWay {
   return {
-    ...{ down: false, lose_acks: 0, lost_acks: 0, latency_ms: 20, passing: null, listener: null },
+    down: false,
+    lose_acks: 0,
+    lost_acks: 0,
+    latency_ms: 20,
+    passing: null,
+    listener: null,
     says: (time) => time,
     takes: ["chunk/1"],
     answers: truthfully,
@@ -146,7 +151,7 @@ function forgetfulCopy(db: SqliteDb): SqliteDb {
 }
 
 function read(path: string, { status, text }: HttpAnswer): Record<string, unknown> {
-  if (status !== 200) throw new Error(`${path}: ${status.toString()} ${text}`);
+  if (status !== 200) throw new Error(`${path}: ${status} ${text}`);
   return JSON.parse(text) as Record<string, unknown>;
 }
 
@@ -190,7 +195,8 @@ function carryOut(service: Service, request: HttpRequest): HttpAnswer | Promise<
 }
 
 function match(operation: Operation, method: string, path: string): Record<string, string> | null {
-  const [pattern, parts] = [operation.path.split("/"), path.split("/")];
+  const pattern = operation.path.split("/");
+  const parts = path.split("/");
   if (operation.method !== method || pattern.length !== parts.length) return null;
   const params: Record<string, string> = {};
   for (const [index, name] of pattern.entries()) {

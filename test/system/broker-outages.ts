@@ -5,6 +5,7 @@ import { deliveryBed, type DeliveryBed } from "../e2e/delivery-bed.ts";
 import { held } from "../e2e/delivery-rows.ts";
 import { until } from "../support/eventually.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { SECOND_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 /** A broker of others as a process of its own. */
 export interface BrokerProcess {
@@ -29,9 +30,6 @@ export interface OutageRow {
   /** Restarts in quick succession. */
   readonly quick: number;
 }
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
 /** A broker that went on being listened for is back when it is acked through it again. */
 const BACK_WITHIN_MS = 120_000;
 
@@ -52,13 +50,15 @@ async function outage(
   end: "kill" | "stop",
   away_ms: number,
 ): Promise<{ readonly back_ms: number }> {
-  await bed.pass(20 * SECOND);
+  await bed.pass(20 * SECOND_MS);
   await broker[end]();
   await until(() => !bed.service.joined(), "the service has lost its broker");
   await bed.pass(away_ms);
   await broker.start();
   await until(() => bed.service.joined(), "the service has its broker again", BACK_WITHIN_MS);
-  const [returned, before, tried] = [bed.site.clock.mono(), acked(), bed.connects()];
+  const returned = bed.site.clock.mono();
+  const before = acked();
+  const tried = bed.connects();
   const deadline = performance.now() + BACK_WITHIN_MS;
   while (acked() === before) {
     if (performance.now() > deadline) throw new Error(`not back: ${bed.site.lines.slice(-5).join(" | ")}`);
@@ -91,13 +91,13 @@ export function outageRow({ name, make, mqtt, quick }: OutageRow): void {
     };
     const at: Outages = { bed, broker, acked, isIdle };
     const short: number[] = [];
-    for (let i = 0; i < quick; i += 1) short.push((await outage(at, "kill", 3 * SECOND)).back_ms);
-    short.push((await outage(at, "kill", 55 * SECOND)).back_ms);
-    const { back_ms: long } = await outage(at, "stop", 10 * MINUTE);
-    process.stdout.write(`${name}: back after ${short.join(", ")} ms, after ten minutes ${long.toString()} ms\n`);
-    const isInTime = Math.max(...short) <= 15 * SECOND && long <= 65 * SECOND;
+    for (let i = 0; i < quick; i += 1) short.push((await outage(at, "kill", 3 * SECOND_MS)).back_ms);
+    short.push((await outage(at, "kill", 55 * SECOND_MS)).back_ms);
+    const { back_ms: long } = await outage(at, "stop", 10 * MINUTE_MS);
+    process.stdout.write(`${name}: back after ${short.join(", ")} ms, after ten minutes ${long} ms\n`);
+    const isInTime = Math.max(...short) <= 15 * SECOND_MS && long <= 65 * SECOND_MS;
     held({ row: 48, fault: `${name} killed and restarted`, injected: quick + 2 }, await bed.settle(agent), isInTime);
-    expect(Math.max(...short)).toBeLessThanOrEqual(15 * SECOND);
-    expect(long).toBeLessThanOrEqual(65 * SECOND);
+    expect(Math.max(...short)).toBeLessThanOrEqual(15 * SECOND_MS);
+    expect(long).toBeLessThanOrEqual(65 * SECOND_MS);
   });
 }

@@ -155,9 +155,7 @@ it("a box out of its carton is set up on a phone: the nameplate is scanned, the 
   await page.getByText(`This gateway is bound to ${packaged.SERIAL}`).waitFor();
   const { taps, typed, seconds } = who.tally();
   await screenshot(page, "carton-11-bound");
-  process.stdout.write(
-    `carton, nameplate scanned: ${taps.toString()} taps, ${typed.toString()} characters typed, ${seconds.toFixed(0)} s\n`,
-  );
+  process.stdout.write(`carton, nameplate scanned: ${taps} taps, ${typed} characters typed, ${seconds.toFixed(0)} s\n`);
   const booth = await packaged.untilBooth(box, "records arrive", ({ log }) => log.acked_seq > 0);
   expect(booth).toMatchObject({ serial: packaged.SERIAL, provisioning: { state: "active" } });
   // The simulated service has a zone of its own for the booth; what the phone said is kept here.

@@ -46,7 +46,7 @@ it("a chunk of a busy booth is read by a hundred lines of another language", () 
 it("and so is one with a value of each sort and quality", () => {
   const values = [true, false, null, "v1.2", "été", 3, -7, 21.5, 0.1 + 0.2, 1e300, 5e-324, 0.5, 2 ** 50, 1 / 3];
   const records = values.flatMap((value, index) =>
-    [`own ${index.toString()}`, typeof value, "any"].map((tag, nth): Placed<LogRecord> => {
+    [`own ${index}`, typeof value, "any"].map((tag, nth): Placed<LogRecord> => {
       const quality = (["good", "uncertain", "bad"] as const)[(index + nth) % 3] ?? "good";
       const one = { ...reading(1_000 * index, tag, value), quality, kind: KIND.reading };
       return { ...one, seq: 5 + 3 * index + nth, time: T0 + one.mono } as Placed<LogRecord>;

@@ -132,7 +132,9 @@ function mountDisk(): { readonly root: string; remove(): void } {
     mkdirSync(join(folder, name));
     return join(folder, name);
   };
-  const [upper, work, root] = [made("upper"), made("work"), made("root")];
+  const upper = made("upper");
+  const work = made("work");
+  const root = made("root");
   const layers = `lowerdir=${ROOTFS},upperdir=${upper},workdir=${work}`;
   execFileSync("mount", ["-t", "overlay", "overlay", "-o", layers, root]);
   return {

@@ -33,7 +33,7 @@ async function deviceAt(path: string): Promise<void> {
 async function plcFinding(path: string, unit_id: number): Promise<Finding | undefined> {
   const file = join(bed.folder, "gateway.yaml");
   const line = `{ path: ${path}, baud_rate: 19200, parity: none }`;
-  const booth = `{ id: booth-1, profile: click-booth, modbus: { serial: ${line}, unit_id: ${unit_id.toString()} } }`;
+  const booth = `{ id: booth-1, profile: click-booth, modbus: { serial: ${line}, unit_id: ${unit_id} } }`;
   const dirs = `data_dir: ${bed.folder}\nruntime_dir: ${bed.folder}\n`;
   writeFileSync(file, `${dirs}service: { url: "http://127.0.0.1:9" }\nbooths: [${booth}]\n`);
   const { findings } = JSON.parse((await say(["doctor", "--json", "--config", file])).out) as Examination;

@@ -8,9 +8,9 @@ import { recordFault } from "../support/faults.ts";
 import { memoryGroup } from "./memory-group.ts";
 import { packageOf } from "./packaged-site.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 
 const MB = 1024 * 1024;
-const HOUR_MS = 3_600_000;
 /** The service is away between these hours of the simulated day. */
 const OUTAGE = { from: 6, to: 14 };
 

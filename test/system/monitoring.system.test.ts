@@ -40,7 +40,7 @@ interface Tried {
 }
 const BOX = { instance: "box:9464", job: "booth-gateway" };
 const BOOTH = { ...BOX, booth: "booth-1" };
-const always = (value: number): string => `${value.toString()}x200`;
+const always = (value: number): string => `${value}x200`;
 
 function gauge(
   name: string,
@@ -69,12 +69,15 @@ const TRIED: Readonly<Record<string, Tried>> = {
   ),
   BoothRecordsMissing: gauge("booth_gateway_missing_records", { bad: 1, good: 0 }, { after_min: 1 }),
   BoothRecordsRefused: {
-    ...{ labels: BOOTH, after_min: 10 },
+    labels: BOOTH,
+    after_min: 10,
     fires: { booth_gateway_refused_records: "0+1x200" },
     quiet: { booth_gateway_refused_records: always(7) },
   },
   BoothPollsFail: {
-    ...{ labels: BOOTH, after_min: 40, dropped: ["job"] },
+    labels: BOOTH,
+    after_min: 40,
+    dropped: ["job"],
     fires: {
       'booth_gateway_polls_total outcome="failed"': "0+12x200",
       'booth_gateway_polls_total outcome="answered"': "0+88x200",
@@ -85,7 +88,9 @@ const TRIED: Readonly<Record<string, Tried>> = {
     },
   },
   BoothPollsLate: {
-    ...{ labels: BOOTH, after_min: 40, dropped: ["job"] },
+    labels: BOOTH,
+    after_min: 40,
+    dropped: ["job"],
     fires: {
       'booth_gateway_poll_lateness_seconds_bucket le="0.1"': "0+90x200",
       'booth_gateway_poll_lateness_seconds_bucket le="1"': "0+95x200",
@@ -118,7 +123,8 @@ const TRIED: Readonly<Record<string, Tried>> = {
     { labels: { ...down, output: "plant" }, after_min: 31 },
   ),
   BoothOutputGivesUp: {
-    ...{ labels: { ...BOX, output: "plant" }, after_min: 10 },
+    labels: { ...BOX, output: "plant" },
+    after_min: 10,
     fires: { booth_gateway_output_given_up_points_total: "0+5x200" },
     quiet: { booth_gateway_output_given_up_points_total: always(5) },
   },
@@ -143,9 +149,7 @@ function testOf({ alert, labels: set, annotations }: Rule, tried: Tried, kind: "
   return {
     interval: "1m",
     input_series: Object.entries(tried[kind]).map(([key, values]) => ({ series: seriesOf(key, labels), values })),
-    alert_rule_test: [
-      { eval_time: `${after_min.toString()}m`, alertname: alert, exp_alerts: kind === "fires" ? [exp] : [] },
-    ],
+    alert_rule_test: [{ eval_time: `${after_min}m`, alertname: alert, exp_alerts: kind === "fires" ? [exp] : [] }],
   };
 }
 
@@ -177,22 +181,24 @@ async function prometheus(box: { readonly port: number; readonly ca_file: string
   const config = join(folder, "prometheus.yml");
   const port = await freePort();
   const job = {
-    ...{ job_name: "booth-gateway", scheme: "https", metrics_path: "/metrics" },
+    job_name: "booth-gateway",
+    scheme: "https",
+    metrics_path: "/metrics",
     authorization: { credentials_file: box.token_file },
     tls_config: { ca_file: box.ca_file, server_name: hostname() },
-    static_configs: [{ targets: [`127.0.0.1:${box.port.toString()}`] }],
+    static_configs: [{ targets: [`127.0.0.1:${box.port}`] }],
   };
   const global = { scrape_interval: "1s", evaluation_interval: "1s" };
   writeFileSync(config, stringify({ global, rule_files: [RULES], scrape_configs: [job] }));
   const args = [
     `--config.file=${config}`,
     `--storage.tsdb.path=${join(folder, "data")}`,
-    `--web.listen-address=127.0.0.1:${port.toString()}`,
+    `--web.listen-address=127.0.0.1:${port}`,
   ];
   const child = spawn("prometheus", args, { stdio: "ignore" });
   onTestFinished(() => void child.kill("SIGKILL"));
   const ask = async <T>(path: string): Promise<T> => {
-    const answer = await fetch(`http://127.0.0.1:${port.toString()}/api/v1/${path}`);
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/${path}`);
     const { data, error } = (await answer.json()) as { readonly data?: T; readonly error?: string };
     if (data === undefined) throw new Error(`${path}: ${error ?? "no data"}`);
     return data;
@@ -213,7 +219,7 @@ async function collector(): Promise<string> {
   const server = createHttp((_, response) => response.writeHead(200, { "Content-Type": "application/json" }).end("{}"));
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 function scrape(
@@ -263,7 +269,7 @@ test("Debian's Prometheus scrapes the box over TLS with its token; every query o
   expect(execFileSync("promtool", ["check", "metrics"], { input: text, encoding: "utf8" })).toBe("");
   const shown = [...text.matchAll(/^# TYPE booth_gateway_(\w+)/gm)].map(([, name]) => name ?? "");
   expect(Object.keys(METRICS)).toEqual(expect.arrayContaining(shown));
-  process.stdout.write(`${shown.length.toString()} of ${Object.keys(METRICS).length.toString()} figures are shown\n`);
+  process.stdout.write(`${shown.length} of ${Object.keys(METRICS).length} figures are shown\n`);
 
   const { ask, query } = await prometheus({ port, ca_file, token_file });
   const ups = 'count_over_time(up{job="booth-gateway"}[1m])';
@@ -283,7 +289,7 @@ test("Debian's Prometheus scrapes the box over TLS with its token; every query o
     if ((await query(asked)).length === 0) empty.push(asked);
   }
   expect(empty).toEqual([]);
-  process.stdout.write(`${queries.length.toString()} queries of the dashboard bring data\n`);
+  process.stdout.write(`${queries.length} queries of the dashboard bring data\n`);
   const { groups } = await ask<{
     readonly groups: readonly { readonly rules: readonly { readonly name: string; readonly health: string }[] }[];
   }>("rules");
@@ -295,8 +301,7 @@ test("Debian's Prometheus scrapes the box over TLS with its token; every query o
   expect(await scrape({ port, ca }, TOKEN, "/status")).toMatchObject({ status: 404, text: "" });
   expect(await scrape({ port, ca }, "")).toMatchObject({ status: 401, text: "" });
   const guesses: number[] = [];
-  for (let guess = 0; guess < 8; guess += 1)
-    guesses.push((await scrape({ port, ca }, `${TOKEN}${guess.toString()}`)).status);
+  for (let guess = 0; guess < 8; guess += 1) guesses.push((await scrape({ port, ca }, `${TOKEN}${guess}`)).status);
   expect(guesses).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
   expect((await scrape({ port, ca }, TOKEN)).status).toBe(429);
 });

@@ -9,11 +9,7 @@ import { deliveryRows, held, type RowBroker } from "../e2e/delivery-rows.ts";
 import { freePort, mosquitto, type Listener, type Mosquitto } from "./mosquitto.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { testAuthority, type TestAuthority } from "../support/tls-files.ts";
-
-/** Debian's broker with TLS, password file and ACL, against the agent's real link. */
-
-const MINUTE = 60_000;
-const DAY = 86_400_000;
+import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
 
 interface Rig {
   readonly broker: Mosquitto;
@@ -38,7 +34,7 @@ async function rig({ listeners, url }: RigOptions): Promise<Rig> {
     known.add(username);
     return Promise.resolve();
   };
-  const first = `mqtts://127.0.0.1:${(broker.ports[0] ?? 0).toString()}`;
+  const first = `mqtts://127.0.0.1:${broker.ports[0] ?? 0}`;
   return {
     broker,
     authority,
@@ -61,7 +57,7 @@ deliveryRows({
     const link = { ...options.link, ack_deadline_ms: 2_000 };
     return {
       options: { ...options, link },
-      url: () => `mqtt://127.0.0.1:${(broker.ports[1] ?? 0).toString()}`,
+      url: () => `mqtt://127.0.0.1:${broker.ports[1] ?? 0}`,
       strike: () => broker.restart(),
     };
   },
@@ -71,7 +67,7 @@ outageRow({
   name: "mosquitto",
   make: async (folder) => {
     const broker = await mosquitto(folder, [{}]);
-    return { ...broker, url: `mqtt://127.0.0.1:${(broker.ports[0] ?? 0).toString()}` };
+    return { ...broker, url: `mqtt://127.0.0.1:${broker.ports[0] ?? 0}` };
   },
   mqtt: { version: "5", why: /^$/ },
   quick: 3,
@@ -119,14 +115,14 @@ describe("row 34: a broker that can't show who it is", () => {
       const way = { good: true };
       const { options, broker } = await rig({
         listeners: (authority) => [goodTls(authority), listener(authority, testAuthority(temporaryFolder(), "other"))],
-        url: (ports) => `mqtts://127.0.0.1:${((way.good ? ports[0] : ports[1]) ?? 0).toString()}`,
+        url: (ports) => `mqtts://127.0.0.1:${(way.good ? ports[0] : ports[1]) ?? 0}`,
       });
       way.good = false;
       const bed = await deliveryBed(options);
       const agent = await bed.start();
       await bed.until("the state is told", () => says.test(reasonOf(agent)));
       const tried = bed.connects();
-      await bed.pass(30 * MINUTE);
+      await bed.pass(30 * MINUTE_MS);
       const log = agent.status().booths[0]?.log;
       const waiting = (log?.newest_seq ?? 0) - (log?.acked_seq ?? 0);
       expect(log?.acked_seq).toBe(0);
@@ -161,7 +157,7 @@ describe("who may connect", () => {
     const agent = await active(bed);
     const [own] = bed.certificates();
     expect(own).toMatchObject({ link: "service", server: null });
-    expect((own?.expires ?? 0) - start).toBeLessThan(21 * DAY);
+    expect((own?.expires ?? 0) - start).toBeLessThan(21 * DAY_MS);
     expect(bed.said.filter((line) => line.includes("the gateway's client certificate ends on"))).toHaveLength(1);
     held({ row: 39, fault: "client certificate about to end", injected: 1 }, await bed.settle(agent));
   });
@@ -196,13 +192,13 @@ describe("who may connect", () => {
     const closed = await freePort();
     const { options, broker } = await rig({
       listeners: (authority) => [{ ...goodTls(authority), websockets: true }],
-      url: () => `mqtts://127.0.0.1:${closed.toString()}`,
+      url: () => `mqtts://127.0.0.1:${closed}`,
     });
-    const ws_url = `wss://127.0.0.1:${(broker.ports[0] ?? 0).toString()}/mqtt`;
+    const ws_url = `wss://127.0.0.1:${broker.ports[0] ?? 0}/mqtt`;
     const bed = await deliveryBed({ ...options, ws_url: () => ws_url });
     const agent = await active(bed);
     expect(bed.site.lines.some((line) => line.includes(`service link is up at ${ws_url}`))).toBe(true);
-    await bed.pass(MINUTE);
+    await bed.pass(MINUTE_MS);
     held({ row: 35, fault: "port 8883 closed, WebSocket instead", injected: 1 }, await bed.settle(agent));
   });
 });

@@ -51,7 +51,7 @@ export async function freePort(): Promise<number> {
 }
 
 function listenerText({ host = "127.0.0.1", tls, clients_of, websockets }: Listener, port: number): string {
-  const lines = [`listener ${port.toString()} ${host}`, ...(websockets === true ? ["protocol websockets"] : [])];
+  const lines = [`listener ${port} ${host}`, ...(websockets === true ? ["protocol websockets"] : [])];
   if (tls !== undefined) lines.push(`certfile ${tls.cert}`, `keyfile ${tls.key}`, "tls_version tlsv1.2");
   if (clients_of !== undefined) lines.push(`cafile ${clients_of}`, "require_certificate true");
   return lines.join("\n");
@@ -86,7 +86,7 @@ export async function mosquitto(folder: string, listeners: readonly Listener[]):
     const started = spawn(PROGRAM, ["-c", config], { stdio: "ignore" });
     child = started;
     await eventually("the broker listens", async () => {
-      if (started.exitCode !== null) throw new Error(`mosquitto ended with ${started.exitCode.toString()}`);
+      if (started.exitCode !== null) throw new Error(`mosquitto ended with ${started.exitCode}`);
       return (await isOpen(servicePort)) ? true : undefined;
     });
   };
@@ -103,7 +103,7 @@ export async function mosquitto(folder: string, listeners: readonly Listener[]):
   const reload = (): void => void child?.kill("SIGHUP");
   return {
     ports,
-    service: { url: `mqtt://service@127.0.0.1:${servicePort.toString()}`, password: SERVICE_PASSWORD },
+    service: { url: `mqtt://service@127.0.0.1:${servicePort}`, password: SERVICE_PASSWORD },
     letIn: (user, password) => {
       execFileSync("mosquitto_passwd", ["-b", passwords, user, password], { stdio: "ignore" });
       reload();

@@ -79,7 +79,8 @@ async function site(): Promise<Site> {
   const within = (name: string): string => join(folder, name);
   for (const name of ["gateway", "run"]) mkdirSync(within(name), { mode: 0o700 });
   const authority = testAuthority(folder, "authority");
-  const [tls, port] = [authority.issue(NAME), await freePort()];
+  const tls = authority.issue(NAME);
+  const port = await freePort();
   const broker = await mosquitto(
     folder,
     ["127.0.0.2", "127.0.0.3"].map((host) => ({ host, port, tls })),
@@ -102,7 +103,7 @@ async function site(): Promise<Site> {
   });
   onTestFinished(() => service.stop());
   seedSite(service.db, { serial: SERIAL, tz: scenario.tz, provisionKey: PROVISION_KEY, now: BED_START });
-  Object.assign(service.service, { mqttUrl: () => `mqtts://${NAME}:${port.toString()}` });
+  Object.assign(service.service, { mqttUrl: () => `mqtts://${NAME}:${port}` });
   const modbus = { host: "127.0.0.1", port: plc.port };
   const config = {
     data_dir: within("gateway"),

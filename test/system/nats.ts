@@ -12,13 +12,14 @@ const PROGRAM = "/usr/sbin/nats-server";
 
 /** Debian's NATS with its MQTT listener, which is of 3.1.1 and keeps its sessions in JetStream. It lets everybody in. */
 export async function nats(folder: string): Promise<BrokerProcess> {
-  const [port, own] = [await freePort(), await freePort()];
+  const port = await freePort();
+  const own = await freePort();
   const config = join(folder, "nats.conf");
   const lines = [
     'server_name: "broker"',
-    `listen: "127.0.0.1:${own.toString()}"`,
+    `listen: "127.0.0.1:${own}"`,
     `jetstream { store_dir: ${JSON.stringify(join(folder, "jetstream"))} }`,
-    `mqtt { host: "127.0.0.1", port: ${port.toString()} }`,
+    `mqtt { host: "127.0.0.1", port: ${port} }`,
   ];
   writeFileSync(config, `${lines.join("\n")}\n`);
   let broker: ChildProcess | null = null;
@@ -34,12 +35,12 @@ export async function nats(folder: string): Promise<BrokerProcess> {
     const started = spawn(PROGRAM, ["-c", config], { stdio: "ignore" });
     broker = started;
     await eventually("NATS listens", async () => {
-      if (started.exitCode !== null) throw new Error(`nats-server ended with ${started.exitCode.toString()}`);
+      if (started.exitCode !== null) throw new Error(`nats-server ended with ${started.exitCode}`);
       return (await isOpen(port)) ? true : undefined;
     });
   };
   await start();
-  const url = `mqtt://127.0.0.1:${port.toString()}`;
+  const url = `mqtt://127.0.0.1:${port}`;
   return {
     url,
     service: { url: url.replace("//", "//service@"), password: "any" },

@@ -119,7 +119,8 @@ it("a disk that is slow, full, or read-only: it goes on polling, says so, and ke
 });
 
 it("the kernel ends it for want of memory: it is back by itself", async () => {
-  const [pid, before] = [mainPid(), restarts()];
+  const pid = mainPid();
+  const before = restarts();
   const group = memoryGroup(NO_MEMORY_BYTES);
   writeFileSync(group.procs, box.pidOf(pid).toString());
   await eventually("it has been ended, and another is up", () => {
@@ -177,7 +178,8 @@ it("its own backlog fills the store, and a bit rots in it: the budget is kept, a
   stopService = site.startService(box, data);
   await site.untilBooth(box, "all is delivered", faults.isWell);
   const { silent: lost, spoilt: wrong, declared, texts } = stores.accountedAt(data, stream);
-  const [rot, thinned] = [declared["damaged in the store"] ?? 0, declared["the store's budget is full"] ?? 0];
+  const rot = declared["damaged in the store"] ?? 0;
+  const thinned = declared["the store's budget is full"] ?? 0;
   const passed = lost + wrong === 0 && bytes <= BUDGET_BYTES && rot === made.rotten && thinned > 0;
   const counted = { lost, doubled: 0, wrong, passed };
   recordFault({ row: 5, fault: `a bit flipped, of ${rot} records, under systemd`, injected: 1, ...counted });
@@ -259,7 +261,8 @@ it("a store that a newer agent wrote is refused in a sentence, and is whole when
 });
 
 it("the first key, encrypted for this machine, reaches the agent as its credential, and stands nowhere in plain", () => {
-  const [plain, encrypted] = ["/etc/credstore/booth-gateway-api-key", "/etc/credstore.encrypted/booth-gateway-api-key"];
+  const plain = "/etc/credstore/booth-gateway-api-key";
+  const encrypted = "/etc/credstore.encrypted/booth-gateway-api-key";
   const notes = readFileSync(box.inside("/usr/share/booth-gateway/drop-ins/encrypted-key.conf"), "utf8");
   const commands = [...notes.matchAll(/^# {3}(.*)$/gm)].map(([, command = ""]) => command);
   expect(commands.length).toBe(2);

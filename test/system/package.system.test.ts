@@ -17,7 +17,8 @@ import * as site from "./packaged-site.ts";
  * other: one life of one box.
  */
 
-const [OLD, NEW] = ["0.0.1", "0.0.2"];
+const OLD = "0.0.1";
+const NEW = "0.0.2";
 /** By systemd's own clock; promised. */
 const BACK_WITHIN_S = 3;
 const WATCHDOG_S = 30;
@@ -92,7 +93,8 @@ it("the package has nothing in it of how it was made, and says what it is made o
   expect(wanted.filter((one) => !bill.includes(one) && !parts.test(one))).toEqual([]);
   expect(bill.filter((one) => /^node-opcua-(?:secure-channel|crypto)@/.test(one))).toHaveLength(2);
   expect(bill.filter((one) => /^(?:vitest|typescript|eslint|rolldown|aedes)@/.test(one))).toEqual([]);
-  const [doc, shared] = ["/usr/share/doc/booth-gateway", "/usr/share/booth-gateway"];
+  const doc = "/usr/share/doc/booth-gateway";
+  const shared = "/usr/share/booth-gateway";
   const brought = [
     ...["copyright", "operations.md", "SECURITY.md"].map((name) => `${doc}/${name}`),
     ...["gateway.first.yaml", "schemas/gateway.schema.json", "drop-ins/address-filter.conf"].map(
@@ -121,7 +123,7 @@ it("the page opens on the network from within the unit's confines, and tells the
     readonly lan: { readonly urls: readonly string[]; readonly port: number };
     readonly pin: string;
   };
-  expect(lan.urls).toEqual([`https://192.0.2.77:${lan.port.toString()}`]);
+  expect(lan.urls).toEqual([`https://192.0.2.77:${lan.port}`]);
   expect(pin).toMatch(/^\d{4} \d{4}$/);
   box.sh("booth-gateway page --close && ip address del 192.0.2.77/24 dev lo");
 });
@@ -149,7 +151,8 @@ it("neither the key nor the gateway's credential stands in the journal, the envi
 it("kill -9 of the agent: it is back by itself, and no record is lost or doubled", async () => {
   const times: number[] = [];
   for (let kill = 0; kill < 3; kill += 1) {
-    const [pid, restarts] = [mainPid(), Number(box.show(site.UNIT, "NRestarts"))];
+    const pid = mainPid();
+    const restarts = Number(box.show(site.UNIT, "NRestarts"));
     const killed = process.hrtime.bigint();
     box.sh(`kill -9 ${pid}`);
     // In this order: what is active once a restart has been counted is the new one.
@@ -175,7 +178,8 @@ it("kill -9 of the agent: it is back by itself, and no record is lost or doubled
 });
 
 it("an event loop that hangs is ended by the watchdog, and the agent is back", async () => {
-  const [pid, restarts] = [mainPid(), Number(box.show(site.UNIT, "NRestarts"))];
+  const pid = mainPid();
+  const restarts = Number(box.show(site.UNIT, "NRestarts"));
   // The agent opens its tail file anew after each commit; opening a pipe that nobody reads hangs.
   box.sh("mkfifo -m 666 /run/booth-gateway/tail.jsonl.new");
   await eventually(
@@ -201,7 +205,8 @@ it("an event loop that hangs is ended by the watchdog, and the agent is back", a
 });
 
 it("a reload brings a changed configuration in force; of a broken one it names the line, and the agent goes on", async () => {
-  const [good, pid] = [readFileSync(box.inside(site.CONFIG), "utf8"), mainPid()];
+  const good = readFileSync(box.inside(site.CONFIG), "utf8");
+  const pid = mainPid();
   const journal = (): string => box.sh(`journalctl --no-pager -o cat -u ${site.UNIT}`);
   site.setConfig(box, ["commit_interval_ms"], 5_000);
   site.setConfig(box, ["page", "port"], 8_475);

@@ -73,7 +73,8 @@ export function dropIn(box: Container, settings: string): () => void {
 }
 
 /** Of dpkg's words about an upgrade: from the fourth on files are unpacked, with the eighth it is over. */
-export const [HALF_INSTALLED, UPGRADE_WORDS] = [4, 8];
+export const HALF_INSTALLED = 4;
+export const UPGRADE_WORDS = 8;
 
 /**
  * Begins the installation of a package and, at dpkg's own nth word about it, sends it a signal: however fast the machine is, it is in the midst of it then.

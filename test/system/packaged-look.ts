@@ -71,7 +71,8 @@ export function askedAs(box: Container): Readonly<Record<"member" | "member_as_r
 
 /** Lets the daily timer fall due, as it does after a time without power, and waits until what it starts has ended. */
 export async function dailyCheck(box: Container): Promise<string> {
-  const [timer, check] = ["booth-gateway-check.timer", "booth-gateway-check.service"];
+  const timer = "booth-gateway-check.timer";
+  const check = "booth-gateway-check.service";
   const drop_in = `/etc/systemd/system/${timer}.d`;
   box.sh(`mkdir -p ${drop_in} && printf '[Timer]\\nRandomizedDelaySec=0\\n' >${drop_in}/now.conf`);
   box.sh(`systemctl stop ${timer} && touch -d '2 days ago' /var/lib/systemd/timers/stamp-${timer}`);

@@ -93,7 +93,8 @@ export function heldOutside(data: string, stream: string, [from, to]: readonly [
 export function onStoppedStore(box: Container, change: (folder: string) => void): void {
   box.sh(`systemctl stop ${UNIT}`);
   const folder = memoryFolder();
-  const [theirs, ours] = [join(box.inside(STATE), "store.db"), join(folder, "store.db")];
+  const theirs = join(box.inside(STATE), "store.db");
+  const ours = join(folder, "store.db");
   // A stop that was cut short leaves the newest in the write-ahead log.
   const ahead = existsSync(`${theirs}-wal`);
   cpSync(theirs, ours);
@@ -139,10 +140,11 @@ export function fillWithTexts(folder: string, max_bytes: number): Seq {
   if (last === undefined) throw new Error("the store holds nothing yet");
   const random = seededRandom(8);
   for (let commit = 1; file.usedPages() < (high + most) / 2; commit += 1) {
-    const [mono, at] = [last.mono + commit, last.at + commit];
+    const mono = last.mono + commit;
+    const at = last.at + commit;
     const texts = Array.from({ length: TEXTS_PER_COMMIT }, (_, index): LogRecord => {
       const value = withSum(Buffer.from(random.bytes(TEXT_BYTES)).toString("base64url"));
-      return { kind: "r", boot: last.boot, mono, at, tag: `text_${index.toString()}`, value, quality: "good" };
+      return { kind: "r", boot: last.boot, mono, at, tag: `text_${index}`, value, quality: "good" };
     });
     writer.ingest(stream, texts, last_take + commit);
   }
@@ -171,7 +173,7 @@ export function rotRow(folder: string, seq: Seq): number {
       if (!rowOf(path, seq).packed.equals(packed)) return records;
     }
   }
-  throw new Error(`the file doesn't show where record ${seq.toString()} is`);
+  throw new Error(`the file doesn't show where record ${seq} is`);
 }
 
 function rowOf(path: string, seq: Seq): { readonly packed: Buffer; readonly records: number } {
@@ -179,7 +181,7 @@ function rowOf(path: string, seq: Seq): { readonly packed: Buffer; readonly reco
   try {
     const sql = "SELECT packed, last_seq - first_seq + 1 AS records FROM log WHERE first_seq <= ? AND last_seq >= ?";
     const row = db.prepare<[Seq, Seq], { packed: Buffer; records: number }>(sql).get(seq, seq);
-    if (row === undefined) throw new Error(`no row holds record ${seq.toString()}`);
+    if (row === undefined) throw new Error(`no row holds record ${seq}`);
     return row;
   } finally {
     db.close();

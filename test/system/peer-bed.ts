@@ -64,7 +64,8 @@ export function systemBed(): SystemBed {
       rmSync(folder, { recursive: true, force: true });
     },
     ptyPair: async (name) => {
-      const [near, far] = [join(folder, `${name}-near`), join(folder, `${name}-far`)];
+      const near = join(folder, `${name}-near`);
+      const far = join(folder, `${name}-far`);
       start("socat", [`pty,raw,echo=0,link=${near}`, `pty,raw,echo=0,link=${far}`]);
       await until(() => existsSync(near) && existsSync(far), `the pty pair ${name}`);
       return { near, far };

@@ -25,13 +25,15 @@ async function door(users: ReadonlyMap<string, string>, isOpenDoor: boolean): Pr
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Debian's RabbitMQ with its MQTT plugin: 3.1.1 alone. Everything of it lies in the folder, its epmd is its own. */
 export async function rabbitmq(folder: string, { isOpenDoor = false } = {}): Promise<BrokerProcess> {
   const users = new Map([["service", PASSWORD]]);
-  const [port, distribution, names] = [await freePort(), await freePort(), await freePort()];
+  const port = await freePort();
+  const distribution = await freePort();
+  const names = await freePort();
   const asks = await door(users, isOpenDoor);
   const [config, plugins, none] = ["rabbitmq.conf", "plugins", "none"].map((name) => join(folder, name)) as [
     string,
@@ -40,11 +42,7 @@ export async function rabbitmq(folder: string, { isOpenDoor = false } = {}): Pro
   ];
   for (const name of ["mnesia", "log"]) mkdirSync(join(folder, name));
   const paths = ["user", "vhost", "resource", "topic"].map((name) => `auth_http.${name}_path = ${asks}/${name}`);
-  const lines = [
-    "listeners.tcp = none",
-    `mqtt.listeners.tcp.1 = 127.0.0.1:${port.toString()}`,
-    "auth_backends.1 = http",
-  ];
+  const lines = ["listeners.tcp = none", `mqtt.listeners.tcp.1 = 127.0.0.1:${port}`, "auth_backends.1 = http"];
   writeFileSync(config, `${[...lines, "mqtt.allow_anonymous = false", ...paths].join("\n")}\n`);
   writeFileSync(plugins, "[rabbitmq_mqtt,rabbitmq_auth_backend_http].\n");
   writeFileSync(none, "");
@@ -52,7 +50,7 @@ export async function rabbitmq(folder: string, { isOpenDoor = false } = {}): Pro
   const env = {
     PATH: process.env["PATH"] ?? "",
     HOME: folder,
-    RABBITMQ_NODENAME: `broker${port.toString()}@localhost`,
+    RABBITMQ_NODENAME: `broker${port}@localhost`,
     RABBITMQ_MNESIA_BASE: join(folder, "mnesia"),
     RABBITMQ_LOG_BASE: join(folder, "log"),
     RABBITMQ_CONFIG_FILE: config,
@@ -83,7 +81,7 @@ export async function rabbitmq(folder: string, { isOpenDoor = false } = {}): Pro
     await eventually(
       "RabbitMQ listens",
       async () => {
-        if (started.exitCode !== null) throw new Error(`rabbitmq-server ended with ${started.exitCode.toString()}`);
+        if (started.exitCode !== null) throw new Error(`rabbitmq-server ended with ${started.exitCode}`);
         return (await isOpen(port)) ? true : undefined;
       },
       START_WITHIN_MS,
@@ -91,8 +89,8 @@ export async function rabbitmq(folder: string, { isOpenDoor = false } = {}): Pro
   };
   await start();
   return {
-    url: `mqtt://127.0.0.1:${port.toString()}`,
-    service: { url: `mqtt://service@127.0.0.1:${port.toString()}`, password: PASSWORD },
+    url: `mqtt://127.0.0.1:${port}`,
+    service: { url: `mqtt://service@127.0.0.1:${port}`, password: PASSWORD },
     letIn: (user, password) => void users.set(user, password),
     kill: () => end("SIGKILL"),
     stop: () => end("SIGTERM"),

@@ -150,7 +150,8 @@ describe("row 17: a serial line", () => {
   test.each(NOISE)("with %s never gives a wrong value and is read again when it is quiet", async (name, faults) => {
     const it = bench();
     const tag = name.replace(/\W/g, "");
-    const [front, back] = [await bed.ptyPair(`${tag}-a`), await bed.ptyPair(`${tag}-b`)];
+    const front = await bed.ptyPair(`${tag}-a`);
+    const back = await bed.ptyPair(`${tag}-b`);
     await serve(it, back.far);
     const proxy = await serialProxy({ master: front.far, devices: back.near, seed: 5 });
     ends.push(() => proxy.close());
@@ -179,7 +180,8 @@ describe("row 17: a serial line", () => {
     const read = reader(it, near);
     const slow = it.units.get(1);
     if (slow === undefined) throw new Error("no unit 1");
-    let [late, wrong] = [0, 0];
+    let late = 0;
+    let wrong = 0;
     // On a busy machine an answer can come just before the reader looks at its deadline: that one isn't late.
     for (let i = 0; late < SEVERAL && i < 4 * SEVERAL; i++) {
       // A request is sent again: an answer that comes then is the right one. Later than all of them it is nobody's.
@@ -210,7 +212,8 @@ describe("a serial port", () => {
 
   test("that another program has is refused in a sentence", async () => {
     const { near } = await bed.ptyPair("taken");
-    const [first, second] = [open(near), open(near)];
+    const first = open(near);
+    const second = open(near);
     await first.open(never);
     const error = await failure(second.open(never));
     expect(error).toMatchObject({ kind: "refused", message: `${near}: another program has the serial port` });
@@ -225,7 +228,7 @@ const OPENINGS = 200;
 test("a port that was closed just now is opened again at once", async () => {
   const refused: string[] = [];
   const openAgainAndAgain = async (line: number): Promise<void> => {
-    const { near: path } = await bed.ptyPair(`again-${line.toString()}`);
+    const { near: path } = await bed.ptyPair(`again-${line}`);
     const openWire = serialWire({ path, baud_rate: 19_200, data_bits: 8, parity: "even", stop_bits: 1 });
     for (let opening = 0; opening < OPENINGS; opening += 1) {
       await new Promise<void>((resolve) => {

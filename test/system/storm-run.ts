@@ -61,12 +61,12 @@ function count(serviceDir: string, lines: ReadonlyMap<number, string>): Counted 
     const end = after?.predecessor_last_seq ?? stored.at(-1)?.seq ?? 0;
     holes += Math.max(0, end - acked_seq);
     for (const one of stored) {
-      const key = `${one.seq.toString()} ${contentLine(one)}`;
+      const key = `${one.seq} ${contentLine(one)}`;
       times.set(key, (times.get(key) ?? 0) + 1);
     }
   }
   db.close();
-  const lost = [...lines].filter(([seq, line]) => !times.has(`${seq.toString()} ${line}`)).length;
+  const lost = [...lines].filter(([seq, line]) => !times.has(`${seq} ${line}`)).length;
   const doubled = [...times.values()].filter((stored) => stored > 1).length;
   return { records: lines.size, streams: streams.length, lost, doubled, holes };
 }

@@ -128,7 +128,7 @@ async function programsOf(wiring: Wiring): Promise<Programs> {
   const configFile = join(folder, "gateway.yaml");
   const booth = { id: "booth-1", serial: SERIAL, profile: "click-booth", tz: wiring.tz };
   const { backlog_records_per_s } = options;
-  const url = `http://127.0.0.1:${port.toString()}`;
+  const url = `http://127.0.0.1:${port}`;
   const config = {
     data_dir: dataDir,
     runtime_dir: runtimeDir,
@@ -174,7 +174,7 @@ export async function storm(options: StormOptions): Promise<Storm> {
   let chunks = 0;
   const isAgain = offeredAgain();
   const tap = await mqttTap({
-    target: () => `mqtt://127.0.0.1:${(broker.ports[0] ?? 0).toString()}`,
+    target: () => `mqtt://127.0.0.1:${broker.ports[0] ?? 0}`,
     onPublish: (publish) => {
       const isChunk = publish.topic.endsWith("/up/chunk");
       if (!isChunk && !publish.topic.endsWith("/up/batch")) return true;
@@ -198,7 +198,10 @@ export async function storm(options: StormOptions): Promise<Storm> {
   return {
     lines: () => live.agent.lines,
     chunks: () => chunks,
-    ...{ folder, dataDir, sessions, fault: (fault) => post(`${live.service.admin}/fault`, fault) },
+    folder,
+    dataDir,
+    sessions,
+    fault: (fault) => post(`${live.service.admin}/fault`, fault),
     newestHeld: () => newestHeldAt(live.service.admin),
     kill: {
       agent: () => whileDead(() => undefined),

@@ -81,8 +81,8 @@ it("a strict plain service with the document's 19 fields alone: one hit is taken
 it("a strict plain service with several booths that it may be: the one named by its id is bound", async () => {
   const some = [1, 2].map((n) => ({
     nameplate: PLAIN_SERIAL,
-    facility_id: `f-${n.toString()}`,
-    id: `b-${n.toString()}`,
+    facility_id: `f-${n}`,
+    id: `b-${n}`,
   }));
   const site = await strictPlainSite({ booths: some, shown: ["id"] });
   const alone = await site.command("provision", PLAIN_SERIAL, "--yes");

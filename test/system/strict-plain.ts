@@ -67,9 +67,7 @@ export async function strictPlainSite(way: PlainWay): Promise<PlainSite> {
     ...site,
     asked,
     writes: () =>
-      asked
-        .filter(({ method }) => method !== "GET")
-        .map(({ method, path, status }) => `${method} ${path} ${status.toString()}`),
+      asked.filter(({ method }) => method !== "GET").map(({ method, path, status }) => `${method} ${path} ${status}`),
     command,
     // The agent answers its own shape.
     status: async () => JSON.parse((await command("status", "--json")).out) as AgentStatus,

@@ -8,7 +8,8 @@ import type { TakenEntry } from "../../src/domain/taken.ts";
 export function tailEntries(runtimeDir: string): TakenEntry[] {
   const entries: TakenEntry[] = [];
   for (const line of textOf(join(runtimeDir, "tail.jsonl")).split("\n")) {
-    const [sum, body] = [line.slice(0, 8), line.slice(9)];
+    const sum = line.slice(0, 8);
+    const body = line.slice(9);
     if (body === "" || crc32(body) !== Number.parseInt(sum, 16)) break;
     entries.push(JSON.parse(body) as TakenEntry);
   }

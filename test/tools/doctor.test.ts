@@ -10,9 +10,9 @@ import {
 import { bad, examinationOf, examinationText, ok, skipped, warn } from "../../src/tools/doctor/finding.ts";
 import { type Reached, serverFindings, type Step, type Target, targetOf } from "../../src/tools/doctor/network.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 
 const NOW = Date.UTC(2026, 2, 2, 15);
-const DAY = 86_400_000;
 
 describe("what to do", () => {
   const findings = [
@@ -138,7 +138,7 @@ describe("the way to a server", () => {
   const reached: Reached = {
     kind: "reached",
     address: "192.0.2.1",
-    certificate_ends: NOW + 90 * DAY,
+    certificate_ends: NOW + 90 * DAY_MS,
     server_time: NOW,
   };
   const failed = (step: Step, code: string): Reached => ({
@@ -187,8 +187,8 @@ describe("the way to a server", () => {
   });
 
   it.each([
-    [NOW + 30 * DAY + 1, "ok"],
-    [NOW + 30 * DAY, "warn"],
+    [NOW + 30 * DAY_MS + 1, "ok"],
+    [NOW + 30 * DAY_MS, "warn"],
   ])("a certificate that ends at %d", (certificate_ends, state) => {
     const findings = serverFindings("service", { target, reached: { ...reached, certificate_ends } }, clock);
     expect(findings.map((one) => one.state)).toEqual(["ok", state]);
@@ -212,7 +212,7 @@ describe("the agent's own word", () => {
     config_refused: null,
     needs_restart: [],
     at: NOW,
-    started_at: NOW - DAY,
+    started_at: NOW - DAY_MS,
     boot: "b",
     clock: { synced: false, offset_ms: null },
     lacks: [],
@@ -232,9 +232,9 @@ describe("the agent's own word", () => {
     notices: [],
     shared: [],
     certificates: [
-      { link: "opcua", server: null, expires: NOW + DAY, state: "ends_soon", advice: "renew" },
-      { link: "opcua", server: "plc", expires: NOW - DAY, state: "expired", advice: "renew that" },
-      { link: "service", server: "other", expires: NOW + 900 * DAY, state: "valid", advice: "" },
+      { link: "opcua", server: null, expires: NOW + DAY_MS, state: "ends_soon", advice: "renew" },
+      { link: "opcua", server: "plc", expires: NOW - DAY_MS, state: "expired", advice: "renew that" },
+      { link: "service", server: "other", expires: NOW + 900 * DAY_MS, state: "valid", advice: "" },
     ],
     loss_window_ms: 10_000,
   };

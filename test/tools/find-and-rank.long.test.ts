@@ -79,7 +79,7 @@ describe("an OPC UA server", () => {
 
 describe("looking through a network", () => {
   it("asks every address once, tells how far it is, and finds nobody where nobody listens", async () => {
-    const hosts = Array.from({ length: 40 }, (_, i) => `127.7.7.${(i + 1).toString()}`);
+    const hosts = Array.from({ length: 40 }, (_, i) => `127.7.7.${i + 1}`);
     const asked = call();
     const found = await lookThrough(tools, [{ cidr: "127.7.7.0/26", hosts }], asked);
     expect(found).toEqual({ where: "subnets", subnets: ["127.7.7.0/26"], looked: 40, found: [] });

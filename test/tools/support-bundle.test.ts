@@ -56,7 +56,7 @@ describe("the archive", () => {
   it("is one that tar reads, whatever the files' lengths", () => {
     const folder = temporaryFolder();
     const files = [0, 1, 511, 512, 513, 20_000].map((size) => ({
-      name: `f${size.toString()}.txt`,
+      name: `f${size}.txt`,
       text: "é".repeat(size),
     }));
     writeFileSync(join(folder, "a.tar"), tarOf(files, 1_772_463_600));

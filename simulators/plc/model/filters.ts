@@ -1,10 +1,9 @@
 import { FILTER_TYPES, type FilterType } from "../../../src/domain/booth.ts";
 import type { BoothState, FilterState, FilterTruth, Rules } from "./types.ts";
+import { MINUTE_MS, DAY_MS } from "../../../src/domain/time.ts";
 
 /** Two presses of a reset button within this time are one change. */
 const SAME_CHANGE_MS = 600_000;
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
 const CLEAN_PA: Readonly<Record<FilterType, number>> = { exhaust_filter: 18, pre_filter: 14, intake_filter: 22 };
 /** A booth in steady work: 395 in-use minutes a day, 34 of 79 of them spray, 79 a cycle. */
 const USUAL_IN_USE_MINUTES_PER_DAY = 395;

@@ -1,5 +1,6 @@
 import type { Mode } from "../../../src/domain/booth.ts";
 import type { BoothState, Rules } from "./types.ts";
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
 /** The booth of the story: 24 x 13.5 x 9 ft, two 10 hp fans on drives, burner of 1.0 million BTU/h. */
 export const AIRFLOW_CFM = 12_000;
@@ -10,7 +11,6 @@ const BURNER_EFFICIENCY = 0.925;
 const SPRAY_AIR_C = 21;
 const BAKE_AIR_C = 71;
 const METAL_TAU_S = 900;
-const HOUR_MS = 3_600_000;
 /** Rise of a filter's pressure drop per minute of spray, relative to clean. */
 const LOADING_PER_SPRAY_MINUTE = 0.0018;
 

@@ -2,8 +2,8 @@ import { type Action, type TimedAction, USUAL_MODE_SETS } from "./types.ts";
 import { type Beat, RAMP_MINUTES, type Scenario, type Step } from "./scenario.ts";
 import { addDays, instantOf, localDate, weekdayOf } from "./local-time.ts";
 import { uniform } from "./random.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
 const DEFAULT_SHIFT_S = 90;
 /** Boundaries between two in-use stages move by up to this much, so sums over a cycle stay exact. */
 const BOUNDARY_JITTER_MS = 10_000;

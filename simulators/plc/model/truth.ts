@@ -132,7 +132,8 @@ export function truthOf(source: TruthSource, from: number, to: number): Truth {
   const cycles = cyclesOf(source, from, to);
   const counted = cycles.filter((cycle) => cycle.counted);
   const window: Span = [from, to];
-  const [a, b] = [source.stateAt(from).totals, source.stateAt(to).totals];
+  const a = source.stateAt(from).totals;
+  const b = source.stateAt(to).totals;
   const inUse = (span: Span): number =>
     source.stateAt(span[1]).totals.in_use_ms - source.stateAt(span[0]).totals.in_use_ms;
   const byType = FILTER_TYPES.map((type) => [type, installationsOf(source, type, window)] as const);

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crypto_utils, OPCUACertificateManager } from "node-opcua";
+import { DAY_MS } from "../../../src/domain/time.ts";
 
 /** A server's certificate and where it keeps what it trusts, in a folder that goes with it. */
 export interface ServerPki {
@@ -34,8 +35,6 @@ export interface PkiWishes {
   readonly dns: readonly string[];
   readonly ip: readonly string[];
 }
-
-const DAY_MS = 86_400_000;
 /** A certificate that is already over had to begin before. */
 const BEGAN_DAYS_BEFORE = 400;
 
@@ -105,15 +104,23 @@ async function signed(key: unknown, rules: Rules): Promise<Made> {
   const authorityKey: unknown = await crypto_utils.generatePrivateKey(2048);
   const { notBefore, validity } = rules;
   const { cert: authority } = await crypto_utils.createSelfSignedCertificate({
-    ...{ privateKey: authorityKey as never, subject: "CN=Plant authority", notBefore, validity: validity + 1 },
+    privateKey: authorityKey as never,
+    subject: "CN=Plant authority",
+    notBefore,
+    validity: validity + 1,
     purpose: ForCertificateAuthority,
   });
   const request = { privateKey: key as never, subject: SUBJECT, purpose: ForApplication, ...rules };
   const { csr } = await crypto_utils.createCertificateSigningRequest(request);
   const { publicKey, subjectName } = new crypto_utils.x509.X509Certificate(authority);
   const { cert } = await crypto_utils.createCertificateFromCsr({
-    ...{ csr, issuerName: subjectName, issuerPublicKey: publicKey, signingKey: authorityKey as never },
-    ...{ signingAlgorithm: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" } as never, purpose: ForApplication, ...rules },
+    csr,
+    issuerName: subjectName,
+    issuerPublicKey: publicKey,
+    signingKey: authorityKey as never,
+    signingAlgorithm: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" } as never,
+    purpose: ForApplication,
+    ...rules,
   });
   return { cert, authority };
 }

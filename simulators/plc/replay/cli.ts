@@ -4,6 +4,7 @@ import { clockFromNow, scaledClock } from "../../clock.ts";
 import { portSentence } from "../../port-taken.ts";
 import { startReplay, type ReplayOptions, type RunningReplay } from "./start.ts";
 import { parseTrace, TraceError, type Trace } from "./trace-file.ts";
+import { errorMessage } from "../../../src/domain/error-message.ts";
 
 /** What the command needs of the process round it. */
 export interface ReplayIo {
@@ -57,7 +58,7 @@ function readArguments(argv: readonly string[]) {
       },
     });
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new UsageError(`${reason.replace(/\.$/, "")}. booth-sim replay --help lists the options.`, { cause });
   }
 }
@@ -92,7 +93,7 @@ function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new UsageError(errorMessage(cause), { cause });
   }
 }
 

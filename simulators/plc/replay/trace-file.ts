@@ -1,6 +1,7 @@
 import { TRACE_VERSION, type TraceHeader } from "../../../src/domain/trace.ts";
 import type { ModbusTable } from "../../../src/domain/profile.ts";
 import type { Span } from "../registers.ts";
+import { errorMessage } from "../../../src/domain/error-message.ts";
 
 /** One request of the recorded session and what the device said to it. */
 export interface RecordedAnswer {
@@ -55,7 +56,7 @@ function at<T>(file: string, line: number, act: () => T): T {
   try {
     return act();
   } catch (cause) {
-    throw new TraceError(`${file}:${line}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new TraceError(`${file}:${line}: ${errorMessage(cause)}`, { cause });
   }
 }
 

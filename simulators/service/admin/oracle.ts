@@ -55,7 +55,13 @@ export function oracle(db: Db): OracleStream[] {
     const ranges = inSnapshot(db, () => heldSeqs(db, stream));
     const gaps = rows<GapRow>(db, "SELECT * FROM seq_gaps WHERE stream_no = ? ORDER BY from_seq", id);
     return {
-      ...{ gateway_id, stream_id, serial, generation, duplicates_offered, conflicts_offered, acked_seq },
+      gateway_id,
+      stream_id,
+      serial,
+      generation,
+      duplicates_offered,
+      conflicts_offered,
+      acked_seq,
       count: ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0),
       ranges,
       gaps: gaps

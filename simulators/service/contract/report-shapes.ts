@@ -22,13 +22,15 @@ export const latestValues = z.strictObject({
 
 export const latestUpdates = page(
   z.strictObject({
-    ...{ booth_id: id, serial_number: z.string(), last_reading_at: time.nullable(), last_received_at: time.nullable() },
+    booth_id: id,
+    serial_number: z.string(),
+    last_reading_at: time.nullable(),
+    last_received_at: time.nullable(),
     acked: z.strictObject({ stream_id: id, seq: count }).nullable(),
-    ...{
-      connectivity_status: z.enum(["Active", "Idle", "Offline"]),
-      firmware_version: text,
-      plc_program_revision: text,
-    },
+
+    connectivity_status: z.enum(["Active", "Idle", "Offline"]),
+    firmware_version: text,
+    plc_program_revision: text,
   }),
 );
 
@@ -37,8 +39,13 @@ export const statusSummary = z.strictObject({ total: count, by_status: counts, b
 
 const options = z.array(z.strictObject({ id, name: z.string() }));
 export const filterOptions = z.strictObject({
-  ...{ facility: options, serial_number: options, brand_name: options, model_number: options },
-  ...{ plc_program: options, firmware_version: options, status: options },
+  facility: options,
+  serial_number: options,
+  brand_name: options,
+  model_number: options,
+  plc_program: options,
+  firmware_version: options,
+  status: options,
 });
 
 export const recentStages = page(z.strictObject({ mode: z.string(), start_time: time, end_time: time }));
@@ -55,12 +62,21 @@ export const runtime = z.strictObject({ current_period: interval, previous_perio
 export const runtimeSeries = page(z.strictObject({ time, value: minutes }));
 
 export const utilizationStats = z.strictObject({
-  ...{ utilization_minutes: minutes, working_minutes: minutes, utilization_pct: number.nullable() },
-  ...{ overtime_minutes: minutes, cycle_count: number, gas_usage: number, kwh_usage: number },
+  utilization_minutes: minutes,
+  working_minutes: minutes,
+  utilization_pct: number.nullable(),
+  overtime_minutes: minutes,
+  cycle_count: number,
+  gas_usage: number,
+  kwh_usage: number,
 });
 
 export const utilizationSummary = z.strictObject({
-  ...{ all_active_modes: minutes, in_use: minutes, idle: minutes, bake: minutes, modes: modeDurations },
+  all_active_modes: minutes,
+  in_use: minutes,
+  idle: minutes,
+  bake: minutes,
+  modes: modeDurations,
 });
 
 export const timeline = page(z.strictObject({ timestamp: time, duration: minutes, modes: modeDurations }));
@@ -70,8 +86,11 @@ const installations = z.strictObject({
   last_active_filter: time,
   filter_interval_log: z.array(
     z.strictObject({
-      ...{ start: time, duration: days, filter_estimated_duration: days.nullable() },
-      ...{ filter_maintenance_duration: days.nullable(), filter_nominal_duration: days.nullable() },
+      start: time,
+      duration: days,
+      filter_estimated_duration: days.nullable(),
+      filter_maintenance_duration: days.nullable(),
+      filter_nominal_duration: days.nullable(),
       filter_overuse_duration: days,
     }),
   ),
@@ -85,16 +104,29 @@ function byFilter(entry: z.ZodType): z.core.$ZodLooseShape {
 export const filterMaintenances = page(z.strictObject(byFilter(installations)));
 
 const maintenance = z.strictObject({
-  ...{ filter_type: z.string(), maintenance_date: time, duration: days, overuse: days, active_spray_time: minutes },
-  ...{ booth_in_use_time: minutes, booth_overuse_cycles: count, booth_overuse_time: minutes },
+  filter_type: z.string(),
+  maintenance_date: time,
+  duration: days,
+  overuse: days,
+  active_spray_time: minutes,
+  booth_in_use_time: minutes,
+  booth_overuse_cycles: count,
+  booth_overuse_time: minutes,
 });
 export const boothMaintenanceHistory = page(maintenance);
 export const maintenanceHistory = page(maintenance.extend({ booth_id: id }));
 
 export const maintenanceTimeline = page(
   z.strictObject({
-    ...{ period: day, region_id: id, in_use: minutes, cycle_count: number, overuse_cycles: count },
-    ...{ overuse_minutes: minutes, on_time: count, late: count, events_during_period: count },
+    period: day,
+    region_id: id,
+    in_use: minutes,
+    cycle_count: number,
+    overuse_cycles: count,
+    overuse_minutes: minutes,
+    on_time: count,
+    late: count,
+    events_during_period: count,
   }),
 );
 
@@ -130,6 +162,10 @@ export const utilizationTrends = page(
 export const utilizationFrequency = page(z.strictObject({ hour_of_week: z.int().min(0).max(167), count }));
 export const cyclesUtilization = page(
   z.strictObject({
-    ...{ booth_id: id, period: day, cycle_count: number, utilization_minutes: minutes, working_minutes: minutes },
+    booth_id: id,
+    period: day,
+    cycle_count: number,
+    utilization_minutes: minutes,
+    working_minutes: minutes,
   }),
 );

@@ -5,13 +5,12 @@ import { canonical } from "../ingest/canonical.ts";
 import type { Offered } from "../ingest/batch.ts";
 import { codeOf, demoParameters, FAST_MS, SLOW_MS, TAGS } from "./parameters.ts";
 import type { Span } from "../figures/span.ts";
+import { HOUR_MS, DAY_MS } from "../../../src/domain/time.ts";
 
-const HOUR_MS = 3_600_000;
 const COVER_MS = 6 * HOUR_MS;
 /** The gateway was away for so long, about once in so many days, at every sixth booth. */
 const OUTAGE_MS = 40 * 60_000;
 const OUTAGE_EVERY_DAYS = 9;
-const DAY_MS = 24 * HOUR_MS;
 /** A reset button's coil is on for 3 s: seen by a poll, and gone again by another. */
 const PULSE_MS: readonly number[] = [0, FAST_MS, 5 * FAST_MS];
 

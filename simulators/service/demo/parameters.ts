@@ -7,8 +7,18 @@ export const SLOW_MS = 30 * 60_000;
 export const FAST_MS = 1000;
 
 const MODE_CODES = {
-  ...{ off: 0, idle: 1, prep: 2, spray: 3, flash: 4, purge: 5, bake: 6, cool_down: 8, setback: 9 },
-  ...{ maintenance: 10, fault: 20, estop: 21 },
+  off: 0,
+  idle: 1,
+  prep: 2,
+  spray: 3,
+  flash: 4,
+  purge: 5,
+  bake: 6,
+  cool_down: 8,
+  setback: 9,
+  maintenance: 10,
+  fault: 20,
+  estop: 21,
 } as const;
 
 /** The code that the demo's PLCs show for a mode. */

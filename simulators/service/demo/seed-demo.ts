@@ -7,8 +7,8 @@ import { idOf, seedSite } from "../seed.ts";
 import { hashPassword } from "../users.ts";
 import { historyOf } from "./history.ts";
 import { demoSerial, demoStory } from "./stories.ts";
+import { DAY_MS } from "../../../src/domain/time.ts";
 
-const DAY_MS = 86_400_000;
 export const DEMO_ACCOUNT = "Northside Collision Group";
 export const DEMO_ADMIN_KEY = "demo-admin";
 const DEMO_USER_KEY = "demo-user";

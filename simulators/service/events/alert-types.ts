@@ -3,8 +3,7 @@ import type { BoothFigures } from "../figures/booth.ts";
 import { parametersAt } from "../figures/log.ts";
 import { clip, type Span, union } from "../figures/span.ts";
 import { type Held, heldValues, together } from "./held.ts";
-
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 /** What raises an alert. `threshold`: minutes (time), factor of extra_tag (tag_threshold), value or increase (value_threshold). */
 export interface AlertType {

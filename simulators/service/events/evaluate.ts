@@ -35,7 +35,8 @@ export async function evaluateAccount(db: Db, accountId: string, now: number): P
 export function evaluateBooth(db: Db, booth: WatchedBooth, now: number): boolean {
   const calendar = calendarOfFacility(db, booth.facility_id);
   if (calendar === undefined) return false;
-  const [definitions, types] = [definitionsOf(db, booth), alertTypesOf(db, booth.account_id)];
+  const definitions = definitionsOf(db, booth);
+  const types = alertTypesOf(db, booth.account_id);
   const day = localDay(calendar.tz, now - FINAL_MS).start;
   const stamp = `${logVersion(db, booth.id)} ${day} ${JSON.stringify([definitions, types])}`;
   let done = evaluated.get(db);

@@ -3,6 +3,7 @@ import type { Db } from "../db.ts";
 import type { Service } from "../http/operation.ts";
 import { evaluateBooth, watchedBooths } from "./evaluate.ts";
 import { makeNotifications, sendDueMails } from "./notify.ts";
+import { errorMessage } from "../../../src/domain/error-message.ts";
 
 /** Real time between two rounds: what comes in meanwhile is looked at together. */
 const ROUND_MS = 5000;
@@ -40,7 +41,7 @@ async function rounds(reports: Evaluating, signal: AbortSignal, log?: (line: str
 
 /** A round that was broken off is one that failed. */
 function sentence(error: unknown): string[] {
-  return [error instanceof Error ? error.message : String(error)];
+  return [errorMessage(error)];
 }
 
 async function waited(ms: number, signal: AbortSignal): Promise<boolean> {
@@ -58,7 +59,7 @@ export async function evaluateRound({ db, now }: Pick<Service, "db" | "now">, si
     try {
       return act();
     } catch (error) {
-      failures.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      failures.push(`${what}: ${errorMessage(error)}`);
       return false;
     }
   };

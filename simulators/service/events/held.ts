@@ -20,7 +20,8 @@ export function heldValues(log: BoothLog, tag: string): Held[] {
     for (let k = at; (proven[k]?.start ?? Infinity) < next; k += 1) {
       const span = proven[k];
       if (span === undefined) break;
-      const [start, end] = [Math.max(span.start, time), Math.min(span.end, next)];
+      const start = Math.max(span.start, time);
+      const end = Math.min(span.end, next);
       if (end > start) out.push({ start, end, value });
     }
   });
@@ -52,7 +53,8 @@ export function together(
     for (let k = j; (b[k]?.start ?? Infinity) < one.end; k += 1) {
       const other = b[k];
       if (other === undefined) break;
-      const [start, end] = [Math.max(one.start, other.start), Math.min(one.end, other.end)];
+      const start = Math.max(one.start, other.start);
+      const end = Math.min(one.end, other.end);
       if (end > start) out.push({ start, end, values: [one.value, other.value] });
     }
   }

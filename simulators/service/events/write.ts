@@ -21,7 +21,8 @@ export function writeEvents(
   const before = new Map(rows<Stored>(db, sql, of.id, of.booth_id, of.rules_since).map((one) => [one.started_at, one]));
   const touched = new Set<number>();
   for (const { start, end, period } of found) {
-    const [started_at, ended_at] = [Math.round(start), Math.round(end)];
+    const started_at = Math.round(start);
+    const ended_at = Math.round(end);
     const known = before.get(started_at);
     before.delete(started_at);
     if (known?.ended_at === ended_at) continue;

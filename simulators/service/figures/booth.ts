@@ -84,7 +84,14 @@ function figuresAt({ log, restarts, timelines, sets, ...rest }: Computed, now: n
   const maintenanceNow = once(() => maintenanceOf(inputNow(), installationsNow()));
   const { plc_cycles, gas, kwh, estimates, revisions } = rest;
   return {
-    ...{ now, log, stages, plc_cycles, gas, kwh, estimates, revisions },
+    now,
+    log,
+    stages,
+    plc_cycles,
+    gas,
+    kwh,
+    estimates,
+    revisions,
     get cycles() {
       return cyclesNow();
     },

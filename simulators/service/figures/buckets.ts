@@ -1,11 +1,10 @@
 import { badRequest } from "../http/errors.ts";
 import { localDay, localPeriod } from "../zone.ts";
 import type { Span } from "./span.ts";
+import { HOUR_MS, DAY_MS } from "../../../src/domain/time.ts";
 
 /** More than this would be no report that anybody reads. */
 const MAX_BUCKETS = 5000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** How long a period of each unit is where it is counted back from now. */
 export const PERIOD_MS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS, month: 30 * DAY_MS } as const;

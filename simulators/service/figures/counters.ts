@@ -2,8 +2,8 @@ import type { Parameters, TagParameters, TagRole } from "../../../src/domain/par
 import { bridgeMs } from "./bridge.ts";
 import { type BoothLog, parametersAt, type Sample, samplesOf, tagsOfRole } from "./log.ts";
 import { firstAfter } from "./search.ts";
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
-const HOUR_MS = 3_600_000;
 const RATE_MARGIN = 1.5;
 const GAS_RATE_MARGIN = 1.1;
 const BTU_PER_THERM = 100_000;

@@ -2,8 +2,8 @@ import type { Parameters, TagRole } from "../../../src/domain/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
 import { type BoothLog, type Cover, inUnitOfFigure, parametersAt, type Sample, samplesOf, tagsOfRole } from "./log.ts";
 import type { Span } from "./span.ts";
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
-const HOUR_MS = 3_600_000;
 const MICRO = 1_000_000;
 
 /** How a figure is estimated where no meter counts it. */

@@ -11,13 +11,13 @@ import {
 } from "./log.ts";
 import { coilEdges, findRestarts, type Restarts } from "./restarts.ts";
 import { sinceLastPoll } from "./search.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 const SAME_RESET_MS = 10 * 60_000;
 const SAME_CHANGE_MS = 12 * 3_600_000;
 const UNDO_MS = 24 * 3_600_000;
 /** A counter below this share of its limit after a fall is a changed filter's. */
 const FRESH_SHARE = 0.05;
-const MINUTE_MS = 60_000;
 
 export interface FilterChange {
   readonly installed_at: number;

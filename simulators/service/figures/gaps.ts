@@ -56,7 +56,8 @@ function advance(
   const samples = samplesOf(log, at.name);
   const late = bridgeMs(parameters, parameters.tags[at.name]?.group ?? "");
   const from = goodBefore(samples, at.before.to);
-  const [start, end] = [at.after.from, at.after.from + late];
+  const start = at.after.from;
+  const end = at.after.from + late;
   const to =
     heldOver(log, parameters, { name: at.name, start, end: start }) ??
     firstWithin(samples, start, end) ??

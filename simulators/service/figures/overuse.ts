@@ -4,8 +4,7 @@ import type { Stage } from "./stage.ts";
 import { type BoothLog, parametersAt } from "./log.ts";
 import { baselineOf, pressureReaches, type StagePressure } from "./pressure.ts";
 import type { Span } from "./span.ts";
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../../../src/domain/time.ts";
 
 /** Cycles that were counted at an instant. */
 export interface Count {

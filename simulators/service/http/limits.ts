@@ -62,7 +62,9 @@ function utf8(body: Uint8Array): string {
 
 /** How deep brackets are nested outside of strings. */
 function depthOf(text: string): number {
-  let [depth, deepest, isQuoted] = [0, 0, false];
+  let depth = 0;
+  let deepest = 0;
+  let isQuoted = false;
   for (let i = 0; i < text.length; i += 1) {
     const letter = text[i];
     if (letter === '"') isQuoted = !isQuoted;

@@ -2,12 +2,12 @@ import { parseTime } from "../time.ts";
 import { localDay } from "../zone.ts";
 import type { Span } from "../figures/span.ts";
 import { badRequest } from "./errors.ts";
+import { DAY_MS } from "../../../src/domain/time.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
 /** Longer than any booth has been watched; the calendar of each day is gone through. */
 const MAX_WINDOW_DAYS = 5000;
-const DAY_MS = 86_400_000;
 
 type Query = Readonly<Record<string, string>>;
 

@@ -110,7 +110,9 @@ function carryOut(
   if (operation.scopes !== undefined && !operation.scopes.includes(caller.scope)) {
     throw new HttpError(403, `a key of scope ${caller.scope} may not do this`);
   }
-  const [params, query, headers] = [texts(request.params), texts(request.query), texts(request.headers)];
+  const params = texts(request.params);
+  const query = texts(request.query);
+  const headers = texts(request.headers);
   const call = { service, caller, now: service.now(), params, query, headers, body: request.body };
   return operation.is_report === true || reports.takes_all ? reports.answer(operation, call) : operation.handle(call);
 }

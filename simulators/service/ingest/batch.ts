@@ -77,7 +77,9 @@ export function parseBatch(input: unknown): Batch | { readonly error: string } {
     const tag = columns.tags[columns.g[i] ?? -1];
     const dt = columns.dt[i] ?? NaN;
     const quality = qualities.get(i) ?? "good";
-    const [seq, mono, time] = [s0 + i, mono0 + dt, t0 + dt];
+    const seq = s0 + i;
+    const mono = mono0 + dt;
+    const time = t0 + dt;
     const record = offered({ seq, kind, tag: tag ?? "", boot, mono, time, quality }, columns.val[i]);
     return tag === undefined ? { ...record, fault: "unknown tag index" } : record;
   });
@@ -96,7 +98,8 @@ export function* takenRecords(
   for (const [i, kind] of k.entries()) {
     const tag = tags[g[i] ?? -1] ?? "";
     if (!isWanted({ kind, tag })) continue;
-    const [later, quality] = [dt[i] ?? NaN, qualities.get(i) ?? "good"];
+    const later = dt[i] ?? NaN;
+    const quality = qualities.get(i) ?? "good";
     yield {
       seq: s0 + i,
       kind,

@@ -48,7 +48,8 @@ export class Bytes {
   number(): number {
     let byte = this.byte();
     if (byte < 0x80) return byte;
-    let [value, scale] = [byte & 0x7f, 0x80];
+    let value = byte & 0x7f;
+    let scale = 0x80;
     do {
       byte = this.byte();
       value += (byte & 0x7f) * scale;

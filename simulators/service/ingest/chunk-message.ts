@@ -124,7 +124,8 @@ function mustFit({ head, chunk, facts }: ChunkMessage): void {
   if (head.from > head.s0 || head.s0 > head.to) throw new MalformedChunk("s0");
   if (head.n !== chunk.count + facts.length) throw new MalformedChunk("n");
   if ((chunk.runs.at(-1)?.[1] ?? NaN) > head.to) throw new MalformedChunk("to");
-  let [before, run] = [head.from - 1, 0];
+  let before = head.from - 1;
+  let run = 0;
   for (const { seq } of facts) {
     while ((chunk.runs[run]?.[1] ?? Infinity) < seq) run += 1;
     if (seq <= before || seq > head.to || (chunk.runs[run]?.[0] ?? Infinity) <= seq) throw new MalformedChunk("facts");
@@ -154,7 +155,8 @@ export interface Reach {
 }
 
 export function reachOf({ monos, polls, series }: Chunk): Reach {
-  let [first_mono, last_mono] = [Infinity, -Infinity];
+  let first_mono = Infinity;
+  let last_mono = -Infinity;
   for (let poll = 0; poll < monos.length; poll += 1) {
     const mono = monos[poll] ?? NaN;
     if (mono < first_mono) first_mono = mono;

@@ -64,14 +64,16 @@ function headOf(body: Uint8Array, s0: number): Head {
   if (count === 0 || count > MAX_RECORDS) throw new MalformedChunk("how many records");
   const runs = runsOf(bytes, s0, count);
   const lengths = [bytes.number(), bytes.number()] as const;
-  const [a, b] = [bytes.take(lengths[0]), bytes.take(lengths[1])];
+  const a = bytes.take(lengths[0]);
+  const b = bytes.take(lengths[1]);
   if (!bytes.isOver) throw new MalformedChunk("bytes behind its end");
   return { count, runs, a, b };
 }
 
 function runsOf(bytes: Bytes, s0: number, count: number): [number, number][] {
   const runs: [number, number][] = [];
-  let [next, left] = [s0, count];
+  let next = s0;
+  let left = count;
   for (let more = bytes.number(); more > 0; more -= 1) {
     const from = next + bytes.number();
     const length = bytes.number();
@@ -207,7 +209,9 @@ function textsOf(bytes: Uint8Array, count: number): readonly unknown[] {
 
 function coverageOf(b: Bytes, count: number): Float64Array {
   const numbers = new Float64Array(COVERAGE_NUMBERS * count);
-  let [length, polls, interval] = [0, 0, 0];
+  let length = 0;
+  let polls = 0;
+  let interval = 0;
   for (let at = 0; at < numbers.length; at += COVERAGE_NUMBERS) {
     numbers[at] = length = told(length + b.signed());
     numbers[at + 1] = polls = told(polls + b.signed());

@@ -1,9 +1,7 @@
 import { ANY_NUMBER, type Db, row, rows, run } from "../db.ts";
 import { takeApart } from "./records.ts";
 import type { StreamRow } from "./streams.ts";
-
-/** A gateway's clock that is put back by more than this was wrong before. */
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
 /** A clock record that somebody vouched for; `boot` is the name's number. */
 interface Word {
@@ -112,7 +110,7 @@ function move(db: Db, stream: StreamRow, { boot, from, to, offset, floor }: Stre
   const by = offset ?? goesOn(db, stream, boot) ?? 0;
   // What stands right already, or stood still for a moment where a clock was a little fast, is left alone.
   const sql = `UPDATE records SET time = CASE WHEN mono + ? > ? THEN mono + ? ELSE ? END WHERE ${OF} AND boot = ? AND mono >= ? AND mono < ?
-    AND time > mono + ? + ${HOUR_MS.toString()}`;
+    AND time > mono + ? + ${HOUR_MS}`;
   const bounds = [Math.max(from, -Number.MAX_VALUE), Math.min(to, Number.MAX_VALUE)] as const;
   const packed = `SELECT from_seq, to_seq FROM segments WHERE stream_no = ? AND boot = ? AND last_mono >= ? AND first_mono < ?
     AND offset_ms > ?`;

@@ -40,9 +40,13 @@ export interface Kept extends Reach {
 
 /** A batch as it would be kept; undefined: a record of it has a fault, or none may stay packed. */
 export function keptOf(records: readonly Offered[], message: Uint8Array): Kept | undefined {
-  const [first, from, last] = [records.find(isPacked), records[0], records.at(-1)];
+  const first = records.find(isPacked);
+  const from = records[0];
+  const last = records.at(-1);
   if (first === undefined || from === undefined || last === undefined) return undefined;
-  let [first_mono, last_mono, end_mono] = [Infinity, -Infinity, -Infinity];
+  let first_mono = Infinity;
+  let last_mono = -Infinity;
+  let end_mono = -Infinity;
   for (const record of records) {
     const { kind, mono, value, fault } = record;
     if (fault !== undefined) return undefined;

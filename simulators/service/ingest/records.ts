@@ -147,7 +147,13 @@ export function storedRange(
   seqs: readonly [from: number, to: number],
 ): (Content & { seq: number })[] {
   return Array.from(recordsOf(db, stream, { seqs }), ([kind, tag, boot, mono, , value, quality, seq]) => ({
-    ...{ seq, kind, tag, boot, mono, value, quality },
+    seq,
+    kind,
+    tag,
+    boot,
+    mono,
+    value,
+    quality,
   }));
 }
 

@@ -6,6 +6,7 @@ import type { Service } from "../http/operation.ts";
 import type { Uplinks } from "../storage/port.ts";
 import { deliver, type RunningBroker } from "./deliver.ts";
 import type { Downlink } from "./uplink.ts";
+import { errorMessage } from "../../../src/domain/error-message.ts";
 
 const CONNECT_MS = 10_000;
 const RECONNECT_MS = 1000;
@@ -52,7 +53,10 @@ export async function joinBroker(options: ExternalOptions): Promise<RunningBroke
   const client = await connected(options);
   const line: Line = {
     ...options,
-    ...{ client, joined: false, stopping: false, under_way: new Set<Promise<void>>() },
+    client,
+    joined: false,
+    stopping: false,
+    under_way: new Set<Promise<void>>(),
     uplinks: isShared ? patient(options.uplinks) : options.uplinks,
   };
   client.handleMessage = (packet, done) => {
@@ -89,7 +93,10 @@ interface Line extends ExternalOptions {
 /** MQTT 5, which lets us say how much may be under way, or 3.1.1 where the broker refuses 5 or closes at it. */
 async function connected({ url, password }: ExternalOptions): Promise<MqttClient> {
   const usual = {
-    ...{ connectTimeout: CONNECT_MS, reconnectPeriod: RECONNECT_MS, clean: true, writeCache: false },
+    connectTimeout: CONNECT_MS,
+    reconnectPeriod: RECONNECT_MS,
+    clean: true,
+    writeCache: false,
     ...(password === undefined ? {} : { password }),
   };
   const properties = { receiveMaximum: RECEIVE_MAXIMUM };
@@ -215,9 +222,7 @@ export async function joinBrokers(
         else brokers.push(broker);
         return;
       } catch (error) {
-        options.log?.(
-          `broker ${shownUrl(url)} can't be reached: ${error instanceof Error ? error.message : String(error)}`,
-        );
+        options.log?.(`broker ${shownUrl(url)} can't be reached: ${errorMessage(error)}`);
         await sleep(RECONNECT_MS, undefined, { signal: stopping.signal });
       }
     }

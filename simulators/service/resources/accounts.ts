@@ -80,7 +80,10 @@ function summary(call: Call): Answer {
   const { db } = call.service;
   const count = (table: "regions" | "facilities" | "booths" | "users"): number =>
     row<{ n: number }>(db, `SELECT count(*) AS n FROM ${table} WHERE account_id = ?`, call.caller.account_id)?.n ?? 0;
-  const [regions, facilities, booths, users] = [count("regions"), count("facilities"), count("booths"), count("users")];
+  const regions = count("regions");
+  const facilities = count("facilities");
+  const booths = count("booths");
+  const users = count("users");
   const sql = "SELECT count(*) AS n FROM accounts WHERE ? IN (id, parent_id)";
   const accounts = row<{ n: number }>(db, sql, call.caller.account_id)?.n ?? 1;
   return ok({ accounts, regions, facilities, booths, users });

@@ -38,7 +38,10 @@ function keysOf(call: Call, account = call.caller.account_id): Record<string, un
   const sql = "SELECT * FROM api_keys WHERE account_id = ? AND revoked_at IS NULL ORDER BY created_at, id";
   return rows<KeyRow>(call.service.db, sql, account).map(
     ({ id, name, prefix, scope, created_at, last_used_at, expires_at }) => ({
-      ...{ id, name, prefix, scope },
+      id,
+      name,
+      prefix,
+      scope,
       created_at: formatTime(created_at),
       last_used_at: formatOptional(last_used_at),
       expires_at: formatOptional(expires_at),

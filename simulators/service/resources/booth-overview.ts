@@ -18,7 +18,8 @@ async function summary(call: Call): Promise<unknown> {
         status: String(boothFields(call, booth)["connectivity_status"]),
         mode: MODE_NAMES[figuresOf(call, booth).stages.at(-1)?.mode ?? "no_data"],
       }));
-  const [statuses, modes] = [booths.map(({ status }) => status), booths.map(({ mode }) => mode)];
+  const statuses = booths.map(({ status }) => status);
+  const modes = booths.map(({ mode }) => mode);
   return { total: booths.length, by_status: counts(statuses), by_mode: counts(modes) };
 }
 

@@ -33,7 +33,9 @@ function asked(call: Call): { figures: BoothFigures; window: Span; tz: string } 
  */
 function runtimeSeries(call: Call): Answer {
   const { figures, tz, ...asOf } = asked(call);
-  const [unit, length, states] = [unitParam(call.query) ?? "day", lengthParam(call.query), statesParam(call)];
+  const unit = unitParam(call.query) ?? "day";
+  const length = lengthParam(call.query);
+  const states = statesParam(call);
   const isWindow = length === undefined || timeParam(call.query, "start") !== undefined;
   const window = isWindow ? asOf.window : lastPeriod(call.now, unit, length);
   const items = localBuckets(window, tz, unit).map((span) => {

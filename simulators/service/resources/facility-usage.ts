@@ -9,8 +9,8 @@ import { toWall } from "../zone.ts";
 import { intervalMs } from "./booth-usage.ts";
 import { perBoothOfFacility } from "./fleet.ts";
 import { listedMinutes } from "./mode-names.ts";
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
-const HOUR_MS = 3_600_000;
 /** The epoch was a Thursday; hours of the week count from Monday 00:00. */
 const EPOCH_HOUR_OF_WEEK = 3 * 24;
 

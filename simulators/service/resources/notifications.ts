@@ -104,7 +104,8 @@ async function detail(call: Call): Promise<Answer> {
     WHERE e.definition_id = ? AND e.period_start = ? ORDER BY e.started_at, e.booth_id`;
   const events = rows<EventRow>(call.service.db, sql, found.definition_id, found.period_start).map(
     ({ booth_id, booth_name, started_at, ended_at }) => {
-      const [start, end] = [formatTime(started_at), formatTime(ended_at)];
+      const start = formatTime(started_at);
+      const end = formatTime(ended_at);
       return { booth_id, booth_name, start, end, duration: minutes(ended_at - started_at) };
     },
   );

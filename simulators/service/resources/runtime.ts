@@ -5,8 +5,8 @@ import { type Answer, type Call, ok, type Operation } from "../http/operation.ts
 import { bounded, timeParam, windowParams } from "../http/query.ts";
 import type { Span } from "../figures/span.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
+import { DAY_MS } from "../../../src/domain/time.ts";
 
-const DAY_MS = 86_400_000;
 const MAX_LENGTH = 1000;
 
 /** GET /api/booths/{id}/runtime: time in the runtime set in a period, in the one before it, and the difference. */
@@ -17,13 +17,15 @@ function answer(call: Call): Answer {
   const current = periodOf(call, calendarOf(call, booth).tz);
   const previous = { start: current.start - (current.end - current.start), end: current.start };
   const figures = figuresOf(call, booth);
-  const [now, before] = [runtimeMs(figures, current), runtimeMs(figures, previous)];
+  const now = runtimeMs(figures, current);
+  const before = runtimeMs(figures, previous);
   return ok({ current_period: interval(now), previous_period: interval(before), delta: interval(now - before) });
 }
 
 /** Of `unit` and `length` at least one is given, or else the window: `start` and `end`, default the local day so far. */
 function periodOf(call: Call, tz: string): Span {
-  const [unit, length] = [unitParam(call.query), lengthParam(call.query)];
+  const unit = unitParam(call.query);
+  const length = lengthParam(call.query);
   const window = windowParams(call.query, { tz, now: call.now });
   const isWindow = (unit ?? length) === undefined || timeParam(call.query, "start") !== undefined;
   return isWindow ? window : lastPeriod(call.now, unit ?? "day", length ?? 1);

@@ -132,7 +132,8 @@ async function trends(call: Call): Promise<Answer> {
 
 function median(values: number[]): number | null {
   const sorted = [...values].sort((a, b) => a - b);
-  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  const low = sorted[(sorted.length - 1) >> 1];
+  const high = sorted[sorted.length >> 1];
   return low === undefined || high === undefined ? null : (low + high) / 2;
 }
 

@@ -49,7 +49,11 @@ function list(call: Call): Answer {
 function itemOf(booth_id: string, incident: Incident): Record<string, unknown> {
   const { id, tag_name, logic, reason, first_seen_at, last_seen_at, resolved_at, severity } = incident;
   return {
-    ...{ id, booth_id, tag_name, logic, reason },
+    id,
+    booth_id,
+    tag_name,
+    logic,
+    reason,
     first_seen_at: formatTime(first_seen_at),
     last_seen_at: formatTime(last_seen_at),
     resolved_at: formatOptional(resolved_at),

@@ -29,6 +29,7 @@ import type { AskBlock, UnansweredReason } from "./asker.ts";
 import type { Logger } from "../../domain/machine.ts";
 import type { BoothId, EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
 import type { Identity } from "../../store/port.ts";
+import { errorMessage } from "../../domain/error-message.ts";
 
 /** How poll groups are read together, as far as it is known today. */
 export type GroupsPlan = ReturnType<typeof planGroups>;
@@ -278,7 +279,10 @@ const MOST_RANGES = 10_000;
 export function keptHoles({ firmware, versions }: HoleMemory, device: string, now: Instant) {
   const ranges = [...versions].flatMap(([version, { holes, learned_at }]) =>
     rangesOf(holes).map(({ table, range: [first, last], key }): KeptRange => ({
-      ...{ firmware: version, table, first, last },
+      firmware: version,
+      table,
+      first,
+      last,
       learned_at: Math.round(now.wall - (now.mono - (learned_at.get(key) ?? 0))),
     })),
   );
@@ -342,7 +346,7 @@ export async function holeKeepers(
     keep: (holes) => {
       // Losing it costs a refused request after the next start, so polling goes on.
       identity.setLearned(booth, holes).catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = errorMessage(error);
         log.debug({ event: "holes_not_kept", booth, reason }, `${booth}: what was learned of the PLC isn't stored`);
       });
     },

@@ -12,7 +12,7 @@ interface Word {
 export function polledWords(mono: () => Milliseconds): PolledWords & { readonly tap: WireTap } {
   const tables = new Map<string, Map<number, Word>>();
   const tableOf = (unit: number, table: ModbusTable): Map<number, Word> => {
-    const key = `${unit.toString()} ${table}`;
+    const key = `${unit} ${table}`;
     const known = tables.get(key) ?? new Map<number, Word>();
     tables.set(key, known);
     return known;
@@ -29,7 +29,7 @@ export function polledWords(mono: () => Milliseconds): PolledWords & { readonly 
       },
     },
     words({ unit, table, address, count }, max_age_ms) {
-      const known = tables.get(`${unit.toString()} ${table}`);
+      const known = tables.get(`${unit} ${table}`);
       const words: number[] = [];
       let oldest = mono();
       for (let at = address; at < address + count; at += 1) {

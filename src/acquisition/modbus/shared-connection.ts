@@ -13,6 +13,7 @@ import type { PolledWords } from "../port.ts";
 import { EXCEPTION_BIT, expectedAnswer, MBAP_BYTES } from "./framing.ts";
 import { TABLES } from "./tool-line.ts";
 import { monotonicMs } from "../../monotonic.ts";
+import { errorMessage } from "../../domain/error-message.ts";
 
 /**
  * A Modbus TCP server on the box, through which others read a PLC that allows one connection: from what the agent's polls read last, else by
@@ -60,7 +61,13 @@ type Counts = Omit<SharedConnectionStatus, "booth" | "address" | "port" | "link"
 export function openSharedConnection(connection: SharedConnection) {
   const { booth, share, clock, log } = connection;
   const counts: { -readonly [Key in keyof Counts]: Counts[Key] } = {
-    ...{ from_polls: 0, passed: 0, refused_writes: 0, refused_clients: 0, busy: 0, failed: 0, last_age_ms: null },
+    from_polls: 0,
+    passed: 0,
+    refused_writes: 0,
+    refused_clients: 0,
+    busy: 0,
+    failed: 0,
+    last_age_ms: null,
   };
   const clients = new Set<Client>();
   let link: SharedConnectionStatus["link"] = linkDown(clock.wall(), say("shared.not_yet"));
@@ -84,7 +91,7 @@ export function openSharedConnection(connection: SharedConnection) {
       const bound = server.address();
       if (typeof bound === "object" && bound !== null) port = bound.port;
       link = { kind: "up", since: clock.wall() };
-      const text = `${booth}: others read its PLC at ${share.address}:${port.toString()}, between the agent's own polls`;
+      const text = `${booth}: others read its PLC at ${share.address}:${port}, between the agent's own polls`;
       log.info({ event: "shared_connection", booth, address: share.address, port }, text);
       return await failed;
     } finally {
@@ -106,7 +113,7 @@ export function openSharedConnection(connection: SharedConnection) {
         const over = new Promise<void>((resolve) => void onAbort(signal, resolve));
         const reason = await Promise.race([over, listen(signal).catch((error: unknown) => error)]);
         if (isOver(signal)) return;
-        const why = reason instanceof Error ? reason.message : String(reason);
+        const why = errorMessage(reason);
         const advice = say("shared.check");
         const next_try_at = clock.wall() + LISTEN_AGAIN_MS;
         link = { ...linkDown(clock.wall(), why, advice), next_try_at };

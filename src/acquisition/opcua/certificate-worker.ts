@@ -11,10 +11,8 @@ import {
   privateKeyToPEM,
 } from "node-opcua-crypto/web";
 import { type CertificateOrder, readOwn, uriOf } from "./pki.ts";
+import { DAY_MS } from "../../domain/time.ts";
 
-/** The thread of `pki.ts` that makes a certificate of the box, and then ends. */
-
-const DAY_MS = 86_400_000;
 const KEY_BITS = 2048;
 const VALIDITY_DAYS = 3650;
 

@@ -5,12 +5,12 @@ import { Worker } from "node:worker_threads";
 
 import type { KnownCertificate } from "../../domain/status.ts";
 import { LinkError } from "../../domain/link-error.ts";
-import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import type { EpochMs } from "../../domain/units.ts";
 import type { Logger } from "../../domain/machine.ts";
 import { fingerprintOf, parseCertificate, shownFingerprint } from "./certificate.ts";
 import type { KeyProvider } from "./library.ts";
+import { DAY_MS } from "../../domain/time.ts";
 
-const DAY_MS: Milliseconds = 86_400_000;
 /** Renewing changes the fingerprint, so the PLC has to trust the new one: told a month before it is done. */
 const SAY_BEFORE_MS = 60 * DAY_MS;
 const RENEW_BEFORE_MS = 30 * DAY_MS;

@@ -4,6 +4,7 @@ import type { Sample } from "../../domain/taken.ts";
 import { type ModbusTag, pointWidth } from "../../domain/profile.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
 import { say } from "../../domain/sentences.ts";
+import { HOUR_MS } from "../../domain/time.ts";
 
 interface Logged {
   value: TagValue;
@@ -166,7 +167,6 @@ export function nothingBelieved(): Believed {
 
 /** Slack on the fastest plausible growth, as in derivation. */
 const RATE_SLACK = 1.5;
-const HOUR_MS = 3_600_000;
 /** All-zero frames are held for so many polls. */
 const HELD_POLLS = 2;
 /** A shorter block may be all zero in a booth that is off. */
@@ -215,7 +215,8 @@ export function agreed(
     const repeated = again.get(sample.tag);
     const tag = counters.get(sample.tag);
     if (repeated === undefined || tag === undefined) return sample;
-    const [a, b] = [sample.value, repeated.value];
+    const a = sample.value;
+    const b = repeated.value;
     const agrees =
       typeof a === "number" &&
       typeof b === "number" &&

@@ -79,7 +79,8 @@ function scaleFloat64(value: number, scale: number, offset: number): number {
 function scaleBigint(raw: bigint, scale: number, offset: number): number | string {
   const decimals = Math.max(decimalsOf(scale), decimalsOf(offset));
   const power = 10 ** decimals;
-  const [factor, shift] = [Math.round(scale * power), Math.round(offset * power)];
+  const factor = Math.round(scale * power);
+  const shift = Math.round(offset * power);
   if (decimals > MAX_DECIMALS || !Number.isSafeInteger(factor) || !Number.isSafeInteger(shift)) {
     return Number((Number(raw) * scale + offset).toPrecision(15)) + 0;
   }

@@ -1,7 +1,7 @@
 import { KIND, type Fact } from "../../domain/record.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
-const minutes = (ms: Milliseconds): string => `${Math.round(ms / 60_000).toString()} min`;
+const minutes = (ms: Milliseconds): string => `${Math.round(ms / 60_000)} min`;
 
 /** A derived fact in words, where it is news for whoever reads the log; null for stages and hours, of which there are many. */
 export function factText(fact: Fact): string | null {

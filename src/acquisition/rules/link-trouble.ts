@@ -46,7 +46,8 @@ export function refusalTrouble(refusals: Refusals): Trouble | null {
 }
 
 function refusalText(tags: readonly TagName[]): string {
-  const [count, more] = [tags.length, tags.length - MOST_NAMED];
+  const count = tags.length;
+  const more = tags.length - MOST_NAMED;
   const named = tags.slice(0, MOST_NAMED).join(", ");
   if (count === 1) return say("plc.refuses_one", { tag: named });
   return more > 0 ? say("plc.refuses_more", { count, tags: named, more }) : say("plc.refuses", { count, tags: named });

@@ -53,5 +53,5 @@ export function answerOf<T>(answer: HttpAnswer, parse: Parse<T>, now: EpochMs): 
 
 function reasonOf(answer: HttpAnswer): string {
   const text = errorShape.parse(jsonOf(answer.text)).error.slice(0, 200);
-  return text === "" ? say("service.answered", { status: answer.status }) : `${text} (${answer.status.toString()})`;
+  return text === "" ? say("service.answered", { status: answer.status }) : `${text} (${answer.status})`;
 }

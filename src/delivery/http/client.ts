@@ -157,7 +157,7 @@ async function readAnswer(answer: IncomingMessage): Promise<HttpAnswer> {
   let size = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > limit && status < 400) throw new Error(`the answer is larger than ${limit.toString()} bytes`);
+    if (size > limit && status < 400) throw new Error(`the answer is larger than ${limit} bytes`);
     if (size <= limit) chunks.push(chunk);
   }
   return { status, headers: answer.headers, text: Buffer.concat(chunks).toString("utf8") };
@@ -218,7 +218,7 @@ function openTunnel(
       settle(null, secure);
     } else {
       socket.destroy();
-      fail(new Error(`the proxy refuses the way to ${target} (${statusCode.toString()})`));
+      fail(new Error(`the proxy refuses the way to ${target} (${statusCode})`));
     }
   });
   call.end();

@@ -62,7 +62,8 @@ export async function findPlain({ get, serial }: PlainService, known: ServiceRec
     hw_configuration: known?.hw_configuration ?? null,
     generation: null,
     gateway: known?.gateway ?? null,
-    ...{ mqtt: null, config: null },
+    mqtt: null,
+    config: null,
     choices: isSure ? undefined : { show_serial: exact.length > 0, cards },
   };
   return { kind: "ok", value };
@@ -77,7 +78,13 @@ async function cardOf(get: Ask, booth: FoundBooth): Promise<ServiceAnswer<BoothC
   return {
     kind: "ok",
     value: {
-      ...{ booth_id, account_id, account_name, created_at, facility_id, brand_name, model_number },
+      booth_id,
+      account_id,
+      account_name,
+      created_at,
+      facility_id,
+      brand_name,
+      model_number,
       facility_name: place?.name ?? null,
       tz: place?.tz ?? null,
       working_hours: place?.working_hours ?? [],
@@ -87,8 +94,14 @@ async function cardOf(get: Ask, booth: FoundBooth): Promise<ServiceAnswer<BoothC
 }
 
 const NO_CARD: BoothCard = {
-  ...{ booth_id: null, account_name: null, facility_id: null, facility_name: null },
-  ...{ tz: null, working_hours: [], brand_name: null, model_number: null },
+  booth_id: null,
+  account_name: null,
+  facility_id: null,
+  facility_name: null,
+  tz: null,
+  working_hours: [],
+  brand_name: null,
+  model_number: null,
 };
 
 /**

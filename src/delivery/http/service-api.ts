@@ -88,7 +88,8 @@ export function createServiceApi(service: HttpService): ServiceApi {
     },
     async update(key, serial, change) {
       if (change.generation === PLAIN_GENERATION) return completePlain(plainOf(key, serial));
-      const [path, body] = [recordPath(serial), updateBody(change)];
+      const path = recordPath(serial);
+      const body = updateBody(change);
       for (let tries = 1; ; tries += 1) {
         const tag = line.tags.get(path);
         const headers = tag === undefined ? {} : { "If-Match": tag };

@@ -54,7 +54,6 @@ async function signIn(http: HttpClient, key: string): Promise<SignedIn> {
   const { status } = answer;
   if (status === 401 || status === 403 || status === 429 || status >= 500) return { answer };
   const given = status < 300 ? sessionTokenShape.safeParse(jsonOf(answer.text)).data : undefined;
-  if (given === undefined)
-    throw new Error(`no session token is given (${PATH}: ${status.toString()}); see service.authorization`);
+  if (given === undefined) throw new Error(`no session token is given (${PATH}: ${status}); see service.authorization`);
   return { token: given.session_token };
 }

@@ -10,6 +10,7 @@ import { type BrokerMessage, publishError, RefusedMessage, withinLimits } from "
 import type { ServiceLinkError } from "../../domain/link-error.ts";
 import { say } from "../../domain/sentences.ts";
 import { createWaiters, type Waiters } from "../../domain/waiters.ts";
+import { errorMessage } from "../../domain/error-message.ts";
 
 /** A batch or a chunk under way. */
 export interface Waiting {
@@ -135,8 +136,7 @@ export function exchange({ waiting, atDeadline, publish, ...sent }: Exchange): P
         if (refusal === null) confirmed = true;
         else entry.settle(refusal);
       },
-      (error: unknown) =>
-        entry.settle({ kind: "keep", reason: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => entry.settle({ kind: "keep", reason: errorMessage(error) }),
     );
   });
 }
@@ -227,7 +227,7 @@ const PAYLOAD_INVALID = 0x99;
 
 /** What a publish that failed means for the batch. A limit of the way is no verdict on its records. */
 export function brokerRefusal(error: unknown): Extract<BatchOutcome, { kind: "refused" | "too_long" | "keep" }> {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorMessage(error);
   const code = codeIn(error) ?? (error instanceof Error ? codeIn(error.cause) : null);
   const isTooLong = error instanceof RefusedMessage && error.refusal.kind === "too_long";
   if (isTooLong || code === PACKET_TOO_LARGE) return { kind: "too_long", reason };

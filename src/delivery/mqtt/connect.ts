@@ -124,7 +124,11 @@ async function dialOnce(
   const certificate = isSecure(url) ? shown() : undefined;
   const connected = await connectOnce(
     {
-      ...{ url, will, protocol, client_id: account.client_id, username: account.username },
+      url,
+      will,
+      protocol,
+      client_id: account.client_id,
+      username: account.username,
       password: account.credential,
       ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : ca() }),
       ...(certificate === undefined ? {} : { certificate }),

@@ -140,7 +140,7 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
   try {
     const connack = await connackOf(client);
     account?.settle();
-    return { ...{ client, url, protocol }, ...limitsIn(connack), certificate_ends: certificateOf(client) };
+    return { client, url, protocol, ...limitsIn(connack), certificate_ends: certificateOf(client) };
   } catch (error) {
     client.end(true);
     lines?.close(error instanceof Error ? error : new Error(String(error)));

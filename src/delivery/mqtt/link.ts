@@ -173,7 +173,10 @@ function watchSession(setup: MqttSetup, { client, account }: Open) {
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<ServiceLinkError>();
   const endings: Endings = createWaiters();
   const living = {
-    ...{ closed, endings, window: 1, waiting: createWaiters<Waiting>() },
+    closed,
+    endings,
+    window: 1,
+    waiting: createWaiters<Waiting>(),
     takes: [] as readonly string[],
     over: null as ServiceLinkError | null,
     /** Gets what comes on down/cmd. */
@@ -231,7 +234,9 @@ function senders(setup: MqttSetup, open: Open, { living, publish }: Line): Pick<
       // The broker's word is all there is.
       if (account.confirmed_by === "broker") return published().then((refusal) => refusal ?? HANDED_OVER);
       return exchange({
-        ...{ waiting: living.waiting, outcome, publish: published },
+        waiting: living.waiting,
+        outcome,
+        publish: published,
         sent: setup.clock.mono(),
         // The broker's answers come by real time, whatever the clock is that records go by.
         atDeadline: (late) => {
@@ -289,7 +294,7 @@ function certificateNews({ clock, log }: MqttSetup, certificates: () => readonly
   return () => {
     for (const known of certificates()) {
       const { server, expires, state, advice } = certificateStatus(known, clock.wall());
-      const key = `${server ?? ""} ${expires.toString()} ${state}`;
+      const key = `${server ?? ""} ${expires} ${state}`;
       if (state === "valid" || said.has(key)) continue;
       said.add(key);
       const whose = server === null ? "the gateway's client certificate" : `the certificate of ${server}`;

@@ -183,7 +183,9 @@ function earsOf(client: MqttClient, ignored: () => void) {
 
 /** Ends a session whose broker sends more than anybody here has asked for: small packets cost most. */
 function boundFlood(client: MqttClient, end: (why: ServiceLinkError) => void): void {
-  let [second, bytes, packets] = [0, 0, 0];
+  let second = 0;
+  let bytes = 0;
+  let packets = 0;
   const heard = (more: { readonly bytes: number; readonly packets: number }): void => {
     const now = Math.floor(monotonicMs() / 1_000);
     if (now !== second) [second, bytes, packets] = [now, 0, 0];

@@ -2,6 +2,7 @@ import type { LogState } from "../../domain/booth-state.ts";
 import type { Thrift } from "../../domain/traffic.ts";
 import { zoneOffsetMs } from "../../domain/time-zone.ts";
 import type { EpochMs, Milliseconds, Seq } from "../../domain/units.ts";
+import { HOUR_MS } from "../../domain/time.ts";
 
 /** What of a log waits to spare the month's budget of data. Nothing does for long where the store fills up. */
 
@@ -20,8 +21,6 @@ export interface Held {
 }
 
 export const NOTHING_HELD: Held = { live: false, backlog: false, ms: null };
-
-const HOUR_MS: Milliseconds = 3_600_000;
 const DAY_HOURS = 24;
 /** Nobody works, and mobile networks are empty. */
 const NIGHT = { from_h: 22, to_h: 5 };

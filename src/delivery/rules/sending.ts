@@ -308,7 +308,7 @@ export function verdictOf(sending: Sending, range: SentRange, outcome: BatchOutc
 /** A record that goes unanswered so often, alone, by a service that answers others, will never be taken. */
 const ALONE = 3;
 
-const NEVER_ANSWERED = `never answered, ${ALONE.toString()} times alone, while the service answered others`;
+const NEVER_ANSWERED = `never answered, ${ALONE} times alone, while the service answered others`;
 
 function unanswered(
   sending: Sending,
@@ -321,7 +321,7 @@ function unanswered(
   // Nothing but the record itself is left to blame.
   if (silence.alone >= ALONE)
     return { sending: { ...sending, silence: null }, verdict: { kind: "set_aside", reason: NEVER_ANSWERED } };
-  const which = silence.limit === 1 && silence.alone > 0 ? `, and seq ${silence.from.toString()} went alone` : "";
+  const which = silence.limit === 1 && silence.alone > 0 ? `, and seq ${silence.from} went alone` : "";
   return { sending: { ...sending, silence, is_over: true }, verdict: { kind: "end", reason: `${reason}${which}` } };
 }
 
@@ -367,7 +367,7 @@ function conflict(
   range: SentRange,
   { seq, held_seq, rejected, is_proven }: Extract<BatchOutcome, { kind: "conflict" }>,
 ): SendingVerdict {
-  const reason = `the service holds another record under seq ${seq.toString()} of this stream, as after an old copy of the store was put back: from there on it goes under another name`;
+  const reason = `the service holds another record under seq ${seq} of this stream, as after an old copy of the store was put back: from there on it goes under another name`;
   if (range.from > cursor.acked_seq + 1 || cursor.ahead.length > 0) return { kind: "end", reason };
   const isProven = is_proven || range.vouched === seq;
   const kind = seq <= range.offered_seq ? "doubt" : isProven ? "fork" : "vouch";

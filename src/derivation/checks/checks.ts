@@ -31,6 +31,7 @@ import { judge, type Incident, type Slice, report, type EventOf } from "../timel
 import { checkPlcClocks, checkSourceTime, checkStep } from "./clocks.ts";
 import type { PendingReading, Settled } from "../timeline/state.ts";
 import { say } from "../../domain/sentences.ts";
+import { MINUTE_MS, HOUR_MS } from "../../domain/time.ts";
 
 /** Values of sensors that live: exactly the same for long means that one doesn't. */
 const ANALOG: readonly TagRole[] = ["air_temperature", "metal_temperature", "booth_pressure", "filter_pressure"];
@@ -192,8 +193,6 @@ function addTime({ own: { checks }, seen }: ChecksFold, { mode, from, to }: Sett
 
 /** Stages and hours of the day are settled by then. */
 const COMPARED_AFTER_MS: Milliseconds = 900_000;
-const HOUR_MS: Milliseconds = 3_600_000;
-const MINUTE_MS: Milliseconds = 60_000;
 const CYCLES_SHARE = 0.05;
 const TIME_SHARE = 0.02;
 const TIME_AT_LEAST_MS: Milliseconds = 300_000;
@@ -295,7 +294,8 @@ function compare(fold: ChecksFold, parameters: Parameters, day: DayMarks): void 
   if (hours !== null) {
     const unit = HOUR_MS / unitsPerHour(parameters.tags[hours.tag]?.unit ?? "h");
     // Decimal steps aren't exact in binary; the limit itself is no mismatch.
-    const [plc, own] = [Math.round(hours.amount * unit), checks.runtime_ms - day.runtime_ms];
+    const plc = Math.round(hours.amount * unit);
+    const own = checks.runtime_ms - day.runtime_ms;
     const wrong = timeDiffers(plc, own, Math.round(hours.step * unit));
     mismatch(fold, { tag: hours.tag, check: "runtime_mismatch", wrong, plc: plc / MINUTE_MS, own: own / MINUTE_MS });
   }
@@ -306,7 +306,8 @@ function compare(fold: ChecksFold, parameters: Parameters, day: DayMarks): void 
     const plc = filter === undefined || filter.plc === null ? null : usedMinutes(filter);
     if (before === undefined || filter === undefined || plc === null || filter.installed_at !== before.installed_at)
       continue;
-    const [counted, own] = [Math.round((plc - before.plc) * MINUTE_MS), filter.in_use_ms - before.own];
+    const counted = Math.round((plc - before.plc) * MINUTE_MS);
+    const own = filter.in_use_ms - before.own;
     const wrong = timeDiffers(counted, own, MINUTE_MS);
     mismatch(fold, { tag: type, check: "filter_mismatch", wrong, plc: counted / MINUTE_MS, own: own / MINUTE_MS });
   }
@@ -337,7 +338,8 @@ function countedSince(
 ): { tag: string; amount: number; step: number } | null {
   const tag = tagWithRole(parameters, role);
   if (tag === undefined) return null;
-  const [before, now] = [day.steps[tag], attributed(seen, tag)];
+  const before = day.steps[tag];
+  const now = attributed(seen, tag);
   const { counter, factor = 1 } = parameters.tags[tag] ?? {};
   if (before === undefined || now === null || counter === undefined) return null;
   const step = counter.step * factor;

@@ -29,6 +29,7 @@ import {
 } from "./installation.ts";
 import { sharePressure } from "./pressure.ts";
 import type { BayState, DeepReadonly } from "../timeline/state.ts";
+import { MINUTE_MS } from "../../domain/time.ts";
 
 /** A filter counter that falls below this share of its limit was reset on purpose. */
 const RESET_SHARE = 0.05;
@@ -36,7 +37,6 @@ const RESET_SHARE = 0.05;
 const DOUBLE_PRESS_MS: Milliseconds = 10 * 60_000;
 /** A PLC reset and a technician's entry this close are one change. */
 const SAME_CHANGE_MS: Milliseconds = 12 * 3_600_000;
-const MINUTE_MS = 60_000;
 
 /** Follows a filter's counter: a fall is a change, a loss of memory, or unexplained; then our usage goes on. */
 export function readMinutes(fold: FiltersFold, reading: EventOf<"minutes">): void {

@@ -5,6 +5,7 @@ import type { EpochMs, Milliseconds, Seq, TagName } from "../../domain/units.ts"
 import type { RecentState } from "../hours.ts";
 import type { SliceFold } from "../timeline/events.ts";
 import type { DeepReadonly, Settled } from "../timeline/state.ts";
+import { MINUTE_MS, DAY_MS } from "../../domain/time.ts";
 
 /** What is remembered of the filters that are fitted. */
 export interface FiltersState {
@@ -100,9 +101,6 @@ export interface FilterState {
    */
   without_entry: FilterState | null;
 }
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 const SPRAY = "spray";
 
 /** A filter that goes in at `installed_at`. */

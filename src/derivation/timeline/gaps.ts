@@ -18,6 +18,7 @@ import type {
   GroupState,
 } from "./state.ts";
 import type { Coverage } from "../../domain/record.ts";
+import { HOUR_MS } from "../../domain/time.ts";
 
 /** Whether the reading shows that the PLC restarted: its uptime fell, or its first-scan bit came on. */
 export function isRestart(state: TimelineState, { tag, value }: PendingReading, { role }: TagParameters): boolean {
@@ -87,7 +88,6 @@ const INFERENCE_LIMIT_MS = 12 * 3_600_000;
 /** An hour meter whose step exceeds half the gap proves nothing: then the mode goes on this long. */
 const UNPROVEN_LIMIT_MS = 120_000;
 const METER_TOLERANCE = 0.1;
-const HOUR_MS = 3_600_000;
 
 /** From the clock as it was to the present instant. */
 interface Passage {

@@ -11,6 +11,7 @@ import { isRestart } from "./gaps.ts";
 import { bridgeMs } from "../parameters.ts";
 import type { CountKind, Fold } from "./events.ts";
 import type { CounterState, PendingReading, TimelineState } from "./state.ts";
+import { HOUR_MS } from "../../domain/time.ts";
 
 interface CounterReading {
   readonly tag: string;
@@ -159,7 +160,6 @@ function takeMinutes(fold: Fold, { parameters: tag, value, before, fell }: Count
 
 /** Slack on the fastest plausible growth. */
 const RATE_SLACK = 1.5;
-const HOUR_MS = 3_600_000;
 
 interface Count {
   readonly kind: CountKind;

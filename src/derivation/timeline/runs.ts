@@ -63,7 +63,8 @@ function holds(run: RunState, mode: Mode, at: EpochMs): boolean {
 }
 
 function inUsualOrder(before: Mode, after: Mode): boolean {
-  const [from, to] = [ORDER[before], ORDER[after]];
+  const from = ORDER[before];
+  const to = ORDER[after];
   return before === after || (from !== undefined && to !== undefined && from <= to);
 }
 

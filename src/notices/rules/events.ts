@@ -6,6 +6,7 @@ import { FILTER_TYPES } from "../../domain/booth.ts";
 import { KIND, type Placed } from "../../domain/record.ts";
 import type { LinkStatus, StorageStatus } from "../../domain/status.ts";
 import type { EpochMs } from "../../domain/units.ts";
+import { MINUTE_MS } from "../../domain/time.ts";
 
 /** What is there to be told of a booth: as it is at a moment, and as its log has it. */
 
@@ -40,8 +41,6 @@ export type Change =
       readonly began: EpochMs;
       readonly ended: EpochMs;
     };
-
-const MINUTE_MS = 60_000;
 const HOURS_TO_FULL = 24;
 export const INCIDENT = "incident";
 const ALARM_MODES = { estop: "E-stop", fault: "fault" } as const;
@@ -106,7 +105,7 @@ function modeLooks(summary: BoothSummary | null, { mode_minutes }: Thresholds, t
   return [
     ...alarms.map(([alarm, what]): Look => ({ key: alarm, class: alarm, what, ...look(alarm, true) })),
     ...Object.entries(mode_minutes).map(([of, minutes]): Look => {
-      const what = `in ${of.replaceAll("_", " ")} for over ${minutes.toString()} min`;
+      const what = `in ${of.replaceAll("_", " ")} for over ${minutes} min`;
       return { key: `mode ${of}`, class: "mode", what, ...look(of, time - since >= minutes * MINUTE_MS) };
     }),
   ];
@@ -148,7 +147,7 @@ function storageLook(storage: StorageStatus | null, trouble: string, now: EpochM
   const { hours_to_full, health } = storage;
   if (health.low) return { ...named, what: "the disk is nearly full of other things", is: "on" };
   const isFull = hours_to_full !== null && hours_to_full < HOURS_TO_FULL;
-  const what = `the oldest readings go within ${HOURS_TO_FULL.toString()} h unless the service takes them`;
+  const what = `the oldest readings go within ${HOURS_TO_FULL} h unless the service takes them`;
   return { ...named, what, is: isFull ? "on" : "off" };
 }
 

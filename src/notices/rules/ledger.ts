@@ -3,6 +3,7 @@ import type { NoticeClass } from "../../domain/notice.ts";
 import { dayOf, instantOf, zoneOffsetMs } from "../../domain/time-zone.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, StreamId } from "../../domain/units.ts";
 import { type Change, INCIDENT, type Look } from "./events.ts";
+import { HOUR_MS, DAY_MS } from "../../domain/time.ts";
 
 /**
  * What one notice has told, and what waits to be told. One event that waits goes by itself; several go as one. So quiet hours, the
@@ -64,8 +65,6 @@ export const MAX_WAITING = 100;
 const MAX_OPEN = 500;
 /** Of one message; people read no further. */
 export const MAX_LINES = 20;
-const HOUR_MS: Milliseconds = 3_600_000;
-const DAY_MS: Milliseconds = 86_400_000;
 /** The log and the booth's state tell the end of a stage alike, to the ms but for a clock that was put meanwhile. */
 const SAME_MS: Milliseconds = 1_000;
 

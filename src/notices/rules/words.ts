@@ -23,10 +23,10 @@ export function messageOf({ id, events, more }: Bundle, teller: Teller): NoticeM
   const [first] = events;
   const others = events.length - 1 + more;
   const head = first === undefined ? "events that there was no room for" : oneLine(titleOf(first));
-  const subject = others > 0 && first !== undefined ? `${head}, and ${others.toString()} more` : head;
+  const subject = others > 0 && first !== undefined ? `${head}, and ${others} more` : head;
   const lines = [
     ...events.map((event) => oneLine(`${titleOf(event)}, ${whenText(event, teller.tz)}`)),
-    ...(more > 0 ? [`and ${more.toString()} more`] : []),
+    ...(more > 0 ? [`and ${more} more`] : []),
     "",
     `Times: ${teller.tz}. Gateway ${teller.gateway}, notice ${teller.name}.`,
     ...(teller.is_confirmed ? [] : ["The gateway's clock is not confirmed: times may be wrong."]),

@@ -108,7 +108,7 @@ function labelled(labels: Readonly<Record<string, string>>) {
 }
 
 function nanos(at: EpochMs): string {
-  return `${Math.round(at).toString()}000000`;
+  return `${Math.round(at)}000000`;
 }
 
 /** What became of a request. `again`: it is to be sent once more, after so long; null: by the back-off. */
@@ -145,7 +145,7 @@ export function outcomeOf(
     };
   }
   const said = words(body["message"]);
-  const reason = `the collector answered ${status.toString()}${said === "" ? "" : `: ${said}`}`;
+  const reason = `the collector answered ${status}${said === "" ? "" : `: ${said}`}`;
   return RETRYABLE.has(status) ? { kind: "again", after_ms, reason } : { kind: "refused", status, reason };
 }
 

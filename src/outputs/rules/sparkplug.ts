@@ -159,7 +159,11 @@ function isHistory({ read_at }: Said, born: Instant): boolean {
 
 function metricOf({ value, at, quality }: Said, { alias, datatype }: Born, is_historical: boolean): Metric {
   return {
-    ...{ alias, timestamp: at, datatype, value, is_historical },
+    alias,
+    timestamp: at,
+    datatype,
+    value,
+    is_historical,
     ...(quality === "good" ? {} : { quality: QUALITY[quality] }),
   };
 }

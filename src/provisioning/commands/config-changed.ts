@@ -6,6 +6,7 @@ import type { Milliseconds } from "../../domain/units.ts";
 import { lookUp } from "../keys.ts";
 import type { BoundBooth, CommandCall, Outcome } from "../context.ts";
 import { applyEvent } from "../loop.ts";
+import { errorMessage } from "../../domain/error-message.ts";
 
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
 /** What a configuration has that came without an order. */
@@ -28,8 +29,8 @@ export async function configLoop(booth: BoundBooth, signal: AbortSignal): Promis
     await changeConfig(booth, call, signal).catch((error: unknown) => {
       if (signal.aborted) throw error;
       // Even an unexpected error fails this trial alone: the next reading of the record offers the configuration again.
-      const why = error instanceof Error ? error.message : String(error);
-      const text = `${state.booth}: the service's configuration ${revision.toString()} isn't taken: ${why}`;
+      const why = errorMessage(error);
+      const text = `${state.booth}: the service's configuration ${revision} isn't taken: ${why}`;
       log.warn({ event: "config_refused", booth: state.booth, revision }, text);
     });
     if (binding.offered_revision === revision) binding.offered_revision = null;
@@ -103,14 +104,15 @@ async function changedRecord(
   if (answer.kind !== "ok") throw new CommandFailure(`the record can't be read: ${answer.kind}`);
   const found = answer.value.config?.revision ?? 0;
   if (found >= revision) return answer.value;
-  throw new CommandFailure(`the record's configuration is still revision ${found.toString()}`);
+  throw new CommandFailure(`the record's configuration is still revision ${found}`);
 }
 
 /** What the trial missed; "": nothing. */
 async function proved(booth: BoundBooth, within_ms: Milliseconds, signal: AbortSignal): Promise<string> {
   const { clock } = booth.gateway;
   const { link } = booth.state;
-  const [began, polls] = [clock.mono(), link.answered];
+  const began = clock.mono();
+  const polls = link.answered;
   let reached = false;
   for (;;) {
     if (!reached) reached = (await lookUp(booth)).kind === "ok";

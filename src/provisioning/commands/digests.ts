@@ -30,7 +30,7 @@ export async function digestsOf(
   const count = Math.ceil(hours.length / MAX_HOURS);
   return Array.from({ length: count }, (_, at) => ({
     ...head,
-    id: count === 1 ? id : `${id}.${(at + 1).toString()}`,
+    id: count === 1 ? id : `${id}.${at + 1}`,
     hours: hours.slice(at * MAX_HOURS, (at + 1) * MAX_HOURS),
   }));
 }
@@ -74,7 +74,8 @@ function begun(hour: EpochMs, from: Seq) {
 
 /** First seq of the stream whose record isn't before the instant, by halving: the log has no index by time. */
 async function firstAt(store: Store, { stream, oldest_seq, acked_seq }: LogReach, at: EpochMs): Promise<Seq> {
-  let [low, high] = [oldest_seq, acked_seq + 1];
+  let low = oldest_seq;
+  let high = acked_seq + 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const [record] = await store.read(stream, middle, 1);

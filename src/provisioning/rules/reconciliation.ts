@@ -3,7 +3,8 @@ import type { DigestHour } from "../../domain/command.ts";
 import type { FigureDifference } from "../../domain/reconciliation.ts";
 import { KIND, type Placed } from "../../domain/record.ts";
 import { type DayNumber, dayOf, instantOf } from "../../domain/time-zone.ts";
-import type { EpochMs, Milliseconds, Seq } from "../../domain/units.ts";
+import type { EpochMs, Seq } from "../../domain/units.ts";
+import { HOUR_MS, DAY_MS } from "../../domain/time.ts";
 
 /** The operations whose answers both sides give, compared field by field. */
 export const COMPARED = [
@@ -26,8 +27,6 @@ const NOT_COMPARED = new Set([
 const NAMES = ["mode", "filter_type", "maintenance_date"] as const;
 /** Binary noise of minutes made of milliseconds; a millisecond is 1.7e-5 minutes. */
 const NOISE = 1e-6;
-const HOUR_MS: Milliseconds = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 type Leaf = number | string;
 
@@ -64,7 +63,8 @@ export function differencesOf(
 ): readonly FigureDifference[] {
   const names = [...new Set([...gateway.keys(), ...service.keys()])].sort();
   return names.flatMap((figure) => {
-    const [ours, theirs] = [gateway.get(figure) ?? null, service.get(figure) ?? null];
+    const ours = gateway.get(figure) ?? null;
+    const theirs = service.get(figure) ?? null;
     if (isSame(ours, theirs) || figure.endsWith(".mode")) return [];
     return [{ figure, gateway: shortened(ours), service: shortened(theirs) }];
   });

@@ -99,7 +99,7 @@ export function configProblems(record: ServiceRecord, unread: readonly string[])
     const limits = record.config?.filters[type]?.limits ?? {};
     for (const [limit, most] of Object.entries(MOST)) {
       const value = limits[limit as keyof typeof MOST] ?? 0;
-      if (value > most) problems.push(`${type}: ${value.toString()} ${limit} are more than ${most.toString()}`);
+      if (value > most) problems.push(`${type}: ${value} ${limit} are more than ${most}`);
     }
   }
   return problems;

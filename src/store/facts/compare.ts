@@ -64,17 +64,17 @@ function placeOf(fact: Fact): string {
   switch (fact.kind) {
     case KIND.stage:
     case KIND.cycle:
-      return `${fact.kind} ${fact.value.bay.toString()} ${fact.value.start.toString()}`;
+      return `${fact.kind} ${fact.value.bay} ${fact.value.start}`;
     case KIND.hour:
-      return `d ${fact.value.hour.toString()}`;
+      return `d ${fact.value.hour}`;
     case KIND.incident: {
       const { check, tag_name, first_seen_at, resolved_at } = fact.value;
-      return `i ${check} ${tag_name} ${first_seen_at.toString()} ${resolved_at === null ? "open" : "over"}`;
+      return `i ${check} ${tag_name} ${first_seen_at} ${resolved_at === null ? "open" : "over"}`;
     }
     case KIND.revision:
-      return `v ${fact.value.item} ${fact.value.first_seen_at.toString()}`;
+      return `v ${fact.value.item} ${fact.value.first_seen_at}`;
     case KIND.filter:
-      return `f ${fact.value.filter} ${fact.value.installed_at.toString()}`;
+      return `f ${fact.value.filter} ${fact.value.installed_at}`;
   }
 }
 

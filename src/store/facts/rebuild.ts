@@ -13,6 +13,7 @@ import { isSameState } from "./fold.ts";
 import { compareFacts, type Comparison } from "./compare.ts";
 import { type Refolding, refoldingFrom, refoldSlice, snapshotNow } from "./refold.ts";
 import { startOf } from "./snapshots.ts";
+import { errorMessage } from "../../domain/error-message.ts";
 
 /** An estimate from less than this says nothing. */
 const ESTIMATE_AFTER_MS = 200;
@@ -94,7 +95,7 @@ export function createRebuilder(store: OpenStore) {
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }
 
 interface Way {
@@ -113,7 +114,7 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: Way): Jo
   if (damaged !== undefined && !isAhead) {
     // Folding what is left would withdraw facts that the missing records proved.
     throw new Error(
-      `records ${damaged[0].toString()} to ${damaged[1].toString()} were damaged in the store: ` +
+      `records ${damaged[0]} to ${damaged[1]} were damaged in the store: ` +
         `the facts made from them stand, and the log without them can't be rebuilt`,
     );
   }
@@ -134,7 +135,10 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: Way): Jo
     today === null || seq === 0 ? { state: begin, facts: [] } : adoptParameters(begin, today);
   return {
     ...refoldingFrom(stream, { seq, state }),
-    ...{ today, current, places, started: store.now() },
+    today,
+    current,
+    places,
+    started: store.now(),
     facts: adopted.map((fact) => ({ fact, time: state.clock.now })),
     early: by > 0 ? { next: info.oldest_seq, to: seq, limit, by } : null,
     awaited: current ? [] : [...store.snapshots.after(stream, seq)],
@@ -237,7 +241,8 @@ const ROWS = 200;
  * since the times were found.
  */
 function moveRows(sql: Statements, stream: StreamId, times: ReadonlyMap<Seq, EpochMs>): void {
-  let [from, end] = [Infinity, 0];
+  let from = Infinity;
+  let end = 0;
   for (const seq of times.keys()) [from, end] = [Math.min(from, seq), Math.max(end, seq)];
   moveFacts(sql, stream, times);
   while (from <= end) {

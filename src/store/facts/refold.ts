@@ -49,8 +49,19 @@ interface Early {
 /** One that begins there, and looks for nothing but the facts that come out. */
 export function refoldingFrom(stream: StreamId, { seq, state }: Start): Refolding {
   return {
-    ...{ stream, from_seq: seq + 1, seq, state, records: 0, last: null, facts: [], ahead: [] },
-    ...{ today: null, awaited: [], snapshots: [], moved: null, early: null },
+    stream,
+    from_seq: seq + 1,
+    seq,
+    state,
+    records: 0,
+    last: null,
+    facts: [],
+    ahead: [],
+    today: null,
+    awaited: [],
+    snapshots: [],
+    moved: null,
+    early: null,
   };
 }
 

@@ -18,7 +18,7 @@ export function createRestorer(store: OpenStore) {
   let job: Refolding | null = null;
   /** What was lost for good isn't tried for each day. */
   const tried = new Set<string>();
-  const keyOf = (stream: StreamId, [from]: Span): string => `${stream} ${from.toString()}`;
+  const keyOf = (stream: StreamId, [from]: Span): string => `${stream} ${from}`;
   const isHopeful = (stream: StreamId, lost: Span): boolean =>
     lost[0] >= live(stream).info.oldest_seq && !tried.has(keyOf(stream, lost));
   const work = (stream: StreamId): boolean => {

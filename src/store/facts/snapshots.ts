@@ -111,7 +111,7 @@ export function startOf(
   if (oldest <= 1) return startWith(sql, stream, undefined);
   const first = snapshots.first(stream, oldest);
   if (first === undefined) {
-    throw new Error(`the log begins at ${oldest.toString()} and no state is kept from there: it can't be rebuilt`);
+    throw new Error(`the log begins at ${oldest} and no state is kept from there: it can't be rebuilt`);
   }
   return startWith(sql, stream, first);
 }

@@ -42,7 +42,8 @@ function headOf(first_seq: number, packed: Buffer): Head {
   const source = byteSource(packed.subarray(2));
   const count = source.number();
   const runs: Span[] = [];
-  let [next, held] = [first_seq, 0];
+  let next = first_seq;
+  let held = 0;
   for (let left = source.number(); left > 0; left -= 1) {
     const from = next + source.number();
     next = from + source.number();
@@ -55,8 +56,12 @@ function headOf(first_seq: number, packed: Buffer): Head {
   const end = at + lengths[0] + lengths[1];
   must(end <= packed.length, "its blocks");
   return {
-    ...{ flags: packed[1] ?? 0, count, runs, a: packed.subarray(at, at + lengths[0]) },
-    ...{ b: packed.subarray(at + lengths[0], end), local: packed.subarray(end) },
+    flags: packed[1] ?? 0,
+    count,
+    runs,
+    a: packed.subarray(at, at + lengths[0]),
+    b: packed.subarray(at + lengths[0], end),
+    local: packed.subarray(end),
   };
 }
 
@@ -155,11 +160,14 @@ function wantedIn<T>({ boot, mono0, t0 }: Start, { count, runs, a, b }: Head, { 
 
 function listOf(source: ByteSource, isWanted: Wanted): Listed[] {
   const list: Listed[] = [];
-  let [from, before] = [0, 0];
+  let from = 0;
+  let before = 0;
   for (let left = source.number(); left > 0; left -= 1) {
     const kind = String.fromCharCode(source.number());
     const tag = source.text();
-    const [way, count, bytes] = [source.number(), source.number(), source.number()];
+    const way = source.number();
+    const count = source.number();
+    const bytes = source.number();
     list.push({ kind, tag, way, count, wanted: isWanted(kind, tag), before, from, end: from + bytes });
     from += bytes;
     before += count;
@@ -187,7 +195,8 @@ interface Places {
 }
 
 function placesOf(source: ByteSource, list: readonly Listed[], length: number): Places {
-  const [polls, before]: [number[], number[]] = [[], []];
+  const polls: number[] = [];
+  const before: number[] = [];
   /** How many records each poll has so far, then where its first one stands. */
   const starts = new Uint32Array(length);
   for (const one of list) {
@@ -212,7 +221,8 @@ function placesOf(source: ByteSource, list: readonly Listed[], length: number): 
 
 /** The seq of the record at a place; mostly asked for in ascending order. */
 function seqsBy(runs: readonly Span[]): (place: number) => number {
-  let [run, begin] = [0, 0];
+  let run = 0;
+  let begin = 0;
   return (place) => {
     if (place < begin) [run, begin] = [0, 0];
     for (;;) {
@@ -256,11 +266,14 @@ const NOTHING_LOCAL: Local = { off: 0 };
 function localsOf(local: Buffer, count: number): (place: number) => Local {
   if (local.length === 0) return () => NOTHING_LOCAL;
   const both = byteSource(inflated(local));
-  const [offs, sources] = [both.block(), both.at() < both.length ? both.block() : null];
+  const offs = both.block();
+  const sources = both.at() < both.length ? both.block() : null;
   const off = byteSource(offs);
   const source = sources === null ? null : byteSource(sources);
   const told: Local[] = [];
-  let [now, left, source_off] = [0, off.at() < offs.length ? off.number() : Infinity, 0];
+  let now = 0;
+  let left = off.at() < offs.length ? off.number() : Infinity;
+  let source_off = 0;
   while (told.length < count) {
     if (left === 0) {
       now += off.signed();

@@ -34,12 +34,18 @@ export function unpackRecords(
   });
   if (!series.some(({ wanted }) => wanted)) return [];
   const next = (): ByteSource => byteSource(column());
-  const [monos, sizes, steps, numbers] = [next(), next(), next(), next()];
+  const monos = next();
+  const sizes = next();
+  const steps = next();
+  const numbers = next();
   const odd = oddOnes(column());
   const source = sourceTaker(column());
   const values: ValueSource = { numbers, texts: texts[Symbol.iterator]() };
   const records: Placed<LogRecord>[] = [];
-  let [seq, own, mono, off] = [first_seq - 1, 0, mono0, 0];
+  let seq = first_seq - 1;
+  let own = 0;
+  let mono = mono0;
+  let off = 0;
   for (let [index, left] = [0, 0]; index < count; index += 1, left -= 1) {
     if (left === 0) {
       mono += usual + monos.signed();
@@ -76,7 +82,8 @@ export function packedSeqs({ first_seq }: Pick<Start, "first_seq">, packed: Buff
   const [count] = JSON.parse(inflated(all.block()).toString()) as Head;
   for (let column = 0; column < COLUMNS_BEFORE_ODD; column += 1) all.block();
   const runs: Span[] = [];
-  let [from, at] = [first_seq, 0];
+  let from = first_seq;
+  let at = 0;
   for (const [index, { skipped }] of oddOnes(inflated(all.block()))) {
     if (skipped === 0) continue;
     const end = from + index - at;

@@ -226,7 +226,8 @@ function closeRows({ sql, quarantine, sizes }: OpenStore, live: LiveStream, newe
   const rows = sql.openRows.all({ stream, after: live.closed, rows: CHUNK_ROWS });
   const lost = quarantine.behind(stream, live.closed);
   const { chunk, records, upTo } = chunkOf(rows, { lost, most: closed_records });
-  const [first, last] = [chunk[0], chunk.at(-1)];
+  const first = chunk[0];
+  const last = chunk.at(-1);
   if (upTo === null) return;
   if (first !== undefined && last !== undefined && chunk.length > 1) {
     sql.dropLogRows.run({ stream, from: first.first_seq, to: last.first_seq });

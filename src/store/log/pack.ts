@@ -151,10 +151,8 @@ function valuesOf(way: Way, records: readonly Placed<LogRecord>[]): Buffer {
   if (way === TEXT) return Buffer.from(JSON.stringify(records.map(({ value }) => value)));
   const numbers = byteSink();
   const last: Last = [0, 0, 0];
-  const [sink, run] = [
-    { numbers, texts: [] },
-    { way, last },
-  ];
+  const sink = { numbers, texts: [] };
+  const run = { way, last };
   for (const record of records) putValue(sink, run, record);
   return numbers.bytes();
 }
@@ -177,8 +175,11 @@ function qualitiesOf(series: readonly Series[]): Buffer {
 
 /** What the wall clock was off, and when the device says it was so: in seq order, and nothing where there is nothing to say. */
 function localOf(records: readonly Placed<LogRecord>[]): Buffer {
-  const [offs, sources] = [byteSink(), byteSink()];
-  let [off, since, source_off] = [0, 0, 0];
+  const offs = byteSink();
+  const sources = byteSink();
+  let off = 0;
+  let since = 0;
+  let source_off = 0;
   for (const record of records) {
     const own = record.at - record.time;
     if (own === off) since += 1;

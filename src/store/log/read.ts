@@ -43,7 +43,7 @@ export function recordReader(
     if (ask.from >= info.oldest_seq && given.length < expected) isDamaged();
     // Everything that could be sent may have been given up, and what stands there waits for a sync.
     if (given.length === 0 && !isEnd && reach === "pages" && info.oldest_seq <= ask.last) {
-      throw new StoreDamaged(`the store is damaged: its rows are out of order at seq ${ask.from.toString()}`);
+      throw new StoreDamaged(`the store is damaged: its rows are out of order at seq ${ask.from}`);
     }
     return given;
   };
@@ -71,7 +71,8 @@ function rowsFor(
   ask: Ask,
 ): { rows: readonly LogRow[]; isEnd: boolean } {
   const rows: LogRow[] = [];
-  let [next, seqs] = [ask.from, 0];
+  let next = ask.from;
+  let seqs = 0;
   // A chunk alone mostly does, and each is some KB to be copied.
   let wanted = reach === "rows" ? 1 : PAGE_ROWS;
   while (seqs < ask.limit && rows.length < READ_ROWS) {

@@ -119,7 +119,7 @@ export function seqsOfLog(row: LogRow): readonly Span[] {
 }
 
 function mustFit(row: LogRow): void {
-  if (crcOfLog(row) !== row.crc) throw new DamagedRow(`log row ${row.first_seq.toString()} doesn't fit its checksum`);
+  if (crcOfLog(row) !== row.crc) throw new DamagedRow(`log row ${row.first_seq} doesn't fit its checksum`);
 }
 
 /**
@@ -164,7 +164,7 @@ export function packFact(
 
 /** Unpacks a fact; throws DamagedRow when its checksum is wrong. */
 export function unpackFact(row: FactRow): Placed<Fact> {
-  if (crcOfFact(row) !== row.crc) throw new DamagedRow(`fact ${row.seq.toString()} doesn't fit its checksum`);
+  if (crcOfFact(row) !== row.crc) throw new DamagedRow(`fact ${row.seq} doesn't fit its checksum`);
   const [boot, mono, at, tag, value, quality] = JSON.parse(row.body) as unknown[];
   // As in unpackLog: what went in comes out.
   return { kind: row.kind, seq: row.seq, boot, mono, at, tag, value, quality, time: row.time } as Placed<Fact>;

@@ -191,7 +191,8 @@ function mustBeLast([, second]: readonly LogRow[], from: number): void {
 function brokenOf(looking: Looking, rows: readonly LogRow[], facts: readonly FactRow[]): readonly string[] {
   const broken: string[] = [];
   if (!facts.every((row) => looking.indexed.get(row) !== undefined)) broken.push("fact_by_time");
-  const [first, last] = [rows[0], rows.at(-1)];
+  const first = rows[0];
+  const last = rows.at(-1);
   if (first === undefined || last === undefined) return broken;
   const waiting = rows.filter(({ placed }) => placed === 0).length;
   const range = { stream: first.stream_id, first: first.first_seq, last: last.first_seq };

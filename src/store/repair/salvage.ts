@@ -70,7 +70,7 @@ function* provenOf(file: string, progress: StoreProgress): Generator<Found> {
   for (const cells of rowsOfExport(file, progress)) {
     const found = foundIn(cells);
     row += 1;
-    if (found === undefined) throw new Error(`row ${row.toString()} of ${file} is damaged: take another copy`);
+    if (found === undefined) throw new Error(`row ${row} of ${file} is damaged: take another copy`);
     yield found;
   }
 }

@@ -31,8 +31,8 @@ export function fileBudget(db: Database, budget: StoreBudget) {
     const pages = Math.floor((budget.max_bytes * Math.max(1, booths.get()?.booths ?? 1)) / page_bytes);
     const wal = Math.min(WAL_PAGES, Math.max(8, pages >> 4));
     const most = pages - 3 * wal;
-    db.pragma(`wal_autocheckpoint = ${wal.toString()}`);
-    db.pragma(`max_page_count = ${most.toString()}`);
+    db.pragma(`wal_autocheckpoint = ${wal}`);
+    db.pragma(`max_page_count = ${most}`);
     return {
       /** In pages: SQLite refuses to grow beyond. */
       most,

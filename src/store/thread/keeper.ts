@@ -9,6 +9,7 @@ import { freeBytes } from "../retention/budget.ts";
 import { damagedFiles, finishReplacing, freshPath, readyFresh } from "../replace.ts";
 import { callsBy, WRITER_CALLS } from "./calls.ts";
 import { createWriter, type Writer, type WriterOptions } from "./writer.ts";
+import { errorMessage } from "../../domain/error-message.ts";
 
 /** How often it is looked whether the ballast can be made again, and which damaged files still lie there. */
 const BALLAST_EVERY_MS = 60_000;
@@ -205,7 +206,7 @@ function fileIds(dataDir: string) {
 
 function readError(error: unknown) {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return { fault: faultOf(code), code, detail: error instanceof Error ? error.message : String(error) };
+  return { fault: faultOf(code), code, detail: errorMessage(error) };
 }
 
 /** Days of a booth's readings, at what a commit needs. */

@@ -1,5 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { ReportParts } from "../port.ts";
+import { errorMessage } from "../../domain/error-message.ts";
 
 /** What the main thread sends: a question, one whose answer is plain data, a wish for the next part of its answer, or that nobody reads it any more. */
 export type ReportCall =
@@ -89,7 +90,7 @@ export function serveReports(port: MessagePort, make: Makers): void {
       }
     } catch (error) {
       bodies.delete(id);
-      reply({ id, kind: "failed", message: error instanceof Error ? error.message : String(error) });
+      reply({ id, kind: "failed", message: errorMessage(error) });
     }
   };
   port.on("message", (call: ReportCall) => void serve(call));

@@ -155,7 +155,9 @@ interface Rest {
  * that is left before its first part would never come to its `finally`.
  */
 function partsOf(first: ReportPart, rest: Rest): AsyncIterable<Uint8Array> {
-  let [ready, isDone, isOver]: [Uint8Array | null, boolean, boolean] = [first.bytes, first.done, false];
+  let ready: Uint8Array | null = first.bytes;
+  let isDone: boolean = first.done;
+  let isOver: boolean = false;
   const over = (): void => {
     if (!isOver) rest.finish();
     isOver = true;

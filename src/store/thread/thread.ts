@@ -3,6 +3,7 @@ import type { Identity, IdentityCalls, Rebuilds, Store, StoreCalls } from "../po
 import { IDENTITY_CALLS, remoteBy, STORE_CALLS } from "./calls.ts";
 import type { FolderInput } from "./folder.ts";
 import type { Answer, Call } from "./worker.ts";
+import { errorMessage } from "../../domain/error-message.ts";
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
@@ -45,7 +46,7 @@ export function openStoreThread(input: FolderInput): {
     if (answer.ok) call?.resolve(answer.value);
     else call?.reject(new StoreError(answer.message, answer.code));
   });
-  worker.on("error", (error) => die(new StoreError(error instanceof Error ? error.message : String(error), "")));
+  worker.on("error", (error) => die(new StoreError(errorMessage(error), "")));
   worker.on("exit", () => die(new StoreError("the store is closed", "CLOSED")));
   const call = <T>(method: string, args: readonly unknown[]): Promise<T> =>
     new Promise<T>((resolve, reject) => {

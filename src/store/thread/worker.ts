@@ -3,6 +3,7 @@ import type { NextChunks, RebuildCalls, StoreCalls } from "../port.ts";
 import { collectGarbage, keepMemorySmall } from "./memory.ts";
 import { StoreRefusal } from "./keeper.ts";
 import { openOrStandBy, type FolderInput } from "./folder.ts";
+import { errorMessage } from "../../domain/error-message.ts";
 
 /** What the main thread asks, one call at a time; the answers come in the same order. */
 export interface Call {
@@ -81,7 +82,7 @@ function answerTo(methods: Methods, call: Call): Answer {
     return { ok: true, value: method(...(call.args as never[])) };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    return { ok: false, message: error instanceof Error ? error.message : String(error), code };
+    return { ok: false, message: errorMessage(error), code };
   }
 }
 

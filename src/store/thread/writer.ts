@@ -167,7 +167,12 @@ function openStore(options: WriterOptions, streams: Map<StreamId, LiveStream>): 
     return loaded;
   };
   const store: OpenStore = {
-    ...{ db, sql, fold, now, wall, live },
+    db,
+    sql,
+    fold,
+    now,
+    wall,
+    live,
     file: fileBudget(db, options.budget ?? DEFAULT_BUDGET),
     quarantine: createQuarantine(db),
     dead_letters: createDeadLetters(db),
@@ -207,7 +212,8 @@ function checking(store: OpenStore): () => boolean {
  */
 function storageOf({ sql, file, quarantine }: OpenStore, info: StreamInfo, health: StorageHealth): StorageStatus {
   const { most, page_bytes } = file.limits();
-  const [used_bytes, max_bytes] = [file.usedPages() * page_bytes, most * page_bytes];
+  const used_bytes = file.usedPages() * page_bytes;
+  const max_bytes = most * page_bytes;
   const kept_ms = (sql.lastRow.get(info.stream)?.t0 ?? 0) - (sql.firstRow.get(info.stream)?.t0 ?? 0);
   const kept = info.newest_seq - info.oldest_seq + 1;
   const unacked = info.newest_seq - info.acked_seq;

@@ -11,6 +11,7 @@ import { inspectConfig, type UsableConfig } from "../../config/usable.ts";
 import type { StoreCheck, StoreFiles, StoreProgress } from "../../store/port.ts";
 import { sayings } from "../texts.ts";
 import { bad, type Finding, ok, skipped, warn } from "./finding.ts";
+import { errorMessage } from "../../domain/error-message.ts";
 
 /** A file that holds a secret, or decides what the agent does, with the rights that nobody else may have. */
 interface Guarded {
@@ -131,7 +132,7 @@ export function examineStore(files: StoreFiles, dataDir: string, progress: Store
     if (["EACCES", "SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(code)) {
       return skipped("store", say("doctor.no_store_right", { folder: dataDir }));
     }
-    const said = error instanceof Error ? error.message : String(error);
+    const said = errorMessage(error);
     return bad("store", said, say("doctor.salvage"));
   }
 }
@@ -208,7 +209,7 @@ export async function examineUnit(): Promise<readonly Finding[]> {
     const { stdout } = await promisify(execFile)("systemctl", argv, { timeout: TIMEOUT_MS });
     return unitFindings(stdout);
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
+    const said = errorMessage(error);
     return [skipped("systemd unit", say("doctor.systemctl", { why: said }))];
   }
 }

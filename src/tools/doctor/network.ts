@@ -10,6 +10,8 @@ import { plcAddress } from "../../domain/plc-address.ts";
 import type { PlcTools, ToolConnection } from "../../acquisition/port.ts";
 import { serialTrouble } from "./box.ts";
 import { bad, type Finding, ok, warn } from "./finding.ts";
+import { errorMessage } from "../../domain/error-message.ts";
+import { DAY_MS } from "../../domain/time.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { request: httpRequest } = process.getBuiltinModule("node:http");
@@ -61,7 +63,7 @@ export async function reach(target: Target): Promise<Reached> {
     const ends = secure?.getPeerCertificate().valid_to;
     return { kind: "reached", address, certificate_ends: ends === undefined ? null : Date.parse(ends), server_time };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     const reason = tlsSentence(error, new Date().toISOString().slice(0, 10)) ?? message;
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     return { kind: "failed", step, code, reason };
@@ -125,7 +127,8 @@ const TIMES = { connect_ms: 3_000, answer_ms: 1_000 } as const;
 
 /** Whether the booth's PLC can be reached. For when no agent holds its connection: many PLCs allow one alone. */
 export async function examinePlc({ config: booth, profile }: ReadyBooth, tools: PlcTools): Promise<Finding> {
-  const [what, at] = [`PLC of ${booth.id}`, plcAddress(booth)];
+  const what = `PLC of ${booth.id}`;
+  const at = plcAddress(booth);
   if (booth.opcua !== undefined) {
     const { hostname, port } = new URL(booth.opcua.endpoint);
     const answers = await tools.greetsOpcua({ host: hostname, port: Number(port || 4840) }, TIMES.connect_ms);
@@ -177,7 +180,6 @@ async function failureOf(connection: ToolConnection, unit?: number): Promise<Lin
 /** More than that between the box's clock and the server's: certificates and time stamps suffer. */
 const MAX_CLOCK_OFF_MS = 120_000;
 const SOON_MS = 30 * 86_400_000;
-const DAY_MS = 86_400_000;
 
 const PORTS: Readonly<Record<string, number>> = {
   "https:": 443,

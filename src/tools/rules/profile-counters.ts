@@ -103,7 +103,9 @@ function wideAt(
 function growthOf(values: readonly number[], looks: readonly CounterLook[]) {
   const modes = new Map<string, { minutes: number; grown: number }>();
   for (const [i, value] of values.entries()) {
-    const [before, look, was] = [values[i - 1], looks[i], looks[i - 1]];
+    const before = values[i - 1];
+    const look = looks[i];
+    const was = looks[i - 1];
     if (before === undefined || look === undefined || was === undefined) continue;
     if (value < before) return null;
     if (value - before > Math.max(1, (MOST_PER_S * (look.at_ms - was.at_ms)) / 1000)) return null;

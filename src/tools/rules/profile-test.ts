@@ -148,7 +148,8 @@ function oddCounter(
   tag: ProfileTag,
   numbers: readonly { readonly value: number; readonly at_ms: Milliseconds }[],
 ): string | null {
-  const [first, last] = [numbers[0], numbers.at(-1)];
+  const first = numbers[0];
+  const last = numbers.at(-1);
   if (first === undefined || last === undefined) return null;
   const fell = numbers.some(({ value }, i) => value < (numbers[i - 1]?.value ?? -Infinity));
   if (fell) return say("test.fell");

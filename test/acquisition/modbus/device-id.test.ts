@@ -46,7 +46,8 @@ describe("an identification", () => {
   ]);
 
   it("is taken whole, and partial until then, over TCP and RTU", () => {
-    const [frame, line] = [tcp(good), rtu(good)];
+    const frame = tcp(good);
+    const line = rtu(good);
     for (let size = 0; size < frame.length; size++) expect(judge(frame, size, expected).kind).toBe("partial");
     expect(judge(frame, frame.length, expected)).toEqual({ kind: "answer", end: frame.length });
     const asked = { expected, request: REQUEST };

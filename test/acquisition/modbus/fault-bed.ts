@@ -154,7 +154,8 @@ function watchedLoop({ line, profile, seed, clock }: Watched): { seen: Seen; sto
 }
 
 function gapsOf(polls: readonly Poll[], profile: ModbusProfile): { readonly lost: number; readonly doubled: number } {
-  let [lost, doubled] = [0, 0];
+  let lost = 0;
+  let doubled = 0;
   for (const { group, samples } of polls) {
     const seen = new Set(samples.map(({ tag }) => tag));
     doubled += samples.length - seen.size;

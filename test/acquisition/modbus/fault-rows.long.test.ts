@@ -54,7 +54,8 @@ async function settle(bed: FaultBed, entry: { row: number; fault: string; inject
 test.concurrent(
   "row 12: a PLC that is a black hole costs a deadline, never another booth, and is back when it is",
   async (context) => {
-    const [bed, other] = [await started(context), await started(context, { seed: 2 })];
+    const bed = await started(context);
+    const other = await started(context, { seed: 2 });
     const waits: number[] = [];
     for (let i = 0; i < 4; i++) {
       bed.proxy.faults.silent = true;
@@ -104,7 +105,8 @@ test.concurrent("row 13: a PLC that is gone from the network is found again", as
 
 /** Spoils for a while, with so many polls or failures at least; whatever came of them, no value is wrong. */
 async function spoilt(bed: FaultBed, act: () => void, undo: () => void): Promise<void> {
-  const [polls, failures] = [bed.polls.length, bed.failures()];
+  const polls = bed.polls.length;
+  const failures = bed.failures();
   act();
   await until(() => bed.polls.length - polls + bed.failures() - failures >= 25, "polls and failures", 50_000);
   undo();

@@ -235,7 +235,8 @@ describe("a link that fails rejects with its kind", () => {
     plc.script = () => "silence";
     const make = () =>
       modbusDriver({ line: modbusLine({ host: "127.0.0.1", port: plc.port }), profile: profileOf(registers(1)) });
-    const [owner, deadline] = [new AbortController(), new AbortController()];
+    const owner = new AbortController();
+    const deadline = new AbortController();
     const driver = make();
     await driver.open(owner.signal);
     const pending = failure(readGroup(driver, "g"));

@@ -118,7 +118,8 @@ test("what was learned of one firmware isn't held against another, and holds aga
 
 test("two devices of one profile have memories of their own", async () => {
   const { state, requests } = firmwareBed();
-  const [one, other] = [emptyMemory(), emptyMemory()];
+  const one = emptyMemory();
+  const other = emptyMemory();
   await requests(one);
   state.hole = false;
   expect(await requests(other)).toBe(1);

@@ -16,9 +16,9 @@ import { never, readGroup, values } from "../driver-calls.ts";
 import { modbusBed, registers } from "./modbus-bed.ts";
 import { profileOf } from "../../support/profiles.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
 const bed = modbusBed();
-const HOUR = 3_600_000;
 const WALL = Date.UTC(2026, 2, 2);
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -50,13 +50,13 @@ describe("what was learned of a device", () => {
   it("outlives the agent and the boot, for 24 h, for this device alone", async () => {
     const profile = profileOf(POINTS);
     const { life } = gateway(profile);
-    const first = await life({ mono: 5 * HOUR, wall: WALL });
-    const later = await life({ mono: 1000, wall: WALL + HOUR });
+    const first = await life({ mono: 5 * HOUR_MS, wall: WALL });
+    const later = await life({ mono: 1000, wall: WALL + HOUR_MS });
     expect({ first, later }).toEqual({ first: 3, later: 2 });
     expect(await life({ mono: 1000, wall: WALL + HOLE_TTL_MS - 1 })).toBe(2);
     // Tried whole once, and learned anew.
     expect(await life({ mono: 1000, wall: WALL + HOLE_TTL_MS })).toBe(3);
-    expect(await life({ mono: 1000, wall: WALL + HOLE_TTL_MS + HOUR })).toBe(2);
+    expect(await life({ mono: 1000, wall: WALL + HOLE_TTL_MS + HOUR_MS })).toBe(2);
   });
 });
 
@@ -68,7 +68,7 @@ describe("kept holes", () => {
       firmware: "2",
       ranges: [
         { firmware: "1", table: "holding", first: 5, last: 4, learned_at: WALL },
-        { firmware: "2", table: "coil", first: 7, last: 9, learned_at: WALL - HOUR },
+        { firmware: "2", table: "coil", first: 7, last: 9, learned_at: WALL - HOUR_MS },
       ],
     },
     "here",
@@ -78,7 +78,7 @@ describe("kept holes", () => {
   it("come back as they were, by firmware, each with its age", () => {
     expect(holesNow(memory)).toEqual({ coil: [[7, 9]] });
     const kept = keptHoles(memory, "here", { mono: 200, wall: WALL + 100 });
-    expect(kept.ranges.map(({ learned_at }) => learned_at)).toEqual([WALL, WALL - HOUR]);
+    expect(kept.ranges.map(({ learned_at }) => learned_at)).toEqual([WALL, WALL - HOUR_MS]);
     expect(restoredHoles(JSON.parse(JSON.stringify(kept)), "here", { mono: 100, wall: WALL })).toEqual(memory);
   });
 

@@ -39,7 +39,9 @@ function serialBus(points: readonly ModbusPoint[]) {
   const say = (frame: Buffer): void => void setImmediate(() => listener?.data(frame, frame.length));
   const receive = (bytes: Buffer): void => {
     for (const request of parseRtu(bytes).requests) {
-      const [code = 0, address, count] = [request.pdu[0], request.pdu.readUInt16BE(1), request.pdu.readUInt16BE(3)];
+      const code = request.pdu[0] ?? 0;
+      const address = request.pdu.readUInt16BE(1);
+      const count = request.pdu.readUInt16BE(3);
       asked.push(`${address}+${count}`);
       const all = Array.from({ length: count }, (_, i) => address + i);
       const words = all.flatMap((at) => [pattern(code, at) >> 8, pattern(code, at) & 0xff]);

@@ -79,7 +79,9 @@ export async function readFor(
   const watch = createPollWatch(profile);
   const way = modbusLinks(() => ({ mono: performance.now(), wall: Date.now() }))(address, profile);
   // The first poll is due at once, and nobody says so.
-  let [wrong, late_ms, due_at] = [0, 0, performance.now()];
+  let wrong = 0;
+  let late_ms = 0;
+  let due_at = performance.now();
   /** Polls that were answered: who connects anew polls again at once, which makes no more of them due. */
   const polls: { readonly due_at: number; came: number }[] = [];
   const link = runLink(

@@ -11,9 +11,9 @@ import { ANSWER_MS, never, readGroup, SHORT_MS } from "../driver-calls.ts";
 import { clickBooth } from "../../support/profiles.ts";
 import { tcpGate, type TcpGate } from "../tcp-gate.ts";
 import { describeDriver } from "../conformance.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 const START = Date.UTC(2026, 2, 3, 16);
-const MINUTE_MS = 60_000;
 const profile = clickBooth();
 /** The suite that every driver stands, against the simulated booth behind frames of that kind. */
 export function describeModbus(framing: "tcp" | "rtu"): void {

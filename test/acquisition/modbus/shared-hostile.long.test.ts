@@ -38,7 +38,8 @@ const over = (socket: Socket): Promise<void> =>
 /** An exception; any other answer is longer. */
 const LEAST = 9;
 /** Exceptions of the protocol: the PLC's own, and that of the shared connection where too many ask. */
-const [NO_SUCH_ADDRESS, BUSY] = [2, 6];
+const NO_SUCH_ADDRESS = 2;
+const BUSY = 6;
 
 /** Everything that comes back to what is sent, until so many bytes are there or the connection has ended. */
 function said(port: number, bytes: Uint8Array, wanted: number): Promise<Buffer> {
@@ -83,11 +84,10 @@ function sharedOf(site: RealSite, what: string, probe: (shared: SharedConnection
 
 /** The agent's memory, and the files that it holds open. */
 function accountOf({ pid }: Program) {
-  const resident =
-    Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid.toString()}/status`, "utf8"))?.[1]) * 1024;
+  const resident = Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
   return {
     resident,
-    files: readdirSync(`/proc/${pid.toString()}/fd`).length,
+    files: readdirSync(`/proc/${pid}/fd`).length,
   };
 }
 

@@ -78,7 +78,8 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
 
   test("one that closes in order leaves it to the others", async () => {
     const { server, way } = await served(framing, units);
-    const [first, second] = [way(1)(), way(2)()];
+    const first = way(1)();
+    const second = way(2)();
     for (const driver of [first, second]) await driver.open(never);
     await readGroup(first, "g");
     await first.close();
@@ -123,8 +124,10 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
 
   test("a unit that doesn't answer ends it; the others find it closed and open anew", async () => {
     const { server, way } = await served(framing, units);
-    const [open, dead] = [way(1), way(9, 100)];
-    const [living, silent] = [open(), dead()];
+    const open = way(1);
+    const dead = way(9, 100);
+    const living = open();
+    const silent = dead();
     for (const driver of [living, silent]) await driver.open(never);
     expect(values(await readGroup(living, "g"))).toEqual(expected(1));
     expect((await failure(readGroup(silent, "g"))).kind).toBe("timeout");
@@ -140,7 +143,8 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
 test("over RTU the answer that a unit gives too late isn't taken for one of its neighbour or of itself", async () => {
   const units = new Map([1, 2].map((id) => [id, unit(id)]));
   const { way } = await served("rtu", units);
-  const [openSlow, open] = [way(1, 100), way(2)];
+  const openSlow = way(1, 100);
+  const open = way(2);
   const slow = units.get(1);
   if (slow === undefined) throw new Error("no unit 1");
   for (let round = 0; round < 5; round++) {

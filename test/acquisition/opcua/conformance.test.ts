@@ -2,11 +2,10 @@ import { virtualDriver } from "../../../simulators/virtual/driver.ts";
 import { never, readGroup } from "../driver-calls.ts";
 import { opcuaBed, START } from "./opcua-bed.ts";
 import { describeDriver } from "../conformance.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 /** Opening a session takes several requests, each within this time, on a busy machine too. */
 const SHORT_ANSWER_MS = 1_000;
-
-const MINUTE_MS = 60_000;
 const bed = opcuaBed();
 
 describeDriver("OPC UA", () => {

@@ -10,8 +10,8 @@ import type { OpcuaAddress } from "../../../src/config/port.ts";
 import { parseCertificate } from "../../../src/acquisition/opcua/certificate.ts";
 import { failure, never, readGroup } from "../driver-calls.ts";
 import { NOW, opcuaBed, PASSWORD } from "./opcua-bed.ts";
+import { DAY_MS } from "../../../src/domain/time.ts";
 
-const DAY_MS = 86_400_000;
 const bed = opcuaBed();
 const folder = mkdtempSync(join(tmpdir(), "bg-opcua-user-"));
 const files = { user_certificate_file: join(folder, "user.pem"), user_key_file: join(folder, "user.key") };

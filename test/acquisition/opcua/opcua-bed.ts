@@ -90,7 +90,8 @@ export function opcuaBed(): () => OpcuaBed {
   });
   return () => {
     if (server === null || gate === null) throw new Error("only inside a test");
-    const [running, way] = [server, gate];
+    const running = server;
+    const way = gate;
     const address = (more: Partial<OpcuaAddress> = {}): OpcuaAddress => ({
       endpoint: `opc.tcp://127.0.0.1:${way.port}`,
       security_policy: "Basic256Sha256",
@@ -101,7 +102,14 @@ export function opcuaBed(): () => OpcuaBed {
       ...more,
     });
     return {
-      ...{ profile, booth, clock, server: running, gate: way, pki, dir, address },
+      profile,
+      booth,
+      clock,
+      server: running,
+      gate: way,
+      pki,
+      dir,
+      address,
       make: (more = {}) => {
         const timeouts = { connect_ms: ANSWER_MS, answer_ms: ANSWER_MS };
         const driver = opcuaDriver({ address: address(), profile, pki, wall: () => NOW, timeouts, ...more });

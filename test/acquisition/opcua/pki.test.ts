@@ -6,8 +6,8 @@ import { parseCertificate } from "../../../src/acquisition/opcua/certificate.ts"
 import { opcuaPki } from "../../../src/acquisition/opcua/pki.ts";
 import type { Logger } from "../../../src/domain/machine.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
+import { DAY_MS } from "../../../src/domain/time.ts";
 
-const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2027, 5, 1);
 
 function rig(dir: string) {

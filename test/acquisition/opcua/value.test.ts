@@ -13,7 +13,12 @@ const point = (partial: Partial<OpcuaPoint> = {}): OpcuaPoint => ({
   ...partial,
 });
 const raw = (type: number, value: unknown, more: Partial<RawValue> = {}): RawValue => ({
-  ...{ type, value, isScalar: true, status: "Good", code: 0, source_at: null },
+  type,
+  value,
+  isScalar: true,
+  status: "Good",
+  code: 0,
+  source_at: null,
   ...more,
 });
 const wide = (value: bigint): readonly [number, number] => [
@@ -82,7 +87,11 @@ describe("a value of a server", () => {
     const secure = { insecure: false };
     const uncertain = raw(7, 5, { code: 0x408f_0000, status: "UncertainLastUsableValue", source_at: 12 });
     expect(sampleOf(tag, uncertain, secure)).toEqual({
-      ...{ tag: "t", value: 5, quality: "uncertain", reason: "UncertainLastUsableValue", source_at: 12 },
+      tag: "t",
+      value: 5,
+      quality: "uncertain",
+      reason: "UncertainLastUsableValue",
+      source_at: 12,
     });
     for (const code of [0x8034_0000, 0xc000_0000]) {
       const bad = raw(7, 5, { code, status: "BadNodeIdUnknown" });
@@ -125,7 +134,10 @@ describe("a value of a server", () => {
         insecure: false,
       });
       expect(sample).toEqual({
-        ...{ tag: "t", value: quality === "bad" ? null : 5, quality, source_at: 12 },
+        tag: "t",
+        value: quality === "bad" ? null : 5,
+        quality,
+        source_at: 12,
         ...(quality === "good" ? {} : { reason: status }),
       });
     });

@@ -12,12 +12,12 @@ import {
   withHeard,
 } from "../../../src/acquisition/rules/clock-watch.ts";
 import { type Way } from "../../../src/domain/service-time.ts";
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
 const WALL = 1_740_960_000_000;
 const MONO = 1_000_000;
 const OFFSET = WALL - MONO;
-const HOUR = 3_600_000;
-const YEAR = 365 * 24 * HOUR;
+const YEAR = 365 * 24 * HOUR_MS;
 const synced: ClockWatch = { offset: OFFSET, seen: OFFSET, synced: true, vouched: OFFSET, kernel_since: null };
 const unsynced: ClockWatch = { ...synced, synced: false, vouched: null };
 const unsure: ClockWatch = { ...synced, vouched: null };
@@ -84,8 +84,8 @@ describe("a step of the wall clock", () => {
   });
 
   it("is told once", () => {
-    const { watch } = watchClock(synced, at({ wall: WALL + HOUR }));
-    expect(watchClock(watch, at({ mono: MONO + 5000, wall: WALL + HOUR + 5000 })).value).toBeNull();
+    const { watch } = watchClock(synced, at({ wall: WALL + HOUR_MS }));
+    expect(watchClock(watch, at({ mono: MONO + 5000, wall: WALL + HOUR_MS + 5000 })).value).toBeNull();
   });
 });
 
@@ -96,10 +96,10 @@ describe("the service as witness", () => {
     [5001, "synced", OFFSET + 5001],
     [-5000, null, OFFSET],
     [-5001, "synced", OFFSET - 5001],
-    [HOUR, "synced", OFFSET + HOUR],
-    [-HOUR, "synced", OFFSET - HOUR],
-    [HOUR + 1, null, OFFSET],
-    [-HOUR - 1, null, OFFSET],
+    [HOUR_MS, "synced", OFFSET + HOUR_MS],
+    [-HOUR_MS, "synced", OFFSET - HOUR_MS],
+    [HOUR_MS + 1, null, OFFSET],
+    [-HOUR_MS - 1, null, OFFSET],
   ])("of a synced clock, %i ms off in one answer: %s", (by, state, offset) => {
     const { value, watch } = watchClock(synced, at({ heard: says(OFFSET + by) }));
     expect(value?.state ?? null).toBe(state);
@@ -122,8 +122,8 @@ describe("the service as witness", () => {
 
   it("outweighs the kernel's flag up to an hour, and not beyond", () => {
     for (const [by, offset] of [
-      [HOUR, OFFSET - HOUR],
-      [HOUR + 1, OFFSET],
+      [HOUR_MS, OFFSET - HOUR_MS],
+      [HOUR_MS + 1, OFFSET],
     ] as const) {
       expect(watchClock(unsynced, at({ kernel: true, heard: says(OFFSET - by) })).watch.offset).toBe(offset);
     }
@@ -132,9 +132,9 @@ describe("the service as witness", () => {
   it("can't creep: what isn't vouched for goes an hour at most from what was", () => {
     let watch = synced;
     for (let step = 1; step <= 100; step += 1) {
-      watch = watchClock(watch, at({ heard: says(watch.offset + HOUR / 2) })).watch;
+      watch = watchClock(watch, at({ heard: says(watch.offset + HOUR_MS / 2) })).watch;
     }
-    expect(watch.offset).toBe(OFFSET + HOUR);
+    expect(watch.offset).toBe(OFFSET + HOUR_MS);
   });
 });
 
@@ -143,8 +143,8 @@ describe("a boot's first time", () => {
   const limit = 2 * 366 * 86_400_000;
 
   it.each<[string, number | null, number, boolean]>([
-    ["an hour before the last committed one", WALL + HOUR, 0, true],
-    ["more than that before it", WALL + HOUR + 1, 0, false],
+    ["an hour before the last committed one", WALL + HOUR_MS, 0, true],
+    ["more than that before it", WALL + HOUR_MS + 1, 0, false],
     ["two years after the program was made", null, built_at + limit - WALL, true],
     ["later than that", null, built_at + limit - WALL + 1, false],
   ])("%s is taken from one answer: %#", (...[, committed, by, is]) => {
@@ -188,7 +188,7 @@ describe("a boot's first time", () => {
 });
 
 describe("a step over an hour", () => {
-  const back = OFFSET - 2 * HOUR;
+  const back = OFFSET - 2 * HOUR_MS;
 
   it.each([
     ["four answers", answers(4, back), false],
@@ -252,7 +252,7 @@ it.each([
   [unsynced, { kernel: true }, "the clock is synchronised, says the kernel"],
   [synced, { heard: says(OFFSET - 12_500) }, "time is corrected by -12.5 s, says the service"],
   [unsure, { heard: answers(5, OFFSET) }, "the time is vouched for by the service now"],
-  [synced, { heard: answers(5, OFFSET - 2 * HOUR) }, "what was recorded by the wrong time is placed anew"],
+  [synced, { heard: answers(5, OFFSET - 2 * HOUR_MS) }, "what was recorded by the wrong time is placed anew"],
 ])("what happened to the clock in words: %#", (before, extra, expected) => {
   const { watch, value } = watchClock(before, at(extra));
   if (value === null) throw new Error("nothing happened");

@@ -88,7 +88,7 @@ describe("a block that is suddenly all zero", () => {
     words,
     tags: profileOf(words.map((_, at) => point({ address: address + at }))).tags.map((tag) => ({
       ...tag,
-      name: `r${tag.point.address.toString()}`,
+      name: `r${tag.point.address}`,
     })),
   });
 

@@ -62,7 +62,7 @@ it("a fresh box is set up on a phone, from the first look to the bound booth; an
   await address.waitFor();
   await mustBeUsable(page);
   await screenshot(page, "begin-2-plc");
-  const at = `127.0.0.1:${site.plc.port.toString()}`;
+  const at = `127.0.0.1:${site.plc.port}`;
   await address.fill(at);
   await press(page, "Look there");
   await page.getByRole("button", { name: `Use ${at}` }).waitFor();

@@ -6,11 +6,11 @@ import { SHOP_HOURS, SHOP_NOW, shopOf } from "../../screenshots/history.ts";
 import { realSite } from "../../support/real-site.ts";
 import { ask, boothOnce, openPage, runningAgent, sessionAt } from "../box-http.ts";
 import { faultsByAxe, openBrowser, openTab, PHONE, smallTargets, wideParts, type Look } from "./browser.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 /** What the page draws, against what the box answers. */
 
 const DAYS = 9;
-const MINUTE = 60_000;
 const PATIENT = { timeout: 30_000 };
 
 interface Shop {
@@ -36,7 +36,11 @@ afterAll(async () => {
 async function openShop(): Promise<Shop> {
   const { scenario, start, liveThrough } = shopOf(DAYS);
   const site = await realSite({
-    ...{ speed: 1, serial: null, scenario, fill: liveThrough, begins: { wall: SHOP_NOW, story: start } },
+    speed: 1,
+    serial: null,
+    scenario,
+    fill: liveThrough,
+    begins: { wall: SHOP_NOW, story: start },
     booth: { working_hours: SHOP_HOURS },
     atEnd: (end) => void ends.unshift(end),
   });
@@ -45,7 +49,8 @@ async function openShop(): Promise<Shop> {
   const { url, pin } = await openPage(site);
   const session = await sessionAt(url ?? "", pin);
   return {
-    ...{ url: url ?? "", session },
+    url: url ?? "",
+    session,
     async get<T>(operation: string, query: Readonly<Record<string, string>>) {
       const { body, status, text } = await ask(
         `${url ?? ""}/api/booths/booth-1/${operation}?${new URLSearchParams(query).toString()}`,
@@ -122,7 +127,7 @@ interface Trend {
 it("a day's temperatures are read at one cursor by keys, pointer and table, as the box answers them", async () => {
   const { page, faults, get } = await openView("days", { colorScheme: "dark" });
   await page.locator(".plot canvas").first().waitFor();
-  const end = TODAY + 24 * 60 * MINUTE;
+  const end = TODAY + 24 * 60 * MINUTE_MS;
   const trend = await get<Trend>("trend", { start: iso(TODAY), end: iso(end), tags: "air_temperature", interval: "5" });
   const at = (index: number): string => {
     const [air] = trend.tags;

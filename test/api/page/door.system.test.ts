@@ -33,9 +33,7 @@ it("on the network the page is encrypted, wants the PIN, locks after five wrong 
   const wrong = pin === "1111 1111" ? "2222 2222" : "1111 1111";
   for (let left = 4; left >= 1; left -= 1) {
     await enterPin(page, wrong);
-    await page
-      .getByText(`${left === 1 ? "one more try" : `${left.toString()} more tries`}, then it is locked`)
-      .waitFor();
+    await page.getByText(`${left === 1 ? "one more try" : `${left} more tries`}, then it is locked`).waitFor();
   }
   await enterPin(page, wrong);
   await page.getByText("locked after too many wrong PINs").waitFor();
@@ -81,7 +79,7 @@ it("weighs little, and is usable soon after its first byte", async () => {
   await Promise.all(bodies);
   const weight = sizes.reduce((sum, size) => sum + size, 0);
   process.stdout.write(
-    `page: ${(weight / 1000).toFixed(1)} kB gzipped in ${sizes.length.toString()} files, usable ${usable.toFixed(0)} ms after its first byte\n`,
+    `page: ${(weight / 1000).toFixed(1)} kB gzipped in ${sizes.length} files, usable ${usable.toFixed(0)} ms after its first byte\n`,
   );
   expect(sizes.length).toBeGreaterThan(10);
   expect(weight).toBeLessThan(MAX_WEIGHT_BYTES);

@@ -143,14 +143,15 @@ it("a part of the day is chosen by two taps, and what is shown comes as CSV", as
       const strip = document.querySelector(".strip.tapped");
       strip.scrollIntoView({ block: "center" });
       const { left, top, width, height } = strip.getBoundingClientRect();
-      return { x: left + (width * ${hour.toString()}) / 24, y: top + height / 2 };
+      return { x: left + (width * ${hour}) / 24, y: top + height / 2 };
     })()`);
     await page.mouse.click(x, y);
   };
   await tap(8);
   await strip.locator(".chosen").waitFor();
   await tap(10);
-  const [from, to] = [page.getByLabel("From", { exact: true }), page.getByLabel("To", { exact: true })];
+  const from = page.getByLabel("From", { exact: true });
+  const to = page.getByLabel("To", { exact: true });
   await expect.poll(() => to.inputValue(), PATIENT).toMatch(/^(?:09:5|10:0)[05]$/);
   expect(await from.inputValue()).toMatch(/^(?:07:5|08:0)[05]$/);
   const table = page.getByRole("table", { name: "Time by mode" });

@@ -83,7 +83,7 @@ it("an older store put back, and records that rot in one: the page says which se
   });
   const [from, to] = hurt.storage?.missing?.[0] ?? [0, 0];
   expect(hurt.storage).toMatchObject({ quarantined: rotten, missing: [[from, from + rotten - 1]] });
-  const words = `${rotten.toString()} records are missing, damaged in the store: seq ${from.toString()} to ${to.toString()}`;
+  const words = `${rotten} records are missing, damaged in the store: seq ${from} to ${to}`;
   await agent.line(new RegExp(`"event":"records_missing".*${words}`));
   expect((await runProgram(GATEWAY, ["status", "--config", site.configFile])).out).toContain(`WARNING: ${words}`);
   const health = await pageAt(site, "health");

@@ -25,7 +25,9 @@ let worked: ReturnType<typeof workedPage> | undefined;
 /** One booth for all who only look. */
 async function workedPage(): Promise<string> {
   const site = await realSite({
-    ...{ speed: 600, serial: SERIAL, scenario: "busy-day" },
+    speed: 600,
+    serial: SERIAL,
+    scenario: "busy-day",
     atEnd: (end) => void ending.push(end),
   });
   await runningAgent(site);

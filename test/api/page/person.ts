@@ -16,7 +16,8 @@ export interface Person {
 
 export function person(page: Page): Person {
   const begun = performance.now();
-  let [taps, typed] = [0, 0];
+  let taps = 0;
+  let typed = 0;
   return {
     async tap(what) {
       await what.tap();

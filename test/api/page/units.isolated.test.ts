@@ -81,7 +81,8 @@ it.each([
   ["inWC", "Pa", { pressure: "Pa" }],
 ])("the page converts %s to %s as the gateway's table of units does", async (from, to, choices) => {
   const { inUnits } = await inBrowser("en-GB", { units: JSON.stringify(choices) });
-  const [source, target] = [unitOf(from), unitOf(to)];
+  const source = unitOf(from);
+  const target = unitOf(to);
   const conversion = source === undefined || target === undefined ? undefined : conversionOf(source, target);
   const expected = conversion === undefined ? NaN : converted(100, conversion);
   const shown = inUnits(100, from);

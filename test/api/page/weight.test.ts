@@ -23,8 +23,13 @@ const isText = (name: string): boolean => /^\/[a-z]{2}\.js$/.test(name);
 async function sent(path: string, languages = "en"): Promise<Buffer> {
   let body: Buffer = Buffer.alloc(0);
   const response = {
-    ...{ headersSent: false, writableLength: 0, setHeader: () => undefined, write: () => true },
-    ...{ destroy: () => undefined, once: () => undefined, off: () => undefined },
+    headersSent: false,
+    writableLength: 0,
+    setHeader: () => undefined,
+    write: () => true,
+    destroy: () => undefined,
+    once: () => undefined,
+    off: () => undefined,
     writeHead() {
       return this;
     },

@@ -53,7 +53,7 @@ it("makes a profile on the page, from its name to the booth that runs by it; not
   await page.goto(url ?? "");
   await press(page, "Later");
   await enterPin(page, pin);
-  const at = `127.0.0.1:${plc.plc.port.toString()}`;
+  const at = `127.0.0.1:${plc.plc.port}`;
   await page.getByLabel("Address of the PLC").first().fill(at);
   await press(page, "Look there");
   await press(page, `Use ${at}`);
@@ -85,7 +85,7 @@ it("makes a profile on the page, from its name to the booth that runs by it; not
   if (tag === undefined) throw new Error("the drawn map has such a tag");
   const add = await opened(page, "Add a tag");
   await add.getByLabel("Tag, such as air_temperature").fill(tag.name);
-  await add.getByLabel("Address as the manual has it").fill(`${tag.point.table}:${tag.point.address.toString()}`);
+  await add.getByLabel("Address as the manual has it").fill(`${tag.point.table}:${tag.point.address}`);
   await add.getByLabel("The display shows").fill(plc.shows(tag.name));
   await press(page, "Find it");
   await page.getByText(/^Write this to .*acme\.yaml/).waitFor();
@@ -99,7 +99,7 @@ it("makes a profile on the page, from its name to the booth that runs by it; not
   const learn = await opened(page, "Learn the modes");
   const modes = ["idle", "spray", "bake"] as const satisfies readonly ProfileMode[];
   await learn.getByLabel("Modes, in this order").fill(modes.join(","));
-  const range = `${code.table}:${Math.max(0, code.address - 3).toString()}-${(code.address + 3).toString()}`;
+  const range = `${code.table}:${Math.max(0, code.address - 3)}-${code.address + 3}`;
   await learn.getByLabel("Where to look").fill(range);
   await learn.getByLabel("How long").fill("1s");
   await press(page, "Begin to learn");

@@ -25,7 +25,7 @@ it("an answer over a mebibyte is refused, an error's body is read to 64 KiB and 
       response.writeHead(request.url === "/api/x" ? 200 : 503).end("x".repeat(2_000_000));
     }),
   );
-  const http = client({ baseUrl: `http://127.0.0.1:${port.toString()}` });
+  const http = client({ baseUrl: `http://127.0.0.1:${port}` });
   await expect(http.send(get)).rejects.toThrow("larger than 1048576 bytes");
   const failed = await http.send({ ...get, path: "/api/y" });
   expect(failed.status).toBe(503);
@@ -34,14 +34,14 @@ it("an answer over a mebibyte is refused, an error's body is read to 64 KiB and 
 
 it("a server that takes the connection and says nothing is given up after the time for the whole", async () => {
   const port = await listening(createTcp(() => undefined));
-  const http = client({ baseUrl: `http://127.0.0.1:${port.toString()}`, total_timeout_ms: 50 });
+  const http = client({ baseUrl: `http://127.0.0.1:${port}`, total_timeout_ms: 50 });
   await expect(http.send(get)).rejects.toMatchObject({ name: "AbortError" });
 });
 
 it("a client that is closed ends what hangs, what waits for a connection, and what is asked later", async () => {
   let connections = 0;
   const port = await listening(createTcp(() => void (connections += 1)));
-  const http = client({ baseUrl: `http://127.0.0.1:${port.toString()}` });
+  const http = client({ baseUrl: `http://127.0.0.1:${port}` });
   const hanging = Array.from({ length: 8 }, () => http.send(get).catch((error: unknown) => error));
   await until(() => connections === 2, "both connections are made");
   http.close();
@@ -56,7 +56,7 @@ it.each([
   ["a proxy", (address: string) => ({ baseUrl: "https://192.0.2.1", proxy: `http://${address}` })],
 ])("a client that is closed doesn't wait until %s takes the connection", async (_, to) => {
   const port = await deafPort();
-  const http = client({ ...to(`127.0.0.1:${port.toString()}`), connect_timeout_ms: 600_000 });
+  const http = client({ ...to(`127.0.0.1:${port}`), connect_timeout_ms: 600_000 });
   const before = connecting();
   const outcome = http.send(get).catch((error: unknown) => error);
   await until(() => connecting() === before + 1, "the connection is begun");
@@ -68,7 +68,7 @@ it.each([
 it("a client that is closed doesn't wait for a proxy's answer", async () => {
   const taken: Socket[] = [];
   const port = await listening(createTcp((socket) => void taken.push(socket)));
-  const http = client({ baseUrl: "https://192.0.2.1", proxy: `http://127.0.0.1:${port.toString()}` });
+  const http = client({ baseUrl: "https://192.0.2.1", proxy: `http://127.0.0.1:${port}` });
   const outcome = http.send(get).catch((error: unknown) => error);
   await until(() => taken.length === 1, "the proxy has the connection");
   let isGone = false;
@@ -80,7 +80,7 @@ it("a client that is closed doesn't wait for a proxy's answer", async () => {
 
 it("TLS that is never finished is given up after the time for the connection", async () => {
   const port = await listening(createTcp(() => undefined));
-  const http = client({ baseUrl: `https://127.0.0.1:${port.toString()}`, connect_timeout_ms: 50 });
+  const http = client({ baseUrl: `https://127.0.0.1:${port}`, connect_timeout_ms: 50 });
   await expect(http.send(get)).rejects.toThrow("no connection within 0.05 s");
 });
 
@@ -92,7 +92,7 @@ async function proxy(verdict: number): Promise<{ readonly url: string; readonly 
     asked.push(request.url ?? "");
     socket.on("error", () => undefined);
     if (verdict !== 200) {
-      socket.end(`HTTP/1.1 ${verdict.toString()} No\r\n\r\n`);
+      socket.end(`HTTP/1.1 ${verdict} No\r\n\r\n`);
       return;
     }
     const [host = "", port = ""] = (request.url ?? "").split(":");
@@ -102,7 +102,7 @@ async function proxy(verdict: number): Promise<{ readonly url: string; readonly 
     });
     onward.on("error", () => socket.destroy());
   });
-  return { url: `http://127.0.0.1:${(await listening(server)).toString()}`, asked };
+  return { url: `http://127.0.0.1:${await listening(server)}`, asked };
 }
 
 it("through a proxy, TLS begins with the service itself; a proxy that says no is told as such", async () => {
@@ -117,7 +117,7 @@ it("through a proxy, TLS begins with the service itself; a proxy that says no is
         }),
     ),
   );
-  const target = `127.0.0.1:${port.toString()}`;
+  const target = `127.0.0.1:${port}`;
   const open = await proxy(200);
   await expect(client({ baseUrl: `https://${target}`, proxy: open.url }).send(get)).rejects.toThrow();
   expect(open.asked).toEqual([target]);

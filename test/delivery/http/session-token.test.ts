@@ -5,8 +5,8 @@ import { startService } from "../../../simulators/service/start.ts";
 import { createHttpClient, type HttpClient, type HttpRequest } from "../../../src/delivery/http/client.ts";
 import { withSessionTokens } from "../../../src/delivery/http/session-token.ts";
 import { PROVISION_KEY, SERIAL } from "../../support/virtual-service.ts";
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
-const HOUR_MS = 3_600_000;
 const RECORD = `/api/booths_provisioning/${SERIAL}`;
 
 /** The reference service, and what was sent to it with which Authorization. */

@@ -16,7 +16,9 @@ const refusal = (change: Partial<AckWire>): AckWire => ack({ n: 0, hash: hashOf(
 describe("an ack means of a batch", () => {
   it("that it is stored, where it names it with the hash of what was sent", () => {
     expect(outcomeOf(ack({}), batch, false)).toEqual({
-      ...{ kind: "acked", rejected: [], held_seq: 7 },
+      kind: "acked",
+      rejected: [],
+      held_seq: 7,
       is_proven: true,
     });
   });
@@ -49,7 +51,9 @@ describe("an ack means of a batch", () => {
     const hash = hashOf(records.filter(({ seq }) => seq !== 6));
     const outcome = outcomeOf(ack({ reject, hash }), batch, true);
     expect(outcome).toEqual({
-      ...{ kind: "acked", rejected: [{ seq: 6, reason: "no" }], held_seq: 7 },
+      kind: "acked",
+      rejected: [{ seq: 6, reason: "no" }],
+      held_seq: 7,
       is_proven: true,
     });
   });

@@ -21,7 +21,8 @@ function heard(change: Record<string, unknown>): Pick<Acking, "window" | "takes"
   settled: AckedBatch[];
 } {
   const clock = virtualClock({ wall: T0 });
-  const [times, settled]: [number[], AckedBatch[]] = [[], []];
+  const times: number[] = [];
+  const settled: AckedBatch[] = [];
   const settle = (outcome: AckedBatch): void => void settled.push(outcome);
   const outcome: Waiting["outcome"] = (ack, alone) => outcomeOf(ack, { stream: "s", records }, alone);
   const waiting = createWaiters<Waiting>();

@@ -35,7 +35,8 @@ const ACKS = [
 
 /** Length of the first whole packet; null: it isn't whole. */
 function packetLength(bytes: Buffer): number | null {
-  let [length, at] = [0, 1];
+  let length = 0;
+  let at = 1;
   for (; at < 5; at += 1) {
     const byte = bytes[at];
     if (byte === undefined) return null;
@@ -99,7 +100,7 @@ async function hostileBroker(random: Random): Promise<HostileBroker> {
   const server = createServer(serve).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
-  return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`, spoilt: () => count };
+  return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`, spoilt: () => count };
 }
 
 /** A link with short deadlines, for brokers that never answer as they should. */
@@ -149,7 +150,7 @@ export async function surviveHostilePackets(sessions: number): Promise<void> {
     const some = await Promise.all(Array.from({ length: AT_ONCE }, () => session(broker.url)));
     for (const end of some) ends[end] += 1;
   }
-  process.stdout.write(`hostile packets: ${broker.spoilt().toString()} in ${JSON.stringify(ends)}\n`);
+  process.stdout.write(`hostile packets: ${broker.spoilt()} in ${JSON.stringify(ends)}\n`);
   const passed = ends.acked === 0;
   const fault = "hostile MQTT packets";
   recordFault({ row: 36, fault, injected: broker.spoilt(), lost: 0, doubled: 0, wrong: ends.acked, passed });

@@ -17,7 +17,7 @@ it("a packet that announces 200 MB is cut off at its header", async () => {
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
-  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
   await expect(impatientLink().connect(accountAt(url), new AbortController().signal)).rejects.toMatchObject({
     fault: "protocol",
   });
@@ -38,7 +38,7 @@ it("a broker that says so is known to have given the identity to another box", a
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
-  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const session = await impatientLink().connect(accountAt(url), new AbortController().signal);
   expect((await session.closed).fault).toBe("taken_over");
 });

@@ -26,7 +26,7 @@ async function muteBroker() {
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
-  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { url, hex: () => Buffer.concat(came).toString("hex") };
 }
 
@@ -49,7 +49,10 @@ it("a session of an output or a notice ends with DISCONNECT while the broker sti
 it("a session with the service ends with DISCONNECT while the broker confirms nothing", async () => {
   const { url, hex } = await muteBroker();
   const link = createMqttLink({
-    ...{ clock: systemClock(), service_time: createServiceTime(), agentVersion: "0", log: silentLog },
+    clock: systemClock(),
+    service_time: createServiceTime(),
+    agentVersion: "0",
+    log: silentLog,
   });
   const session = await link.connect(accountAt(url), never);
   await session.close();

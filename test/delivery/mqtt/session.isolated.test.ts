@@ -34,7 +34,7 @@ async function server(take: (socket: Socket) => void): Promise<string> {
     listening.close();
     for (const socket of sockets) socket.destroy();
   });
-  return `mqtt://127.0.0.1:${(listening.address() as AddressInfo).port.toString()}`;
+  return `mqtt://127.0.0.1:${(listening.address() as AddressInfo).port}`;
 }
 
 setFlagsFromString("--expose_gc");
@@ -78,7 +78,7 @@ it("a stop doesn't wait for a broker that never answers the subscription", async
 it.each(["mqtt:", "mqtts:", "ws:", "wss:"])(
   "a stop doesn't wait until a broker takes the connection, %s",
   async (way) => {
-    const url = `${way}//127.0.0.1:${(await deafPort()).toString()}`;
+    const url = `${way}//127.0.0.1:${await deafPort()}`;
     const stopping = new AbortController();
     const before = connecting();
     const outcome = link(600_000)
@@ -92,7 +92,7 @@ it.each(["mqtt:", "mqtts:", "ws:", "wss:"])(
 );
 
 it.each(["mqtt:", "mqtts:", "ws:"])("a broker that takes no connection in time is unreachable, %s", async (way) => {
-  const url = `${way}//127.0.0.1:${(await deafPort()).toString()}`;
+  const url = `${way}//127.0.0.1:${await deafPort()}`;
   await expect(link(200).connect(accountAt(url), new AbortController().signal)).rejects.toMatchObject({
     fault: "unreachable",
   });

@@ -9,8 +9,7 @@ import { until } from "../../support/eventually.ts";
 import { accountAt } from "./hostile-broker.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { virtualClock } from "../../../simulators/virtual/clock.ts";
-
-const HOUR = 3_600_000;
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
 interface OldBroker {
   readonly url: string;
@@ -64,7 +63,7 @@ async function oldBroker(): Promise<OldBroker> {
     for (const socket of sockets) socket.destroy();
     await new Promise<void>((resolve) => aedes.close(resolve));
   });
-  broker.url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+  broker.url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return broker;
 }
 
@@ -94,7 +93,7 @@ it.each([
     expect(await connect(link, broker.url)).toEqual({ version: "3.1.1", why: expect.stringMatching(why) as unknown });
     expect((await connect(link, broker.url))?.version).toBe("3.1.1");
     expect(broker.asked).toEqual([5, 4, 4]);
-    await clock.run(6 * HOUR);
+    await clock.run(6 * HOUR_MS);
     broker.takes = [4, 5];
     // It was renewed meanwhile, and is asked again.
     expect(await connect(link, broker.url)).toEqual({ version: "5", why: "" });
@@ -103,7 +102,8 @@ it.each([
 );
 
 it("another broker is asked for MQTT 5 first, whatever the one before took", async () => {
-  const [old, other] = [await oldBroker(), await oldBroker()];
+  const old = await oldBroker();
+  const other = await oldBroker();
   other.takes = [5];
   const link = linkAt(clockOf());
   await connect(link, old.url);

@@ -23,8 +23,14 @@ function split(newest: number, begun: Sending = sendingFrom(0)): Sending {
 }
 
 const range = (from: number, to: number): SentRange => ({
-  ...{ from, to, records: to - from + 1, is_chunk: true },
-  ...{ sendable_seq: to, refusals: 0, vouched: null, offered_seq: 0 },
+  from,
+  to,
+  records: to - from + 1,
+  is_chunk: true,
+  sendable_seq: to,
+  refusals: 0,
+  vouched: null,
+  offered_seq: 0,
 });
 
 describe("what waited goes in chunks", () => {
@@ -125,7 +131,8 @@ it("together they send everything once, whatever the store has as a chunk and th
       const times = new Uint8Array(newest + 1);
       let sending = split(newest);
       const under_way: { readonly from: number; readonly to: number; readonly chunk: boolean }[] = [];
-      let [turn, asked] = [0, 0];
+      let turn = 0;
+      let asked = 0;
       const put = (from: number, to: number, chunk: boolean): void => {
         sending = afterSending(sending, "backlog", { to, records: to - from + 1, mono: 0, rate: null });
         under_way.push({ from, to, chunk });
@@ -144,7 +151,10 @@ it("together they send everything once, whatever the store has as a chunk and th
         const chunks = under_way.filter(({ chunk }) => chunk);
         const now = { under_way: chunks.length, bytes: 4_500 * chunks.length };
         const action = nextAction(sending, {
-          ...{ sendable_seq: newest, mono: 0, window: 4, chunks: now },
+          sendable_seq: newest,
+          mono: 0,
+          window: 4,
+          chunks: now,
           under_way: under_way.length - chunks.length,
         });
         if (action.kind === "acks") settle();

@@ -4,11 +4,12 @@ import { doubtAfter, isBelieved, nextForkAt } from "../../../src/delivery/rules/
 import { mendedLabel } from "../../../src/domain/stream-label.ts";
 import type { StreamLabel } from "../../../src/domain/provisioning.ts";
 import { T0 } from "../../support/records.ts";
+import { HOUR_MS, DAY_MS } from "../../../src/domain/time.ts";
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const label = (forked_at?: number): StreamLabel => ({
-  ...{ id: "b", from_seq: 50, predecessor: { stream_id: "a", last_seq: 49 } },
+  id: "b",
+  from_seq: 50,
+  predecessor: { stream_id: "a", last_seq: 49 },
   forked_at,
 });
 
@@ -16,9 +17,9 @@ describe("the next new name of a log", () => {
   it.each([
     [null, null],
     [undefined, null],
-    [T0, T0 + DAY],
-    [T0 - DAY + 1, T0 + 1],
-    [T0 - DAY, null],
+    [T0, T0 + DAY_MS],
+    [T0 - DAY_MS + 1, T0 + 1],
+    [T0 - DAY_MS, null],
     // By a clock that was years ahead.
     [T0 + 1, null],
   ])("after one at %s: %s", (forked_at, next) => {
@@ -27,14 +28,14 @@ describe("the next new name of a log", () => {
 
   it("a day holds one at most, however often it is asked for", () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: DAY }), { maxLength: 50 }), (waits) => {
+      fc.property(fc.array(fc.integer({ min: 0, max: DAY_MS }), { maxLength: 50 }), (waits) => {
         const forks: number[] = [];
         let now = T0;
         for (const wait of waits) {
           now += wait;
           if (nextForkAt(label(forks.at(-1)), now) === null) forks.push(now);
         }
-        expect(forks.every((at, index) => index === 0 || at - (forks[index - 1] ?? 0) >= DAY)).toBe(true);
+        expect(forks.every((at, index) => index === 0 || at - (forks[index - 1] ?? 0) >= DAY_MS)).toBe(true);
       }),
     );
   });
@@ -44,8 +45,8 @@ it("a conflict that nothing can prove is believed when the service says the same
   const first = doubtAfter(null, 5, 1_000);
   const later = doubtAfter(first, 5, 2_000);
   expect(later).toBe(first);
-  expect(isBelieved(later, 1_000 + HOUR - 1)).toBe(false);
-  expect(isBelieved(later, 1_000 + HOUR)).toBe(true);
+  expect(isBelieved(later, 1_000 + HOUR_MS - 1)).toBe(false);
+  expect(isBelieved(later, 1_000 + HOUR_MS)).toBe(true);
   expect(doubtAfter(first, 6, 2_000)).toEqual({ seq: 6, since: 2_000 });
 });
 

@@ -5,8 +5,13 @@ import { thriftFor } from "../../../src/domain/traffic.ts";
 
 const NOON = Date.UTC(2026, 2, 2, 19);
 const NOW = {
-  ...{ mode: "bake", mono: 0, at: NOON, tz: "America/Denver" },
-  ...{ sendable_seq: 100, live_seq: 100, hours_to_full: null },
+  mode: "bake",
+  mono: 0,
+  at: NOON,
+  tz: "America/Denver",
+  sendable_seq: 100,
+  live_seq: 100,
+  hours_to_full: null,
 };
 const BATCHES = thriftFor(80, 100);
 const BACKLOG = thriftFor(90, 100);

@@ -14,8 +14,14 @@ import {
 
 const NOW = { sendable_seq: 20, mono: 0, window: 4, under_way: 0, chunks: null };
 const range = (from: number, to: number) => ({
-  ...{ from, to, records: to - from + 1 },
-  ...{ is_chunk: false, sendable_seq: 20, refusals: 0, vouched: null, offered_seq: 10 },
+  from,
+  to,
+  records: to - from + 1,
+  is_chunk: false,
+  sendable_seq: 20,
+  refusals: 0,
+  vouched: null,
+  offered_seq: 10,
 });
 const acked = (held_seq: number) => ({ kind: "acked", rejected: [], is_proven: true, held_seq }) as const;
 const conflict = (seq: number, is_proven: boolean) =>

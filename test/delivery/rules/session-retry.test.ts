@@ -2,16 +2,16 @@ import { expect, it } from "vitest";
 import { fullJitter } from "../../../src/domain/retrying.ts";
 import { retryAfter } from "../../../src/delivery/rules/session-retry.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-const MINUTE = 60_000;
-const ended = { attempt: 5, proven: true, lasted_ms: MINUTE, away_ms: MINUTE, fault: "closed" } as const;
+const ended = { attempt: 5, proven: true, lasted_ms: MINUTE_MS, away_ms: MINUTE_MS, fault: "closed" } as const;
 
 it.each([
   [{}, 0],
   [{ lasted_ms: 0 }, 0],
   [{ proven: false }, 5],
   [{ fault: "taken_over" }, 0],
-  [{ fault: "taken_over", lasted_ms: MINUTE - 1 }, 5],
+  [{ fault: "taken_over", lasted_ms: MINUTE_MS - 1 }, 5],
 ] as const)("the back-off starts over after a session with an ack, however short: %o", (change, attempt) => {
   expect(retryAfter({ ...ended, ...change }).attempt).toBe(attempt);
 });
@@ -28,12 +28,13 @@ it.each([
   expect(retryAfter({ ...ended, fault }).backoff).toEqual({ base_ms, cap_ms });
   // In an outage that is short as yet nobody waits long; two boxes with one identity are no outage.
   const early = fault === "taken_over" ? cap_ms : 12_000;
-  expect(retryAfter({ ...ended, fault, away_ms: MINUTE - 1 }).backoff).toEqual({ base_ms, cap_ms: early });
+  expect(retryAfter({ ...ended, fault, away_ms: MINUTE_MS - 1 }).backoff).toEqual({ base_ms, cap_ms: early });
 });
 
 /** The first try after the broker's return, by the waits of one gateway. */
 function backAfter(outage_ms: number, random: () => number): number {
-  let [at, attempt] = [0, 0];
+  let at = 0;
+  let attempt = 0;
   do {
     const next = retryAfter({ attempt, proven: false, lasted_ms: 0, away_ms: at, fault: "unreachable" });
     at += Math.max(1, fullJitter(next.attempt, next.backoff, random));
@@ -45,8 +46,8 @@ function backAfter(outage_ms: number, random: () => number): number {
 it.each([
   [1_000, 12_000],
   [20_000, 12_000],
-  [MINUTE - 1, 12_000],
-  [10 * MINUTE, MINUTE],
+  [MINUTE_MS - 1, 12_000],
+  [10 * MINUTE_MS, MINUTE_MS],
 ])(
   "a broker that was away for %i ms is tried again within %i ms of its return, and not by all at once",
   (away, within) => {

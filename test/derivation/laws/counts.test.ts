@@ -61,7 +61,8 @@ function isInRun({ start, end, counted, spray_ms, bake_ms, result }: Cycle, stag
   const from = inside.at(0);
   const until = inside.at(-1);
   const whole = from?.mode === "spray" && from.start === start && until?.end === end;
-  let [pause, only_gap] = [0, true];
+  let pause = 0;
+  let only_gap = true;
   const unbroken = inside.every(({ mode, start: since, end: to }) => {
     if (RUN.includes(mode)) [pause, only_gap] = [0, true];
     else {

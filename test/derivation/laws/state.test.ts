@@ -6,9 +6,7 @@ import { copyOf, isSame, logOf, rightFold, withFacts, withRecords, withState, ty
 import { law, testLaws } from "../law.ts";
 import { seedOf } from "../../support/seed.ts";
 import { chunkings, entriesOf, steppedWalks, WALK_T0, walks, type Happening } from "../streams.ts";
-
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+import { HOUR_MS, DAY_MS } from "../../../src/domain/time.ts";
 
 interface Cut {
   readonly life: readonly Happening[];
@@ -43,10 +41,10 @@ interface Committed {
 /** What is told of a life by its end, whatever came with which commit. */
 function toldOf(fold: FoldAll, life: readonly Happening[], sizes: readonly number[]): string[] {
   const { facts, state } = fold(logOf(life, sizes));
-  const open_end = openEndOf(state, WALK_T0 + 100 * DAY);
+  const open_end = openEndOf(state, WALK_T0 + 100 * DAY_MS);
   // When the last hours are written depends on when the next record comes.
   const polls = entriesOf(life).map((entry) => (entry.kind === "poll" ? entry.at : 0));
-  const late = Math.max(...polls) - 14 * HOUR;
+  const late = Math.max(...polls) - 14 * HOUR_MS;
   const others = [...facts, ...open_end.facts]
     .filter((fact) => "cf".includes(fact.kind) || (fact.kind === "d" && fact.value.hour < late))
     .map(({ kind, value, quality }) => ({ kind, value, quality }));

@@ -8,8 +8,7 @@ import { logOf, rightFold, withFacts, withRecords, withSteps, type FoldAll } fro
 import { law, testLaws } from "../law.ts";
 import { seedOf } from "../../support/seed.ts";
 import { entriesOf, steppedWalks, WALK_T0, type Happening } from "../streams.ts";
-
-const HOUR = 3_600_000;
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
 /** Stages tile the time from the first reading to the last one without a hole or an overlap. */
 function tiles(fold: FoldAll, life: readonly Happening[]): boolean {
@@ -29,11 +28,11 @@ function hoursAreStages(fold: FoldAll, life: readonly Happening[]): boolean {
   const stages = valuesOf(facts, "m");
   const hours = valuesOf(facts, "d");
   const told = stages.at(-1)?.end ?? 0;
-  const whole = hours.filter(({ hour }) => hour + HOUR <= told);
+  const whole = hours.filter(({ hour }) => hour + HOUR_MS <= told);
   const equal = whole.every(({ hour, ms_by_mode }) => {
     const sums: Record<string, number> = {};
     for (const { mode, start, end } of stages) {
-      const ms = Math.min(end, hour + HOUR) - Math.max(start, hour);
+      const ms = Math.min(end, hour + HOUR_MS) - Math.max(start, hour);
       if (ms > 0) sums[mode] = (sums[mode] ?? 0) + ms;
     }
     const modes = new Set([...Object.keys(sums), ...Object.keys(ms_by_mode)]);
@@ -50,7 +49,9 @@ function countsOnce(fold: FoldAll, life: readonly Happening[]): boolean {
   const monos = entriesOf(back).map((entry) => (entry.kind === "poll" ? entry.mono : entry.record.mono));
   const real = Math.max(...monos) - Math.min(...monos);
   let state: DeriveState | undefined;
-  let [first, now, total] = [0, 0, 0];
+  let first = 0;
+  let now = 0;
+  let total = 0;
   for (const record of logOf(back)) {
     const next = fold([record], state);
     state = next.state;

@@ -33,7 +33,8 @@ interface Parts {
 
 function cut(message: Buffer): { readonly header: Buffer; readonly body: Buffer; readonly facts: Buffer } {
   const source = byteSource(message.subarray(1));
-  const [header, body] = [source.block(), source.block()];
+  const header = source.block();
+  const body = source.block();
   return { header, body, facts: message.subarray(1 + source.at()) };
 }
 
@@ -44,14 +45,17 @@ function partsOf(message: Buffer): Parts {
   for (let left = 2 * source.number(); left > 0; left -= 1) source.number();
   const start = body.subarray(0, 2 + source.at());
   const lengths = [source.number(), source.number()] as const;
-  const [end, blocks] = [body.length, body.subarray(2 + source.at())];
-  const [a, b] = [blocks.subarray(0, lengths[0]), blocks.subarray(lengths[0], end)];
+  const end = body.length;
+  const blocks = body.subarray(2 + source.at());
+  const a = blocks.subarray(0, lengths[0]);
+  const b = blocks.subarray(lengths[0], end);
   const lines = facts.length === 0 ? facts : inflateRawSync(facts);
   return { header, start, a: inflateRawSync(a), b: inflateRawSync(b), facts: lines };
 }
 
 function joined({ header, start, a, b, facts }: Parts): Buffer {
-  const [one, other] = [deflateRawSync(a), deflateRawSync(b)];
+  const one = deflateRawSync(a);
+  const other = deflateRawSync(b);
   const body = byteSink();
   body.number(one.length);
   body.number(other.length);

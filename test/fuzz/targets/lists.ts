@@ -35,10 +35,10 @@ const judge: Judge = (input) => {
   for (const one of rows) {
     const place = placeOf(one, reading);
     const isOutside = !("message" in place) && !(place.address >= 0 && place.address <= LAST_ADDRESS);
-    if (isOutside) return { wrong: `line ${one.row.line.toString()} has no place` };
+    if (isOutside) return { wrong: `line ${one.row.line} has no place` };
     const scaling = scalingOf(one.row, style);
     if (typeof scaling !== "string" && !(Number.isFinite(scaling.scale) && Number.isFinite(scaling.offset)))
-      return { wrong: `line ${one.row.line.toString()} has no scale` };
+      return { wrong: `line ${one.row.line} has no scale` };
   }
   return rows.length === 0 ? "refused" : "taken";
 };

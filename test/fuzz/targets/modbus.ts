@@ -11,7 +11,7 @@ function judge(framing: "tcp" | "rtu"): Judge {
       const reader = framing === "tcp" ? mbapFraming() : rtuFraming(lateAnswers());
       const right = answerTo(reader, framing, Buffer.alloc(2 * COUNT));
       const end = endOf(reader, { framing, right, sent: input, cut });
-      if (end === "wrong") return { wrong: `cut at ${cut.toString()}: a value that the frame doesn't hold` };
+      if (end === "wrong") return { wrong: `cut at ${cut}: a value that the frame doesn't hold` };
       if (end === "unchanged" || end === "as_sent" || end === "exceptions") verdict = "taken";
     }
     return verdict;

@@ -23,7 +23,8 @@ const judgePackets: Judge = (input) => {
 /** The same by walking over whole packets (MQTT 5, 2.1.4). */
 function isOverLimit(bytes: Buffer): boolean {
   for (let at = 0; at < bytes.length;) {
-    let [length, size] = [0, 0];
+    let length = 0;
+    let size = 0;
     for (;;) {
       const byte = bytes[at + 1 + size];
       if (byte === undefined) return false;

@@ -35,9 +35,7 @@ function greetingProblem(frame: Buffer): string | null {
   if (said instanceof LinkError) {
     return said.message.length > 400 || /[\p{Cc}]/u.test(said.message) ? `shown to people: ${said.message}` : null;
   }
-  return type === "ACK" && said >= 8_192 && said <= LIMITS.chunk_bytes
-    ? null
-    : `agreed on chunks of ${said.toString()}`;
+  return type === "ACK" && said >= 8_192 && said <= LIMITS.chunk_bytes ? null : `agreed on chunks of ${said}`;
 }
 
 export const opcuaFrames: Target = { name: "opcua-frames", format: "hex", ci_runs: 10_000, open: () => judgeFrames };

@@ -22,14 +22,15 @@ const judgeTail: Judge = (input) =>
   inFolder((folder) => {
     writeFileSync(join(folder, "tail.jsonl"), input);
     const tail = openTail(folder);
-    const [found, damaged] = [tail.leftover(), tail.damaged?.() ?? 0];
+    const found = tail.leftover();
+    const damaged = tail.damaged?.() ?? 0;
     tail.close();
     const lines = input.toString("utf8").split("\n").slice(0, -1);
     const whole = lines.filter((line) => line[8] === " " && sumOf(line.slice(9)) === line.slice(0, 8));
     const bodies = whole.map((line) => JSON.stringify(JSON.parse(line.slice(9))));
     if (JSON.stringify(bodies) !== JSON.stringify(found.map((entry) => JSON.stringify(entry))))
       return { wrong: "other entries than the lines whose checksum holds" };
-    if (damaged !== lines.length - whole.length) return { wrong: `${damaged.toString()} damaged lines told` };
+    if (damaged !== lines.length - whole.length) return { wrong: `${damaged} damaged lines told` };
     return damaged === 0 && whole.length > 0 ? "taken" : "refused";
   });
 
@@ -81,13 +82,13 @@ function judgeDatabase(): Judge {
 function otherHarm(input: Buffer, random: () => number): Buffer {
   const below = (limit: number): number => Math.floor(random() * limit);
   const place = (): string => below(MILLION).toString();
-  if (random() < 0.2) return Buffer.from(`flip store.db-wal ${place()} ${below(8).toString()}\n`);
+  if (random() < 0.2) return Buffer.from(`flip store.db-wal ${place()} ${below(8)}\n`);
   const lines = input
     .toString("utf8")
     .split("\n")
     .filter((line) => line !== "" && !line.includes("-wal") && random() < 0.5);
   const more = Array.from({ length: 1 + below(3) }, () =>
-    random() < 0.8 ? `flip store.db ${place()} ${below(8).toString()}` : `zero store.db ${place()} 0`,
+    random() < 0.8 ? `flip store.db ${place()} ${below(8)}` : `zero store.db ${place()} 0`,
   );
   return Buffer.from(`${[...lines, ...more].join("\n")}\n`);
 }

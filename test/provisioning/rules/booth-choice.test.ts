@@ -5,8 +5,14 @@ import { after, by, entered, looking, lookedUp, ok, record } from "./provisionin
 
 /** A service that knows nothing of gateways, and whose booths show no serial number. */
 const card = (booth_id: string | null, facility_id: string): BoothCard => ({
-  ...{ booth_id, account_name: "Acme", facility_id, facility_name: `Facility ${facility_id}` },
-  ...{ tz: "America/Denver", working_hours: [], brand_name: null, model_number: null },
+  booth_id,
+  account_name: "Acme",
+  facility_id,
+  facility_name: `Facility ${facility_id}`,
+  tz: "America/Denver",
+  working_hours: [],
+  brand_name: null,
+  model_number: null,
 });
 const found = (...cards: readonly BoothCard[]): ServiceRecord => ({
   ...record,

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { hourFigures, hourRuns } from "../../../src/provisioning/rules/reconciliation.ts";
 import type { Placed } from "../../../src/domain/record.ts";
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
-const HOUR = 3_600_000;
 const BASE = { boot: "b", mono: 0, at: 0, tag: "", quality: "good" } as const;
 
 function reading(seq: number, time: number): Placed {
@@ -10,16 +10,16 @@ function reading(seq: number, time: number): Placed {
 }
 
 function hourRecord(seq: number, hour: number, cycles: number): Placed {
-  const value = { hour, ms_by_mode: { idle: HOUR }, cycles, gas_therm: 1, energy_kwh: 2 };
-  return { ...BASE, kind: "d", value, seq, time: hour + HOUR };
+  const value = { hour, ms_by_mode: { idle: HOUR_MS }, cycles, gas_therm: 1, energy_kwh: 2 };
+  return { ...BASE, kind: "d", value, seq, time: hour + HOUR_MS };
 }
 
 function runsOf(records: readonly Placed[], before: number | null = null): readonly (readonly number[])[] {
-  return hourRuns(records, before).map(({ hour, records: own }) => [hour / HOUR, ...own.map(({ seq }) => seq)]);
+  return hourRuns(records, before).map(({ hour, records: own }) => [hour / HOUR_MS, ...own.map(({ seq }) => seq)]);
 }
 
 it("an hour's records are one run, from its first instant to the last before the next", () => {
-  const records = [reading(1, HOUR), reading(2, 2 * HOUR - 1), reading(3, 2 * HOUR)];
+  const records = [reading(1, HOUR_MS), reading(2, 2 * HOUR_MS - 1), reading(3, 2 * HOUR_MS)];
   expect(runsOf(records)).toEqual([
     [1, 1, 2],
     [2, 3],
@@ -27,22 +27,27 @@ it("an hour's records are one run, from its first instant to the last before the
 });
 
 it("a record placed before its forerunner belongs to that one's hour, the one before the first included", () => {
-  expect(runsOf([reading(1, 2 * HOUR), reading(2, HOUR)])).toEqual([[2, 1, 2]]);
-  expect(runsOf([reading(1, HOUR)], 5 * HOUR)).toEqual([[5, 1]]);
+  expect(runsOf([reading(1, 2 * HOUR_MS), reading(2, HOUR_MS)])).toEqual([[2, 1, 2]]);
+  expect(runsOf([reading(1, HOUR_MS)], 5 * HOUR_MS)).toEqual([[5, 1]]);
 });
 
 it("a hole in seq begins a run of its own in the same hour", () => {
-  expect(runsOf([reading(1, HOUR), reading(3, HOUR), reading(4, HOUR)])).toEqual([
+  expect(runsOf([reading(1, HOUR_MS), reading(3, HOUR_MS), reading(4, HOUR_MS)])).toEqual([
     [1, 1],
     [1, 3, 4],
   ]);
 });
 
 it("an hour's figures are those of its last record, whatever stands between", () => {
-  const figures = hourFigures([hourRecord(1, 0, 1), reading(2, HOUR), hourRecord(3, HOUR, 5), hourRecord(4, 0, 2)]);
-  expect([...figures].map(([hour, { cycles }]) => [hour / HOUR, cycles])).toEqual([
+  const figures = hourFigures([
+    hourRecord(1, 0, 1),
+    reading(2, HOUR_MS),
+    hourRecord(3, HOUR_MS, 5),
+    hourRecord(4, 0, 2),
+  ]);
+  expect([...figures].map(([hour, { cycles }]) => [hour / HOUR_MS, cycles])).toEqual([
     [0, 2],
     [1, 5],
   ]);
-  expect(figures.get(HOUR)).toEqual({ ms_by_mode: { idle: HOUR }, cycles: 5, gas_therm: 1, energy_kwh: 2 });
+  expect(figures.get(HOUR_MS)).toEqual({ ms_by_mode: { idle: HOUR_MS }, cycles: 5, gas_therm: 1, energy_kwh: 2 });
 });

@@ -36,10 +36,9 @@ function twice(rows: readonly OracleRow[]): string[] {
   for (const row of rows) {
     if (row.kind !== "r" && row.kind !== "h") continue;
     const isSilence = row.kind === "h" && (row.value as { readonly polls: number }).polls === 0;
-    const key = `${row.kind} ${row.boot} ${row.mono.toString()} ${row.tag}${isSilence ? " unanswered" : ""}`;
+    const key = `${row.kind} ${row.boot} ${row.mono} ${row.tag}${isSilence ? " unanswered" : ""}`;
     const first = seen.get(key);
-    if (first !== undefined)
-      found.push(`${key}: under ${first.stream} ${first.seq.toString()} and ${row.stream} ${row.seq.toString()}`);
+    if (first !== undefined) found.push(`${key}: under ${first.stream} ${first.seq} and ${row.stream} ${row.seq}`);
     seen.set(key, row);
   }
   return found;
@@ -61,9 +60,8 @@ function holes({ stream, own, gaps, first }: Known): string[] {
   let next = first;
   let newest = 0;
   for (const { from, to, held } of known) {
-    if (held && from === newest) found.push(`${stream}: seq ${from.toString()} is there twice`);
-    if (from > next)
-      found.push(`${stream}: ${next.toString()} to ${(from - 1).toString()} are neither there nor given up`);
+    if (held && from === newest) found.push(`${stream}: seq ${from} is there twice`);
+    if (from > next) found.push(`${stream}: ${next} to ${from - 1} are neither there nor given up`);
     if (held) newest = from;
     next = Math.max(next, to + 1);
   }
@@ -78,7 +76,8 @@ function disorder(stream: string, rows: readonly OracleRow[]): string[] {
   // The newest seq of each run so far, descending; a seq goes on with the run that is nearest below it.
   const runs: number[] = [];
   for (const { seq } of arrived) {
-    let [low, high] = [0, runs.length];
+    let low = 0;
+    let high = runs.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if ((runs[middle] ?? 0) < seq) high = middle;
@@ -86,7 +85,5 @@ function disorder(stream: string, rows: readonly OracleRow[]): string[] {
     }
     runs[low] = seq;
   }
-  return runs.length > LANES
-    ? [`${stream}: arrived in ${runs.length.toString()} runs, not in ${LANES.toString()}`]
-    : [];
+  return runs.length > LANES ? [`${stream}: arrived in ${runs.length} runs, not in ${LANES}`] : [];
 }

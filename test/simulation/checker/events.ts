@@ -25,7 +25,7 @@ interface CycleValue {
 /** Of cycles that were claimed anew the last claim counts. */
 function lastClaims(rows: readonly OracleRow[]): readonly CycleValue[] {
   const own = rows.flatMap(({ kind, stream, seq, value }) =>
-    kind === "c" ? [{ name: `${stream} ${seq.toString()}`, stream, value: value as CycleValue }] : [],
+    kind === "c" ? [{ name: `${stream} ${seq}`, stream, value: value as CycleValue }] : [],
   );
   const gone = new Set(own.map(({ stream, value }) => `${stream} ${String(value.supersedes)}`));
   return own.filter(({ name }) => !gone.has(name)).map(({ value }) => value);
@@ -57,7 +57,7 @@ export function cycleFaults(
   return [
     ...truth.cycles.filter(watched).flatMap((cycle) => {
       const times = told.filter((one) => isSame(one, cycle)).length;
-      return times === 1 ? [] : [`cycle ${spanText(cycle)}: told ${times.toString()} times`];
+      return times === 1 ? [] : [`cycle ${spanText(cycle)}: told ${times} times`];
     }),
     ...told
       .filter((one) => watched(one) && !truth.cycles.some((cycle) => isSame(one, cycle) || isRest(one, cycle)))

@@ -40,7 +40,5 @@ function untold(span: Span, shown: readonly OracleStage[]): readonly Span[] {
 export function minutesFaults(minutes: Readonly<Record<string, number>>, { start, end }: Span): string[] {
   const sum = Object.values(minutes).reduce((all, value) => all + value, 0);
   const window = (end - start) / 60_000;
-  return Math.abs(sum - window) <= ROUNDING_MIN
-    ? []
-    : [`modes make ${sum.toString()} minutes of a window of ${window.toString()}`];
+  return Math.abs(sum - window) <= ROUNDING_MIN ? [] : [`modes make ${sum} minutes of a window of ${window}`];
 }

@@ -1,19 +1,18 @@
 import { expect, it } from "vitest";
 import type { Mode } from "../../../src/domain/booth.ts";
 import { decidedSince } from "./runs.ts";
-
-const MINUTE = 60_000;
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 /** Of stages of so many minutes the last is asked about. In minutes. */
 function told(...parts: readonly (readonly [Mode, number])[]): number {
   let now = 0;
   const stages = parts.map(([mode, minutes]) => {
     const start = now;
-    now += minutes * MINUTE;
+    now += minutes * MINUTE_MS;
     return { mode, start, end: now };
   });
   const at = stages.at(-1)?.start ?? 0;
-  return decidedSince({ stages }, at) / MINUTE;
+  return decidedSince({ stages }, at) / MINUTE_MS;
 }
 
 it.each<[string, readonly (readonly [Mode, number])[], number]>([

@@ -5,23 +5,22 @@ import { cycleFaults } from "./events.ts";
 import { modeFaults } from "./modes.ts";
 import type { OracleRow } from "./oracle.ts";
 import { spacingsOf, type Covered } from "./spacings.ts";
+import { SECOND_MS, MINUTE_MS } from "../../../src/domain/time.ts";
 
-const SECOND = 1_000;
-const MINUTE = 60_000;
-const POLL_MS = 10 * SECOND;
-const SLACK_MS = 15 * SECOND;
+const POLL_MS = 10 * SECOND_MS;
+const SLACK_MS = 15 * SECOND_MS;
 /** The booth goes off 9 s after the last poll before a silence of 29 s, which is within the bridge of 30 s. */
-const LEFT = 60 * MINUTE;
-const LAST_POLL = LEFT - 9 * SECOND;
-const NEXT_POLL = LAST_POLL + 29 * SECOND;
-const END = 120 * MINUTE;
+const LEFT = 60 * MINUTE_MS;
+const LAST_POLL = LEFT - 9 * SECOND_MS;
+const NEXT_POLL = LAST_POLL + 29 * SECOND_MS;
+const END = 120 * MINUTE_MS;
 
 const covered = (start: number, end: number, max_interval_ms = POLL_MS): Covered => ({ start, end, max_interval_ms });
 const BRIDGED = [covered(0, LAST_POLL), covered(NEXT_POLL, END)];
 const seen = (covers: readonly Covered[]) => ({
   blind: [],
   slack_ms: SLACK_MS,
-  spacings: spacingsOf(covers, { poll_ms: POLL_MS, bridge_ms: 30 * SECOND }),
+  spacings: spacingsOf(covers, { poll_ms: POLL_MS, bridge_ms: 30 * SECOND_MS }),
 });
 
 const stage = (mode: Mode, start: number, end: number) => ({ mode, start, end });
@@ -35,14 +34,14 @@ describe("a transition between two polls within the bridge", () => {
   it("may be shown by the second of them", () => {
     expect(told(BRIDGED, "spray", NEXT_POLL)).toEqual([]);
     // The same inside a record whose polls lay so far apart somewhere.
-    expect(told([covered(0, END, 29 * SECOND)], "spray", NEXT_POLL)).toEqual([]);
+    expect(told([covered(0, END, 29 * SECOND_MS)], "spray", NEXT_POLL)).toEqual([]);
   });
 
   it.each<[string, readonly Covered[], Mode, number]>([
     ["not where polls came as they should", [covered(0, END)], "spray", NEXT_POLL],
-    ["not long after it", BRIDGED, "spray", NEXT_POLL + 6 * SECOND],
+    ["not long after it", BRIDGED, "spray", NEXT_POLL + 6 * SECOND_MS],
     ["not as another mode than that before it", BRIDGED, "bake", NEXT_POLL],
-    ["nor later than they lay apart", [covered(0, END, 29 * SECOND)], "spray", LEFT + 35 * SECOND],
+    ["nor later than they lay apart", [covered(0, END, 29 * SECOND_MS)], "spray", LEFT + 35 * SECOND_MS],
     [
       "nor where they lay so far apart elsewhere",
       [...BRIDGED.slice(0, 1), covered(LAST_POLL, END)],
@@ -55,7 +54,7 @@ describe("a transition between two polls within the bridge", () => {
 });
 
 describe("a cycle that ends between two polls within the bridge", () => {
-  const cycle = { start: 30 * MINUTE, end: LEFT, counted: true, spray_ms: 30 * MINUTE, bake_ms: 0 };
+  const cycle = { start: 30 * MINUTE_MS, end: LEFT, counted: true, spray_ms: 30 * MINUTE_MS, bake_ms: 0 };
   const stages = [stage("idle", 0, cycle.start), stage("spray", cycle.start, LEFT), stage("off", LEFT, END)];
   const truth = { from: 0, to: END, stages, cycles: [{ ...cycle, result: "complete_no_bake", reason: "" }] } as const;
   const told = (covers: readonly Covered[], end: number): readonly string[] => {
@@ -67,20 +66,21 @@ describe("a cycle that ends between two polls within the bridge", () => {
 
   it("ends by the second of them, and no later", () => {
     expect(told(BRIDGED, NEXT_POLL)).toEqual([]);
-    expect(told(BRIDGED, NEXT_POLL + 6 * SECOND)).toHaveLength(2);
+    expect(told(BRIDGED, NEXT_POLL + 6 * SECOND_MS)).toHaveLength(2);
     expect(told([covered(0, END)], NEXT_POLL)).toHaveLength(2);
     expect(told(BRIDGED, LEFT - SLACK_MS - 1)).toHaveLength(2);
   });
 });
 
 it("a bake that may be seen as a full one, as it ended between two polls within the bridge, is a close call", () => {
-  const bake = stage("bake", LEFT - 280 * SECOND, LEFT);
+  const bake = stage("bake", LEFT - 280 * SECOND_MS, LEFT);
   expect(closeCalls({ stages: [bake], cycles: [] }, seen(BRIDGED))).toEqual([{ start: bake.start, end: bake.end }]);
   expect(closeCalls({ stages: [bake], cycles: [] }, seen([covered(0, END)]))).toEqual([]);
 });
 
 it("a stage that may lie between two polls is a close call", () => {
-  const [pause, long] = [stage("cool_down", LEFT, LEFT + SECOND), stage("cool_down", LEFT, LEFT + 60 * SECOND)];
+  const pause = stage("cool_down", LEFT, LEFT + SECOND_MS);
+  const long = stage("cool_down", LEFT, LEFT + 60 * SECOND_MS);
   expect(closeCalls({ stages: [pause], cycles: [] }, seen([covered(0, END)]))).toEqual([
     { start: pause.start, end: pause.end },
   ]);

@@ -18,7 +18,7 @@ const TEXT_CHARS = 900_000;
 /** The JSON of one more field. */
 const MORE: Readonly<Record<ForeignShape, string>> = {
   deep: `"more":${"[".repeat(LEVELS)}${"]".repeat(LEVELS)}`,
-  many: Array.from({ length: FIELDS }, (_, index) => `"f${index.toString()}":${index.toString()}`).join(","),
+  many: Array.from({ length: FIELDS }, (_, index) => `"f${index}":${index}`).join(","),
   long_text: `"more":"${"x".repeat(TEXT_CHARS)}"`,
 };
 

@@ -11,11 +11,8 @@ import {
   type Port,
   type StoryOutput,
 } from "../story.ts";
+import { MINUTE_MS, HOUR_MS } from "../../../src/domain/time.ts";
 
-/** Draws the faults that the field reported, from a random stream of their own, so that no other draw of a seed moves. */
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 /** The first hours of some seeds have recorded facts (facts.long.test.ts): none of these faults falls into them. */
 const FIRST_MS = 6.5 * HOUR_MS;
 /** The end of a fault is checked too, so that each ends this long before the story does. */

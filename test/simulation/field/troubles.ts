@@ -78,10 +78,7 @@ function sayForeign(stage: Stage, { how, in: where }: Extract<FieldFault, { kind
   if (where === "record") lookAtRecord(box);
   if (where === "command")
     for (const { id } of rows<{ readonly id: string }>(service.db, "SELECT id FROM gateways"))
-      service.orderText(
-        id,
-        withForeign(JSON.stringify({ id: `foreign-${clock.truth().toString()}`, type: "digest" }), how),
-      );
+      service.orderText(id, withForeign(JSON.stringify({ id: `foreign-${clock.truth()}`, type: "digest" }), how));
   // A person compares a day with the service meanwhile.
   if (where === "report") compareByHand(box);
   if (where === "host_state")
@@ -100,7 +97,7 @@ function lookAtRecord({ site: { service, clock } }: Box): void {
   const now = clock.truth();
   const args = { serial: SERIAL, revision: 2 };
   for (const { id } of rows<{ readonly id: string }>(service.db, "SELECT id FROM gateways"))
-    service.order(id, { id: `look-${now.toString()}`, type: "config_changed", args, expires_at: now + ORDER_MS });
+    service.order(id, { id: `look-${now}`, type: "config_changed", args, expires_at: now + ORDER_MS });
 }
 
 function compareByHand(box: Box): void {

@@ -4,7 +4,7 @@ import type { Held } from "../records.ts";
 
 /** Where a reading stands: no two of a tag can stand there. */
 function placeOf(boot: string, mono: number, tag: string): string {
-  return `${boot} ${mono.toString()} ${tag}`;
+  return `${boot} ${mono} ${tag}`;
 }
 
 interface Cover {
@@ -75,10 +75,7 @@ export function inventedAtService(takes: readonly Take[], held: readonly Held[])
   }
   return held
     .filter(({ kind, boot, mono, tag, value }) => kind === "r" && taken.get(placeOf(boot, mono, tag)) !== value)
-    .map(
-      ({ seq, tag, boot, mono, value }) =>
-        `seq ${seq.toString()}: ${tag} ${String(value)} at ${boot} ${mono.toString()}`,
-    );
+    .map(({ seq, tag, boot, mono, value }) => `seq ${seq}: ${tag} ${String(value)} at ${boot} ${mono}`);
 }
 
 /** Each reading stands in one place of one stream. */
@@ -92,5 +89,5 @@ export function doubledAtService(held: readonly Held[]): string[] {
       seen.add(place);
       return again;
     })
-    .map(({ stream, seq, tag }) => `${stream} ${seq.toString()}: ${tag} a second time`);
+    .map(({ stream, seq, tag }) => `${stream} ${seq}: ${tag} a second time`);
 }

@@ -5,10 +5,8 @@ import { dayBefore } from "../../../src/provisioning/rules/reconciliation.ts";
 import type { AgentStatus } from "../../../src/domain/status.ts";
 import type { VirtualSite } from "../../support/virtual-site.ts";
 import type { FieldState } from "../field/state.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-/** Laws about the faults that the field reported, checked now and then while a story runs. */
-
-const MINUTE_MS = 60_000;
 /** More polls than a tag of the quick group may be bad for before people are told. */
 const REPORTED_WITHIN_MS = 3 * MINUTE_MS;
 /** After a fault of the PLC: a stretch of counted requests must have passed. */
@@ -165,7 +163,7 @@ function closingServiceFaults(
   watching.closing_service = { since: now, seq: newest_seq };
   return acked_seq >= seq
     ? []
-    : [`the service closes after each ack, and after minutes ${acked_seq.toString()} of ${seq.toString()} are acked`];
+    : [`the service closes after each ack, and after minutes ${acked_seq} of ${seq} are acked`];
 }
 
 /** A comparison ends, and one that failed is tried again once the service is well. */
@@ -198,7 +196,7 @@ function boundFaults(status: AgentStatus, { field, folder }: FieldLook): readonl
   const chars = JSON.stringify(status).length;
   const bytes = statSync(join(folder, "identity.db"), { throwIfNoEntry: false })?.size ?? 0;
   return [
-    ...(chars > MOST_STATUS_CHARS ? [`the status has ${chars.toString()} characters`] : []),
-    ...(bytes > MOST_IDENTITY_BYTES ? [`identity.db has ${bytes.toString()} bytes`] : []),
+    ...(chars > MOST_STATUS_CHARS ? [`the status has ${chars} characters`] : []),
+    ...(bytes > MOST_IDENTITY_BYTES ? [`identity.db has ${bytes} bytes`] : []),
   ];
 }

@@ -19,7 +19,7 @@ export function holesIn(
         const at = next;
         const gap = gaps.find(({ from, to }) => from <= at && at <= to);
         if (gap === undefined) {
-          holes.push(`${stream}: ${next.toString()} to ${(seq - 1).toString()} are neither there nor given up`);
+          holes.push(`${stream}: ${next} to ${seq - 1} are neither there nor given up`);
           break;
         }
         next = gap.to + 1;

@@ -32,7 +32,8 @@ export const NEW_SESSION: Order = { lanes: [], held_seq: 0 };
  * @param answered seqs of that gateway
  */
 export function afterOffer(order: Order, seqs: readonly number[], answered: ReadonlySet<number>): Order | null {
-  const [first = 0, last = first] = [seqs[0], seqs.at(-1)];
+  const first = seqs[0] ?? 0;
+  const last = seqs.at(-1) ?? first;
   const isAsked = seqs.every((seq) => answered.has(seq)) || (seqs.length === 1 && first === order.held_seq);
   if (isAsked) return order;
   const lanes = afterBatch(order.lanes, first, last);

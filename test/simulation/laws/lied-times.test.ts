@@ -4,10 +4,9 @@ import type { Held } from "../records.ts";
 import { storyOf } from "../stories.ts";
 import type { FaultKind } from "../story.ts";
 import { liedTimes } from "./lied-times.ts";
+import { MINUTE_MS, HOUR_MS } from "../../../src/domain/time.ts";
 
 const START = Date.UTC(2026, 2, 2, 13);
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 const takes: readonly Take[] = [0, 6 * HOUR_MS].map((mono) => ({
   at: START + mono,
@@ -27,7 +26,14 @@ const takes: readonly Take[] = [0, 6 * HOUR_MS].map((mono) => ({
 /** The booth's clock as it is told to the service: at that time of the story it was off by so much. */
 function heldOf(told: readonly (readonly [at: number, off: number, unsure?: boolean])[]): readonly Held[] {
   return told.map(([mono, off, unsure = false], i) => ({
-    ...{ stream: "s", seq: i + 1, kind: "t", tag: "", boot: "b", mono, time: START + mono + off, quality: "good" },
+    stream: "s",
+    seq: i + 1,
+    kind: "t",
+    tag: "",
+    boot: "b",
+    mono,
+    time: START + mono + off,
+    quality: "good",
     value: { wall: START + mono + off, state: "synced", ...(unsure ? { unsure } : {}) },
     received_at: START + mono,
   }));

@@ -3,8 +3,8 @@ import type { Take } from "../ledger.ts";
 import type { Span } from "../outcome.ts";
 import type { Held } from "../records.ts";
 import type { Story } from "../story.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
 /** A service that proves itself is believed about so much at once, and not a second more. */
 const BELIEVED_MS = 3_600_000;
 /** What a clock may be off that only the service put right, over a slow line. */

@@ -16,7 +16,7 @@ export function tooManyStreams(db: Db, { damages, isLiedTo }: { damages: number;
     "SELECT gateway_id AS gateway, count(*) AS streams FROM streams GROUP BY gateway_id",
   )
     .filter(({ streams }) => streams > most)
-    .map(({ gateway, streams }) => `${gateway}: ${streams.toString()} streams, not ${most.toString()} at most`);
+    .map(({ gateway, streams }) => `${gateway}: ${streams} streams, not ${most} at most`);
 }
 
 /** Records that a gateway has set aside though the service, when it told the truth, never refused them. */
@@ -29,7 +29,7 @@ export function setAsideForNothing(folder: string, refused: ReadonlySet<number>)
       )
       .all()
       .filter(({ seq }) => !refused.has(seq))
-      .map(({ seq, reason }) => `seq ${seq.toString()}: ${reason}`);
+      .map(({ seq, reason }) => `seq ${seq}: ${reason}`);
   } finally {
     db.close();
   }
@@ -42,11 +42,11 @@ export function wrongTimes(
   { unsure, slack_ms }: { readonly unsure: readonly Span[]; readonly slack_ms: number },
 ): string[] {
   const taken = new Map<string, number>();
-  for (const { at, entry } of takes) if (entry.kind === "poll") taken.set(`${entry.boot} ${entry.mono.toString()}`, at);
+  for (const { at, entry } of takes) if (entry.kind === "poll") taken.set(`${entry.boot} ${entry.mono}`, at);
   return held.flatMap(({ kind, boot, mono, time, seq }) => {
-    const at = kind === "r" ? taken.get(`${boot} ${mono.toString()}`) : undefined;
+    const at = kind === "r" ? taken.get(`${boot} ${mono}`) : undefined;
     if (at === undefined || Math.abs(time - at) <= slack_ms) return [];
     if (unsure.some(({ start, end }) => start <= at && at <= end)) return [];
-    return [`seq ${seq.toString()} of ${new Date(at).toISOString()}: ${((time - at) / 1_000).toFixed(1)} s off`];
+    return [`seq ${seq} of ${new Date(at).toISOString()}: ${((time - at) / 1_000).toFixed(1)} s off`];
   });
 }

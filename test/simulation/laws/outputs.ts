@@ -27,7 +27,7 @@ const SAVED_MS = 11 * 60_000;
 export function outputFaults(look: OutputLook): readonly string[] {
   return look.plant.sides.flatMap((side) =>
     look.boxes.flatMap((box, index) =>
-      ofOne(look, { side, box, index }).map((fault) => `${side.output.name} of gateway ${index.toString()}: ${fault}`),
+      ofOne(look, { side, box, index }).map((fault) => `${side.output.name} of gateway ${index}: ${fault}`),
     ),
   );
 }
@@ -129,7 +129,10 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
   const { known, passed } = account;
   const faults: string[] = [];
   const first = new Map<number, ToldReading>();
-  let [session, last, most, lowest] = [0, 0, 0, Infinity];
+  let session = 0;
+  let last = 0;
+  let most = 0;
+  let lowest = Infinity;
   for (const one of told) {
     const isNew = one.session !== session;
     const places = known.byKey.get(one.key) ?? [];
@@ -182,7 +185,7 @@ function historyFaults(
   if (born_at === null) return [];
   const read = places.flatMap((place) => {
     const { boot, mono } = known.at.get(place) ?? NONE;
-    return [taken.get(`${boot} ${mono.toString()}`)].filter((found) => found !== undefined);
+    return [taken.get(`${boot} ${mono}`)].filter((found) => found !== undefined);
   });
   const isSo = (when: number): boolean => (is_history === true ? when < born_at + SLOW_MS : when > born_at - SLOW_MS);
   if (read.length === 0 || read.some(isSo)) return [];

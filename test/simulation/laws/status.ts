@@ -17,7 +17,7 @@ export function untrueStatus({ booths, service }: AgentStatus, weather: Weather)
   const [booth] = booths;
   if (booth === undefined) return ["the booth is missing"];
   const { plc, log, provisioning } = booth;
-  const seqs = `newest ${log.newest_seq.toString()}, acked ${log.acked_seq.toString()}`;
+  const seqs = `newest ${log.newest_seq}, acked ${log.acked_seq}`;
   const isBound = provisioning.state === "active";
   const { storage } = log;
   const checks: readonly (readonly [boolean, string])[] = [
@@ -28,7 +28,7 @@ export function untrueStatus({ booths, service }: AgentStatus, weather: Weather)
     [log.acked_seq > log.newest_seq, `more is acked than there is: ${seqs}`],
     // What was refused is set aside, and offered again while the log goes on.
     [weather.lacking(log.acked_seq) > log.refused.count, `more is acked than the service has: ${seqs}`],
-    [log.pending !== weather.pending, `${log.pending.toString()} takes wait, not ${weather.pending.toString()}`],
+    [log.pending !== weather.pending, `${log.pending} takes wait, not ${weather.pending}`],
     [(storage?.used_bytes ?? 0) > (storage?.max_bytes ?? 1), "the store is over its budget"],
   ];
   return checks.filter(([broken]) => broken).map(([, text]) => text);

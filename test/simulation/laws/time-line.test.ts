@@ -1,14 +1,13 @@
 import { expect, it } from "vitest";
 import { wrongSpans, type Poll, type Rules } from "./time-line.ts";
+import { SECOND_MS, MINUTE_MS } from "../../../src/domain/time.ts";
 
-const SECOND = 1_000;
-const MINUTE = 60_000;
-const END = 60 * MINUTE;
-const RULES: Rules = { start: 0, end: END, bridge_ms: 30 * SECOND, slack_ms: 14 * SECOND, unsure: [] };
+const END = 60 * MINUTE_MS;
+const RULES: Rules = { start: 0, end: END, bridge_ms: 30 * SECOND_MS, slack_ms: 14 * SECOND_MS, unsure: [] };
 
 /** Polls each 10 s: spray, from the half hour on bake. */
 const polls: readonly Poll[] = Array.from({ length: 361 }, (_, i) => ({
-  at: i * 10 * SECOND,
+  at: i * 10 * SECOND_MS,
   mode: i < 180 ? "spray" : "bake",
 }));
 
@@ -17,20 +16,20 @@ const derived = (...borders: readonly (readonly [string, number])[]) =>
 
 it("a time line is right with each transition at the poll that showed it, or as far off as a clock may be", () => {
   expect(wrongSpans(polls, derived(["spray", 0], ["bake", END / 2]), RULES)).toEqual([]);
-  expect(wrongSpans(polls, derived(["spray", 0], ["bake", END / 2 + 14 * SECOND]), RULES)).toEqual([]);
-  expect(wrongSpans(polls, derived(["spray", 0], ["bake", END / 2 - 14 * SECOND]), RULES)).toEqual([]);
+  expect(wrongSpans(polls, derived(["spray", 0], ["bake", END / 2 + 14 * SECOND_MS]), RULES)).toEqual([]);
+  expect(wrongSpans(polls, derived(["spray", 0], ["bake", END / 2 - 14 * SECOND_MS]), RULES)).toEqual([]);
 });
 
 it.each<[string, ReturnType<typeof derived>]>([
-  ["a mode that went on over many polls that showed another", derived(["spray", 0], ["bake", END / 2 + 5 * MINUTE])],
-  ["a transition a little too late", derived(["spray", 0], ["bake", END / 2 + 15 * SECOND])],
-  ["one too early", derived(["spray", 0], ["bake", END / 2 - 15 * SECOND])],
-  ["no data while polls came", derived(["spray", 0], ["no_data", END / 2], ["bake", END / 2 + MINUTE])],
+  ["a mode that went on over many polls that showed another", derived(["spray", 0], ["bake", END / 2 + 5 * MINUTE_MS])],
+  ["a transition a little too late", derived(["spray", 0], ["bake", END / 2 + 15 * SECOND_MS])],
+  ["one too early", derived(["spray", 0], ["bake", END / 2 - 15 * SECOND_MS])],
+  ["no data while polls came", derived(["spray", 0], ["no_data", END / 2], ["bake", END / 2 + MINUTE_MS])],
 ])("finds %s", (_, spans) => {
   expect(wrongSpans(polls, spans, RULES)).toHaveLength(1);
 });
 
 it("says nothing of a span in which nothing is sure", () => {
-  const spans = derived(["spray", 0], ["no_data", END / 2], ["bake", END / 2 + MINUTE]);
-  expect(wrongSpans(polls, spans, { ...RULES, unsure: [{ start: END / 2, end: END / 2 + MINUTE }] })).toEqual([]);
+  const spans = derived(["spray", 0], ["no_data", END / 2], ["bake", END / 2 + MINUTE_MS]);
+  expect(wrongSpans(polls, spans, { ...RULES, unsure: [{ start: END / 2, end: END / 2 + MINUTE_MS }] })).toEqual([]);
 });

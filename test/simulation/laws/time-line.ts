@@ -33,7 +33,8 @@ export function wrongSpans(polls: readonly Poll[], derived: readonly ModeSpan[],
   for (const { mode, start, end } of derived) {
     for (let from = start; from < end;) {
       while ((said[index + 1]?.at ?? Infinity) <= from) index += 1;
-      const [before, next] = [said[index], said[index + 1]];
+      const before = said[index];
+      const next = said[index + 1];
       const to = Math.min(end, next?.at ?? Infinity);
       const is_open = before === undefined || (next?.at ?? Infinity) - before.at > rules.bridge_ms;
       const is_right = mode === before?.mode || (is_open && mode === "no_data");

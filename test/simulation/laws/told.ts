@@ -12,5 +12,5 @@ export interface ToldReading {
 }
 
 export function keyOf({ tag, time, value }: Pick<Given, "tag" | "time" | "value">): string {
-  return `${tag} ${time.toString()} ${value}`;
+  return `${tag} ${time} ${value}`;
 }

@@ -248,7 +248,15 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
         for (const session of sessions.filter((one) => one.box === box)) cut(session, "another took its name");
         const { promise: ended, resolve: end } = Promise.withResolvers<ServiceLinkError>();
         const session: Session = {
-          ...{ id: ++opened, box, around, will, heard: new Map(), held: [], arrives_at: 0, is_over: false, end },
+          id: ++opened,
+          box,
+          around,
+          will,
+          heard: new Map(),
+          held: [],
+          arrives_at: 0,
+          is_over: false,
+          end,
         };
         sessions.push(session);
         note(session, { kind: "open", will } as Omit<PlantEvent, "at" | "box" | "session">);

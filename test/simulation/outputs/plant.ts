@@ -131,8 +131,13 @@ export function sayHost(
 
 export function sawBox(plant: Plant): Seen {
   const seen: Seen = {
-    ...{ box: plant.seen.length, given: new Map(), cuts: [], passed: [] },
-    ...{ now: () => null, stopped: [], before: [] },
+    box: plant.seen.length,
+    given: new Map(),
+    cuts: [],
+    passed: [],
+    now: () => null,
+    stopped: [],
+    before: [],
   };
   plant.seen.push(seen);
   return seen;
@@ -172,7 +177,10 @@ export function configOf({ output, is_without_discovery }: Side): OutputConfig {
   return {
     ...shared,
     mqtt: {
-      ...{ topics, payload, retain: true, history },
+      topics,
+      payload,
+      retain: true,
+      history,
       ...(isAnnounced ? { home_assistant: { prefix: "homeassistant" } } : {}),
     },
   };
@@ -207,13 +215,11 @@ export function outputsOf(
     async outputs(booths) {
       const { gateway_id } = await parts.identity.gateway();
       const machine: OutputMachine = {
-        ...{
-          clock: parts.clock,
-          random: seededRandom(seed),
-          log: listening(seen, parts.log, now),
-          gateway_id,
-          version: parts.version,
-        },
+        clock: parts.clock,
+        random: seededRandom(seed),
+        log: listening(seen, parts.log, now),
+        gateway_id,
+        version: parts.version,
         cursor_file: join(folder, "outputs.json"),
         secret: () => "",
         scrubber: createScrubber(),
@@ -269,7 +275,7 @@ async function noted(
     if (record.kind !== KIND.reading) continue;
     const { seq, tag, time, boot, mono } = record;
     const one = { stream, seq, tag, time, boot, mono, value: JSON.stringify(record.value) };
-    given.set(`${stream} ${seq.toString()} ${time.toString()} ${tag}`, one);
+    given.set(`${stream} ${seq} ${time} ${tag}`, one);
   }
   return records;
 }

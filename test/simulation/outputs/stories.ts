@@ -1,10 +1,6 @@
 import type { Dice } from "../../scenarios/random.ts";
 import { type Fault, OUTPUT_COMMANDS, type OutputFault, type StoryOutput } from "../story.ts";
-
-/** A story's outputs, and what befalls them, drawn apart from all else. */
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
+import { MINUTE_MS, HOUR_MS } from "../../../src/domain/time.ts";
 
 interface Told {
   readonly start: number;
@@ -23,9 +19,12 @@ export function outputsOf(dice: Dice, told: Told): readonly StoryOutput[] {
   return Array.from({ length: dice.one([1, 1, 2, 3]) }, (_, index): StoryOutput => {
     const kind = dice.one(KINDS);
     return {
-      ...{ name: `output-${(index + 1).toString()}`, kind, payload: dice.chance(0.15) ? "value" : "json" },
+      name: `output-${index + 1}`,
+      kind,
+      payload: dice.chance(0.15) ? "value" : "json",
       since: dice.chance(0.6) ? new Date(told.start - 24 * HOUR_MS).toISOString() : null,
-      ...{ history: dice.chance(0.8), has_host: dice.chance(0.4) },
+      history: dice.chance(0.8),
+      has_host: dice.chance(0.4),
     };
   });
 }

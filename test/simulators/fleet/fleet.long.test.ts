@@ -19,10 +19,19 @@ async function played(dataDir: string): Promise<RanFleet> {
   const service = await startService({ dataDir, port: 0, mqttPort: 0, clock });
   onTestFinished(() => service.stop());
   return runFleet({
-    ...{ gateways: GATEWAYS, booths_per: 2, seed: 5, url: service.url, key: KEY, clock },
-    ...{ drain_ms: 120_000, hasten: 120 },
+    gateways: GATEWAYS,
+    booths_per: 2,
+    seed: 5,
+    url: service.url,
+    key: KEY,
+    clock,
+    drain_ms: 120_000,
+    hasten: 120,
     story: storyOf({ seed: 5, gateways: GATEWAYS, length_ms: LENGTH_MS, outage_ms: 30_000 }),
-    ...{ length_ms: LENGTH_MS, signal: new AbortController().signal, show: () => undefined, told: () => undefined },
+    length_ms: LENGTH_MS,
+    signal: new AbortController().signal,
+    show: () => undefined,
+    told: () => undefined,
   });
 }
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FaultKind, storyOf } from "../../../simulators/fleet/story.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-const MINUTE_MS = 60_000;
 const KINDS: readonly FaultKind[] = ["offline", "outage", "clock", "duplicates", "fork", "replaced", "slow"];
 
 describe("what befalls a fleet", () => {

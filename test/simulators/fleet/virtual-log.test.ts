@@ -47,7 +47,7 @@ describe("a log that follows from its seed", () => {
           expect(record.mono).toBeGreaterThanOrEqual(before.mono);
           return record;
         });
-        const named = records.filter(({ kind }) => kind === "r").map(({ tag, mono }) => `${mono.toString()} ${tag}`);
+        const named = records.filter(({ kind }) => kind === "r").map(({ tag, mono }) => `${mono} ${tag}`);
         expect(new Set(named).size).toBe(named.length);
       }),
     );
@@ -65,7 +65,8 @@ describe("a log that follows from its seed", () => {
       variants: [{ from_seq: seqAfter(260) + 1, variant: 1 }],
     };
     const end = seqAfter(400) + 20;
-    let [from, packed] = [1, 0];
+    let from = 1;
+    let packed = 0;
     while (from <= end) {
       const { chunk, to } = chunkOf(log, from, end);
       expect(to).toBeGreaterThanOrEqual(from);

@@ -4,14 +4,14 @@ import { type Booth, createBooth } from "../../../simulators/plc/model/booth.ts"
 import { coast } from "../../../simulators/plc/model/physics.ts";
 import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
 import type { Scenario } from "../../../simulators/plc/model/scenario.ts";
+import { HOUR_MS } from "../../../src/domain/time.ts";
 
 const START = Date.UTC(2026, 2, 3, 7);
-const HOUR = 3_600_000;
-const SPAN = 5 * 24 * HOUR;
+const SPAN = 5 * 24 * HOUR_MS;
 
 const anyScenario = fc.constantFrom(...SCENARIOS);
 const anySeed = fc.integer({ min: 0, max: 2 ** 31 });
-const anyInstant = fc.integer({ min: START - HOUR, max: START + SPAN });
+const anyInstant = fc.integer({ min: START - HOUR_MS, max: START + SPAN });
 const make = (scenario: Scenario, seed: number): Booth => createBooth({ scenario, seed, start: START });
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
@@ -38,7 +38,7 @@ describe("the booth model", () => {
       fc.property(anyScenario, anyInstant, fc.integer({ min: 2, max: 50 }), (scenario, at, steps) => {
         const booth = make(scenario, 1);
         const entry = booth.stateAt(at);
-        const end = Math.min(booth.nextChange(at), at + HOUR);
+        const end = Math.min(booth.nextChange(at), at + HOUR_MS);
         let walked = entry;
         for (let i = 1; i <= steps; i++) walked = coast(walked, at + Math.floor(((end - at) * i) / steps), booth.rules);
         const jumped = coast(entry, end, booth.rules);
@@ -60,7 +60,9 @@ describe("the booth model", () => {
         (scenario, seed, cuts) => {
           const booth = make(scenario, seed);
           const [a = 0, b = 0, c = 0] = cuts.toSorted((x, y) => x - y);
-          const [left, right, whole] = [booth.truth(a, b), booth.truth(b, c), booth.truth(a, c)];
+          const left = booth.truth(a, b);
+          const right = booth.truth(b, c);
+          const whole = booth.truth(a, c);
           for (const truth of [left, right, whole]) {
             expect(total(Object.values(truth.ms_by_mode))).toBe(truth.to - truth.from);
             truth.stages.forEach((stage, i) => expect(stage.start).toBe(truth.stages[i - 1]?.end ?? truth.from));
@@ -82,7 +84,8 @@ describe("the booth model", () => {
     fc.assert(
       fc.property(anyScenario, anySeed, fc.tuple(anyInstant, anyInstant), (...[scenario, seed, [x, y]]) => {
         const booth = make(scenario, seed);
-        const [before, after] = [booth.stateAt(Math.min(x, y)), booth.stateAt(Math.max(x, y))];
+        const before = booth.stateAt(Math.min(x, y));
+        const after = booth.stateAt(Math.max(x, y));
         for (const key of ["run_ms", "in_use_ms", "gas_therm", "energy_kwh", "cycles", "motor_starts"] as const) {
           expect(after.totals[key]).toBeGreaterThanOrEqual(before.totals[key]);
           if (scenario.name !== "power-cycle-lost") expect(after.offsets[key]).toBe(before.offsets[key]);
@@ -93,7 +96,7 @@ describe("the booth model", () => {
   });
 
   it("changes modes at arbitrary milliseconds", () => {
-    const { stages } = make(SCENARIOS[3] as Scenario, 5).truth(START, START + 24 * HOUR);
+    const { stages } = make(SCENARIOS[3] as Scenario, 5).truth(START, START + 24 * HOUR_MS);
     const onSecond = stages.filter((stage) => stage.start % 1000 === 0);
     expect(stages.length).toBeGreaterThan(40);
     expect(onSecond.length).toBeLessThan(5);
@@ -112,12 +115,12 @@ describe("the booth model", () => {
 
   it("tells the story anew after somebody pressed a button in what was already foretold", () => {
     const booth = make(SCENARIOS[3] as Scenario, 5);
-    const before = booth.truth(START, START + 48 * HOUR);
-    booth.press("exhaust_filter", START + 12 * HOUR);
-    const after = booth.truth(START, START + 48 * HOUR);
+    const before = booth.truth(START, START + 48 * HOUR_MS);
+    booth.press("exhaust_filter", START + 12 * HOUR_MS);
+    const after = booth.truth(START, START + 48 * HOUR_MS);
     expect(after.stages).toEqual(before.stages);
     expect(after.cycles).toEqual(before.cycles);
     expect(after.filters.exhaust_filter).toHaveLength(2);
-    expect(booth.stateAt(START + 12 * HOUR).filters.exhaust_filter?.installed_at).toBe(START + 12 * HOUR);
+    expect(booth.stateAt(START + 12 * HOUR_MS).filters.exhaust_filter?.installed_at).toBe(START + 12 * HOUR_MS);
   });
 });

@@ -10,8 +10,8 @@ import { handClock } from "./rig.ts";
 import type { ModbusPoint, ModbusTag } from "../../../src/domain/profile.ts";
 import type { Scenario } from "../../../simulators/plc/model/scenario.ts";
 import { readGroup } from "../../acquisition/driver-calls.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const START = Date.UTC(2026, 2, 3, 16);
 const profile = clickProfile();
 const scenario = (name: string): Scenario => findScenario(name) as Scenario;
@@ -60,7 +60,7 @@ describe("encoding", () => {
 });
 
 describe("the click-booth image", () => {
-  const stages = booth.truth(START, START + 180 * MINUTE).stages;
+  const stages = booth.truth(START, START + 180 * MINUTE_MS).stages;
 
   it("shows the mode's code from its exact instant on", () => {
     for (const stage of stages.filter(({ start }) => start > START)) {
@@ -72,7 +72,7 @@ describe("the click-booth image", () => {
   });
 
   it("shows counters low word first and text low character first", () => {
-    const at = START + 170 * MINUTE;
+    const at = START + 170 * MINUTE_MS;
     const [low = 0, high = 0] = holding(16_384, 2, at);
     expect(low + high * 65_536).toBe(1843);
     const [runLow = 0, runHigh = 0] = holding(16_386, 2, at);
@@ -110,7 +110,7 @@ describe("the click-booth image", () => {
   it("reads the same parts whether read in one block or piece by piece", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 1, max: 40 }), (offset, count) => {
-        const at = START + 47 * MINUTE;
+        const at = START + 47 * MINUTE_MS;
         for (const base of [0, 16_384, 28_672, 36_864]) {
           const size = Math.min(count, 64 - offset);
           const pieces = Array.from({ length: size }, (_, i) => holding(base + offset + i, 1, at)[0]);
@@ -126,7 +126,7 @@ describe("the virtual driver", () => {
   const signal = new AbortController().signal;
 
   it("gives the samples of a group that the registers hold, in the profile's order", async () => {
-    const clock = handClock(START + 30 * MINUTE);
+    const clock = handClock(START + 30 * MINUTE_MS);
     const driver = virtualDriver({ booth, profile, clock });
     await driver.open(signal);
     const fast = await readGroup(driver, "fast");
@@ -158,13 +158,17 @@ describe("the virtual driver", () => {
 
   it("follows the story: no power refuses, a faulty sensor is bad", async () => {
     const dark = createBooth({ scenario: scenario("power-cycle"), seed: 3, start: START });
-    const [outage] = dark.truth(START, START + 300 * MINUTE).outages;
+    const [outage] = dark.truth(START, START + 300 * MINUTE_MS).outages;
     const clock = handClock((outage?.start ?? 0) + 1000);
     await expect(virtualDriver({ booth: dark, profile, clock }).open(signal)).rejects.toMatchObject({
       kind: "refused",
     });
     const faulty = createBooth({ scenario: scenario("sensor-faults"), seed: 3, start: START });
-    const driver = virtualDriver({ booth: faulty, profile, clock: handClock(faulty.origin + (9 * 60 + 55) * MINUTE) });
+    const driver = virtualDriver({
+      booth: faulty,
+      profile,
+      clock: handClock(faulty.origin + (9 * 60 + 55) * MINUTE_MS),
+    });
     await driver.open(signal);
     const air = (await readGroup(driver, "fast")).find((sample) => sample.tag === "air_temperature");
     expect(air).toMatchObject({ quality: "bad", reason: "nan" });
@@ -173,7 +177,10 @@ describe("the virtual driver", () => {
   it("shows a stuck sensor that doesn't move", () => {
     const faulty = createBooth({ scenario: scenario("sensor-faults"), seed: 3, start: START });
     const shown = (at: number): readonly number[] | null =>
-      registerImage(profile, faulty).read({ table: "holding", address: 28_678, count: 2 }, faulty.origin + at * MINUTE);
+      registerImage(profile, faulty).read(
+        { table: "holding", address: 28_678, count: 2 },
+        faulty.origin + at * MINUTE_MS,
+      );
     expect(shown(8 * 60 + 30)).toEqual(shown(9 * 60 + 15));
     expect(shown(9 * 60 + 40)).not.toEqual(shown(9 * 60 + 50));
   });

@@ -3,10 +3,8 @@ import { type Booth, createBooth } from "../../../simulators/plc/model/booth.ts"
 import { instantOf } from "../../../simulators/plc/model/local-time.ts";
 import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
 import type { Truth } from "../../../simulators/plc/model/truth.ts";
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../../src/domain/time.ts";
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 /** Tuesday, midnight in Denver. */
 const MIDNIGHT = instantOf("America/Denver", { year: 2026, month: 3, day: 3 }, "00:00");
 
@@ -22,20 +20,21 @@ describe("standard cycle", () => {
   it("takes 97 min, 79 of them in use, about 4.6 therm and 21 kWh", () => {
     for (const seed of [1, 2, 3]) {
       const b = booth("standard cycle", seed);
-      const all = b.truth(MIDNIGHT, MIDNIGHT + DAY);
+      const all = b.truth(MIDNIGHT, MIDNIGHT + DAY_MS);
       const prep = all.stages.find((stage) => stage.mode === "prep");
       const coolDown = all.stages.find((stage) => stage.mode === "cool_down");
-      const [from, to] = [prep?.start ?? 0, coolDown?.end ?? 0];
-      expect(to - from).toBe(97 * MINUTE);
+      const from = prep?.start ?? 0;
+      const to = coolDown?.end ?? 0;
+      expect(to - from).toBe(97 * MINUTE_MS);
       const cycle = b.truth(from, to);
-      expect(cycle.in_use_ms).toBe(79 * MINUTE);
+      expect(cycle.in_use_ms).toBe(79 * MINUTE_MS);
       expect(cycle.gas_therm / 4.6).toBeGreaterThan(0.85);
       expect(cycle.gas_therm / 4.6).toBeLessThan(1.15);
       expect(cycle.energy_kwh / 21).toBeGreaterThan(0.85);
       expect(cycle.energy_kwh / 21).toBeLessThan(1.15);
       expect(results(cycle)).toEqual(["complete"]);
       expect(cycle.cycles[0]).toMatchObject({ counted: true, end: coolDown?.start });
-      expect(Math.abs((cycle.cycles[0]?.bake_ms ?? 0) - 30 * MINUTE)).toBeLessThanOrEqual(10_000);
+      expect(Math.abs((cycle.cycles[0]?.bake_ms ?? 0) - 30 * MINUTE_MS)).toBeLessThanOrEqual(10_000);
       const endOfBake = b.stateAt(cycle.cycles[0]?.end ?? 0);
       expect(endOfBake.air_c).toBeGreaterThan(69);
       expect(endOfBake.metal_c).toBeGreaterThan(57);
@@ -48,45 +47,45 @@ describe("busy day", () => {
   it("is 395 of 570 working minutes in use, five cycles, every day", () => {
     const b = booth("busy day");
     for (let day = 0; day < 4; day++) {
-      const opens = MIDNIGHT + day * DAY + 8 * HOUR;
-      const truth = b.truth(opens, opens + 570 * MINUTE);
-      expect(truth.in_use_ms).toBe(395 * MINUTE);
+      const opens = MIDNIGHT + day * DAY_MS + 8 * HOUR_MS;
+      const truth = b.truth(opens, opens + 570 * MINUTE_MS);
+      expect(truth.in_use_ms).toBe(395 * MINUTE_MS);
       expect(truth.cycle_count).toBe(5);
-      expect(truth.ms_by_mode.setback).toBeGreaterThan(40 * MINUTE);
-      expect(b.truth(opens + 570 * MINUTE, opens + DAY).in_use_ms).toBe(0);
+      expect(truth.ms_by_mode.setback).toBeGreaterThan(40 * MINUTE_MS);
+      expect(b.truth(opens + 570 * MINUTE_MS, opens + DAY_MS).in_use_ms).toBe(0);
     }
   });
 
   it("never misses a filter change over a year", () => {
-    const truth = booth("busy day").truth(MIDNIGHT, MIDNIGHT + 365 * DAY);
+    const truth = booth("busy day").truth(MIDNIGHT, MIDNIGHT + 365 * DAY_MS);
     expect(truth.overuse).toEqual({ ms: 0, cycles: 0, episodes: 0 });
     expect(truth.filters.exhaust_filter?.length).toBeGreaterThan(23);
     expect(truth.filters.intake_filter?.length).toBe(3);
   });
 
   it("adds up over 200 days", () => {
-    const truth = booth("busy day").truth(MIDNIGHT, MIDNIGHT + 200 * DAY);
-    expect(truth.in_use_ms).toBe(200 * 395 * MINUTE);
+    const truth = booth("busy day").truth(MIDNIGHT, MIDNIGHT + 200 * DAY_MS);
+    expect(truth.in_use_ms).toBe(200 * 395 * MINUTE_MS);
     expect(truth.cycle_increments).toBe(1000);
   });
 });
 
 describe("other stories", () => {
   it("short bakes: only the bake of 6 min completes a cycle", () => {
-    const truth = booth("short-bakes").truth(MIDNIGHT, MIDNIGHT + DAY);
+    const truth = booth("short-bakes").truth(MIDNIGHT, MIDNIGHT + DAY_MS);
     expect(results(truth)).toEqual(["short_bake", "short_bake", "complete"]);
-    expect(truth.cycles[1]?.bake_ms).toBeGreaterThan(7 * MINUTE);
+    expect(truth.cycles[1]?.bake_ms).toBeGreaterThan(7 * MINUTE_MS);
     expect(truth.cycle_increments).toBe(1);
   });
 
   it("filter overdue: 12 h late, the pre filter overlaps by 5 h, the union counts once", () => {
-    const truth = booth("filter-overdue").truth(MIDNIGHT, MIDNIGHT + 4 * DAY);
+    const truth = booth("filter-overdue").truth(MIDNIGHT, MIDNIGHT + 4 * DAY_MS);
     const [exhaust] = truth.filters.exhaust_filter ?? [];
     const [pre] = truth.filters.pre_filter ?? [];
     expect(exhaust?.minutes).toBe(6720);
-    expect(exhaust?.overuse_ms).toBe(12 * HOUR);
-    expect(pre?.overuse_ms).toBe(537 * MINUTE);
-    expect(truth.overuse.ms).toBe((720 + 537 - 300) * MINUTE);
+    expect(exhaust?.overuse_ms).toBe(12 * HOUR_MS);
+    expect(pre?.overuse_ms).toBe(537 * MINUTE_MS);
+    expect(truth.overuse.ms).toBe((720 + 537 - 300) * MINUTE_MS);
     expect(truth.overuse.episodes).toBe(2);
     expect(truth.overuse.cycles).toBe(13);
     expect(exhaust?.overuse_cycles).toBe(10);
@@ -94,7 +93,7 @@ describe("other stories", () => {
 
   it("filter change: two presses within 10 min are one change, in time", () => {
     const b = booth("filter-change");
-    const truth = b.truth(MIDNIGHT, MIDNIGHT + DAY);
+    const truth = b.truth(MIDNIGHT, MIDNIGHT + DAY_MS);
     expect(truth.filters.exhaust_filter).toHaveLength(2);
     const [old, fresh] = truth.filters.exhaust_filter ?? [];
     expect(old?.overuse_since).toBeNull();
@@ -104,9 +103,9 @@ describe("other stories", () => {
   });
 
   it("flame lockout, E-stop and fire contact abort or end the cycle; the bake that follows opens none", () => {
-    expect(results(booth("flame-lockout").truth(MIDNIGHT, MIDNIGHT + DAY))).toEqual(["aborted(fault)", "complete"]);
-    expect(results(booth("estop").truth(MIDNIGHT, MIDNIGHT + DAY))).toEqual(["aborted(estop)", "complete"]);
-    const fire = results(booth("fire-contact").truth(MIDNIGHT, MIDNIGHT + DAY));
+    expect(results(booth("flame-lockout").truth(MIDNIGHT, MIDNIGHT + DAY_MS))).toEqual(["aborted(fault)", "complete"]);
+    expect(results(booth("estop").truth(MIDNIGHT, MIDNIGHT + DAY_MS))).toEqual(["aborted(estop)", "complete"]);
+    const fire = results(booth("fire-contact").truth(MIDNIGHT, MIDNIGHT + DAY_MS));
     expect(fire).toEqual(["complete", "aborted(short)", "complete"]);
   });
 
@@ -116,9 +115,9 @@ describe("other stories", () => {
       ["power-cycle-lost", true],
     ] as const) {
       const b = booth(name);
-      const truth = b.truth(MIDNIGHT, MIDNIGHT + DAY);
+      const truth = b.truth(MIDNIGHT, MIDNIGHT + DAY_MS);
       expect(results(truth)).toEqual(["aborted(plc_restart)", "complete"]);
-      expect(truth.ms_by_mode.no_data).toBe(4 * MINUTE);
+      expect(truth.ms_by_mode.no_data).toBe(4 * MINUTE_MS);
       const [outage] = truth.outages;
       expect(outage?.cause).toBe("power");
       const back = b.stateAt(outage?.end ?? 0);
@@ -126,13 +125,13 @@ describe("other stories", () => {
       expect(back.totals.run_ms + back.offsets.run_ms === 0).toBe(lost);
       expect(back.totals.cycles + back.offsets.cycles === 0).toBe(lost);
       const exhaust = back.filters.exhaust_filter;
-      expect(back.totals.in_use_ms - (exhaust?.in_use0_ms ?? 0)).toBeGreaterThan(2600 * MINUTE);
+      expect(back.totals.in_use_ms - (exhaust?.in_use0_ms ?? 0)).toBeGreaterThan(2600 * MINUTE_MS);
       expect(back.totals.in_use_ms - (exhaust?.counter0_ms ?? 0) === 0).toBe(lost);
     }
   });
 
   it("program update: a new revision after 90 s without power", () => {
-    const truth = booth("program-update").truth(MIDNIGHT, MIDNIGHT + DAY);
+    const truth = booth("program-update").truth(MIDNIGHT, MIDNIGHT + DAY_MS);
     expect(truth.ms_by_mode.no_data).toBe(90_000);
     const [, update] = truth.revisions;
     expect(truth.revisions.map((r) => [r.plc_program_revision, r.initial])).toEqual([
@@ -149,21 +148,21 @@ describe("other stories", () => {
       [10, 31],
     ] as const) {
       const start = instantOf("America/Denver", { year: 2026, month, day }, "12:00");
-      const truth = booth("night-shift", 7, start).truth(start, start + DAY);
+      const truth = booth("night-shift", 7, start).truth(start, start + DAY_MS);
       expect(truth.cycle_count).toBe(4);
-      expect(truth.in_use_ms).toBe(4 * 79 * MINUTE);
+      expect(truth.in_use_ms).toBe(4 * 79 * MINUTE_MS);
     }
   });
 
   it("summer burns less gas than winter", () => {
-    const gas = (name: string): number => booth(name).truth(MIDNIGHT, MIDNIGHT + DAY).gas_therm;
+    const gas = (name: string): number => booth(name).truth(MIDNIGHT, MIDNIGHT + DAY_MS).gas_therm;
     expect(gas("summer")).toBeCloseTo(5 * (8 / 6 + (1.9 * 20) / 60), 1);
     expect(gas("summer")).toBeLessThan(gas("busy day") / 2);
   });
 
   it("waterborne cycles have a longer flash", () => {
-    const truth = booth("waterborne").truth(MIDNIGHT, MIDNIGHT + DAY);
-    expect(truth.ms_by_mode.flash).toBeGreaterThan(35 * MINUTE);
+    const truth = booth("waterborne").truth(MIDNIGHT, MIDNIGHT + DAY_MS);
+    expect(truth.ms_by_mode.flash).toBeGreaterThan(35 * MINUTE_MS);
     expect(truth.cycle_count).toBe(1);
   });
 });

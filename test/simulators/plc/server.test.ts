@@ -7,9 +7,9 @@ import { type PlcOptions, type RunningPlc, startPlc } from "../../../simulators/
 import { clickProfile } from "./click-profile.ts";
 import { until } from "../../support/eventually.ts";
 import { handClock, type HandClock, rawClient, type RawClient, request } from "./rig.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 const START = Date.UTC(2026, 2, 3, 16);
-const MINUTE = 60_000;
 let plc: RunningPlc;
 let clock: HandClock;
 const clients: RawClient[] = [];
@@ -87,7 +87,7 @@ describe("the Modbus server", () => {
 
   it("shows the memory of the instant at which it is asked", async () => {
     const peer = await client();
-    const { stages } = plc.truth(START, START + 180 * MINUTE);
+    const { stages } = plc.truth(START, START + 180 * MINUTE_MS);
     for (const [i, stage] of stages.entries()) {
       clock.set(stage.start);
       peer.send(request(i, 3, [0, 1]));
@@ -98,13 +98,13 @@ describe("the Modbus server", () => {
 
   it("shows a pressed reset button on its coil for 3 s and a counter at 0", async () => {
     const peer = await client();
-    clock.set(START + 30 * MINUTE);
+    clock.set(START + 30 * MINUTE_MS);
     plc.press("exhaust_filter");
     peer.send(request(1, 1, [16_387, 1]));
     expect((await peer.take(10))[9]).toBe(1);
     peer.send(request(2, 3, [16_396, 2]));
     expect((await peer.take(13)).readUInt32BE(9)).toBe(0);
-    clock.set(START + 30 * MINUTE + 3000);
+    clock.set(START + 30 * MINUTE_MS + 3000);
     peer.send(request(3, 1, [16_387, 1]));
     expect((await peer.take(10))[9]).toBe(0);
     expect(plc.truth(START, clock.wall()).filters.exhaust_filter).toHaveLength(2);
@@ -191,7 +191,7 @@ describe("bad manners", () => {
     await plc.stop();
     plc = await start({ story: "power-cycle" });
     const early = await client();
-    const [outage] = plc.truth(START, START + 300 * MINUTE).outages;
+    const [outage] = plc.truth(START, START + 300 * MINUTE_MS).outages;
     clock.set((outage?.start ?? 0) + 1);
     early.send(request(1, 3, [0, 1]));
     await early.closed;
@@ -204,7 +204,7 @@ describe("bad manners", () => {
     expect((await back.take(10))[9]).toBe(1);
     await plc.stop();
     plc = await start({ story: "cable-out" });
-    const [out] = plc.truth(START, START + 300 * MINUTE).outages;
+    const [out] = plc.truth(START, START + 300 * MINUTE_MS).outages;
     const peer = await client();
     clock.set((out?.start ?? 0) + 1);
     peer.send(request(1, 3, [0, 1]));
@@ -228,11 +228,11 @@ describe("the truth file", () => {
       await plc.stop();
       plc = await start({ truthFile });
       await until(() => clock.sleepers() === 1, "the writer waits");
-      clock.set(START + 30 * MINUTE);
+      clock.set(START + 30 * MINUTE_MS);
       await until(() => lines().some((line) => line.mode === "flash"), "flash");
       expect(lines().every((line) => line.at <= clock.wall())).toBe(true);
       await until(() => clock.sleepers() === 1, "the writer waits");
-      clock.set(START + 200 * MINUTE);
+      clock.set(START + 200 * MINUTE_MS);
       await until(() => lines().some((line) => line.mode === "off" && line.at > START), "off");
       const stages = lines().filter((line) => line.kind === "stage" && line.at > START);
       expect(stages.map((stage) => stage.at)).toEqual(

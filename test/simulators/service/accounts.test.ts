@@ -79,7 +79,7 @@ describe("an account's own things", () => {
     const signIn = async (given: string): Promise<number> =>
       (await ask("POST", "/api/authenticate", { key: "user", body: { email: "eve@example.com", password: given } }))
         .status;
-    for (let i = 0; i < 10; i += 1) expect(await signIn(`guess ${i.toString()}`)).toBe(401);
+    for (let i = 0; i < 10; i += 1) expect(await signIn(`guess ${i}`)).toBe(401);
     expect([await signIn("guess"), await signIn(password)]).toEqual([429, 429]);
     clock.now += 15 * 60_000;
     expect(await signIn(password)).toBe(200);
@@ -93,7 +93,8 @@ describe("an account's own things", () => {
   });
 
   it("guards the default region and regions in use", async () => {
-    const [key, path] = ["admin", "/api/accounts/acc-demo-body-shop/regions"];
+    const key = "admin";
+    const path = "/api/accounts/acc-demo-body-shop/regions";
     expect((await ask("DELETE", `${path}/reg-demo-body-shop`, { key })).status).toBe(409);
     const { body } = await ask("POST", path, { key, body: { name: "West" } });
     expect(Object.keys(body)).toEqual(["id", "name", "is_default", "booth_count", "facility_count"]);
@@ -137,7 +138,7 @@ it("lets nobody guess keys: who guesses has to wait, who was let in before has n
   const statusOf = async (key: string): Promise<number> => (await bench.call("GET", "/api/accounts", { key })).status;
   expect(await statusOf("admin")).toBe(200);
   const guesses: number[] = [];
-  for (let i = 0; i < 110; i += 1) guesses.push(await statusOf(`guess ${i.toString()}`));
+  for (let i = 0; i < 110; i += 1) guesses.push(await statusOf(`guess ${i}`));
   expect([guesses.filter((one) => one === 401).length, guesses.at(-1)]).toEqual([100, 429]);
   // Even the right one, where nobody from there has used it: or every answer but 429 would tell a guess from it.
   expect([await statusOf("user"), await statusOf("admin")]).toEqual([429, 200]);

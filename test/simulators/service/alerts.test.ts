@@ -112,8 +112,16 @@ describe("alerts", () => {
   it("come of types that make sense", async () => {
     const full = await put({ type: "tag", base_tag: "x", severity: "high", nonsense: 1 });
     expect(full.body).toEqual({
-      ...{ id: expect.any(String) as string, name: "a", type: "tag", base_tag: "x", extra_tag: null, threshold: null },
-      ...{ condition_over: null, category: null, severity: "high", enabled: true },
+      id: expect.any(String) as string,
+      name: "a",
+      type: "tag",
+      base_tag: "x",
+      extra_tag: null,
+      threshold: null,
+      condition_over: null,
+      category: null,
+      severity: "high",
+      enabled: true,
     });
     expect((await put({ id: "none", type: "tag", base_tag: "x" })).status).toBe(404);
     for (const bad of [{ type: "tag" }, { type: "x", base_tag: "x" }, { type: "time", base_tag: "x" }]) {

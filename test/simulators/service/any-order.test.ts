@@ -66,7 +66,8 @@ describe("late and repeated delivery in random order", () => {
     const batches = batchesOf(scenario, () => random.next());
     const inOrder = boundBench();
     for (const batch of batches) expect(inOrder.ingest(batch)).toMatchObject({ conflict: null, reject: [] });
-    const [facts, content] = [factsOf(inOrder), contentOf(inOrder)];
+    const facts = factsOf(inOrder);
+    const content = contentOf(inOrder);
     expect(boothFigures(inOrder.db, inOrder.boothId, END).stages.length).toBeGreaterThan(1);
     const late = boundBench();
     for (const [i, batch] of disordered(batches, () => random.next()).entries()) {
@@ -83,7 +84,8 @@ describe("late and repeated delivery in random order", () => {
     const [scenario] = SCENARIOS;
     if (scenario === undefined) throw new Error("no scenario");
     const batches = batchesOf(scenario, () => random.next());
-    const [all, some] = [boundBench(), boundBench()];
+    const all = boundBench();
+    const some = boundBench();
     for (const batch of batches) all.ingest(batch);
     for (const batch of batches.slice(0, -1)) some.ingest(batch);
     expect(contentOf(some)).not.toEqual(contentOf(all));

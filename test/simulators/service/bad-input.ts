@@ -82,7 +82,7 @@ function belongings(db: Db, accountId: string): string {
 export function faultOf(answer: RawAnswer, request: string): string | undefined {
   const { status, head, body } = answer;
   const all = `${head}\n${body}`;
-  if (status >= 500) return `status ${status.toString()}`;
+  if (status >= 500) return `status ${status}`;
   if (all.includes(MARK)) return "another account's data";
   if (SQL_OR_STACK.test(all)) return "SQL or a stack trace";
   const hash = HASH.exec(all)?.[0];

@@ -48,15 +48,18 @@ const BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     reported: { seq: 2, last_firmware_update: "2025-01-01 00:00:00Z", plc: { address: "a" } },
   },
   "POST /api/event_definitions": {
-    ...{
-      name: "E",
-      description: "d",
-      category: "Other",
-      event_type: "tag",
-      evaluation_period: "daily",
-      min_duration: 1,
-    },
-    ...{ rules: RULES, enabled: true, send_email: true, send_notification_at: "08:00:00", booth_ids: [], user_ids: [] },
+    name: "E",
+    description: "d",
+    category: "Other",
+    event_type: "tag",
+    evaluation_period: "daily",
+    min_duration: 1,
+    rules: RULES,
+    enabled: true,
+    send_email: true,
+    send_notification_at: "08:00:00",
+    booth_ids: [],
+    user_ids: [],
   },
   "PUT /api/event_definitions/{id}": { name: "E", category: "Other", rules: RULES, min_duration: 5 },
   "POST /api/facilities": { name: "F", tz: "America/Denver", working_hours: HOURS, city: "C", latitude: 1 },
@@ -190,7 +193,7 @@ export function badRequest(random: Random, row: ContractRow, target: Target): Bu
 function framed(random: Random, head: readonly string[], body: Buffer): Buffer[] {
   const started = (...lines: string[]): Buffer => Buffer.from(`${[...head, ...lines].join("\r\n")}\r\n\r\n`);
   const draw = random.next();
-  const length = `Content-Length: ${body.length.toString()}`;
+  const length = `Content-Length: ${body.length}`;
   const chunked = "Transfer-Encoding: chunked";
   const chunk = [Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from("\r\n0\r\n\r\n")];
   if (draw < 0.93) return [started(length), body];
@@ -200,7 +203,7 @@ function framed(random: Random, head: readonly string[], body: Buffer): Buffer[]
     [started("Content-Length: -1"), body],
     [started("Content-Length: 1", "Content-Length: 2"), body],
     [started(chunked), Buffer.from("zz\r\n"), body],
-    [started(`Content-Length: ${(body.length >> 1).toString()}`), body],
+    [started(`Content-Length: ${body.length >> 1}`), body],
   ];
   return pick(random, contradiction);
 }

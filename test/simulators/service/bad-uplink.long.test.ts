@@ -131,7 +131,8 @@ describe("whatever a gateway sends", () => {
 
   it("no report fails for it", async () => {
     const random = seededRandom(seed);
-    let [taken, alerts] = [0, 0];
+    let taken = 0;
+    let alerts = 0;
     for (let round = 0; round < ROUNDS; round += 1) {
       const bench = boundBench();
       await watch(bench);

@@ -41,7 +41,9 @@ it("whoever asks for three reports over years at once, others are answered befor
     row: 45,
     fault: "three reports over thirteen years at once, at the service",
     injected: 3 * HEAVY.length,
-    ...{ lost: late, doubled: 0, wrong: 0 },
+    lost: late,
+    doubled: 0,
+    wrong: 0,
     passed: late === 0,
   });
   expect(late).toBe(0);

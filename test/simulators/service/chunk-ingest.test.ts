@@ -52,8 +52,16 @@ describe("a chunk", () => {
     const bench = boundBench();
     const message = chunkOf(WITH_FACTS);
     const ack = {
-      ...{ st: "stream-1", s0: 2, n: 14, chunk: sha256Of(message), reject: [], conflict: null },
-      ...{ acked_seq: 14, newest_seq: 14, server_time: EPOCH, window: 4 },
+      st: "stream-1",
+      s0: 2,
+      n: 14,
+      chunk: sha256Of(message),
+      reject: [],
+      conflict: null,
+      acked_seq: 14,
+      newest_seq: 14,
+      server_time: EPOCH,
+      window: 4,
     };
     expect(give(bench, message)).toEqual(ack);
     expect(counts(bench)).toEqual({ segments: 1, rows: 4 });
@@ -153,9 +161,11 @@ describe("a chunk", () => {
     ],
   ])("is rejected as a batch would be: %s", (_, change) => {
     const bad = { ...readings(1, 5)[0], ...change } as LogRecord;
-    const [bench, other] = [boundBench(), boundBench()];
+    const bench = boundBench();
+    const other = boundBench();
     const records = [...readings(5), bad];
-    const [ack, said] = [give(bench, chunkOf(records)), other.ingest(batchOf(records))];
+    const ack = give(bench, chunkOf(records));
+    const said = other.ingest(batchOf(records));
     expect(ack.reject).toHaveLength(1);
     expect(ack.reject).toEqual(said.reject);
     expect(storedOf(bench)).toEqual(storedOf(other));

@@ -36,8 +36,11 @@ export function messageOf({ head, body, facts }: MessageParts): Buffer {
 export function partsOf(records: readonly LogRecord[], options: BatchOptions = {}): MessageParts {
   const { s0: from = 1, boot = "boot-1", epoch = EPOCH } = options;
   const placed = records.map((record, index) => ({
-    ...{ ...record, seq: from + index, boot },
-    ...{ at: epoch + record.mono, time: epoch + record.mono },
+    ...record,
+    seq: from + index,
+    boot,
+    at: epoch + record.mono,
+    time: epoch + record.mono,
   }));
   const log = placed.filter(({ kind }) => !FACT_KINDS.includes(kind));
   const facts = placed.filter(({ kind }) => FACT_KINDS.includes(kind));
@@ -45,9 +48,17 @@ export function partsOf(records: readonly LogRecord[], options: BatchOptions = {
   if (first === undefined) throw new Error("a chunk holds at least one record that isn't a fact");
   const start = { first_seq: first.seq, boot, mono0: first.mono, t0: first.time };
   const head = {
-    ...{ gw: options.gateway ?? "gw-1", gen: options.generation ?? 1, st: options.stream ?? "stream-1" },
-    ...{ from, to: from + records.length - 1, s0: first.seq, n: records.length },
-    ...{ boot, mono0: first.mono, t0: first.time, facts: facts.length },
+    gw: options.gateway ?? "gw-1",
+    gen: options.generation ?? 1,
+    st: options.stream ?? "stream-1",
+    from,
+    to: from + records.length - 1,
+    s0: first.seq,
+    n: records.length,
+    boot,
+    mono0: first.mono,
+    t0: first.time,
+    facts: facts.length,
   };
   const lines = facts.map((fact) => {
     const { seq, kind, mono, time, tag, value, quality } = fact;

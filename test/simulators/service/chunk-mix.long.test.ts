@@ -177,10 +177,12 @@ describe("the same log, in batches and in chunks", () => {
     const [scenario] = SCENARIOS;
     if (scenario === undefined) throw new Error("no scenario");
     const pieces = piecesOf(logOf(scenario), () => random.next(), 1);
-    const [all, some] = [boundBench(), boundBench()];
+    const all = boundBench();
+    const some = boundBench();
     for (const piece of pieces) give(all, piece);
     for (const piece of pieces.toSpliced(2, 1)) give(some, piece);
-    const [one, other] = [await toldOf(all), await toldOf(some)];
+    const one = await toldOf(all);
+    const other = await toldOf(some);
     for (const name of ["hash", "held", "oracle"]) expect([name, other[name]]).not.toEqual([name, one[name]]);
   });
 });

@@ -29,7 +29,8 @@ const drawn = fc.record({
 });
 
 function chunkOf(life: readonly (typeof drawn extends fc.Arbitrary<infer T> ? T : never)[]): Placed<LogRecord>[] {
-  let [mono, seq] = [7_000, 11];
+  let mono = 7_000;
+  let seq = 11;
   return life.map(({ step, skipped, tag, sort, quality, value: one }) => {
     mono += step;
     seq += 1 + skipped;

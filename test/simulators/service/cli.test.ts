@@ -68,7 +68,8 @@ describe("booth-sim service", () => {
   it("ends at once when it is stopped while it seeds the demo", async () => {
     const stopping = new AbortController();
     const shown: string[] = [];
-    const [out, err]: [string[], string[]] = [[], []];
+    const out: string[] = [];
+    const err: string[] = [];
     const show = (text: string): void => {
       shown.push(text);
       stopping.abort(new Error("stopped"));

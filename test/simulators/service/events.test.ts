@@ -4,8 +4,8 @@ import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { outbox } from "../../../simulators/service/mail.ts";
 import { claim, type Running, startBench } from "./service-http.ts";
 import { batchOf, HOUR, MINUTE, PARAMETERS, script, type Script } from "./service-log.ts";
+import { DAY_MS } from "../../../src/domain/time.ts";
 
-const DAY = 24 * HOUR;
 /** Midnight in Chicago after the Monday on which the log begins. */
 const TUESDAY = Date.UTC(2026, 2, 3, 6);
 
@@ -89,15 +89,16 @@ describe("event definitions", () => {
     const [told, ...more] = await notifications(key);
     expect(more).toEqual([]);
     expect(told).toMatchObject({
-      ...{
-        user_id: user,
-        definition_name: "door",
-        definition_description: "left open",
-        booth_count: 1,
-        event_count: 2,
-      },
-      ...{ period_start: "2026-03-02 06:00:00", period_end: "2026-03-03 06:00:00", seen_in_app: false },
-      ...{ email_sent_at: null, created_at: "2026-03-03 06:10:00Z" },
+      user_id: user,
+      definition_name: "door",
+      definition_description: "left open",
+      booth_count: 1,
+      event_count: 2,
+      period_start: "2026-03-02 06:00:00",
+      period_end: "2026-03-03 06:00:00",
+      seen_in_app: false,
+      email_sent_at: null,
+      created_at: "2026-03-03 06:10:00Z",
     });
     const detail = await bench.call("GET", `/api/notifications/${String(told?.["id"])}/detail`, { key });
     expect(detail.body["events"]).toEqual([
@@ -153,14 +154,14 @@ describe("event definitions", () => {
     });
     const log = script()
       .stage("spray", 10 * MINUTE)
-      .stage("idle", DAY - 10 * MINUTE);
+      .stage("idle", DAY_MS - 10 * MINUTE);
     log
       .stage("spray", 20 * MINUTE)
-      .stage("idle", DAY - 20 * MINUTE)
+      .stage("idle", DAY_MS - 20 * MINUTE)
       .stage("spray", 10 * MINUTE)
       .stage("idle", HOUR);
     feed(log);
-    bench.clock.now = TUESDAY + 5 * DAY;
+    bench.clock.now = TUESDAY + 5 * DAY_MS;
     expect(
       (await notifications(key)).map((one) => [one["definition_name"], one["period_start"], one["event_count"]]),
     ).toEqual([
@@ -193,7 +194,7 @@ describe("event definitions", () => {
     expect(await round(TUESDAY + HOUR)).toBe(0);
     expect(await round(due - 1)).toBe(0);
     expect(await round(due)).toBe(1);
-    expect(await round(due + DAY)).toBe(1);
+    expect(await round(due + DAY_MS)).toBe(1);
     expect(outbox(db).at(-1)).toMatchObject({ to: "ann@example.com" });
     expect(outbox(db).at(-1)?.text).toContain("Booth ABCD1234: 1 event");
     expect(await notifications(key)).toMatchObject([{ email_sent_at: "2026-03-03 13:30:00Z" }]);
@@ -204,7 +205,7 @@ describe("event definitions", () => {
   it("look from a change of their rules on; what was told stays, and outlives the definition", async () => {
     const key = await keyOfUser();
     const id = await define({});
-    const log = open(door().wait(HOUR), MINUTE).wait(DAY);
+    const log = open(door().wait(HOUR), MINUTE).wait(DAY_MS);
     const early = open(log, MINUTE).wait(MINUTE).now();
     const next = feed(log);
     bench.clock.now = TUESDAY + 12 * HOUR;
@@ -213,7 +214,7 @@ describe("event definitions", () => {
     const changed = await bench.call("PUT", `/api/event_definitions/${id}`, { body: { rules } });
     expect(changed.body).toMatchObject({ rules, name: "door", updated_at: "2026-03-03 18:00:00Z", user_ids: [user] });
     feed(open(log.silence(1000), MINUTE).wait(MINUTE), next, early);
-    bench.clock.now += 2 * DAY;
+    bench.clock.now += 2 * DAY_MS;
     expect(await notifications(key)).toMatchObject([{ event_count: 1, period_start: "2026-03-02 06:00:00" }]);
     expect((await bench.call("DELETE", `/api/event_definitions/${id}`)).status).toBe(204);
     expect(await notifications(key)).toMatchObject([{ event_count: 1, definition_name: "door" }]);

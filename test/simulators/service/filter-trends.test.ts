@@ -43,12 +43,26 @@ describe("filter reports by local day", () => {
     const region_id = "reg-demo-body-shop";
     expect(body["data"]).toEqual([
       {
-        ...{ period: "2026-03-02", region_id, in_use: 40, cycle_count: 1, overuse_cycles: 0, overuse_minutes: 0 },
-        ...{ on_time: 0, late: 0, events_during_period: 0 },
+        period: "2026-03-02",
+        region_id,
+        in_use: 40,
+        cycle_count: 1,
+        overuse_cycles: 0,
+        overuse_minutes: 0,
+        on_time: 0,
+        late: 0,
+        events_during_period: 0,
       },
       {
-        ...{ period: "2026-03-03", region_id, in_use: 60, cycle_count: 1, overuse_cycles: 1, overuse_minutes: 40 },
-        ...{ on_time: 0, late: 1, events_during_period: 1 },
+        period: "2026-03-03",
+        region_id,
+        in_use: 60,
+        cycle_count: 1,
+        overuse_cycles: 1,
+        overuse_minutes: 40,
+        on_time: 0,
+        late: 1,
+        events_during_period: 1,
       },
     ]);
   });

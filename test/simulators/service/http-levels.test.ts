@@ -27,7 +27,8 @@ describe("the plain level", () => {
 
 it("a strict service at the plain level takes a booth's record once, and no field that nobody observed", async () => {
   const bench = await startBench({ plain: "strict" });
-  const [route, body] = ["/api/booths_provisioning", { serial_number: "ABCD1234" }];
+  const route = "/api/booths_provisioning";
+  const body = { serial_number: "ABCD1234" };
   const status = async (method: string, path: string, sent: Record<string, unknown>): Promise<number> =>
     (await bench.call(method, path, { body: sent })).status;
   expect(await status("POST", route, { ...body, stream_id: "s" })).toBe(422);

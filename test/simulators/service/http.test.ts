@@ -110,7 +110,10 @@ describe("HTTP side of the reference service", () => {
     const get = async (path: string) => (await bench.call("GET", path)).body;
     const window = "start=2026-03-02T14:00:00Z&end=2026-03-02T15:37:00Z";
     expect(await get(`/api/booths/b1/utilization_summary?${window}`)).toMatchObject({
-      ...{ all_active_modes: 97, in_use: 67, idle: 0, bake: 30 },
+      all_active_modes: 97,
+      in_use: 67,
+      idle: 0,
+      bake: 30,
     });
     const timeline = await get(`/api/booths/b1/utilization_timeline?interval=60&${window}`);
     expect(timeline["data"]).toMatchObject([{ duration: 60 }, { duration: 37 }]);
@@ -203,8 +206,13 @@ describe("HTTP side of the reference service", () => {
 
   it("shows utilization and runtime", async () => {
     expect((await bench.call("GET", "/api/booths/b1/utilization_stats")).body).toEqual({
-      ...{ utilization_minutes: 67, working_minutes: 97, utilization_pct: 69.0722, overtime_minutes: 0 },
-      ...{ cycle_count: 1, gas_usage: 0, kwh_usage: 0 },
+      utilization_minutes: 67,
+      working_minutes: 97,
+      utilization_pct: 69.0722,
+      overtime_minutes: 0,
+      cycle_count: 1,
+      gas_usage: 0,
+      kwh_usage: 0,
     });
     const { body } = await bench.call("GET", "/api/booths/b1/runtime?unit=hour&length=1");
     expect(body).toEqual({
@@ -225,7 +233,10 @@ describe("HTTP side of the reference service", () => {
         ],
         none: [],
       },
-      ...{ page: 2, limit: 2, pages: 3, total: 6 },
+      page: 2,
+      limit: 2,
+      pages: 3,
+      total: 6,
     });
     const last = await bench.call("GET", "/api/booths/b1/latest_values_for?tags=mode,none");
     expect(last.body).toEqual({ data: { mode: { name: "mode", system_time: "2026-03-02 15:25:00Z", value: "1" } } });
@@ -241,8 +252,14 @@ describe("HTTP side of the reference service", () => {
     const { body } = await bench.call("GET", "/api/booths/b1/filter_maintenance_history");
     expect(body["data"]).toEqual([
       {
-        ...{ filter_type: "exhaust_filter", maintenance_date: "2026-03-02 14:45:00Z", duration: 0.0313, overuse: 0 },
-        ...{ active_spray_time: 34, booth_in_use_time: 100, booth_overuse_cycles: 0, booth_overuse_time: 0 },
+        filter_type: "exhaust_filter",
+        maintenance_date: "2026-03-02 14:45:00Z",
+        duration: 0.0313,
+        overuse: 0,
+        active_spray_time: 34,
+        booth_in_use_time: 100,
+        booth_overuse_cycles: 0,
+        booth_overuse_time: 0,
       },
     ]);
     const maintenances = await bench.call("GET", "/api/booths/b1/filter_maintenances");

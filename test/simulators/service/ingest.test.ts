@@ -210,7 +210,8 @@ describe("messages that come together", () => {
     };
     const insert: Db["run"] = (sql, values) => {
       // As a row, or in the message that PostgreSQL keeps.
-      const [from, to] = [Number(values[1]), Number(values[2])];
+      const from = Number(values[1]);
+      const to = Number(values[2]);
       const isRow = sql.startsWith("INSERT INTO records") && to === broken;
       const isIn = sql.startsWith("INSERT INTO segments") && broken !== undefined && from <= broken && broken <= to;
       if (isRow || isIn) throw new Error("disk full");

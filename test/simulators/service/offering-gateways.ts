@@ -26,11 +26,12 @@ export interface Gateway {
 /** Booths and gateways that hold them, a stream each. */
 export function boundGateways(db: Db, count: number): Gateway[] {
   return Array.from({ length: count }, (_, nth) => {
-    const serial = `FLEET-${nth.toString()}`;
+    const serial = `FLEET-${nth}`;
     seedSite(db, { serial, provisionKey: "prov", now: EPOCH });
     const caller = callerOfKey(db, "prov", EPOCH);
     if (caller === undefined) throw new Error("no key");
-    const [id, stream] = [`gw-${nth.toString()}`, `stream of ${serial}`];
+    const id = `gw-${nth}`;
+    const stream = `stream of ${serial}`;
     const service = { db, now: () => EPOCH, mqttUrl: () => "mqtt://127.0.0.1:1", plain: false };
     provision(service, { caller, body: claimBody(id, { serial_number: serial, stream_id: stream }), now: EPOCH });
     db.run("UPDATE streams SET first_seq = 1, acked_seq = 0 WHERE stream_id = ?", [stream]);
@@ -43,7 +44,7 @@ export function readingsFrom(first: number, count = READINGS): LogRecord[] {
     const value = (first + nth) % 50;
     return {
       kind: "r",
-      tag: `tag ${((first + nth) % 3).toString()}`,
+      tag: `tag ${(first + nth) % 3}`,
       mono: (first + nth) * 1000,
       value,
       quality: "good",
@@ -91,7 +92,8 @@ export async function deliverAll(
 /** What the store holds beside what was acked: `lost` seqs that were acked and aren't there, and those there twice. */
 export function account(db: Db, gateways: readonly Gateway[]): { lost: number; twice: number; held: number } {
   const streams = new Map(oracle(db).map((stream) => [stream.stream_id, stream]));
-  let [lost, held] = [0, 0];
+  let lost = 0;
+  let held = 0;
   for (const { stream, acked } of gateways) {
     const [first, last] = streams.get(stream)?.ranges[0] ?? [0, 0];
     held += streams.get(stream)?.count ?? 0;

@@ -100,7 +100,8 @@ function shown({ ack, commands }: Downlink): unknown {
 
 describe("messages over many gateways in one transaction", () => {
   it("are acked as SQLite acks them one by one, and leave the same records", async () => {
-    const [here, there] = [openDb(":memory:"), openDb(freshStore())];
+    const here = openDb(":memory:");
+    const there = openDb(freshStore());
     const gateways = boundGateways(here, 6);
     boundGateways(there, 6);
     const url = `${cluster.url.replace(/booth$/, "")}${row<{ name: string }>(there, "SELECT current_database() AS name")?.name ?? ""}`;
@@ -124,7 +125,7 @@ describe("messages over many gateways in one transaction", () => {
       );
       count += offered.length;
       const taken = await Promise.all(offered.map((uplink) => together.take(uplink)));
-      expect(taken.map(shown), `seed ${seed.toString()}, round ${round.toString()}`).toEqual(
+      expect(taken.map(shown), `seed ${seed}, round ${round}`).toEqual(
         offered.map((uplink) => shown(takeUplink(here, uplink))),
       );
     }

@@ -60,7 +60,8 @@ it.each(["es", "de"])("the owner's page says everything in %s, filled in with th
     return ((await import(file.href)) as { readonly TEXTS: Readonly<Record<string, string>> }).TEXTS;
   };
   const namesIn = (text = ""): string[] => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).toSorted();
-  const [english, texts] = [await textsOf("en"), await textsOf(language)];
+  const english = await textsOf("en");
+  const texts = await textsOf(language);
   expect(Object.keys(texts)).toEqual(Object.keys(english));
   for (const [key, text] of Object.entries(english)) {
     expect([key, namesIn(texts[key])]).toEqual([key, namesIn(text)]);

@@ -127,7 +127,8 @@ it("row 53: after a restore of an older backup what is missing is asked again, a
   const { cluster, db, gateways, uplinks } = await storeIn();
   await deliverAll(gateways, () => uplinks, ofAll(5));
   await cluster.stop();
-  const [data, backup] = [join(cluster.folder, "data"), join(cluster.folder, "backup")];
+  const data = join(cluster.folder, "data");
+  const backup = join(cluster.folder, "backup");
   execFileSync("cp", ["-a", data, backup]);
   await cluster.start();
   await deliverAll(gateways, () => uplinks, ofAll(9));
@@ -198,7 +199,12 @@ it("row 54: a late will of an older session says nothing of a gateway that is ba
     expect(ids.map(onlineOf)).toEqual(ids.map(() => 0));
   }
   recordFault({
-    ...{ row: 54, fault: "late wills on PostgreSQL", injected: GATEWAYS },
-    ...{ lost: 0, doubled: 0, wrong: 0, passed: true },
+    row: 54,
+    fault: "late wills on PostgreSQL",
+    injected: GATEWAYS,
+    lost: 0,
+    doubled: 0,
+    wrong: 0,
+    passed: true,
   });
 });

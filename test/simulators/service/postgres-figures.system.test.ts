@@ -23,10 +23,10 @@ import { gzipSync } from "node:zlib";
 import { memoryFolder } from "../../support/temporary.ts";
 import { batchOf, type Bench, boundBench, EPOCH, HOUR, type LogRecord, MINUTE } from "./service-log.ts";
 import { prepareStores } from "./store-under-test.ts";
+import { DAY_MS } from "../../../src/domain/time.ts";
 
-const DAY = 24 * HOUR;
 const DAYS = 4;
-const END = EPOCH + DAYS * DAY;
+const END = EPOCH + DAYS * DAY_MS;
 /** Records that a gateway sends at once. */
 const BATCH = 20;
 
@@ -85,14 +85,12 @@ async function ask({ service, caller }: Bench, path: string, few_booths: number)
   if (operation === undefined) throw new Error(route);
   const params = Object.fromEntries(new URLSearchParams(query));
   const call: Call = {
-    ...{
-      service: { ...service, few_booths },
-      caller: caller("admin"),
-      now: END,
-      params: {},
-      query: params,
-      headers: {},
-    },
+    service: { ...service, few_booths },
+    caller: caller("admin"),
+    now: END,
+    params: {},
+    query: params,
+    headers: {},
     body: undefined,
   };
   const answer: Answer = await operation.handle(call);
@@ -105,8 +103,11 @@ describe("a finished day", () => {
     const log = logOf("busy-day");
     deliver(bench, log);
     const { db, boothId } = bench;
-    const [before, sizes, version] = [storedOf(db), counts(db), JSON.stringify(boothFigures(db, boothId, END).stages)];
-    const [held, groups] = [heldSeqs(db, findStream(db, "stream-1") ?? { id: 0, gateway_id: "" }), rawStreams(db, END)];
+    const before = storedOf(db);
+    const sizes = counts(db);
+    const version = JSON.stringify(boothFigures(db, boothId, END).stages);
+    const held = heldSeqs(db, findStream(db, "stream-1") ?? { id: 0, gateway_id: "" });
+    const groups = rawStreams(db, END);
     expect(groups).toEqual(["stream-1"]);
     const done = compactStream(db, "stream-1", END);
     expect(done.segments).toBeGreaterThan(20);
@@ -122,8 +123,8 @@ describe("a finished day", () => {
     deliver(bench, log);
     expect(storedOf(db)).toEqual(before);
     expect(dropEmptied(db, END)).toBe(DAYS);
-    compactStream(db, "stream-1", END + 2 * DAY);
-    expect(dropEmptied(db, END + 2 * DAY)).toBe(1);
+    compactStream(db, "stream-1", END + 2 * DAY_MS);
+    expect(dropEmptied(db, END + 2 * DAY_MS)).toBe(1);
     expect(storedOf(db)).toEqual(before);
   });
 
@@ -134,7 +135,8 @@ describe("a finished day", () => {
       return { kind: "r", tag: "temperature", mono: nth * 500, value: nth % 7, quality: "good" };
     });
     deliverBy(500)(bench, log);
-    const [before, { held, segments }] = [storedOf(db), counts(db)];
+    const before = storedOf(db);
+    const { held, segments } = counts(db);
     const last = EPOCH + (log.at(-1)?.mono ?? 0);
     // Of the first 8,100 seconds all has settled by then: not enough.
     expect(settledStreams(db, boothId, EPOCH + 2.5 * HOUR)).toEqual([]);
@@ -153,9 +155,9 @@ describe("a finished day", () => {
     const log = logOf("busy-day");
     deliver(bench, log);
     const { db } = bench;
-    compactStream(db, "stream-1", END + DAY);
+    compactStream(db, "stream-1", END + DAY_MS);
     const { held } = counts(db);
-    const later = END + 120 * DAY;
+    const later = END + 120 * DAY_MS;
     expect(retain(db, 400, later)).toBe(0);
     expect(retain(db, 30, later)).toBeGreaterThan(0);
     expect(counts(db)).toMatchObject({ segments: 0, held });
@@ -200,7 +202,7 @@ describe("reports over many booths", () => {
           expect(foldBooth(bench.db, bench.boothId, now)).toBe(true);
         }
         for (const report of REPORTS) {
-          expect(await ask(bench, report, 0), `${report} of ${cuts.length.toString()} parts`).toEqual(
+          expect(await ask(bench, report, 0), `${report} of ${cuts.length} parts`).toEqual(
             await ask(bench, report, 100),
           );
         }

@@ -41,8 +41,17 @@ describe("reports of the reference service", () => {
     const { data } = (await get(path)) as { data: Record<string, unknown>[] };
     expect(data).toMatchObject([
       {
-        ...{ name: "Main Street", active_alerts: 0, cycle_count: 2, utilization_minutes: 134, working_minutes: 1140 },
-        ...{ gas_usage: 0, kwh_usage: 0, overuse_minutes: 0, overuse_cycles: 0, events_missed: 0, service_events: 2 },
+        name: "Main Street",
+        active_alerts: 0,
+        cycle_count: 2,
+        utilization_minutes: 134,
+        working_minutes: 1140,
+        gas_usage: 0,
+        kwh_usage: 0,
+        overuse_minutes: 0,
+        overuse_cycles: 0,
+        events_missed: 0,
+        service_events: 2,
       },
       { name: "Side Street", cycle_count: 0, utilization_minutes: 0, working_minutes: 0, service_events: 0 },
     ]);
@@ -86,7 +95,11 @@ describe("reports of the reference service", () => {
     const cycles = (await get(`/api/reports/cycles_utilization?${WINDOW}`)) as { data: unknown[] };
     expect(cycles.data.slice(0, 2)).toEqual(
       ["2026-03-02", "2026-03-03"].map((period) => ({
-        ...{ booth_id: "b1", period, cycle_count: 1, utilization_minutes: 67, working_minutes: 570 },
+        booth_id: "b1",
+        period,
+        cycle_count: 1,
+        utilization_minutes: 67,
+        working_minutes: 570,
       })),
     );
     const trends = await get(`/api/utilization/trends?${WINDOW}`);

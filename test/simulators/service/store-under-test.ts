@@ -14,7 +14,7 @@ export function freshStore(): string {
   const server = process.env["SERVICE_STORE"];
   if (server === undefined) return ":memory:";
   made += 1;
-  const name = `test_${process.pid.toString()}_${made.toString()}`;
+  const name = `test_${process.pid}_${made}`;
   const admin = postgresDb(server);
   admin.exec(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
   admin.close();

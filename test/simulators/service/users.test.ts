@@ -71,7 +71,8 @@ describe("users of the reference service", () => {
   it("change their own password with the one they have, which ends their sessions", async () => {
     const { token, email } = await invited();
     await change({ token, new_password: PASSWORD });
-    const [one, two] = [bearerOf(await signIn(email, PASSWORD)), bearerOf(await signIn(email, PASSWORD))];
+    const one = bearerOf(await signIn(email, PASSWORD));
+    const two = bearerOf(await signIn(email, PASSWORD));
     const wanted = "another that is long enough";
     expect((await change({ current_password: "wrong", new_password: wanted }, one)).status).toBe(401);
     expect((await change({ current_password: PASSWORD, new_password: "short" }, one)).status).toBe(400);
@@ -87,7 +88,8 @@ describe("users of the reference service", () => {
 
   it("can't be told from nobody at sign-in, and share no address", async () => {
     const { email } = await invited();
-    const [pending, nobody] = [await signIn(email, PASSWORD), await signIn("nobody@example.com", PASSWORD)];
+    const pending = await signIn(email, PASSWORD);
+    const nobody = await signIn("nobody@example.com", PASSWORD);
     expect([pending.status, pending.body]).toEqual([nobody.status, nobody.body]);
     expect(nobody.status).toBe(401);
     const body = { user_name: "Again", email: email.toUpperCase() };

@@ -11,9 +11,9 @@ import { clockedEntries } from "../../support/clocked.ts";
 import { PLAIN } from "../../support/parameters.ts";
 import { changedBy, factRows, rebuild } from "../../support/rebuild.ts";
 import { memoryFolder } from "../../support/temporary.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
+const DAY = 24 * 60 * MINUTE_MS;
 const BUDGET = { max_bytes: 64_000_000, max_age_ms: 3 * DAY };
 
 function open(folder: string, max_age_ms = BUDGET.max_age_ms): Writer {
@@ -35,7 +35,7 @@ function lived(folder: string, max_age_ms = BUDGET.max_age_ms): { readonly write
       [6, 30],
       [8, 10],
     ] as const)
-      stay(booth, minutes * MINUTE, { mode });
+      stay(booth, minutes * MINUTE_MS, { mode });
   }
   for (let at = 0; at < booth.entries.length; at += 360) {
     const chunk = booth.entries.slice(at, at + 360);
@@ -96,12 +96,12 @@ it("it mends what doesn't follow from the kept log, leaves older facts alone, an
   const { oldest_seq, newest_seq } = writer.info(stream);
   const spans = (): unknown[] =>
     (factRows(folder) as { kind: string; start_ms: number; end_ms: number }[])
-      .map(({ kind, start_ms, end_ms }) => `${kind} ${start_ms.toString()} ${end_ms.toString()}`)
+      .map(({ kind, start_ms, end_ms }) => `${kind} ${start_ms} ${end_ms}`)
       .sort();
   const before = spans();
   writer.close();
   // A stage that was lost to damage: its seq lies within a row of the log, so nothing but the fact is missing.
-  const lost = `(SELECT min(seq) FROM fact WHERE kind = 'm' AND seq > ${((oldest_seq + newest_seq) / 2).toString()}
+  const lost = `(SELECT min(seq) FROM fact WHERE kind = 'm' AND seq > ${(oldest_seq + newest_seq) / 2}
     AND EXISTS (SELECT 1 FROM log WHERE first_seq < seq AND last_seq > seq))`;
   sqlOn(folder, `INSERT INTO quarantine SELECT stream_id, seq, seq, 'planted', 1 FROM fact WHERE seq = ${lost}`);
   sqlOn(folder, `DELETE FROM fact WHERE seq = ${lost}`);
@@ -118,7 +118,7 @@ it("it mends what doesn't follow from the kept log, leaves older facts alone, an
 
 it("a log of less than a day can be folded from a kept state too, and a damaged one is made anew from it", () => {
   const folder = memoryFolder();
-  const { writer, stream } = lived(folder, 10 * 60 * MINUTE);
+  const { writer, stream } = lived(folder, 10 * 60 * MINUTE_MS);
   const { oldest_seq } = writer.info(stream);
   expect(oldest_seq).toBeGreaterThan(1);
   const state = JSON.stringify(writer.state(stream));
@@ -150,13 +150,11 @@ it("boots that were placed late are where they were placed, before the kept stat
   const live = (boot: string, from: number, known: boolean): void => {
     const entries = clockedEntries(
       {
-        ...{
-          parameters: PLAIN,
-          boot,
-          length_ms: DAY / 2,
-          poll_ms: 10_000,
-          mode: (ms) => (ms % 7_200_000 < MINUTE ? 3 : 1),
-        },
+        parameters: PLAIN,
+        boot,
+        length_ms: DAY / 2,
+        poll_ms: 10_000,
+        mode: (ms) => (ms % 7_200_000 < MINUTE_MS ? 3 : 1),
         wall: (ms) => (known ? T0 + from : 12_000) + ms,
         kernel: () => known,
         service: () => null,
@@ -172,8 +170,8 @@ it("boots that were placed late are where they were placed, before the kept stat
     }
   };
   for (let day = 0; day < 8; day += 1) {
-    live(`${day.toString()} unsure`, 0, false);
-    live(`${day.toString()} sure`, day * DAY + DAY / 2, true);
+    live(`${day} unsure`, 0, false);
+    live(`${day} sure`, day * DAY + DAY / 2, true);
   }
   expect(writer.info(stream).oldest_seq).toBeGreaterThan(1);
   const before = { rows: factRows(folder), state: JSON.stringify(writer.state(stream)) };

@@ -50,7 +50,7 @@ function bedOf(fold: Fold): Bed {
 function rebuildsTheSame(fold: Fold, { life, sizes }: Lived): boolean {
   const bed = bedOf(fold);
   const { writer } = bed;
-  const { stream } = writer.openStream(`booth-${(++bed.booths).toString()}`);
+  const { stream } = writer.openStream(`booth-${++bed.booths}`);
   const entries = entriesOf(life);
   for (let from = 0, turn = 0; from < entries.length; turn += 1) {
     const chunk = entries.slice(from, from + 4 * (sizes[turn % sizes.length] ?? 1));

@@ -13,8 +13,7 @@ import { PLAIN } from "../../support/parameters.ts";
 import { changedBy, factRows, rebuild } from "../../support/rebuild.ts";
 import { writerIn } from "../../support/store.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
-
-const MINUTE = 60_000;
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 function ingestAll(
   writer: Writer,
@@ -61,7 +60,7 @@ function standardDay() {
     [8, 10],
     [1, 20],
   ] as const)
-    stay(booth, minutes * MINUTE, { mode });
+    stay(booth, minutes * MINUTE_MS, { mode });
   return booth;
 }
 
@@ -85,7 +84,7 @@ it("mends facts that don't follow from the log, and says which", () => {
   plant(
     folder,
     `INSERT INTO fact (stream_id, seq, kind, start_ms, end_ms, time, crc, body, whole, prev)
-     SELECT stream_id, ${(newest_seq + 1).toString()}, kind, start_ms, end_ms, time, 0, body, 2, seq FROM fact
+     SELECT stream_id, ${newest_seq + 1}, kind, start_ms, end_ms, time, 0, body, 2, seq FROM fact
      WHERE seq = (SELECT max(seq) FROM fact);
      UPDATE stream SET newest_seq = newest_seq + 1; ${SEAL};
      UPDATE fact SET version = 0,
@@ -111,7 +110,7 @@ it("with today's parameters a changed claim names the one that it replaces, and 
   const booth = standardDay();
   const today = { ...PLAIN, modes: { ...PLAIN.modes, "4": "spray" as const } };
   put(booth, { kind: "p", value: today });
-  stay(booth, 5 * MINUTE, { mode: 0 });
+  stay(booth, 5 * MINUTE_MS, { mode: 0 });
   const stream = ingestAll(writer, booth.entries, { parameters: PLAIN, sizes: [40] });
   const before = factRows(folder).length;
   const done = rebuild(writer, stream, true);
@@ -181,14 +180,14 @@ it("refuses as well once the rows around the damaged one were put together", () 
     for (; booth.now < to; booth.now += 1000) poll(booth, { mode: 3, any: booth.now });
     ingestAll(writer, booth.entries, { parameters: PLAIN, sizes: [50] });
   };
-  count(30 * MINUTE);
+  count(30 * MINUTE_MS);
   const { stream } = writer.openStream("booth-1");
   plant(
     folder,
     `UPDATE log SET crc = crc + 1 WHERE first_seq = (SELECT max(first_seq) FROM log WHERE first_seq < 500)`,
   );
   while (writer.check());
-  count(120 * MINUTE);
+  count(120 * MINUTE_MS);
   const db = new Database(storePath(folder), { readonly: true });
   expect(db.prepare("SELECT count(*) FROM log").pluck().get()).toBeLessThan(100);
   db.close();

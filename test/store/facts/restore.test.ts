@@ -12,8 +12,8 @@ import { PLAIN } from "../../support/parameters.ts";
 import { factRows } from "../../support/rebuild.ts";
 import { writerIn } from "../../support/store.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const BATCH = 50;
 
 const DAY = [
@@ -32,7 +32,7 @@ const DAY = [
 
 function day(): readonly TakenEntry[] {
   const booth = script(PLAIN);
-  for (const [mode, minutes] of DAY) stay(booth, minutes * MINUTE, { mode });
+  for (const [mode, minutes] of DAY) stay(booth, minutes * MINUTE_MS, { mode });
   return booth.entries;
 }
 
@@ -99,7 +99,7 @@ it("each fact that a damaged file loses is made anew from the log, byte for byte
   const { facts } = life;
   expect(facts.length).toBeGreaterThan(8);
   for (const { seq } of facts) {
-    const one = damaged(life, `UPDATE fact SET body = body || ' ' WHERE seq = ${seq.toString()}`);
+    const one = damaged(life, `UPDATE fact SET body = body || ' ' WHERE seq = ${seq}`);
     expect(one.left).toEqual(facts.filter((fact) => fact.seq !== seq));
     expect({ ...one, left: null }).toEqual({ left: null, restored: facts, again: facts, quarantined: 0 });
   }

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { openIdentity } from "../../../src/store/identity/identity.ts";
 import { openFolder } from "../../../src/store/thread/folder.ts";
-import { DAY_MS } from "../../../src/domain/storage.ts";
+import { DAY_MS } from "../../../src/domain/time.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 
 const uuid = (): string => "11111111-1111-4111-8111-111111111111";

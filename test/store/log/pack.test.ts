@@ -44,7 +44,8 @@ describe("packed records", () => {
   it("come back as they went in, whatever they are", () => {
     fc.assert(
       fc.property(fc.array(record, { minLength: 1, maxLength: 60 }), fc.boolean(), (drawn, isOneSort) => {
-        let [mono, seq] = [5_000, 7];
+        let mono = 5_000;
+        let seq = 7;
         const records = drawn.map(({ step, skipped, wall, tag, source, quality, value: drawnValue }) => {
           mono += step;
           seq += 1 + skipped;

@@ -12,17 +12,17 @@ import { clockedEntries, type ClockedLife } from "../../support/clocked.ts";
 import { PLAIN } from "../../support/parameters.ts";
 import { writerIn } from "../../support/store.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
+import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-const MINUTE = 60_000;
 const EPOCH_1970 = 30_000;
 
 /** A life of ten minutes: spray, then idle from the fifth minute on. */
 const LIFE: ClockedLife = {
   parameters: PLAIN,
   boot: "a",
-  length_ms: 10 * MINUTE,
+  length_ms: 10 * MINUTE_MS,
   poll_ms: 10_000,
-  mode: (ms) => (ms < 5 * MINUTE ? 3 : 1),
+  mode: (ms) => (ms < 5 * MINUTE_MS ? 3 : 1),
   wall: (ms) => T0 + ms,
   kernel: () => true,
   service: () => null,
@@ -63,7 +63,7 @@ function all(one: Bed): readonly Placed[] {
 function stages(one: Bed): string[] {
   const facts = all(one).filter((record): record is Placed<Extract<Fact, { kind: "m" }>> => record.kind === "m");
   return facts.map(({ value, quality }) => {
-    const [start, end] = [value.start, value.end].map((at) => (at - T0) / MINUTE);
+    const [start, end] = [value.start, value.end].map((at) => (at - T0) / MINUTE_MS);
     return `${value.mode} ${String(start)}-${String(end)} ${quality}`;
   });
 }
@@ -90,18 +90,19 @@ describe("a boot without a sync", () => {
     expect(log).toHaveLength(info.newest_seq);
     expect(new Set(log.map(({ quality }) => quality))).toEqual(new Set(["uncertain"]));
     const [first] = reader.stages(one.stream, { start: 0, end: Infinity });
-    expect([first?.mode, (first?.end ?? 0) - (first?.start ?? 0)]).toEqual(["spray", 5 * MINUTE]);
+    expect([first?.mode, (first?.end ?? 0) - (first?.start ?? 0)]).toEqual(["spray", 5 * MINUTE_MS]);
     expect(reader.streams()[0]?.sendable_seq).toBe(0);
     expect(reader.state(one.stream)).toEqual(shown);
     reader.close();
   });
 
   it("gets its place from the sync, all at once, as if the clock had been right", () => {
-    const [one, right] = [bed(), bed()];
+    const one = bed();
+    const right = bed();
     const syncAt = 40_000;
     const late = { ...UNSYNCED, service: (ms: number) => (ms >= syncAt ? T0 : null) };
-    live(one, { ...late, length_ms: 8 * MINUTE });
-    live(right, { length_ms: 8 * MINUTE });
+    live(one, { ...late, length_ms: 8 * MINUTE_MS });
+    live(right, { length_ms: 8 * MINUTE_MS });
     const { newest_seq, sendable_seq } = one.writer.info(one.stream);
     expect(sendable_seq).toBe(newest_seq);
     const records = all(one);
@@ -116,12 +117,12 @@ describe("a boot without a sync", () => {
   it("is right after the last known instant, uncertain, when a later boot syncs; two of them one after the other", () => {
     const one = bed();
     live(one, {});
-    live(one, { ...UNSYNCED, boot: "b", mode: () => 4, length_ms: 4 * MINUTE });
-    live(one, { ...UNSYNCED, boot: "c", mode: () => 5, length_ms: 2 * MINUTE });
+    live(one, { ...UNSYNCED, boot: "b", mode: () => 4, length_ms: 4 * MINUTE_MS });
+    live(one, { ...UNSYNCED, boot: "c", mode: () => 5, length_ms: 2 * MINUTE_MS });
     const before = one.writer.info(one.stream);
     expect(before.sendable_seq).toBeLessThan(before.newest_seq);
-    live(one, { boot: "d", wall: (ms) => T0 + 60 * MINUTE + ms, mode: () => 3, length_ms: 5 * MINUTE });
-    live(one, { boot: "d", wall: (ms) => T0 + 66 * MINUTE + ms, mono0: 6 * MINUTE, mode: () => 1 });
+    live(one, { boot: "d", wall: (ms) => T0 + 60 * MINUTE_MS + ms, mode: () => 3, length_ms: 5 * MINUTE_MS });
+    live(one, { boot: "d", wall: (ms) => T0 + 66 * MINUTE_MS + ms, mono0: 6 * MINUTE_MS, mode: () => 1 });
     expect(one.writer.info(one.stream).sendable_seq).toBe(one.writer.info(one.stream).newest_seq);
     expect(stages(one)).toEqual([
       "spray 0-5 good",
@@ -139,32 +140,33 @@ describe("a boot without a sync", () => {
 
   it("with nothing known before it ends where the boot that synced begins", () => {
     const one = bed();
-    live(one, { ...UNSYNCED, length_ms: 4 * MINUTE });
+    live(one, { ...UNSYNCED, length_ms: 4 * MINUTE_MS });
     live(one, { boot: "b", wall: (ms) => T0 + ms });
     const times = all(one)
       .filter(({ boot }) => boot === "a")
       .map(({ time }) => time - T0);
-    expect(Math.min(...times)).toBe(-4 * MINUTE);
+    expect(Math.min(...times)).toBe(-4 * MINUTE_MS);
     expect(Math.max(...times)).toBeLessThanOrEqual(0);
   });
 
   it("shows time that goes on from the last known instant, not from 1970", () => {
     const one = bed();
     live(one, {});
-    live(one, { ...UNSYNCED, boot: "b", length_ms: 4 * MINUTE });
-    expect(knownTime(one.writer.state(one.stream)).now).toBe(T0 + 14 * MINUTE);
+    live(one, { ...UNSYNCED, boot: "b", length_ms: 4 * MINUTE_MS });
+    expect(knownTime(one.writer.state(one.stream)).now).toBe(T0 + 14 * MINUTE_MS);
   });
 
   it("waits over restarts of the agent, and is folded the same way afterwards", () => {
-    const [one, other] = [bed(), bed()];
+    const one = bed();
+    const other = bed();
     for (const each of [one, other]) live(each, {});
-    live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE });
+    live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE_MS });
     const shown = structuredClone(one.writer.state(one.stream));
     reopen(one);
     expect(one.writer.state(one.stream)).toEqual(shown);
-    live(other, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE });
+    live(other, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE_MS });
     for (const each of [one, other]) {
-      live(each, { boot: "c", wall: (ms) => T0 + 60 * MINUTE + ms });
+      live(each, { boot: "c", wall: (ms) => T0 + 60 * MINUTE_MS + ms });
     }
     expect(all(one)).toEqual(all(other));
     expect(one.writer.state(one.stream)).toEqual(other.writer.state(other.stream));
@@ -173,8 +175,8 @@ describe("a boot without a sync", () => {
   it("stands where it was placed when everything is folded again from the log alone", () => {
     const one = bed();
     live(one, {});
-    live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE });
-    live(one, { ...UNSYNCED, boot: "c", service: (ms) => (ms >= 40_000 ? T0 + 60 * MINUTE : null) });
+    live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE_MS });
+    live(one, { ...UNSYNCED, boot: "c", service: (ms) => (ms >= 40_000 ? T0 + 60 * MINUTE_MS : null) });
     const state = structuredClone(one.writer.state(one.stream));
     one.writer.close();
     const db = new Database(storePath(one.folder));
@@ -188,11 +190,12 @@ describe("a boot without a sync", () => {
   it("is left as it was by a commit that fails while it is being placed", () => {
     const one = bed();
     live(one, {});
-    live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE });
-    const [info, shown] = [one.writer.info(one.stream), structuredClone(one.writer.state(one.stream))];
+    live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE_MS });
+    const info = one.writer.info(one.stream);
+    const shown = structuredClone(one.writer.state(one.stream));
     const db = new Database(storePath(one.folder));
     db.exec("CREATE TRIGGER refuse BEFORE INSERT ON boot BEGIN SELECT raise(ABORT, 'planted'); END");
-    const sync = (): void => live(one, { boot: "c", wall: (ms) => T0 + 60 * MINUTE + ms, length_ms: MINUTE });
+    const sync = (): void => live(one, { boot: "c", wall: (ms) => T0 + 60 * MINUTE_MS + ms, length_ms: MINUTE_MS });
     const take = one.take;
     expect(sync).toThrow("planted");
     expect(one.writer.info(one.stream)).toMatchObject({ ...info });

@@ -10,6 +10,7 @@ import type { Writer } from "../../../src/store/thread/writer.ts";
 import { createDisk, type Files } from "./disk.ts";
 import { BOOTH, markOf, writerOf, type Mark } from "./power-bed.ts";
 import { operationsIn, recorderIn, type Operation } from "./recording.ts";
+import { errorMessage } from "../../../src/domain/error-message.ts";
 
 const CHILD = fileURLToPath(new URL("./child.ts", import.meta.url));
 const MOST_EXAMPLES = 5;
@@ -136,7 +137,7 @@ function inspect(folder: string, { files, promised = NOTHING, next = promised, w
     for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
     return (with_identity ? identityFault(folder, promised, next) : null) ?? logFault(folder, promised, next);
   } catch (error) {
-    return { kind: "lost", reason: error instanceof Error ? error.message : String(error) };
+    return { kind: "lost", reason: errorMessage(error) };
   } finally {
     rmSync(folder, { recursive: true });
   }

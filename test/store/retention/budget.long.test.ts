@@ -97,7 +97,8 @@ describe("a store with a budget", () => {
     const budget = { ...BUDGET, max_bytes: 400_000 };
     const one = bed(budget);
     for (let index = 0; index < 1_000; index += 1) hour(one, index);
-    const [info, state] = [one.writer.info(one.stream), structuredClone(one.writer.state(one.stream))];
+    const info = one.writer.info(one.stream);
+    const state = structuredClone(one.writer.state(one.stream));
     expect(info.oldest_seq).toBeGreaterThan(1);
     const copy = memoryFolder();
     // As a crash leaves it: what a close would save is missing.

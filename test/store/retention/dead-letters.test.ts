@@ -42,7 +42,8 @@ it("what the service has refused is salvaged with the rest, and a gap record sti
 });
 
 it("what the service has refused goes along with an export", () => {
-  const [folder, other] = [withRefused(), memoryFolder()];
+  const folder = withRefused();
+  const other = memoryFolder();
   const file = join(folder, "copy");
   storeFiles(() => 0).export(folder, file, QUIET);
   storeFiles(() => 0).import(other, file, QUIET);

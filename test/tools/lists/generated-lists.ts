@@ -189,13 +189,20 @@ function signalsOf(draw: Draw, tables: readonly Table[]): Signal[] {
     const table = draw.pick(tables);
     const isBit = table === "coil" || table === "discrete";
     const [base, group, role] = isBit ? bitNamed(draw) : draw.pick(NAMES);
-    const name = used.has(base) ? `${base} ${(signals.length + 2).toString()}` : base;
+    const name = used.has(base) ? `${base} ${signals.length + 2}` : base;
     if (used.has(name)) continue;
     used.add(name);
     const type = isBit ? "bool" : draw.pick(group === "count" ? ["uint16", "uint32"] : Object.keys(WIDTHS));
     const unit = draw.pick(UNITS[group] ?? [["", ""]])[1];
     const signal = {
-      ...{ name, table, address: next[table], type, scale: 1, offset: 0, label: "", isElsewhere: false },
+      name,
+      table,
+      address: next[table],
+      type,
+      scale: 1,
+      offset: 0,
+      label: "",
+      isElsewhere: false,
       tag: name.toLowerCase().replaceAll(" ", "_"),
       unit: isBit || unit === "" ? null : unit,
     };
@@ -317,7 +324,7 @@ function bare(draw: Draw): Style {
 function explicit(draw: Draw): Style {
   const signals = signalsOf(draw, draw.pick(TABLES));
   const rows = signals.map((signal) => ({
-    cells: { ...typed(draw, signal), address: `${signal.table}:${signal.address.toString()}` },
+    cells: { ...typed(draw, signal), address: `${signal.table}:${signal.address}` },
     signal,
   }));
   return { heads: plainHeads(draw), order: null, rows, truth: {} };
@@ -359,7 +366,7 @@ function clickSpot(draw: Draw): ClickSpot {
   }
   const [name, data, type, table, start, last, width] = draw.pick(CLICK);
   const number = 1 + draw.below(last);
-  return { memory: `${name}${number.toString()}`, data, type, table, address: start + width * (number - 1) };
+  return { memory: `${name}${number}`, data, type, table, address: start + width * (number - 1) };
 }
 
 function click(draw: Draw, modbus: "none" | "984" | "hex"): Style {
@@ -370,7 +377,7 @@ function click(draw: Draw, modbus: "none" | "984" | "hex"): Style {
     const { memory, data, type, table, address } = clickSpot(draw);
     const [base, , role] =
       type === "bool" ? bitNamed(draw) : draw.pick(NAMES.filter(([, group]) => group === "count" || group === "none"));
-    const name = used.has(base) ? `${base} ${(rows.length + 2).toString()}` : base;
+    const name = used.has(base) ? `${base} ${rows.length + 2}` : base;
     used.add(base);
     const plain = {
       name,
@@ -412,7 +419,7 @@ function s7(draw: Draw): Style {
   const rows = signals.map((signal): Written => {
     const own = signals.indexOf(signal) === 0 ? block : draw.pick(blocks);
     const width = WIDTHS[signal.type] === 2 ? 2 : 1;
-    const address = `${draw.chance(0.3) ? "%" : ""}${own}.${access[width]}${(2 * signal.address).toString()}`;
+    const address = `${draw.chance(0.3) ? "%" : ""}${own}.${access[width]}${2 * signal.address}`;
     return { cells: { ...typed(draw, signal), address }, signal: { ...signal, isElsewhere: own !== block } };
   });
   return {
@@ -425,14 +432,13 @@ function s7(draw: Draw): Style {
 
 function offsets(draw: Draw): Style {
   const rows = signalsOf(draw, ["holding"]).map((signal, i): Written => {
-    if (i % 4 !== 3)
-      return { cells: { ...typed(draw, signal), address: `${(2 * signal.address).toString()}.0` }, signal };
+    if (i % 4 !== 3) return { cells: { ...typed(draw, signal), address: `${2 * signal.address}.0` }, signal };
     const bit = draw.below(16);
     const rest = withoutRole(signal);
-    const name = `Bit ${i.toString()}`;
-    const flag = { ...rest, name, tag: `bit_${i.toString()}`, type: "bool", unit: null, bit };
+    const name = `Bit ${i}`;
+    const flag = { ...rest, name, tag: `bit_${i}`, type: "bool", unit: null, bit };
     const byte = 2 * signal.address + (bit >= 8 ? 0 : 1);
-    return { cells: { name, type: "Bool", address: `${byte.toString()}.${(bit % 8).toString()}` }, signal: flag };
+    return { cells: { name, type: "Bool", address: `${byte}.${bit % 8}` }, signal: flag };
   });
   return {
     heads: { name: "Name", type: "Data type", address: "Offset" },
@@ -459,7 +465,8 @@ function kepware(draw: Draw): Style {
       high: "",
     };
     if (!isScaled) return { cells, signal };
-    const [scale, offset] = [draw.pick([0.25, 0.1, 0.5]), draw.pick([0, 0, -50])];
+    const scale = draw.pick([0.25, 0.1, 0.5]);
+    const offset = draw.pick([0, 0, -50]);
     const line = { raw_low: "0", raw_high: "1000", low: String(offset), high: String(1000 * scale + offset) };
     return { cells: { ...cells, ...line }, signal: { ...signal, scale, offset } };
   });
@@ -591,7 +598,11 @@ export function generatedList(seed: number): GeneratedList {
   const rows = style.rows.map(({ cells }) => line(columns.map((column) => cells[column] ?? "")));
   const text = [...before, heads, ...rows, ""].join(end);
   const truth: Truth = {
-    ...{ base: "1", registers: "holding", bits: "coil", block: "", words: {} },
+    base: "1",
+    registers: "holding",
+    bits: "coil",
+    block: "",
+    words: {},
     ...style.truth,
     hasUnknownUnit: style.hasUnknownUnit,
   };

@@ -9,8 +9,8 @@ it("import reads 10,000 generated lists as their truth is, and asks at most one 
   expect(wrong).toEqual([]);
   const easy = (questions[0] ?? 0) + (questions[1] ?? 0);
   process.stdout.write(
-    `${lists.toString()} lists, ${rows.toString()} rows: ${right.toString()} right, ${left.toString()} left out by name; ` +
-      `lists by number of questions: ${questions.map((count, i) => `${i.toString()}: ${count.toString()}`).join(", ")}\n`,
+    `${lists} lists, ${rows} rows: ${right} right, ${left} left out by name; ` +
+      `lists by number of questions: ${questions.map((count, i) => `${i}: ${count}`).join(", ")}\n`,
   );
   expect(lists).toBe(LISTS);
   expect(easy / lists).toBeGreaterThanOrEqual(0.9);

@@ -78,8 +78,7 @@ async function playOne(folder: string, seed: number, counts: ListCounts): Promis
   const call: Call = { values: { folder, profile: "acme", json: false }, operands: ["import", file], io };
   counts.lists += 1;
   counts.rows += list.signals.length;
-  const wrong = (why: string): void =>
-    void counts.wrong.push(`seed ${seed.toString()}, ${list.kind}: ${why}\n${list.text}`);
+  const wrong = (why: string): void => void counts.wrong.push(`seed ${seed}, ${list.kind}: ${why}\n${list.text}`);
   try {
     await importCommand(() => () => Promise.resolve(null))(call);
   } catch (error) {
@@ -131,10 +130,9 @@ function compare(
 }
 
 function faultsOf(signal: Signal, tag: Tag): readonly string[] {
-  const place = (address: string, bit: number | undefined): string =>
-    `${address}${bit === undefined ? "" : `.${bit.toString()}`}`;
+  const place = (address: string, bit: number | undefined): string => `${address}${bit === undefined ? "" : `.${bit}`}`;
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
-    ["place", place(tag.address, tag.bit), place(`${signal.table}:${signal.address.toString()}`, signal.bit)],
+    ["place", place(tag.address, tag.bit), place(`${signal.table}:${signal.address}`, signal.bit)],
     ["type", tag.type, signal.type],
     ["scale", tag.scale ?? 1, signal.scale],
     ["offset", tag.offset ?? 0, signal.offset],

@@ -54,7 +54,8 @@ describe("what tells the modes", () => {
   });
 
   it("is nothing where a place wasn't read in every look", () => {
-    const [first, second] = [stay("idle", { r: 1 }), stay("spray", {})];
+    const first = stay("idle", { r: 1 });
+    const second = stay("spray", {});
     expect(modeFindings([first, second])).toEqual([]);
   });
 });

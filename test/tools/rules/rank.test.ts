@@ -53,7 +53,7 @@ describe("the profiles", () => {
       [],
     );
     expect([first?.profile, second?.profile]).toEqual(["click-booth", "micro800-booth"]);
-    expect(first?.reasons[0]).toBe(`2 of ${click.tags.length.toString()} tags answer, 2 read as they should`);
+    expect(first?.reasons[0]).toBe(`2 of ${click.tags.length} tags answer, 2 read as they should`);
     expect(first?.reasons).toContain("Mode reads 3: spray");
     expect(second).toMatchObject({ fit: 0, reasons: ["it can't be read by this profile: no answer"] });
     expect(first?.values).toHaveLength(click.tags.length);

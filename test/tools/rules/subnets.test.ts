@@ -31,9 +31,7 @@ describe("the addresses that are looked through", () => {
     expect(ownSubnets(large, ["10.7.8.9"]).map(({ cidr, hosts }) => [cidr, hosts.length])).toEqual([
       ["10.7.8.0/24", 253],
     ]);
-    const many = Array.from({ length: 9 }, (_, i) =>
-      route(`eth${i.toString()}`, `192.168.${i.toString()}.0`, ["255.255.255.0"]),
-    );
+    const many = Array.from({ length: 9 }, (_, i) => route(`eth${i}`, `192.168.${i}.0`, ["255.255.255.0"]));
     const found = ownSubnets(`${HEAD}${many.join("\n")}\n`, []);
     expect(found.flatMap(({ hosts }) => hosts)).toHaveLength(1_024);
     expect(new Set(found.flatMap(({ hosts }) => hosts)).size).toBe(1_024);

@@ -40,7 +40,7 @@ export async function makeBuckets(pool: pg.Pool, offerings: readonly Offering[])
   if (known === undefined) knownBuckets.set(pool, (known = new Set([OTHER_BUCKET])));
   for (const bucket of new Set(offerings.map(bucketFor))) {
     if (known.has(bucket)) continue;
-    const sql = ["BEGIN", `SELECT pg_advisory_xact_lock(${WRITERS.toString()})`, ...bucketStatements(bucket), "COMMIT"];
+    const sql = ["BEGIN", `SELECT pg_advisory_xact_lock(${WRITERS})`, ...bucketStatements(bucket), "COMMIT"];
     await pool.query(sql.join("; "));
     known.add(bucket);
   }

@@ -4,12 +4,12 @@ import { MAX_RECORDS } from "../../ingest/chunk.ts";
 import { messageOf } from "../../ingest/pack.ts";
 import { recordsIn, type StoredRecord } from "../../ingest/kept.ts";
 import { bucketFor, bucketOf, isRaw, RAW_BUCKETS } from "./held.ts";
+import { DAY_MS } from "../../../../src/domain/time.ts";
 
 /** A day is left to settle so long: what was late comes mostly within it. */
 const SETTLES_MS = 2 * 3_600_000;
 /** What goes into one segment of a day that goes on is whole already: nothing late can fall into it, but it may be offered once more. */
 const OFFERED_AGAIN_MS = 15 * 60_000;
-const DAY_MS = 86_400_000;
 /** Segments that are made one in a transaction: it holds the stream, and batches of it wait. */
 const MOST_SEGMENTS = 4_000;
 
@@ -82,7 +82,7 @@ function compactSome(db: Db, streamId: string, now: number): Compacted {
   const stream = row<Owner>(db, lock, streamId);
   if (stream === undefined) return { segments: 0, into: 0, bytes: 0, into_bytes: 0 };
   const sql = `SELECT from_seq, to_seq, bucket, boot, first_mono, last_mono, end_mono, offset_ms, received_at, message FROM segments
-    WHERE stream_no = ? AND bucket >= ? AND (bucket < ? OR received_at < ?) ORDER BY from_seq LIMIT ${MOST_SEGMENTS.toString()}`;
+    WHERE stream_no = ? AND bucket >= ? AND (bucket < ? OR received_at < ?) ORDER BY from_seq LIMIT ${MOST_SEGMENTS}`;
   const raws = rows<Raw>(db, sql, stream.id, RAW_BUCKETS, lastRaw(now), now - OFFERED_AGAIN_MS);
   const sizes = { segments: 0, into: 0, bytes: 0, into_bytes: 0 };
   const isOver = ({ bucket }: Raw): boolean => bucket < lastRaw(now);
@@ -132,7 +132,8 @@ function* groupsOf(raws: readonly Raw[]): Generator<Group> {
 
 /** One segment of them all, where it says the same; undefined: it can't. */
 function packed(stream: Owner, { raws, records }: Group): Raw[] | undefined {
-  const [first, last] = [raws[0], raws.at(-1)];
+  const first = raws[0];
+  const last = raws.at(-1);
   if (first === undefined || last === undefined) return undefined;
   const whose = { gw: stream.gateway_id, gen: stream.generation, st: stream.stream_id };
   const read = records.map(([kind, tag, boot, mono, time, value, quality, seq]) => {

@@ -2,14 +2,9 @@ import { type Db, rows, run } from "../../db.ts";
 import { dayBuckets } from "../../figures/buckets.ts";
 import type { Span } from "../../figures/span.ts";
 import { localDay, toWall } from "../../zone.ts";
-import { HOUR_MS, hoursIn } from "./hours.ts";
+import { HOUR_MS, DAY_MS } from "../../../../src/domain/time.ts";
+import { hoursIn } from "./hours.ts";
 
-/**
- * A booth's hours summed by the local days of its facility: a report over ten thousand booths goes through these, and through hours only
- * where its window cuts a day.
- */
-
-const DAY_MS = 24 * HOUR_MS;
 const SUMS = ["in_use_ms", "cycles", "gas", "kwh"] as const;
 
 type Day = { day: number } & Record<(typeof SUMS)[number], number>;

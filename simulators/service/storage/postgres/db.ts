@@ -29,7 +29,7 @@ export function postgresDb(url: string, folder?: string): Db {
   };
   const within = <T>(kind: Transaction, work: () => T): T => {
     if (kind === "joined" && depth > 0) return work();
-    const name = `s${depth.toString()}`;
+    const name = `s${depth}`;
     const [first, last, back] =
       depth === 0
         ? [BEGIN[kind], "COMMIT", "ROLLBACK"]
@@ -37,8 +37,7 @@ export function postgresDb(url: string, folder?: string): Db {
     query(first, []);
     depth += 1;
     try {
-      if ((kind === "write" || kind === "joined") && depth === 1)
-        query(`SELECT pg_advisory_xact_lock(${WRITERS.toString()})`, []);
+      if ((kind === "write" || kind === "joined") && depth === 1) query(`SELECT pg_advisory_xact_lock(${WRITERS})`, []);
       const result = work();
       query(last, []);
       return result;
@@ -97,7 +96,7 @@ export function migrate(db: Db): void {
   }
   while (versionOf() < MIGRATIONS.length) {
     db.transaction("write", () => {
-      db.exec(`SELECT pg_advisory_xact_lock(${MIGRATORS.toString()})`);
+      db.exec(`SELECT pg_advisory_xact_lock(${MIGRATORS})`);
       const next = versionOf();
       const step = MIGRATIONS[next];
       if (step === undefined) return;

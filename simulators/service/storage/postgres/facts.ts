@@ -9,7 +9,8 @@ import type { Span } from "../../figures/span.ts";
 import { cycleCount } from "../../figures/summary.ts";
 import { msByMode, msWithin } from "../../figures/window.ts";
 import { writeDays } from "./days.ts";
-import { HOUR_MS, hoursIn } from "./hours.ts";
+import { HOUR_MS } from "../../../../src/domain/time.ts";
+import { hoursIn } from "./hours.ts";
 
 /**
  * Facts: what reports over many booths are made from. Each hour of a booth is folded from its log by the same figures as every report;
@@ -116,7 +117,8 @@ function hoursOf(
 ): { from: number; hours: Hour[] } {
   const begun = figures.stages[0]?.start ?? now;
   const from = Math.floor((since ?? Math.min(begun, firstBooking(figures))) / HOUR_MS);
-  const [inUse, runtime] = [timeIn(figures, "in_use"), timeIn(figures, "runtime")];
+  const inUse = timeIn(figures, "in_use");
+  const runtime = timeIn(figures, "runtime");
   const hours: Hour[] = [];
   for (let hour = from; hour * HOUR_MS <= now; hour += 1) {
     const span = { start: hour * HOUR_MS, end: (hour + 1) * HOUR_MS };

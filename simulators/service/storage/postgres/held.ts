@@ -1,5 +1,6 @@
 import { type Db, row, rows, run } from "../../db.ts";
 import { WRITERS } from "./settings.ts";
+import { DAY_MS } from "../../../../src/domain/time.ts";
 
 /**
  * What is held of a stream, as its row says: `held` is one set of ranges, whatever the records of those seqs lie in, and stays as it is
@@ -52,7 +53,6 @@ export function multirange(ranges: readonly (readonly [from: number, to: number]
 
 /** What comes goes to partitions of a day each, from this number on: they are empty, and dropped, once the day is made one. */
 export const RAW_BUCKETS = 1_000_000;
-const DAY_MS = 86_400_000;
 
 export function isRaw(bucket: number): boolean {
   return bucket >= RAW_BUCKETS;
@@ -65,27 +65,28 @@ export function rawBucketOf(time: number, now: number): number {
 
 /** The partition for records of that time. */
 export function bucketOf(time: number, now: number): number {
-  const [bucket, today] = [Math.floor(time / BUCKET_MS), Math.floor(now / BUCKET_MS)];
+  const bucket = Math.floor(time / BUCKET_MS);
+  const today = Math.floor(now / BUCKET_MS);
   return bucket > today + BUCKETS_AHEAD || bucket < today - BUCKETS_BACK ? OTHER_BUCKET : bucket;
 }
 
 /** The same partition, made where it isn't there yet. */
 export function bucketFor(db: Db, bucket: number): number {
   const isThere = "SELECT 1 FROM pg_class WHERE relname = ?";
-  if (bucket === OTHER_BUCKET || row(db, isThere, `segments_${bucket.toString()}`) !== undefined) return bucket;
-  db.exec(`SELECT pg_advisory_xact_lock(${WRITERS.toString()})`);
+  if (bucket === OTHER_BUCKET || row(db, isThere, `segments_${bucket}`) !== undefined) return bucket;
+  db.exec(`SELECT pg_advisory_xact_lock(${WRITERS})`);
   for (const statement of bucketStatements(bucket)) db.exec(statement);
   return bucket;
 }
 
 /** What makes a partition; whoever is second finds it there. To be carried out by one at a time. */
 export function bucketStatements(bucket: number): string[] {
-  const name = `segments_${bucket.toString()}`;
+  const name = `segments_${bucket}`;
   const parts = Array.from({ length: STREAM_PARTS }, (_, nth) => {
-    const of = `FOR VALUES WITH (MODULUS ${STREAM_PARTS.toString()}, REMAINDER ${nth.toString()})`;
-    return `CREATE TABLE IF NOT EXISTS ${name}_${nth.toString()} PARTITION OF ${name} ${of}`;
+    const of = `FOR VALUES WITH (MODULUS ${STREAM_PARTS}, REMAINDER ${nth})`;
+    return `CREATE TABLE IF NOT EXISTS ${name}_${nth} PARTITION OF ${name} ${of}`;
   });
-  const span = `FOR VALUES FROM (${bucket.toString()}) TO (${(bucket + 1).toString()})`;
+  const span = `FOR VALUES FROM (${bucket}) TO (${bucket + 1})`;
   return [`CREATE TABLE IF NOT EXISTS ${name} PARTITION OF segments ${span} PARTITION BY HASH (stream_no)`, ...parts];
 }
 

@@ -105,7 +105,7 @@ async function keep(client: pg.PoolClient, taken: readonly Hello[]): Promise<voi
     taken.map(({ uplink }) => uplink.now),
   ];
   await client.query({ name: "keep", text: sql, values: columns });
-  const text = `DELETE FROM uplink_messages WHERE id <= (SELECT max(id) FROM uplink_messages) - ${MAX_MESSAGES.toString()}`;
+  const text = `DELETE FROM uplink_messages WHERE id <= (SELECT max(id) FROM uplink_messages) - ${MAX_MESSAGES}`;
   await client.query({ name: "keep less", text });
 }
 
@@ -115,7 +115,7 @@ async function commandsFor(
   taken: readonly Hello[],
 ): Promise<ReadonlyMap<string, readonly SentCommand[]>> {
   const sql = `SELECT w.gateway, c.id, c.type, c.args, c.expires_at FROM unnest($1::text[]) AS w (gateway) CROSS JOIN LATERAL (
-      SELECT * FROM commands WHERE gateway_id = w.gateway AND state IN ('sent', 'accepted') ORDER BY created_at, rowid LIMIT ${MOST_OPEN.toString()}) AS c
+      SELECT * FROM commands WHERE gateway_id = w.gateway AND state IN ('sent', 'accepted') ORDER BY created_at, rowid LIMIT ${MOST_OPEN}) AS c
     ORDER BY w.gateway, c.created_at, c.rowid`;
   type Row = { gateway: string; id: string; type: string; args: string; expires_at: number };
   const gateways = [...new Set(taken.map(({ uplink }) => uplink.gateway))];

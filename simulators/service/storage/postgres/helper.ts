@@ -3,6 +3,7 @@ import { type MessagePort, workerData } from "node:worker_threads";
 import { Client } from "pg";
 import type { Answered, Asked } from "./line.ts";
 import { numbered, settingsOf } from "./settings.ts";
+import { errorMessage } from "../../../../src/domain/error-message.ts";
 
 /** A connection that nobody uses for so long is given back; the next statement opens it again. */
 const IDLE_MS = 10_000;
@@ -23,7 +24,7 @@ port.on("message", (asked: Asked) => {
   void answer(asked)
     .catch((error: unknown): Answered => {
       const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
-      return { kind: "failed", text: error instanceof Error ? error.message : String(error), code };
+      return { kind: "failed", text: errorMessage(error), code };
     })
     .then((answered) => {
       port.postMessage(answered);

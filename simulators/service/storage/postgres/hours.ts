@@ -1,6 +1,6 @@
+import { HOUR_MS } from "../../../../src/domain/time.ts";
 import type { Span } from "../../figures/span.ts";
 
-export const HOUR_MS = 3_600_000;
 /** Every zone is a multiple of it away from UTC. */
 const QUARTER_MS = HOUR_MS / 4;
 

@@ -55,7 +55,10 @@ export function startIngest({ url, alone, gather_ms = GATHER_MS.most }: IngestOp
   pool.on("connect", (client) => void client.on("error", () => undefined));
   const queue: Waiting[] = [];
   const busy = new Set<string>();
-  let [running, waiting, ended, last] = [0, 0, false, 0];
+  let running = 0;
+  let waiting = 0;
+  let ended = false;
+  let last = 0;
   let gathering = false;
 
   const pump = (): void => {
@@ -106,7 +109,8 @@ export function startIngest({ url, alone, gather_ms = GATHER_MS.most }: IngestOp
 function takenFrom(queue: Waiting[], busy: ReadonlySet<string>): Waiting[] {
   const taken: Waiting[] = [];
   const left: Waiting[] = [];
-  const [held, beating] = [new Set<string>(), new Set<string>()];
+  const held = new Set<string>();
+  const beating = new Set<string>();
   let bytes = 0;
   for (const one of queue) {
     const { gateway, topic, payload } = one.uplink;

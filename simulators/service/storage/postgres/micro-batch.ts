@@ -209,7 +209,8 @@ function hold(stream: Held, range: Range): void {
   const at = ranges.findIndex(([from]) => from > range[1]);
   ranges.splice(at === -1 ? ranges.length : at, 0, [...range]);
   for (let nth = ranges.length - 1; nth > 0; nth -= 1) {
-    const [before, after] = [ranges[nth - 1], ranges[nth]];
+    const before = ranges[nth - 1];
+    const after = ranges[nth];
     if (before === undefined || after === undefined || before[1] + 1 !== after[0]) continue;
     before[1] = after[1];
     ranges.splice(nth, 1);
@@ -299,7 +300,7 @@ async function update(client: pg.PoolClient, { changed, acks }: Judging): Promis
   await client.query({ name: "held", text: sql, values: columnsOf(lines) });
   const seen = new Map(Array.from(acks.keys(), ({ uplink }) => [uplink.gateway, uplink.now]));
   const note = `UPDATE gateways AS g SET last_seen_at = v.at FROM unnest($1::text[], $2::float8[]) AS v (id, at)
-    WHERE g.id = v.id AND coalesce(g.last_seen_at, 0) NOT BETWEEN v.at - ${SEEN_STEP_MS.toString()} AND v.at`;
+    WHERE g.id = v.id AND coalesce(g.last_seen_at, 0) NOT BETWEEN v.at - ${SEEN_STEP_MS} AND v.at`;
   const sorted = [...seen].sort(([one], [other]) => (one < other ? -1 : 1));
   await client.query({ name: "seen", text: note, values: [sorted.map(([id]) => id), sorted.map(([, at]) => at)] });
 }

@@ -11,12 +11,12 @@ import { tappedLine } from "../../../../src/acquisition/modbus/tool-line.ts";
 import { clickBooth } from "../../../support/profiles.ts";
 import type { Clock } from "../../../../src/domain/machine.ts";
 import { derivedFrom, jumpingClock, RHYTHM } from "../recorded-booth.ts";
+import { MINUTE_MS } from "../../../../src/domain/time.ts";
 
 /** Mon 2026-03-02 08:00 in Denver: the story begins. */
 const START = Date.UTC(2026, 2, 2, 15);
-const MINUTE = 60_000;
 /** The whole cycle, and what shows that it is over. */
-const FOR_MS = 115 * MINUTE;
+const FOR_MS = 115 * MINUTE_MS;
 
 /** The standard cycle in a PLC with a hole, that is without power for a minute. */
 async function original(clock: Clock): Promise<RunningPlc> {
@@ -24,8 +24,8 @@ async function original(clock: Clock): Promise<RunningPlc> {
   if (scenario === undefined) throw new Error("the scenario");
   const manners = { bad_ranges: [{ table: "holding", first: 28_684, last: 28_685, code: 2 }] as const };
   const plc = await startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, start: START, manners });
-  plc.booth.inject({ kind: "power_off" }, START + 70 * MINUTE);
-  plc.booth.inject({ kind: "power_on", counters: "retained" }, START + 71 * MINUTE);
+  plc.booth.inject({ kind: "power_off" }, START + 70 * MINUTE_MS);
+  plc.booth.inject({ kind: "power_on", counters: "retained" }, START + 71 * MINUTE_MS);
   return plc;
 }
 
