@@ -1,5 +1,5 @@
 import { say } from "../domain/sentences.ts";
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
 import type { Profile } from "../domain/profile.ts";
@@ -240,30 +240,6 @@ function nameOf(source: YamlSource, list: "outputs" | "notices", index: number):
   const entry = entriesIn(source, list)[index];
   const name: unknown = typeof entry === "object" && entry !== null ? Reflect.get(entry, "name") : undefined;
   return typeof name === "string" && /^[a-z0-9-]{1,32}$/.test(name) ? name : `${list}[${index}]`;
-}
-
-export interface Made {
-  readonly usable: UsableConfig;
-  /** By which it became what it is, there or not: where none of them changes, it would become the same. */
-  readonly files: readonly string[];
-}
-
-/** What the next start can be spared of making again; null: the file, a booth or a profile is refused. */
-export function madeOf(path: string, { usable, refused }: Pick<Lasting, "usable" | "refused">): Made | null {
-  return refused === null && usable.refused.length + usable.refused_outputs.length + usable.refused_notices.length === 0
-    ? { usable, files: filesOf(path, usable) }
-    : null;
-}
-
-function filesOf(path: string, { config }: UsableConfig): readonly string[] {
-  const names = new Set(config.booths.map(({ profile }) => profile));
-  const profiles = [...names].flatMap((name) => {
-    const places = config.profile_dirs.map((dir) => join(dir, `${name}.yaml`));
-    // The first that is there counts, as long as none before it comes.
-    return places.slice(0, places.findIndex((place) => existsSync(place)) + 1);
-  });
-  const own = [SET_UP_FILE, NAME].map((name) => join(config.data_dir, name));
-  return [resolve(path), ...own, ...profiles];
 }
 
 export interface Lasting {

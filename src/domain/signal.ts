@@ -27,11 +27,17 @@ function watched(signal: AbortSignal): Waiters<() => void> {
   return waiting;
 }
 
+/** Returns the error a signal was aborted with. */
+function reasonOf(signal: AbortSignal | undefined): Error {
+  const reason: unknown = signal?.reason;
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
+
 /** A clock's sleep, by its timers. */
 export function sleepBy(after: Clock["after"]): Clock["sleep"] {
   return (ms, signal) =>
     signal?.aborted === true
-      ? Promise.reject(signal.reason as Error)
+      ? Promise.reject(reasonOf(signal))
       : new Promise((resolve, reject) => {
           const wake = after(ms, () => {
             forget?.();
@@ -39,7 +45,7 @@ export function sleepBy(after: Clock["after"]): Clock["sleep"] {
           });
           const abort = (): void => {
             wake();
-            reject(signal?.reason as Error);
+            reject(reasonOf(signal));
           };
           const forget = signal === undefined ? undefined : onAbort(signal, abort);
         });
@@ -107,7 +113,7 @@ export function createSignals(clock: Clock): SharedSignals {
 }
 
 function waitFor(at: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms?: Milliseconds): Promise<void> {
-  if (signal.aborted) return Promise.reject(signal.reason as Error);
+  if (signal.aborted) return Promise.reject(reasonOf(signal));
   return new Promise((resolve, reject) => {
     const over = (): void => {
       leave();
@@ -120,7 +126,7 @@ function waitFor(at: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms
     };
     const forget = onAbort(signal, () => {
       over();
-      reject(signal.reason as Error);
+      reject(reasonOf(signal));
     });
     const leave = at.waiting.add(wake);
     const stop = ms === undefined ? undefined : at.clock.after(ms, wake);

@@ -89,7 +89,9 @@ function runningUntil(machine: OutputMachine, signal: AbortSignal) {
       const over = runAgain({ machine, output, broken }, ending.signal);
       loops.set(output, { ending, over });
     },
-    over: aborted.finally(() => Promise.all([...loops.keys()].map(end))),
+    over: aborted.then(async () => {
+      await Promise.all([...loops.keys()].map(end));
+    }),
   };
 }
 

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
-import { addAbortListener } from "node:events";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Driver } from "../acquisition/port.ts";
@@ -18,8 +17,7 @@ import { serveAdminSocket, serveSocket } from "../api/server.ts";
 import { sharedReports } from "../api/shared-reports.ts";
 import type { Config } from "../config/port.ts";
 import { fileProblems } from "../config/file-checks.ts";
-import { keepConfig, keptConfig } from "../config/kept.ts";
-import type { Lasting, RefusedBooth } from "../config/usable.ts";
+import { type Lasting, loadLasting, type RefusedBooth } from "../config/usable.ts";
 import type { Clock, Notify, Random, Scrubber } from "../domain/machine.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { BoothId, EpochMs } from "../domain/units.ts";
@@ -34,7 +32,7 @@ import { type Agent, startAgent } from "./agent.ts";
 import { readInGaps } from "./bulk.ts";
 import { systemClock } from "./clock.ts";
 import { openPage, type PageSetting } from "./compose-page.ts";
-import type { createChanges } from "./changes.ts";
+import { createChanges } from "./changes.ts";
 import type { AgentSetup, Configured } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
 import { linksOf, setupOf } from "./plc-links.ts";
@@ -47,8 +45,8 @@ import { createScrubber } from "../scrubber.ts";
 import { learnMarked, scrubbedHttp, scrubbedLink, scrubbedLog } from "./scrubbed.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
 import { agentRuns } from "./runs.ts";
-import { boothFields, once, serviceApi, waysTo } from "./service-ways.ts";
-import type { SetUpMachine, SetUpOfBox } from "./set-up.ts";
+import { boothFields, serviceApi, waysTo } from "./service-ways.ts";
+import { createSetUp, takenBack } from "./set-up.ts";
 import { markOf, wipeState } from "./decommission.ts";
 import type { Wiped } from "../domain/provisioning.ts";
 import { say } from "../domain/sentences.ts";
@@ -144,7 +142,7 @@ async function serveAgents(opened: OpenProcess, first: Lasting, file: string): P
   open.push(reports, tail);
   threads.push(() => reports.close());
   const local = await openLocal(opened, config, identity);
-  const changes = lateChanges({
+  const changes = createChanges({
     file,
     environment: io.environment,
     log,
@@ -175,7 +173,7 @@ async function serveAgents(opened: OpenProcess, first: Lasting, file: string): P
   };
   const runs = await agentRuns((next) => beginAgent(lasting, next), { first, signal: io.signal });
   io.reloads?.(() => void changes.reload().catch(() => undefined)); // what is refused it has told
-  const set_up = setUpWhenAsked({
+  const set_up = createSetUp({
     file,
     data_dir: config.data_dir,
     clock,
@@ -410,60 +408,14 @@ export function systemRandom(): Random {
   };
 }
 
-/** As the files say, by what the start before made of them where they are the same. */
-async function lastingNow(file: string, io: Io): Promise<Lasting> {
+/** Loads the configuration of the files. A set-up that was on trial when the last agent ended is taken back first. */
+function loadAtStart(file: string, io: Io): Lasting {
   const { environment } = io;
-  const kept = keptConfig(file, environment);
-  if (kept !== null) return { usable: kept, refused: null, text: readFileSync(file, "utf8") };
-  const { loadLasting, madeOf } = await import("../config/usable.ts");
-  const { takenBack } = await import("./set-up.ts");
   const lasting = loadLasting(file, environment);
-  // What was on trial when the last agent ended, by a power cut or a stop, hasn't proved itself.
   const why = { reason: say("trial.stopped"), at: Date.now() };
   const log = { warn: (_: unknown, text: string) => io.err(`${text}\n`) };
   const isOther = takenBack(lasting.usable.config.data_dir, { ...why, log });
-  const settled = isOther ? loadLasting(file, environment) : lasting;
-  const made = madeOf(file, settled);
-  if (made !== null) keepConfig(made, () => madeOf(file, loadLasting(file, environment)), environment);
-  return settled;
-}
-
-type Changes = ReturnType<typeof createChanges>;
-
-/** Changes of the configuration; a box on which nobody makes any doesn't load them, nor what reads a configuration. */
-function lateChanges(changing: Parameters<typeof createChanges>[0]): Changes {
-  const untouched = { config_refused: changing.first.refused?.message ?? null, needs_restart: [] };
-  let loaded: Changes | null = null;
-  const made = once(async () => (loaded = (await import("./changes.ts")).createChanges(changing)));
-  return {
-    inUse: () => loaded?.inUse() ?? untouched,
-    setUp: async () => (await made()).setUp(),
-    reload: async () => (await made()).reload(),
-  };
-}
-
-/** The set-up on the spot; a box on which nobody sets anything up doesn't load it. */
-function setUpWhenAsked(machine: SetUpMachine): SetUpOfBox {
-  const asked = Promise.withResolvers<undefined>();
-  const made = once(async () => (await import("./set-up.ts")).createSetUp(machine));
-  const set_up = (): Promise<SetUpOfBox> => {
-    asked.resolve(undefined);
-    return made();
-  };
-  return {
-    status: async () => (await set_up()).status(),
-    tryEntry: async (entry) => (await set_up()).tryEntry(entry),
-    keep: async () => (await set_up()).keep(),
-    takeBack: async () => (await set_up()).takeBack(),
-    setService: async (url) => (await set_up()).setService(url),
-    giveLogin: async (login) => (await set_up()).giveLogin(login),
-    saveDraft: async (draft) => (await set_up()).saveDraft(draft),
-    async run(signal) {
-      addAbortListener(signal, () => asked.resolve(undefined));
-      await asked.promise;
-      if (!signal.aborted) await (await made()).run(signal);
-    },
-  };
+  return isOther ? loadLasting(file, environment) : lasting;
 }
 
 /** Runs the agent until it is stopped, or until it is taken out of service: then its keys and data are wiped. */
@@ -472,7 +424,7 @@ export const runCommand: Run = (call) => runWatched(call);
 /** The same, with a way to make loops fail, for tests. */
 export async function runWatched({ values, io }: Call, runLoop?: LoopWatch["runLoop"]): Promise<number> {
   const file = configPath(values);
-  const lasting = await lastingNow(file, io);
+  const lasting = loadAtStart(file, io);
   if (lasting.refused !== null) {
     io.err(
       `${lasting.refused.message}\nthe last good configuration stays in use: correct the file, then "booth-gateway reload"\n`,

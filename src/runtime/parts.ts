@@ -57,7 +57,11 @@ export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, wa
   const endAll = async (): Promise<void> => {
     const told = endOf(tellers);
     await endOf(takers);
-    await endOf(writers).finally(() => told);
+    try {
+      await endOf(writers);
+    } finally {
+      await told;
+    }
   };
   const untilOver = async (): Promise<void> => {
     try {

@@ -130,7 +130,12 @@ export async function rideFleet(run: FleetRun): Promise<FleetResult> {
   });
   await killing.end();
   const look = await lookInto(site.store);
-  const account = await ran.account(look, Math.ceil(gateways / MAX_COMPARED)).finally(() => look.close());
+  let account: Awaited<ReturnType<typeof ran.account>>;
+  try {
+    account = await ran.account(look, Math.ceil(gateways / MAX_COMPARED));
+  } finally {
+    await look.close();
+  }
   const { lost, doubled } = account;
   const { meter } = ran;
   const ack_p99_ms = meter.all.quantile(0.99);

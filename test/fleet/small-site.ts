@@ -50,7 +50,11 @@ export async function smallSite(
     url: `http://127.0.0.1:${port}`,
     async account(ran) {
       const look = await lookInto(postgres.url);
-      return ran.account(look, 1).finally(() => look.close());
+      try {
+        return await ran.account(look, 1);
+      } finally {
+        await look.close();
+      }
     },
   };
 }

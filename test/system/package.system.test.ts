@@ -92,7 +92,7 @@ it("the package has nothing in it of how it was made, and says what it is made o
   const parts = /^node-opcua-client@/;
   expect(wanted.filter((one) => !bill.includes(one) && !parts.test(one))).toEqual([]);
   expect(bill.filter((one) => /^node-opcua-(?:secure-channel|crypto)@/.test(one))).toHaveLength(2);
-  expect(bill.filter((one) => /^(?:vitest|typescript|eslint|rolldown|aedes)@/.test(one))).toEqual([]);
+  expect(bill.filter((one) => /^(?:vitest|typescript|oxlint|rolldown|aedes)@/.test(one))).toEqual([]);
   const doc = "/usr/share/doc/booth-gateway";
   const shared = "/usr/share/booth-gateway";
   const brought = [
