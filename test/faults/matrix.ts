@@ -5,6 +5,8 @@ export interface MatrixRow {
   readonly row: number;
   readonly fault: string;
   readonly expected: string;
+  /** Only tests of `.ci/nightly` inject the fault; absent: `.ci/run` has a test of it. */
+  readonly is_nightly?: true;
 }
 
 interface Section {
