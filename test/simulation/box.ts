@@ -6,10 +6,8 @@ import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import type { LoopWatch } from "../../src/runtime/parts.ts";
 import { endOf } from "../../src/derivation/clock.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
-import { storePath } from "../../src/store/open.ts";
 import { StoreRefusal } from "../../src/store/thread/keeper.ts";
 import { deriveFold } from "../../src/store/facts/fold.ts";
-import { makeOld } from "../support/old-rows.ts";
 import type { VirtualClock } from "../../simulators/virtual/clock.ts";
 import { virtualSite, type Life, type VirtualSite, type VirtualSiteOptions } from "../support/virtual-site.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
@@ -55,7 +53,7 @@ export interface Box {
   /** Agents of the next starts call themselves so. */
   version: string;
   /** Starts, ends of a process that nobody asked for, and how often rows were made old. */
-  readonly counts: { starts: number; failures: number; old_stores: number; fatal: number };
+  readonly counts: { starts: number; failures: number; fatal: number };
   isRunning(): boolean;
   /** Of the agent that runs; null: none does, or it is still starting. */
   status(): AgentStatus | null;
@@ -77,8 +75,6 @@ export interface Box {
   failLoop(loop: AgentLoop, hangs: Port | null): void;
   /** While no process runs: one bit of the store turns over, `where` of [0, 1) of it. */
   turnBit(where: number): void;
-  /** While no process runs: what is stored is in rows as they were before. */
-  makeOld(): void;
   /** It never starts again. */
   retire(): void;
   close(): void;
@@ -238,7 +234,7 @@ export function openBox(options: BoxOptions): Box {
     seen,
     disk: null,
     version: "0.1.0",
-    counts: { starts: 0, failures: 0, old_stores: 0, fatal: 0 },
+    counts: { starts: 0, failures: 0, fatal: 0 },
     isRunning: () => state.life !== null,
     agent: () => state.agent,
     status: () => state.agent?.status() ?? null,
@@ -325,9 +321,6 @@ export function openBox(options: BoxOptions): Box {
     turnBit(where) {
       state.is_damaged = true;
       flipBit(folder, where);
-    },
-    makeOld() {
-      if (existsSync(storePath(folder)) && makeOld(folder) > 0) box.counts.old_stores += 1;
     },
     retire() {
       state.retired = true;

@@ -32,7 +32,6 @@ export function recordSimulation(results: readonly SeedResult[]): SimulationRepo
       chunks: sum(({ sent }) => sent.chunks),
       batches: sum(({ sent }) => sent.batches),
       refused_chunks: sum(({ sent }) => sent.refused_chunks),
-      old_stores: sum(({ sent }) => sent.old_stores),
       outputs: sum(({ sent }) => sent.outputs),
       told: sum(({ sent }) => sent.told),
       field: {

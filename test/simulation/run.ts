@@ -40,9 +40,8 @@ export interface RunOptions {
   readonly trace?: (at: number, text: string) => void;
 }
 
-/** What came at the service, and how many stores it was of that an older agent had left. */
+/** Messages that came at the service and at the outputs, and the faults of the field. */
 export interface Sent extends Came {
-  readonly old_stores: number;
   /** Outputs that took part, and messages that came at their brokers. */
   readonly outputs: number;
   readonly told: number;
@@ -200,12 +199,10 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
     }),
   };
   const lines = boxes.flatMap((box) => box.site.lines);
-  const old_stores = boxes.reduce((sum, box) => sum + box.counts.old_stores, 0);
   return {
     outcome,
     sent: {
       ...uplink.came,
-      old_stores,
       outputs: there.sides.length,
       told: toldIn(there),
       field: fieldCounts(field, boxes),

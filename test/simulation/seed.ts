@@ -23,7 +23,6 @@ export const NOTHING: Sent = {
   chunks: 0,
   batches: 0,
   refused_chunks: 0,
-  old_stores: 0,
   outputs: 0,
   told: 0,
   field: NO_FIELD,

@@ -48,12 +48,11 @@ it("every lie, and a PLC that loses each share of its answers, is told by some o
   expect([...shares].sort((a, b) => a - b)).toEqual([0.01, 0.05, 0.1, 0.2]);
 });
 
-it("every trouble with chunks, an old store, and a service that takes none are told by some of the first hundred seeds", () => {
+it("every trouble with chunks and a service that takes none are told by some of the first hundred seeds", () => {
   const stories = Array.from({ length: 100 }, (_, i) => storyOf(i + 1));
   const faults = stories.flatMap((story) => story.faults);
   const troubles = new Set(faults.flatMap((fault) => (fault.kind === "chunks" ? [fault.how] : [])));
   expect([...troubles].sort()).toEqual([...CHUNK_TROUBLES].sort());
-  expect(faults.filter(({ kind }) => kind === "old_store").length).toBeGreaterThanOrEqual(5);
   expect(stories.filter(({ is_without_chunks }) => is_without_chunks === true).length).toBeGreaterThanOrEqual(3);
   expect(stories.filter(({ chunks }) => chunks === null).length).toBeGreaterThanOrEqual(3);
 });
@@ -78,7 +77,7 @@ it("the faults that the field reported strike after the first six hours of a sto
   }
 });
 
-it("the seeds that CI plays have every kind of fault, an old store, and a story that is played without its outputs too", () => {
+it("the seeds that CI plays have every kind of fault, and a story that is played without its outputs too", () => {
   const [, from = NaN, seeds = NaN] = /--from (\d+) --seeds (\d+)/.exec(readFileSync(CI, "utf8"))?.map(Number) ?? [];
   const stories = Array.from({ length: 200 }, (_, i) => storyOf(i + 1));
   const played = stories.slice(from - 1, from - 1 + seeds);
@@ -86,11 +85,10 @@ it("the seeds that CI plays have every kind of fault, an old store, and a story 
     [...new Set(some.flatMap(({ faults }) => faults.map(({ kind }) => kind)))].sort();
   expect(played).toHaveLength(20);
   expect(kindsIn(played)).toEqual(kindsIn(stories));
-  expect(kindsIn(played)).toContain("old_store");
   expect(played.some(({ is_compared }) => is_compared === true)).toBe(true);
 });
 
-it("what waited goes in chunks, from rows of before and after a conflict in batches, and all of it arrives", async () => {
+it("a backlog is sent in chunks, after a conflict in batches, and all of it arrives", async () => {
   const down = (hour: number, hours: number): Fault => ({
     at_ms: hour * HOUR_MS,
     kind: "service_down",
@@ -105,7 +103,6 @@ it("what waited goes in chunks, from rows of before and after a conflict in batc
     chunks: { closed_records: 60, least_chunk_records: 15, least_backlog: 60 },
     faults: [
       down(1, 2),
-      { at_ms: 2.5 * HOUR_MS, kind: "old_store", for_ms: 5_000 },
       down(4, 2),
       { at_ms: 6 * HOUR_MS - MINUTE_MS, kind: "chunks", how: "conflict", for_ms: 10 * MINUTE_MS },
       down(8, 1),
@@ -113,7 +110,6 @@ it("what waited goes in chunks, from rows of before and after a conflict in batc
   };
   const { broken, sent } = await verdictOf(story);
   expect(broken).toEqual([]);
-  expect(sent.old_stores).toBe(1);
   expect(sent.refused_chunks).toBeGreaterThan(0);
   expect(sent.chunks).toBeGreaterThan(sent.refused_chunks);
   expect(sent.batches).toBeGreaterThan(50);

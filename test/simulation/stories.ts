@@ -35,7 +35,6 @@ export function storyOf(seed: number): Story {
     if (!is_small || !NOT_WITH_SMALL_STORE.includes(fault.kind)) faults.push(fault);
   }
   const told = diceOf(seededRandom(seed + CHUNKS_APART));
-  if (!is_small && told.chance(0.15)) faults.push(...oldStoreOf(told, hours));
   for (const outage of faults.filter(isOutage)) faults.push(...chunkTroubleOf(told, outage, hours));
   const serial_at_ms = dice.chance(0.2) ? Math.floor(dice.between(1, 300)) * MINUTE_MS : null;
   const start = FIRST_START + Math.floor(dice.between(0, 21 * 24)) * HOUR_MS;
@@ -87,17 +86,6 @@ const LEAST_BACKLOG = 60;
 function chunksOf(dice: Dice): StoryChunks {
   const closed_records = dice.one([60, 60, 120, 250]);
   return { closed_records, least_chunk_records: Math.floor(closed_records / 4), least_backlog: LEAST_BACKLOG };
-}
-
-/** Hours without the service, in the midst of which the store of before meets today's agent. */
-function oldStoreOf(dice: Dice, hours: number): readonly Fault[] {
-  const at_ms = Math.floor(dice.between(2, hours - 8) * HOUR_MS);
-  const for_ms = minutes(dice, 120, 360);
-  const old = { at_ms: at_ms + Math.floor(for_ms * dice.between(0.3, 0.95)), for_ms: seconds(dice, 1, 8) };
-  return [
-    { at_ms, kind: "service_down", for_ms },
-    { ...old, kind: "old_store" },
-  ];
 }
 
 type Outage = Extract<Fault, { kind: "service_down" }>;

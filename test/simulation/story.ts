@@ -67,8 +67,6 @@ export type FaultKind =
     }
   /** What becomes of chunks meanwhile; batches go through. */
   | { readonly kind: "chunks"; readonly how: ChunkTrouble; readonly for_ms: number }
-  /** An agent from before rows were chunks has run so far: its store is found by today's. */
-  | { readonly kind: "old_store"; readonly for_ms: number }
   /** The broker throws the session away. */
   | { readonly kind: "session_lost" }
   | { readonly kind: "clock_step"; readonly step_ms: number }

@@ -203,7 +203,7 @@ function upsetPlc(stage: Stage, fault: PlcFault): Undo {
   }
 }
 
-type EndingFault = Extract<Fault, { kind: "kill" | "restart" | "power_cut" | "reboot" | "bad_bit" | "old_store" }>;
+type EndingFault = Extract<Fault, { kind: "kill" | "restart" | "power_cut" | "reboot" | "bad_bit" }>;
 
 /** The agent's process ends, and its box with it or not. */
 function end(stage: Stage, fault: EndingFault): void {
@@ -222,10 +222,6 @@ function end(stage: Stage, fault: EndingFault): void {
       break;
     case "reboot":
       void box.restart(for_ms, () => box.cutPower(for_ms, () => boot(stage, fault)));
-      break;
-    case "old_store":
-      box.version = `0.1.${box.counts.starts + 1}`;
-      void box.restart(for_ms, () => box.makeOld());
       break;
     case "bad_bit":
       if (fault.is_killed) {

@@ -25,6 +25,8 @@ export interface Rot {
   refused: number;
   /** Records that a gap record gave up, over all flips. */
   declared: number;
+  /** Records that can no longer be read, over all flips. */
+  lost: number;
   /** Values that were never written, and records that are missing without a word. */
   wrong: number;
   readonly examples: string[];
@@ -61,13 +63,13 @@ export interface StoreImage {
 
 /** Nothing has been flipped yet. */
 export function emptyRot(flips: number): Rot {
-  const none = { harmless: 0, quarantined: 0, salvaged: 0, refused: 0, declared: 0, wrong: 0 };
+  const none = { harmless: 0, quarantined: 0, salvaged: 0, refused: 0, declared: 0, lost: 0, wrong: 0 };
   return { flips, ...none, examples: [] };
 }
 
 /** A store of some thousand records, flipped in one bit per copy: in the database, or in its write-ahead log. */
 export function rot(folder: string, flips: number, seed: number): Rot {
-  const { images, truth } = wholeStore(join(folder, "whole"));
+  const { images, truth } = filledStore(join(folder, "whole"), COMMITS);
   const random = seededRandom(seed);
   const result = emptyRot(flips);
   const size = images.reduce((sum, { bytes }) => sum + bytes.length, 0);
@@ -91,8 +93,16 @@ function flipped(bytes: Buffer, at: number, bit: number): Buffer {
   return spoilt;
 }
 
-/** A new store with much in it, as files, and what it holds by seq. The folder must not be there yet. */
-export function wholeStore(whole: string): {
+/** Commits of 30 readings. */
+const COMMITS = 120;
+/** The last commits of a store, which stand in its write-ahead log alone. */
+const IN_WAL = 8;
+
+/** Makes a store of so many commits; returns its files, and the records by seq. The folder must not exist yet. */
+export function filledStore(
+  whole: string,
+  commits: number,
+): {
   readonly images: readonly StoreImage[];
   readonly truth: ReadonlyMap<number, string>;
 } {
@@ -100,10 +110,10 @@ export function wholeStore(whole: string): {
   const first = open(whole).writer;
   first.openStream("booth-1");
   first.ingest("s-1", [clockRecord(0)], 1);
-  for (let take = 2; take < 112; take += 1) first.ingest("s-1", minute(take), take);
+  for (let take = 2; take < commits - IN_WAL; take += 1) first.ingest("s-1", minute(take), take);
   first.close();
   const { writer } = open(whole);
-  for (let take = 112; take < 120; take += 1) writer.ingest("s-1", minute(take), take);
+  for (let take = commits - IN_WAL; take < commits; take += 1) writer.ingest("s-1", minute(take), take);
   const truth = new Map(all(writer).map((record) => [record.seq, JSON.stringify(record)]));
   const images = ["", "-wal"].map((suffix) => {
     const path = storePath(whole) + suffix;
@@ -137,12 +147,14 @@ export function judgeCopy(result: Rot, { copy, truth, what }: RotCase): void {
     const { writer } = opened;
     writer.openStream("booth-1");
     while (writer.check());
-    writer.ingest("s-1", minute(500), 500);
+    writer.ingest("s-1", minute(5_000), 5_000);
     const told = all(writer);
     const declared = declaredBy(told);
     found(problemsIn(told, { truth, declared }));
     found(problemsInReports(copy, { truth, declared }));
     result.declared += declared.size;
+    const seen = new Set(told.map(({ seq }) => seq));
+    result.lost += [...truth.keys()].filter((seq) => !seen.has(seq)).length;
     if (opened.salvages() > 0) result.salvaged += 1;
     else if (declared.size > 0) result.quarantined += 1;
     else result.harmless += 1;

@@ -69,7 +69,7 @@ interface ValueSink {
   readonly texts: unknown[];
 }
 
-export interface ValueSource {
+interface ValueSource {
   readonly numbers: ByteSource;
   readonly texts: Iterator<unknown>;
 }
@@ -110,13 +110,6 @@ export function takeValue(source: ValueSource, { way, last }: Run, { tag, mono }
   if (way === COVERAGE) return takeCoverage(source.numbers, last, { tag, mono });
   if (way === BOOLEAN) return [null, false, true][source.numbers.number()] ?? null;
   return takeNumber(source.numbers, { way, last });
-}
-
-/** Goes past a value of a series of which none is wanted. */
-export function passValue({ numbers, texts }: ValueSource, { way }: Pick<Run, "way">): void {
-  if (way === TEXT) texts.next();
-  else if (way === COVERAGE) for (let count = 0; count < 3; count += 1) numbers.number();
-  else if (numbers.number() !== 0 && way === DOUBLE) numbers.double();
 }
 
 function takeNumber(numbers: ByteSource, { way, last }: Run): number | null {

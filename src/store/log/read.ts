@@ -3,8 +3,7 @@ import type { RowSizes } from "../../domain/storage.ts";
 import type { Seq, StreamId } from "../../domain/units.ts";
 import { StoreDamaged } from "../open.ts";
 import type { ContextRecords, NextChunk, NextChunks, StreamInfo } from "../port.ts";
-import { bodyOf, CHUNK_VERSION, hasContext } from "./chunk.ts";
-import { kindsIn } from "./format-1.ts";
+import { bodyOf, hasContext } from "./chunk.ts";
 import { ifWhole, type LogRow, seqsOfLog, unpackFact, unpackLog } from "./rows.ts";
 import type { ReadStatements, Statements } from "./statements.ts";
 
@@ -140,10 +139,7 @@ export function contextRecordsIn(
 }
 
 function mayHold({ packed }: LogRow): boolean {
-  if (!isPacked(packed)) return false;
-  if (packed[0] === CHUNK_VERSION) return hasContext(packed);
-  const kinds = kindsIn(packed);
-  return kinds === null || kinds.some((kind) => kind === KIND.clock || kind === KIND.parameters);
+  return isPacked(packed) && hasContext(packed);
 }
 
 /** A damaged row holds none: the log's own reading finds and declares it. */
@@ -181,9 +177,9 @@ export function chunksIn(
 }
 
 /**
- * The row that begins at a seq, or behind facts that do, with all facts up to the next row. Rows of an older format, with parameters or
- * clock records, short or damaged ones, and those with a hole that facts don't fill are to be read record by record, which finds and
- * declares what is missing.
+ * Returns the row that begins at a seq, or after facts that do, with all facts up to the next row. Rows with parameters or clock
+ * records, short or damaged rows, and rows with a hole that facts don't fill must be read record by record, which finds and declares
+ * missing records.
  */
 function chunkIn(
   { sql, sizes }: { readonly sql: ChunkStatements; readonly sizes: RowSizes },
@@ -208,7 +204,7 @@ function chunkIn(
 /** By its head: what else it needs is seen once it is its turn. */
 function mayGoAsStored({ packed, first_seq, last_seq }: LogRow, least: number): boolean {
   const isLong = last_seq - first_seq + 1 >= least;
-  return isLong && isPacked(packed) && packed[0] === CHUNK_VERSION && !hasContext(packed);
+  return isLong && isPacked(packed) && !hasContext(packed);
 }
 
 /** A flipped bit may have made something else than bytes of it. */

@@ -7,7 +7,6 @@ import { savedState } from "../facts/fold.ts";
 import type { Span } from "./missing.ts";
 import { CHUNK_VERSION, chunkSeqs, type Told, toldInChunk, unpackChunk, type Wanted } from "./chunk.ts";
 import { packChunk, sourceOf } from "./pack.ts";
-import { packedSeqs, unpackRecords } from "./format-1.ts";
 
 /** One row of table log: records of one commit, or of a closed chunk of many, with one boot and one clock offset. */
 export interface LogRow {
@@ -103,23 +102,24 @@ function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): num
 /** Unpacks a row; throws DamagedRow when its checksum is wrong. `isWanted`: of its records those alone; absent: all. */
 export function unpackLog(row: LogRow, isWanted: Wanted = () => true): Placed<LogRecord>[] {
   mustFit(row);
-  return (row.packed[0] === CHUNK_VERSION ? unpackChunk : unpackRecords)(row, row.packed, isWanted);
+  return unpackChunk(row, row.packed, isWanted);
 }
 
 /** The same without the wall clock's word and the device's, which cost an inflate of their own. */
 export function toldInLog(row: LogRow, isWanted: Wanted): readonly Told[] {
   mustFit(row);
-  return (row.packed[0] === CHUNK_VERSION ? toldInChunk : unpackRecords)(row, row.packed, isWanted);
+  return toldInChunk(row, row.packed, isWanted);
 }
 
 /** The seqs that a row holds, as runs, without unpacking its records; throws DamagedRow when its checksum is wrong. */
 export function seqsOfLog(row: LogRow): readonly Span[] {
   mustFit(row);
-  return row.packed[0] === CHUNK_VERSION ? chunkSeqs(row.first_seq, row.packed) : packedSeqs(row, row.packed);
+  return chunkSeqs(row.first_seq, row.packed);
 }
 
 function mustFit(row: LogRow): void {
   if (crcOfLog(row) !== row.crc) throw new DamagedRow(`log row ${row.first_seq} doesn't fit its checksum`);
+  if (row.packed[0] !== CHUNK_VERSION) throw new DamagedRow(`log row ${row.first_seq} has an unknown format`);
 }
 
 /**

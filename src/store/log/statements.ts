@@ -18,7 +18,7 @@ export interface OldRow {
   readonly first_seq: number;
   readonly last_seq: number;
   readonly t0: number;
-  /** It has the mark of a gap record; a text of old that looks like one may, too. */
+  /** 1: the row holds a gap record. */
   readonly has_gap: number;
 }
 
@@ -145,7 +145,7 @@ function prepareStreams(db: Database) {
 function prepareLog(db: Database) {
   const oldest = (placed: 0 | 1) =>
     db.prepare<[Rows], OldRow>(
-      `SELECT first_seq, last_seq, t0, substr(packed, 1, 2) IN (x'0301', x'0303') OR substr(packed, 1, 1) = x'02' AS has_gap FROM log
+      `SELECT first_seq, last_seq, t0, substr(packed, 1, 2) IN (x'0301', x'0303') AS has_gap FROM log
        WHERE stream_id = @stream AND placed = ${placed} ORDER BY first_seq LIMIT @rows`,
     );
   return {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { openTail } from "../../../src/acquisition/tail.ts";
-import { emptyRot, judgeCopy, wholeStore, type StoreImage } from "../../store/bit-rot.ts";
+import { emptyRot, judgeCopy, filledStore, type StoreImage } from "../../store/bit-rot.ts";
 import type { Judge, Target, Verdict } from "../target.ts";
 
 const MEMORY = "/dev/shm";
@@ -63,7 +63,7 @@ function harmed(images: readonly StoreImage[], text: string): readonly StoreImag
 
 /** A store of some thousand records after such harm: no value is wrong, and what is missing is declared. */
 function judgeDatabase(): Judge {
-  const { images, truth } = inFolder((folder) => wholeStore(join(folder, "whole")));
+  const { images, truth } = inFolder((folder) => filledStore(join(folder, "whole"), 120));
   return (input): Verdict =>
     inFolder((folder) => {
       const copies = harmed(images, input.toString("utf8"));

@@ -1,6 +1,4 @@
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
+import { cpSync } from "node:fs";
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -215,17 +213,5 @@ describe("it isn't had as a chunk", () => {
       });
       expect(holed.chunk).toBe(null);
     }
-  });
-
-  it("where the row is of a format of before", () => {
-    const folder = memoryFolder();
-    const bytes = readFileSync(join(import.meta.dirname, "../../fixtures/store-9.db.gz"));
-    writeFileSync(storePath(folder), gunzipSync(bytes));
-    const writer = writerIn(folder);
-    const { stream, newest_seq } = writer.openStream("booth-1");
-    const { chunks, records } = walk(writer, stream, { from: 12_035, end: newest_seq });
-    expect(chunks).toEqual([]);
-    expect(records.length).toBe(newest_seq - 12_034);
-    writer.close();
   });
 });
