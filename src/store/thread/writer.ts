@@ -9,7 +9,7 @@ import type { BoothId, EpochMs, Seq, StreamId } from "../../domain/units.ts";
 import { infoOf, type LiveStream, loadStream, type OpenStore, sendableSeq } from "../log/streams.ts";
 import { deriveFold, type Fold } from "../facts/fold.ts";
 import { createRebuilder } from "../facts/rebuild.ts";
-import { createRestorer } from "../facts/restore.ts";
+import { restoreLost, type Tried } from "../facts/restore.ts";
 import { createSnapshots } from "../facts/snapshots.ts";
 import { clockWords } from "../log/clock-words.ts";
 import { chunksIn, contextRecordsIn, recordReader } from "../log/read.ts";
@@ -183,27 +183,27 @@ function openStore(options: WriterOptions, streams: Map<StreamId, LiveStream>): 
   return store;
 }
 
-/** Each time to the end: all that is stored is looked at and mended, then facts that were lost are made anew. */
+/** Returns a function that does the next piece of a check of everything stored; false: the check is complete, the next call begins anew. */
 function checking(store: OpenStore): () => boolean {
   const { db, sql, live } = store;
-  const streams = (): readonly StreamId[] => sql.allStreams.all().map(({ stream_id }) => stream_id);
-  const restorer = createRestorer(store);
-  const pieces = (): ReturnType<typeof find> => find(db, () => streams().map((stream) => live(stream).info));
-  let pass = pieces();
-  return () => {
-    if (restorer.isBegun()) return restorer.slice();
-    try {
-      const { value: found, done } = pass.next();
-      if (done !== true) {
-        mend(db, found);
-        return true;
-      }
-    } catch (error) {
-      pass = pieces();
-      throw error;
+  const tried: Tried = new Set();
+  function* check(): Generator<void> {
+    const streams = (): readonly StreamId[] => sql.allStreams.all().map(({ stream_id }) => stream_id);
+    for (const found of find(db, () => streams().map((stream) => live(stream).info))) {
+      mend(db, found);
+      yield;
     }
-    pass = pieces();
-    return restorer.begin(streams());
+    yield* restoreLost(store, streams(), tried);
+  }
+  let pass = check();
+  return () => {
+    let done: boolean | undefined = true;
+    try {
+      ({ done } = pass.next());
+    } finally {
+      if (done === true) pass = check();
+    }
+    return done !== true;
   };
 }
 
