@@ -1,5 +1,5 @@
-import { HOUR_MS } from "../../../../src/domain/time.ts";
-import type { Span } from "../../figures/span.ts";
+import { HOUR_MS } from "../../../src/domain/time.ts";
+import type { Span } from "../base/span.ts";
 
 /** Every zone is a multiple of it away from UTC. */
 const QUARTER_MS = HOUR_MS / 4;

@@ -1,9 +1,9 @@
 import type pg from "pg";
-import { contentLine } from "../../ingest/canonical.ts";
-import { type Ack, type ChunkAck, WINDOW_BATCHES } from "../../ingest/store.ts";
-import { wordOf } from "../../ingest/clock-words.ts";
+import { contentLine } from "../ingest/canonical.ts";
+import { type Ack, type ChunkAck, WINDOW_BATCHES } from "../ingest/store.ts";
+import { wordOf } from "../ingest/clock-words.ts";
 import { bucketFor, makeBuckets, type Names } from "./beforehand.ts";
-import { multirange } from "./held.ts";
+import { multirange } from "../storage/postgres/held.ts";
 import { type Offering, type Part, partOf } from "./offering.ts";
 import { type Range, storedLines } from "./stored-lines.ts";
 

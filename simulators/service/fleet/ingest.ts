@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { type Downlink, parseMessage, TAKES } from "../../mqtt/uplink.ts";
-import type { Uplink, Uplinks } from "../port.ts";
+import { type Downlink, parseMessage, TAKES } from "../ingest/uplink.ts";
+import type { Uplink, Uplinks } from "../storage/port.ts";
 import { commitBeats } from "./beats.ts";
-import { isUnavailable } from "./line.ts";
+import { isUnavailable } from "../storage/postgres/line.ts";
 import { namesOf } from "./beforehand.ts";
 import { commitHellos, type Hello } from "./hellos.ts";
 import { commitMessages, type Judged } from "./micro-batch.ts";
 import { offeredBy, type Offering } from "./offering.ts";
-import { SERVER_SETTINGS, settingsOf } from "./settings.ts";
+import { SERVER_SETTINGS, settingsOf } from "../storage/postgres/settings.ts";
 
 /** Messages of one transaction, and their bytes: what a commit costs is shared by so many, and none waits long for it. */
 const MOST_MESSAGES = 200;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Db, rows } from "../../db.ts";
+import { type Db, rows } from "../storage/db.ts";
 import { compactStream, dropEmptied, rawStreams, retain, settledStreams } from "./compact.ts";
 import { foldBooth } from "./facts.ts";
 

@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Db } from "./db.ts";
+import type { Db } from "../storage/db.ts";
 
 /** A message that would go out. It may carry a link's token: it is never logged, and its file is its owner's alone. */
 export interface Mail {

@@ -1,11 +1,11 @@
-import { openCommands, type SentCommand, takeResult } from "../commands.ts";
-import { type Db, inTransaction, row, run } from "../db.ts";
-import { takeDigest } from "../ingest/digest.ts";
-import { takeHello } from "../ingest/hello.ts";
-import { type Ack, type ChunkAck, ingestBatch, ingestChunk, refuseBatch } from "../ingest/store.ts";
-import { unpack } from "../ingest/unpack.ts";
+import { openCommands, type SentCommand, takeResult } from "./commands.ts";
+import { type Db, inTransaction, row, run } from "../storage/db.ts";
+import { takeDigest } from "./digest.ts";
+import { takeHello } from "./hello.ts";
+import { type Ack, type ChunkAck, ingestBatch, ingestChunk, refuseBatch } from "./store.ts";
+import { unpack } from "./unpack.ts";
 import type { Uplink, Uplinks } from "../storage/port.ts";
-import { textOf } from "../utf8.ts";
+import { textOf } from "../base/utf8.ts";
 
 /** Largest payload of what holds no records, bytes. */
 const MAX_MESSAGE_BYTES = 128 * 1024;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import { openDb } from "../open.ts";
+import { openDb } from "../storage/open.ts";
 import type { FiguresOptions } from "./figures.ts";
-import { isUnavailable } from "./line.ts";
+import { isUnavailable } from "../storage/postgres/line.ts";
 import { figuresRound } from "./round.ts";
 
 /** Between two rounds: what comes in meanwhile is folded together. */

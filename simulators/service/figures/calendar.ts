@@ -1,6 +1,6 @@
-import type { WorkingHours } from "../../src/domain/booth.ts";
-import { type Db, row, rows, run } from "./db.ts";
-import type { Calendar } from "./figures/summary.ts";
+import type { WorkingHours } from "../../../src/domain/booth.ts";
+import { type Db, row, rows, run } from "../storage/db.ts";
+import type { Calendar } from "./summary.ts";
 
 interface Hours {
   readonly tz: string;

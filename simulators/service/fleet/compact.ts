@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Db, inTransaction, row, rows, run } from "../../db.ts";
-import { MAX_RECORDS } from "../../ingest/chunk.ts";
-import { messageOf } from "../../ingest/pack.ts";
-import { recordsIn, type StoredRecord } from "../../ingest/kept.ts";
-import { bucketFor, bucketOf, isRaw, RAW_BUCKETS } from "./held.ts";
-import { DAY_MS } from "../../../../src/domain/time.ts";
+import { type Db, inTransaction, row, rows, run } from "../storage/db.ts";
+import { MAX_RECORDS } from "../ingest/chunk.ts";
+import { messageOf } from "../ingest/pack.ts";
+import { recordsIn, type StoredRecord } from "../ingest/kept.ts";
+import { bucketFor, bucketOf, isRaw, RAW_BUCKETS } from "../storage/postgres/held.ts";
+import { DAY_MS } from "../../../src/domain/time.ts";
 
 /** A day is left to settle so long: what was late comes mostly within it. */
 const SETTLES_MS = 2 * 3_600_000;

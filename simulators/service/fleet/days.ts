@@ -1,8 +1,8 @@
-import { type Db, rows, run } from "../../db.ts";
-import { dayBuckets } from "../../figures/buckets.ts";
-import type { Span } from "../../figures/span.ts";
-import { localDay, toWall } from "../../zone.ts";
-import { HOUR_MS, DAY_MS } from "../../../../src/domain/time.ts";
+import { type Db, rows, run } from "../storage/db.ts";
+import { dayBuckets } from "../figures/buckets.ts";
+import type { Span } from "../base/span.ts";
+import { localDay, toWall } from "../base/zone.ts";
+import { HOUR_MS, DAY_MS } from "../../../src/domain/time.ts";
 import { hoursIn } from "./hours.ts";
 
 const SUMS = ["in_use_ms", "cycles", "gas", "kwh"] as const;

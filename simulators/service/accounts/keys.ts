@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { type Db, row, run } from "./db.ts";
+import { type Db, row, run } from "../storage/db.ts";
 
 export type Scope = "admin" | "user" | "provision" | "gateway";
 

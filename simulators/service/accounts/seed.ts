@@ -1,5 +1,5 @@
-import type { WorkingHours } from "../../src/domain/booth.ts";
-import { type Db, inTransaction, run } from "./db.ts";
+import type { WorkingHours } from "../../../src/domain/booth.ts";
+import { type Db, inTransaction, run } from "../storage/db.ts";
 import { addKey, hashOf, type Scope } from "./keys.ts";
 
 const WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday"] as const;

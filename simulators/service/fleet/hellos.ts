@@ -1,8 +1,8 @@
 import type pg from "pg";
-import { MOST_OPEN, type SentCommand } from "../../commands.ts";
-import { parseHello } from "../../ingest/hello.ts";
-import { MAX_MESSAGES } from "../../mqtt/uplink.ts";
-import type { Uplink } from "../port.ts";
+import { MOST_OPEN, type SentCommand } from "../ingest/commands.ts";
+import { parseHello } from "../ingest/hello.ts";
+import { MAX_MESSAGES } from "../ingest/uplink.ts";
+import type { Uplink } from "../storage/port.ts";
 
 /** A hello, as far as it can be taken together with others: what it names are streams that a claim has bound. */
 export interface Hello {

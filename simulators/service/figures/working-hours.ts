@@ -1,7 +1,7 @@
-import type { WorkingHours } from "../../src/domain/booth.ts";
-import { clip, type Span, union } from "./figures/span.ts";
-import { fromWall, toWall } from "./zone.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
+import type { WorkingHours } from "../../../src/domain/booth.ts";
+import { clip, type Span, union } from "../base/span.ts";
+import { fromWall, toWall } from "../base/zone.ts";
+import { DAY_MS } from "../../../src/domain/time.ts";
 
 const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 

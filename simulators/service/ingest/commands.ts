@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Db, row, rows, run } from "./db.ts";
+import { type Db, row, rows, run } from "../storage/db.ts";
 
 export interface Command {
   readonly gateway_id: string;

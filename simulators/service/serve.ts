@@ -1,15 +1,15 @@
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { drifted } from "../admin/drift.ts";
-import type { FaultPlan } from "../admin/faults.ts";
-import { type Caller, hashOf } from "../keys.ts";
-import { openApi } from "../resources/openapi.ts";
-import { isOwnersPage, serveOwner } from "../owner/serve.ts";
-import { HttpError } from "./errors.ts";
-import { countGuesses, KEY_GUESSES } from "./guesses.ts";
-import { LIMITS, readJson } from "./limits.ts";
-import type { Answer, Operation, Service } from "./operation.ts";
-import { strike } from "./strike.ts";
-import type { Reports } from "../reports/reports.ts";
+import { drifted } from "./faults/drift.ts";
+import type { FaultPlan } from "./faults/faults.ts";
+import { type Caller, hashOf } from "./accounts/keys.ts";
+import { openApi } from "./resources/openapi.ts";
+import { isOwnersPage, serveOwner } from "./owner/serve.ts";
+import { HttpError } from "./base/errors.ts";
+import { countGuesses, KEY_GUESSES } from "./http/guesses.ts";
+import { LIMITS, readJson } from "./http/limits.ts";
+import type { Answer, Operation, Service } from "./http/operation.ts";
+import { strike } from "./http/strike.ts";
+import type { Reports } from "./reports/reports.ts";
 
 /** Keys and tokens that are remembered as good ones, by their hashes. */
 const MAX_ACCEPTED = 10_000;

@@ -1,15 +1,15 @@
-import type { Mode } from "../../../../src/domain/booth.ts";
-import { type Db, row, rows, run } from "../../db.ts";
-import { type BoothFigures, figuresOfLog, logVersion } from "../../figures/booth.ts";
-import { booked } from "../../figures/counters.ts";
-import { estimated } from "../../figures/estimates.ts";
-import { loadLog, loadLogSince } from "../../figures/log.ts";
-import { timeIn } from "../../figures/mode-sets.ts";
-import type { Span } from "../../figures/span.ts";
-import { cycleCount } from "../../figures/summary.ts";
-import { msByMode, msWithin } from "../../figures/window.ts";
+import type { Mode } from "../../../src/domain/booth.ts";
+import { type Db, row, rows, run } from "../storage/db.ts";
+import { type BoothFigures, figuresOfLog, logVersion } from "../figures/booth.ts";
+import { booked } from "../figures/counters.ts";
+import { estimated } from "../figures/estimates.ts";
+import { loadLog, loadLogSince } from "../figures/log.ts";
+import { timeIn } from "../figures/mode-sets.ts";
+import type { Span } from "../base/span.ts";
+import { cycleCount } from "../figures/summary.ts";
+import { msByMode, msWithin } from "../figures/window.ts";
 import { writeDays } from "./days.ts";
-import { HOUR_MS } from "../../../../src/domain/time.ts";
+import { HOUR_MS } from "../../../src/domain/time.ts";
 import { hoursIn } from "./hours.ts";
 
 /**

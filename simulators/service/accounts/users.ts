@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import { type Db, row, run } from "./db.ts";
+import { type Db, row, run } from "../storage/db.ts";
 import { hashOf } from "./keys.ts";
 import { sendMail } from "./mail.ts";
 

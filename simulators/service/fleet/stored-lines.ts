@@ -1,8 +1,8 @@
 import type pg from "pg";
-import { contentLine } from "../../ingest/canonical.ts";
-import { offeredOf, isChunk, parseMessage } from "../../ingest/chunk-message.ts";
-import { type Offered, takenRecords } from "../../ingest/batch.ts";
-import { unpack } from "../../ingest/unpack.ts";
+import { contentLine } from "../ingest/canonical.ts";
+import { offeredOf, isChunk, parseMessage } from "../ingest/chunk-message.ts";
+import { type Offered, takenRecords } from "../ingest/batch.ts";
+import { unpack } from "../ingest/unpack.ts";
 
 /** Seqs, both included. */
 export type Range = [from: number, to: number];

@@ -1,4 +1,4 @@
-import { DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS } from "../../../src/domain/time.ts";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 

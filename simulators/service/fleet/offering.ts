@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants, zstdCompressSync } from "node:zlib";
-import { type Offered, parseBatch } from "../../ingest/batch.ts";
-import { rangeHash } from "../../ingest/canonical.ts";
+import { type Offered, parseBatch } from "../ingest/batch.ts";
+import { rangeHash } from "../ingest/canonical.ts";
 import {
   isChunk,
   isKeepable,
@@ -10,11 +10,11 @@ import {
   PACKED_KINDS,
   parseMessage,
   reachOf,
-} from "../../ingest/chunk-message.ts";
-import { type Kept, keptOf } from "../../ingest/kept.ts";
-import { messageOf } from "../../ingest/pack.ts";
-import { unpack } from "../../ingest/unpack.ts";
-import type { Uplink } from "../port.ts";
+} from "../ingest/chunk-message.ts";
+import { type Kept, keptOf } from "../ingest/kept.ts";
+import { messageOf } from "../ingest/pack.ts";
+import { unpack } from "../ingest/unpack.ts";
+import type { Uplink } from "../storage/port.ts";
 
 /** What else has to be changed because of them is done message by message. */
 const UNUSUAL_KINDS = ["g"];

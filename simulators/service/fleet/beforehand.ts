@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { bucketStatements, OTHER_BUCKET, rawBucketOf } from "./held.ts";
+import { bucketStatements, OTHER_BUCKET, rawBucketOf } from "../storage/postgres/held.ts";
 import type { Offering } from "./offering.ts";
-import { WRITERS } from "./settings.ts";
+import { WRITERS } from "../storage/postgres/settings.ts";
 
 /** What has to be there before a transaction over many gateways: each once, by itself, since others may need the same. */
 

@@ -1,6 +1,6 @@
-import type { Db, SqlValue } from "./storage/port.ts";
+import type { Db, SqlValue } from "./port.ts";
 
-export type { Db, SqlValue } from "./storage/port.ts";
+export type { Db, SqlValue } from "./port.ts";
 
 /**
  * In place of ? for a number or a text that narrows an index: SQLite's planner doesn't look at it. What it looks at (it is built with
