@@ -47,6 +47,37 @@ const STATIONS = {
   cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   runtime: ["^src/", ...pkg("pino")],
 };
+/**
+ * The layers of the reference service, lowest first, each with the layers and packages it may import. A layer imports only lower ones.
+ * The files at the root of `simulators/service` compose them and may import each.
+ */
+const service = (path) => `^simulators/service/${path}`;
+const SERVICE = {
+  base: [],
+  contract: [...pkg("zod")],
+  faults: [...pkg("zod")],
+  storage: [...layers("base"), ...pkg("better-sqlite3", "pg")],
+  accounts: layers("base", "storage"),
+  ingest: [...layers("base", "storage"), ...pkg("zod")],
+  figures: layers("base", "storage", "ingest"),
+  http: [...layers("base", "contract", "faults", "storage", "accounts"), ...pkg("zod", "fastify")],
+  events: layers("base", "storage", "accounts", "figures", "http"),
+  mqtt: [...layers("base", "faults", "storage", "accounts", "ingest", "http"), ...pkg("aedes", "mqtt")],
+  fleet: [...layers("base", "storage", "ingest", "figures"), ...pkg("pg")],
+  provisioning: [...layers("base", "storage", "accounts", "ingest", "http"), ...pkg("zod")],
+  resources: [
+    ...layers("base", "storage", "accounts", "ingest", "figures", "http", "events", "fleet", "provisioning"),
+    ...pkg("zod"),
+  ],
+  reports: layers("base", "storage", "accounts", "ingest", "http", "events", "resources"),
+  owner: [...layers("base", "http"), ...pkg("fastify")],
+  admin: [...layers("faults", "storage", "accounts", "ingest", "http", "mqtt"), ...pkg("zod", "fastify")],
+  // It plays a booth's history with the PLC's model.
+  demo: [...layers("base", "storage", "accounts", "ingest"), "^simulators/plc/"],
+};
+function layers(...names) {
+  return names.map((name) => service(`${name}/`));
+}
 /** Nothing of Node: they run under virtual time. */
 const PURE = ["domain", "derivation", "reports", "contract"];
 /** Who may use it. */
@@ -117,7 +148,19 @@ module.exports = {
     // They compute on their own: of the agent they know its nouns, and the profiles that both sides read.
     {
       from: { path: "^simulators/" },
-      to: { path: ["^simulators/", src(`domain/(${NOUNS})\\.ts$`), src("config/(profile|port)"), "node_modules/"] },
+      to: { path: [src(`domain/(${NOUNS})\\.ts$`), src("config/(profile|port)")] },
+    },
+    {
+      from: { path: "^simulators/", pathNot: "^simulators/service/" },
+      to: { path: ["^simulators/", "node_modules/"] },
+    },
+    ...Object.entries(SERVICE).map(([name, to]) => ({
+      from: { path: service(`${name}/`) },
+      to: { path: [service(`${name}/`), ...to] },
+    })),
+    {
+      from: { path: service("[a-z]+\\.ts$") },
+      to: { path: [service(""), "^simulators/[a-z-]+\\.ts$", ...pkg("fastify", "pg")] },
     },
     // It plays gateways by the agent's own sending, cursor, wire and rows.
     {

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
-import { inTransaction } from "../service/db.ts";
+import { inTransaction } from "../service/storage/db.ts";
 import { isPostgres, openDb } from "../service/storage/open.ts";
-import { seedSite } from "../service/seed.ts";
+import { seedSite } from "../service/accounts/seed.ts";
 import type { Account, StoreLook } from "./account.ts";
 import { fleetClock } from "./clock.ts";
 import { type FleetState, type RanFleet, runFleet, serialOf } from "./fleet.ts";

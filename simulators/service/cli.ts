@@ -4,9 +4,9 @@ import { portSentence } from "../port-taken.ts";
 import { seedFullDemo } from "./demo/bar.ts";
 import { isPostgres } from "./storage/open.ts";
 import { type Role, type RoleOptions, ROLES, type RunningRole, startRole } from "./roles.ts";
-import { seedSite } from "./seed.ts";
+import { seedSite } from "./accounts/seed.ts";
 import { type RunningService, startService } from "./start.ts";
-import { startFigures } from "./storage/postgres/figures.ts";
+import { startFigures } from "./fleet/figures.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
 export interface CommandIo {

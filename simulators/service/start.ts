@@ -1,21 +1,21 @@
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
-import { faultPlan, type FaultPlan } from "./admin/faults.ts";
+import { faultPlan, type FaultPlan } from "./faults/faults.ts";
 import { oracle, type OracleStream } from "./admin/oracle.ts";
 import { buildAdmin } from "./admin/server.ts";
-import { type Db } from "./db.ts";
+import { type Db } from "./storage/db.ts";
 import { isPostgres, openDb } from "./storage/open.ts";
 import { startEvaluator } from "./events/evaluator.ts";
 import type { Service } from "./http/operation.ts";
-import { buildHttp } from "./http/server.ts";
+import { buildHttp } from "./serve.ts";
 import { startBroker } from "./mqtt/broker.ts";
 import type { RunningBroker } from "./mqtt/deliver.ts";
 import { joinBrokers } from "./mqtt/external.ts";
-import { type Downlink, uplinksHere } from "./mqtt/uplink.ts";
+import { type Downlink, uplinksHere } from "./ingest/uplink.ts";
 import { type Place, type Reports, reportsHere, reportsThread, reportsThreads } from "./reports/reports.ts";
 import { OPERATIONS } from "./resources/table.ts";
 import type { Uplinks } from "./storage/port.ts";
-import { startIngest } from "./storage/postgres/ingest.ts";
+import { startIngest } from "./fleet/ingest.ts";
 
 const HOST = "127.0.0.1";
 /** Threads that answer from PostgreSQL, each with its connection. */

@@ -6,7 +6,7 @@ import { addDays, instantOf, localDate, weekdayOf } from "../plc/model/local-tim
 import type { Scenario } from "../plc/model/scenario.ts";
 import { startPlc, type RunningPlc } from "../plc/start.ts";
 import { seedAlerts } from "../service/demo/alerts.ts";
-import { seedSite } from "../service/seed.ts";
+import { seedSite } from "../service/accounts/seed.ts";
 import { startService, type RunningService } from "../service/start.ts";
 import {
   askPage,

@@ -1,9 +1,9 @@
-import { rawInteger } from "../../simulators/plc/encode.ts";
-import { modeCoder } from "../../simulators/plc/registers.ts";
-import { bayQuantityOf, type Quantity } from "../../simulators/plc/quantities.ts";
-import type { SimClock } from "../../simulators/clock.ts";
-import type { Booth } from "../../simulators/plc/model/booth.ts";
-import type { BoothState } from "../../simulators/plc/model/types.ts";
+import { rawInteger } from "../plc/encode.ts";
+import { modeCoder } from "../plc/registers.ts";
+import { bayQuantityOf, type Quantity } from "../plc/quantities.ts";
+import type { SimClock } from "../clock.ts";
+import type { Booth } from "../plc/model/booth.ts";
+import type { BoothState } from "../plc/model/types.ts";
 import type { Driver } from "../../src/acquisition/port.ts";
 import { type RawValue, sampleOf } from "../../src/acquisition/opcua/value.ts";
 import { LinkError } from "../../src/domain/link-error.ts";

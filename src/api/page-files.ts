@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Answering } from "./over-tls.ts";
-import { bare, importsOf, joined, pointed } from "./page-modules.ts";
+import { bare, flattened, importsOf, joined, pointed } from "./page-modules.ts";
 
 const FOLDER = new URL("./page/", import.meta.url);
 /** Libraries that a view loads when it needs them, as their packages have them. */
@@ -15,8 +15,15 @@ const CSS = "text/css; charset=utf-8";
 /** The first view in one file: a browser that asks six questions at once would need five turns for its twenty modules. */
 const FIRST = "/first.js";
 
-const SCRIPTS =
-  "main ahead api network help dom texts en es de display format units session chart measured spark stages strip today now booths days day-figures day-part day-trends bars period-bars plot filters filter-charts setup begin find program trial binding steps size plc health scan barcode scanned workshop workshop-talk";
+/** The modules by folder. They are served as one folder, so no two have the same name. */
+const MODULES = {
+  "": "main ahead",
+  "kit/": "api dom format help session units",
+  "texts/": "texts en es de",
+  "charts/": "bars chart measured plot spark stages strip",
+  "setup/": "barcode begin binding find network plc program scan scanned setup size steps trial workshop workshop-talk",
+  "views/": "booths day-figures day-part day-trends days display filter-charts filters health now period-bars today",
+};
 
 /** Each a file of texts; the page's own list is in ahead.js. */
 const LANGUAGES: readonly string[] = ["en", "es", "de"];
@@ -28,7 +35,11 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/page.css": ["page.css", CSS],
   "/manifest.json": ["manifest.json", "application/manifest+json; charset=utf-8"],
   "/icon.svg": ["icon.svg", "image/svg+xml"],
-  ...Object.fromEntries(SCRIPTS.split(" ").map((name) => [`/${name}.js`, [`${name}.js`, JS]])),
+  ...Object.fromEntries(
+    Object.entries(MODULES).flatMap(([folder, names]) =>
+      names.split(" ").map((name) => [`/${name}.js`, [`${folder}${name}.js`, JS]]),
+    ),
+  ),
   // What main.js and all that it imports are, in one.
   [FIRST]: ["main.js", JS],
 };
@@ -160,7 +171,7 @@ function read(path: string): Promise<Buffer> {
   return readFile(new URL(file, Object.hasOwn(FILES, path) ? FOLDER : LIBRARIES));
 }
 
-const textOf = async (path: string): Promise<string> => (await read(path)).toString("utf8");
+const textOf = async (path: string): Promise<string> => flattened((await read(path)).toString("utf8"));
 
 async function entityOf(plain: Buffer, type: string) {
   return { type, plain, packed: await pack(plain, { level: 9 }), etag: `"${hashOf([plain])}"` };

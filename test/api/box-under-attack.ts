@@ -7,7 +7,7 @@ import { crowdOf } from "./crowd.ts";
 import { recordFault } from "../support/faults.ts";
 import { hostileRequest, UNENDED } from "./hostile-box.ts";
 import { sendRaw } from "../support/raw-http.ts";
-import { run } from "../../simulators/service/db.ts";
+import { run } from "../../simulators/service/storage/db.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { seedOf } from "../support/seed.ts";

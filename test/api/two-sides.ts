@@ -1,5 +1,5 @@
-import { buildHttp } from "../../simulators/service/http/server.ts";
-import { faultPlan } from "../../simulators/service/admin/faults.ts";
+import { buildHttp } from "../../simulators/service/serve.ts";
+import { faultPlan } from "../../simulators/service/faults/faults.ts";
 import { reportsHere } from "../../simulators/service/reports/reports.ts";
 import { OPERATIONS } from "../../simulators/service/resources/table.ts";
 import type { Service } from "../../simulators/service/http/operation.ts";

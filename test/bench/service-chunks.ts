@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { type Db, inTransaction, run } from "../../simulators/service/db.ts";
+import { type Db, inTransaction, run } from "../../simulators/service/storage/db.ts";
 import { openDb } from "../../simulators/service/storage/open.ts";
-import { callerOfKey } from "../../simulators/service/keys.ts";
-import { uplinksHere } from "../../simulators/service/mqtt/uplink.ts";
+import { callerOfKey } from "../../simulators/service/accounts/keys.ts";
+import { uplinksHere } from "../../simulators/service/ingest/uplink.ts";
 import { provision } from "../../simulators/service/provisioning/provision.ts";
-import { seedSite } from "../../simulators/service/seed.ts";
+import { seedSite } from "../../simulators/service/accounts/seed.ts";
 import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import { chunkOf } from "../simulators/service/chunk-log.ts";
 import { claimBody, EPOCH, type LogRecord } from "../simulators/service/service-log.ts";

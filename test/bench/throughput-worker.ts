@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { constants, zstdCompressSync } from "node:zlib";
 import { mixed, recordsOf, seqAfter } from "../../simulators/fleet/virtual-log.ts";
 import { latencies } from "../../simulators/fleet/meter.ts";
-import { startIngest } from "../../simulators/service/storage/postgres/ingest.ts";
+import { startIngest } from "../../simulators/service/fleet/ingest.ts";
 import { hashOf } from "../../src/contract/hash.ts";
 import { batchOf } from "../../src/contract/telemetry.ts";
 

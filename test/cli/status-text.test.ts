@@ -4,7 +4,7 @@ import { statusText } from "../../src/cli/status.ts";
 import type { AgentStatus, BoothStatus } from "../../src/domain/status.ts";
 import { order, settled } from "../e2e/orders.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
-import { run } from "../../simulators/service/db.ts";
+import { run } from "../../simulators/service/storage/db.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 
 it("status says which configurations are not in use: the file that is broken, and the service's revision that was not taken", async () => {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { timeLineOf } from "../../src/reports/source.ts";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { recordFault } from "../support/faults.ts";
 import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";

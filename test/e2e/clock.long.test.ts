@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { outcomeOf, record, storedIn } from "./clock-outcome.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";

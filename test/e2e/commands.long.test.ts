@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Command } from "../../simulators/service/commands.ts";
-import { row, rows, run } from "../../simulators/service/db.ts";
+import type { Command } from "../../simulators/service/ingest/commands.ts";
+import { row, rows, run } from "../../simulators/service/storage/db.ts";
 import { activeSite, MINUTE, START } from "../support/active-site.ts";
 import { answersTo, gatewayOf, order, settled } from "./orders.ts";
 import { SERIAL } from "../support/virtual-service.ts";

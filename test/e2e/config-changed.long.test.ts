@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rows, run } from "../../simulators/service/db.ts";
+import { rows, run } from "../../simulators/service/storage/db.ts";
 import { activeSite, MINUTE } from "../support/active-site.ts";
 import { order, settled } from "./orders.ts";
 import { SERIAL } from "../support/virtual-service.ts";

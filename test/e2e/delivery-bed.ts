@@ -5,7 +5,7 @@ import { storePath } from "../../src/store/open.ts";
 import { contentLine, canonical } from "../../simulators/service/ingest/canonical.ts";
 import { storedRange } from "../../simulators/service/ingest/records.ts";
 import { findStream } from "../../simulators/service/ingest/streams.ts";
-import { seedSite } from "../../simulators/service/seed.ts";
+import { seedSite } from "../../simulators/service/accounts/seed.ts";
 import { startService, type RunningService } from "../../simulators/service/start.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { createHttpClient, type HttpClient } from "../../src/delivery/http/client.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { hashOf } from "../../src/contract/hash.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import type { Told } from "../support/virtual-link.ts";

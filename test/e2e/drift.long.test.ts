@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { HttpAnswer } from "../../src/delivery/http/client.ts";
-import { drifted, type Drift } from "../../simulators/service/admin/drift.ts";
-import { rows } from "../../simulators/service/db.ts";
+import { drifted, type Drift } from "../../simulators/service/faults/drift.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 
 /** What the agent reads of a record, and a field that nobody knows. */

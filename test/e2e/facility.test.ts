@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { rows, run } from "../../simulators/service/db.ts";
+import { rows, run } from "../../simulators/service/storage/db.ts";
 import type { HttpClient } from "../../src/delivery/http/client.ts";
 import { boothOf, MINUTE, START } from "../support/active-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
-import { seedSite } from "../../simulators/service/seed.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
+import { seedSite } from "../../simulators/service/accounts/seed.ts";
 import { startService } from "../../simulators/service/start.ts";
 import { boothOf, START } from "../support/active-site.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { HttpAnswer, HttpRequest } from "../../src/delivery/http/client.ts";
-import { run } from "../../simulators/service/db.ts";
+import { run } from "../../simulators/service/storage/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 

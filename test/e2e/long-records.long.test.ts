@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import type { LinkSession, ServiceLink } from "../../src/delivery/port.ts";
 import { KIND, type Placed } from "../../src/domain/record.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";

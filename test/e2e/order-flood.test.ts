@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { SERIAL } from "../support/virtual-service.ts";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import { order, settled } from "./orders.ts";
 

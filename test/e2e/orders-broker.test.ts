@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { storeCommand, type Command } from "../../simulators/service/commands.ts";
-import { row, rows, run } from "../../simulators/service/db.ts";
+import { storeCommand, type Command } from "../../simulators/service/ingest/commands.ts";
+import { row, rows, run } from "../../simulators/service/storage/db.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { deliveryBed, type DeliveryBed } from "./delivery-bed.ts";
 import { SERIAL } from "../support/virtual-service.ts";

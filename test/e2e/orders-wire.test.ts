@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Command } from "../../simulators/service/commands.ts";
-import { rows, run } from "../../simulators/service/db.ts";
+import type { Command } from "../../simulators/service/ingest/commands.ts";
+import { rows, run } from "../../simulators/service/storage/db.ts";
 import { DERIVATION_VERSION } from "../../src/domain/rebuild.ts";
 import { activeSite, MINUTE, START } from "../support/active-site.ts";
 import { laidOut, withoutChance } from "../support/golden.ts";

@@ -1,5 +1,5 @@
-import { storeCommand, type Command, type SentCommand } from "../../simulators/service/commands.ts";
-import { row, rows } from "../../simulators/service/db.ts";
+import { storeCommand, type Command, type SentCommand } from "../../simulators/service/ingest/commands.ts";
+import { row, rows } from "../../simulators/service/storage/db.ts";
 import type { VirtualService } from "../support/virtual-service.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 

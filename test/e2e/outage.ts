@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Db, row, rows } from "../../simulators/service/db.ts";
+import { type Db, row, rows } from "../../simulators/service/storage/db.ts";
 import { recordsOf } from "../../simulators/service/ingest/records.ts";
 import { recordFault } from "../support/faults.ts";
 import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";

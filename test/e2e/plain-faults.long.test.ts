@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { boothOf, MINUTE, START } from "../support/active-site.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordFault, type FaultEntry } from "../support/faults.ts";

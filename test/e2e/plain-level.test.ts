@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { agentFindings } from "../../src/tools/doctor/agent.ts";
 import { statusText } from "../../src/cli/status.ts";
 import { gatewayFigures, openSource } from "../support/figures.ts";

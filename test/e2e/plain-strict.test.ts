@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { PROVISION_KEY, SERIAL } from "../support/virtual-service.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";

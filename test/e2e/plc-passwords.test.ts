@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { run } from "../../simulators/service/db.ts";
+import { run } from "../../simulators/service/storage/db.ts";
 import { boothOf, MINUTE, START } from "../support/active-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { recordFault } from "../support/faults.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { SERIAL } from "../support/virtual-service.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import type { HttpAnswer, HttpRequest } from "../../src/delivery/http/client.ts";
 import { statusText } from "../../src/cli/status.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";

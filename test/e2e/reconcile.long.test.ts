@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Agent } from "../../src/runtime/agent.ts";
 import type { Reconciliation } from "../../src/domain/reconciliation.ts";
-import { row, rows, run } from "../../simulators/service/db.ts";
+import { row, rows, run } from "../../simulators/service/storage/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import { localCall } from "../support/local-call.ts";
 import type { VirtualSite, VirtualSiteOptions } from "../support/virtual-site.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
-import { LAST_INSTANT } from "../../simulators/service/time.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
+import { LAST_INSTANT } from "../../simulators/service/base/time.ts";
 import { outcomeOf, record } from "./clock-outcome.ts";
 import { AHEAD, BOTH, lies, repents, SOUND, YEAR } from "./lying-time.ts";
 import { temporaryFolder } from "../support/temporary.ts";

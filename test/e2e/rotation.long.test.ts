@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { rows, run } from "../../simulators/service/db.ts";
+import { rows, run } from "../../simulators/service/storage/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import { recordFault } from "../support/faults.ts";
 import { order, outcomeOf, settled } from "./orders.ts";

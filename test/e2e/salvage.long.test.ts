@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, writeSync } from "node:fs";
 import { expect, it } from "vitest";
 import { storePath } from "../../src/store/open.ts";
-import { row, rows } from "../../simulators/service/db.ts";
+import { row, rows } from "../../simulators/service/storage/db.ts";
 import { recordFault } from "../support/faults.ts";
 import { gatewayFigures, openSource, serviceFigures } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";

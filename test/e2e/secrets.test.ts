@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { run } from "../../simulators/service/db.ts";
+import { run } from "../../simulators/service/storage/db.ts";
 import { START, MINUTE } from "../support/active-site.ts";
 import { provisioningBody } from "../../src/contract/reports-fleet.ts";
 import { localBooth, openSource } from "../support/figures.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { eventually } from "../support/eventually.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 

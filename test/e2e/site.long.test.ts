@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { oracle, type OracleStream } from "../../simulators/service/admin/oracle.ts";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { openDb } from "../../simulators/service/storage/open.ts";
 import { eventually, until } from "../support/eventually.ts";
 import {

@@ -2,7 +2,7 @@ import { cpSync, rmSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { Agent } from "../../src/runtime/agent.ts";
 import type { BoothStatus } from "../../src/domain/status.ts";
-import { row, rows, run } from "../../simulators/service/db.ts";
+import { row, rows, run } from "../../simulators/service/storage/db.ts";
 import { serviceFigures } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { SERIAL } from "../support/virtual-service.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { outcomeOf, record } from "./clock-outcome.ts";
 import { AHEAD, BOTH, lies, repents, SOUND, YEAR } from "./lying-time.ts";
 import { temporaryFolder } from "../support/temporary.ts";

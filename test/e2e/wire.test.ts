@@ -3,7 +3,7 @@ import { silentLog } from "../support/silent-log.ts";
 import { expect, it, onTestFinished } from "vitest";
 import { createHttpClient } from "../../src/delivery/http/client.ts";
 import { createMqttLink } from "../../src/delivery/mqtt/link.ts";
-import { seedSite } from "../../simulators/service/seed.ts";
+import { seedSite } from "../../simulators/service/accounts/seed.ts";
 import { startService } from "../../simulators/service/start.ts";
 import { eventually } from "../support/eventually.ts";
 import { laidOut, withoutChance } from "../support/golden.ts";

@@ -43,6 +43,12 @@ const PLANTED = [
   ["src/main", "src/domain/units"],
   ["simulators/planted", "src/derivation/state"],
   ["simulators/planted-rules", "src/domain/time-zone"],
+  ["simulators/service/base/planted", "simulators/service/storage/db"],
+  ["simulators/service/figures/planted", "simulators/service/http/operation"],
+  ["simulators/service/http/planted", "simulators/service/resources/openapi"],
+  ["simulators/service/http/planted-package", "pg"],
+  ["simulators/service/resources/planted", "simulators/service/start"],
+  ["simulators/service/planted", "simulators/site/site"],
   ["systemd/planted", "src/domain/units"],
   ["src/domain/circle-a", "src/domain/circle-b"],
 ] as const;
@@ -59,6 +65,9 @@ const ALLOWED = [
   ["src/acquisition/allowed-clock", "src/monotonic"],
   ["src/runtime/allowed", "src/delivery/sender"],
   ["simulators/allowed", "src/domain/units"],
+  ["simulators/site/allowed", "simulators/service/start"],
+  ["simulators/service/allowed", "simulators/service/resources/table"],
+  ["simulators/service/resources/allowed", "simulators/service/figures/summary"],
 ] as const;
 
 interface Violation {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { until } from "../support/eventually.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 import { temporaryFolder, type AtEnd } from "../support/temporary.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toWall } from "../../simulators/service/zone.ts";
+import { toWall } from "../../simulators/service/base/zone.ts";
 import { emptyState } from "../../src/derivation/state.ts";
 import { dayOf, isKnownZone, weekdayOf, zoneOffsetMs } from "../../src/domain/time-zone.ts";
 import type { WorkingHours } from "../../src/domain/booth.ts";

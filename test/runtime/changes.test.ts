@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { BoothSetup } from "../../src/acquisition/booth.ts";
 import { LinkError } from "../../src/domain/link-error.ts";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 
 /** A bound booth that is read every second, with what another configuration makes of it, and of a booth beside it. */

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { recordFault } from "../support/faults.ts";
 import type { Played } from "./play.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Db, rows } from "../../simulators/service/db.ts";
+import { type Db, rows } from "../../simulators/service/storage/db.ts";
 import { heldSeqs } from "../../simulators/service/ingest/records.ts";
 import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import { busyDay } from "../../simulators/plc/scenarios/busy-day.ts";

@@ -10,7 +10,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** What people are told while a scenario is played: each sentence of ours, and each in every language of the page. */
 
-const PAGE = new URL("../../src/api/page/", import.meta.url);
+const PAGE = new URL("../../src/api/page/texts/", import.meta.url);
 /** Mon 2026-03-02 07:40 in Denver. */
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 const HOURS = 8;

@@ -96,7 +96,7 @@ function languages(): readonly string[] {
 
 /** A language's text of that key. */
 function textIn(language: string, key: string): string {
-  const file = readFileSync(new URL(`${language}.js`, PAGE), "utf8");
+  const file = readFileSync(new URL(`texts/${language}.js`, PAGE), "utf8");
   const found = new RegExp(`^  "?${key.replace(".", "\\.")}"?: "(.*)",$`, "m").exec(file)?.[1];
   if (found === undefined) throw new Error(`${language} has no ${key}`);
   return found;

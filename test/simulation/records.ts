@@ -1,4 +1,4 @@
-import { type Db, rows } from "../../simulators/service/db.ts";
+import { type Db, rows } from "../../simulators/service/storage/db.ts";
 import { heldSeqs, recordsOf, type StreamKey } from "../../simulators/service/ingest/records.ts";
 
 /** A record as the service holds it. */

@@ -1,5 +1,5 @@
 import type { FilterType } from "../../src/domain/booth.ts";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { diceOf } from "../scenarios/random.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import type { VirtualClock } from "../../simulators/virtual/clock.ts";

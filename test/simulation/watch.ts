@@ -1,4 +1,4 @@
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import type { HttpClient } from "../../src/delivery/http/client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import type { BatchOutcome, ServiceLink } from "../../src/delivery/port.ts";

@@ -6,7 +6,7 @@ import type { Scenario } from "../../simulators/plc/model/scenario.ts";
 import type { RunningOpcua } from "../../simulators/plc/opcua/server.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc, type RunningPlc } from "../../simulators/plc/start.ts";
-import { seedSite } from "../../simulators/service/seed.ts";
+import { seedSite } from "../../simulators/service/accounts/seed.ts";
 import { startService, type RunningService } from "../../simulators/service/start.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
 import { askAgent } from "../../src/tools/agent-client.ts";

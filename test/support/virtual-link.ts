@@ -18,10 +18,10 @@ import { createWaiters } from "../../src/domain/waiters.ts";
 import { chunkMessage, factLines } from "../../src/contract/chunk.ts";
 import { sha256 } from "../../src/contract/hash.ts";
 import { batchOf, TAKES } from "../../src/contract/telemetry.ts";
-import type { Db } from "../../simulators/service/db.ts";
+import type { Db } from "../../simulators/service/storage/db.ts";
 import { ingestBatch, ingestChunk, type Ack, type ChunkAck } from "../../simulators/service/ingest/store.ts";
-import { callerOfKey } from "../../simulators/service/keys.ts";
-import { takeMessage } from "../../simulators/service/mqtt/uplink.ts";
+import { callerOfKey } from "../../simulators/service/accounts/keys.ts";
+import { takeMessage } from "../../simulators/service/ingest/uplink.ts";
 import type { HttpRequest } from "../../src/delivery/http/client.ts";
 import type { ServiceTime, Way } from "../../src/domain/service-time.ts";
 

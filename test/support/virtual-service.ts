@@ -5,11 +5,11 @@ import type { HttpAnswer, HttpClient, HttpRequest } from "../../src/delivery/htt
 import type { Clock } from "../../src/domain/machine.ts";
 import type { ServiceLink } from "../../src/delivery/port.ts";
 import { openSqlite, sqliteDb, type SqliteDb } from "../../simulators/service/storage/sqlite.ts";
-import { HttpError } from "../../simulators/service/http/errors.ts";
+import { HttpError } from "../../simulators/service/base/errors.ts";
 import type { Answer, Operation, Service } from "../../simulators/service/http/operation.ts";
-import { callerOfKey } from "../../simulators/service/keys.ts";
+import { callerOfKey } from "../../simulators/service/accounts/keys.ts";
 import { OPERATIONS } from "../../simulators/service/resources/table.ts";
-import { DEFAULT_HOURS, seedSite } from "../../simulators/service/seed.ts";
+import { DEFAULT_HOURS, seedSite } from "../../simulators/service/accounts/seed.ts";
 import { type ServiceWay, type Told, virtualLinkTo } from "./virtual-link.ts";
 
 /** The reference service without sockets: its real provisioning, ingest and figures on SQLite in memory. */

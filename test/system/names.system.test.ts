@@ -7,7 +7,7 @@ import { stringify } from "yaml";
 import { clockFileText, clockFromNow, scaledClock } from "../../simulators/clock.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
-import { seedSite } from "../../simulators/service/seed.ts";
+import { seedSite } from "../../simulators/service/accounts/seed.ts";
 import { startService } from "../../simulators/service/start.ts";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";

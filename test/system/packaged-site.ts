@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { inject } from "vitest";
 import { parseDocument, stringify } from "yaml";
-import { inSnapshot, rows } from "../../simulators/service/db.ts";
+import { inSnapshot, rows } from "../../simulators/service/storage/db.ts";
 import { sqliteDb } from "../../simulators/service/storage/sqlite.ts";
 import { heldSeqs, type StreamKey } from "../../simulators/service/ingest/records.ts";
 import { askAgent } from "../../src/tools/agent-client.ts";

@@ -2,7 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeF
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
-import { type Db, inSnapshot, rows } from "../../simulators/service/db.ts";
+import { type Db, inSnapshot, rows } from "../../simulators/service/storage/db.ts";
 import { sqliteDb } from "../../simulators/service/storage/sqlite.ts";
 import { recordsOf, type StoredRecord } from "../../simulators/service/ingest/records.ts";
 import { findStream } from "../../simulators/service/ingest/streams.ts";

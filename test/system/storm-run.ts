@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { openDb } from "../../simulators/service/storage/open.ts";
 import { contentLine } from "../../simulators/service/ingest/canonical.ts";
 import { storedRange } from "../../simulators/service/ingest/records.ts";

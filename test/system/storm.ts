@@ -8,7 +8,7 @@ import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { startPlc } from "../../simulators/plc/start.ts";
 import type { OracleStream } from "../../simulators/service/admin/oracle.ts";
 import { openDb } from "../../simulators/service/storage/open.ts";
-import { seedSite } from "../../simulators/service/seed.ts";
+import { seedSite } from "../../simulators/service/accounts/seed.ts";
 import { onTestFinished } from "vitest";
 import { askAgent } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";

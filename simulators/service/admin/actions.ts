@@ -1,5 +1,5 @@
-import { type Db, inTransaction, row, run } from "../db.ts";
-import { hashOf } from "../keys.ts";
+import { type Db, inTransaction, row, run } from "../storage/db.ts";
+import { hashOf } from "../accounts/keys.ts";
 
 /** Raises a booth's generation behind its gateway's back; false: no booth of that serial is provisioned. */
 export function bumpGeneration(db: Db, serial: string, now: number): boolean {

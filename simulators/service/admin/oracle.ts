@@ -1,4 +1,4 @@
-import { type Db, inSnapshot, rows } from "../db.ts";
+import { type Db, inSnapshot, rows } from "../storage/db.ts";
 import { heldSeqs } from "../ingest/records.ts";
 
 /** Exactly what is stored of one stream. */

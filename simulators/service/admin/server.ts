@@ -2,11 +2,11 @@ import Fastify from "fastify";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Service } from "../http/operation.ts";
-import { outbox } from "../mail.ts";
+import { outbox } from "../accounts/mail.ts";
 import type { RunningBroker } from "../mqtt/deliver.ts";
-import { storeCommand } from "../commands.ts";
+import { storeCommand } from "../ingest/commands.ts";
 import { bumpGeneration, revokeKeys } from "./actions.ts";
-import type { FaultPlan } from "./faults.ts";
+import type { FaultPlan } from "../faults/faults.ts";
 import { oracle } from "./oracle.ts";
 
 const serialShape = z.object({ serial: z.string() });

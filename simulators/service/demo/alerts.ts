@@ -1,5 +1,5 @@
-import { type Db, run } from "../db.ts";
-import { idOf } from "../seed.ts";
+import { type Db, run } from "../storage/db.ts";
+import { idOf } from "../accounts/seed.ts";
 
 /** What a shop would want to be told of, by tags of the shipped profiles. A tag that a booth doesn't have raises nothing. */
 const ALERTS = [

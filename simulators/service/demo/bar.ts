@@ -1,4 +1,4 @@
-import type { Db } from "../db.ts";
+import type { Db } from "../storage/db.ts";
 import { DEMO_ADMIN_KEY, seedDemo } from "./seed-demo.ts";
 
 const BOOTHS = 50;

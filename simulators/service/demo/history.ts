@@ -4,7 +4,7 @@ import { quantityOf } from "../../plc/quantities.ts";
 import { canonical } from "../ingest/canonical.ts";
 import type { Offered } from "../ingest/batch.ts";
 import { codeOf, demoParameters, FAST_MS, SLOW_MS, TAGS } from "./parameters.ts";
-import type { Span } from "../figures/span.ts";
+import type { Span } from "../base/span.ts";
 import { HOUR_MS, DAY_MS } from "../../../src/domain/time.ts";
 
 const COVER_MS = 6 * HOUR_MS;

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { createBooth } from "../../plc/model/booth.ts";
-import { type Db, inTransaction, run, type SqlValue } from "../db.ts";
+import { type Db, inTransaction, run, type SqlValue } from "../storage/db.ts";
 import { storeHistory } from "../ingest/store.ts";
 import { advance, findStream, settleFirstSeq } from "../ingest/streams.ts";
-import { idOf, seedSite } from "../seed.ts";
-import { hashPassword } from "../users.ts";
+import { idOf, seedSite } from "../accounts/seed.ts";
+import { hashPassword } from "../accounts/users.ts";
 import { historyOf } from "./history.ts";
 import { demoSerial, demoStory } from "./stories.ts";
 import { DAY_MS } from "../../../src/domain/time.ts";

@@ -1,7 +1,7 @@
 import { bookingsOf } from "../figures/counters.ts";
 import type { BoothFigures } from "../figures/booth.ts";
 import { parametersAt } from "../figures/log.ts";
-import { clip, type Span, union } from "../figures/span.ts";
+import { clip, type Span, union } from "../base/span.ts";
 import { type Held, heldValues, together } from "./held.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 

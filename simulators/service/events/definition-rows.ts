@@ -1,4 +1,4 @@
-import { type Db, inTransaction, row, rows, run } from "../db.ts";
+import { type Db, inTransaction, row, rows, run } from "../storage/db.ts";
 import type { EvaluationPeriod } from "./periods.ts";
 import type { Rule } from "./rules.ts";
 

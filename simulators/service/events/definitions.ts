@@ -1,5 +1,5 @@
 import type { BoothFigures } from "../figures/booth.ts";
-import { clip, type Span } from "../figures/span.ts";
+import { clip, type Span } from "../base/span.ts";
 import type { Calendar } from "../figures/summary.ts";
 import { periodFigures } from "./figures.ts";
 import { endedPeriods, type EvaluationPeriod, FINAL_MS, periodOf } from "./periods.ts";

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { calendarOfFacility } from "../calendar.ts";
-import { type Db, inTransaction, rows } from "../db.ts";
+import { calendarOfFacility } from "../figures/calendar.ts";
+import { type Db, inTransaction, rows } from "../storage/db.ts";
 import { boothFigures, logVersion } from "../figures/booth.ts";
-import { localDay } from "../zone.ts";
+import { localDay } from "../base/zone.ts";
 import { alertsOf, type AlertType } from "./alert-types.ts";
 import { eventsOf } from "./definitions.ts";
 import { FINAL_MS } from "./periods.ts";

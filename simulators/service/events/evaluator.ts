@@ -1,5 +1,5 @@
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
-import type { Db } from "../db.ts";
+import type { Db } from "../storage/db.ts";
 import type { Service } from "../http/operation.ts";
 import { evaluateBooth, watchedBooths } from "./evaluate.ts";
 import { makeNotifications, sendDueMails } from "./notify.ts";

@@ -1,9 +1,9 @@
 import { MODES_BY_PRIORITY } from "../../../src/domain/booth.ts";
 import type { BoothFigures } from "../figures/booth.ts";
-import type { Span } from "../figures/span.ts";
+import type { Span } from "../base/span.ts";
 import { type Calendar, overuse, runtimeMs, utilization } from "../figures/summary.ts";
 import { msByMode } from "../figures/window.ts";
-import { minutes } from "../time.ts";
+import { minutes } from "../base/time.ts";
 
 const NAMED =
   "utilization_minutes working_minutes utilization_pct overtime_minutes cycle_count gas_usage kwh_usage " +

@@ -1,6 +1,6 @@
 import { bridgeMs } from "../figures/bridge.ts";
 import { type BoothLog, parametersAt, type Sample, samplesOf } from "../figures/log.ts";
-import type { Span } from "../figures/span.ts";
+import type { Span } from "../base/span.ts";
 
 /** A tag's value over time that answered polls prove. */
 export interface Held extends Span {

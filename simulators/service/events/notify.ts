@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type Db, inTransaction, rows, run } from "../db.ts";
-import { sendMail } from "../mail.ts";
-import { formatTime } from "../time.ts";
+import { type Db, inTransaction, rows, run } from "../storage/db.ts";
+import { sendMail } from "../accounts/mail.ts";
+import { formatTime } from "../base/time.ts";
 import { dueAfter, FINAL_MS } from "./periods.ts";
 
 interface Due {

@@ -1,5 +1,5 @@
-import type { Span } from "../figures/span.ts";
-import { localDay, localWeek } from "../zone.ts";
+import type { Span } from "../base/span.ts";
+import { localDay, localWeek } from "../base/zone.ts";
 
 /** A period is looked at as a whole, and told of, so long after its end: its last records are then there. */
 export const FINAL_MS = 10 * 60_000;

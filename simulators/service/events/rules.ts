@@ -1,5 +1,5 @@
 import type { BoothLog } from "../figures/log.ts";
-import { intersection, type Span, union } from "../figures/span.ts";
+import { intersection, type Span, union } from "../base/span.ts";
 import { heldValues } from "./held.ts";
 
 export const RULE_OPS = ["==", "!=", "<", "<=", ">", ">=", "in", "not_in", "like"] as const;

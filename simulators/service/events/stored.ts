@@ -1,4 +1,4 @@
-import { type Db, rows } from "../db.ts";
+import { type Db, rows } from "../storage/db.ts";
 import type { AlertType } from "./alert-types.ts";
 import type { Definition } from "./definitions.ts";
 import type { Rule } from "./rules.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Db, rows, run } from "../db.ts";
+import { type Db, rows, run } from "../storage/db.ts";
 import type { FoundAlert } from "./alert-types.ts";
 import type { FoundEvent } from "./definitions.ts";
 

@@ -1,6 +1,6 @@
 import type { ModeSets } from "../../../src/domain/booth.ts";
 import type { Maintenance } from "../../../src/domain/record.ts";
-import { type Db, rows } from "../db.ts";
+import { type Db, rows } from "../storage/db.ts";
 import { uniteBays } from "./bays.ts";
 import { type Booking, bookings } from "./counters.ts";
 import { type Estimate, estimatesOf } from "./estimates.ts";

@@ -1,6 +1,6 @@
-import { badRequest } from "../http/errors.ts";
-import { localDay, localPeriod } from "../zone.ts";
-import type { Span } from "./span.ts";
+import { badRequest } from "../base/errors.ts";
+import { localDay, localPeriod } from "../base/zone.ts";
+import type { Span } from "../base/span.ts";
 import { HOUR_MS, DAY_MS } from "../../../src/domain/time.ts";
 
 /** More than this would be no report that anybody reads. */

@@ -1,7 +1,7 @@
 import type { Parameters, TagParameters, TagRole } from "../../../src/domain/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
 import { type BoothLog, parametersAt, type Sample, samplesOf, tagsOfRole } from "./log.ts";
-import { firstAfter } from "./search.ts";
+import { firstAfter } from "../base/search.ts";
 import { HOUR_MS } from "../../../src/domain/time.ts";
 
 const RATE_MARGIN = 1.5;

@@ -1,7 +1,7 @@
 import type { Parameters, TagRole } from "../../../src/domain/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
 import { type BoothLog, type Cover, inUnitOfFigure, parametersAt, type Sample, samplesOf, tagsOfRole } from "./log.ts";
-import type { Span } from "./span.ts";
+import type { Span } from "../base/span.ts";
 import { HOUR_MS } from "../../../src/domain/time.ts";
 
 const MICRO = 1_000_000;

@@ -2,9 +2,10 @@ import type { FilterType } from "../../../src/domain/booth.ts";
 import { minuteTags, lostMemory } from "./filter-changes.ts";
 import { type BoothLog, minuteSamplesOf, parametersAt, type Sample } from "./log.ts";
 import type { Restarts } from "./restarts.ts";
-import { firstAfter, goodBefore } from "./search.ts";
+import { firstAfter } from "../base/search.ts";
+import { goodBefore } from "./search.ts";
 import { msWithin } from "./window.ts";
-import type { Span } from "./span.ts";
+import type { Span } from "../base/span.ts";
 
 /** Below any counter's step. */
 const A_TRIFLE_MINUTES = 1e-6;

@@ -8,7 +8,7 @@ import { timeIn } from "./mode-sets.ts";
 import { overuseOf, type Count } from "./overuse.ts";
 import { stagePressures } from "./pressure.ts";
 import type { Restarts } from "./restarts.ts";
-import { intersection, type Span, union } from "./span.ts";
+import { intersection, type Span, union } from "../base/span.ts";
 import { msWithin, spansIn } from "./window.ts";
 
 /** One filter from its fitting to its removal. */

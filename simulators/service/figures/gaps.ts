@@ -3,7 +3,8 @@ import { bridgeMs } from "./bridge.ts";
 import { bookingsOf, type Booking } from "./counters.ts";
 import { type BoothLog, parametersAt, perLog, type RoleTag, type Sample, samplesOf, tagsOfRole } from "./log.ts";
 import { findRestarts } from "./restarts.ts";
-import { firstAfter, firstWithin, goodBefore } from "./search.ts";
+import { firstAfter } from "../base/search.ts";
+import { firstWithin, goodBefore } from "./search.ts";
 import type { Segment } from "./segments.ts";
 
 const MAX_INFERRED_MS = 12 * 3_600_000;

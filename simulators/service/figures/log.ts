@@ -1,6 +1,6 @@
 import type { FilterType } from "../../../src/domain/booth.ts";
 import type { Parameters, TagParameters, TagRole } from "../../../src/domain/parameters.ts";
-import { type Db, inSnapshot, rows } from "../db.ts";
+import { type Db, inSnapshot, rows } from "../storage/db.ts";
 import { heldUpTo, recordsOf, type StoredRecord, type StreamKey } from "../ingest/records.ts";
 
 /** A tag's reading at its corrected time. */

@@ -1,6 +1,6 @@
 import type { ModeSets } from "../../../src/domain/booth.ts";
 import type { BoothLog } from "./log.ts";
-import { clip, type Span, union } from "./span.ts";
+import { clip, type Span, union } from "../base/span.ts";
 import type { Stage } from "./stage.ts";
 import { spansIn } from "./window.ts";
 

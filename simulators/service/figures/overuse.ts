@@ -3,7 +3,7 @@ import type { Installed, Usage } from "./filter-usage.ts";
 import type { Stage } from "./stage.ts";
 import { type BoothLog, parametersAt } from "./log.ts";
 import { baselineOf, pressureReaches, type StagePressure } from "./pressure.ts";
-import type { Span } from "./span.ts";
+import type { Span } from "../base/span.ts";
 import { DAY_MS } from "../../../src/domain/time.ts";
 
 /** Cycles that were counted at an instant. */

@@ -1,7 +1,7 @@
 import type { FilterType } from "../../../src/domain/booth.ts";
 import { type BoothLog, inUnitOfFigure, parametersAt, perLog, type RoleTag, samplesOf, tagsOfRole } from "./log.ts";
-import { firstAfter } from "./search.ts";
-import type { Span } from "./span.ts";
+import { firstAfter } from "../base/search.ts";
+import type { Span } from "../base/span.ts";
 
 const SETTLING_MS = 60_000;
 const ENOUGH_MS = 3 * 60_000;

@@ -2,7 +2,7 @@ import type { Mode } from "../../../src/domain/booth.ts";
 import type { Parameters } from "../../../src/domain/parameters.ts";
 import { bridgeMs } from "./bridge.ts";
 import { type BoothLog, type Cover, parametersAt, type Sample, samplesOf } from "./log.ts";
-import { firstAfter } from "./search.ts";
+import { firstAfter } from "../base/search.ts";
 
 /** Time proved by answered polls, in one mode; a single poll is a segment of length 0. */
 export interface Segment {

@@ -1,13 +1,13 @@
 import type { WorkingHours } from "../../../src/domain/booth.ts";
-import { minutes } from "../time.ts";
-import { type FormerHours, workingTime } from "../working-hours.ts";
+import { minutes } from "../base/time.ts";
+import { type FormerHours, workingTime } from "./working-hours.ts";
 import type { BoothFigures } from "./booth.ts";
 import { booked } from "./counters.ts";
 import { estimated } from "./estimates.ts";
 import { boothOveruse } from "./filters.ts";
-import { firstAfter } from "./search.ts";
+import { firstAfter } from "../base/search.ts";
 import { timeIn } from "./mode-sets.ts";
-import { intersection, length, type Span } from "./span.ts";
+import { intersection, length, type Span } from "../base/span.ts";
 import { msByMode, msWithin } from "./window.ts";
 
 /** The facility's time: tz by IANA name, shifts in local wall-clock time. */

@@ -1,7 +1,7 @@
 import type { Mode } from "../../../src/domain/booth.ts";
-import { firstAfter } from "./search.ts";
+import { firstAfter } from "../base/search.ts";
 import type { Stage } from "./stage.ts";
-import { type Span, union } from "./span.ts";
+import { type Span, union } from "../base/span.ts";
 
 /** Milliseconds in each mode inside the window; what no stage covers is no_data, so that the sum is the window exactly. */
 export function msByMode(stages: readonly Stage[], window: Span): Map<Mode, number> {

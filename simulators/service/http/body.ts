@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { badRequest } from "./errors.ts";
+import { badRequest } from "../base/errors.ts";
 
 /** The body in that shape; 400 naming the first field that doesn't fit. */
 export function parseBody<T extends z.ZodType>(shape: T, body: unknown): z.output<T> {

@@ -1,4 +1,4 @@
-import type { Scope } from "../keys.ts";
+import type { Scope } from "../accounts/keys.ts";
 import { type Exchange, EXCHANGES } from "../contract/answers.ts";
 import type { Operation } from "./operation.ts";
 

@@ -1,5 +1,5 @@
-import type { Db } from "../db.ts";
-import { HttpError } from "./errors.ts";
+import type { Db } from "../storage/db.ts";
+import { HttpError } from "../base/errors.ts";
 
 /** Whose guesses are remembered at once; the oldest goes. */
 const MAX_GUESSERS = 10_000;

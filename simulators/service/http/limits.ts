@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 import { STATUS_CODES } from "node:http";
 import type { Server } from "node:http";
 import type { FastifyHttpOptions } from "fastify";
-import { textOf } from "../utf8.ts";
-import { HttpError } from "./errors.ts";
+import { textOf } from "../base/utf8.ts";
+import { HttpError } from "../base/errors.ts";
 
 /** Largest request body, bytes. */
 const BODY_LIMIT = 256 * 1024;

@@ -1,5 +1,5 @@
-import { parseTime } from "../time.ts";
-import { badRequest } from "./errors.ts";
+import { parseTime } from "../base/time.ts";
+import { badRequest } from "../base/errors.ts";
 import { type Answer, type Call, ok } from "./operation.ts";
 import { envelope, pagingParams } from "./query.ts";
 

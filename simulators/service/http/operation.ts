@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { Db } from "../db.ts";
-import type { Caller, Scope } from "../keys.ts";
+import type { Db } from "../storage/db.ts";
+import type { Caller, Scope } from "../accounts/keys.ts";
 
 /** What every operation is given of the service. */
 export interface Service {

@@ -1,7 +1,7 @@
-import { parseTime } from "../time.ts";
-import { localDay } from "../zone.ts";
-import type { Span } from "../figures/span.ts";
-import { badRequest } from "./errors.ts";
+import { parseTime } from "../base/time.ts";
+import { localDay } from "../base/zone.ts";
+import type { Span } from "../base/span.ts";
+import { badRequest } from "../base/errors.ts";
 import { DAY_MS } from "../../../src/domain/time.ts";
 
 const DEFAULT_LIMIT = 50;

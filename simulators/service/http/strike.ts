@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
-import type { Fault } from "../admin/faults.ts";
+import type { Fault } from "../faults/faults.ts";
 
 /** Carries a fault out; false: it only delayed or put the date wrong, the request goes on. */
 export async function strike(fault: Fault, reply: FastifyReply, body?: unknown): Promise<boolean> {

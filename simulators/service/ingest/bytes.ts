@@ -1,5 +1,5 @@
 import { inflateRawSync } from "node:zlib";
-import { textOf } from "../utf8.ts";
+import { textOf } from "../base/utf8.ts";
 
 const MAX_INFLATED_BYTES = 4 * 1024 * 1024;
 /** Node's own room, 16 KiB for each block, is most of what a short one costs. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isInstant, LAST_INSTANT } from "../time.ts";
+import { isInstant, LAST_INSTANT } from "../base/time.ts";
 import { NO_NUL, type Offered, offered } from "./batch.ts";
 import { Bytes, inflated, MalformedChunk, textIn } from "./bytes.ts";
 import {

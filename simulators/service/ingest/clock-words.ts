@@ -1,4 +1,4 @@
-import { ANY_NUMBER, type Db, row, rows, run } from "../db.ts";
+import { ANY_NUMBER, type Db, row, rows, run } from "../storage/db.ts";
 import { takeApart } from "./records.ts";
 import type { StreamRow } from "./streams.ts";
 import { HOUR_MS } from "../../../src/domain/time.ts";

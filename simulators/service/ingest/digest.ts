@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { type SentCommand, storeCommand } from "../commands.ts";
-import { type Db, inTransaction, row, run } from "../db.ts";
+import { type SentCommand, storeCommand } from "./commands.ts";
+import { type Db, inTransaction, row, run } from "../storage/db.ts";
 import { rangeHash } from "./canonical.ts";
 import { storedRange } from "./records.ts";
 import { findStream, type StreamRow } from "./streams.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Db, inTransaction, row } from "../db.ts";
+import { type Db, inTransaction, row } from "../storage/db.ts";
 import { bindStream } from "./streams.ts";
 
 const helloShape = z.looseObject({

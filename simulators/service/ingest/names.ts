@@ -1,4 +1,4 @@
-import { type Db, row, run } from "../db.ts";
+import { type Db, row, run } from "../storage/db.ts";
 
 /**
  * Numbers of tags' and boots' names, each looked up once: a batch has the same few names in every record. Not to be kept

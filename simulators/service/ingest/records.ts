@@ -1,4 +1,4 @@
-import { ANY_NUMBER, ANY_TEXT, type Db, each, row, rows, run, type SqlValue } from "../db.ts";
+import { ANY_NUMBER, ANY_TEXT, type Db, each, row, rows, run, type SqlValue } from "../storage/db.ts";
 import type { Content } from "./canonical.ts";
 import * as heldRanges from "../storage/postgres/held.ts";
 import { MAX_RECORDS } from "./chunk.ts";

@@ -1,4 +1,4 @@
-import { type Db, run } from "../db.ts";
+import { type Db, run } from "../storage/db.ts";
 
 /** A gateway that sends all the time is noted as seen once in so long: each note is a page to write. */
 const SEEN_STEP_MS = 1_000;

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { backfillOf } from "../commands.ts";
-import { type Db, joined, row, run } from "../db.ts";
+import { backfillOf } from "./commands.ts";
+import { type Db, joined, row, run } from "../storage/db.ts";
 import { type Offered, parseBatch } from "./batch.ts";
 import { keptOf } from "./kept.ts";
 import { contentLine, rangeHash } from "./canonical.ts";

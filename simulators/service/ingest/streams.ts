@@ -1,4 +1,4 @@
-import { ANY_NUMBER, type Db, row, run } from "../db.ts";
+import { ANY_NUMBER, type Db, row, run } from "../storage/db.ts";
 import { heldUpTo, newestSeq } from "./records.ts";
 
 /** A stream's row: which booth it tells of, and how far it is complete. */

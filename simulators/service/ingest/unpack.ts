@@ -1,5 +1,5 @@
 import { constants, gunzipSync, zstdDecompressSync } from "node:zlib";
-import { textOf } from "../utf8.ts";
+import { textOf } from "../base/utf8.ts";
 
 /** Limits of one batch as it arrives and unzipped: four times what a well-behaved gateway sends. */
 export const MAX_ZIPPED_BYTES = 256 * 1024;

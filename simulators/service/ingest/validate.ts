@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { FILTER_TYPES } from "../../../src/domain/booth.ts";
-import { FIRST_INSTANT, isInstant, LAST_INSTANT } from "../time.ts";
+import { FIRST_INSTANT, isInstant, LAST_INSTANT } from "../base/time.ts";
 
 const QUALITIES = ["good", "uncertain", "bad"];
 /** Of a shape without fields a copy would be made for nothing. */

@@ -1,10 +1,10 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { Aedes, type AuthenticateError, type Client } from "aedes";
-import type { FaultPlan } from "../admin/faults.ts";
+import type { FaultPlan } from "../faults/faults.ts";
 import type { Service } from "../http/operation.ts";
-import type { Caller } from "../keys.ts";
+import type { Caller } from "../accounts/keys.ts";
 import type { Uplinks } from "../storage/port.ts";
-import type { Downlink } from "./uplink.ts";
+import type { Downlink } from "../ingest/uplink.ts";
 import { deliver, type RunningBroker, UP } from "./deliver.ts";
 
 /** Return code of CONNACK for a wrong user name or password (MQTT 3.1.1, 3.2.2.3). */

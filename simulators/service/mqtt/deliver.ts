@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FaultPlan } from "../admin/faults.ts";
+import type { FaultPlan } from "../faults/faults.ts";
 import type { Service } from "../http/operation.ts";
 import { parseMessage } from "../ingest/chunk-message.ts";
 import type { Ack, ChunkAck } from "../ingest/store.ts";
 import { unpack } from "../ingest/unpack.ts";
 import type { Uplinks } from "../storage/port.ts";
-import type { Downlink } from "./uplink.ts";
+import type { Downlink } from "../ingest/uplink.ts";
 
 /** A gateway's topics that go up; the group is whose and which. */
 export const UP = /^bg\/v1\/([^/]+)\/up\/(state|hello|batch|chunk|result|digest)$/;

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import mqtt, { type IPublishPacket, type MqttClient } from "mqtt";
-import type { FaultPlan } from "../admin/faults.ts";
+import type { FaultPlan } from "../faults/faults.ts";
 import type { Service } from "../http/operation.ts";
 import type { Uplinks } from "../storage/port.ts";
 import { deliver, type RunningBroker } from "./deliver.ts";
-import type { Downlink } from "./uplink.ts";
+import type { Downlink } from "../ingest/uplink.ts";
 import { errorMessage } from "../../../src/domain/error-message.ts";
 
 const CONNECT_MS = 10_000;

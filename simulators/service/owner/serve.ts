@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { HttpError } from "../http/errors.ts";
+import { HttpError } from "../base/errors.ts";
 import type { Answer, Call, Operation, Service } from "../http/operation.ts";
 
 const PATH = "/owner/";

@@ -1,5 +1,5 @@
-import { type Db, run } from "../db.ts";
-import type { Caller } from "../keys.ts";
+import { type Db, run } from "../storage/db.ts";
+import type { Caller } from "../accounts/keys.ts";
 
 export interface AuditEntry {
   readonly booth_id: string;

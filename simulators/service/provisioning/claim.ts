@@ -1,7 +1,7 @@
-import { type Db, row, run } from "../db.ts";
-import { HttpError, notFound } from "../http/errors.ts";
+import { type Db, row, run } from "../storage/db.ts";
+import { HttpError, notFound } from "../base/errors.ts";
 import { bindStream, findStream } from "../ingest/streams.ts";
-import { type Caller, setGatewayCredential } from "../keys.ts";
+import { type Caller, setGatewayCredential } from "../accounts/keys.ts";
 import { audit } from "./audit.ts";
 import {
   boothBySerial,

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { inTransaction, row, run } from "../db.ts";
-import { HttpError } from "../http/errors.ts";
+import { inTransaction, row, run } from "../storage/db.ts";
+import { HttpError } from "../base/errors.ts";
 import type { Answer, Service } from "../http/operation.ts";
 import { canonical } from "../ingest/canonical.ts";
-import type { Caller } from "../keys.ts";
+import type { Caller } from "../accounts/keys.ts";
 import { claim } from "./claim.ts";
 import { provisioningRecord } from "./record.ts";
 import { claimShape } from "./shapes.ts";

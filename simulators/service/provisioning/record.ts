@@ -1,8 +1,8 @@
 import type { WorkingHours } from "../../../src/domain/booth.ts";
-import { row } from "../db.ts";
+import { row } from "../storage/db.ts";
 import type { Service } from "../http/operation.ts";
-import { type Caller, hashOf } from "../keys.ts";
-import { formatOptional, formatTime } from "../time.ts";
+import { type Caller, hashOf } from "../accounts/keys.ts";
+import { formatOptional, formatTime } from "../base/time.ts";
 import { type BoothRow, currentProvisioning, gatewayById, type ProvisioningRow } from "./rows.ts";
 
 interface Place {

@@ -1,4 +1,4 @@
-import { type Db, row } from "../db.ts";
+import { type Db, row } from "../storage/db.ts";
 
 export interface BoothRow {
   readonly id: string;

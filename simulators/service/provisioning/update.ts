@@ -1,7 +1,7 @@
-import { type Db, row, run } from "../db.ts";
-import { settleLeaving } from "../commands.ts";
-import { HttpError, notFound } from "../http/errors.ts";
-import { type Caller, expireGatewayKeys, setGatewayCredential } from "../keys.ts";
+import { type Db, row, run } from "../storage/db.ts";
+import { settleLeaving } from "../ingest/commands.ts";
+import { HttpError, notFound } from "../base/errors.ts";
+import { type Caller, expireGatewayKeys, setGatewayCredential } from "../accounts/keys.ts";
 import { audit } from "./audit.ts";
 import { type BoothRow, currentProvisioning, type ProvisioningRow } from "./rows.ts";
 import { CREDENTIAL_HASH, type Update } from "./shapes.ts";

@@ -1,11 +1,11 @@
 import { Worker } from "node:worker_threads";
 import { evaluateRound, watchesAnything } from "../events/evaluator.ts";
-import { HttpError } from "../http/errors.ts";
-import type { Db } from "../db.ts";
+import { HttpError } from "../base/errors.ts";
+import type { Db } from "../storage/db.ts";
 import type { Answer, Call, Operation, Service } from "../http/operation.ts";
-import { type Caller, callerOf } from "../keys.ts";
-import { keepMail, type Mail } from "../mail.ts";
-import { type Downlink, takeUplink } from "../mqtt/uplink.ts";
+import { type Caller, callerOf } from "../accounts/keys.ts";
+import { keepMail, type Mail } from "../accounts/mail.ts";
+import { type Downlink, takeUplink } from "../ingest/uplink.ts";
 import type { Uplink } from "../storage/port.ts";
 
 /** Reports that wait for their answer, at once; a caller beyond them is told to come again. */

@@ -1,12 +1,12 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { row } from "../db.ts";
+import { row } from "../storage/db.ts";
 import { openDb } from "../storage/open.ts";
 import { evaluateRound } from "../events/evaluator.ts";
-import { HttpError } from "../http/errors.ts";
+import { HttpError } from "../base/errors.ts";
 import type { Service } from "../http/operation.ts";
-import { callerOf } from "../keys.ts";
-import { tellOfMails } from "../mail.ts";
-import { takeUplink } from "../mqtt/uplink.ts";
+import { callerOf } from "../accounts/keys.ts";
+import { tellOfMails } from "../accounts/mail.ts";
+import { takeUplink } from "../ingest/uplink.ts";
 import { isUnavailable } from "../storage/postgres/line.ts";
 import { OPERATIONS } from "../resources/table.ts";
 import type { Asked, Place, Said } from "./reports.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { type Db, inTransaction, row, rows, run } from "../db.ts";
+import { type Db, inTransaction, row, rows, run } from "../storage/db.ts";
 import { parseBody } from "../http/body.ts";
 import { listAnswer } from "../http/list.ts";
 import { type Answer, type Call, created, ok, type Operation } from "../http/operation.ts";

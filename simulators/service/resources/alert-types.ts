@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { inTransaction, row, rows, run } from "../db.ts";
+import { inTransaction, row, rows, run } from "../storage/db.ts";
 import { parseBody } from "../http/body.ts";
-import { badRequest, notFound } from "../http/errors.ts";
+import { badRequest, notFound } from "../base/errors.ts";
 import { listAnswer } from "../http/list.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 

@@ -1,8 +1,8 @@
-import { rows } from "../db.ts";
+import { rows } from "../storage/db.ts";
 import { evaluateAccount } from "../events/evaluate.ts";
 import { type Item, listAnswer } from "../http/list.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
-import { formatOptional, formatTime } from "../time.ts";
+import { formatOptional, formatTime } from "../base/time.ts";
 import { boothOf } from "./common.ts";
 
 /** Alerts of the account, and of one booth; the newest first, `ended_at` null while it lasts. */

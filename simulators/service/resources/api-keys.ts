@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { z } from "zod";
-import { rows, run } from "../db.ts";
+import { rows, run } from "../storage/db.ts";
 import { parseBody } from "../http/body.ts";
-import { badRequest, notFound } from "../http/errors.ts";
+import { badRequest, notFound } from "../base/errors.ts";
 import { listAnswer } from "../http/list.ts";
 import { type Answer, type Call, created, NO_CONTENT, type Operation } from "../http/operation.ts";
-import { hashOf } from "../keys.ts";
+import { hashOf } from "../accounts/keys.ts";
 import { accountOf } from "./common.ts";
-import { formatOptional, formatTime, parseTime } from "../time.ts";
+import { formatOptional, formatTime, parseTime } from "../base/time.ts";
 
 const shape = z.looseObject({
   name: z.string().trim().min(1).max(200),

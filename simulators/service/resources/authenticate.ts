@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { row } from "../db.ts";
+import { row } from "../storage/db.ts";
 import { parseBody } from "../http/body.ts";
-import { HttpError } from "../http/errors.ts";
+import { HttpError } from "../base/errors.ts";
 import { passwordGuesses } from "../http/guesses.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
-import { callerOfKey, openSession, openUserSession } from "../keys.ts";
-import { formatTime } from "../time.ts";
-import { isPassword, type UserRow } from "../users.ts";
+import { callerOfKey, openSession, openUserSession } from "../accounts/keys.ts";
+import { formatTime } from "../base/time.ts";
+import { isPassword, type UserRow } from "../accounts/users.ts";
 
 const bodyShape = z.union([
   z.looseObject({ api_key: z.string().min(1) }),

@@ -1,4 +1,4 @@
-import { row, type Db } from "../db.ts";
+import { row, type Db } from "../storage/db.ts";
 import { runtimeMs } from "../figures/summary.ts";
 import type { Call } from "../http/operation.ts";
 import {
@@ -8,7 +8,7 @@ import {
   type GatewayRow,
   latestReported,
 } from "../provisioning/rows.ts";
-import { formatTime, isInstant, minutes, parseTime } from "../time.ts";
+import { formatTime, isInstant, minutes, parseTime } from "../base/time.ts";
 import { figuresOf } from "./common.ts";
 import { connectivityOf } from "./connectivity.ts";
 

@@ -1,4 +1,4 @@
-import { rows } from "../db.ts";
+import { rows } from "../storage/db.ts";
 import { type Call, ok, type Operation } from "../http/operation.ts";
 import { boothFields } from "./booth-fields.ts";
 import { boothsOf, figuresOf, inTurns } from "./common.ts";

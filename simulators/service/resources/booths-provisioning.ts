@@ -1,5 +1,5 @@
-import { inTransaction } from "../db.ts";
-import { badRequest, HttpError, notFound } from "../http/errors.ts";
+import { inTransaction } from "../storage/db.ts";
+import { badRequest, HttpError, notFound } from "../base/errors.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { provision } from "../provisioning/provision.ts";
 import { provisioningRecord, provisioningTag } from "../provisioning/record.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTransaction, rows, run } from "../db.ts";
+import { inTransaction, rows, run } from "../storage/db.ts";
 import type { BoothFigures } from "../figures/booth.ts";
 import { bakeMinutes, cycleCount, overuse, utilization } from "../figures/summary.ts";
 import { parseBody } from "../http/body.ts";

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { calendarOfFacility } from "../calendar.ts";
-import { row, rows } from "../db.ts";
+import { calendarOfFacility } from "../figures/calendar.ts";
+import { row, rows } from "../storage/db.ts";
 import { type BoothFigures, boothFigures } from "../figures/booth.ts";
 import type { Calendar } from "../figures/summary.ts";
-import { notFound } from "../http/errors.ts";
+import { notFound } from "../base/errors.ts";
 import type { Call } from "../http/operation.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
 

@@ -13,10 +13,10 @@ import { FIGURE_NAMES } from "../events/figures.ts";
 import { isTimeOfDay } from "../events/periods.ts";
 import { RULE_OPS } from "../events/rules.ts";
 import { parseBody } from "../http/body.ts";
-import { badRequest, notFound } from "../http/errors.ts";
+import { badRequest, notFound } from "../base/errors.ts";
 import { type Item, listAnswer } from "../http/list.ts";
 import { type Answer, type Call, created, NO_CONTENT, ok, type Operation } from "../http/operation.ts";
-import { formatTime } from "../time.ts";
+import { formatTime } from "../base/time.ts";
 
 const value = z.union([z.string().max(200), z.number(), z.boolean()]);
 const rule = z.strictObject({

@@ -1,11 +1,11 @@
-import { type Db, inSnapshot, rows } from "../db.ts";
-import type { Span } from "../figures/span.ts";
+import { type Db, inSnapshot, rows } from "../storage/db.ts";
+import type { Span } from "../base/span.ts";
 import { CSV_HEADERS, csvOf } from "../http/csv.ts";
-import { badRequest } from "../http/errors.ts";
+import { badRequest } from "../base/errors.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
 import { readingsOf, type StreamKey } from "../ingest/records.ts";
-import { formatTime } from "../time.ts";
+import { formatTime } from "../base/time.ts";
 import { boothOf, calendarOf } from "./common.ts";
 
 /** GET /api/booths/{id}/export_csv: every reading of the window by time, bad ones without a value; `tags` narrows it. */

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { keepHours } from "../calendar.ts";
-import { inTransaction, rows, run } from "../db.ts";
+import { keepHours } from "../figures/calendar.ts";
+import { inTransaction, rows, run } from "../storage/db.ts";
 import { parseBody } from "../http/body.ts";
 import { CSV_HEADERS, csvOf } from "../http/csv.ts";
-import { badRequest, notFound } from "../http/errors.ts";
+import { badRequest, notFound } from "../base/errors.ts";
 import { type Item, listAnswer, select } from "../http/list.ts";
 import { type Answer, type Call, created, ok, type Operation } from "../http/operation.ts";
-import { formatTime } from "../time.ts";
-import { zoneExists } from "../zone.ts";
+import { formatTime } from "../base/time.ts";
+import { zoneExists } from "../base/zone.ts";
 import { facilityFigures, INCLUDED_FIELDS } from "./facility-includes.ts";
 import { regionsOf } from "./regions.ts";
 

@@ -1,4 +1,4 @@
-import { row } from "../db.ts";
+import { row } from "../storage/db.ts";
 import { evaluateAccount } from "../events/evaluate.ts";
 import { overuse, utilization } from "../figures/summary.ts";
 import type { Call } from "../http/operation.ts";

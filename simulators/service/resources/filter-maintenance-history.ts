@@ -1,7 +1,7 @@
 import type { Maintenance } from "../../../src/domain/record.ts";
 import { ok, type Operation } from "../http/operation.ts";
 import { envelope, openWindowParams, pagingParams } from "../http/query.ts";
-import { days, formatTime, minutes } from "../time.ts";
+import { days, formatTime, minutes } from "../base/time.ts";
 import { boothOf, figuresOf } from "./common.ts";
 
 /** GET /api/booths/{id}/filter_maintenance_history: filters removed in the window (default: ever), oldest first. */

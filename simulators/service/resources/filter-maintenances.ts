@@ -2,10 +2,10 @@ import { FILTER_TYPES } from "../../../src/domain/booth.ts";
 import type { Installation } from "../figures/filters.ts";
 import { timeIn } from "../figures/mode-sets.ts";
 import { msWithin } from "../figures/window.ts";
-import { clip, length, type Span } from "../figures/span.ts";
+import { clip, length, type Span } from "../base/span.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams, windowParams } from "../http/query.ts";
-import { days, formatTime } from "../time.ts";
+import { days, formatTime } from "../base/time.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
 
 const WEEK_MS = 7 * 86_400_000;

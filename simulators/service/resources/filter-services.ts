@@ -1,6 +1,6 @@
 import { FILTER_TYPES } from "../../../src/domain/booth.ts";
 import { CSV_HEADERS, csvOf } from "../http/csv.ts";
-import { badRequest } from "../http/errors.ts";
+import { badRequest } from "../base/errors.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams } from "../http/query.ts";
 import { maintenanceItem } from "./filter-maintenance-history.ts";

@@ -1,13 +1,13 @@
 import { dayBuckets } from "../figures/buckets.ts";
 import { allOveruse, overuseIn } from "../figures/filters.ts";
-import type { Span } from "../figures/span.ts";
+import type { Span } from "../base/span.ts";
 import { cycleCount } from "../figures/summary.ts";
 import { timeIn } from "../figures/mode-sets.ts";
 import { msWithin } from "../figures/window.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams } from "../http/query.ts";
-import { minutes } from "../time.ts";
-import { localPeriod } from "../zone.ts";
+import { minutes } from "../base/time.ts";
+import { localPeriod } from "../base/zone.ts";
 import { type FleetBooth, perBooth } from "./fleet.ts";
 
 /** Filters by local day over all booths of the account: changes against use by region, and overuse. */

@@ -1,15 +1,15 @@
 import { dayBuckets } from "../figures/buckets.ts";
 import type { BoothFigures } from "../figures/booth.ts";
 import { type Calendar, cycleCount, utilization } from "../figures/summary.ts";
-import type { Span } from "../figures/span.ts";
+import type { Span } from "../base/span.ts";
 import { msByMode } from "../figures/window.ts";
-import { row } from "../db.ts";
-import { notFound } from "../http/errors.ts";
+import { row } from "../storage/db.ts";
+import { notFound } from "../base/errors.ts";
 import type { Call } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
 import type { BoothRow } from "../provisioning/rows.ts";
-import { formatTime } from "../time.ts";
-import { workingTime } from "../working-hours.ts";
+import { formatTime } from "../base/time.ts";
+import { workingTime } from "../figures/working-hours.ts";
 import { boothsOf, calendarOf, figuresOf, inTurns } from "./common.ts";
 import { listedMinutes } from "./mode-names.ts";
 

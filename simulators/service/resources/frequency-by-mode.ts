@@ -1,7 +1,7 @@
 import { startsByMode } from "../figures/window.ts";
 import { ok, type Operation } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
-import { formatTime } from "../time.ts";
+import { formatTime } from "../base/time.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
 import { listed } from "./mode-names.ts";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { run } from "../db.ts";
+import { run } from "../storage/db.ts";
 import { parseBody } from "../http/body.ts";
 import { type Answer, type Call, created, type Operation } from "../http/operation.ts";
 

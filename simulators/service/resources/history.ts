@@ -1,9 +1,9 @@
-import { type Db, inSnapshot, rows } from "../db.ts";
-import { badRequest } from "../http/errors.ts";
+import { type Db, inSnapshot, rows } from "../storage/db.ts";
+import { badRequest } from "../base/errors.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { envelope, pagingParams, windowParams } from "../http/query.ts";
-import { formatTime } from "../time.ts";
-import type { Span } from "../figures/span.ts";
+import { formatTime } from "../base/time.ts";
+import type { Span } from "../base/span.ts";
 import { readingsOf, type StreamKey } from "../ingest/records.ts";
 import { boothOf, calendarOf } from "./common.ts";
 

@@ -1,10 +1,10 @@
 import type { Mode } from "../../../src/domain/booth.ts";
-import { rows } from "../db.ts";
+import { rows } from "../storage/db.ts";
 import type { Call } from "../http/operation.ts";
 import { windowParams } from "../http/query.ts";
 import type { BoothRow, GatewayRow } from "../provisioning/rows.ts";
-import { NO_USE, type Of, standingOf, type Use, useOf } from "../storage/postgres/facts.ts";
-import type { Span } from "../figures/span.ts";
+import { NO_USE, type Of, standingOf, type Use, useOf } from "../fleet/facts.ts";
+import type { Span } from "../base/span.ts";
 import { type Connectivity, connectivityOf } from "./connectivity.ts";
 import { type BoothFacts, fieldsOf } from "./booth-fields.ts";
 import { boothsOf } from "./common.ts";

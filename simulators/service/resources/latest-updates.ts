@@ -1,9 +1,9 @@
-import { type Db, inSnapshot, row } from "../db.ts";
+import { type Db, inSnapshot, row } from "../storage/db.ts";
 import { listAnswer } from "../http/list.ts";
 import type { Call, Operation } from "../http/operation.ts";
 import { newestReadingAt } from "../ingest/records.ts";
 import { type BoothRow, currentProvisioning, gatewayById, latestReported } from "../provisioning/rows.ts";
-import { formatOptional } from "../time.ts";
+import { formatOptional } from "../base/time.ts";
 import { boothsOf } from "./common.ts";
 import { connectivityOf } from "./connectivity.ts";
 

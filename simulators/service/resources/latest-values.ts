@@ -1,6 +1,6 @@
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { timeParam } from "../http/query.ts";
-import { formatTime } from "../time.ts";
+import { formatTime } from "../base/time.ts";
 import { boothOf } from "./common.ts";
 import { readings, tagsParam } from "./history.ts";
 

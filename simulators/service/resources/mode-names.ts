@@ -1,5 +1,5 @@
 import type { Mode } from "../../../src/domain/booth.ts";
-import { minutes } from "../time.ts";
+import { minutes } from "../base/time.ts";
 
 /** Modes as the service spells them, in the order in which every answer lists them. */
 export const MODE_NAMES: Readonly<Record<Mode, string>> = {

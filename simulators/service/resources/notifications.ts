@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { rows, run } from "../db.ts";
+import { rows, run } from "../storage/db.ts";
 import { evaluateAccount } from "../events/evaluate.ts";
 import { makeNotifications } from "../events/notify.ts";
 import { parseBody } from "../http/body.ts";
-import { notFound } from "../http/errors.ts";
+import { notFound } from "../base/errors.ts";
 import { type Item, listAnswer } from "../http/list.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
-import { formatOptional, formatTime, minutes } from "../time.ts";
+import { formatOptional, formatTime, minutes } from "../base/time.ts";
 
 const markShape = z.looseObject({ seen_in_app: z.boolean() });
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { inTransaction, row } from "../db.ts";
+import { inTransaction, row } from "../storage/db.ts";
 import { parseBody } from "../http/body.ts";
-import { badRequest, HttpError } from "../http/errors.ts";
+import { badRequest, HttpError } from "../base/errors.ts";
 import { passwordGuesses } from "../http/guesses.ts";
 import { type Answer, type Call, NO_CONTENT, ok, type Operation } from "../http/operation.ts";
-import { hashPassword, isPassword, setPassword, userOfToken, type UserRow } from "../users.ts";
+import { hashPassword, isPassword, setPassword, userOfToken, type UserRow } from "../accounts/users.ts";
 
 const password = z.string().min(10).max(200);
 const changeShape = z.union([

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { type Db, inTransaction, rows, run } from "../db.ts";
+import { type Db, inTransaction, rows, run } from "../storage/db.ts";
 import { parseBody } from "../http/body.ts";
-import { HttpError, notFound } from "../http/errors.ts";
+import { HttpError, notFound } from "../base/errors.ts";
 import { listAnswer } from "../http/list.ts";
 import { type Answer, type Call, created, NO_CONTENT, ok, type Operation } from "../http/operation.ts";
 import { accountOf } from "./common.ts";

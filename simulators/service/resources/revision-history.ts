@@ -1,7 +1,7 @@
 import type { Revision } from "../figures/revisions.ts";
 import { ok, type Operation } from "../http/operation.ts";
 import { latestReported } from "../provisioning/rows.ts";
-import { formatTime, parseTime } from "../time.ts";
+import { formatTime, parseTime } from "../base/time.ts";
 import { boothOf, figuresOf } from "./common.ts";
 
 /** GET /api/booths/{id}/revision_history, oldest first; without readings, what the gateway reported. */

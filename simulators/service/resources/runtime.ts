@@ -1,9 +1,9 @@
 import { PERIOD_MS, type PeriodUnit } from "../figures/buckets.ts";
 import { runtimeMs } from "../figures/summary.ts";
-import { badRequest } from "../http/errors.ts";
+import { badRequest } from "../base/errors.ts";
 import { type Answer, type Call, ok, type Operation } from "../http/operation.ts";
 import { bounded, timeParam, windowParams } from "../http/query.ts";
-import type { Span } from "../figures/span.ts";
+import type { Span } from "../base/span.ts";
 import { boothOf, calendarOf, figuresOf } from "./common.ts";
 import { DAY_MS } from "../../../src/domain/time.ts";
 

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { inTransaction, row, rows, run } from "../db.ts";
+import { inTransaction, row, rows, run } from "../storage/db.ts";
 import { parseBody } from "../http/body.ts";
-import { HttpError, notFound } from "../http/errors.ts";
+import { HttpError, notFound } from "../base/errors.ts";
 import { listAnswer } from "../http/list.ts";
 import { type Answer, type Call, created, NO_CONTENT, ok, type Operation } from "../http/operation.ts";
-import { formatOptional } from "../time.ts";
-import { invite, type UserRow } from "../users.ts";
+import { formatOptional } from "../base/time.ts";
+import { invite, type UserRow } from "../accounts/users.ts";
 
 const shape = z.looseObject({
   user_name: z.string().trim().min(1).max(200),

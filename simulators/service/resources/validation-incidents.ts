@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { type Db, rows } from "../db.ts";
+import { type Db, rows } from "../storage/db.ts";
 import { listAnswer } from "../http/list.ts";
 import type { Answer, Call, Operation } from "../http/operation.ts";
-import { formatOptional, formatTime } from "../time.ts";
+import { formatOptional, formatTime } from "../base/time.ts";
 import { openWindowParams } from "../http/query.ts";
 import { boothsOf } from "./common.ts";
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { SCHEMA_STEPS } from "../schema.ts";
+import { SCHEMA_STEPS } from "./schema.ts";
 import type { Db, SqlValue, Transaction } from "./port.ts";
 
 /** A database file, or one in memory; `file` is for who looks at it as such. */

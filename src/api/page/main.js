@@ -1,10 +1,10 @@
 import { eventsOf, keepBooth, keptBooth } from "./ahead.js";
-import { hasSession, listen } from "./api.js";
-import { el, forget, redraw } from "./dom.js";
-import { secondsText, zoneText } from "./format.js";
-import { isUnbound, nowView } from "./now.js";
-import { SIGNED_IN, signIn } from "./session.js";
-import { ENGLISH_CAME, t } from "./texts.js";
+import { hasSession, listen } from "./kit/api.js";
+import { el, forget, redraw } from "./kit/dom.js";
+import { secondsText, zoneText } from "./kit/format.js";
+import { isUnbound, nowView } from "./views/now.js";
+import { SIGNED_IN, signIn } from "./kit/session.js";
+import { ENGLISH_CAME, t } from "./texts/texts.js";
 
 /** @typedef {import("../../domain/status.ts").AgentStatus} Status */
 /** @typedef {import("../../domain/status.ts").BoothStatus} Booth */
@@ -22,10 +22,10 @@ import { ENGLISH_CAME, t } from "./texts.js";
 /** The first view comes with the page; the others are loaded when somebody goes there. */
 const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context) => View>>>} */ ({
   now: async () => nowView,
-  days: async () => (await import("./days.js")).daysView,
-  filters: async () => (await import("./filters.js")).filtersView,
-  setup: async () => (await import("./setup.js")).setupView,
-  health: async () => (await import("./health.js")).healthView,
+  days: async () => (await import("./views/days.js")).daysView,
+  filters: async () => (await import("./views/filters.js")).filtersView,
+  setup: async () => (await import("./setup/setup.js")).setupView,
+  health: async () => (await import("./views/health.js")).healthView,
 });
 
 /** @param {string} id */
@@ -185,7 +185,7 @@ function drawHead() {
       hasSession() &&
         el(
           "button",
-          { type: "button", onclick: () => void import("./network.js").then(({ leave }) => leave()) },
+          { type: "button", onclick: () => void import("./setup/network.js").then(({ leave }) => leave()) },
           t("head.signOut"),
         ),
     ),
@@ -264,7 +264,7 @@ addEventListener("hashchange", () => {
 part("foot").append(
   el(
     "button",
-    { type: "button", onclick: () => void import("./display.js").then(({ openDisplay }) => openDisplay()) },
+    { type: "button", onclick: () => void import("./views/display.js").then(({ openDisplay }) => openDisplay()) },
     t("head.display"),
   ),
 );

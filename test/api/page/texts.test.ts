@@ -1,17 +1,20 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { expect, it } from "vitest";
 import { SENTENCES } from "../../../src/domain/sentences.ts";
 import { isPageFile } from "../../../src/api/page-files.ts";
 
 const FOLDER = new URL("../../../src/api/page/", import.meta.url);
-const files = readdirSync(FOLDER).filter((name) => name !== "tsconfig.json");
+const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter(
+  (name) => name.includes(".") && name !== "tsconfig.json",
+);
 const scripts = files.filter((name) => name.endsWith(".js"));
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
 const LANGUAGES = ["en", "es", "de"] as const;
 type Texts = Readonly<Record<string, string>>;
-const code = scripts.filter((name) => !LANGUAGES.some((language) => name === `${language}.js`)).map(read);
+const code = scripts.filter((name) => !LANGUAGES.some((language) => name === `texts/${language}.js`)).map(read);
 const fileOf = async (language: string) =>
-  (await import(new URL(`${language}.js`, FOLDER).href)) as { readonly TEXTS: Texts; readonly SAYINGS: Texts };
+  (await import(new URL(`texts/${language}.js`, FOLDER).href)) as { readonly TEXTS: Texts; readonly SAYINGS: Texts };
 const textsOf = async (language: string): Promise<Texts> => (await fileOf(language)).TEXTS;
 const sayingsOf = async (language: string): Promise<Texts> => (await fileOf(language)).SAYINGS;
 const ENGLISH = await textsOf("en");
@@ -22,7 +25,7 @@ it.each(LANGUAGES)("%s has every text once, no other, and each is filled in with
   const texts = await textsOf(language);
   expect(Object.keys(texts).toSorted()).toEqual(keys.toSorted());
   const written = [
-    ...(read(`${language}.js`).split("export const SAYINGS")[0] ?? "").matchAll(/^ {2}"?([\w.]+)"?:/gm),
+    ...(read(`texts/${language}.js`).split("export const SAYINGS")[0] ?? "").matchAll(/^ {2}"?([\w.]+)"?:/gm),
   ].map(([, key]) => key ?? "");
   expect(written.toSorted()).toEqual(keys.toSorted());
   for (const key of keys) {
@@ -61,9 +64,10 @@ it("every text that a view asks for is there, and every one that is there is ask
   expect(unused.filter((key) => !families.some((family) => key.startsWith(family)))).toEqual([]);
 });
 
-it("every file of the folder is served, and every path in one leads to a file", () => {
+it("every file of the page's folders is served under its own name, and every path in a document leads to a file", () => {
+  expect(new Set(files.map((name) => basename(name))).size).toBe(files.length);
   const documents: Readonly<Record<string, string>> = { "index.html": "/", "scan.html": "/scan" };
-  for (const name of files) expect(isPageFile("GET", documents[name] ?? `/${name}`), name).toBe(true);
+  for (const name of files) expect(isPageFile("GET", documents[name] ?? `/${basename(name)}`), name).toBe(true);
   const linked = Object.keys(documents).flatMap((name) =>
     [...read(name).matchAll(/(?:href|src)="(\/[^"]+)"/g)].map(([, path]) => path ?? ""),
   );

@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { conversionOf, converted, unitOf } from "../../../src/domain/engineering-units.ts";
 
-const PAGE = new URL("../../../src/api/page/", import.meta.url);
+const PAGE = new URL("../../../src/api/page/kit/", import.meta.url);
 
 interface Units {
   readonly inUnits: (value: number, unit: string) => { readonly value: number; readonly unit: string };

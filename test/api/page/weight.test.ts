@@ -12,10 +12,12 @@ const WITH_CHARTS_BYTES = 200_000;
 
 const LANGUAGES = ["en", "es", "de"] as const;
 const IMPORTED = /^import \{([^}]*)\} from "(\.\/[\w-]+\.js)";$/gm;
+/** In the folders, an import names the other module's place. */
+const WRITTEN = /^import \{[^}]*\} from "\.{1,2}\/(?:\w+\/)?[\w-]+\.js";$/gm;
 /** Names that a module has at its top. */
 const NAMED = /^(?:export )?(?:async )?(?:const|let|class|function\*?) (?:\{ (.*?) \} =|(\w+))/gm;
 
-const files = readdirSync(FOLDER).filter((name) => name.endsWith(".js"));
+const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
 const isText = (name: string): boolean => /^\/[a-z]{2}\.js$/.test(name);
 
@@ -119,7 +121,7 @@ it("names at the top of the first view's modules differ, and imports stand as th
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   for (const name of files) {
     const imports = read(name).match(/^import /gm)?.length ?? 0;
-    expect([name, [...read(name).matchAll(IMPORTED)].length]).toEqual([name, imports]);
+    expect([name, [...read(name).matchAll(WRITTEN)].length]).toEqual([name, imports]);
     expect(read(name), name).not.toMatch(/^export [{*]|^import .* as /m);
   }
 });

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import { row, run } from "../../../simulators/service/db.ts";
-import { seedSite } from "../../../simulators/service/seed.ts";
+import { row, run } from "../../../simulators/service/storage/db.ts";
+import { seedSite } from "../../../simulators/service/accounts/seed.ts";
 import { startService } from "../../../simulators/service/start.ts";
 import { createHttpClient, type HttpClient, type HttpRequest } from "../../../src/delivery/http/client.ts";
 import { withSessionTokens } from "../../../src/delivery/http/session-token.ts";

@@ -1,4 +1,4 @@
-import { rows, type Db } from "../../../simulators/service/db.ts";
+import { rows, type Db } from "../../../simulators/service/storage/db.ts";
 import { heldRecords } from "../records.ts";
 import type { Outcome } from "../outcome.ts";
 

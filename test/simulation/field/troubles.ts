@@ -1,6 +1,6 @@
 import { closingDevice } from "../../../simulators/virtual/closing-device.ts";
 import { findProfile } from "../../../src/config/profile.ts";
-import { rows } from "../../../simulators/service/db.ts";
+import { rows } from "../../../simulators/service/storage/db.ts";
 import type { VirtualClock } from "../../../simulators/virtual/clock.ts";
 import type { Box } from "../box.ts";
 import { SERIAL } from "../../support/virtual-service.ts";

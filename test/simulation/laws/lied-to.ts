@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import { rows, type Db } from "../../../simulators/service/db.ts";
+import { rows, type Db } from "../../../simulators/service/storage/db.ts";
 import { storePath } from "../../../src/store/open.ts";
 import type { Take } from "../ledger.ts";
 import type { Span } from "../outcome.ts";

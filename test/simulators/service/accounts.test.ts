@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { outbox } from "../../../simulators/service/mail.ts";
+import { outbox } from "../../../simulators/service/accounts/mail.ts";
 import { type Running, startBench } from "./service-http.ts";
 
 const tokenOf = (text = ""): string => /token=(\S+)/.exec(text)?.[1] ?? "";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { gzipSync } from "node:zlib";
 import mqtt from "mqtt";
 import { describe, expect, it } from "vitest";
-import { drifted } from "../../../simulators/service/admin/drift.ts";
+import { drifted } from "../../../simulators/service/faults/drift.ts";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
 import { openDb } from "../../../simulators/service/storage/open.ts";
 import { claim, type Running, startBench } from "./service-http.ts";

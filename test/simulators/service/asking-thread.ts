@@ -1,6 +1,6 @@
 /** Asks PostgreSQL one thing after another, and says how many of the answers were its own. */
 import { parentPort, workerData } from "node:worker_threads";
-import { row } from "../../../simulators/service/db.ts";
+import { row } from "../../../simulators/service/storage/db.ts";
 import { postgresDb } from "../../../simulators/service/storage/postgres/db.ts";
 
 const { url, questions } = workerData as { readonly url: string; readonly questions: number };

@@ -1,13 +1,13 @@
 /** Lets bad requests loose on a service that holds two accounts, and judges every answer. */
 import { CONTRACT } from "../../../simulators/service/http/contract-table.ts";
-import { type Db, rows, run } from "../../../simulators/service/db.ts";
+import { type Db, rows, run } from "../../../simulators/service/storage/db.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { callerOfKey } from "../../../simulators/service/keys.ts";
+import { callerOfKey } from "../../../simulators/service/accounts/keys.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
-import { type SeededSite, seedSite } from "../../../simulators/service/seed.ts";
+import { type SeededSite, seedSite } from "../../../simulators/service/accounts/seed.ts";
 import { freshStore } from "./store-under-test.ts";
 import { type RunningService, startService } from "../../../simulators/service/start.ts";
-import { hashPassword } from "../../../simulators/service/users.ts";
+import { hashPassword } from "../../../simulators/service/accounts/users.ts";
 import { badRequest, type Target } from "./bad-requests.ts";
 import { pick } from "../../support/bad-values.ts";
 import { type RawAnswer, sendRaw } from "../../support/raw-http.ts";

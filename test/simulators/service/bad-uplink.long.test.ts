@@ -1,12 +1,12 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { storeCommand } from "../../../simulators/service/commands.ts";
-import { row } from "../../../simulators/service/db.ts";
+import { storeCommand } from "../../../simulators/service/ingest/commands.ts";
+import { row } from "../../../simulators/service/storage/db.ts";
 import { evaluateAccount } from "../../../simulators/service/events/evaluate.ts";
-import { HttpError } from "../../../simulators/service/http/errors.ts";
+import { HttpError } from "../../../simulators/service/base/errors.ts";
 import type { Call } from "../../../simulators/service/http/operation.ts";
 import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
-import { takeUplink } from "../../../simulators/service/mqtt/uplink.ts";
+import { takeUplink } from "../../../simulators/service/ingest/uplink.ts";
 import type { Random } from "../../../src/domain/machine.ts";
 import { badJson, badValue, pick } from "../../support/bad-values.ts";
 import { seedOf } from "../../support/seed.ts";

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { DEMO_ADMIN_KEY, seedDemo } from "../../../simulators/service/demo/seed-demo.ts";
 import { demoSerial } from "../../../simulators/service/demo/stories.ts";
-import { row } from "../../../simulators/service/db.ts";
+import { row } from "../../../simulators/service/storage/db.ts";
 import { recordFault } from "../../support/faults.ts";
 import { startBench } from "./service-http.ts";
 import { memoryFolder } from "../../support/temporary.ts";

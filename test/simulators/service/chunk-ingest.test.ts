@@ -1,8 +1,8 @@
 import { zstdCompressSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
-import { storeCommand } from "../../../simulators/service/commands.ts";
-import { row, rows, run } from "../../../simulators/service/db.ts";
+import { storeCommand } from "../../../simulators/service/ingest/commands.ts";
+import { row, rows, run } from "../../../simulators/service/storage/db.ts";
 import { takeDigest } from "../../../simulators/service/ingest/digest.ts";
 import { rangeHash } from "../../../simulators/service/ingest/canonical.ts";
 import { recordsOf, storedRange, type StoredRecord } from "../../../simulators/service/ingest/records.ts";

@@ -3,7 +3,7 @@ import { createBooth } from "../../../simulators/plc/model/booth.ts";
 import type { Scenario } from "../../../simulators/plc/model/scenario.ts";
 import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
-import { row } from "../../../simulators/service/db.ts";
+import { row } from "../../../simulators/service/storage/db.ts";
 import { historyOf } from "../../../simulators/service/demo/history.ts";
 import { boothFigures } from "../../../simulators/service/figures/booth.ts";
 import type { Call } from "../../../simulators/service/http/operation.ts";

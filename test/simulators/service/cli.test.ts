@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { clockFileText, clockFromNow } from "../../../simulators/clock.ts";
 import { serviceCommand } from "../../../simulators/service/cli.ts";
-import { rows } from "../../../simulators/service/db.ts";
+import { rows } from "../../../simulators/service/storage/db.ts";
 import { openDb } from "../../../simulators/service/storage/open.ts";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
 import { claimBody } from "./service-log.ts";

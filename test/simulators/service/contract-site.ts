@@ -1,8 +1,8 @@
 /** A reference service with data for every operation of the interface, and a request that succeeds for each. */
 import type { ContractRow } from "../../../simulators/service/http/contract-table.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { outbox } from "../../../simulators/service/mail.ts";
-import { seedSite } from "../../../simulators/service/seed.ts";
+import { outbox } from "../../../simulators/service/accounts/mail.ts";
+import { seedSite } from "../../../simulators/service/accounts/seed.ts";
 import { claim, type Running, startBench } from "./service-http.ts";
 import { batchOf, EPOCH, HOUR, MINUTE, PARAMETERS, script } from "./service-log.ts";
 

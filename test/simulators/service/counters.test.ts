@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { booked } from "../../../simulators/service/figures/counters.ts";
 import { cycleCount } from "../../../simulators/service/figures/summary.ts";
-import { workingSpans } from "../../../simulators/service/working-hours.ts";
-import { fromWall } from "../../../simulators/service/zone.ts";
+import { workingSpans } from "../../../simulators/service/figures/working-hours.ts";
+import { fromWall } from "../../../simulators/service/base/zone.ts";
 import { COUNTING, EPOCH, figuresOf, HOUR, MINUTE, script } from "./service-log.ts";
 
 const window = { start: EPOCH, end: EPOCH + 100 * HOUR };

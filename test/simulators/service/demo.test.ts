@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { freshStore, tablesOf } from "./store-under-test.ts";
-import { type Db, rows } from "../../../simulators/service/db.ts";
+import { type Db, rows } from "../../../simulators/service/storage/db.ts";
 import { openDb } from "../../../simulators/service/storage/open.ts";
 import { barOf } from "../../../simulators/service/demo/bar.ts";
 import { DEMO_ACCOUNT, seedDemo } from "../../../simulators/service/demo/seed-demo.ts";

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { rows, run } from "../../../simulators/service/db.ts";
+import { rows, run } from "../../../simulators/service/storage/db.ts";
 import { evaluateRound } from "../../../simulators/service/events/evaluator.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { claim, startBench } from "./service-http.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sendDueMails, makeNotifications } from "../../../simulators/service/events/notify.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { outbox } from "../../../simulators/service/mail.ts";
+import { outbox } from "../../../simulators/service/accounts/mail.ts";
 import { claim, type Running, startBench } from "./service-http.ts";
 import { batchOf, HOUR, MINUTE, PARAMETERS, script, type Script } from "./service-log.ts";
 import { DAY_MS } from "../../../src/domain/time.ts";

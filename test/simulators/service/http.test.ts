@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { seedSite } from "../../../simulators/service/seed.ts";
+import { seedSite } from "../../../simulators/service/accounts/seed.ts";
 import { batchOf, claimBody, EPOCH, HOUR, MINUTE, script } from "./service-log.ts";
 import { claim, type Running, startBench } from "./service-http.ts";
 

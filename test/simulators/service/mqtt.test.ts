@@ -1,7 +1,7 @@
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { row } from "../../../simulators/service/db.ts";
+import { row } from "../../../simulators/service/storage/db.ts";
 import { chunkOf, sha256Of } from "./chunk-log.ts";
 import { batchOf, script } from "./service-log.ts";
 import { eventually } from "../../support/eventually.ts";

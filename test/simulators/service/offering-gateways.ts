@@ -1,11 +1,11 @@
 /** Gateways that offer what they have until it is acked, to a store of either engine: straight to its uplinks, without a broker. */
 import { gzipSync } from "node:zlib";
 import { oracle } from "../../../simulators/service/admin/oracle.ts";
-import type { Db } from "../../../simulators/service/db.ts";
-import { callerOfKey } from "../../../simulators/service/keys.ts";
-import type { Downlink } from "../../../simulators/service/mqtt/uplink.ts";
+import type { Db } from "../../../simulators/service/storage/db.ts";
+import { callerOfKey } from "../../../simulators/service/accounts/keys.ts";
+import type { Downlink } from "../../../simulators/service/ingest/uplink.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
-import { seedSite } from "../../../simulators/service/seed.ts";
+import { seedSite } from "../../../simulators/service/accounts/seed.ts";
 import type { Uplinks } from "../../../simulators/service/storage/port.ts";
 import { eventually } from "../../support/eventually.ts";
 import { batchOf, claimBody, EPOCH, type LogRecord } from "./service-log.ts";

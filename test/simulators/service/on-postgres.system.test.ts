@@ -1,12 +1,12 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Cluster, startCluster } from "../../../simulators/postgres-cluster.ts";
-import { type Db, row } from "../../../simulators/service/db.ts";
+import { type Db, row } from "../../../simulators/service/storage/db.ts";
 import { openDb } from "../../../simulators/service/storage/open.ts";
 import { recordsOf, type StoredRecord } from "../../../simulators/service/ingest/records.ts";
 import { findStream } from "../../../simulators/service/ingest/streams.ts";
-import { type Downlink, takeUplink } from "../../../simulators/service/mqtt/uplink.ts";
-import { startIngest } from "../../../simulators/service/storage/postgres/ingest.ts";
+import { type Downlink, takeUplink } from "../../../simulators/service/ingest/uplink.ts";
+import { startIngest } from "../../../simulators/service/fleet/ingest.ts";
 import { seedOf } from "../../support/seed.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { memoryFolder } from "../../support/temporary.ts";

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { seedAlerts } from "../../../simulators/service/demo/alerts.ts";
 import { DEMO_ACCOUNT, DEMO_ADMIN_KEY, seedDemo } from "../../../simulators/service/demo/seed-demo.ts";
-import { idOf } from "../../../simulators/service/seed.ts";
+import { idOf } from "../../../simulators/service/accounts/seed.ts";
 import { startService } from "../../../simulators/service/start.ts";
 import {
   openBrowser,

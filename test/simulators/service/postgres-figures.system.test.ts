@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createBooth } from "../../../simulators/plc/model/booth.ts";
 import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
 import { type Cluster, startCluster } from "../../../simulators/postgres-cluster.ts";
-import { type Db, row, rows } from "../../../simulators/service/db.ts";
+import { type Db, row, rows } from "../../../simulators/service/storage/db.ts";
 import { historyOf } from "../../../simulators/service/demo/history.ts";
 import { boothFigures } from "../../../simulators/service/figures/booth.ts";
 import type { Answer, Call } from "../../../simulators/service/http/operation.ts";
 import { heldSeqs, recordsOf, type StoredRecord } from "../../../simulators/service/ingest/records.ts";
 import { findStream } from "../../../simulators/service/ingest/streams.ts";
-import { takeUplink } from "../../../simulators/service/mqtt/uplink.ts";
+import { takeUplink } from "../../../simulators/service/ingest/uplink.ts";
 import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
 import {
   compactStream,
@@ -16,9 +16,9 @@ import {
   rawStreams,
   retain,
   settledStreams,
-} from "../../../simulators/service/storage/postgres/compact.ts";
-import { foldBooth } from "../../../simulators/service/storage/postgres/facts.ts";
-import { figuresRound } from "../../../simulators/service/storage/postgres/round.ts";
+} from "../../../simulators/service/fleet/compact.ts";
+import { foldBooth } from "../../../simulators/service/fleet/facts.ts";
+import { figuresRound } from "../../../simulators/service/fleet/round.ts";
 import { gzipSync } from "node:zlib";
 import { memoryFolder } from "../../support/temporary.ts";
 import { batchOf, type Bench, boundBench, EPOCH, HOUR, type LogRecord, MINUTE } from "./service-log.ts";

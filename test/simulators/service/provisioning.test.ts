@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { bumpGeneration, revokeKeys } from "../../../simulators/service/admin/actions.ts";
-import { inTransaction, rows, run } from "../../../simulators/service/db.ts";
-import { HttpError } from "../../../simulators/service/http/errors.ts";
-import { callerOfKey, hashOf } from "../../../simulators/service/keys.ts";
+import { inTransaction, rows, run } from "../../../simulators/service/storage/db.ts";
+import { HttpError } from "../../../simulators/service/base/errors.ts";
+import { callerOfKey, hashOf } from "../../../simulators/service/accounts/keys.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
 import { boothBySerial } from "../../../simulators/service/provisioning/rows.ts";
 import { updateProvisioning } from "../../../simulators/service/provisioning/update.ts";
 import type { Update } from "../../../simulators/service/provisioning/shapes.ts";
-import { seedSite } from "../../../simulators/service/seed.ts";
+import { seedSite } from "../../../simulators/service/accounts/seed.ts";
 import { bench, type Bench, boundBench, claimBody, EPOCH, HOUR, MINUTE } from "./service-log.ts";
 
 interface Ask {

@@ -1,6 +1,6 @@
 /** A running reference service on free loopback ports, with the demo site and a gateway bound to its booth. */
 import { type RunningService, startService } from "../../../simulators/service/start.ts";
-import { seedSite } from "../../../simulators/service/seed.ts";
+import { seedSite } from "../../../simulators/service/accounts/seed.ts";
 import { freshStore } from "./store-under-test.ts";
 import { claimBody, EPOCH } from "./service-log.ts";
 

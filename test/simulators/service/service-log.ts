@@ -1,14 +1,14 @@
 /** Hand-made booth logs for the reference service: a script of stages and silences, told as records and batches. */
 import type { Parameters, TagParameters } from "../../../src/domain/parameters.ts";
-import { type Db } from "../../../simulators/service/db.ts";
+import { type Db } from "../../../simulators/service/storage/db.ts";
 import { openDb } from "../../../simulators/service/storage/open.ts";
 import { boothFigures, type BoothFigures } from "../../../simulators/service/figures/booth.ts";
 import type { Service } from "../../../simulators/service/http/operation.ts";
 import { type Ack, ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { type Caller, callerOfKey, hashOf } from "../../../simulators/service/keys.ts";
+import { type Caller, callerOfKey, hashOf } from "../../../simulators/service/accounts/keys.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
 import { freshStore } from "./store-under-test.ts";
-import { seedSite } from "../../../simulators/service/seed.ts";
+import { seedSite } from "../../../simulators/service/accounts/seed.ts";
 
 /** Monday 2026-03-02 14:00:00Z: 08:00 in Chicago. */
 export const EPOCH = Date.UTC(2026, 2, 2, 14);

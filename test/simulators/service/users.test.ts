@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hashOf } from "../../../simulators/service/keys.ts";
-import { rows } from "../../../simulators/service/db.ts";
-import { outbox } from "../../../simulators/service/mail.ts";
+import { hashOf } from "../../../simulators/service/accounts/keys.ts";
+import { rows } from "../../../simulators/service/storage/db.ts";
+import { outbox } from "../../../simulators/service/accounts/mail.ts";
 import { type Reply, type Running, startBench } from "./service-http.ts";
 import { tablesOf } from "./store-under-test.ts";
 import { HOUR } from "./service-log.ts";

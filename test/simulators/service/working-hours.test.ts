@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { run } from "../../../simulators/service/db.ts";
+import { run } from "../../../simulators/service/storage/db.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { workingTime } from "../../../simulators/service/working-hours.ts";
+import { workingTime } from "../../../simulators/service/figures/working-hours.ts";
 import { FACILITY } from "./contract-site.ts";
 import { claim, type Running, startBench } from "./service-http.ts";
 import { batchOf, HOUR, MINUTE, script } from "./service-log.ts";

@@ -1,4 +1,4 @@
-import { type Db, row, rows, run } from "../../db.ts";
+import { type Db, row, rows, run } from "../db.ts";
 import { WRITERS } from "./settings.ts";
 import { DAY_MS } from "../../../../src/domain/time.ts";
 

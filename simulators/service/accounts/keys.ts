@@ -1,0 +1,132 @@
+import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { type Db, row, run } from "../storage/db.ts";
+
+export type Scope = "admin" | "user" | "provision" | "gateway";
+
+/** Who calls: a key sees its own account alone; a gateway's key names its gateway. */
+export interface Caller {
+  readonly key_id: string;
+  readonly account_id: string;
+  readonly scope: Scope;
+  readonly gateway_id: string | null;
+  /** Who signed in with a password, or made the key; null or absent: nobody in particular. */
+  readonly user_id?: string | null;
+}
+
+const SESSION_MS = 3_600_000;
+const ROTATION_GRACE_MS = 15 * 60_000;
+
+/** SHA-256, hex, of a key's or credential's text: all that is ever stored of it. */
+export function hashOf(secret: string): string {
+  return createHash("sha256").update(secret, "utf8").digest("hex");
+}
+
+const KEY_COLUMNS = "id AS key_id, account_id, scope, gateway_id, user_id";
+
+/** The caller behind an Authorization header (bare key, or Bearer and a session token); undefined: nobody. */
+export function callerOf(db: Db, header: string | undefined, now: number): Caller | undefined {
+  if (header === undefined || header === "") return undefined;
+  if (header.startsWith("Bearer ")) {
+    const sql = `SELECT ${KEY_COLUMNS.replace("id AS", "k.id AS")} FROM sessions s JOIN api_keys k ON k.id = s.key_id
+      WHERE s.hash = ? AND s.expires_at > ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
+    const hash = hashOf(header.slice(7));
+    return row<Caller>(db, sql, hash, now, now) ?? callerOfUser(db, hash, now);
+  }
+  return callerOfKey(db, header, now);
+}
+
+function callerOfUser(db: Db, hash: string, now: number): Caller | undefined {
+  const sql = `SELECT 'user ' || u.id AS key_id, u.account_id, u.role AS scope, NULL AS gateway_id, u.id AS user_id
+    FROM user_sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = ? AND s.expires_at > ?`;
+  return row<Caller>(db, sql, hash, now);
+}
+
+/** Opens a session for a user; the token is shown once. */
+export function openUserSession(db: Db, userId: string, now: number): { session_token: string; expires_at: number } {
+  const session_token = randomBytes(32).toString("base64url");
+  const expires_at = now + SESSION_MS;
+  run(db, "DELETE FROM user_sessions WHERE expires_at <= ?", now);
+  const sql = "INSERT INTO user_sessions (hash, user_id, expires_at) VALUES (?, ?, ?)";
+  run(db, sql, hashOf(session_token), userId, expires_at);
+  return { session_token, expires_at };
+}
+
+/** The caller whose key this is, if it is in force. */
+export function callerOfKey(db: Db, key: string, now: number): Caller | undefined {
+  const sql = `SELECT ${KEY_COLUMNS} FROM api_keys WHERE hash = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`;
+  const caller = row<Caller>(db, sql, hashOf(key), now);
+  if (caller !== undefined)
+    run(
+      db,
+      "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?",
+      now,
+      caller.key_id,
+      now - 60_000,
+    );
+  return caller;
+}
+
+/** Opens a session for a key; the token is shown once. */
+export function openSession(db: Db, keyId: string, now: number): { session_token: string; expires_at: number } {
+  const session_token = randomBytes(32).toString("base64url");
+  const expires_at = now + SESSION_MS;
+  run(db, "DELETE FROM sessions WHERE expires_at <= ?", now);
+  run(db, "INSERT INTO sessions (hash, key_id, expires_at) VALUES (?, ?, ?)", hashOf(session_token), keyId, expires_at);
+  return { session_token, expires_at };
+}
+
+export interface NewKey {
+  readonly account_id: string;
+  readonly name: string;
+  readonly hash: string;
+  readonly scope: Scope;
+  readonly gateway_id?: string;
+  readonly prefix?: string;
+}
+
+/** Stores a key by its hash; one with the same hash is left as it is. */
+export function addKey(db: Db, key: NewKey, now: number): void {
+  const sql = `INSERT INTO api_keys (id, account_id, name, prefix, hash, scope, gateway_id, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+  run(
+    db,
+    sql,
+    randomUUID(),
+    key.account_id,
+    key.name,
+    key.prefix ?? "",
+    key.hash,
+    key.scope,
+    key.gateway_id ?? null,
+    now,
+  );
+}
+
+/** Lets a gateway's keys end at an instant; one that ends earlier does so still. */
+export function expireGatewayKeys(db: Db, gatewayId: string, { except, at }: { except: string; at: number }): void {
+  const sql =
+    "UPDATE api_keys SET expires_at = ? WHERE gateway_id = ? AND hash <> ? AND (expires_at IS NULL OR expires_at > ?)";
+  run(db, sql, at, gatewayId, except, at);
+}
+
+/**
+ * Puts a gateway's credential in force; its older ones end after a grace, since the gateway promotes the new one only
+ * once it has connected with it. False: the credential belongs to somebody else.
+ */
+export function setGatewayCredential(
+  db: Db,
+  gateway: { id: string; account_id: string },
+  credential: { hash: string; now: number },
+): boolean {
+  const { hash, now } = credential;
+  const known = row<{ gateway_id: string | null }>(db, "SELECT gateway_id FROM api_keys WHERE hash = ?", hash);
+  if (known !== undefined && known.gateway_id !== gateway.id) return false;
+  expireGatewayKeys(db, gateway.id, { except: hash, at: now + ROTATION_GRACE_MS });
+  addKey(
+    db,
+    { account_id: gateway.account_id, name: `gateway ${gateway.id}`, hash, scope: "gateway", gateway_id: gateway.id },
+    now,
+  );
+  run(db, "UPDATE api_keys SET revoked_at = NULL, expires_at = NULL WHERE hash = ?", hash);
+  return true;
+}

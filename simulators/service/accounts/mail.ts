@@ -1,0 +1,67 @@
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Db } from "../storage/db.ts";
+
+/** A message that would go out. It may carry a link's token: it is never logged, and its file is its owner's alone. */
+export interface Mail {
+  /** The file's name; the same one again replaces the first. */
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** What is kept in memory for tests and the admin port; oldest messages go. */
+const MAX_MAILS = 1000;
+
+const outboxes = new WeakMap<Db, Mail[]>();
+
+/** Writes a message as a file (RFC 5322) into the folder `outbox` beside the database; nothing ever leaves the machine. */
+export function sendMail(db: Db, mail: Mail, now: number): void {
+  if (db.folder !== undefined) writeMail(join(db.folder, "outbox"), mail, now);
+  keepMail(db, mail);
+  told(mail);
+}
+
+/** What else is done with each mail of this thread. */
+let told: (mail: Mail) => void = () => undefined;
+
+export function tellOfMails(tell: (mail: Mail) => void): void {
+  told = tell;
+}
+
+/** Shows a mail that another thread has sent. */
+export function keepMail(db: Db, mail: Mail): void {
+  const box = (outboxes.get(db) ?? []).filter(({ id }) => id !== mail.id);
+  box.push(mail);
+  if (box.length > MAX_MAILS) box.shift();
+  outboxes.set(db, box);
+}
+
+/** Messages since the start, oldest first. */
+export function outbox(db: Db): readonly Mail[] {
+  return outboxes.get(db) ?? [];
+}
+
+function writeMail(folder: string, { id, to, subject, text }: Mail, now: number): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const head = [
+    "From: booth-monitoring@localhost",
+    `To: ${header(to)}`,
+    `Subject: ${header(subject)}`,
+    `Date: ${new Date(now).toUTCString().replace("GMT", "+0000")}`,
+    `Message-ID: <${id}@localhost>`,
+    "MIME-Version: 1.0",
+    "Content-Type: text/plain; charset=utf-8",
+    "Content-Transfer-Encoding: 8bit",
+  ];
+  const file = join(folder, `${id}.eml`);
+  writeFileSync(`${file}.part`, `${[...head, "", text].join("\n").replaceAll("\n", "\r\n")}\r\n`, { mode: 0o600 });
+  renameSync(`${file}.part`, file);
+}
+
+/** One line of ASCII, else an encoded word (RFC 2047). */
+function header(value: string): string {
+  const line = value.replaceAll(/[\r\n\t]+/g, " ");
+  return /^[ -~]*$/.test(line) ? line : `=?utf-8?B?${Buffer.from(line).toString("base64")}?=`;
+}

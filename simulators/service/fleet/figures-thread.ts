@@ -1,0 +1,31 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { parentPort, workerData } from "node:worker_threads";
+import { openDb } from "../storage/open.ts";
+import type { FiguresOptions } from "./figures.ts";
+import { isUnavailable } from "../storage/postgres/line.ts";
+import { figuresRound } from "./round.ts";
+
+/** Between two rounds: what comes in meanwhile is folded together. */
+const REST_MS = 5_000;
+
+const port = parentPort;
+if (port === null) throw new Error("this is the entry of a thread");
+const { url, keep_days, clock_offset_ms = 0 } = workerData as FiguresOptions;
+const end = new AbortController();
+port.on("message", () => end.abort());
+const db = openDb(url);
+let told = "";
+while (!end.signal.aborted) {
+  try {
+    const now = (): number => Date.now() + clock_offset_ms;
+    await figuresRound(db, { now, keep_days, signal: end.signal });
+    told = "";
+  } catch (error) {
+    const text = isUnavailable(error) ? "the database can't be reached" : String(error);
+    if (text !== told) port.postMessage(`figures: ${text}`);
+    told = text;
+  }
+  await sleep(REST_MS, undefined, { signal: end.signal }).catch(() => undefined);
+}
+db.close();
+port.close();

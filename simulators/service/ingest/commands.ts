@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import { type Db, row, rows, run } from "../storage/db.ts";
+
+export interface Command {
+  readonly gateway_id: string;
+  readonly type: "backfill" | "digest" | "config_changed" | "rotate_key" | "reassign" | "release";
+  readonly args: unknown;
+  readonly expires_at: number;
+}
+
+/** As published on down/cmd. */
+export interface SentCommand {
+  readonly id: string;
+  readonly type: string;
+  readonly args: unknown;
+  readonly expires_at: number;
+}
+
+/** Stores a command; what is to be published on down/cmd. */
+export function storeCommand(db: Db, command: Command, now: number): SentCommand {
+  const id = randomUUID();
+  const { gateway_id, type, args, expires_at } = command;
+  const sql =
+    "INSERT INTO commands (id, gateway_id, type, args, created_at, expires_at, state) VALUES (?, ?, ?, ?, ?, ?, 'sent')";
+  run(db, sql, id, gateway_id, type, JSON.stringify(args ?? {}), now, expires_at);
+  return { id, type, args: args ?? {}, expires_at };
+}
+
+/** Of a gateway that answers none of its commands so many are sent again. */
+export const MOST_OPEN = 50;
+
+/** Commands of a gateway whose end isn't known, oldest first: sent again at each hello, since nobody else repeats them. */
+export function openCommands(db: Db, gatewayId: string): SentCommand[] {
+  const sql = `SELECT id, type, args, expires_at FROM commands WHERE gateway_id = ? AND state IN ('sent', 'accepted')
+    ORDER BY created_at, rowid LIMIT ${MOST_OPEN}`;
+  return rows<{ id: string; type: string; args: string; expires_at: number }>(db, sql, gatewayId).map((found) => ({
+    ...found,
+    args: JSON.parse(found.args) as unknown,
+  }));
+}
+
+/** A result is good for a command to that very gateway; a later word that says less changes nothing. */
+export function takeResult(db: Db, gatewayId: string, message: Readonly<Record<string, unknown>>): void {
+  const { cmd_id, state } = message;
+  if (typeof cmd_id !== "string" || typeof state !== "string") return;
+  const sql =
+    "UPDATE commands SET state = ?, result = ? WHERE id = ? AND gateway_id = ? AND (state IN ('sent', 'accepted') OR ? <> 'accepted')";
+  const taken = run(db, sql, state, JSON.stringify(message), cmd_id, gatewayId, state);
+  if (taken > 0 && state !== "accepted") run(db, "DELETE FROM backfills WHERE command_id = ?", cmd_id);
+}
+
+/** A binding has ended: whatever ordered that has been carried out, even if nobody can say so any more. */
+export function settleLeaving(db: Db, gatewayId: string, serial: string): void {
+  const sql =
+    "SELECT id, args FROM commands WHERE gateway_id = ? AND type = 'release' AND state IN ('sent', 'accepted')";
+  for (const { id, args } of rows<{ id: string; args: string }>(db, sql, gatewayId)) {
+    const ordered = JSON.parse(args) as { readonly serial?: unknown } | null;
+    if (ordered?.serial === serial) run(db, "UPDATE commands SET state = 'done' WHERE id = ?", id);
+  }
+}
+
+/** Lets an open backfill put other content in a stored record's place: which one, if any covers the seq. */
+export function backfillOf(db: Db, streamNo: number, seq: number): string | undefined {
+  const sql = "SELECT command_id FROM backfills WHERE stream_no = ? AND from_seq <= ? AND to_seq >= ? LIMIT 1";
+  return row<{ command_id: string }>(db, sql, streamNo, seq, seq)?.command_id;
+}

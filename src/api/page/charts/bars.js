@@ -1,0 +1,61 @@
+import { chip, el } from "../kit/dom.js";
+import { lookOf } from "./strip.js";
+
+/**
+ * One column: what it stands for, its parts from the ground up, what is written on top and at its foot. `unseen`: hardly anything is known
+ * of that time.
+ * @typedef {{ name: string, parts: readonly { value: number, mode?: string, title: string }[], top: string, foot: string, unseen: boolean }} Bar
+ */
+
+/** More columns than this are narrow ones on a phone: their numbers stand upright, and few have a foot. */
+const MAX_WIDE = 7;
+const MAX_FEET = 4;
+
+/**
+ * Columns beside each other. Plain elements, not a library's canvas: they take the page's colours, its size of text and its print as they are.
+ * @param {{ label: string, bars: readonly Bar[], max: number, axis?: string, tall?: boolean }} chart `max`: value of a whole column; `axis`: in words
+ */
+export function bars({ label, bars: all, max, axis = "", tall = false }) {
+  const isNarrow = all.length > MAX_WIDE;
+  const every = isNarrow ? Math.ceil(all.length / MAX_FEET) : 1;
+  const spoken = all.map(({ name, top }) => `${name}: ${top || "–"}`).join(", ");
+  return el(
+    "div",
+    { className: tall ? "bars tall" : "bars", role: "img", "aria-label": `${label}. ${spoken}` },
+    axis !== "" && el("span", { className: "soft small" }, axis),
+    el(
+      "div",
+      { className: isNarrow ? "columns narrow" : "columns" },
+      ...all.map((bar, index) => column(bar, { max, isNamed: index % every === 0 })),
+    ),
+  );
+}
+
+/** @param {Bar} bar @param {{ max: number, isNamed: boolean }} around */
+function column({ name, parts, top, foot, unseen }, { max, isNamed }) {
+  const drawn = parts.filter(({ value }) => value > 0);
+  return el(
+    "div",
+    { className: "column", title: name },
+    el("span", { className: "top" }, top),
+    el("span", { className: unseen ? "pile hatch" : "pile" }, ...drawn.map((part) => piece(part, max))),
+    el("span", { className: "foot" }, isNamed ? foot : ""),
+  );
+}
+
+/** @param {Bar["parts"][number]} part @param {number} max */
+function piece({ value, mode, title }, max) {
+  const height = `${((100 * value) / Math.max(max, 1e-9)).toFixed(2)}%`;
+  if (mode === undefined) return el("i", { className: "amount", title, style: { height } });
+  return el("i", {
+    className: `seg ${lookOf(mode)}`,
+    "data-mode": mode,
+    title,
+    style: { height, "--mode": `var(--${mode})` },
+  });
+}
+
+/** @param {readonly { mode: string, text: string }[]} modes */
+export function modeLegend(modes) {
+  return el("ul", { className: "legend" }, ...modes.map(({ mode, text }) => el("li", {}, chip(mode), text)));
+}

@@ -1,0 +1,249 @@
+import { el, svg } from "../kit/dom.js";
+
+/**
+ * Lines over time, drawn by uPlot (see docs/architecture.md): loaded when the first chart is shown. What it lacks stands here: colours of
+ * the page's themes, fingers, and one cursor for several charts.
+ */
+
+/** @typedef {typeof import("uplot")} UPlot */
+/**
+ * `values`: one for each instant; `band`: most and least round them. `color`: a variable of the page's style. `dash`: which of some, 0: none.
+ * `spans`: over instants of which nothing is known.
+ * @typedef {{ label: string, values: readonly (number | null)[], band?: readonly [most: readonly (number | null)[], least: readonly (number | null)[]],
+ *   color: string, dash?: number, points?: boolean, spans?: boolean }} Line
+ */
+
+/** Room for the numbers on the left: the strip above a chart begins there too. */
+export const LEFT = 44;
+/** Half of the last hour's name. */
+export const RIGHT = 10;
+const AXIS = 26;
+const DASHES = [[], [9, 4], [2, 4], [12, 4, 2, 4]];
+const TEXT = '13px system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
+
+/** @type {Promise<UPlot> | null} */
+let library = null;
+
+/** Both files of the library, once. It is no module: it leaves one name behind. @returns {Promise<UPlot>} */
+function load() {
+  if (library !== null) return library;
+  const [href, src] = ["./uplot.css", "./uplot.js"].map((name) => new URL(name, import.meta.url).href);
+  const parts = [el("link", { rel: "stylesheet", href }), el("script", { src })];
+  const loading = Promise.all(
+    parts.map(
+      (part) =>
+        new Promise((resolve, reject) => {
+          part.addEventListener("load", resolve);
+          part.addEventListener("error", () => reject(new Error("the charts' library doesn't come")));
+        }),
+    ),
+  ).then(() => /** @type {UPlot} */ (Reflect.get(globalThis, "uPlot")));
+  document.head.append(...parts);
+  library = loading;
+  loading.catch(() => {
+    for (const part of parts) part.remove();
+    library = null;
+  });
+  return loading;
+}
+
+/**
+ * What the lines of a chart mean, each with its colour and its dashes. @param {string} unit
+ * @param {readonly { label: string, color: string, dash?: number, isBand?: boolean }[]} lines
+ */
+export function keys(unit, lines) {
+  const items = lines.map(({ label, color: name, dash = 0, isBand = false }) => {
+    const look = isBand
+      ? svg("rect", { x: 0, y: 1, width: 26, height: 10, fill: `var(--${name})`, opacity: 0.3 })
+      : svg("line", {
+          x1: 0,
+          y1: 6,
+          x2: 26,
+          y2: 6,
+          stroke: `var(--${name})`,
+          "stroke-width": 3,
+          "stroke-dasharray": (DASHES[dash] ?? []).join(" "),
+        });
+    return el("li", {}, svg("svg", { class: "line-key", viewBox: "0 0 26 12", "aria-hidden": "true" }, look), label);
+  });
+  return el("ul", { className: "legend" }, unit !== "" && el("li", { className: "unit" }, unit), ...items);
+}
+
+/** A variable of the page's style, as it is in the theme now. @param {string} name */
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/**
+ * `ticks`: instants that are named; `low`: the axis begins there at most.
+ * @typedef {{ height: number, unit: (value: number, decimals: number) => string, ticks: (span: Span) => readonly number[], name: (at: number) => string, low?: number }} How
+ */
+/** @typedef {{ start: number, end: number }} Span */
+/** @typedef {Span & { times: readonly number[], lines: readonly Line[] }} Shown */
+
+/** A chart in a box of its own. Draws once there is something to draw, and anew with each `update`. @param {How & { onCursor?: (at: number | null) => void }} how */
+export function plot(how) {
+  const { height, onCursor } = how;
+  const node = el("div", { className: "plot", "aria-hidden": "true" });
+  /** @type {import("uplot") | null} */
+  let chart = null;
+  /** @type {Shown | null} */
+  let data = null;
+  let drawnAs = "";
+  /** @type {number | null} */
+  let cursor = null;
+  const place = () => {
+    if (chart === null) return;
+    const left = cursor === null ? -10 : chart.valToPos(cursor / 1000, "x");
+    chart.setCursor({ left, top: cursor === null ? -10 : 0 }, false);
+  };
+  const draw = async () => {
+    const uPlot = await load();
+    if (data === null || !node.isConnected || node.clientWidth === 0) return;
+    const { times, lines, start, end } = data;
+    const columns = /** @type {import("uplot").AlignedData} */ ([
+      times.map((at) => at / 1000),
+      ...lines.flatMap(({ values, band = [] }) => [...band, values]),
+    ]);
+    const shape = JSON.stringify(lines.map(({ label, color, dash, band }) => [label, color, dash, band !== undefined]));
+    if (chart === null || drawnAs !== shape) {
+      chart?.destroy();
+      drawnAs = shape;
+      const shown = () => data;
+      chart = new uPlot(optionsOf(lines, { ...how, shown, width: node.clientWidth }), columns, node);
+      fingers(chart, (at) => onCursor?.(at));
+    } else chart.setData(columns, false);
+    chart.setScale("x", { min: start / 1000, max: end / 1000 });
+    place();
+  };
+  const size = new ResizeObserver(() => {
+    if (chart === null) void draw();
+    else if (node.clientWidth > 0) chart.setSize({ width: node.clientWidth, height });
+    place();
+  });
+  size.observe(node);
+  const theme = matchMedia("(prefers-color-scheme: dark)");
+  const recolor = () => chart?.redraw(false);
+  theme.addEventListener("change", recolor);
+  return {
+    node,
+    /** @param {Shown} next */
+    update(next) {
+      data = next;
+      void draw().catch(() => undefined);
+    },
+    /** @param {number | null} at */
+    point(at) {
+      cursor = at;
+      place();
+    },
+    close() {
+      size.disconnect();
+      theme.removeEventListener("change", recolor);
+      chart?.destroy();
+      chart = null;
+    },
+  };
+}
+
+/** Of a figure or letter of the axis, at most. */
+const LETTER = 7.5;
+
+/** So many of the times that their names stand apart. @param {readonly number[]} times @param {{ name: (at: number) => string, width: number }} axis */
+function apart(times, { name, width }) {
+  const widest = Math.max(1, ...times.map((at) => name(at).length)) * LETTER + 8;
+  const step = Math.ceil((times.length * widest) / (width - LEFT - RIGHT));
+  return times.filter((_, index) => index % step === 0);
+}
+
+/** @param {readonly Line[]} lines @param {How & { shown: () => Shown | null, width: number }} how @returns {import("uplot").Options} */
+function optionsOf(lines, { width, height, unit, ticks, name, low, shown }) {
+  const look = {
+    stroke: () => color("soft"),
+    font: TEXT,
+    grid: { stroke: () => color("line"), width: 1 },
+    ticks: { show: false },
+  };
+  const named = () => {
+    const data = shown();
+    return data === null ? [] : apart(ticks(data), { name, width }).map((at) => at / 1000);
+  };
+  return {
+    ...{ width, height, padding: [8, RIGHT, 0, 0], legend: { show: false } },
+    cursor: {
+      y: false,
+      drag: { x: false, y: false },
+      points: { size: 9 },
+      move: (_, left) => [left, 0],
+      bind: noMouse(),
+    },
+    scales: { x: { time: false }, y: { range: (_, least, most) => rangeOf(least, most, low) } },
+    axes: [
+      { ...look, size: AXIS, splits: named, values: (_, splits) => splits.map((at) => name(at * 1000)) },
+      { ...look, size: LEFT, space: 34, values: (_, splits) => splits.map((value) => unit(value, decimals(splits))) },
+    ],
+    series: [{}, ...lines.flatMap(seriesOf)],
+    bands: bandsOf(lines),
+  };
+}
+
+/** A line is its middle; the band between least and most is two more that aren't drawn. @param {Line} line @returns {import("uplot").Series[]} */
+function seriesOf({ label, band, color: name, dash = 0, points = false, spans = false }) {
+  const unseen = { stroke: () => "transparent", width: 0, points: { show: false } };
+  const look = {
+    stroke: () => color(name),
+    width: 2,
+    dash: DASHES[dash] ?? [],
+    points: { show: points, size: 5 },
+    spanGaps: spans,
+  };
+  return [...(band === undefined ? [] : [unseen, unseen]), { label, ...look }];
+}
+
+/** @param {readonly Line[]} lines @returns {import("uplot").Band[]} */
+function bandsOf(lines) {
+  let column = 1;
+  return lines.flatMap(({ band, color: name }) => {
+    const first = column;
+    column += band === undefined ? 1 : 3;
+    return band === undefined ? [] : [{ series: [first, first + 1], fill: () => `${color(name)}44` }];
+  });
+}
+
+/** So many that numbers beside each other differ. @param {readonly number[]} splits */
+function decimals([first = 0, second = 1]) {
+  const step = Math.abs(second - first);
+  return step < 0.1 ? 2 : step < 1 ? 1 : 0;
+}
+
+/** A little room above and below; what never changes gets some of its own. @param {number | null} least @param {number | null} most @param {number} [low] @returns {[number, number]} */
+function rangeOf(least, most, low) {
+  const [from, to] = [Math.min(least ?? 0, low ?? Infinity), most ?? 1];
+  const room = Math.max((to - from) * 0.08, Math.max(Math.abs(from), Math.abs(to)) * 0.02, 1e-3);
+  return [low !== undefined && from >= low ? low : from - room, to + room];
+}
+
+/** The library's own mouse is left out: the same pointer events serve mouse, pen and finger. */
+function noMouse() {
+  const none = () => null;
+  return {
+    mousedown: none,
+    mouseup: none,
+    click: none,
+    dblclick: none,
+    mousemove: none,
+    mouseleave: none,
+    mouseenter: none,
+  };
+}
+
+/** @param {import("uplot")} chart @param {(at: number | null) => void} to */
+function fingers(chart, to) {
+  const { over } = chart;
+  /** @param {PointerEvent} event */
+  const point = ({ clientX }) => to(chart.posToVal(clientX - over.getBoundingClientRect().left, "x") * 1000);
+  over.addEventListener("pointermove", point);
+  over.addEventListener("pointerdown", point);
+  over.addEventListener("pointerleave", (event) => {
+    // A finger that is lifted leaves the cursor where it is, to be read.
+    if (event.pointerType === "mouse") to(null);
+  });
+}

@@ -1,0 +1,200 @@
+import { locale, t } from "../texts/texts.js";
+import { digitsOf, inUnits, unitOf, units } from "./units.js";
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** Names on the wire, as the service has them, back to modes. */
+const WIRE = {
+  "Spray Mode": "spray",
+  "Flash Mode": "flash",
+  "Purge Mode": "purge",
+  "Bake Mode": "bake",
+  "Cool Down": "cool_down",
+  Setback: "setback",
+  "Prep Mode": "prep",
+  Idle: "idle",
+  Off: "off",
+  Maintenance: "maintenance",
+  Fault: "fault",
+  "E-Stop": "estop",
+  Unknown: "unknown",
+  "No Data": "no_data",
+};
+
+/** @param {string} wire */
+export function modeOf(wire) {
+  return /** @type {Readonly<Record<string, string>>} */ (WIRE)[wire] ?? "unknown";
+}
+
+/** A profile may call a mode as it likes on the wire; then that is its name here too. @param {string} wire */
+export function wireText(wire) {
+  return wire in WIRE ? t(`mode.${modeOf(wire)}`) : wire;
+}
+
+/** Beyond this nobody counts the hours. */
+const DAYS_WITH_HOURS = 14;
+
+/** A length of time as people say it. @param {number} ms */
+export function lasting(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return t("unit.s", { s: seconds });
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return t("unit.min", { m: minutes });
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 === 0 ? t("unit.h", { h: hours }) : t("unit.hm", { h: hours, m: minutes % 60 });
+  const days = Math.floor(hours / 24);
+  return days < DAYS_WITH_HOURS ? t("unit.d", { d: days, h: hours % 24 }) : t("unit.days", { d: number(days) });
+}
+
+/** As it is written: degrees with their sign. @param {string} unit */
+export function unitText(unit) {
+  if (unit === "C" || unit === "F") return `°${unit}`;
+  return unit === "m3" ? "m³" : unit;
+}
+
+/** The unit that figures of the box's one are shown in, as it is written. @param {string} unit */
+export function shownUnit(unit) {
+  return unitText(unitOf(unit));
+}
+
+/**
+ * A figure of the box in the units of this device: number and unit, parted so that the unit can be drawn smaller.
+ * @param {number} value @param {string} unit @param {number} [digits] in the box's unit
+ */
+export function measured(value, unit, digits = 0) {
+  const shown = inUnits(value, unit);
+  return { number: number(shown.value, digitsOf(shown.unit, digits)), unit: unitText(shown.unit) };
+}
+
+/** What a tag holds, as people read it: in the units of this device, a bit in words. @param {number | string | boolean | null} value @param {string} unit */
+export function valueText(value, unit) {
+  if (value === null) return "–";
+  if (typeof value === "boolean") return t(`value.${value}`);
+  if (typeof value !== "number") return `${value} ${unitText(unit)}`.trim();
+  const shown = measured(value, unit, Number.isInteger(value) && shownUnit(unit) === unitText(unit) ? 0 : 2);
+  return `${shown.number} ${shown.unit}`.trim();
+}
+
+/** Lives of filters are counted in hours, however long. @param {number} minutes */
+export function hoursText(minutes) {
+  return t("unit.h", { h: number(minutes / 60, minutes < 600 ? 1 : 0) });
+}
+
+/** @param {number} minutes */
+export function minutesText(minutes) {
+  if (minutes === 0) return t("unit.min", { m: 0 });
+  return minutes > 0 && minutes < 1 ? lasting(Math.round(minutes * 60) * 1000) : lasting(Math.round(minutes) * 60_000);
+}
+
+/** By digits: to make one takes a slow phone longer than to write a hundred numbers with it. @type {Map<number, Intl.NumberFormat>} */
+const numbers = new Map();
+
+/** @param {number} value @param {number} [digits] */
+export function number(value, digits = 0) {
+  const known =
+    numbers.get(digits) ??
+    new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  numbers.set(digits, known);
+  return known.format(value);
+}
+
+/** @param {number} bytes */
+export function bytes(bytes) {
+  return `${number(bytes / 1e6, 1)} MB`;
+}
+
+/** @type {Map<string, Intl.DateTimeFormat>} */
+const formats = new Map();
+
+/** @param {string} tz @param {Intl.DateTimeFormatOptions} options */
+function format(tz, options) {
+  const key = tz + JSON.stringify(options);
+  const known = formats.get(key) ?? new Intl.DateTimeFormat(locale, { timeZone: tz, ...options });
+  formats.set(key, known);
+  return known;
+}
+
+/** @type {Intl.DateTimeFormatOptions} */
+const HOURS = units.clock === "12" ? { hour: "numeric", hourCycle: "h12" } : { hour: "2-digit", hourCycle: "h23" };
+
+/** @param {number} at @param {string} tz */
+export function clockText(at, tz) {
+  return format(tz, { ...HOURS, minute: "2-digit" }).format(at);
+}
+
+/** @param {number} at @param {string} tz */
+export function secondsText(at, tz) {
+  return format(tz, { ...HOURS, minute: "2-digit", second: "2-digit" }).format(at);
+}
+
+/** A full hour on an axis: 13, or 1 PM. @param {number} at @param {string} tz */
+export function hourText(at, tz) {
+  return format(
+    tz,
+    units.clock === "12" ? { hour: "numeric", hourCycle: "h12" } : { hour: "2-digit", hourCycle: "h23" },
+  ).format(at);
+}
+
+/** What people of the language call the zone at that instant, as CET; with a place where they have no name for it. @param {number} at @param {string} tz */
+export function zoneText(at, tz) {
+  const part = format(tz, { timeZoneName: "short" })
+    .formatToParts(at)
+    .find(({ type }) => type === "timeZoneName");
+  const place = tz.split("/").at(-1)?.replaceAll("_", " ") ?? tz;
+  const name = part?.value ?? tz;
+  return /^(GMT|UTC)[+-]/.test(name) ? `${place} (${name})` : name;
+}
+
+/** @param {number} at @param {string} tz */
+export function dayText(at, tz) {
+  return format(tz, { weekday: "short", day: "numeric", month: "short" }).format(at);
+}
+
+/** Time alone today, with the day before. @param {number} at @param {string} tz @param {number} now */
+export function whenText(at, tz, now) {
+  const isToday = dayText(at, tz) === dayText(now, tz) && Math.abs(now - at) < 36 * 3_600_000;
+  return isToday ? clockText(at, tz) : `${dayText(at, tz)} ${clockText(at, tz)}`;
+}
+
+/** Reads an answer's time, "2025-02-17 10:00:00Z". @param {string} text */
+export function timeOf(text) {
+  return Date.parse(text.replace(" ", "T"));
+}
+
+/** Wall clock of the zone minus UTC at that instant, ms. @param {string} tz @param {number} at */
+function offsetAt(tz, at) {
+  const parts = format(tz, {
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+  }).formatToParts(at);
+  /** @param {string} type */
+  const value = (type) => Number(parts.find((part) => part.type === type)?.value ?? 0);
+  return (
+    Date.UTC(value("year"), value("month") - 1, value("day"), value("hour"), value("minute"), value("second")) -
+    Math.floor(at / 1000) * 1000
+  );
+}
+
+/** The instant at which the local day of `at` begins, `days` later; days have 23 to 25 hours. @param {number} at @param {string} tz @param {number} [days] */
+export function dayStart(at, tz, days = 0) {
+  const day = Math.floor((at + offsetAt(tz, at)) / 86_400_000) * 86_400_000 + days * 86_400_000;
+  const guess = day - offsetAt(tz, day);
+  return day - offsetAt(tz, guess);
+}
+
+/**
+ * Versions for people: those that count, or else those that were read last, which may have been read for less than a minute.
+ * @param {any} now a booth's summary; null: nothing was read yet
+ */
+export function versionsOf(now) {
+  const of = typeof now?.plc_program === "string" ? now : now?.read;
+  const isRead = typeof of?.plc_program === "string";
+  const program = isRead ? `${of.plc_program} ${of.plc_program_revision ?? ""}`.trim() : null;
+  return { program, firmware: now?.firmware_version ?? now?.read?.firmware_version ?? null };
+}

@@ -1,0 +1,77 @@
+import { ApiError, enterPin } from "./api.js";
+import { askUser, el, field, sentence } from "./dom.js";
+import { t } from "../texts/texts.js";
+
+/** Told to the window once a PIN was right. */
+export const SIGNED_IN = "signed-in";
+
+/** In the place of what is shown to who is signed in alone. */
+export function pinButton() {
+  return el("button", { type: "button", onclick: () => void signIn(t("session.text")) }, t("session.see"));
+}
+
+/** @type {Promise<boolean> | null} */
+let asking = null;
+
+/** Asks for the PIN until it is right or the person gives up; one question at a time, whoever asks. @param {string} text */
+export function signIn(text) {
+  asking ??= ask(text).finally(() => (asking = null));
+  return asking;
+}
+
+/** @param {string} text */
+async function ask(text) {
+  let trouble = "";
+  for (;;) {
+    const said = await askUser(t("session.title"), {
+      text,
+      fields: [
+        field(t("session.pin"), {
+          name: "pin",
+          inputMode: "numeric",
+          className: "code",
+          required: true,
+          autofocus: true,
+          autocomplete: "one-time-code",
+          ...(trouble === "" ? {} : { "aria-describedby": "trouble" }),
+        }),
+        el(
+          "div",
+          {
+            role: "alert",
+            id: "trouble",
+            className: trouble === "" ? "" : "note bad",
+            style: { "margin-top": "0.8rem" },
+          },
+          trouble,
+        ),
+      ],
+      yes: t("session.enter"),
+      no: t("session.cancel"),
+    });
+    if (said === null) return false;
+    try {
+      await enterPin(said.pin ?? "");
+      dispatchEvent(new Event(SIGNED_IN));
+      return true;
+    } catch (error) {
+      trouble = sentence(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+/**
+ * Does what needs a session; asks for the PIN where there is none, once.
+ * @template T
+ * @param {() => Promise<T>} act
+ * @returns {Promise<T>}
+ */
+export async function withSession(act) {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    if (!(await signIn(t("session.text")))) throw new ApiError(t("error.cancelled"), 401);
+    return act();
+  }
+}

@@ -1,0 +1,110 @@
+import { t } from "../texts/texts.js";
+import { el, sentence, table } from "../kit/dom.js";
+import { number, valueText } from "../kit/format.js";
+import { atWork } from "./plc.js";
+
+/** @typedef {import("./begin.js").Step} Step */
+
+const MOST_SHOWN = 6;
+const LEAST_SHOWN = 0.1;
+const LOOKS = /** @type {const} */ ({ plausible: "good", open: "", odd: "bad", silent: "warn" });
+/** What wants a look comes first. */
+const ORDER = ["odd", "silent", "plausible", "open"];
+
+/** Which program runs in the PLC: each that is known, by how it reads there, then its values beside what is usual. @param {Step} step */
+export function programStep({ draft, answer }) {
+  const work = atWork();
+  const found = el("div", {});
+  const read = async () => {
+    found.replaceChildren();
+    const done = await work.run("/setup/rank", { ...draft.link, said: draft.said ?? [] });
+    if (done !== null) showAll(done.answer.profiles);
+  };
+  /** @param {readonly any[]} profiles */
+  const showAll = (profiles) => {
+    // What reads nothing as it should is no choice, where others do.
+    const likely = profiles.filter(({ fit }, index) => index < MOST_SHOWN && (index === 0 || fit >= LEAST_SHOWN));
+    found.replaceChildren(
+      ...likely.map((one, index) => profileCard(one, index, () => showValues(one, profiles))),
+      el("div", { className: "buttons" }, el("button", { type: "button", onclick: openWorkshop }, t("begin.noneFits"))),
+    );
+  };
+  /** @param {any} one @param {readonly any[]} profiles */
+  const showValues = (one, profiles) => {
+    found.replaceChildren(
+      el("h3", {}, `${one.profile}: ${t("begin.values")}`),
+      el("p", { className: "soft" }, t("begin.compare")),
+      valueTable(one.values),
+      el(
+        "div",
+        { className: "buttons sticky" },
+        el(
+          "button",
+          { type: "button", className: "main", onclick: () => void answer({ profile: one.profile }) },
+          t("begin.right"),
+        ),
+        el("button", { type: "button", onclick: () => showAll(profiles) }, t("begin.other")),
+      ),
+    );
+    found.querySelector("h3")?.scrollIntoView({ block: "start" });
+  };
+  const nodes = [
+    el("h3", {}, t("begin.rank")),
+    el("p", { className: "soft" }, t("begin.rankText")),
+    el(
+      "div",
+      { className: "buttons" },
+      el("button", { type: "button", className: "main", onclick: () => void read() }, t("begin.read")),
+    ),
+    work.node,
+    found,
+  ];
+  return { nodes, close: () => work.stop() };
+}
+
+/** It stands below, on the same page. */
+function openWorkshop() {
+  const workshop = document.getElementById("workshop");
+  if (workshop instanceof HTMLDetailsElement) workshop.open = true;
+  workshop?.scrollIntoView({ block: "start" });
+}
+
+/** @param {any} ranked @param {number} index @param {() => void} choose */
+function profileCard({ profile, fit, reasons }, index, choose) {
+  const percent = number(fit * 100, 0);
+  return el(
+    "section",
+    { className: index === 0 ? "ranked first" : "ranked", "aria-label": profile },
+    el("p", {}, el("strong", {}, profile), " ", el("span", { className: "badge" }, t("begin.fits", { percent }))),
+    el("ul", {}, ...reasons.map((/** @type {string} */ reason) => el("li", {}, sentence(reason)))),
+    el(
+      "div",
+      { className: "buttons" },
+      el(
+        "button",
+        { type: "button", ...(index === 0 ? { className: "main" } : {}), onclick: choose },
+        t("begin.choose", { profile }),
+      ),
+    ),
+  );
+}
+
+/** @param {readonly any[]} values */
+function valueTable(values) {
+  const heads = [t("begin.value"), t("begin.now"), t("begin.usual")];
+  const sorted = values.toSorted((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));
+  const rows = sorted.map(({ label, value, unit, verdict, usual }) => [
+    label,
+    el(
+      "span",
+      {},
+      valueText(value, unit),
+      " ",
+      el("span", { className: `badge ${LOOKS[/** @type {keyof typeof LOOKS} */ (verdict)]}` }, t(`verdict.${verdict}`)),
+    ),
+    usual,
+  ]);
+  const made = table(t("begin.values"), heads, rows);
+  made.classList.add("paired", "halves");
+  return made;
+}

@@ -1,0 +1,119 @@
+import { openReader, serialsIn } from "./barcode.js";
+import { t } from "../texts/texts.js";
+import { el, sentence } from "../kit/dom.js";
+import { keepScanned } from "./scanned.js";
+
+/**
+ * A view of its own, with a camera: the nameplate's code is looked for in each picture. What it finds is taken to the set-up. It is a
+ * document by itself because it alone may open a camera and compile the library's WebAssembly.
+ */
+
+/** From one picture to the next: the phone has to show the video, too. */
+const LOOK_EVERY_MS = 120;
+const CAMERA = { video: { facingMode: "environment", width: { ideal: 1_280 }, height: { ideal: 720 } } };
+
+const said = el("p", { role: "status", className: "advice" }, t("scan.starting"));
+const found = el("div", {});
+const video = /** @type {HTMLVideoElement} */ (
+  el("video", { className: "viewfinder", playsInline: true, muted: true, "aria-label": t("scan.picture") })
+);
+const file = /** @type {HTMLInputElement} */ (
+  el("input", { type: "file", accept: "image/*", capture: "environment", hidden: true, "aria-label": t("scan.photo") })
+);
+
+/** @param {string} serial */
+function take(serial) {
+  keepScanned(serial);
+  leave();
+}
+
+function leave() {
+  location.replace("/#/setup");
+}
+
+/** One number is taken at once; of several a person says which. @param {readonly string[]} serials */
+function show(serials) {
+  const [only, ...others] = serials;
+  if (only !== undefined && others.length === 0) {
+    take(only);
+    return;
+  }
+  said.replaceChildren(t("scan.several"));
+  found.replaceChildren(
+    el(
+      "div",
+      { className: "buttons" },
+      ...serials.map((serial) =>
+        el("button", { type: "button", className: "main", onclick: () => take(serial) }, serial),
+      ),
+    ),
+  );
+}
+
+/** @param {unknown} error */
+function cameraTrouble(error) {
+  const name = error instanceof DOMException ? error.name : "";
+  if (name === "NotAllowedError") return t("scan.denied");
+  return name === "NotFoundError" || navigator.mediaDevices === undefined ? t("scan.noCamera") : t("scan.trouble");
+}
+
+/** @param {import("./barcode.js").Reader} read */
+async function look(read) {
+  const stream = await navigator.mediaDevices.getUserMedia(CAMERA);
+  addEventListener("pagehide", () => stream.getTracks().forEach((track) => track.stop()));
+  video.srcObject = stream;
+  await video.play();
+  said.replaceChildren(t("scan.aim"));
+  for (;;) {
+    const serials = serialsIn(await read(video, { width: video.videoWidth, height: video.videoHeight }));
+    if (serials.length > 0) {
+      show(serials);
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+/** @param {import("./barcode.js").Reader} read */
+async function readPhoto(read) {
+  const [photo] = file.files ?? [];
+  if (photo === undefined) return;
+  const serials = await createImageBitmap(photo)
+    .then((image) => read(image, image))
+    .then(serialsIn, () => []);
+  file.value = "";
+  if (serials.length === 0) said.replaceChildren(t("scan.noCode"));
+  else show(serials);
+}
+
+async function main() {
+  document.title = t("scan.title");
+  document
+    .getElementById("main")
+    ?.replaceChildren(
+      el(
+        "section",
+        { className: "card", "aria-label": t("scan.title") },
+        el("h1", {}, t("scan.title")),
+        video,
+        said,
+        found,
+        el(
+          "div",
+          { className: "buttons" },
+          file,
+          el("button", { type: "button", onclick: () => file.click() }, t("scan.photo")),
+          el("button", { type: "button", onclick: leave }, t("scan.type")),
+        ),
+      ),
+    );
+  try {
+    const read = await openReader();
+    file.addEventListener("change", () => void readPhoto(read));
+    await look(read).catch((error) => said.replaceChildren(cameraTrouble(error)));
+  } catch (error) {
+    said.replaceChildren(sentence(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+void main();

@@ -1,0 +1,145 @@
+import { beginCard } from "./begin.js";
+import { bindingCard } from "./binding.js";
+import { card, el, redraw, table } from "../kit/dom.js";
+import { lasting, secondsText, valueText, versionsOf, whenText } from "../kit/format.js";
+import { linkCard, linkKey } from "../views/now.js";
+import { networkCard } from "./network.js";
+import { pinButton } from "../kit/session.js";
+import { sizeCard } from "./size.js";
+import { plcCard } from "./plc.js";
+import { STEPS, stepTimes } from "./steps.js";
+import { t, whyText } from "../texts/texts.js";
+import { workshopCard } from "./workshop.js";
+
+/** @typedef {import("../main.js").Context} Context */
+
+/** Binding the booth, its PLC, and what was set up for the customer's file. @param {Context} context */
+export function setupView(context) {
+  const begin = beginCard(context);
+  if (context.booth() === undefined) {
+    const workshop = workshopCard(context);
+    const node = el("div", { className: "grid" }, begin.node, workshop.node);
+    const close = () => (begin.close(), workshop.close());
+    return { node, update: () => begin.update(), close };
+  }
+  const binding = bindingCard(context);
+  const plc = el("div", {});
+  const tags = el("div", {});
+  const size = sizeCard(context);
+  const look = plcCard(context);
+  const network = networkCard(context);
+  const workshop = workshopCard(context);
+  const node = el(
+    "div",
+    { className: "grid" },
+    // What is to be set up first stands first; a booth that is set up is bound next.
+    context.status().lacks.length > 0 && begin.node,
+    binding.node,
+    context.status().lacks.length === 0 && begin.node,
+    plc,
+    size.node,
+    look.node,
+    network.node,
+    workshop.node,
+    reportCard(context),
+    card(t("setup.tags"), {}, tags),
+  );
+  const update = () => {
+    const booth = context.booth();
+    const status = context.status();
+    begin.update();
+    binding.update();
+    redraw(plc, [linkKey(booth.plc, status.at)], () => [
+      linkCard(t("link.plc"), booth.plc, { where: booth.plc.address, at: status.at, tz: booth.tz }),
+    ]);
+    const readings = context.readings();
+    redraw(tags, [context.needsPin(), readings], () => [context.needsPin() ? pinButton() : tagTable(readings)]);
+    size.update();
+    look.update();
+    network.update();
+  };
+  return { node, update, close: () => (begin.close(), look.close(), workshop.close()) };
+}
+
+/** @param {readonly any[]} readings */
+function tagTable(readings) {
+  const live = table(
+    t("setup.tags"),
+    [t("setup.tag"), t("setup.value"), t("setup.quality"), t("setup.age")],
+    readings.map(({ label, tag, value, unit, quality, reason, age_ms }) => [
+      el("span", { title: tag }, label),
+      valueText(value, unit),
+      quality === null
+        ? t("setup.notRead")
+        : el(
+            "span",
+            { className: `badge ${quality === "good" ? "good" : quality === "bad" ? "bad" : "warn"}` },
+            reason === "" ? t(`quality.${quality}`) : `${t(`quality.${quality}`)}: ${whyText(reason)}`,
+          ),
+      age_ms === null ? "–" : lasting(age_ms),
+    ]),
+  );
+  // On a phone quality and age stand below the value: four columns would have to be pushed sideways.
+  live.classList.add("paired");
+  return live;
+}
+
+/** @param {Context} context */
+function reportCard(context) {
+  const text = /** @type {HTMLTextAreaElement} */ (
+    el("textarea", { readOnly: true, rows: 8, "aria-label": t("setup.report"), hidden: true })
+  );
+  const said = el("span", { role: "status", className: "soft" });
+  const fill = () => {
+    text.value = reportText(context);
+    text.hidden = false;
+  };
+  const copy = async () => {
+    fill();
+    text.select();
+    await navigator.clipboard.writeText(text.value).catch(() => document.execCommand("copy"));
+    said.textContent = t("setup.copied");
+  };
+  const print = () => {
+    fill();
+    window.print();
+  };
+  return card(
+    t("setup.report"),
+    {},
+    el("p", { className: "no-print" }, t("setup.reportText")),
+    text,
+    el(
+      "div",
+      { className: "buttons no-print" },
+      el("button", { type: "button", onclick: () => void copy() }, t("setup.copy")),
+      el("button", { type: "button", onclick: print }, t("setup.print")),
+      said,
+    ),
+  );
+}
+
+/** @param {Context} context */
+function reportText(context) {
+  const booth = context.booth();
+  const status = context.status();
+  const { provisioning, plc, now, log, tz, time } = booth;
+  const times = stepTimes(provisioning);
+  const steps = STEPS.map(([name], index) => [t(`step.${name}`), times[index]]).filter(([, at]) => at !== null);
+  return [
+    `${t("setup.report")}, ${new Date(status.at).toISOString()}`,
+    `${booth.booth}  ${booth.serial ?? "-"}  ${provisioning.account ?? "-"}, ${provisioning.facility ?? "-"}`,
+    `${t(`state.${provisioning.state}`)} ${whenText(provisioning.since, tz, time)}`,
+    ...steps.map(([name, at]) => `  ${secondsText(Number(at), tz)}  ${String(name)}`),
+    `${t("link.plc")}  ${plc.address}: ${t(`link.${plc.kind}`)}; ${plc.shows_serial ?? "-"}, ${versionsOf(now).program ?? "-"}, ${versionsOf(now).firmware ?? "-"}`,
+    `${t("link.service")}  ${status.service.url ?? "-"}: ${t(`link.${status.service.kind}`)}`,
+    `${log.newest_seq.toString()} / ${log.acked_seq.toString()}`,
+    ...context
+      .readings()
+      .map(
+        ({ label, value, unit, quality, reason }) =>
+          `  ${String(label).padEnd(28)} ${valueText(value, unit)}  ${quality === null ? "-" : t(`quality.${quality}`)} ${whyText(reason)}`,
+      ),
+    `${t("health.agent")} ${status.agent_version}, ${status.gateway_id}`,
+  ].join("\n");
+}

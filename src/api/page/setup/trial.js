@@ -1,0 +1,90 @@
+import { send } from "../kit/api.js";
+import { t } from "../texts/texts.js";
+import { el, field } from "../kit/dom.js";
+import { lasting } from "../kit/format.js";
+
+/** @typedef {import("./begin.js").Step} Step */
+
+/** The phone knows where it is; a person confirms it. @param {Step} step */
+export function zoneStep({ status, draft, answer, run }) {
+  const own = draft.tz ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const hint = el("p", { className: "soft small", id: "zone-hint" }, zoneText(own));
+  const name = draft.id ?? freeName(status);
+  const form = el(
+    "form",
+    {
+      oninput: (/** @type {Event} */ event) => {
+        const input = /** @type {HTMLInputElement} */ (event.target);
+        if (input.name === "tz") hint.textContent = zoneText(input.value.trim());
+      },
+      onsubmit: async (/** @type {Event} */ event) => {
+        event.preventDefault();
+        const data = new FormData(/** @type {HTMLFormElement} */ (form));
+        const [id, tz] = [String(data.get("id")).trim(), String(data.get("tz")).trim()];
+        await answer({ id, tz });
+        await run(() => send("/setup/booth", { id, profile: draft.profile, ...draft.link, tz }));
+      },
+    },
+    field(t("begin.zone"), {
+      name: "tz",
+      required: true,
+      maxLength: 64,
+      value: own,
+      spellcheck: false,
+      "aria-describedby": "zone-hint",
+    }),
+    hint,
+    field(t("begin.name"), {
+      name: "id",
+      required: true,
+      maxLength: 32,
+      pattern: "[a-z0-9][a-z0-9\\-]{0,31}",
+      value: name,
+      autocapitalize: "none",
+      spellcheck: false,
+    }),
+    el("div", { className: "buttons" }, el("button", { className: "main", type: "submit" }, t("begin.try"))),
+  );
+  form.querySelector("input")?.setAttribute("list", "zones");
+  const zones = el(
+    "datalist",
+    { id: "zones" },
+    ...Intl.supportedValuesOf("timeZone").map((value) => el("option", { value })),
+  );
+  return [form, zones];
+}
+
+/** @param {string} zone */
+function zoneText(zone) {
+  try {
+    const time = new Date().toLocaleTimeString([], { timeZone: zone, hour: "2-digit", minute: "2-digit" });
+    return t("begin.zoneHint", { zone, time });
+  } catch {
+    return t("begin.zoneNone");
+  }
+}
+
+/** @param {any} status */
+export function freeName({ booths }) {
+  const taken = booths.map((/** @type {any} */ one) => one.booth);
+  let number = 1;
+  while (taken.includes(`booth-${number}`)) number += 1;
+  return `booth-${number}`;
+}
+
+/** @param {Step} step */
+export function trialStep({ status, run }) {
+  const { booth, left_ms } = status.trial;
+  const time = lasting(Math.ceil(left_ms / 1000) * 1000);
+  /** @param {boolean} keep */
+  const settle = (keep) => () => void run(() => send("/setup/settle", { keep }));
+  return [
+    el("p", { className: "advice", id: "trying", role: "status" }, t("begin.trying", { booth, time })),
+    el(
+      "div",
+      { className: "buttons" },
+      el("button", { type: "button", onclick: settle(true) }, t("begin.stay")),
+      el("button", { type: "button", onclick: settle(false) }, t("begin.back")),
+    ),
+  ];
+}

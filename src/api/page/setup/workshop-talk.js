@@ -1,0 +1,111 @@
+import { converse, send } from "../kit/api.js";
+import { t } from "../texts/texts.js";
+import { el, field, sentence } from "../kit/dom.js";
+import { withSession } from "../kit/session.js";
+
+const FINISHES = /\n$/;
+
+/** What the workshop says and asks while it is at work, with a button that ends it. */
+export function talkPanel() {
+  const said = el("pre", { className: "lines", "aria-label": t("workshop.said"), tabIndex: 0, hidden: true });
+  const step = el("p", { role: "status", className: "soft" });
+  const asks = el("div", { role: "alert" });
+  const stop = el("button", { type: "button", hidden: true, onclick: () => ending.abort() }, t("workshop.stop"));
+  const node = el("div", { id: "workshop-talk" }, said, step, asks, el("div", { className: "buttons" }, stop));
+  let ending = new AbortController();
+  /** @param {string} text */
+  const fail = (text) => asks.replaceChildren(el("div", { className: "note bad lines" }, sentence(text)));
+  /** @param {string} reply */
+  const answer = async (reply) => {
+    asks.replaceChildren();
+    await send("/workshop/answer", { reply }).catch((error) => fail(String(error.message ?? error)));
+  };
+  /** @param {string} text */
+  const say = (text) => {
+    said.hidden = false;
+    said.textContent = `${said.textContent ?? ""}${text}${FINISHES.test(text) ? "" : "\n"}`;
+  };
+  /** @param {any} wish */
+  const run = async (wish) => {
+    ending.abort();
+    ending = new AbortController();
+    const { signal } = ending;
+    /** @type {any} */
+    let done = null;
+    said.textContent = "";
+    said.hidden = true;
+    asks.replaceChildren();
+    step.replaceChildren(t("workshop.working"));
+    stop.hidden = false;
+    node.scrollIntoView({ block: "nearest" });
+    try {
+      await withSession(() =>
+        converse("/workshop/run", { body: wish, signal }, (name, data) => {
+          if (name === "said") say(data.text);
+          if (name === "progress") step.replaceChildren(data.text);
+          if (name === "ask") {
+            asks.replaceChildren(question(data, (reply) => void answer(reply)));
+            asks.scrollIntoView({ block: "nearest" });
+          }
+          if (name === "failed") fail(data.error);
+          if (name === "done") done = data;
+        }),
+      );
+    } catch (error) {
+      if (signal.aborted) say(t("workshop.stopped"));
+      else fail(error instanceof Error ? error.message : String(error));
+    }
+    step.replaceChildren();
+    if (ending.signal === signal) stop.hidden = true;
+    return done;
+  };
+  return { node, run, fail, stop: () => ending.abort() };
+}
+
+/**
+ * @param {{ question: string, kind: string, choices: readonly { value: string, text: string }[] }} asked
+ * @param {(reply: string) => void} answer
+ */
+function question({ question: text, kind, choices }, answer) {
+  /** @param {string} label @param {string} reply @param {boolean} [isMain] */
+  const reply = (label, reply, isMain = false) =>
+    el("button", { type: "button", ...(isMain ? { className: "main" } : {}), onclick: () => answer(reply) }, t(label));
+  const words = el("p", { className: "advice lines" }, text);
+  if (kind === "choose") {
+    const buttons = choices.map(({ value, text: shown }) =>
+      el("button", { type: "button", onclick: () => answer(value) }, shown === "" ? value : `${value}: ${shown}`),
+    );
+    return el("div", { className: "note" }, words, el("div", { className: "buttons" }, ...buttons));
+  }
+  if (kind === "agree") {
+    return el(
+      "div",
+      { className: "note" },
+      words,
+      el("div", { className: "buttons" }, reply("workshop.yes", "y", true), reply("workshop.no", "n")),
+    );
+  }
+  if (kind === "ready") {
+    const plain = el("p", { className: "advice" }, text.replace(/, then press Enter.*$/, ""));
+    return el(
+      "div",
+      { className: "note" },
+      plain,
+      el("div", { className: "buttons" }, reply("workshop.isSo", "", true), reply("workshop.leaveOut", "s")),
+    );
+  }
+  const form = el(
+    "form",
+    {
+      className: "note",
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        answer(String(new FormData(/** @type {HTMLFormElement} */ (form)).get("reply") ?? "").trim());
+      },
+    },
+    words,
+    field(t("workshop.reply"), { name: "reply", maxLength: 200, autocapitalize: "none", spellcheck: false }),
+    el("div", { className: "buttons" }, el("button", { className: "main", type: "submit" }, t("workshop.say"))),
+  );
+  return form;
+}

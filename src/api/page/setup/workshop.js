@@ -1,0 +1,231 @@
+import { get, saveBlob, send } from "../kit/api.js";
+import { t } from "../texts/texts.js";
+import { el, field, redraw } from "../kit/dom.js";
+import { withSession } from "../kit/session.js";
+import { talkPanel } from "./workshop-talk.js";
+
+/** @typedef {import("../main.js").Context} Context */
+
+/** Of what a profile lacks; the rest is told once these are there. */
+const MOST_MISSING = 3;
+
+/**
+ * What the workshop's forms do with the box. `run`: an action of the workshop, told as it goes.
+ * @typedef {{ run: (wish: Readonly<Record<string, string>>) => Promise<any>, refresh: () => Promise<void>, failed: (error: unknown) => void }} Bench
+ */
+
+/** A profile of one's own, made step by step at the PLC, by the same functions as the command `profile`. @param {Context} context */
+export function workshopCard(context) {
+  const talk = talkPanel();
+  const body = el("div", {});
+  /** @type {any} */
+  let status = null;
+  let chosen = "";
+  const refresh = async () => {
+    status = await withSession(() => get("/workshop"));
+    if (!status.profiles.some((/** @type {any} */ { name }) => name === chosen))
+      chosen = status.profiles[0]?.name ?? "";
+    draw();
+  };
+  /** @param {unknown} error */
+  const failed = (error) => talk.fail(error instanceof Error ? error.message : String(error));
+  /** @type {Bench} */
+  const bench = { run: (wish) => talk.run(wish).finally(() => void refresh().catch(failed)), refresh, failed };
+  const draw = () => {
+    const profile = status.profiles.find((/** @type {any} */ { name }) => name === chosen) ?? null;
+    redraw(body, [status, chosen], () => [
+      choice(status.profiles, chosen, (name) => {
+        chosen = name;
+        draw();
+      }),
+      newForm(status.families, async (name, from) => {
+        const done = await bench.run({ action: "new", what: name, from });
+        if (done === null) return;
+        chosen = name;
+        draw();
+      }),
+      ...(profile === null ? [] : steps(profile, { context, bench })),
+    ]);
+  };
+  const node = el(
+    "details",
+    { className: "card wide no-print", id: "workshop" },
+    el("summary", {}, el("h2", {}, t("workshop.title"))),
+    el("p", { className: "soft" }, t("workshop.text")),
+    body,
+    talk.node,
+  );
+  node.addEventListener("toggle", () => {
+    if (/** @type {HTMLDetailsElement} */ (node).open && status === null) void refresh().catch(failed);
+  });
+  return { node, update: () => undefined, close: () => talk.stop() };
+}
+
+/** @param {readonly any[]} profiles @param {string} chosen @param {(name: string) => void} choose */
+function choice(profiles, chosen, choose) {
+  if (profiles.length === 0) return null;
+  const select = el(
+    "select",
+    {
+      id: "workshop-profile",
+      onchange: (/** @type {Event} */ event) => choose(/** @type {HTMLSelectElement} */ (event.target).value),
+    },
+    ...profiles.map(({ name }) => el("option", { value: name, selected: name === chosen }, name)),
+  );
+  return el("div", {}, el("label", { for: "workshop-profile" }, t("workshop.profile")), select);
+}
+
+/** @param {readonly string[]} families @param {(name: string, from: string) => Promise<void>} begin */
+function newForm(families, begin) {
+  const from = el(
+    "select",
+    { id: "workshop-from", name: "from" },
+    ...families.map((family) => el("option", { value: family }, family)),
+  );
+  const name = {
+    ...{ name: "name", required: true, pattern: "[a-z0-9][a-z0-9._\\-]{0,63}" },
+    ...{ autocapitalize: "none", spellcheck: false },
+  };
+  const family = el("div", {}, el("label", { for: "workshop-from" }, t("workshop.from")), from);
+  return section("new", [field(t("workshop.name"), name), family], (values) =>
+    begin(values.name ?? "", values.from ?? "modbus"),
+  );
+}
+
+/** What a profile in the making can be given. @param {any} profile @param {{ context: Context, bench: Bench }} at */
+function steps({ name, tags, missing }, { context, bench }) {
+  /** @param {Readonly<Record<string, string>>} wish */
+  const run = (wish) => bench.run({ ...wish, profile: name });
+  const isReady = missing.length === 0;
+  const how = isReady
+    ? t("workshop.ready", { name, tags })
+    : t("workshop.missing", { name, tags, missing: missing.slice(0, MOST_MISSING).join("; ") });
+  const save = async () => {
+    const done = await run({ action: "export" });
+    if (done?.list) saveBlob(new Blob([done.list], { type: "text/csv" }), `${name}.csv`);
+  };
+  const take = () => void use(name, context).catch(bench.failed);
+  return [
+    el("p", { className: isReady ? "note good" : "note" }, how),
+    isReady && buttons(el("button", { type: "button", className: "main", onclick: take }, t("workshop.use", { name }))),
+    ...tagSteps(run),
+    ...learnSteps(run),
+    section("test", [input("for", { value: "10s", maxLength: 10 })], (values) => run({ action: "test", ...values })),
+    buttons(el("button", { type: "button", onclick: () => void save() }, t("workshop.export"))),
+  ];
+}
+
+/** @param {(wish: Readonly<Record<string, string>>) => Promise<any>} run */
+function tagSteps(run) {
+  const add = [
+    input("tag", { name: "what", required: true, maxLength: 60 }),
+    input("at", { required: true, maxLength: 300 }),
+    input("expect", { maxLength: 100 }),
+    input("with", { maxLength: 500 }),
+  ];
+  const file = el("input", {
+    id: "workshop-file",
+    name: "file",
+    type: "file",
+    accept: ".csv,.txt,.tsv",
+    required: true,
+  });
+  const list = el("div", {}, el("label", { for: "workshop-file" }, t("workshop.file")), file);
+  return [
+    section("add", add, (values) => run({ action: "add", ...values })),
+    section("list", [list], async (_, form) => {
+      await sendList(form);
+      await run({ action: "import" });
+    }),
+    section("browse", [input("part", { name: "what", maxLength: 200 })], (values) =>
+      run({ action: "browse", ...values }),
+    ),
+  ];
+}
+
+/** @param {(wish: Readonly<Record<string, string>>) => Promise<any>} run */
+function learnSteps(run) {
+  const modes = [
+    input("which", { name: "modes", value: "idle,spray,flash,purge,bake", maxLength: 300 }),
+    input("range", { maxLength: 500 }),
+    input("for", { value: "10s", maxLength: 10 }),
+  ];
+  const counters = [input("range", { maxLength: 500 }), input("for", { value: "10m", maxLength: 10 })];
+  return [
+    section("modes", modes, (values) => run({ action: "learn", what: "modes", ...values })),
+    section("counters", counters, (values) => run({ action: "learn", what: "counters", ...values })),
+  ];
+}
+
+/** @param {string} name of its label, and of what it gives where nothing else is said @param {Readonly<Record<string, unknown>>} more */
+function input(name, more) {
+  return field(t(`workshop.${name}`), { name, autocapitalize: "none", spellcheck: false, ...more });
+}
+
+/** @param {...HTMLElement} all */
+function buttons(...all) {
+  return el("div", { className: "buttons" }, ...all);
+}
+
+/**
+ * One step, closed until somebody opens it.
+ * @param {string} name of its texts: title, text and yes
+ * @param {readonly HTMLElement[]} fields @param {(values: Record<string, string>, form: HTMLFormElement) => Promise<unknown>} act
+ */
+function section(name, fields, act) {
+  const [title, text, yes] = ["", "Text", "Yes"].map((part) => t(`workshop.${name}${part}`));
+  const button = el("button", { type: "submit" }, yes);
+  const form = /** @type {HTMLFormElement} */ (
+    el(
+      "form",
+      {
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          const given = [...new FormData(form)].map(([key, value]) => [key, String(value).trim()]);
+          void act(Object.fromEntries(given.filter(([key, value]) => key !== "file" && value !== "")), form);
+        },
+      },
+      el("p", { className: "soft" }, text),
+      ...fields,
+      el("div", { className: "buttons" }, button),
+    )
+  );
+  // Several forms have fields of one name.
+  for (const one of form.querySelectorAll("[id^=field-]")) {
+    form.querySelector(`label[for="${one.id}"]`)?.setAttribute("for", `${one.id}-${name}`);
+    one.id = `${one.id}-${name}`;
+  }
+  return el("details", {}, el("summary", {}, title), form);
+}
+
+/** The list as a text, whatever its tool writes: UTF-8, UTF-16 with its mark, else Latin-1. @param {HTMLFormElement} form */
+async function sendList(form) {
+  const input = /** @type {HTMLInputElement | null} */ (form.querySelector("input[type=file]"));
+  const [file] = input?.files ?? [];
+  if (file === undefined) return;
+  await withSession(async () =>
+    send("/workshop/list", { name: file.name, text: textOf(new Uint8Array(await file.arrayBuffer())) }, "PUT"),
+  );
+}
+
+/** @param {Uint8Array} bytes */
+function textOf(bytes) {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes);
+  }
+}
+
+/** In a set-up in its midst it is the program that was chosen; else the booth's settings are tried with it. @param {string} profile @param {Context} context */
+async function use(profile, context) {
+  await withSession(async () => {
+    const { draft } = await get("/setup");
+    if (draft.link) await send("/setup/draft", { draft: { ...draft, profile } }, "PUT");
+    else await send("/setup/booth", { id: context.booth()?.booth ?? "booth-1", profile });
+  });
+  location.reload();
+}

@@ -1,0 +1,45 @@
+import { chooseLanguage, language, LANGUAGES } from "../ahead.js";
+import { askUser, el } from "../kit/dom.js";
+import { unitText } from "../kit/format.js";
+import { t } from "../texts/texts.js";
+import { CHOICES, keepUnits, units } from "../kit/units.js";
+
+/** How this device shows things: kept on it. */
+export async function openDisplay() {
+  const all = /** @type {(keyof typeof CHOICES)[]} */ (Object.keys(CHOICES));
+  const said = await askUser(t("head.display"), {
+    text: t("display.text"),
+    fields: [
+      choice("language", { of: Object.entries(LANGUAGES), chosen: language }),
+      ...all.map((name) =>
+        choice(name, { of: CHOICES[name].map((one) => [one, optionText(name, one)]), chosen: units[name] }),
+      ),
+    ],
+    yes: t("display.save"),
+    no: t("display.cancel"),
+  });
+  if (said === null) return;
+  const { language: chosen = "", ...values } = said;
+  keepUnits(values);
+  chooseLanguage(chosen);
+}
+
+/** @param {string} name @param {string} value */
+function optionText(name, value) {
+  return name === "clock" ? t(`display.clock${value}`) : unitText(value);
+}
+
+/** @param {string} name @param {{ of: readonly (readonly string[])[], chosen: string }} options */
+function choice(name, { of, chosen }) {
+  const id = `field-${name}`;
+  return el(
+    "div",
+    {},
+    el("label", { for: id }, t(`display.${name}`)),
+    el(
+      "select",
+      { id, name },
+      ...of.map(([value = "", text = ""]) => el("option", { value, selected: value === chosen }, text)),
+    ),
+  );
+}

@@ -1,0 +1,260 @@
+import { chartFooter, csvTime } from "../charts/chart.js";
+import { el } from "../kit/dom.js";
+import { dayStart, dayText, hoursText, measured, number, shownUnit } from "../kit/format.js";
+import { keys, plot } from "../charts/plot.js";
+import { t } from "../texts/texts.js";
+import { inUnits } from "../kit/units.js";
+
+const DAY_MS = 86_400_000;
+const MINUTES_PER_HOUR = 60;
+/** Further ahead a line would squeeze what was into a corner. */
+const AHEAD_MS = 56 * DAY_MS;
+/** A new box's first days are no wider than a week's. */
+const LEAST_MS = 7 * DAY_MS;
+const DATES = 5;
+const HEIGHT = 150;
+
+/**
+ * As the box answers it.
+ * @typedef {{ filter: string, installed_at: number, minutes: number | null, limit_minutes: number | null, percent: number | null,
+ *   forecast: { at: number, earliest: number, latest: number | null, by: "use" | "age" } | null,
+ *   points: { at: number, minutes: number | null }[],
+ *   pressure: { tag: string, unit: string, limit: number | null, days: { start: number, end: number, max: number | null }[] } | null }} FilterUse
+ */
+/** @typedef {{ name: string, booth: string, tz: string, now: number, start: number }} Around */
+
+/** Day and month alone. @param {number} at @param {string} tz */
+export function dateText(at, tz) {
+  return dayText(at, tz).split(" ").slice(1).join(" ");
+}
+
+/** When a filter is full, for people. @param {FilterUse["forecast"]} forecast @param {string} tz */
+export function forecastText(forecast, tz) {
+  if (forecast === null) return "";
+  // A month that is cut short, as Sept., and the sentence share their full stop.
+  return whenFull(forecast, tz).replace(/\.\.$/, ".");
+}
+
+/** @param {NonNullable<FilterUse["forecast"]>} forecast @param {string} tz */
+function whenFull({ at, earliest, latest, by }, tz) {
+  if (by === "age") return t("filters.dueByAge", { at: dateText(at, tz) });
+  const [full, from] = [dateText(at, tz), dateText(earliest, tz)];
+  if (latest === null) return t("filters.fullFrom", { at: full, from });
+  const to = dateText(latest, tz);
+  return from === to ? t("filters.full", { at: full }) : t("filters.fullBetween", { at: full, from, to });
+}
+
+/** A filter's use over the last weeks, with the line ahead, and the pressure drop across it. */
+export function filterCharts() {
+  const node = el("div", { className: "filter-charts" });
+  /** @type {ReturnType<typeof plot>[]} */
+  let plots = [];
+  const close = () => {
+    for (const one of plots) one.close();
+    plots = [];
+  };
+  return {
+    node,
+    close,
+    /** What stands in `node`. @param {FilterUse} filter @param {Around} around */
+    parts(filter, around) {
+      close();
+      const first = filter.points[0]?.at ?? around.start;
+      const start = Math.max(around.start, Math.min(first, around.now - LEAST_MS));
+      const span = { start, end: endOf(filter, around.now) };
+      const isShare = filter.limit_minutes !== null && filter.limit_minutes > 0;
+      const use = datePlot(around.tz, (value) => (isShare ? `${number(value)} %` : t("unit.h", { h: number(value) })));
+      use.update({ ...useLines(filter, { ...span, now: around.now }), ...span });
+      plots.push(use);
+      const parts = [useKeys(filter), use.node, useFooter(filter, around)];
+      const { pressure } = filter;
+      if (pressure === null || pressure.days.every(({ max }) => max === null)) return parts;
+      const drop = datePlot(around.tz, number);
+      drop.update({ ...pressureLines(pressure, span), ...span });
+      plots.push(drop);
+      return [...parts, ...pressureParts(filter, around, drop)];
+    },
+  };
+}
+
+/** @param {string} tz @param {(value: number, decimals: number) => string} unit */
+function datePlot(tz, unit) {
+  return plot({
+    height: HEIGHT,
+    unit,
+    low: 0,
+    ticks: (span) => dateTicks(span, tz),
+    name: (at) => dateText(at, tz),
+  });
+}
+
+/** Local midnights, some five of them. @param {{ start: number, end: number }} span @param {string} tz */
+function dateTicks({ start: from, end: to }, tz) {
+  const days = Math.max(1, Math.round((to - from) / DAY_MS / DATES));
+  const first = dayStart(from, tz);
+  const all = Array.from({ length: DATES + 2 }, (_, nth) => dayStart(first + DAY_MS / 2, tz, nth * days));
+  return all.filter((at) => at >= from && at <= to - (to - from) / 30);
+}
+
+/** @param {FilterUse} filter @param {number} now */
+function endOf({ forecast }, now) {
+  if (forecast === null) return now + DAY_MS;
+  return Math.min(Math.max(forecast.latest ?? forecast.at, forecast.at) + 2 * DAY_MS, now + AHEAD_MS);
+}
+
+/** Of the limit, else hours. @param {FilterUse} filter @param {number} minutes */
+function heightOf({ limit_minutes }, minutes) {
+  return limit_minutes !== null && limit_minutes > 0 ? (minutes / limit_minutes) * 100 : minutes / MINUTES_PER_HOUR;
+}
+
+/** @param {FilterUse} filter @param {{ start: number, end: number, now: number }} span */
+function useLines(filter, { start, end, now }) {
+  const { points, forecast, minutes, limit_minutes } = filter;
+  const isAhead = forecast !== null && forecast.by === "use" && minutes !== null && limit_minutes !== null;
+  const ahead = isAhead
+    ? [now, forecast.earliest, forecast.at, forecast.latest ?? end, end].filter((at) => at <= end)
+    : [];
+  const here = minutes === null ? 0 : heightOf(filter, minutes);
+  /** Where a line from now to the limit at `full` stands. @param {number} at @param {number | null} full */
+  const towards = (at, full) =>
+    full === null ? here : full <= now ? 100 : Math.min(100, here + ((100 - here) * (at - now)) / (full - now));
+  /** @type {Map<number, number>} */
+  const used = new Map();
+  for (const { at, minutes: value } of points) {
+    const before = used.get(at);
+    if (value !== null) used.set(at, value);
+    // Where one filter went and another came there are two points at one instant: the old one's stands a moment earlier.
+    else if (before !== undefined) used.set(at - 1, before);
+  }
+  const times = [...new Set([start, ...used.keys(), ...ahead, end])].sort((a, b) => a - b);
+  const isAsked = new Set(ahead);
+  return {
+    times,
+    lines: [
+      {
+        label: t("filters.use"),
+        ...{ color: "plot-1", spans: true },
+        values: times.map((at) => {
+          const value = used.get(at);
+          return value === undefined ? null : heightOf(filter, value);
+        }),
+      },
+      ...(isAhead
+        ? [
+            {
+              label: t("filters.forecast"),
+              ...{ color: "plot-1", dash: 1, spans: true },
+              values: times.map((at) => (isAsked.has(at) && at <= forecast.at ? towards(at, forecast.at) : null)),
+              band: /** @type {const} */ ([
+                times.map((at) => (isAsked.has(at) ? towards(at, forecast.earliest) : null)),
+                times.map((at) => (isAsked.has(at) ? towards(at, forecast.latest) : null)),
+              ]),
+            },
+          ]
+        : []),
+      ...(limit_minutes === null || limit_minutes <= 0
+        ? []
+        : [
+            {
+              label: t("filters.limit"),
+              color: "plot-limit",
+              dash: 2,
+              spans: true,
+              values: times.map((at) => (at === start || at === end ? 100 : null)),
+            },
+          ]),
+    ],
+  };
+}
+
+/** @param {FilterUse} filter */
+function useKeys({ forecast, limit_minutes }) {
+  return keys("", [
+    { label: t("filters.use"), color: "plot-1" },
+    ...(forecast?.by === "use"
+      ? [
+          { label: t("filters.forecast"), color: "plot-1", dash: 1 },
+          { label: t("filters.range"), color: "plot-1", isBand: true },
+        ]
+      : []),
+    ...(limit_minutes === null ? [] : [{ label: t("filters.limit"), color: "plot-limit", dash: 2 }]),
+  ]);
+}
+
+/** @param {FilterUse} filter @param {Around} around */
+function useFooter(filter, { name, booth, tz }) {
+  const known = filter.points.filter(({ minutes }) => minutes !== null);
+  return chartFooter({
+    name: `${booth}-${filter.filter}-use`,
+    title: t("chart.useOf", { what: name }),
+    shown: () => ({
+      heads: [t("chart.day"), t("filters.use"), t("filters.percent")],
+      rows: known.map(({ at, minutes }) => [
+        ...[dayText(at, tz), hoursText(minutes ?? 0)],
+        filter.limit_minutes === null ? null : `${number(heightOf(filter, minutes ?? 0))} %`,
+      ]),
+    }),
+    csv: () => ({
+      heads: ["time", "used_minutes", "limit_minutes"],
+      rows: known.map(({ at, minutes }) => [csvTime(at), Math.round((minutes ?? 0) * 10) / 10, filter.limit_minutes]),
+    }),
+  });
+}
+
+/** @param {FilterUse} filter @param {Around} around @param {ReturnType<typeof plot>} drop */
+function pressureParts({ filter, pressure }, { name, booth, tz }, drop) {
+  if (pressure === null) return [];
+  const { unit, limit, days } = pressure;
+  const title = t("chart.dropOf", { what: name });
+  return [
+    keys(shownUnit(unit), [
+      { label: t("filters.drop"), color: "plot-2" },
+      ...(limit === null ? [] : [{ label: t("filters.limit"), color: "plot-limit", dash: 2 }]),
+    ]),
+    drop.node,
+    chartFooter({
+      name: `${booth}-${filter}-pressure`,
+      title,
+      shown: () => ({
+        heads: [t("chart.day"), `${t("filters.drop")}, ${shownUnit(unit)}`],
+        rows: days.map(({ start, max }) => [dayText(start, tz), max === null ? null : measured(max, unit).number]),
+      }),
+      csv: () => ({
+        heads: ["start", `max (${unit})`, `limit (${unit})`],
+        rows: days.map(({ start, max }) => [csvTime(start), max, limit]),
+      }),
+    }),
+  ];
+}
+
+/** @param {NonNullable<FilterUse["pressure"]>} pressure @param {{ start: number, end: number }} span */
+function pressureLines({ days, limit, unit }, { start, end }) {
+  const middles = days.map((day) => (day.start + day.end) / 2);
+  const times = [start, ...middles.filter((at) => at > start && at < end), end];
+  const values = new Map(
+    days.map(({ start, end, max }) => [(start + end) / 2, max === null ? null : inUnits(max, unit).value]),
+  );
+  return {
+    times,
+    lines: [
+      {
+        label: t("filters.drop"),
+        color: "plot-2",
+        points: true,
+        spans: true,
+        values: times.map((at) => values.get(at) ?? null),
+      },
+      ...(limit === null
+        ? []
+        : [
+            {
+              label: t("filters.limit"),
+              color: "plot-limit",
+              dash: 2,
+              spans: true,
+              values: times.map((at) => (at === start || at === end ? inUnits(limit, unit).value : null)),
+            },
+          ]),
+    ],
+  };
+}

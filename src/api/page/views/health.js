@@ -1,0 +1,272 @@
+import { download, get, send } from "../kit/api.js";
+import { card, el, field, figure, redraw, table } from "../kit/dom.js";
+import { bytes, lasting, secondsText, timeOf, versionsOf, whenText } from "../kit/format.js";
+import { pinButton, withSession } from "../kit/session.js";
+import { t } from "../texts/texts.js";
+
+const AGAIN_MS = 5_000;
+
+/** @typedef {import("../main.js").Context} Context */
+
+/** How the box itself is. @param {Context} context */
+export function healthView(context) {
+  const incidents = el("div", {});
+  const clock = el("div", {});
+  const store = el("div", {});
+  const network = el("div", {});
+  const told_to = el("div", {});
+  const toldCard = card(t("health.told"), { class: "wide" }, told_to);
+  const versions = el("dl", { className: "figures plain" });
+  const log = el("div", {});
+  const said = el("p", { role: "status", className: "advice" });
+  const node = el(
+    "div",
+    { className: "grid two" },
+    card(t("health.clock"), {}, clock),
+    card(t("health.store"), {}, store),
+    card(t("health.network"), { class: "wide" }, network),
+    card(t("health.versions"), { class: "wide" }, versions),
+    toldCard,
+    card(t("health.incidents"), { class: "wide" }, incidents),
+    card(t("health.log"), { class: "wide" }, log),
+    helpCard(said),
+  );
+  /** @type {{ incidents: any[], lines: any[] | null } | null} */
+  let told = null;
+  let asked = -Infinity;
+  const refresh = async () => {
+    if (performance.now() - asked < AGAIN_MS) return;
+    asked = performance.now();
+    const { booth } = context.booth();
+    const answers = await Promise.all([
+      get(`/api/validation_incidents?booth_id=${encodeURIComponent(booth)}&limit=25&sort=-first_seen_at`),
+      context.needsPin() ? null : get("/log").catch(() => null),
+    ]).catch(() => null);
+    if (answers === null) return;
+    told = { incidents: answers[0].data, lines: answers[1]?.lines ?? null };
+    update();
+  };
+  const update = () => {
+    const booth = context.booth();
+    const status = context.status();
+    redraw(incidents, told?.incidents, () => [incidentTable(told?.incidents ?? [], booth)]);
+    const clockLines = clockTexts(status);
+    redraw(clock, clockLines, () =>
+      clockLines.map(([look, text]) => el("p", {}, el("span", { className: `badge ${look}` }, text))),
+    );
+    const storeLines = storeTexts(booth, status);
+    redraw(store, storeLines, () => [storeBar(booth.log.storage), ...storeLines.map((text) => el("p", {}, text))]);
+    redraw(network, [status.traffic], () => trafficParts(status.traffic));
+    toldCard.hidden = status.notices.length + status.outputs.length === 0;
+    const toldLines = toldTexts(status);
+    redraw(told_to, toldLines, () =>
+      toldLines.map(([look, name, text]) => el("p", {}, el("span", { className: `badge ${look}` }, name), ` ${text}`)),
+    );
+    const { agent_version, gateway_id, certificates } = status;
+    const up_for = lasting(status.at - status.started_at);
+    redraw(versions, [agent_version, gateway_id, up_for, versionsOf(booth.now), certificates], () =>
+      versionFigures(status, booth),
+    );
+    // Signed in since the last look.
+    if (!context.needsPin() && told?.lines === null) asked = -Infinity;
+    const lines = context.needsPin() ? null : (told?.lines ?? []);
+    redraw(log, [lines], () => [lines === null ? pinButton() : logText(lines, booth.tz)]);
+    void refresh();
+  };
+  return { node, update, close: () => undefined };
+}
+
+/** @param {any[]} incidents @param {import("../main.js").Booth} booth */
+function incidentTable(incidents, { tz, time }) {
+  if (incidents.length === 0) return el("p", {}, t("health.noIncidents"));
+  const shown = table(
+    t("health.incidents"),
+    [t("health.first"), t("health.tag"), t("health.reason"), t("health.state")],
+    incidents.map(({ first_seen_at, tag_name, reason, resolved_at }) => [
+      whenText(timeOf(first_seen_at), tz, time),
+      tag_name,
+      reason,
+      resolved_at === null
+        ? el("span", { className: "badge warn" }, t("health.open"))
+        : t("health.resolved", { at: whenText(timeOf(resolved_at), tz, time) }),
+    ]),
+  );
+  // One below the other on a phone: a reason is a sentence, which a column would make a tower.
+  shown.classList.add("stack");
+  return shown;
+}
+
+/** @param {import("../main.js").Status} status @returns {(readonly [string, string])[]} */
+function clockTexts({ clock, booths }) {
+  const waiting = booths.reduce((sum, { log }) => sum + log.waiting_for_clock, 0);
+  if (!clock.synced) {
+    return [
+      ["bad", t("health.unsynced")],
+      ["warn", t("health.clock_waiting", { count: waiting })],
+    ];
+  }
+  const off = Math.abs(clock.offset_ms ?? 0);
+  return off < 2_000
+    ? [["good", t("health.synced")]]
+    : [
+        ["good", t("health.synced")],
+        ["warn", t("health.offset", { time: lasting(off) })],
+      ];
+}
+
+/** Whom the box tells beside the service. @param {import("../main.js").Status} status @returns {(readonly [string, string, string])[]} */
+function toldTexts({ outputs, notices, at }) {
+  /** @param {Exclude<import("../main.js").Link, { kind: "up" }>} link */
+  const down = ({ reason, advice }) => t("health.notTold", { reason, advice });
+  return [
+    ...outputs.map(({ name, link, booths, pushed }) => {
+      const count = booths.reduce((sum, one) => sum + one.waiting, 0);
+      const passed = booths.flatMap((one) => one.passed_over).length;
+      const up = t("health.outputUp", { time: lasting(at - link.since), count: pushed?.waiting ?? count });
+      const text = [link.kind === "up" ? up : down(link), passed > 0 && t("health.outputPassed", { count: passed })];
+      return /** @type {const} */ ([link.kind === "up" ? "good" : "bad", name, text.filter(Boolean).join(" ")]);
+    }),
+    ...notices.map(({ name, link, last, waiting }) => {
+      const newest =
+        last === null ? t("health.toldNone") : t("health.toldLast", { what: last.what, time: lasting(at - last.at) });
+      const waits = waiting === 0 ? [] : [t("health.toldWaits", { count: waiting })];
+      const state = link.kind === "up" ? [] : [down(link)];
+      return /** @type {const} */ ([link.kind === "up" ? "good" : "bad", name, [...state, ...waits, newest].join(" ")]);
+    }),
+  ];
+}
+
+/** @param {import("../main.js").Booth} booth @param {import("../main.js").Status} status */
+function storeTexts({ log }, { at, loss_window_ms }) {
+  const { storage } = log;
+  return [
+    ...(storage === null ? [] : [t("health.used", { used: bytes(storage.used_bytes), max: bytes(storage.max_bytes) })]),
+    ...(storage?.hours_to_full === null || storage === null
+      ? []
+      : [t("health.toFull", { time: lasting(storage.hours_to_full * 3_600_000) })]),
+    ...(log.last_commit_at === null ? [] : [t("health.lastCommit", { time: lasting(at - log.last_commit_at) })]),
+    t("health.loss", { time: lasting(loss_window_ms) }),
+    ...(log.missing === null ? [] : [t("health.missing", { reason: log.missing })]),
+    ...(storage?.health.low ? [t("health.lowDisk")] : []),
+    ...(storage !== null && storage.health.damaged_files.length > 0
+      ? [t("health.damaged", { files: storage.health.damaged_files.join(", ") })]
+      : []),
+    ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
+  ];
+}
+
+/** @param {any} storage */
+function storeBar(storage) {
+  if (storage === null) return null;
+  const percent = Math.min(100, (storage.used_bytes / storage.max_bytes) * 100);
+  const text = t("health.used", { used: bytes(storage.used_bytes), max: bytes(storage.max_bytes) });
+  return el(
+    "div",
+    {
+      className: "gauge",
+      role: "meter",
+      "aria-label": text,
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-valuenow": Math.round(percent),
+      "aria-valuetext": text,
+    },
+    el("i", { style: { width: `${percent.toString()}%` } }),
+  );
+}
+
+/** What goes over the network, by what it is for. @param {any} traffic */
+function trafficParts(traffic) {
+  if (traffic === undefined) return [];
+  const { today, month, budget_bytes, reason, advice } = traffic;
+  const purposes = Object.keys(month.traffic);
+  /** @param {any} period @param {string} purpose */
+  const both = ({ traffic }, purpose) => bytes(traffic[purpose].up + traffic[purpose].down);
+  const shown = table(
+    t("health.network"),
+    [t("health.purpose"), t("health.today"), t("health.month")],
+    purposes.map((purpose) => [t(`purpose.${purpose}`), both(today, purpose), both(month, purpose)]),
+  );
+  const budget =
+    budget_bytes === null
+      ? null
+      : el("p", {}, t("health.budget", { used: bytes(month.metered), max: bytes(budget_bytes) }));
+  const gives =
+    reason === ""
+      ? null
+      : el("p", {}, el("span", { className: "badge warn" }, t("health.thrift")), ` ${reason}; ${advice}`);
+  const cuts = month.cuts === 0 ? null : el("p", {}, t("health.cuts", { count: month.cuts }));
+  return [shown, budget, gives, cuts].filter((part) => part !== null);
+}
+
+/** @param {import("../main.js").Status} status @param {import("../main.js").Booth} booth */
+function versionFigures(status, { now }) {
+  const { program, firmware } = versionsOf(now);
+  return [
+    figure(t("health.agent"), status.agent_version),
+    figure(t("health.running"), lasting(status.at - status.started_at)),
+    figure(t("health.firmware"), firmware ?? "–"),
+    figure(t("health.program"), program ?? "–"),
+    el("div", { className: "wide" }, el("dt", {}, t("health.gateway")), el("dd", {}, status.gateway_id)),
+    ...status.certificates.map((/** @type {any} */ { server, expires, advice }) =>
+      figure(
+        t("health.profile", { server: server ?? t("health.own") }),
+        el(
+          "small",
+          {},
+          t("health.ends", { day: new Date(expires).toISOString().slice(0, 10) }),
+          advice === "" ? "" : `; ${advice}`,
+        ),
+      ),
+    ),
+  ];
+}
+
+/** @param {any[]} lines @param {string} tz */
+function logText(lines, tz) {
+  if (lines.length === 0) return el("p", {}, t("health.noLog"));
+  const newest = [...lines].reverse().slice(0, 100);
+  return el(
+    "div",
+    { className: "log", tabIndex: 0, role: "log", "aria-label": t("health.log") },
+    ...newest.map(({ at, level, text }) => el("div", { className: level }, `${secondsText(at, tz)}  ${text}`)),
+  );
+}
+
+/** @param {HTMLElement} said */
+function helpCard(said) {
+  /** @param {() => Promise<string>} act */
+  const tell = (act) => {
+    void act().then(
+      (text) => said.replaceChildren(text),
+      (error) => said.replaceChildren(error instanceof Error ? error.message : String(error)),
+    );
+  };
+  const form = el(
+    "form",
+    {
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        const values = Object.fromEntries(new FormData(/** @type {HTMLFormElement} */ (form)));
+        tell(async () => t("health.kept", { id: (await withSession(() => send("/api/help", values))).id }));
+      },
+    },
+    field(t("health.subject"), { name: "subject", required: true, maxLength: 200 }),
+    field(t("health.message"), { name: "message", maxLength: 4000 }),
+    el(
+      "div",
+      { className: "buttons" },
+      el("button", { type: "submit" }, t("health.keep")),
+      el(
+        "button",
+        {
+          type: "button",
+          onclick: () =>
+            tell(async () => (await withSession(() => download("/support.json", "booth-gateway-report.json")), "")),
+        },
+        t("health.download"),
+      ),
+    ),
+  );
+  return card(t("health.help"), { class: "wide no-print" }, el("p", {}, t("health.helpText")), form, said);
+}

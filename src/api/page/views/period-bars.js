@@ -1,0 +1,177 @@
+import { bars, modeLegend } from "../charts/bars.js";
+import { chartFooter, csvTime } from "../charts/chart.js";
+import { card } from "../kit/dom.js";
+import { dayText, measured, minutesText, modeOf, number, shownUnit, wireText } from "../kit/format.js";
+import { t } from "../texts/texts.js";
+import { inUnits } from "../kit/units.js";
+
+const HOUR_MIN = 60;
+
+/** @typedef {{ start: number, end: number, modes: { mode: string, duration: number }[], utilization_minutes: number, working_minutes: number,
+ *   utilization_pct: number | null, cycle_count: number, gas_usage: number | null, kwh_usage: number | null, approximate?: true }} Period */
+/** @typedef {{ unit: "day" | "week", tz: string, booth: string }} Around */
+
+/** What a column of figures is called, how its numbers are written, and their unit. */
+const FIGURES = /** @type {const} */ ([
+  ["days.cycles", "cycle_count", 0, ""],
+  ["days.utilization", "utilization_pct", 0, "%"],
+  ["days.gas", "gas_usage", 1, "therm"],
+  ["days.power", "kwh_usage", 0, "kWh"],
+]);
+
+/** Modes by day or by week as piles, and each figure as columns. @param {readonly Period[]} periods @param {Around} around */
+export function periodCards(periods, around) {
+  return [modesCard(periods, around), ...FIGURES.map((figure) => figureCard(periods, figure, around))];
+}
+
+/** @param {readonly Period[]} periods @param {Around} around */
+function modesCard(periods, around) {
+  const modes = [...new Set(periods.flatMap((period) => ordered(period.modes).map(({ mode }) => mode)))];
+  const drawn = modes.filter((mode) => isDrawn(mode));
+  const title = t(`chart.modesBy.${around.unit}`);
+  const most = Math.max(...periods.map((period) => sumOf(period.modes.filter(({ mode }) => isDrawn(mode)))), 1);
+  const isUnseen = periods.some(unseen);
+  return card(
+    title,
+    { class: "wide" },
+    bars({
+      label: title,
+      max: most,
+      tall: true,
+      axis: t("chart.inUseOnTop"),
+      bars: periods.map((period) => ({
+        ...columnOf(period, around),
+        top: unseen(period) ? "" : hours(period.utilization_minutes),
+        parts: ordered(period.modes)
+          .filter(({ mode }) => isDrawn(mode))
+          .map(({ mode, duration }) => ({
+            value: duration,
+            mode: modeOf(mode),
+            title: `${nameOf(period, around)}: ${wireText(mode)} ${minutesText(duration)}`,
+          })),
+      })),
+    }),
+    modeLegend(
+      [...drawn, ...(isUnseen ? ["No Data"] : [])].map((mode) => ({ mode: modeOf(mode), text: wireText(mode) })),
+    ),
+    chartFooter({
+      name: `${fileName(periods, around)}-modes`,
+      title,
+      shown: () => ({
+        heads: [t(`chart.${around.unit}`), ...modes.map(wireText)],
+        rows: periods.map((period) => [
+          nameOf(period, around),
+          ...modes.map((mode) => minutesText(minutesIn(period, mode))),
+        ]),
+      }),
+      csv: () => ({
+        heads: ["start", "end", ...modes.map((mode) => `${mode} (min)`)],
+        rows: periods.map((period) => [
+          ...[csvTime(period.start), csvTime(period.end)],
+          ...modes.map((mode) => minutesIn(period, mode)),
+        ]),
+      }),
+    }),
+  );
+}
+
+/** Most of any week a booth is off: drawn, that would press what it does into the ground. @param {string} mode */
+function isDrawn(mode) {
+  return !["off", "no_data"].includes(modeOf(mode));
+}
+
+/** @param {Period["modes"]} modes */
+function sumOf(modes) {
+  return modes.reduce((sum, { duration }) => sum + duration, 0);
+}
+
+/** @param {Period} period */
+function unseen({ modes }) {
+  return sumOf(modes.filter(({ mode }) => modeOf(mode) === "no_data")) > sumOf(modes) / 2;
+}
+
+/** @param {number} minutes */
+function hours(minutes) {
+  const all = minutes / HOUR_MIN;
+  return number(all, all > 0 && all < 10 ? 1 : 0);
+}
+
+/** @param {Period} period @param {Around} around */
+function columnOf(period, around) {
+  return { name: nameOf(period, around), foot: footOf(period, around), unseen: unseen(period) };
+}
+
+/** @param {Period} period @param {string} mode */
+function minutesIn({ modes }, mode) {
+  return modes.find((one) => one.mode === mode)?.duration ?? 0;
+}
+
+/** What the booth is for lies at the ground, where piles are compared; time that nobody used on top. */
+const ORDER = "spray flash purge bake prep cool_down maintenance fault estop unknown setback idle off no_data".split(
+  " ",
+);
+
+/** @param {Period["modes"]} modes */
+function ordered(modes) {
+  return modes.toSorted((a, b) => ORDER.indexOf(modeOf(a.mode)) - ORDER.indexOf(modeOf(b.mode)));
+}
+
+/** Figures that may be approximate: an hour that the period cuts is shared out by time. */
+const APPROXIMATE = new Set(["cycle_count", "gas_usage", "kwh_usage"]);
+
+/** @param {readonly Period[]} periods @param {typeof FIGURES[number]} figure @param {Around} around */
+function figureCard(periods, [text, field, digits, unit], around) {
+  const title = unit === "" ? t(text) : `${t(text)}, ${shownUnit(unit)}`;
+  /** Where what is shown has three digits before the point, those behind it have no room over a column. @param {number | null} value */
+  const told = (value) =>
+    value === null ? "–" : measured(value, unit, value > 0 && inUnits(value, unit).value < 100 ? digits : 0).number;
+  /** Marks a figure that cuts an hour whose readings have left the log. @param {Period} period */
+  const about = ({ approximate }) => (approximate === true && APPROXIMATE.has(field) ? "≈ " : "");
+  return card(
+    title,
+    { "data-figure": field },
+    bars({
+      label: title,
+      max: field === "utilization_pct" ? 100 : Math.max(...periods.map((period) => period[field] ?? 0), 0),
+      bars: periods.map((period) => ({
+        ...columnOf(period, around),
+        top: unseen(period) ? "" : about(period) + told(period[field]),
+        parts: [
+          {
+            value: period[field] ?? 0,
+            title: `${nameOf(period, around)}: ${about(period)}${told(period[field])} ${shownUnit(unit)}`.trim(),
+          },
+        ],
+      })),
+    }),
+    chartFooter({
+      name: `${fileName(periods, around)}-${field}`,
+      title,
+      shown: () => ({
+        heads: [t(`chart.${around.unit}`), title],
+        rows: periods.map((period) => [nameOf(period, around), about(period) + told(period[field])]),
+      }),
+      csv: () => ({
+        heads: ["start", "end", field],
+        rows: periods.map((period) => [csvTime(period.start), csvTime(period.end), period[field]]),
+      }),
+    }),
+  );
+}
+
+/** @param {readonly Period[]} periods @param {Around} around */
+function fileName(periods, { unit, booth }) {
+  return `${booth}-${csvTime(periods[0]?.start ?? 0).slice(0, 10)}-by-${unit}`;
+}
+
+/** @param {Period} period @param {Around} around */
+function nameOf({ start, end }, { unit, tz }) {
+  return unit === "day" ? dayText(start, tz) : `${dayText(start, tz)} – ${dayText(end - 1, tz)}`;
+}
+
+/** Short: a column is some ten letters wide at most. @param {Period} period @param {Around} around */
+function footOf({ start }, { unit, tz }) {
+  // The words of "Mon 2 Mar", without month or day as fits.
+  const [day = "", ...date] = dayText(start, tz).split(" ");
+  return unit === "day" ? day.replace(",", "") : date.join(" ");
+}
