@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { FaultEntry } from "../support/faults.ts";
 import { writeBlock } from "../support/made-block.ts";
-import { accountOf, strangers } from "./account.ts";
+import { accountOf, type RowAccount, strangers } from "./account.ts";
 import { MATRIX } from "./matrix.ts";
 import { countedText, matrixBlock } from "./texts.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
@@ -31,12 +31,11 @@ function show(needsAll: boolean): number {
   const bad = accounts.filter((account) => account.trouble !== null && !left.includes(account));
   const counted = accounts.filter((account) => account.entries > 0);
   const injected = counted.reduce((sum, account) => sum + account.injected, 0);
+  const rowsOf = (some: readonly RowAccount[]): string => some.map(({ row }) => row.row).join(", ");
   process.stdout.write(`${countedText(accounts)}\n${odd.join("")}`);
-  process.stdout.write(
-    `${counted.length} of ${MATRIX.length} rows, ${injected} faults injected` +
-      `${left.length === 0 ? "" : `; injected by .ci/nightly only: ${left.map(({ row }) => row.row).join(", ")}`}` +
-      `${bad.length === 0 ? "" : `; not held or not injected: ${bad.map(({ row }) => row.row).join(", ")}`}\n`,
-  );
+  process.stdout.write(`${counted.length} of ${MATRIX.length} rows, ${injected} faults injected\n`);
+  if (left.length > 0) process.stdout.write(`injected by .ci/nightly only: ${rowsOf(left)}\n`);
+  if (bad.length > 0) process.stdout.write(`not held or not injected: ${rowsOf(bad)}\n`);
   return bad.length + odd.length > 0 ? 1 : 0;
 }
 
