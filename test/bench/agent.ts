@@ -1,173 +1,105 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-
-import { findProfile } from "../../src/config/profile.ts";
-import { clockFromNow, scaledClock } from "../../simulators/clock.ts";
-import { findScenario } from "../../simulators/plc/scenarios/all.ts";
-import { startPlc } from "../../simulators/plc/start.ts";
-import { type BenchOptions, type Family, type Figure, percentile } from "./figure.ts";
-import { idleBeat } from "./idle-beat.ts";
-import { INTERVAL_MS, latenesses } from "./lateness.ts";
-import { cpuSeconds } from "./process-figures.ts";
-import { withAgent } from "./running-agent.ts";
+import { fileURLToPath } from "node:url";
+import { cpuSeconds } from "../support/process-figures.ts";
+import {
+  comparedFigure,
+  figureOf,
+  median,
+  percentile,
+  withCleanUp,
+  type BenchOptions,
+  type Family,
+  type Figure,
+} from "./figure.ts";
+import { startIdleBeat } from "./idle-beat.ts";
+import { withAgent } from "./packaged.ts";
+import type { RepeatedRead } from "./peer-modbus-serial.ts";
+import { startPlcs, type Read, type Tap } from "./plcs.ts";
 
 /**
- * The real agent with 8 and with 64 booths at 1 Hz: its CPU, everything from poll to commit included, and how late polls
- * begin, as the PLC sees it: the requests' arrival in this process, which also plays the PLCs.
+ * The installed agent with 8 and with 64 booths, polled each second: its CPU from reading to commit, beside that of modbus-serial alone,
+ * which sends the same requests at the same time; and how late polls begin, as the PLC sees it.
  */
 
+const SIZES = [8, 64] as const;
 const SETTLE_MS = { quick: 1_000, full: 8_000 };
-/** Of fewer polls of a booth, as in a short run, nothing is said. */
+const LATENESS_S = { quick: 3, full: 60 };
+/** The agent and modbus-serial are measured in the same rounds; the medians count. */
+const ROUNDS = { quick: 1, full: 5 };
+const ROUND_S = { quick: 3, full: 20 };
+/** Fewer polls of a booth, as in a short run, are not judged. */
 const FEWEST_EACH = 10;
-const MEASURED_S = { quick: 3, full: 60 };
+const MOST_OF_MODBUS_SERIAL = 2.5;
+const MOST_LATE_MS = 5;
+const PEER = fileURLToPath(new URL("peer-modbus-serial.ts", import.meta.url));
 
-/** One PLC's address: passes on to the device and notes when requests came. */
-export interface Tap {
-  readonly port: number;
-  readonly arrivals: number[];
-  close(): void;
-}
-
-/** @param isPoll absent: every request is the agent's own */
-export async function tap(target: number, isPoll: (request: Buffer) => boolean = () => true): Promise<Tap> {
-  const arrivals: number[] = [];
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((near) => {
-    const far = connect({ host: "127.0.0.1", port: target, noDelay: true });
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on("error", () => socket.destroy());
-      socket.on("close", () => {
-        near.destroy();
-        far.destroy();
-      });
-    }
-    near.setNoDelay(true);
-    near.on("data", (request: Buffer) => {
-      if (isPoll(request)) arrivals.push(performance.now());
-    });
-    near.pipe(far);
-    far.pipe(near);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const close = (): void => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  };
-  return { port: (server.address() as AddressInfo).port, arrivals, close };
-}
-
-/** How often the booths' groups are read: both of them each second, or as the profile says. */
-const RHYTHMS = {
-  each_second: { fast: { poll_interval_ms: INTERVAL_MS }, slow: { poll_interval_ms: INTERVAL_MS } },
-  as_profiled: { fast: { poll_interval_ms: INTERVAL_MS }, slow: { poll_interval_ms: 10 * INTERVAL_MS } },
-};
-
-interface Fleet {
-  readonly size: number;
-  /** Absent: both groups each second. */
-  readonly rhythm?: keyof typeof RHYTHMS;
-  /** Others may read the PLCs through the agent; which of the requests are its own. */
-  readonly shared?: { readonly isPoll: (request: Buffer) => boolean };
-}
-
-interface Measured {
-  readonly cpu_percent: number;
-  readonly late: readonly number[];
-  readonly requests_per_cycle: number;
-  /** How late an idle process's beats were meanwhile. */
-  readonly idle_p99_ms: number;
-}
-
-/** Runs `act` while an agent polls so many booths, each with a PLC of its own that is played here. */
-export async function withFleet<T>(
-  { size, rhythm = "each_second", shared }: Fleet,
-  act: (pid: number, taps: readonly Tap[], socket: string) => Promise<T>,
-): Promise<T> {
-  const profile = findProfile("click-booth");
-  const scenario = findScenario("standard-cycle");
-  if (profile.protocol !== "modbus" || scenario === undefined) throw new Error("nothing to play");
-  const clock = scaledClock(clockFromNow(1, Date.now()));
-  const device = await startPlc({ profile, scenario, seed: 1, clock, port: 0 });
-  const taps = await Promise.all(Array.from({ length: size }, () => tap(device.port, shared?.isPoll)));
-  const booths = taps.map(({ port }) => ({
-    profile: "click-booth",
-    modbus: { host: "127.0.0.1", port, ...(shared === undefined ? {} : { share: { port: 0 } }) },
-    poll: RHYTHMS[rhythm],
-  }));
-  try {
-    return await withAgent(booths, (pid, socket) => act(pid, taps, socket));
-  } finally {
-    for (const each of taps) each.close();
-    await device.stop();
+/** Returns the reads that came to a PLC with how often each was due. */
+function repeatedReads({ reads }: Tap, polls: number): readonly RepeatedRead[] {
+  const counts = new Map<string, { readonly read: Read; count: number }>();
+  for (const read of reads) {
+    const key = JSON.stringify(read);
+    const seen = counts.get(key) ?? { read, count: 0 };
+    seen.count += 1;
+    counts.set(key, seen);
   }
+  return [...counts.values()].map(({ read, count }) => ({ ...read, every: Math.max(1, Math.round(polls / count)) }));
 }
 
-function measure(fleet: Fleet, length: keyof typeof MEASURED_S): Promise<Measured> {
-  return withFleet(fleet, async (pid, taps) => {
-    const idle = await idleBeat();
-    await sleep(SETTLE_MS[length]);
-    for (const { arrivals } of taps) arrivals.splice(0);
-    idle.clear();
-    const before = cpuSeconds(pid);
-    const start = performance.now();
-    await sleep(MEASURED_S[length] * 1000);
-    const elapsed_s = (performance.now() - start) / 1000;
-    const cpu_percent = (100 * (cpuSeconds(pid) - before)) / elapsed_s;
-    const requests = taps.reduce((sum, { arrivals }) => sum + arrivals.length, 0);
-    const late = taps.flatMap(({ arrivals }) => latenesses(arrivals));
-    const idle_p99_ms = idle.p99_ms();
-    await idle.stop();
-    return { cpu_percent, late, idle_p99_ms, requests_per_cycle: requests / late.length };
+/** Returns the share of a core that each process takes, in percent. */
+async function cpuPercents(pids: readonly number[], seconds: number): Promise<readonly number[]> {
+  const before = pids.map(cpuSeconds);
+  const begun = performance.now();
+  await sleep(seconds * 1_000);
+  const elapsed_s = (performance.now() - begun) / 1_000;
+  return pids.map((pid, nth) => (100 * (cpuSeconds(pid) - (before[nth] ?? 0))) / elapsed_s);
+}
+
+function fleetFigures(size: number, length: "quick" | "full"): Promise<readonly Figure[]> {
+  return withCleanUp(async (atEnd) => {
+    const plcs = await startPlcs(size, atEnd);
+    const idle = await startIdleBeat(atEnd);
+    return withAgent({ booths: plcs.booths }, async (agent) => {
+      await agent.polling();
+      await sleep(SETTLE_MS[length]);
+      plcs.clear();
+      idle.clear();
+      await sleep(LATENESS_S[length] * 1_000);
+      const late = plcs.late().flat();
+      const requests = plcs.taps.reduce((sum, { arrivals }) => sum + arrivals.length, 0);
+      const lateness = figureOf({
+        name: size === 8 ? "poll.lateness_p99_ms" : `poll.agent${size}_lateness_p99_ms`,
+        value: percentile(late, 99),
+        unit: "ms",
+        anchor: idle.p99_ms(),
+        target: `at most ${MOST_LATE_MS} ms of ${late.length} polls; anchor: an idle process's beat`,
+        reached: late.length < FEWEST_EACH * size ? null : percentile(late, 99) <= MOST_LATE_MS,
+      });
+      const [first] = plcs.taps;
+      const reads = first === undefined ? [] : repeatedReads(first, LATENESS_S[length]);
+      const args = [PEER, JSON.stringify(plcs.taps.map(({ port }) => port)), JSON.stringify(reads)];
+      const peer = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+      atEnd(() => peer.kill());
+      await once(peer, "spawn");
+      await sleep(SETTLE_MS[length]);
+      const rounds: (readonly number[])[] = [];
+      while (rounds.length < ROUNDS[length])
+        rounds.push(await cpuPercents([agent.pid, peer.pid ?? 0], ROUND_S[length]));
+      const of = (nth: number): number => median(rounds.map((round) => round[nth] ?? NaN));
+      const cpu = { name: `agent.fleet${size}_cpu_percent`, value: of(0), unit: "% of a core", anchor: of(1) };
+      const same = `modbus-serial alone with the same ${(requests / late.length).toFixed(1)} requests a poll`;
+      return [comparedFigure({ ...cpu, atMost: MOST_OF_MODBUS_SERIAL, of: same }), lateness];
+    });
   });
 }
-
-function figuresOf({ size, rhythm }: Fleet, limit: number, measured: Measured): readonly Figure[] {
-  const { cpu_percent, late, idle_p99_ms, requests_per_cycle } = measured;
-  const p99 = percentile(late, 99);
-  const requests = `${requests_per_cycle.toFixed(1)} requests a poll`;
-  const slow = rhythm === "as_profiled" ? "_slow10" : "";
-  const read = rhythm === "as_profiled" ? "the slow group each 10 s" : "both groups each second";
-  return [
-    {
-      name: `agent.fleet${size}${slow}_cpu_percent`,
-      value: cpu_percent,
-      unit: "% of a core",
-      anchor: null,
-      ratio: null,
-      target: `at most ${limit} %; ${read}, ${requests}, from reading to commit`,
-      reached: cpu_percent <= limit,
-    },
-    {
-      name: size === 8 ? `poll.lateness${slow}_p99_ms` : `poll.agent${size}${slow}_lateness_p99_ms`,
-      value: p99,
-      unit: "ms",
-      anchor: percentile(late, 50),
-      ratio: null,
-      target: `at most 5 ms of ${late.length} polls; an idle process's beat: ${idle_p99_ms.toFixed(1)} ms; anchor: the median`,
-      reached: late.length < FEWEST_EACH * size ? null : p99 <= 5,
-    },
-  ];
-}
-
-/** What each may take of a core, %. */
-const FLEETS = [
-  { size: 8, rhythm: "each_second", limit: 0.7 },
-  { size: 8, rhythm: "as_profiled", limit: 0.7 },
-  { size: 64, rhythm: "each_second", limit: 4 },
-  { size: 64, rhythm: "as_profiled", limit: 4 },
-] as const;
 
 async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
+  const length = quick ? "quick" : "full";
+  // Most of a short run are the starts, so both fleets run at once. CPU is counted by process.
+  if (quick) return (await Promise.all(SIZES.map((size) => fleetFigures(size, length)))).flat();
   const figures: Figure[] = [];
-  const one = async (fleet: (typeof FLEETS)[number]): Promise<void> => {
-    figures.push(...figuresOf(fleet, fleet.limit, await measure(fleet, quick ? "quick" : "full")));
-  };
-  // Most of a short run are the starts: all at once. CPU is counted by process.
-  if (quick) await Promise.all(FLEETS.map(one));
-  else for (const fleet of FLEETS) await one(fleet);
+  for (const size of SIZES) figures.push(...(await fleetFigures(size, length)));
   return figures;
 }
 

@@ -11,24 +11,23 @@ const CONTENDER = fileURLToPath(new URL("store-contender.ts", import.meta.url));
 const BLOCK_BYTES = 4_096;
 
 export interface Contender {
-  readonly way: "store" | "naive" | "file";
+  readonly way: "store" | "file";
   readonly seconds: number;
   readonly every_s: number;
-  readonly page_bytes?: number;
 }
 
 /**
  * Bytes that a contender makes a device write in a day: the blocks that were written to between two syncs of a file, each
  * counted once. What the file system adds for its own journal is left out, for all alike.
  */
-export async function deviceBytesPerDay({ way, seconds, every_s, page_bytes = 0 }: Contender): Promise<number> {
+export async function deviceBytesPerDay({ way, seconds, every_s }: Contender): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const recorded = join(folder, "data");
   const file = join(folder, "record");
   try {
     mkdirSync(recorded);
     const environment = recorderIn(folder, { recorded, file });
-    const options = [way, recorded, seconds, every_s, page_bytes].map(String);
+    const options = [way, recorded, seconds, every_s].map(String);
     await promisify(execFile)(process.execPath, [CONTENDER, ...options], { env: { ...process.env, ...environment } });
     return (deviceBytes(file) * 86_400) / seconds;
   } finally {

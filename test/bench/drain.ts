@@ -1,7 +1,5 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
@@ -23,8 +21,9 @@ import { prepareService } from "../simulators/service/service-kills.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { writerIn } from "../support/store.ts";
 import { slowLine } from "./slow-line.ts";
-import { fillStore, STREAM } from "./store-filled.ts";
-import { type BenchOptions, type Family, type Figure, median } from "./figure.ts";
+import { fillStore, STREAM } from "../support/filled-store.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { type BenchOptions, type Family, type Figure, figureOf, limitedFigure, median, withCleanUp } from "./figure.ts";
 
 /**
  * A log that waited, facts among its readings, is delivered: as the store holds it, over MQTT to the reference service, which is a
@@ -41,7 +40,6 @@ const NAME = "stream-1";
 const READ_LIMIT = 5_000;
 /** So often it goes over the line: half a second in which the machine stands still is 3 % of one time. */
 const LINES = { quick: 1, full: 3 };
-const LOOK_EVERY_RECORDS = 20_000;
 
 /** 13 million readings, thirty days of a busy booth, in 4 s of CPU, and in 17 MB. */
 const TARGET_PER_CPU_S = 3_000_000;
@@ -80,8 +78,6 @@ interface Drained {
   readonly records: number;
   readonly cpu_s: number;
   readonly elapsed_s: number;
-  /** Most resident memory beyond what was in use before, MB. */
-  readonly grown_mb: number;
 }
 
 async function drain(writer: Writer, url: string): Promise<Drained> {
@@ -94,16 +90,6 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
   const session = await link.connect(account, ending.signal);
   const log = { reach: writer.resend(STREAM, 1) as LogReach };
   const last = log.reach.newest_seq;
-  const idle = process.memoryUsage.rss();
-  let most = idle;
-  let looked = 0;
-  const proven = (): void => {
-    const { acked_seq } = log.reach;
-    if (acked_seq - looked >= LOOK_EVERY_RECORDS) {
-      looked = acked_seq;
-      most = Math.max(most, process.memoryUsage.rss());
-    }
-  };
   const cursorMoved = (acked_seq: number): void => {
     log.reach = { ...log.reach, acked_seq };
     if (acked_seq >= last) ending.abort(new Error("drained"));
@@ -113,7 +99,7 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
   await runSender(
     {
       session,
-      proven,
+      proven: () => undefined,
       gateway: { clock, store: inlineStore(writer), log: silentLog, backlog_rate: null, rename: notNow },
       booth: {
         delivery: newDelivery({ newest_seq: 0 }, { count: 0, newest: null }),
@@ -139,7 +125,7 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
   const cpu_s = cpuSeconds(before);
   const elapsed_s = (performance.now() - begun) / 1_000;
   await session.close();
-  return { records: last, cpu_s, elapsed_s, grown_mb: (most - idle) / 1e6 };
+  return { records: last, cpu_s, elapsed_s };
 }
 
 /** The same log once more, over a site's uplink: bytes that went up for each record, and how much of what the line can carry went into it, percent. */
@@ -154,89 +140,54 @@ async function overTheLine(writer: Writer, mqttUrl: string): Promise<OnTheLine> 
   }
 }
 
-async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
-  const folder = mkdtempSync(join(tmpdir(), "bench-drain-"));
-  try {
-    return await figuresIn(folder, quick ? "quick" : "full");
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
 interface OnTheLine {
   readonly bytes_each: number;
   readonly line_percent: number;
 }
 
-/** What was measured of one log. */
-interface Measured extends Drained, OnTheLine {
-  readonly anchor: number;
-}
-
-async function figuresIn(folder: string, length: "quick" | "full"): Promise<readonly Figure[]> {
+async function measure(length: "quick" | "full"): Promise<readonly Figure[]> {
   const readings = READINGS[length];
-  const serviceDir = join(folder, "service");
-  prepareService(serviceDir);
-  fillStore(join(folder, "gateway"), readings / READINGS_PER_DAY, { has_facts: true });
-  const child = fork(CHILD, [serviceDir], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
-  try {
+  return withCleanUp(async (atEnd) => {
+    const folder = temporaryFolder(undefined, atEnd);
+    const serviceDir = join(folder, "service");
+    prepareService(serviceDir);
+    fillStore(join(folder, "gateway"), readings / READINGS_PER_DAY, { has_facts: true });
+    const child = fork(CHILD, [serviceDir], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+    atEnd(() => child.kill("SIGKILL"));
     child.send("open");
     const [{ mqttUrl }] = (await once(child, "message")) as [{ mqttUrl: string }];
     const writer = writerIn(join(folder, "gateway"));
+    atEnd(() => writer.close());
     writer.openStream("booth-1");
     const anchor = anchorPerCpuSecond(someRecords(writer, readings / 10));
-    const drained = await drain(writer, mqttUrl);
+    const { records, cpu_s } = await drain(writer, mqttUrl);
     const lines: OnTheLine[] = [];
     while (lines.length < LINES[length]) lines.push(await overTheLine(writer, mqttUrl));
-    writer.close();
     const of = (figure: keyof OnTheLine): number => median(lines.map((line) => line[figure]));
-    return figuresOf({ ...drained, bytes_each: of("bytes_each"), line_percent: of("line_percent"), anchor });
-  } finally {
-    child.kill("SIGKILL");
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-  }
+    const value = records / cpu_s;
+    const line_percent = of("line_percent");
+    return [
+      figureOf({
+        name: "drain.readings_per_cpu_s",
+        value,
+        unit: "readings/s",
+        anchor,
+        target: `${TARGET_PER_CPU_S}, or ${TARGET_RATIO} x; anchor: columns, JSON and gzip alone`,
+        reached: value >= TARGET_PER_CPU_S || value / anchor >= TARGET_RATIO,
+      }),
+      limitedFigure({ name: "drain.bytes_per_reading", value: of("bytes_each"), unit: "bytes" }, TARGET_BYTES),
+      figureOf({
+        name: "drain.line_percent",
+        value: line_percent,
+        unit: "%",
+        target: `at least ${TARGET_PERCENT} of 1 Mbit/s, 100 ms there and back`,
+        reached: line_percent >= TARGET_PERCENT,
+      }),
+    ];
+  });
 }
 
-function figuresOf({ records, cpu_s, bytes_each, grown_mb, anchor, line_percent }: Measured): readonly Figure[] {
-  const value = records / cpu_s;
-  return [
-    {
-      name: "drain.readings_per_cpu_s",
-      value,
-      unit: "readings/s",
-      anchor,
-      ratio: value / anchor,
-      target: `${TARGET_PER_CPU_S}, or ${TARGET_RATIO} x; anchor: columns, JSON and gzip alone`,
-      reached: value >= TARGET_PER_CPU_S || value / anchor >= TARGET_RATIO,
-    },
-    {
-      name: "drain.bytes_per_reading",
-      value: bytes_each,
-      unit: "bytes",
-      anchor: null,
-      ratio: null,
-      target: `at most ${TARGET_BYTES}`,
-      reached: bytes_each <= TARGET_BYTES,
-    },
-    {
-      name: "drain.line_percent",
-      value: line_percent,
-      unit: "%",
-      anchor: null,
-      ratio: null,
-      target: `at least ${TARGET_PERCENT} of 1 Mbit/s, 100 ms there and back`,
-      reached: line_percent >= TARGET_PERCENT,
-    },
-    {
-      name: "drain.memory_growth_mb",
-      value: grown_mb,
-      unit: "MB",
-      anchor: null,
-      ratio: null,
-      target: "as little as for the window alone",
-      reached: null,
-    },
-  ];
-}
-
-export const drainFamily: Family = { name: "drain", run };
+export const drainFamily: Family = {
+  name: "drain",
+  run: ({ quick }: BenchOptions) => measure(quick ? "quick" : "full"),
+};

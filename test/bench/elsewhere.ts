@@ -2,12 +2,12 @@ import { execFileSync, spawn } from "node:child_process";
 import { cpus } from "node:os";
 
 const CORES = cpus().map((_, core) => core);
-/** Of real time: above everything else that runs here. */
+/** A real-time priority: above everything else that runs here. */
 const PRIORITY = "50";
 
 /**
- * Who looks, and the service, stand at other machines: what they do here mustn't take the processor from what is measured. They have the
- * last core alone, and only while nobody else wants it: to the kernel, a core that is busy with nothing else counts as free.
+ * Puts a process behind all others, on the last core: it stands for another machine and mustn't take the processor from what is measured.
+ * To the kernel, a core that is busy with such a process alone counts as free.
  */
 export function putElsewhere(pid: number): void {
   execFileSync("chrt", ["--all-tasks", "--idle", "--pid", "0", pid.toString()]);
@@ -16,8 +16,8 @@ export function putElsewhere(pid: number): void {
 }
 
 /**
- * This process plays the PLCs and notes when they are asked: it is another machine, too, and what is measured doesn't keep it waiting. Root alone
- * may say so; for anybody else its own waiting is in the figure. Returns what takes it back.
+ * Puts this process, which plays the PLCs and notes when they are asked, above all others: it stands for another machine, too. Only root may
+ * do that; for anybody else the waiting of this process is part of the figure. Returns the function that undoes it.
  */
 export function standAbove(): () => void {
   const own = process.pid.toString();
@@ -40,10 +40,9 @@ function scheduled(argv: readonly string[]): boolean {
 const BEAT = "select(undef, undef, undef, 0.0005) while 1";
 
 /**
- * A kernel may leave a core to whom it has given it until its next tick, whoever has woken meanwhile: 4 ms where nothing preempts a thread
- * (PREEMPT_NONE), to the service's too, though it stands behind all of the box's. By its source Debian 12's lets a woken thread run at once. Something that
- * wakes on each core twice a millisecond, above everything else, makes any kernel look as often; it takes 3 % of a core. Root alone may do that:
- * null for anybody else. Else what ends it.
+ * Makes the kernel let a woken thread run at once, as Debian 12's does by its source. A kernel that preempts nothing (PREEMPT_NONE) leaves
+ * a core to its thread until the next tick, for 4 ms; a process that wakes on each core twice a millisecond, above everything else, makes it
+ * look as often, for 3 % of a core. Returns the function that ends it, or null if this user may not do that.
  */
 export function lookOften(): (() => void) | null {
   if (!scheduled(["--fifo", PRIORITY, "true"])) return null;

@@ -1,36 +1,45 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { latenesses } from "./lateness.ts";
 import { percentile } from "./figure.ts";
+import { latenesses } from "./plcs.ts";
 
 const BEAT_MS = 100;
-const PROGRAM = fileURLToPath(new URL("idle-process.ts", import.meta.url));
+const ROLE = "beat";
 
-/**
- * What the machine makes of any beat while something is measured: a process that does nothing else writes to this one ten times a
- * second, and is seen as polls are.
- */
-export async function idleBeat() {
+export interface IdleBeat {
+  /** Forgets the beats so far. */
+  readonly clear: () => void;
+  readonly p99_ms: () => number;
+}
+
+/** Starts an idle process that writes to this one ten times a second. Its lateness is the machine's share of any lateness. */
+export async function startIdleBeat(atEnd: (undo: () => unknown) => void): Promise<IdleBeat> {
   const arrivals: number[] = [];
   const server = createServer((socket) => {
     socket.on("error", () => socket.destroy());
     socket.on("data", () => void arrivals.push(performance.now()));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  atEnd(() => server.close());
   const { port } = server.address() as AddressInfo;
-  const child = spawn(process.execPath, [PROGRAM, port.toString(), BEAT_MS.toString()], { stdio: "ignore" });
-  return {
-    /** From now on. */
-    clear: (): void => void arrivals.splice(0),
-    p99_ms: (): number => percentile(latenesses(arrivals, BEAT_MS), 99),
-    stop: async (): Promise<void> => {
-      const ended = once(child, "exit");
-      child.kill();
-      await ended;
-      server.close();
-    },
-  };
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), ROLE, port.toString()], { stdio: "ignore" });
+  atEnd(() => child.kill());
+  return { clear: () => void arrivals.splice(0), p99_ms: () => percentile(latenesses(arrivals, BEAT_MS), 99) };
 }
+
+function beat(port: number): void {
+  const socket = connect({ host: "127.0.0.1", port, noDelay: true });
+  socket.on("close", () => process.exit());
+  let due = performance.now();
+  const next = (): void => {
+    socket.write(".");
+    // Keeps the rhythm, as a poll does.
+    due += BEAT_MS * Math.max(1, Math.ceil((performance.now() - due) / BEAT_MS));
+    setTimeout(next, due - performance.now());
+  };
+  socket.on("connect", next);
+}
+
+if (process.argv[2] === ROLE) beat(Number(process.argv[3]));

@@ -6,26 +6,24 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** libmodbus in a process of its own, which measures itself. */
+/** A libmodbus client in a process of its own, which measures itself. */
 export interface LibmodbusLoop {
-  readonly pid: number;
-  /** CPU of one round of its blocks, microseconds, over so many rounds. */
+  /** Returns the CPU time of one read in microseconds, over so many reads. */
   readonly micros: (reads: number) => Promise<number>;
   readonly stop: () => void;
 }
 
-/** @param blocks function code, address and count of each; none: 125 registers. null: libmodbus isn't installed, so there is nothing to compare with. */
-export function startLibmodbus(port: number, blocks: readonly number[] = []): LibmodbusLoop | null {
+/** Starts a client that reads 125 registers again and again. Returns null if libmodbus is not installed. */
+export function startLibmodbus(port: number): LibmodbusLoop | null {
   if (spawnSync("pkg-config", ["--exists", "libmodbus"]).status !== 0) return null;
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const program = join(folder, "client");
   const flags = execFileSync("pkg-config", ["--cflags", "--libs", "libmodbus"], { encoding: "utf8" });
   const source = fileURLToPath(new URL("libmodbus_client.c", import.meta.url));
   execFileSync("cc", ["-O2", "-o", program, source, ...flags.trim().split(/\s+/)]);
-  const child = spawn(program, [port, ...blocks].map(String), { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(program, [port.toString()], { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout });
   return {
-    pid: child.pid ?? 0,
     micros: async (reads) => {
       const answered = once(lines, "line") as Promise<[string]>;
       child.stdin.write(`${reads}\n`);

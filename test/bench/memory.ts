@@ -3,24 +3,25 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-
 import { findProfile } from "../../src/config/profile.ts";
 import { startOpcuaServer } from "../../simulators/plc/opcua/server.ts";
 import { findScenario } from "../../simulators/plc/scenarios/all.ts";
 import { boothFor } from "../../simulators/plc/start.ts";
-import { memoryOf, type Memory } from "./process-figures.ts";
-import { modbusPlc } from "./modbus-plc.ts";
-import type { BenchOptions, Family, Figure } from "./figure.ts";
-import { PASSWORD, whilePolling, withAgentAgain } from "./running-agent.ts";
+import { memoryOf, type Memory } from "../support/process-figures.ts";
+import type { AtEnd } from "../support/temporary.ts";
+import { limitedFigure, median, withCleanUp, type BenchOptions, type Family, type Figure } from "./figure.ts";
+import { withAgent } from "./packaged.ts";
+import { startModbusPlc } from "./plcs.ts";
+import { PASSWORD } from "./running-agent.ts";
 
-/**
- * Resident memory of the agent as it is installed, its store's thread included, with one booth that is polled. No service answers. Beside
- * it what Node with one idle thread takes: most of that is the program itself, mapped from its file.
- */
+/** Resident memory of the installed agent, its store's thread included, with one booth that is polled and no service that answers. */
 
-/** Node with a thread that does nothing. */
+/** Node with a thread that does nothing: most of its memory is the program itself, mapped from its file. */
 const IDLE = `new (require("node:worker_threads").Worker)("setInterval(() => undefined, 1000)", { eval: true });`;
 const IDLE_SETTLE_MS = 2_000;
+const MOST_MB = { modbus: 85, modbus_private: 35, opcua: 120, output: 3 };
+/** The memory of one process varies by more than what an output takes. */
+const OUTPUT_RUNS = { quick: 1, full: 3 };
 
 async function idleMemory(): Promise<Memory> {
   const node = spawn(process.execPath, ["-e", IDLE], { stdio: "ignore" });
@@ -32,128 +33,82 @@ async function idleMemory(): Promise<Memory> {
   return memory;
 }
 
-/**
- * On a box where it has run before: the first start after an installation also compiles, and reads the configuration, which isn't
- * how months are spent.
- *
- * @param booth its profile and link as the configuration has them
- */
+/** The first start after an installation also compiles and reads the configuration: the second one is measured. */
 function agentMemory(booth: object, settle_ms: number, config: object = {}): Promise<Memory> {
-  const settled = whilePolling(async (pid) => {
+  return withAgent({ booths: [booth], hasRun: true, config }, async (agent) => {
+    await agent.polling();
     await sleep(settle_ms);
-    return memoryOf(pid);
+    return memoryOf(agent.pid);
   });
-  return withAgentAgain([booth], settled, { config });
 }
 
-/** A plant's broker, open to this machine. */
-async function plantBroker() {
+/** Starts a plant's broker that is open to this machine. Returns its URL. */
+async function startBroker(atEnd: AtEnd): Promise<string> {
   const broker = await Aedes.createBroker();
   const server = createServer((socket) => broker.handle(socket));
   await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  const stop = async (): Promise<void> => {
+  atEnd(() => {
     broker.close();
     server.close();
-    await once(server, "close");
-  };
-  return { url: `mqtt://127.0.0.1:${port}`, stop };
+  });
+  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** One process's memory varies by more than what is looked for. */
-const OUTPUT_RUNS = 3;
-
-/** What one output, of either kind, adds to an agent that speaks MQTT already, as each does with the service; here to another output. */
-async function outputMemory(booth: object, { settle_ms, runs }: { readonly settle_ms: number; readonly runs: number }) {
-  const broker = await plantBroker();
-  const one = (name: string, own: object): object => ({ name, url: broker.url, ...own });
-  const usual = [one("usual", { mqtt: {} })];
-  const kinds = {
-    none: usual,
-    mqtt: [...usual, one("beside", { mqtt: { home_assistant: {} } })],
-    sparkplug: [...usual, one("beside", { sparkplug: { group_id: "plant" } })],
-  };
-  const median = async (outputs: readonly object[]): Promise<number> => {
-    const found: number[] = [];
-    for (let run = 0; run < runs; run += 1) found.push((await agentMemory(booth, settle_ms, { outputs })).resident_mb);
-    return found.sort((a, b) => a - b)[Math.floor(runs / 2)] ?? NaN;
-  };
-  const [none, mqtt, sparkplug] = await Promise.all([median(kinds.none), median(kinds.mqtt), median(kinds.sparkplug)]);
-  await broker.stop();
-  return { none, most: Math.max(mqtt, sparkplug) };
+/** Measures what an output of either kind adds to an agent that already speaks MQTT with another output. */
+async function outputFigure(booth: object, settle_ms: number, runs: number): Promise<Figure> {
+  return withCleanUp(async (atEnd) => {
+    const url = await startBroker(atEnd);
+    const usual = { name: "usual", url, mqtt: {} };
+    const residentWith = async (outputs: readonly object[]): Promise<number> => {
+      const found: number[] = [];
+      while (found.length < runs) found.push((await agentMemory(booth, settle_ms, { outputs })).resident_mb);
+      return median(found);
+    };
+    const [none, mqtt, sparkplug] = await Promise.all([
+      residentWith([usual]),
+      residentWith([usual, { name: "more", url, mqtt: { home_assistant: {} } }]),
+      residentWith([usual, { name: "more", url, sparkplug: { group_id: "plant" } }]),
+    ]);
+    const value = Math.max(mqtt, sparkplug) - none;
+    const figure = limitedFigure({ name: "memory.output_mb", value, unit: "MB", anchor: none }, MOST_MB.output);
+    return { ...figure, target: `${figure.target} more, the larger of both kinds; anchor: an agent that speaks MQTT` };
+  });
 }
 
-/** MB that an output may add. */
-const OUTPUT_MB = 3;
-
-async function opcuaServer() {
+async function startOpcua(atEnd: AtEnd): Promise<object> {
   const profile = findProfile("plcnext-booth");
   const scenario = findScenario("standard-cycle");
   if (profile.protocol !== "opcua" || scenario === undefined) throw new Error("nothing to play");
   const booth = boothFor({ profile, scenario, seed: 1, start: Date.now() });
-  return startOpcuaServer({ profile, booth, now: () => Date.now(), port: 0, password: PASSWORD });
+  const server = await startOpcuaServer({ profile, booth, now: () => Date.now(), port: 0, password: PASSWORD });
+  atEnd(() => server.stop());
+  const login = { user: "gateway", password_file: "password", server_certificate_fingerprint: server.fingerprint() };
+  return { profile: "plcnext-booth", opcua: { endpoint: `opc.tcp://127.0.0.1:${server.port}`, ...login } };
 }
 
-async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
+function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   const settle_ms = quick ? 500 : 20_000;
-  const device = await modbusPlc();
-  const server = await opcuaServer();
-  const modbus = { profile: "click-booth", modbus: { host: "127.0.0.1", port: device.port } };
-  const opcua = {
-    endpoint: `opc.tcp://127.0.0.1:${server.port}`,
-    user: "gateway",
-    password_file: "password",
-    server_certificate_fingerprint: server.fingerprint(),
-  };
-  // What one holds is no less for the others beside it: they are all waited for at once.
-  const [idle, withModbus, withOpcua] = await Promise.all([
-    idleMemory(),
-    agentMemory(modbus, settle_ms),
-    agentMemory({ profile: "plcnext-booth", opcua }, settle_ms),
-  ]);
-  await server.stop();
-  const output = await outputMemory(modbus, { settle_ms, runs: quick ? 1 : OUTPUT_RUNS });
-  await device.stop();
-  const more = output.most - output.none;
-  return [
-    ...figuresOf("modbus", { of: withModbus, idle, atMost: 85, privateAtMost: 35 }),
-    ...figuresOf("opcua", { of: withOpcua, idle, atMost: 120 }),
-    {
-      name: "memory.output_mb",
-      value: more,
-      unit: "MB",
-      anchor: output.none,
-      ratio: output.most / output.none,
-      target: `at most ${OUTPUT_MB} MB more with one output, the larger of both kinds; anchor: an agent that speaks MQTT`,
-      reached: more <= OUTPUT_MB,
-    },
-  ];
-}
-
-/** MB; absent: nothing to reach. */
-interface Limits {
-  readonly atMost: number;
-  readonly privateAtMost?: number;
-}
-
-function figuresOf(
-  link: string,
-  { of, idle, atMost, privateAtMost }: Limits & { readonly of: Memory; readonly idle: Memory },
-): readonly Figure[] {
-  const figure = (name: string, key: keyof Memory, most?: number): Figure => {
-    const value = of[key];
-    const anchor = idle[key];
-    const beside = "store's thread included; anchor: Node with an idle thread";
-    const verdict =
-      most === undefined
-        ? { target: beside, reached: null }
-        : { target: `at most ${most} MB, ${beside}`, reached: value <= most };
-    return { name, value, unit: "MB", anchor, ratio: value / anchor, ...verdict };
-  };
-  return [
-    figure(`memory.${link}_mb`, "resident_mb", atMost),
-    figure(`memory.${link}_private_mb`, "private_mb", privateAtMost),
-  ];
+  return withCleanUp(async (atEnd) => {
+    const device = await startModbusPlc(atEnd);
+    const modbus = { profile: "click-booth", modbus: { host: "127.0.0.1", port: device.port } };
+    const opcua = await startOpcua(atEnd);
+    // One process takes no less memory because of the others, so all settle at once.
+    const [idle, withModbus, withOpcua] = await Promise.all([
+      idleMemory(),
+      agentMemory(modbus, settle_ms),
+      agentMemory(opcua, settle_ms),
+    ]);
+    const limited = (name: string, [value, anchor]: readonly [number, number], most: number): Figure => {
+      const figure = limitedFigure({ name, value, unit: "MB", anchor }, most);
+      return { ...figure, target: `${figure.target}, the store's thread included; anchor: Node with an idle thread` };
+    };
+    return [
+      limited("memory.modbus_mb", [withModbus.resident_mb, idle.resident_mb], MOST_MB.modbus),
+      limited("memory.modbus_private_mb", [withModbus.private_mb, idle.private_mb], MOST_MB.modbus_private),
+      limited("memory.opcua_mb", [withOpcua.resident_mb, idle.resident_mb], MOST_MB.opcua),
+      await outputFigure(modbus, settle_ms, quick ? OUTPUT_RUNS.quick : OUTPUT_RUNS.full),
+    ];
+  });
 }
 
 export const memoryFamily: Family = { name: "memory", run };

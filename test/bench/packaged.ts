@@ -4,28 +4,44 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleAgent } from "../../systemd/package/bundle.ts";
 import { layOutProgram } from "../../systemd/package/tree.ts";
+import {
+  environmentOf,
+  launcherArguments,
+  withProgram,
+  type AgentProgram,
+  type Box,
+  type RunningAgent,
+} from "./running-agent.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
-/** How the agent is started on a box: what is measured is what is installed. */
-export interface PackagedAgent {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<NodeJS.ProcessEnv>;
-}
+let made: Promise<AgentProgram> | null = null;
 
-let made: Promise<PackagedAgent> | null = null;
+/** The environment variable that hands the program, once laid out, to the processes of the families. */
+const HANDED = "BENCH_AGENT";
 
-/** The program of the Debian package, laid out in a temporary folder once for all figures of a run; goes with this process. */
-export function packagedAgent(): Promise<PackagedAgent> {
-  made ??= make();
+/** Lays out the program of the Debian package in a temporary folder, once for all figures of a run. */
+export function packagedAgent(): Promise<AgentProgram> {
+  const handed = process.env[HANDED];
+  // This file writes it.
+  made ??= handed === undefined ? make() : Promise.resolve(JSON.parse(handed) as AgentProgram);
   return made;
 }
 
-async function make(): Promise<PackagedAgent> {
+/** Returns the environment of a family's process. */
+export async function familyEnvironment(): Promise<NodeJS.ProcessEnv> {
+  return { ...process.env, [HANDED]: JSON.stringify(await packagedAgent()) };
+}
+
+/** Runs `act` with the agent as it is installed, from the first moment of its process on. */
+export async function withAgent<T>(box: Box, act: (agent: RunningAgent) => Promise<T>): Promise<T> {
+  return withProgram(await packagedAgent(), box, act);
+}
+
+async function make(): Promise<AgentProgram> {
   const stage = mkdtempSync(join(tmpdir(), "bench-package-"));
   process.once("exit", () => rmSync(stage, { recursive: true, force: true }));
-  // Compiled code is one for all boxes.
+  // All boxes share the compiled code.
   const cache_dir = join(stage, "cache");
   mkdirSync(cache_dir);
   const { node, launcher } = layOutProgram({
@@ -38,14 +54,10 @@ async function make(): Promise<PackagedAgent> {
     bundle: await bundleAgent(ROOT),
   });
   const env = { ...process.env, ...serviceEnvironment(), NODE_COMPILE_CACHE: cache_dir };
-  // Node's options stand in the launcher's first line, behind its path.
-  const [, ...options] = (readFileSync(launcher, "utf8").split("\n")[0] ?? "").split(" ");
-  return { command: node, args: [...options, launcher], env };
+  return { command: node, args: launcherArguments(launcher), env };
 }
 
-/** What the unit sets: how memory is given back, among it. */
+/** Returns the environment that a unit file sets: how memory is given back, among it. */
 function serviceEnvironment(): Readonly<Record<string, string>> {
-  const unit = readFileSync(join(ROOT, "systemd/booth-gateway.service"), "utf8");
-  const settings = /^Environment=(.*)$/m.exec(unit)?.[1]?.split(" ") ?? [];
-  return Object.fromEntries(settings.map((setting) => [setting.replace(/=.*/, ""), setting.replace(/^[^=]*=/, "")]));
+  return environmentOf(readFileSync(join(ROOT, "systemd/booth-gateway.service"), "utf8"));
 }

@@ -1,33 +1,45 @@
 import modbus from "modbus-serial";
+import type { Read } from "./plcs.ts";
 
 /**
- * modbus-serial as it comes: asks over so many connections for the same blocks each second, one after the other, and does nothing with
- * the answers. Arguments: port, connections, blocks as JSON.
+ * modbus-serial as it comes: sends given reads over a connection of their own to each port, one after the other each second, and does
+ * nothing with the answers. The connections are spread over the second. Arguments: ports and reads as JSON.
  */
-const [port = "0", connections = "1", blocks = "[]"] = process.argv.slice(2);
-// The bench's own words.
-const asked = JSON.parse(blocks) as readonly {
-  readonly fn: 1 | 2 | 3 | 4;
-  readonly address: number;
-  readonly count: number;
-}[];
+const [ports = "[]", reads = "[]"] = process.argv.slice(2);
 
 type Client = InstanceType<typeof modbus.default>;
 
-const READ = {
-  1: (client: Client, address: number, count: number) => client.readCoils(address, count),
-  2: (client: Client, address: number, count: number) => client.readDiscreteInputs(address, count),
-  3: (client: Client, address: number, count: number) => client.readHoldingRegisters(address, count),
-  4: (client: Client, address: number, count: number) => client.readInputRegisters(address, count),
+/** A read that is due once in `every` polls. */
+export interface RepeatedRead extends Read {
+  readonly every: number;
+}
+
+const FUNCTIONS: Readonly<Record<number, (client: Client, address: number, count: number) => Promise<unknown>>> = {
+  1: (client, address, count) => client.readCoils(address, count),
+  2: (client, address, count) => client.readDiscreteInputs(address, count),
+  3: (client, address, count) => client.readHoldingRegisters(address, count),
+  4: (client, address, count) => client.readInputRegisters(address, count),
 };
 
-for (let connection = 0; connection < Number(connections); connection += 1) {
+async function connected(port: number): Promise<Client> {
   const client = new modbus.default();
-  await client.connectTCP("127.0.0.1", { port: Number(port) });
+  await client.connectTCP("127.0.0.1", { port });
   client.setID(1);
   client.setTimeout(5_000);
+  return client;
+}
+
+// The benchmark writes both lists.
+const all = JSON.parse(reads) as readonly RepeatedRead[];
+const targets = JSON.parse(ports) as readonly number[];
+const clients = await Promise.all(targets.map(connected));
+for (const [nth, client] of clients.entries()) {
+  let polls = 0;
   const poll = async (): Promise<void> => {
-    for (const { fn, address, count } of asked) await READ[fn](client, address, count);
+    polls += 1;
+    for (const { fn, address, count, every } of all) {
+      if (polls % every === 0) await FUNCTIONS[fn]?.(client, address, count);
+    }
   };
-  setInterval(() => void poll(), 1_000);
+  setTimeout(() => setInterval(() => void poll(), 1_000), (1_000 * nth) / clients.length);
 }

@@ -1,115 +1,124 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { stringify } from "yaml";
-
-import { askAgent } from "../../src/tools/agent-client.ts";
+import { askAgent, SOCKET_NAME } from "../../src/tools/agent-client.ts";
 import type { AgentStatus } from "../../src/domain/status.ts";
-import { GATEWAY } from "../support/processes.ts";
-import { packagedAgent, type PackagedAgent } from "./packaged.ts";
-
-/** The agent as it is installed, as a process of its own, with these booths; no service answers. */
+import { eventually } from "../support/eventually.ts";
 
 export const PASSWORD = "of-the-bench";
+/** A box's runtime directory is in memory. */
 const MEMORY = "/dev/shm";
-const STARTS_WITHIN_MS = 60_000;
+const STARTS_WITHIN_MS = 180_000;
 
-export interface Prepared {
+/** How an agent is started. */
+export interface AgentProgram {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<NodeJS.ProcessEnv>;
+}
+
+/** Returns the arguments of Node that start a launcher: Node's options stand in its first line, after the path of Node. */
+export function launcherArguments(launcher: string): readonly string[] {
+  const [, ...options] = (readFileSync(launcher, "utf8").split("\n")[0] ?? "").split(" ");
+  return [...options, launcher];
+}
+
+/** Returns the environment that a systemd unit sets. */
+export function environmentOf(unit: string): Readonly<Record<string, string>> {
+  const settings = /^Environment=(.*)$/m.exec(unit)?.[1]?.split(" ") ?? [];
+  return Object.fromEntries(settings.map((setting) => [setting.replace(/=.*/, ""), setting.replace(/^[^=]*=/, "")]));
+}
+
+/** A box with an agent whose service does not answer, unless `config` names another. */
+export interface Box {
+  readonly booths: readonly object[];
   /** Fills the data folder before the agent starts. */
   readonly fill?: (folder: string) => void;
   /** Further settings. */
   readonly config?: object;
-  /** It runs from its sources, and each of its threads writes there in the end where its CPU went. */
-  readonly profiles?: string;
+  /** The agent has run before, as on any box but for its very first start. */
+  readonly hasRun?: boolean;
+  /** The folder of the box's folder; default: the system's temporary one. */
+  readonly within?: string;
+  /** Where compiled code is kept; default: in the box's folder. */
+  readonly cache?: string;
 }
 
-/** Runs `act` while every booth is polled, then ends the agent. `socket`: the agent's. */
-export async function withAgent<T>(booths: readonly object[], act: Act<T>, prepared: Prepared = {}): Promise<T> {
-  return withBox(booths, prepared, (start) => start(whilePolling(act)));
+export interface RunningAgent {
+  readonly pid: number;
+  readonly socket: string;
+  /** undefined while the agent does not answer. */
+  readonly status: () => Promise<AgentStatus | undefined>;
+  /** Resolves once the agent's status is as wanted. */
+  readonly once: (what: string, isWanted: (status: AgentStatus) => boolean) => Promise<void>;
+  /** Resolves once every booth is polled. */
+  readonly polling: () => Promise<void>;
 }
 
-/** The same from the process's first moment on. */
-export async function withStartedAgent<T>(booths: readonly object[], act: Act<T>, prepared: Prepared = {}): Promise<T> {
-  return withBox(booths, prepared, (start) => start(act));
-}
-
-/** The same on a box where the agent has run before, as it has on any box but for its very first start. */
-export async function withAgentAgain<T>(booths: readonly object[], act: Act<T>, prepared: Prepared = {}): Promise<T> {
-  return withBox(booths, prepared, async (start) => {
-    await start(whilePolling(() => Promise.resolve()));
-    return start(act);
-  });
-}
-
-export type Act<T> = (pid: number, socket: string) => Promise<T>;
-
-/** Does it once every booth is polled. */
-export function whilePolling<T>(act: Act<T>): Act<T> {
-  return async (pid, socket) => {
-    await polling(socket);
-    return act(pid, socket);
-  };
-}
-
-/** Starts the agent of one box, runs `act`, and ends the agent again. */
-type Start = <T>(act: Act<T>) => Promise<T>;
-
-/** Makes a box with these booths, and takes it away in the end. */
-async function withBox<T>(
-  booths: readonly object[],
-  { fill, config: more = {}, profiles }: Prepared,
-  act: (start: Start) => Promise<T>,
+/** Runs `act` with an agent from the first moment of its process on, then ends the agent. */
+export async function withProgram<T>(
+  program: AgentProgram,
+  box: Box,
+  act: (agent: RunningAgent) => Promise<T>,
 ): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  fill?.(folder);
-  // In memory, as a box's runtime directory is.
+  const folder = mkdtempSync(join(box.within ?? tmpdir(), "bench-"));
   const runtime_dir = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : folder, "bench-"));
-  writeFileSync(join(folder, "password"), PASSWORD, { mode: 0o600 });
-  const numbered = booths.map((booth, i) => ({ id: `booth-${i + 1}`, ...booth }));
-  const service = { url: "http://127.0.0.1:9" };
-  const page = { port: 0 };
-  const config = { data_dir: folder, runtime_dir, log_level: "error", page, service, booths: numbered, ...more };
-  const file = join(folder, "gateway.yaml");
-  writeFileSync(file, stringify(config, { aliasDuplicateObjects: false }));
-  const { command, args, env } = profiles === undefined ? await packagedAgent() : profiledAgent(profiles);
   try {
-    return await act(async (act) => {
-      const agent = spawn(command, [...args, "run", "--config", file], {
-        env: { ...env, CACHE_DIRECTORY: join(folder, "cache") },
-        stdio: ["ignore", "ignore", "inherit"],
-      });
-      const ended = once(agent, "exit");
-      try {
-        return await act(agent.pid ?? 0, join(runtime_dir, "agent.sock"));
-      } finally {
-        agent.kill("SIGTERM");
-        await ended;
-      }
-    });
+    box.fill?.(folder);
+    writeFileSync(join(folder, "password"), PASSWORD, { mode: 0o600 });
+    const booths = box.booths.map((booth, i) => ({ id: `booth-${i + 1}`, ...booth }));
+    const service = { url: "http://127.0.0.1:9" };
+    const base = { data_dir: folder, runtime_dir, log_level: "error", page: { port: 0 }, service, booths };
+    // JSON is YAML, too.
+    writeFileSync(join(folder, "gateway.yaml"), JSON.stringify({ ...base, ...box.config }));
+    const started = {
+      program,
+      folder,
+      socket: join(runtime_dir, SOCKET_NAME),
+      cache: box.cache ?? join(folder, "cache"),
+    };
+    if (box.hasRun === true) await oneRun(started, (agent) => agent.polling());
+    return await oneRun(started, act);
   } finally {
     for (const each of [runtime_dir, folder]) rmSync(each, { recursive: true, force: true });
   }
 }
 
-function profiledAgent(folder: string): PackagedAgent {
-  return { command: process.execPath, args: ["--cpu-prof", `--cpu-prof-dir=${folder}`, GATEWAY], env: process.env };
+interface Start {
+  readonly program: AgentProgram;
+  readonly folder: string;
+  readonly socket: string;
+  readonly cache: string;
 }
 
-/** What the agent says of itself; null while it doesn't answer. */
-export async function statusAt(socket: string): Promise<AgentStatus | null> {
-  // The agent answers its own shape.
-  return (await askAgent(socket, { method: "GET", path: "/status" }).catch(() => null)) as AgentStatus | null;
-}
-
-async function polling(socket: string): Promise<void> {
-  const deadline = performance.now() + STARTS_WITHIN_MS;
-  while (performance.now() < deadline) {
-    await sleep(200);
-    const status = await statusAt(socket);
-    if (status?.booths.every(({ plc }) => plc.kind === "up") === true) return;
+async function oneRun<T>({ program, folder, socket, cache }: Start, act: (agent: RunningAgent) => Promise<T>) {
+  const process = spawn(program.command, [...program.args, "run", "--config", join(folder, "gateway.yaml")], {
+    env: { ...program.env, CACHE_DIRECTORY: cache },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const ended = once(process, "exit");
+  try {
+    return await act(runningAgent(process.pid ?? 0, socket));
+  } finally {
+    process.kill("SIGTERM");
+    await ended;
   }
-  throw new Error("the agent doesn't read every booth");
+}
+
+function runningAgent(pid: number, socket: string): RunningAgent {
+  const status = async (): Promise<AgentStatus | undefined> =>
+    // The agent answers its own shape.
+    (await askAgent(socket, { method: "GET", path: "/status" }).catch(() => undefined)) as AgentStatus | undefined;
+  const isSo = async (what: string, isWanted: (status: AgentStatus) => boolean): Promise<void> => {
+    const look = async () => {
+      const seen = await status();
+      return seen !== undefined && isWanted(seen) ? true : undefined;
+    };
+    await eventually(what, look, STARTS_WITHIN_MS);
+  };
+  const polling = (): Promise<void> =>
+    isSo("every booth is read", ({ booths }) => booths.every(({ plc }) => plc.kind === "up"));
+  return { pid, socket, status, once: isSo, polling };
 }

@@ -1,24 +1,22 @@
 import { fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import type { TakenPoll } from "../../src/domain/taken.ts";
-import { storePath } from "../../src/store/open.ts";
 import { packLog } from "../../src/store/log/rows.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { writerIn } from "../support/store.ts";
 import { seededRandom } from "../support/seeded-random.ts";
-import { SIXTY_TAGS_T0, sixtyTags } from "./sixty-tags.ts";
+import { SIXTY_TAGS_T0, sixtyTags } from "../support/sixty-tags.ts";
 
 /**
- * Stores the 60 tags of so many seconds, committed every so often, in one of three ways: `store`, ours, with a page size if
- * one is named; `naive`, a row for each tag and second with an index; `file`, our packed rows appended to a file.
+ * Stores the 60 tags of so many seconds, committed every so often, in one of two ways: `store`, the agent's; `file`, the same packed rows
+ * appended to a file.
  */
-const [way = "", folder = "", seconds = "0", every = "1", page_bytes = "0"] = process.argv.slice(2);
+const [way = "", folder = "", seconds = "0", every = "1"] = process.argv.slice(2);
 const random = seededRandom(11);
 const poll = sixtyTags("s", () => random.next());
 
-/** Groups of polls as the agent commits them: at once where the mode changed. */
+/** Groups polls as the agent commits them: at once if the mode changed. */
 function* groups(): Generator<TakenPoll[]> {
   let group: TakenPoll[] = [];
   for (let second = 0; second < Number(seconds); second += 1) {
@@ -31,12 +29,6 @@ function* groups(): Generator<TakenPoll[]> {
 }
 
 function ours(): void {
-  if (page_bytes !== "0") {
-    const db = new Database(storePath(folder));
-    db.pragma(`page_size = ${page_bytes}`);
-    db.pragma("journal_mode = WAL");
-    db.close();
-  }
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");
   const stamp = { boot: "b1", mono: 0, at: SIXTY_TAGS_T0, tag: "", quality: "good" } as const;
@@ -51,24 +43,7 @@ function ours(): void {
     );
     writer.ack(stream, newest_seq);
   }
-  // Not closed: what a stop writes isn't what a day costs.
-}
-
-function naive(): void {
-  const db = new Database(storePath(folder));
-  db.pragma("journal_mode = WAL");
-  db.pragma("synchronous = FULL");
-  db.exec("CREATE TABLE reading (at TEXT, tag TEXT, value TEXT); CREATE INDEX by_tag ON reading (tag, at)");
-  const add = db.prepare("INSERT INTO reading (at, tag, value) VALUES (?, ?, ?)");
-  const last = new Map<string, string>();
-  for (const group of groups()) {
-    db.transaction(() => {
-      for (const { at, changes } of group) {
-        for (const [tag, value] of changes) last.set(tag, String(value));
-        for (const [tag, value] of last) add.run(new Date(at).toISOString(), tag, value);
-      }
-    })();
-  }
+  // Not closed: the writes of a stop are no part of a day.
 }
 
 function file(): void {
@@ -85,5 +60,5 @@ function file(): void {
   }
 }
 
-const ways: Readonly<Record<string, () => void>> = { store: ours, naive, file };
-ways[way]?.();
+if (way === "store") ours();
+else file();

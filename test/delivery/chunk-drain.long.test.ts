@@ -12,7 +12,7 @@ import { runSender } from "../../src/delivery/sender.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { unpackChunk } from "../../src/store/log/chunk.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
-import { fillStore, STREAM } from "../bench/store-filled.ts";
+import { fillStore, STREAM } from "../support/filled-store.ts";
 import { inlineStore } from "../../simulators/virtual/store.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { writerIn } from "../support/store.ts";

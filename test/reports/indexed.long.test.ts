@@ -5,7 +5,7 @@ import type { Source } from "../../src/reports/source.ts";
 import { openStoreFile } from "../../src/store/open.ts";
 import { openReader, REPORT_SQL } from "../../src/store/reader.ts";
 import { openReportsThread } from "../../src/store/thread/reports-thread.ts";
-import { fillYear, STREAM, YEAR_END, YEAR_START } from "../bench/derive-year.ts";
+import { fillYear, STREAM, YEAR_END, YEAR_START } from "../support/year-of-facts.ts";
 import { localBooth, requestAt } from "../support/figures.ts";
 import { withFilters } from "../support/parameters.ts";
 import { temporaryFolder } from "../support/temporary.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { tcpProxy, type TcpProxy } from "../../simulators/network/tcp-proxy.ts";
 import { drain, isSameAtService } from "../support/delivered.ts";
-import { memoryOf, openFilesOf } from "../bench/process-figures.ts";
+import { memoryOf, openFilesOf } from "../support/process-figures.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import type { AtEnd } from "../support/temporary.ts";

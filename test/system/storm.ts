@@ -15,7 +15,7 @@ import type { AgentStatus } from "../../src/domain/status.ts";
 import type { Random } from "../../src/domain/machine.ts";
 import { openStoreFile } from "../../src/store/open.ts";
 import { prepareStatements } from "../../src/store/log/statements.ts";
-import { fillStore, STREAM } from "../bench/store-filled.ts";
+import { fillStore, STREAM } from "../support/filled-store.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort, mosquitto, type Mosquitto } from "./mosquitto.ts";
 import { mqttTap, type MqttTap, type TappedPublish } from "../e2e/mqtt-tap.ts";

@@ -8,7 +8,7 @@ import type { LinkAccount, LinkSession } from "../../../src/delivery/port.ts";
 import type { LogChunk, Placed } from "../../../src/domain/record.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import type { Writer } from "../../../src/store/thread/writer.ts";
-import { fillStore, STREAM } from "../../bench/store-filled.ts";
+import { fillStore, STREAM } from "../../support/filled-store.ts";
 import { contentLines } from "../../e2e/delivery-bed.ts";
 import { mqttTap, type MqttTap } from "../../e2e/mqtt-tap.ts";
 import { claim, type Running, startBench } from "../../simulators/service/service-http.ts";

@@ -13,7 +13,7 @@ import {
 import { faultOfRecord } from "../../../simulators/service/ingest/validate.ts";
 import { unpackChunk } from "../../../src/store/log/chunk.ts";
 import { hashOf } from "../../../src/contract/hash.ts";
-import { CHANGES_PER_POLL } from "../../bench/sixty-tags.ts";
+import { CHANGES_PER_POLL } from "../../support/sixty-tags.ts";
 
 const START = Date.UTC(2026, 2, 2, 15);
 const LOG: VirtualLog = { seed: 7, start: START, clock_steps: [], variants: [] };

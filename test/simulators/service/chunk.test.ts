@@ -7,7 +7,7 @@ import { recordsOf } from "../../../src/acquisition/rules/records.ts";
 import { KIND, type LogRecord, type Placed } from "../../../src/domain/record.ts";
 import { bodyOf } from "../../../src/store/log/chunk.ts";
 import { packChunk } from "../../../src/store/log/pack.ts";
-import { sixtyTags } from "../../bench/sixty-tags.ts";
+import { sixtyTags } from "../../support/sixty-tags.ts";
 import { T0 } from "../../support/records.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 

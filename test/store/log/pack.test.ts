@@ -4,7 +4,7 @@ import { recordsOf } from "../../../src/acquisition/rules/records.ts";
 import type { LogRecord, Placed } from "../../../src/domain/record.ts";
 import { runsOfSeqs } from "../../../src/store/log/missing.ts";
 import { packLog, seqsOfLog, toldInLog, unpackLog } from "../../../src/store/log/rows.ts";
-import { sixtyTags } from "../../bench/sixty-tags.ts";
+import { sixtyTags } from "../../support/sixty-tags.ts";
 import { clockRecord, coverage, reading, T0 } from "../../support/records.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 

@@ -6,7 +6,7 @@ import { emptyState } from "../../src/derivation/state.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
 import { packFact, packLog, stateRow, unpackLog, type FactRow, type LogRow } from "../../src/store/log/rows.ts";
 import { prepareStatements } from "../../src/store/log/statements.ts";
-import { seededRandom } from "../support/seeded-random.ts";
+import { seededRandom } from "./seeded-random.ts";
 import { SIXTY_TAGS_T0, sixtyTags } from "./sixty-tags.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 
