@@ -12,6 +12,7 @@ import { aligned } from "../support/aligned.ts";
 import { writeBlock } from "../support/made-block.ts";
 import { FAMILIES } from "./families.ts";
 import type { Figure } from "./figure.ts";
+import { guardFigures, LIMIT } from "./guard.ts";
 import { familyEnvironment, packagedAgent } from "./packaged.ts";
 import { writeProfiles } from "./profile.ts";
 import { outcomeOf } from "./program.ts";
@@ -30,6 +31,7 @@ const HELP = `npm run bench [-- --quick] [FAMILY ...]
 npm run bench -- --write
 npm run bench -- profile [--quick]
 npm run bench -- --box [--quick]
+npm run bench -- guard [--write]
 
 Measures, prints a table, and writes test/results/bench.json after each family. Figures are compared within the run; one that misses its
 target fails nothing. A family that fails or takes longer than ${LIMIT_MS.full / MINUTE_MS} minutes is named at the end, and the exit code is 1; the others are
@@ -40,6 +42,8 @@ profile writes CPU profiles of the agent, with 64 booths and while a log is deli
 open them.
 --box runs what the package brings as /usr/lib/booth-gateway/bench, which needs no npm: start, memory, reading, flash and packing on this
 very box, as a text to paste.
+guard measures four ratios in some fifteen seconds and exits with 1 if one is more than ${LIMIT} times the committed one; --write commits
+the measured ones to test/bench/guarded.json.
 Families: ${FAMILIES.map(({ name }) => name).join(", ")}
 `;
 
@@ -160,6 +164,10 @@ async function run(args: string[]): Promise<void> {
   const { quick } = values;
   if (values.help) {
     process.stdout.write(HELP);
+    return;
+  }
+  if (positionals.join() === "guard") {
+    process.exitCode = await guardFigures(values.write);
     return;
   }
   if (values.write) return writeLast();

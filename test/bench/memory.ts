@@ -23,7 +23,7 @@ const MOST_MB = { modbus: 85, modbus_private: 35, opcua: 120, output: 3 };
 /** The memory of one process varies by more than what an output takes. */
 const OUTPUT_RUNS = { quick: 1, full: 3 };
 
-async function idleMemory(): Promise<Memory> {
+export async function idleMemory(): Promise<Memory> {
   const node = spawn(process.execPath, ["-e", IDLE], { stdio: "ignore" });
   const ended = once(node, "exit");
   await sleep(IDLE_SETTLE_MS);
@@ -34,7 +34,7 @@ async function idleMemory(): Promise<Memory> {
 }
 
 /** The first start after an installation also compiles and reads the configuration: the second one is measured. */
-function agentMemory(booth: object, settle_ms: number, config: object = {}): Promise<Memory> {
+export function agentMemory(booth: object, settle_ms: number, config: object = {}): Promise<Memory> {
   return withAgent({ booths: [booth], hasRun: true, config }, async (agent) => {
     await agent.polling();
     await sleep(settle_ms);
