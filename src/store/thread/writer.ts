@@ -16,10 +16,9 @@ import { chunksIn, contextRecordsIn, recordReader } from "../log/read.ts";
 import { ingest } from "../log/ingest.ts";
 import { stateRow } from "../log/rows.ts";
 import { prepareStatements, type Statements } from "../log/statements.ts";
+import { find, mend, mendPages } from "../check.ts";
 import { StoreDamaged } from "../open.ts";
 import type { Ingested, PresentState, RebuildCalls, StoreCalls, StreamInfo } from "../port.ts";
-import { find } from "../repair/find.ts";
-import { mend } from "../repair/mend.ts";
 import { fileBudget, isFull, untilItFits } from "../retention/budget.ts";
 import { createDeadLetters } from "../retention/dead-letters.ts";
 import { createQuarantine } from "../retention/quarantine.ts";
@@ -188,22 +187,22 @@ function checking(store: OpenStore): () => boolean {
   const { db, sql, live } = store;
   const streams = (): readonly StreamId[] => sql.allStreams.all().map(({ stream_id }) => stream_id);
   const restorer = createRestorer(store);
-  const pieces = (): ReturnType<typeof find> => find(db, () => streams().map((stream) => live(stream).info));
-  let pass = pieces();
+  function* pieces(): Generator<undefined, void> {
+    mendPages(db);
+    for (const found of find(db, () => streams().map((stream) => live(stream).info))) {
+      mend(db, found);
+      yield;
+    }
+  }
+  let pass: ReturnType<typeof pieces> | null = null;
   return () => {
     if (restorer.isBegun()) return restorer.slice();
-    try {
-      const { value: found, done } = pass.next();
-      if (done !== true) {
-        mend(db, found);
-        return true;
-      }
-    } catch (error) {
-      pass = pieces();
-      throw error;
-    }
-    pass = pieces();
-    return restorer.begin(streams());
+    const current = pass ?? pieces();
+    // After an error the next call begins anew.
+    pass = null;
+    if (current.next().done === true) return restorer.begin(streams());
+    pass = current;
+    return true;
   };
 }
 
