@@ -8,10 +8,10 @@ import type { OpenStore } from "../log/streams.ts";
 import { takenBackFrom } from "../log/clock-words.ts";
 import { addFacts } from "../log/ingest.ts";
 import { changedFact, packLog, runsOf, stateRow, unpackFact, unpackLog } from "../log/rows.ts";
-import type { Statements } from "../log/statements.ts";
+import { logRowsAfter, type Statements } from "../log/statements.ts";
 import { isSameState } from "./fold.ts";
 import { compareFacts, type Comparison } from "./compare.ts";
-import { type Refolding, refoldingFrom, refoldSlice, snapshotNow } from "./refold.ts";
+import { keepSnapshot, refold, type Refolding, refoldingFrom } from "./refold.ts";
 import { startOf } from "./snapshots.ts";
 import { errorMessage } from "../../domain/error-message.ts";
 
@@ -30,50 +30,55 @@ interface Job extends Refolding {
 }
 
 /**
- * Folds a stream's kept log again, beside the running ingest, and puts what came out in the stored facts' place. Facts that
- * come out the same keep their seq; a changed claim is a new record that names the old one; one that no longer holds is
- * withdrawn by an x record: what was delivered is never altered.
+ * Folds a stream's kept log again while ingest goes on, and replaces the stored facts by the result. Facts that come out the
+ * same keep their seq. A changed fact is a new record that names the old one. A fact that no longer holds is withdrawn by an
+ * x record: what was delivered is never altered.
  */
 export function createRebuilder(store: OpenStore) {
-  const jobs = new Map<StreamId, Job>();
+  const jobs = new Map<StreamId, { readonly job: Job; readonly slices: Generator<void> }>();
   const over = new Map<StreamId, RebuildProgress>();
-  const progress = (stream: StreamId): RebuildProgress | null => {
-    const job = jobs.get(stream);
-    return job === undefined ? (over.get(stream) ?? null) : runningOf(store, job);
-  };
-  const begin = (stream: StreamId, way: Way): RebuildProgress => {
-    if (!jobs.has(stream)) jobs.set(stream, newJob(store, stream, way));
+  /** How often a stream whose time is ahead was folded again, by stream and time. */
+  const tries = new Map<string, number>();
+  const begin = (stream: StreamId, way: Way): void => {
+    if (jobs.has(stream)) return;
+    const job = newJob(store, stream, way);
+    jobs.set(stream, { job, slices: refold(store, job) });
     over.delete(stream);
-    return progress(stream) ?? { kind: "failed", current: way.current, reason: "it didn't start" };
+  };
+  const fail = (stream: StreamId, current: boolean, error: unknown): void =>
+    void over.set(stream, { kind: "failed", current, reason: errorMessage(error) });
+  const progress = (stream: StreamId): RebuildProgress | null => {
+    const begun = jobs.get(stream);
+    return begun === undefined ? (over.get(stream) ?? null) : runningOf(store, begun.job);
   };
   const slice = (): boolean => {
-    const [job] = jobs.values();
-    if (job === undefined) return false;
+    const [begun] = jobs.values();
+    if (begun === undefined) return false;
+    const { job, slices } = begun;
     try {
-      if (!refoldSlice(store, job)) {
+      if (slices.next().done !== true) {
         moveSome(store, job);
         return true;
       }
       over.set(job.stream, swap(store, job));
     } catch (error) {
-      // Nothing was changed: the swap is one transaction, and before it only memory was used.
-      over.set(job.stream, { kind: "failed", current: job.current, reason: reasonOf(error) });
+      // Nothing was changed: the swap is one transaction, and only memory was used before it.
+      fail(job.stream, job.current, error);
     }
     jobs.delete(job.stream);
     return jobs.size > 0;
   };
-  const tries = new Map<string, number>();
   return {
-    /** Starts one; where one of the stream is under way it goes on. Throws where the stream can't be rebuilt, saying why. */
-    start: (stream: StreamId, current: boolean) => begin(stream, { current, moves: false }),
-    /** null: none since the store was opened. */
+    /** Starts a rebuild, unless the stream already has one. Throws if the stream can't be rebuilt. */
+    start: (stream: StreamId, current: boolean): RebuildProgress => {
+      begin(stream, { current, moves: false });
+      return progress(stream) ?? { kind: "failed", current, reason: "it didn't start" };
+    },
+    /** null: the stream wasn't rebuilt since the store was opened. */
     progress,
-    /** A bounded piece of work; false: nothing is under way. */
+    /** Does a bounded piece of work; false: no rebuild is left. */
     slice,
-    /**
-     * Starts one of each of these streams whose time was found to have been wrong, and does a bounded piece of work;
-     * false: nothing is under way.
-     */
+    /** Starts a rebuild of each of these streams whose time was found to be wrong, then does as `slice`. */
     mend(streams: Iterable<StreamId>): boolean {
       for (const stream of streams) {
         const { info, state, hold } = store.live(stream);
@@ -86,7 +91,7 @@ export function createRebuilder(store: OpenStore) {
         try {
           begin(stream, { current: false, moves: true });
         } catch (error) {
-          over.set(stream, { kind: "failed", current: false, reason: reasonOf(error) });
+          fail(stream, false, error);
         }
       }
       return slice();
@@ -94,14 +99,10 @@ export function createRebuilder(store: OpenStore) {
   };
 }
 
-function reasonOf(error: unknown): string {
-  return errorMessage(error);
-}
-
 interface Way {
-  /** By today's parameters, not by those that were in force. */
+  /** With today's parameters instead of those that were in force. */
   readonly current: boolean;
-  /** Records get the time that they have now. */
+  /** Stored records get the times that come out. */
   readonly moves: boolean;
 }
 
@@ -140,7 +141,7 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: Way): Jo
     places,
     started: store.now(),
     facts: adopted.map((fact) => ({ fact, time: state.clock.now })),
-    early: by > 0 ? { next: info.oldest_seq, to: seq, limit, by } : null,
+    early: by > 0 ? { from: info.oldest_seq, to: seq, limit, by } : null,
     awaited: current ? [] : [...store.snapshots.after(stream, seq)],
     moved: isAhead || moves ? new Map<Seq, EpochMs>() : null,
   };
@@ -168,7 +169,7 @@ function swap(store: OpenStore, job: Job): RebuildProgress {
   if (target.hold.length > 0 || sql.bootPlaces.all(job.stream).length !== job.places) {
     throw new Error("the clock was synchronised meanwhile, or waits for it: start it again");
   }
-  for (const { seq } of job.awaited.splice(0)) job.snapshots.push(snapshotNow(job, seq));
+  while (job.awaited.length > 0) keepSnapshot(job);
   job.state = takeBack(job.state, []);
   const rows = sql.standingFacts.all({ stream: job.stream, from: job.from_seq });
   const from_versions = [...new Set(rows.map(({ version }) => version))].sort((a, b) => a - b);
@@ -232,44 +233,44 @@ function setVersion({ sql, fold: { version } }: OpenStore, stream: StreamId): vo
   }
 }
 
-/** Rows fetched at a time. */
-const ROWS = 200;
-
 /**
- * Inside a transaction: gives log records another corrected time, and the facts that came with them that of the record before. What
- * they say stays, so what the service has of them is still the same. The rows are read as they are now: chunks may have been closed
- * since the times were found.
+ * Inside a transaction: gives log records another corrected time, and the facts that came with them the time of the record
+ * before. Their content stays, so what the service has of them is still the same. The rows are read as they are now: chunks
+ * may have been closed after the times were found.
  */
 function moveRows(sql: Statements, stream: StreamId, times: ReadonlyMap<Seq, EpochMs>): void {
-  let from = Infinity;
-  let end = 0;
-  for (const seq of times.keys()) [from, end] = [Math.min(from, seq), Math.max(end, seq)];
-  moveFacts(sql, stream, times);
-  while (from <= end) {
-    const rows = sql.logRowsFrom
-      .all({ stream, from, rows: ROWS })
-      .filter(({ first_seq, last_seq }) => first_seq <= end && last_seq >= from);
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    for (const row of rows) {
-      const records = unpackLog(row).map((record) => ({ ...record, time: times.get(record.seq) ?? record.time }));
-      sql.dropLogRow.run({ stream, seq: row.first_seq });
-      for (const run of runsOf(records)) sql.addLogRow.run(packLog(stream, run, row.placed === 1));
-    }
-    from = last.last_seq + 1;
+  const seqs = [...times.keys()].sort((a, b) => a - b);
+  const [first] = seqs;
+  const last = seqs.at(-1);
+  if (first === undefined || last === undefined) return;
+  for (const [index, seq] of seqs.entries()) {
+    const next = seqs[index + 1] ?? nextInLog(sql, stream, seq);
+    moveFacts(sql, { stream, seq, next, time: times.get(seq) ?? Infinity });
+  }
+  for (const row of logRowsAfter(sql, stream, first - 1)) {
+    if (row.first_seq > last) return;
+    const records = unpackLog(row).map((record) => ({ ...record, time: times.get(record.seq) ?? record.time }));
+    sql.dropLogRow.run({ stream, seq: row.first_seq });
+    for (const run of runsOf(records)) sql.addLogRow.run(packLog(stream, run, row.placed === 1));
   }
 }
 
-/** Facts of a commit follow its records. Sent with a wrong time they would be refused for ever. */
-function moveFacts(sql: Statements, stream: StreamId, times: ReadonlyMap<Seq, EpochMs>): void {
-  const seqs = [...times.keys()].sort((a, b) => a - b);
-  for (const [index, seq] of seqs.entries()) {
-    const next = seqs[index + 1] ?? nextInLog(sql, stream, seq);
-    const time = times.get(seq);
-    if (next === seq + 1 || time === undefined) continue;
-    for (const row of sql.factsFrom.all({ stream, from: seq + 1, to: next - 1, rows: ROWS })) {
-      if (row.time > time) sql.changeFact.run(changedFact(row, { time }));
-    }
+/** Most facts of one record. */
+const MOST_FACTS = 200;
+
+/** Moves the facts between two log records back to the first one's time. Sent with a wrong time they would be refused for ever. */
+function moveFacts(
+  sql: Statements,
+  {
+    stream,
+    seq,
+    next,
+    time,
+  }: { readonly stream: StreamId; readonly seq: Seq; readonly next: Seq; readonly time: EpochMs },
+): void {
+  if (next === seq + 1) return;
+  for (const row of sql.factsFrom.all({ stream, from: seq + 1, to: next - 1, rows: MOST_FACTS })) {
+    if (row.time > time) sql.changeFact.run(changedFact(row, { time }));
   }
 }
 

@@ -1,108 +1,100 @@
 import type { Parameters } from "../../domain/parameters.ts";
 import { KIND, type LogRecord, type Placed } from "../../domain/record.ts";
 import type { EpochMs, Milliseconds, Seq, StreamId } from "../../domain/units.ts";
-import type { Snapshot, Start } from "./snapshots.ts";
 import type { DeriveState } from "../../derivation/state.ts";
 import type { OpenStore } from "../log/streams.ts";
+import { unpackLog } from "../log/rows.ts";
+import { logRowsAfter } from "../log/statements.ts";
 import { copyOf, type Fold } from "./fold.ts";
 import type { Refolded } from "./compare.ts";
-import { unpackLog } from "../log/rows.ts";
-import type { Statements } from "../log/statements.ts";
+import type { Snapshot, Start } from "./snapshots.ts";
 
-/** One slice holds commits up for at most about this long. */
+/** One slice delays commits by at most about this long. */
 const SLICE_MS = 15;
-/** Log rows fetched at a time, and records folded between two looks at the clock. */
-const SLICE_ROWS = 4;
+/** Records folded between two looks at the clock. */
 const SLICE_RECORDS = 200;
 
-/** A kept log that is folded again, slice by slice, beside the running ingest. */
+/** A kept log that is folded again from a stored state on. */
 export interface Refolding {
   readonly stream: StreamId;
-  /** Takes the place of all logged parameters; null: those in force then hold. */
+  readonly from_seq: Seq;
+  /** Replaces all logged parameters; null: those in force then hold. */
   readonly today: Parameters | null;
-  readonly from_seq: number;
-  /** Snapshots on the way, to be made anew; those of old definitions would spoil the next rebuild. */
+  /** Seqs and times of the stored snapshots that are to be made again: those of old definitions would spoil the next rebuild. */
   readonly awaited: Pick<Snapshot, "seq" | "at">[];
   readonly snapshots: Snapshot[];
   state: DeriveState;
   /** Seq of the last log record folded. */
-  seq: number;
+  seq: Seq;
   records: number;
   last: LogRecord | null;
   readonly facts: Refolded[];
-  /** Log records that came to stand at another time, by seq; null: none is looked for. */
+  /** New times of log records whose time changes, by seq; null: times stay as they are. */
   readonly moved: Map<Seq, EpochMs> | null;
-  /** Rows from before the state that was put back; null: there are none, or they have been looked at. */
-  early: Early | null;
-  /** Fetched, not yet folded. */
-  ahead: Placed<LogRecord>[];
+  /** Records before a start state whose time was wrong; null: there are none. */
+  readonly early: Early | null;
 }
 
-/** What is kept from before a state can't be folded: what stands behind the right time there is put back as the state was. */
+/** Records that can't be folded again: their times after `limit` are moved back by as much as the start state's time. */
 interface Early {
-  next: Seq;
+  readonly from: Seq;
   readonly to: Seq;
   readonly limit: EpochMs;
   readonly by: Milliseconds;
 }
 
-/** One that begins there, and looks for nothing but the facts that come out. */
+/** A refolding from a start on that looks for nothing but facts. */
 export function refoldingFrom(stream: StreamId, { seq, state }: Start): Refolding {
   return {
     stream,
     from_seq: seq + 1,
-    seq,
-    state,
-    records: 0,
-    last: null,
-    facts: [],
-    ahead: [],
     today: null,
     awaited: [],
     snapshots: [],
+    state,
+    seq,
+    records: 0,
+    last: null,
+    facts: [],
     moved: null,
     early: null,
   };
 }
 
-/** Folds for a slice of time; true: the newest log record has been folded. */
-export function refoldSlice({ sql, fold, now, live }: OpenStore, job: Refolding): boolean {
-  const until = now() + SLICE_MS;
-  while (job.early !== null) {
-    moveEarly(sql, job, job.early);
-    if (now() >= until) return false;
+/**
+ * Folds everything that the log holds after the refolding's start, and ends with the newest record. It yields after each
+ * slice of work, so that commits go on in between. Throws if rows leave the log before they are folded, or are damaged.
+ */
+export function* refold({ sql, fold, now, live }: OpenStore, job: Refolding): Generator<void> {
+  const { stream, from_seq, early, moved } = job;
+  let until = now() + SLICE_MS;
+  function* pauseIfDue(): Generator<void> {
+    if (now() < until) return;
+    yield;
+    until = now() + SLICE_MS;
   }
-  for (;;) {
-    if (job.ahead.length === 0) {
-      const rows = sql.logRowsFrom.all({ stream: job.stream, from: job.seq + 1, rows: SLICE_ROWS });
-      job.ahead = rows.flatMap((row) => unpackLog(row)).filter(({ seq }) => seq > job.seq);
-      if (job.ahead.length === 0) return true;
-      // Rows that went by age or budget while it was under way, before they were folded.
-      const { oldest_seq } = live(job.stream).info;
-      if (oldest_seq > job.from_seq && oldest_seq > job.seq + 1)
-        throw new Error("the oldest records left the log before they were folded: start it again");
+  if (early !== null) {
+    for (const row of logRowsAfter(sql, stream, early.from - 1)) {
+      if (row.first_seq > early.to) break;
+      for (const { seq, time } of unpackLog(row))
+        if (seq <= early.to && time > early.limit) moved?.set(seq, time - early.by);
+      yield* pauseIfDue();
     }
-    for (const record of job.ahead.splice(0, SLICE_RECORDS)) foldOne(fold, job, record);
-    if (job.seq >= live(job.stream).info.newest_seq) return true;
-    if (now() >= until) return false;
   }
-}
-
-/** Some rows of them. */
-function moveEarly(sql: Statements, job: Refolding, early: Early): void {
-  const rows = sql.logRowsFrom.all({ stream: job.stream, from: early.next, rows: SLICE_ROWS });
-  for (const { seq, time } of rows.flatMap((row) => unpackLog(row))) {
-    if (seq <= early.to && time > early.limit) job.moved?.set(seq, time - early.by);
+  for (const row of logRowsAfter(sql, stream, job.seq)) {
+    const { oldest_seq } = live(stream).info;
+    if (oldest_seq > from_seq && oldest_seq > job.seq + 1)
+      throw new Error("the oldest records left the log before they were folded: start it again");
+    for (const record of unpackLog(row)) {
+      if (record.seq <= job.seq) continue;
+      foldOne(fold, job, record);
+      if (job.records % SLICE_RECORDS === 0) yield* pauseIfDue();
+    }
   }
-  early.next = (rows.at(-1)?.last_seq ?? early.to) + 1;
-  if (early.next > early.to) job.early = null;
 }
 
 function foldOne(fold: Fold, job: Refolding, placed: Placed<LogRecord>): void {
-  while ((job.awaited[0]?.seq ?? Infinity) < placed.seq) {
-    const due = job.awaited.shift();
-    if (due !== undefined) job.snapshots.push(snapshotNow(job, due.seq));
-  }
+  while ((job.awaited[0]?.seq ?? Infinity) < placed.seq) keepSnapshot(job);
   const record = placed.kind === KIND.parameters && job.today !== null ? { ...placed, value: job.today } : placed;
   const out = fold.step(job.state, record);
   job.state = out.state;
@@ -114,7 +106,8 @@ function foldOne(fold: Fold, job: Refolding, placed: Placed<LogRecord>): void {
   job.last = placed;
 }
 
-/** The state that it has come to, to be kept. */
-export function snapshotNow({ state }: Refolding, seq: Seq): Snapshot {
-  return { seq, at: state.clock.now, state: copyOf(state) };
+/** Makes the next awaited snapshot from the present state. */
+export function keepSnapshot({ awaited, snapshots, state }: Refolding): void {
+  const next = awaited.shift();
+  if (next !== undefined) snapshots.push({ seq: next.seq, at: state.clock.now, state: copyOf(state) });
 }

@@ -5,54 +5,38 @@ import type { Span } from "../log/missing.ts";
 import { packFact, unpackFact } from "../log/rows.ts";
 import { isSameState } from "./fold.ts";
 import { bagOf, type Refolded, textOf } from "./compare.ts";
-import { type Refolding, refoldingFrom, refoldSlice } from "./refold.ts";
+import { refold, type Refolding, refoldingFrom } from "./refold.ts";
 import { startOf } from "./snapshots.ts";
 
+/** Streams with seqs from which lost facts were looked for: a fact that can't be made again isn't tried for each day. */
+export type Tried = Set<string>;
+
 /**
- * Facts that a damaged file has lost are made anew from the log, under the seqs that they had, so that nothing is told to the service
- * again. It is tried for what a gap record tells of, or the service has: what isn't told of yet must stay noted until it is.
+ * Makes facts that a damaged file has lost again from the log, under the seqs that they had, so that the service gets nothing twice.
+ * Only losses that a gap record reports, or that the service has, are looked for: the others must stay noted until they are reported.
+ * Yields after each bounded piece of work. Throws as the database does.
  */
-export function createRestorer(store: OpenStore) {
+export function* restoreLost(store: OpenStore, streams: readonly StreamId[], tried: Tried): Generator<void> {
   const { quarantine, live } = store;
-  let waiting: readonly StreamId[] = [];
-  let job: Refolding | null = null;
-  /** What was lost for good isn't tried for each day. */
-  const tried = new Set<string>();
-  const keyOf = (stream: StreamId, [from]: Span): string => `${stream} ${from}`;
-  const isHopeful = (stream: StreamId, lost: Span): boolean =>
-    lost[0] >= live(stream).info.oldest_seq && !tried.has(keyOf(stream, lost));
-  const work = (stream: StreamId): boolean => {
+  for (const stream of streams) {
+    const { info, hold } = live(stream);
+    const keys = quarantine.declared(stream).flatMap(([from]) => (from >= info.oldest_seq ? `${stream} ${from}` : []));
+    // Records that wait for a sync have no place in time yet, and neither have their facts.
+    if (hold.length > 0 || keys.every((key) => tried.has(key))) continue;
+    for (const key of keys) tried.add(key);
+    yield;
     try {
-      job ??= refoldingFrom(stream, startOf(store, stream, live(stream).info.oldest_seq));
-      if (!refoldSlice(store, job)) return true;
+      const job = refoldingFrom(stream, startOf(store, stream, info.oldest_seq));
+      yield* refold(store, job);
       putBack(store, job);
     } catch (error) {
-      // Nothing was changed. A log that can't be folded again stays as it is; file and disk are others' to mend.
-      if (error instanceof Error && "code" in error) {
-        [waiting, job] = [[], null];
-        throw error;
-      }
+      // Nothing was changed. A log that can't be folded again stays as it is; errors of file and disk have a code.
+      if (error instanceof Error && "code" in error) throw error;
     }
-    job = null;
-    waiting = waiting.slice(1);
-    return waiting.length > 0;
-  };
-  return {
-    /** Looks for streams that have lost records. true: there are some, and slices to be done. */
-    begin(streams: readonly StreamId[]): boolean {
-      // What waits for a sync has no place in time yet, and its facts none either.
-      const ready = streams.filter((stream) => live(stream).hold.length === 0);
-      waiting = ready.filter((stream) => quarantine.declared(stream).some((lost) => isHopeful(stream, lost)));
-      for (const stream of waiting) for (const lost of quarantine.declared(stream)) tried.add(keyOf(stream, lost));
-      return waiting.length > 0;
-    },
-    isBegun: (): boolean => waiting.length > 0,
-    /** A bounded piece of work; false: nothing is left to do. Throws as the database does. */
-    slice: (): boolean => waiting[0] !== undefined && work(waiting[0]),
-  };
+  }
 }
 
-/** Where the fold ends in another state than the one that stands, the log lacks more than facts. */
+/** Does nothing if the fold ends in another state than the stored one: then the log lacks more than facts. */
 function putBack({ db, sql, fold, live, quarantine }: OpenStore, { stream, from_seq, state, facts }: Refolding): void {
   if (!isSameState(state, live(stream).state)) return;
   const standing = sql.standingFacts.all({ stream, from: from_seq }).map(unpackFact);

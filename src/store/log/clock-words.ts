@@ -4,10 +4,7 @@ import type { TakenBack } from "../../derivation/timeline/state.ts";
 import type { Seq, StreamId } from "../../domain/units.ts";
 import type { StreamInfo } from "../port.ts";
 import { ifWhole, unpackLog } from "./rows.ts";
-import type { Statements } from "./statements.ts";
-
-/** Log rows looked through at a time. */
-const ROWS = 200;
+import { logRowsAfter, type Statements } from "./statements.ts";
 
 interface Words {
   /** Boot and offset by which the fold went when they were looked through. */
@@ -54,20 +51,14 @@ export function takenBackFrom(
 
 function shownIn(sql: Statements, stream: StreamId, range: { readonly from: Seq; readonly to: Seq }): Shown[] {
   const shown: Shown[] = [];
-  let { from } = range;
-  while (from <= range.to) {
-    const rows = sql.logRowsFrom.all({ stream, from, rows: ROWS });
-    const last = rows.at(-1);
-    if (last === undefined || last.last_seq < from) return shown;
-    for (const row of rows) {
-      for (const record of ifWhole((one) => unpackLog(one, (kind) => kind === KIND.clock), row) ?? []) {
-        const isIn = record.seq >= range.from && record.seq <= range.to;
-        if (isIn && record.kind === KIND.clock && isWitnessed(record)) {
-          shown.push({ boot: record.boot, mono: record.mono, wall: record.value.wall });
-        }
+  for (const row of logRowsAfter(sql, stream, range.from - 1)) {
+    if (row.first_seq > range.to) return shown;
+    for (const record of ifWhole((one) => unpackLog(one, (kind) => kind === KIND.clock), row) ?? []) {
+      const isIn = record.seq >= range.from && record.seq <= range.to;
+      if (isIn && record.kind === KIND.clock && isWitnessed(record)) {
+        shown.push({ boot: record.boot, mono: record.mono, wall: record.value.wall });
       }
     }
-    from = last.last_seq + 1;
   }
   return shown;
 }

@@ -53,6 +53,24 @@ interface Named {
   readonly at: number;
 }
 
+/** Log rows fetched at a time while a log is gone through: no statement stays open between two fetches. */
+const PAGE_ROWS = 50;
+
+/** Goes through a stream's log rows that hold records after a seq, in order. Rows may change while the caller looks at one. */
+export function* logRowsAfter(
+  sql: Pick<ReadStatements, "logRowsFrom">,
+  stream: string,
+  seq: number,
+): Generator<LogRow> {
+  for (let from = seq + 1; ;) {
+    const rows = sql.logRowsFrom.all({ stream, from, rows: PAGE_ROWS });
+    const last = rows.at(-1);
+    if (last === undefined || last.last_seq < from) return;
+    for (const row of rows) if (row.last_seq >= from) yield row;
+    from = last.last_seq + 1;
+  }
+}
+
 /** Those that only read, as far as readers share them, prepared once, named as sentences. */
 export type ReadStatements = ReturnType<typeof prepareReadStatements>;
 

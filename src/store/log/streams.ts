@@ -12,7 +12,7 @@ import type { DeadLetters } from "../retention/dead-letters.ts";
 import type { Quarantine } from "../retention/quarantine.ts";
 import type { ClockWords } from "./clock-words.ts";
 import { ifWhole, unpackLog, unpackState } from "./rows.ts";
-import type { ReadStatements, Statements, StreamRow } from "./statements.ts";
+import { logRowsAfter, type ReadStatements, type Statements, type StreamRow } from "./statements.ts";
 
 /** What the writer keeps in memory of a stream: its row, its fold, and when the fold's state was last saved. */
 export interface LiveStream {
@@ -38,9 +38,6 @@ export function infoOf(row: StreamRow): StreamInfo {
   const { stream_id, booth_id, ...rest } = row;
   return { stream: stream_id, booth: booth_id, ...rest };
 }
-
-/** Rows read at a time while folding what came after the saved state. */
-const FOLD_ROWS = 200;
 
 type FoldStatements = Pick<ReadStatements, "savedState" | "logRowsFrom" | "bootPlaces" | "bootsAfter">;
 
@@ -110,17 +107,11 @@ function savedStart(store: FoldedStore, row: StreamRow): Start {
   return (saved && unpackState(saved)) ?? lastStart(store, row.stream_id, row.oldest_seq);
 }
 
-function* logAfter(sql: FoldStatements, row: StreamRow, seq: number) {
-  let from = seq + 1;
-  while (from <= row.newest_seq) {
-    const rows = sql.logRowsFrom.all({ stream: row.stream_id, from, rows: FOLD_ROWS });
-    const last = rows.at(-1);
-    if (last === undefined || last.last_seq < from) return;
-    for (const packed of rows) {
-      for (const record of ifWhole(unpackLog, packed) ?? [])
-        if (record.seq >= from) yield { record, placed: packed.placed === 1 };
-    }
-    from = last.last_seq + 1;
+/** Log records after a seq, without those of damaged rows. */
+function* logAfter(sql: FoldStatements, { stream_id }: StreamRow, seq: Seq) {
+  for (const row of logRowsAfter(sql, stream_id, seq)) {
+    for (const record of ifWhole(unpackLog, row) ?? [])
+      if (record.seq > seq) yield { record, placed: row.placed === 1 };
   }
 }
 

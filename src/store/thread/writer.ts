@@ -9,7 +9,7 @@ import type { BoothId, EpochMs, Seq, StreamId } from "../../domain/units.ts";
 import { infoOf, type LiveStream, loadStream, type OpenStore, sendableSeq } from "../log/streams.ts";
 import { deriveFold, type Fold } from "../facts/fold.ts";
 import { createRebuilder } from "../facts/rebuild.ts";
-import { createRestorer } from "../facts/restore.ts";
+import { restoreLost, type Tried } from "../facts/restore.ts";
 import { createSnapshots } from "../facts/snapshots.ts";
 import { clockWords } from "../log/clock-words.ts";
 import { chunksIn, contextRecordsIn, recordReader } from "../log/read.ts";
@@ -182,27 +182,28 @@ function openStore(options: WriterOptions, streams: Map<StreamId, LiveStream>): 
   return store;
 }
 
-/** Each time to the end: all that is stored is looked at and mended, then facts that were lost are made anew. */
+/** Returns a function that does the next piece of a check of everything stored; false: the check is complete, the next call begins anew. */
 function checking(store: OpenStore): () => boolean {
   const { db, sql, live } = store;
-  const streams = (): readonly StreamId[] => sql.allStreams.all().map(({ stream_id }) => stream_id);
-  const restorer = createRestorer(store);
-  function* pieces(): Generator<undefined, void> {
+  const tried: Tried = new Set();
+  function* check(): Generator<void> {
+    const streams = (): readonly StreamId[] => sql.allStreams.all().map(({ stream_id }) => stream_id);
     mendPages(db);
     for (const found of find(db, () => streams().map((stream) => live(stream).info))) {
       mend(db, found);
       yield;
     }
+    yield* restoreLost(store, streams(), tried);
   }
-  let pass: ReturnType<typeof pieces> | null = null;
+  let pass = check();
   return () => {
-    if (restorer.isBegun()) return restorer.slice();
-    const current = pass ?? pieces();
-    // After an error the next call begins anew.
-    pass = null;
-    if (current.next().done === true) return restorer.begin(streams());
-    pass = current;
-    return true;
+    let done: boolean | undefined = true;
+    try {
+      ({ done } = pass.next());
+    } finally {
+      if (done === true) pass = check();
+    }
+    return done !== true;
   };
 }
 
