@@ -113,13 +113,12 @@ module.exports = {
     },
     {
       name: "repair-by-its-doors",
-      comment:
-        "What finds damage and what mends it are asked for by these three functions alone; their types are anybody's.",
+      comment: "A salvage is asked for by its one function alone; its types are anybody's.",
       severity: "error",
       from: { path: "^src/", pathNot: src("store/repair/") },
       to: {
         path: src("store/repair/"),
-        pathNot: src("store/repair/(find|mend|salvage)\\.ts$"),
+        pathNot: src("store/repair/salvage\\.ts$"),
         dependencyTypesNot: ["type-only"],
       },
     },

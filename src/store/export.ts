@@ -3,7 +3,6 @@ import Database from "better-sqlite3";
 import type { StoreCopy, StoreProgress } from "./port.ts";
 import { storePath } from "./open.ts";
 import { SCHEMA_VERSION, type Cell } from "./schema.ts";
-import { headOf } from "./wal.ts";
 
 /** Tables whose rows are proven by themselves; the others follow from them. */
 const TABLES = ["origin", "stream", "fork", "state", "boot", "fact", "log", "dead_letter"] as const;
@@ -75,7 +74,15 @@ function* chunksOf(lines: Iterable<string>): Generator<string> {
 
 /** Whether a file says of itself that it is an export. */
 export function isExport(file: string): boolean {
-  return headOf(file, 64).toString("latin1").startsWith(`{"format":"${FORMAT}"`);
+  const begin = `{"format":"${FORMAT}"`;
+  const head = Buffer.alloc(begin.length);
+  const input = openSync(file, "r");
+  try {
+    readSync(input, head, 0, head.length, 0);
+  } finally {
+    closeSync(input);
+  }
+  return head.toString("latin1") === begin;
 }
 
 /** The rows of an export, as they stand there. Throws where the file isn't whole. */

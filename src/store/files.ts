@@ -1,12 +1,12 @@
 import { chmodSync, existsSync, mkdirSync, statSync } from "node:fs";
 import Database from "better-sqlite3";
+import { find } from "./check.ts";
 import { exportStore } from "./export.ts";
-import { lockFolder, storePath } from "./open.ts";
+import { lockFolder, pageProblems, storePath } from "./open.ts";
 import type { Span } from "./log/missing.ts";
 import { prepareReadStatements } from "./log/statements.ts";
 import { infoOf } from "./log/streams.ts";
 import type { StoreCheck, StoreFiles, StoreMade, StoreProgress, StreamInfo } from "./port.ts";
-import { find } from "./repair/find.ts";
 import { salvage } from "./repair/salvage.ts";
 import { syncFile } from "./replace.ts";
 import { createQuarantine } from "./retention/quarantine.ts";
@@ -27,7 +27,7 @@ export function storeFiles(wall: () => number): StoreFiles {
     },
     salvage: (dataDir, progress) => {
       mustHaveStore(dataDir);
-      return alone(dataDir, () => salvage({ dataDir, reason: "asked for", wall, progress }));
+      return alone(dataDir, () => salvage({ dataDir, wall, progress }));
     },
     export: (dataDir, file, progress) => {
       mustHaveStore(dataDir);
@@ -142,19 +142,14 @@ function look(db: Database.Database, { problems, streams, progress }: Looking): 
     done += recordsOf(info);
   }
   streams.push(...begun.values());
-  for (const found of find(db, () => infos)) {
-    if (found.kind === "pages") problems.push(...found.problems);
-    else if (found.kind === "records") {
-      const { info, part, from, damaged_rows, damaged_facts, missing } = found;
-      const stream = begun.get(info.stream);
-      if (part === "rows") progress((stream?.done ?? 0) + from - info.oldest_seq, of);
-      for (const { first_seq } of damaged_rows) stream?.rows.add(first_seq);
-      for (const { seq } of damaged_facts) stream?.facts.add(seq);
-      stream?.missing.push(...missing);
-    } else {
-      for (const seq of found.snapshots) begun.get(found.stream)?.states.add(seq);
-      if (found.unreadable !== null) throw found.unreadable;
-    }
+  problems.push(...pageProblems(db));
+  for (const { info, from, damaged_rows, damaged_facts, damaged_states, missing } of find(db, () => infos)) {
+    const stream = begun.get(info.stream);
+    if (from >= info.oldest_seq) progress((stream?.done ?? 0) + from - info.oldest_seq, of);
+    for (const { first_seq } of damaged_rows) stream?.rows.add(first_seq);
+    for (const { seq } of damaged_facts) stream?.facts.add(seq);
+    for (const seq of damaged_states) stream?.states.add(seq);
+    stream?.missing.push(...missing);
   }
 }
 

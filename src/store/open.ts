@@ -3,16 +3,10 @@ import { chmodSync, existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isWholeState, type StateRow } from "./log/rows.ts";
 import { prepareSchema, SCHEMA_VERSION, schemaOf, schemaText, schemaTextMadeBy } from "./schema.ts";
-import { readWal } from "./wal.ts";
+import { PAGE_BYTES, readWal } from "./wal.ts";
 
 /** SQLite waits this long for a reader that holds a lock; the only writer never meets another writer. */
 const BUSY_TIMEOUT_MS = 5_000;
-/**
- * Of new files. A commit changes few bytes in few pages: with 512 bytes a page the store of 60 tags at 1 Hz, committed every
- * 10 s, made a device write 74 MB a day, with 1,024 105, with 2,048 114, with 4,096 158 (npm run bench store). The price: a
- * fact needs a page of overflow, 640 bytes in all where 2,048 need 365.
- */
-const PAGE_BYTES = 512;
 /** Pages of WAL after which a commit checkpoints; the file is reused, not truncated, to spare flash. */
 const WAL_AUTOCHECKPOINT_PAGES = 1_000;
 /** A larger file is looked through as a whole later on: polls wait for the start. */
@@ -106,15 +100,21 @@ function lookedAt(db: Database.Database): Database.Database {
 /** A cell of another sort than its column: its row's checksum shows that too, and it costs that row alone. */
 const CELL = /^(?:NULL|TEXT|NUMERIC|non-[A-Z]+) value in /;
 
+/** Problems of the file's pages, tables and indexes, in SQLite's words; [] if there are none. */
+export function pageProblems(db: Database.Database): readonly string[] {
+  const verdicts = db.prepare<[], string>("PRAGMA integrity_check(20)").pluck().all();
+  return verdicts.filter((verdict) => verdict !== "ok");
+}
+
 /**
- * Asked before anything is written to pages that may have been hurt, and before a damaged row goes: where a pointer leads to another row's
- * pages, or into the list of free ones, these would be written over. Reads the whole file, 2 ms of CPU a megabyte (x86). Throws
- * StoreDamaged where its pages don't hold together.
+ * Throws StoreDamaged if the file's pages or tables are wrong. Reads the whole file, 2 ms of CPU a megabyte (x86). To be called before
+ * anything is written to pages that may be damaged, and before a damaged row is deleted: if a pointer leads to another row's pages, or
+ * into the list of free ones, these would be overwritten.
  */
 export function mustHoldTogether(db: Database.Database): void {
   const verdict = String(db.pragma("quick_check(1)", { simple: true }));
   if (verdict === "ok" || CELL.test(verdict)) return;
-  // SQLite says which database before what.
+  // SQLite's first line names the database.
   throw new StoreDamaged(`the store is damaged: ${verdict.split("\n").at(1) ?? verdict}`);
 }
 

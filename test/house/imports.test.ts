@@ -58,7 +58,7 @@ const ALLOWED = [
   // A circle is told once, at its first file.
   ["src/domain/circle-b", "src/domain/circle-a"],
   ["src/derivation/allowed", "src/domain/units"],
-  ["src/store/allowed", "src/store/repair/mend"],
+  ["src/store/allowed", "src/store/repair/salvage"],
   ["src/provisioning/allowed", "src/delivery/port"],
   ["src/acquisition/modbus/allowed", "src/acquisition/rules/plan"],
   ["src/contract/hash", "node:crypto"],

@@ -6,8 +6,7 @@ import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import { bridgeMs } from "../../src/derivation/parameters.ts";
 import { deriveFold } from "../../src/store/facts/fold.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
-import { find } from "../../src/store/repair/find.ts";
-import { mend } from "../../src/store/repair/mend.ts";
+import { find, mend } from "../../src/store/check.ts";
 import { createQuarantine } from "../../src/store/retention/quarantine.ts";
 import { addRowSum } from "../../src/store/log/rows.ts";
 import { prepareReadStatements } from "../../src/store/log/statements.ts";
@@ -49,7 +48,7 @@ function lookedThrough(file: string, oldest_seq: number): { readonly seen: boole
     const [row] = prepareReadStatements(db).allStreams.all();
     if (row?.stream_id !== STREAM) return { seen: true, hidden: 0 };
     const info = { ...infoOf(row), oldest_seq };
-    for (const found of find(db, () => [info])) if (found.kind === "records") mend(db, found);
+    for (const found of find(db, () => [info])) mend(db, found);
     const hiddenIn = (table: string, key: string): number => {
       const byKey = db.prepare(`SELECT 1 FROM ${table} WHERE stream_id = ? AND ${key} = ?`);
       const seqs = db.prepare<[], number>(`SELECT ${key} FROM ${table} NOT INDEXED`).pluck().all();

@@ -34,7 +34,7 @@ it.each([
   "of a stream's row that a salvage finds %s the count of what was taken in is kept or unknown",
   (_how, isHurt, take) => {
     const folder = killedStore(isHurt);
-    salvage({ dataDir: folder, wall: () => 0, reason: "for the test" });
+    salvage({ dataDir: folder, wall: () => 0 });
     const writer = writerIn(folder);
     // Known to be less than it was, it would have the tail's entries taken in a second time.
     expect(writer.openStream("booth-1")).toMatchObject({ newest_seq: 3, last_take: take });

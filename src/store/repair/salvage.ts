@@ -1,159 +1,82 @@
 import { rmSync } from "node:fs";
-import type { Database, Statement } from "better-sqlite3";
-import { openPages, PAGE_SIZES, type Pages, rowsOfPage, saidPageSize } from "./pages.ts";
+import type { Database } from "better-sqlite3";
 import { isExport, rowsOfExport } from "../export.ts";
 import { originsIn } from "../identity/identity.ts";
-import type { LogRow } from "../log/rows.ts";
+import {
+  ifWhole,
+  isWholeState,
+  rowSum,
+  seqsOfLog,
+  unpackFact,
+  type FactRow,
+  type LogRow,
+  type StateRow,
+} from "../log/rows.ts";
 import { openWriter, storePath } from "../open.ts";
 import type { StoreMade, StoreProgress } from "../port.ts";
 import { finishReplacing, freshPath, readyFresh } from "../replace.ts";
-import { columnsOf, foundIn, type Found, type FoundStream, type Table } from "./proven.ts";
-import { type Known, settleStreams } from "./settle.ts";
-import { prepareSchema } from "../schema.ts";
+import { prepareSchema, type Cell } from "../schema.ts";
+import { rowsOfPages } from "./pages.ts";
+import { settleStreams } from "./settle.ts";
 
-/** A file that is hurt as a whole, or brought from elsewhere. Nobody has the folder's store open. */
-interface HurtFile {
+/** A damaged file, or one to be imported. Nobody has the folder's store open. */
+interface SalvageInput {
   readonly dataDir: string;
-  /** Absent: nothing is wrong with it, it is brought from elsewhere. */
-  readonly reason?: string;
-  /** Where the rows are: a store's file, or an export. Absent: the folder's own store. */
+  /** A store's file or an export to import. Absent: the folder's own store is salvaged. */
   readonly source?: string;
-  /** Dates what is made. */
+  /** Dates new rows. */
   readonly wall: () => number;
   readonly progress?: StoreProgress;
 }
 
-/** What was found in a file, and written into a new one. */
-type Salvaged = Pick<Recovery, "pages" | "log_rows" | "facts" | "streams">;
-
-/** A salvage that was carried out. */
-export interface Recovery extends StoreMade {
-  /** Of the file that was read; absent: it was an export. */
-  readonly pages?: number;
-  readonly reason?: string;
-}
-
-/** Pages between two words of progress. */
-const PROGRESS_PAGES = 256;
-
 /**
- * Reads every page of a damaged store file and of its write-ahead log by itself, whatever leads to it, or an export, and puts each row that
- * its own checksum proves into a new file, which takes the store's place. What is missing is noted for a gap record, and each
- * stream goes on under a new name, since nobody knows what the service was given under the lost seqs.
+ * Builds a new store from each row of a damaged file, or of an export, that its own checksum proves. The new file takes the store's
+ * place, the old one is kept aside. Missing seqs are noted for gap records. Each stream goes on under a new name, because nobody knows
+ * which records the service was given under the lost seqs.
  */
-export function salvage({ dataDir, reason, source, wall, progress = () => undefined }: HurtFile): Recovery {
-  const origins = source === undefined ? originsIn(dataDir) : [];
-  const salvaged = copied(source ?? storePath(dataDir), progress, (found) =>
-    storeOf(found, freshPath(dataDir), { wall, origins }),
-  );
-  if (source !== undefined && salvaged.streams.length === 0) {
-    throw new Error(`nothing in ${source} is a store's: it is no export and no backup`);
-  }
-  readyFresh(dataDir);
-  const why = reason === undefined ? {} : { reason };
-  return { ...salvaged, ...why, aside: finishReplacing(dataDir, true) };
-}
-
-function copied(source: string, progress: StoreProgress, make: (found: Iterable<Found>) => Salvaged): Salvaged {
-  if (isExport(source)) return make(provenOf(source, progress));
-  const pages = openPages(source, pageSizeOf(source));
-  try {
-    return { pages: pages.images, ...make(rowsIn(pages, progress)) };
-  } finally {
-    pages.close();
-  }
-}
-
-/** An export says of itself that it is whole: each of its rows must be. */
-function* provenOf(file: string, progress: StoreProgress): Generator<Found> {
-  let row = 0;
-  for (const cells of rowsOfExport(file, progress)) {
-    const found = foundIn(cells);
-    row += 1;
-    if (found === undefined) throw new Error(`row ${row} of ${file} is damaged: take another copy`);
-    yield found;
-  }
-}
-
-/** Images looked at to find out how large pages are. */
-const SAMPLE_PAGES = 2_000;
-
-/** What the header says, if it is a size at all: no single bit makes one size another. Else that at which most rows can be proven. */
-function pageSizeOf(path: string): number {
-  const said = saidPageSize(path);
-  if (said !== undefined) return said;
-  const counts = PAGE_SIZES.map((page_bytes) => {
-    const pages = openPages(path, page_bytes);
-    try {
-      return { page_bytes, rows: [...rowsIn({ ...pages, images: Math.min(pages.images, SAMPLE_PAGES) })].length };
-    } finally {
-      pages.close();
-    }
-  });
-  return counts.reduce((best, one) => (one.rows > best.rows ? one : best)).page_bytes;
-}
-
-/** Makes a store of proven rows, wherever they come from, at `target`, which is replaced. */
-function storeOf(found: Iterable<Found>, target: string, known: Known): Salvaged {
-  for (const suffix of ["", "-wal", "-shm"]) rmSync(target + suffix, { force: true });
-  const db = openWriter(target);
+export function salvage({ dataDir, source, wall, progress = () => undefined }: SalvageInput): StoreMade {
+  const path = source ?? storePath(dataDir);
+  const fresh = freshPath(dataDir);
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(fresh + suffix, { force: true });
+  const db = openWriter(fresh);
+  let made: Omit<StoreMade, "aside">;
   try {
     prepareSchema(db);
-    const newest = new Map<string, FoundStream>();
-    const put = prepareInserts(db);
+    const put = rowPutter(db);
     db.transaction(() => {
-      for (const row of found) gather(put, newest, row);
-      dropNested(db);
+      if (isExport(path)) putExport(path, put, progress);
+      else for (const cells of rowsOfPages(path, `${fresh}.pages`, progress)) put(cells);
     })();
-    const streams = settleStreams(db, newest, known);
+    const streams = settleStreams(db, { wall, origins: source === undefined ? originsIn(dataDir) : [] });
+    const count = (table: string): number => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+    made = { log_rows: count("log"), facts: count("fact"), streams };
     db.pragma("wal_checkpoint(TRUNCATE)");
-    const counts = db.prepare<[], { log_rows: number; facts: number }>(
-      `SELECT (SELECT count(*) FROM log) AS log_rows, (SELECT count(*) FROM fact) AS facts`,
-    );
-    return { ...(counts.get() ?? { log_rows: 0, facts: 0 }), streams };
   } finally {
     db.close();
   }
+  if (source !== undefined && made.streams.length === 0) {
+    throw new Error(`nothing in ${source} is a store's: it is no export and no backup`);
+  }
+  readyFresh(dataDir);
+  return { ...made, aside: finishReplacing(dataDir, true) };
 }
 
-/** The file's pages first, then those of its log in order: where several images hold a row, one of the earliest comes first. */
-function* rowsIn(pages: Pages, progress?: StoreProgress): Generator<Found> {
-  for (let index = 0; index < pages.images; index += 1) {
-    const image = pages.image(index);
-    // Page 1 begins with the file's header, in the log as well.
-    const head = index === 0 || image?.toString("latin1", 0, 15) === "SQLite format 3" ? 100 : 0;
-    if (image !== undefined) {
-      for (const cells of rowsOfPage(pages, image, head)) {
-        const found = foundIn(cells);
-        if (found !== undefined) yield found;
-      }
-    }
-    const done = index + 1;
-    if (done % PROGRESS_PAGES === 0 || done === pages.images) progress?.(done, pages.images);
+/** An export promises to be whole: each of its rows must be. */
+function putExport(file: string, put: (cells: readonly Cell[]) => boolean, progress: StoreProgress): void {
+  let row = 0;
+  for (const cells of rowsOfExport(file, progress)) {
+    row += 1;
+    if (!put(cells)) throw new Error(`row ${row} of ${file} is damaged: take another copy`);
   }
 }
 
-/** `newest`: of each stream's own rows. */
-function gather(put: Inserts, newest: Map<string, FoundStream>, { table, row }: Found): void {
-  if (table !== "stream") {
-    put[table].run(row);
-    return;
-  }
-  const known = newest.get(row.stream_id);
-  if (known === undefined || isLater(row, known)) newest.set(row.stream_id, row);
-}
-
-function isLater(row: FoundStream, known: FoundStream): boolean {
-  const moves = ["newest_seq", "acked_seq", "oldest_seq", "facts_upto"] as const;
-  const moved = moves.find((name) => row[name] !== known[name]);
-  return moved !== undefined && row[moved] > known[moved];
-}
-
-/** Of several images of a row the one that came later is kept: placed after waiting, chunks after rows, replaced after standing. */
-const COMES_LATER = {
-  log: "excluded.placed > placed OR (excluded.placed = placed AND excluded.last_seq > last_seq)",
+/** The tables to fill. Of several versions of a row the later one stays: placed after waiting, chunk after rows, replaced after current. */
+const IS_LATER = {
+  log: "(excluded.placed, excluded.last_seq) > (placed, last_seq)",
   fact: "excluded.replaced > replaced",
   state: "excluded.seq > seq",
+  stream: `(excluded.newest_seq, excluded.acked_seq, excluded.oldest_seq, excluded.facts_upto)
+    > (newest_seq, acked_seq, oldest_seq, facts_upto)`,
   fork: "excluded.from_seq > from_seq",
   dead_letter: "excluded.declared > declared",
   // These are written once.
@@ -161,31 +84,42 @@ const COMES_LATER = {
   origin: "FALSE",
 } as const;
 
-type Inserts = Readonly<Record<keyof typeof COMES_LATER, Statement<[object]>>>;
+type Row = Readonly<Record<string, Cell>>;
 
-function prepareInserts(db: Database): Inserts {
-  const statements = Object.entries(COMES_LATER).map(([table, comesLater]) => {
-    const names = columnsOf(table as Table);
-    // A log row's body is empty; its checksum doesn't say so.
-    const values = names.map((name) => (table === "log" && name === "body" ? "''" : `@${name}`));
-    const later = names.map((name) => `${name} = excluded.${name}`);
-    const insert = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${values.join(", ")})`;
-    return [table, db.prepare(`${insert} ON CONFLICT DO UPDATE SET ${later.join(", ")} WHERE ${comesLater}`)] as const;
+/** How the checksums of rows are verified; absent: the last cell is a checksum over all others. */
+const PROOFS: Readonly<Record<string, ((row: never) => boolean) | undefined>> = {
+  log: (row: LogRow) => ifWhole(seqsOfLog, row) !== undefined,
+  fact: (row: FactRow) => ifWhole(unpackFact, row) !== undefined,
+  state: (row: StateRow) => isWholeState(row),
+  stream: ({ stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto, sum }: Row) =>
+    rowSum([stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto]) === sum,
+};
+
+/** Returns a function that puts cells into the table whose columns and checksum they fit; false: no table's. */
+function rowPutter(db: Database): (cells: readonly Cell[]) => boolean {
+  const tables = Object.entries(IS_LATER).map(([name, isLater]) => {
+    const columns = db.pragma(`table_info(${name})`) as readonly { readonly name: string; readonly type: string }[];
+    // A log row's body is empty, and its checksum doesn't cover that.
+    const values = columns.map((column) => (name === "log" && column.name === "body" ? "''" : "?"));
+    const later = columns.map((column) => `${column.name} = excluded.${column.name}`).join(", ");
+    const insert = db.prepare<Cell[]>(
+      `INSERT INTO ${name} VALUES (${values.join(", ")}) ON CONFLICT DO UPDATE SET ${later} WHERE ${isLater}`,
+    );
+    const isProven = (cells: readonly Cell[]): boolean => {
+      const row = Object.fromEntries(columns.map((column, index) => [column.name, cells[index]]));
+      return PROOFS[name]?.(row as never) ?? rowSum(cells.slice(0, -1)) === cells.at(-1);
+    };
+    return { types: columns.map(({ type }) => type).join(), values, insert, isProven };
   });
-  return Object.fromEntries(statements) as Inserts;
+  return (cells) => {
+    const types = cells.map(typeOf).join();
+    const table = tables.find((one) => one.types === types && one.isProven(cells));
+    table?.insert.run(...cells.filter((_, index) => table.values[index] === "?"));
+    return table !== undefined;
+  };
 }
 
-type Row = Pick<LogRow, "stream_id" | "first_seq" | "last_seq">;
-
-/** Drops log rows whose records a chunk holds as well: pages that nobody uses any more still show them. */
-function dropNested(db: Database): void {
-  const drop = db.prepare<[Row]>(`DELETE FROM log WHERE stream_id = @stream_id AND first_seq = @first_seq`);
-  const rows = db
-    .prepare<[], Row>(`SELECT stream_id, first_seq, last_seq FROM log ORDER BY stream_id, first_seq`)
-    .all();
-  let widest: Row | undefined;
-  for (const row of rows) {
-    if (widest?.stream_id === row.stream_id && row.last_seq <= widest.last_seq) drop.run(row);
-    else widest = row;
-  }
+function typeOf(cell: Cell): string {
+  if (typeof cell === "string") return "TEXT";
+  return typeof cell === "number" ? "INTEGER" : "BLOB";
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { StorageHealth } from "../../domain/status.ts";
 import { faultOf, faultText, type StoreFault } from "../../domain/storage.ts";
 import { openSound, StoreDamaged, storePath } from "../open.ts";
-import { type Recovery, salvage } from "../repair/salvage.ts";
+import { salvage } from "../repair/salvage.ts";
 import { freeBytes } from "../retention/budget.ts";
 import { damagedFiles, finishReplacing, freshPath, readyFresh } from "../replace.ts";
 import { callsBy, WRITER_CALLS } from "./calls.ts";
@@ -18,8 +18,8 @@ interface KeeperOptions extends Omit<WriterOptions, "db" | "health"> {
   readonly dataDir: string;
   /** Absent: BALLAST_BYTES; 0: none. */
   readonly ballast_bytes?: number;
-  /** Told of each salvage. */
-  readonly salvaged?: (recovery: Recovery) => void;
+  /** Called after each salvage. */
+  readonly salvaged?: (reason: string) => void;
 }
 
 /** A writer whose file is looked after. */
@@ -193,8 +193,8 @@ export function openMended(options: Pick<KeeperOptions, "dataDir" | "wall" | "sa
 }
 
 function salvageFor({ dataDir, wall, salvaged }: Parameters<typeof openMended>[0], reason: string): void {
-  const recovery = salvage({ dataDir, wall, reason });
-  salvaged?.(recovery);
+  salvage({ dataDir, wall });
+  salvaged?.(reason);
 }
 
 /** Inodes of the database and of its write-ahead log; null: none. */

@@ -16,10 +16,9 @@ import { chunksIn, contextRecordsIn, recordReader } from "../log/read.ts";
 import { ingest } from "../log/ingest.ts";
 import { stateRow } from "../log/rows.ts";
 import { prepareStatements, type Statements } from "../log/statements.ts";
+import { find, mend, mendPages } from "../check.ts";
 import { StoreDamaged } from "../open.ts";
 import type { Ingested, PresentState, RebuildCalls, StoreCalls, StreamInfo } from "../port.ts";
-import { find } from "../repair/find.ts";
-import { mend } from "../repair/mend.ts";
 import { fileBudget, isFull, untilItFits } from "../retention/budget.ts";
 import { createDeadLetters } from "../retention/dead-letters.ts";
 import { createQuarantine } from "../retention/quarantine.ts";
@@ -189,6 +188,7 @@ function checking(store: OpenStore): () => boolean {
   const tried: Tried = new Set();
   function* check(): Generator<void> {
     const streams = (): readonly StreamId[] => sql.allStreams.all().map(({ stream_id }) => stream_id);
+    mendPages(db);
     for (const found of find(db, () => streams().map((stream) => live(stream).info))) {
       mend(db, found);
       yield;

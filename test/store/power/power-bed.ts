@@ -27,7 +27,7 @@ export interface Mark {
 export function writerOf(folder: string): Writer {
   const fold = countingFold(FACT_EVERY);
   mkdirSync(folder, { recursive: true });
-  const salvaged = ({ reason = "" }: { readonly reason?: string }): never => {
+  const salvaged = (reason: string): never => {
     throw new Error(`taken for damaged: ${reason}`);
   };
   const db = openMended({ dataDir: folder, wall: () => T0, salvaged });

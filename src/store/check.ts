@@ -1,0 +1,186 @@
+import type { Database } from "better-sqlite3";
+import { createSnapshots } from "./facts/snapshots.ts";
+import { missingIn, type Span } from "./log/missing.ts";
+import { ifWhole, seqsOfLog, unpackFact, type FactRow, type LogRow } from "./log/rows.ts";
+import { prepareReadStatements } from "./log/statements.ts";
+import { mustHoldTogether, pageProblems, StoreDamaged } from "./open.ts";
+import type { StreamInfo } from "./port.ts";
+import { createQuarantine } from "./retention/quarantine.ts";
+
+/** Rows checked in one piece. */
+const PIECE_ROWS = 24;
+/** SQLite's limit for any number of rows: facts between two log rows have no bound. */
+const ALL = -1;
+
+/** What is wrong with one piece of a stream. */
+export interface Finding {
+  readonly info: StreamInfo;
+  /** Seq at which the piece begins. */
+  readonly from: number;
+  readonly damaged_rows: readonly LogRow[];
+  readonly damaged_facts: readonly FactRow[];
+  /** Seqs of damaged snapshots. */
+  readonly damaged_states: readonly number[];
+  /** Seqs that are neither stored nor noted as lost. */
+  readonly missing: readonly Span[];
+}
+
+type Looking = ReturnType<typeof lookingAt>;
+
+function lookingAt(db: Database) {
+  return {
+    ...prepareReadStatements(db),
+    quarantine: createQuarantine(db),
+    snapshots: createSnapshots(db),
+    factAfter: db.prepare<[{ stream: string; seq: number }], Pick<FactRow, "prev">>(
+      `SELECT prev FROM fact WHERE stream_id = @stream AND seq > @seq ORDER BY seq LIMIT 1`,
+    ),
+    factsUpTo: db.prepare<[string], { facts_upto: number }>(`SELECT facts_upto FROM stream WHERE stream_id = ?`),
+  };
+}
+
+/**
+ * Checks every row of all streams by its checksum, a bounded piece at a time, and changes nothing: the log rows, the facts from before
+ * the oldest log row, the snapshots. With `from` only log rows and facts from that seq on. A piece must be mended before the next one
+ * is asked for, or not at all. Throws StoreDamaged if keys are out of order: then no search in the file can be trusted.
+ */
+export function* find(db: Database, streams: () => readonly StreamInfo[], from?: number): Generator<Finding, void> {
+  const looking = lookingAt(db);
+  const done = new Set<string>();
+  for (let info = streams()[0]; info !== undefined; info = streams().find(({ stream }) => !done.has(stream))) {
+    const { stream, oldest_seq } = info;
+    const now = (): StreamInfo => streams().find((one) => one.stream === stream) ?? info;
+    done.add(stream);
+    yield* piecesFrom(from ?? oldest_seq, (at) => rowsAt(looking, now(), at));
+    if (from !== undefined) continue;
+    yield* piecesFrom(1, (at) => factsAt(looking, now(), at));
+    yield { ...nothingIn(now(), oldest_seq), damaged_states: looking.snapshots.damaged(stream) };
+  }
+}
+
+function nothingIn(info: StreamInfo, from: number): Finding {
+  return { info, from, damaged_rows: [], damaged_facts: [], damaged_states: [], missing: [] };
+}
+
+/** A finding, and the seq at which the next piece begins; null: there is no next piece. */
+type Piece = readonly [found: Finding, next: number | null];
+
+function* piecesFrom(from: number, pieceAt: (at: number) => Piece): Generator<Finding> {
+  for (let at: number | null = from; at !== null;) {
+    const [found, next]: Piece = pieceAt(at);
+    yield found;
+    // A row that fills a whole piece by itself can't be passed by its own first seq.
+    at = next !== null && next <= at ? at + 1 : next;
+  }
+}
+
+function rowsAt(looking: Looking, info: StreamInfo, from: number): Piece {
+  const { stream } = info;
+  const rows = looking.logRowsFrom.all({ stream, from, rows: PIECE_ROWS });
+  const isEnd = rows.length < PIECE_ROWS;
+  const to = isEnd ? info.newest_seq : Math.min(info.newest_seq, rows.at(-1)?.first_seq ?? from);
+  const facts = looking.factsFrom.all({ stream, from, to, rows: ALL });
+  mustAscend(rows.map(({ first_seq }) => first_seq));
+  mustAscend(facts.map(({ seq }) => seq));
+  // The search gave the last row that begins at `from` or before. A later one that does so too was hidden by a damaged key.
+  if (rows[1] !== undefined && rows[1].first_seq <= from) mustAscend([1, 0]);
+  const seqs = rows.map((row) => {
+    const isOurs = row.first_seq <= row.last_seq && row.last_seq <= info.newest_seq;
+    return isOurs ? ifWhole(seqsOfLog, row) : undefined;
+  });
+  const damaged_rows = rows.filter((_, index) => seqs[index] === undefined);
+  const [first] = damaged_rows;
+  if (first !== undefined && first.first_seq < from && from > info.oldest_seq) {
+    // The damaged row begins before `from`: the piece begins with the row before it.
+    return rowsAt(looking, info, Math.max(info.oldest_seq, Math.min(from, first.first_seq) - 1));
+  }
+  const damaged_facts = damagedIn(facts);
+  const kept = facts.filter((row) => !damaged_facts.includes(row)).map(({ seq }): Span => [seq, seq]);
+  const missing = missingIn([...seqs.flatMap((spans) => spans ?? []), ...kept], [from, to]);
+  const unknown = missing.flatMap((range) => unnoted(looking, stream, range));
+  return [{ ...nothingIn(info, from), damaged_rows, damaged_facts, missing: unknown }, isEnd ? null : to];
+}
+
+/** Each fact names the fact before it. Between the two no fact was made, unless one was noted as damaged. */
+function factsAt(looking: Looking, info: StreamInfo, from: number): Piece {
+  const { stream, oldest_seq } = info;
+  const { facts_upto } = looking.factsUpTo.get(stream) ?? { facts_upto: 0 };
+  const begin = Math.max(from, facts_upto + 1);
+  const facts = looking.factsFrom.all({ stream, from: begin, to: oldest_seq, rows: PIECE_ROWS });
+  mustAscend(facts.map(({ seq }) => seq));
+  const damaged_facts = damagedIn(facts);
+  const missing: Span[] = damaged_facts.map(({ seq }) => [seq, seq]);
+  // The first kept fact names one that was dropped.
+  let before = Math.max(facts_upto, looking.factBefore.get({ stream, seq: from })?.seq ?? 0);
+  const mustBeBefore = (seq: number): void => {
+    if (seq > before) missing.push(...unnoted(looking, stream, [seq, seq]));
+  };
+  for (const row of facts) {
+    if (!damaged_facts.includes(row)) mustBeBefore(row.prev);
+    before = row.seq;
+  }
+  const next = facts.length < PIECE_ROWS ? null : (facts.at(-1)?.seq ?? from);
+  if (next === null) {
+    // A damaged key ends a search too early. The next fact names the last one, and a search from the other side finds it.
+    mustBeBefore(looking.factAfter.get({ stream, seq: oldest_seq })?.prev ?? 0);
+    mustBeBefore(looking.factBefore.get({ stream, seq: oldest_seq + 1 })?.seq ?? 0);
+  }
+  return [{ ...nothingIn(info, from), damaged_facts, missing }, next];
+}
+
+function damagedIn(facts: readonly FactRow[]): readonly FactRow[] {
+  return facts.filter((row) => ifWhole(unpackFact, row) === undefined);
+}
+
+/** Parts of the range that aren't noted as lost yet. */
+function unnoted({ quarantine }: Looking, stream: string, range: Span): Span[] {
+  return missingIn(quarantine.known(stream, ...range), range);
+}
+
+function mustAscend(keys: readonly number[]): void {
+  if (keys.some((key, index) => index > 0 && key <= (keys[index - 1] ?? 0))) {
+    throw new StoreDamaged("the store is damaged: its rows are out of order");
+  }
+}
+
+/** Rebuilds indexes that lack entries. Throws StoreDamaged if the file's pages or tables are wrong. */
+export function mendPages(db: Database): void {
+  const problems = pageProblems(db);
+  if (problems.length === 0) return;
+  mustHoldTogether(db);
+  db.exec("REINDEX");
+}
+
+/**
+ * Removes the damaged rows of a piece and notes the missing seqs as lost; calling it again changes nothing. `isAll`: every row that can
+ * be found is in the file, as after a salvage. Otherwise it throws StoreDamaged if seqs are missing although no row is damaged: the file
+ * hides rows, which a salvage may find.
+ */
+export function mend(db: Database, found: Finding, isAll = false): void {
+  const { info, damaged_rows, damaged_facts, damaged_states, missing } = found;
+  const { stream, acked_seq } = info;
+  const [hidden] = missing;
+  const isDamaged = damaged_rows.length + damaged_facts.length + damaged_states.length > 0;
+  if (!isDamaged && hidden === undefined) return;
+  if (isDamaged) mustHoldTogether(db);
+  else if (hidden !== undefined && !isAll) {
+    const [from, to] = hidden.map(String);
+    throw new StoreDamaged(`the store is damaged: it doesn't show records ${from} to ${to} of stream ${stream}`);
+  }
+  const dropRow = db.prepare<[string, number]>("DELETE FROM log WHERE stream_id = ? AND first_seq = ?");
+  const dropFact = db.prepare<[string, number]>("DELETE FROM fact WHERE stream_id = ? AND seq = ?");
+  const quarantine = createQuarantine(db);
+  const snapshots = createSnapshots(db);
+  db.transaction(() => {
+    const dropped = [
+      ...damaged_rows.map(({ first_seq }) => dropRow.run(stream, first_seq).changes),
+      ...damaged_facts.map(({ seq }) => dropFact.run(stream, seq).changes),
+      ...damaged_states.map((seq) => snapshots.drop(stream, seq)),
+    ];
+    if (dropped.some((rows) => rows !== 1)) {
+      throw new StoreDamaged("the store is damaged: a row can't be found by its key");
+    }
+    for (const range of missing) quarantine.note(stream, ...range);
+    if (missing.some(([, last]) => last > acked_seq)) quarantine.declareAgain(stream, acked_seq);
+  })();
+}
