@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { correctedNow, knownTime, placeBoots, syncedOffset } from "../../src/derivation/clock.ts";
-import { seqOfEntry } from "../../src/derivation/filters/changes.ts";
+import { seqOfEntry } from "../../src/derivation/filters/entries.ts";
 import { step } from "../../src/derivation/fold.ts";
 import { emptyState } from "../../src/derivation/state.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";

@@ -3,7 +3,7 @@ import { step } from "../../src/derivation/fold.ts";
 import { emptyState } from "../../src/derivation/state.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { Maintenance } from "../../src/domain/record.ts";
-import { overuse } from "../../src/reports/filters.ts";
+import { overuse } from "../../src/reports/overuse.ts";
 import { fold, forget, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { uncounted, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
