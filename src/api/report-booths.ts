@@ -1,7 +1,7 @@
 import type { EpochMs } from "../domain/units.ts";
 import { cycleCount } from "../reports/cycles.ts";
 import { energy } from "../reports/energy.ts";
-import { overuse } from "../reports/filters.ts";
+import { overuse } from "../reports/overuse.ts";
 import { durationByMode, runtime, utilization } from "../reports/usage.ts";
 import { stateOf, type Source } from "../reports/source.ts";
 import { minutesOf } from "../contract/time.ts";

@@ -1,6 +1,6 @@
 import { tagWithRole } from "../derivation/parameters.ts";
 import { KIND, type CycleFact } from "../domain/record.ts";
-import type { Count } from "../derivation/filters/installation.ts";
+import type { Count } from "../derivation/filters/overuse.ts";
 import type { EpochMs, TagName } from "../domain/units.ts";
 import type { Interval } from "../domain/time-zone.ts";
 import type { Window } from "../store/port.ts";

@@ -1,5 +1,6 @@
 import { openEndOf } from "../derivation/fold.ts";
-import { runningEpisode, usedMinutes } from "../derivation/filters/installation.ts";
+import { runningEpisode } from "../derivation/filters/overuse.ts";
+import { usedMinutes } from "../derivation/filters/installation.ts";
 import { FILTER_TYPES, type FilterType } from "../domain/booth.ts";
 import { overlapOf, type Interval } from "../domain/time-zone.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";

@@ -1,5 +1,6 @@
-import { entriesOf } from "../derivation/filters/changes.ts";
-import { type Installation, runningEpisode, usedMinutes, usedShare } from "../derivation/filters/installation.ts";
+import { entriesOf } from "../derivation/filters/entries.ts";
+import { type Installation, usedMinutes } from "../derivation/filters/installation.ts";
+import { runningEpisode, usedShare } from "../derivation/filters/overuse.ts";
 import type { DeriveState } from "../derivation/state.ts";
 import { tagWithRole, unfitUnits } from "../derivation/parameters.ts";
 import { openEndOf } from "../derivation/fold.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { clockLoop } from "../acquisition/clock.ts";
-import { changeFilter, undoFilter } from "../acquisition/filter-entries.ts";
+import { changeFilter, undoFilter } from "../acquisition/entries/filter-entries.ts";
 import type { DeliveryGateway } from "../delivery/context.ts";
 import type { LinkSession } from "../delivery/port.ts";
 import { farewellLoop } from "./decommission.ts";

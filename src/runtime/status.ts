@@ -1,14 +1,14 @@
-import { waitingForClock } from "../domain/booth-state.ts";
+import { waitingForClock, type LinkState } from "../domain/booth-state.ts";
 import { type AgentStatus, type BoothStatus, certificateStatus, missingText } from "../domain/status.ts";
 import { choiceName, type ServiceRecord, type ShownBooth } from "../domain/service.ts";
 import { isPlain, type ProvisioningRow } from "../domain/provisioning.ts";
 import { lackingIn } from "../domain/set-up.ts";
 import { labelOf } from "../domain/stream-label.ts";
 import type { EpochMs } from "../domain/units.ts";
-import type { LinkState } from "../domain/booth-state.ts";
 import { serviceLinkOf } from "../domain/link-status.ts";
 import type { Binding } from "../provisioning/context.ts";
-import type { Booth, BoothLog } from "./booth.ts";
+import type { Booth } from "./booth.ts";
+import type { BoothLog } from "./booth-log.ts";
 import type { Configured, Gateway } from "./gateway.ts";
 import { forkTrouble } from "../delivery/service-words.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { put, run, script, stay, T0, valuesOf } from "../support/booth.ts";
+import { run, script, stay, T0, valuesOf } from "../support/booth.ts";
 import { PLAIN, tag } from "../support/parameters.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
@@ -36,26 +36,4 @@ test("two bays: the booth is in the higher of their modes, cycles are each bay's
   expect(open_end.map(({ mode, start, end }) => [mode, start - T0, end - T0])).toEqual([
     ["idle", 45 * MINUTE_MS, booth.now],
   ]);
-});
-
-test("a wall clock put forward is spanned by the open stage, and the time is uncertain", () => {
-  const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE_MS, { mode: 3 });
-  put(booth, { kind: "t", value: { wall: T0 + booth.now + 60 * MINUTE_MS, state: "synced", witness: "service" } });
-  stay(booth, 10 * MINUTE_MS);
-  stay(booth, MINUTE_MS, { mode: 1 });
-  expect(valuesOf(run(booth, PLAIN).facts, "m")[0]).toMatchObject({
-    start: T0,
-    end: T0 + 80 * MINUTE_MS,
-    uncertain_ms: 60 * MINUTE_MS,
-  });
-});
-
-test("a step without a witness moves nothing", () => {
-  const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE_MS, { mode: 3 });
-  put(booth, { kind: "t", value: { wall: T0 + booth.now + 60 * MINUTE_MS, state: "stepped" } });
-  stay(booth, 10 * MINUTE_MS);
-  stay(booth, MINUTE_MS, { mode: 1 });
-  expect(valuesOf(run(booth, PLAIN).facts, "m")[0]).toMatchObject({ end: T0 + 20 * MINUTE_MS, uncertain_ms: 0 });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { correctedNow, knownTime, placeBoots, syncedOffset } from "../../src/derivation/clock.ts";
-import { seqOfEntry } from "../../src/derivation/filters/changes.ts";
+import { correctedNow, placeBoots, syncedOffset } from "../../src/derivation/clock.ts";
+import { seqOfEntry } from "../../src/derivation/filters/entries.ts";
 import { step } from "../../src/derivation/fold.ts";
 import { emptyState } from "../../src/derivation/state.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
@@ -70,15 +70,6 @@ describe("time now", () => {
     expect(syncedOffset(state, "boot-1")).toEqual({ offset: T0 - MONO0, unsure: false });
     expect(syncedOffset(state, "boot-2")).toBeNull();
     expect(syncedOffset(emptyState(), "")).toBeNull();
-  });
-
-  it("is known as far as the boot's coverage goes", () => {
-    const state = begun();
-    const { now, mono } = state.clock;
-    const fast = { boot: "boot-1", from: 0, to: mono + 5000, known_until: null };
-    expect(knownTime({ ...state, groups: { fast } }).now).toBe(now + 5000);
-    expect(knownTime({ ...state, groups: { fast: { ...fast, boot: "boot-0" } } }).now).toBe(now);
-    expect(knownTime({ ...state, groups: { fast: { ...fast, to: mono - 5000 } } }).now).toBe(now);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { counterOffsets, entriesOf } from "../../src/derivation/filters/changes.ts";
+import { counterOffsets } from "../../src/derivation/filters/changes.ts";
+import { entriesOf } from "../../src/derivation/filters/entries.ts";
 import { type Installation, usedMinutes } from "../../src/derivation/filters/installation.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";

@@ -205,17 +205,6 @@ describe("filters", () => {
     expect(filter?.current).toMatchObject({ in_use_ms: 20 * MINUTE_MS, spray_ms: 20 * MINUTE_MS, cycles: 1 });
   });
 
-  it("36 h are remembered however often the mode was read", () => {
-    const booth = script(parameters);
-    put(booth, enter(0));
-    stay(booth, 30 * MINUTE_MS, { mode: 3 });
-    stay(booth, 20 * HOUR_MS, { mode: 1 });
-    put(booth, enter(15 * MINUTE_MS));
-    stay(booth, MINUTE_MS);
-    const filter = fold(booth.entries, parameters, [4]).state.filters.exhaust_filter;
-    expect(filter?.current.in_use_ms).toBe(15 * MINUTE_MS);
-  });
-
   it("a filter that comes out at the very instant of its limit was never in overuse", () => {
     const short = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
     const booth = script(short);

@@ -141,6 +141,7 @@ it.each<[TagRole, string, number, number | undefined]>([
   ["motor_starts", "", 1, 60],
   ["gas", "therm", 1, 11],
   ["gas", "m3", 0.5, 22],
+  ["gas", "therm", 0, 11],
   ["kwh", "kWh", 1, undefined],
 ])("the fastest rate of a counter %s in %s with factor %d is %s an hour", (...[role, unit, factor, rate]) => {
   const parameters = { ...PARAMETERS, burner_size_btu_h: 1_000_000 };

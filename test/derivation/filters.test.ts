@@ -75,28 +75,6 @@ test("a filter that is fitted later is told of from then, one that was changed b
   ]);
 });
 
-test.each([
-  [4.9, 2],
-  [5, 1],
-  [5.1, 1],
-])("a counter that falls to %d %% of its limit gives %i changes", (value, count) => {
-  const booth = script(COUNTED);
-  stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, pre: 10 });
-  stay(booth, MINUTE_MS, { mode: 1, exhaust: value });
-  expect(changesOf(booth, COUNTED).filter(({ source }) => source !== "assumed")).toHaveLength(count - 1);
-});
-
-test("two counters that fall at once are a loss of memory: use goes on, no change", () => {
-  const booth = script(COUNTED);
-  stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, pre: 10 });
-  stay(booth, MINUTE_MS, { mode: 1, exhaust: 0, pre: 0 });
-  stay(booth, 3 * MINUTE_MS, { mode: 1 });
-  const { facts, state } = run(booth, COUNTED);
-  expect(valuesOf(facts, "f").every(({ source }) => source === "assumed")).toBe(true);
-  expect(valuesOf(facts, "i").map(({ check }) => check)).toContain("memory_loss");
-  expect(state.filters.exhaust_filter?.current.plc).toEqual({ offset: 60, value: 0 });
-});
-
 describe("filters that are changed in one visit, their buttons pressed within one poll", () => {
   interface Visit {
     readonly beside?: number | null;
@@ -146,19 +124,6 @@ describe("filters that are changed in one visit, their buttons pressed within on
   ])("%s", (_name, story, expected) => expect(visit(story)).toEqual(expected));
 });
 
-test.each([
-  [10 * MINUTE_MS - 1, 1],
-  [10 * MINUTE_MS, 1],
-  [10 * MINUTE_MS + 1, 2],
-])("two presses of the button %i ms apart are %i change(s)", (apart, count) => {
-  const booth = script(COUNTED);
-  stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, button: false });
-  stay(booth, 5000, { button: true, exhaust: 0 });
-  stay(booth, apart - 5000, { button: false });
-  stay(booth, 5000, { button: true });
-  expect(changesOf(booth, COUNTED).filter(({ source }) => source === "plc_reset")).toHaveLength(count);
-});
-
 test("the button comes before the counter falls: one change, the new filter starts at the counter's value", () => {
   const booth = script(COUNTED);
   stay(booth, MINUTE_MS, { mode: 3, exhaust: 60, button: false });
@@ -191,30 +156,6 @@ test("a record at removal: own time, overuse from the very instant of the limit"
   });
 });
 
-test.each([
-  [LIMIT * MINUTE_MS - 1, null],
-  [LIMIT * MINUTE_MS, T0 + LIMIT * MINUTE_MS],
-  [LIMIT * MINUTE_MS + 1, T0 + LIMIT * MINUTE_MS],
-])("%i ms of use: overuse since %s", (used, since) => {
-  const booth = script(OWN);
-  service(booth, 0);
-  stay(booth, used, { mode: 3 });
-  stay(booth, 5 * MINUTE_MS, { mode: 1 });
-  expect(run(booth, OWN).state.filters.exhaust_filter?.current.overuse[0]?.since ?? null).toBe(since);
-});
-
-test.each([
-  [12 * HOUR_MS - MINUTE_MS, 1],
-  [12 * HOUR_MS, 1],
-  [12 * HOUR_MS + MINUTE_MS, 2],
-])("a technician's entry %i ms after the PLC's reset: %i change(s)", (after, count) => {
-  const booth = script(COUNTED);
-  stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, button: false });
-  stay(booth, after, { button: true, exhaust: 0 });
-  service(booth, booth.now);
-  expect(changesOf(booth, COUNTED).filter(({ source }) => source !== "assumed")).toHaveLength(count);
-});
-
 test("the entry came first: the PLC's reset within 12 h dates the change, and the record is written anew", () => {
   const booth = script(COUNTED);
   stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, button: false });
@@ -230,53 +171,4 @@ test("the entry came first: the PLC's reset within 12 h dates the change, and th
     ["plc_reset", 11],
   ]);
   expect(changes[1]?.record).toMatchObject({ booth_in_use_ms: 70 * MINUTE_MS, removed_at: T0 + 11 * MINUTE_MS });
-});
-
-test("an entry dated back takes the use since then with it", () => {
-  const booth = script(OWN);
-  service(booth, 0);
-  stay(booth, 30 * MINUTE_MS, { mode: 3 });
-  stay(booth, 5 * MINUTE_MS, { mode: 1 });
-  service(booth, 20 * MINUTE_MS);
-  stay(booth, 5 * MINUTE_MS, { mode: 1 });
-  const { state } = run(booth, OWN);
-  expect(state.filters.exhaust_filter?.former?.in_use_ms).toBe(20 * MINUTE_MS);
-  expect(state.filters.exhaust_filter?.current.in_use_ms).toBe(10 * MINUTE_MS);
-});
-
-test("an entry that is withdrawn within a day never was", () => {
-  const booth = script(OWN);
-  service(booth, 0);
-  stay(booth, 30 * MINUTE_MS, { mode: 3 });
-  service(booth, booth.now);
-  stay(booth, 10 * MINUTE_MS, { mode: 3 });
-  const seq = run(booth, OWN).records.findLast(({ kind }) => kind === "f")?.seq ?? 0;
-  put(booth, { kind: "x", value: { seq } });
-  stay(booth, 5 * MINUTE_MS, { mode: 1 });
-  const filter = run(booth, OWN).state.filters.exhaust_filter;
-  expect(filter?.current).toMatchObject({ installed_at: T0, in_use_ms: 40 * MINUTE_MS });
-});
-
-test("a lower limit starts overuse when it comes, a higher one ends it then", () => {
-  const booth = script(OWN);
-  service(booth, 0);
-  stay(booth, 50 * MINUTE_MS, { mode: 3 });
-  const limited = (minutes: number): Parameters => withFilters({ exhaust_filter: { limits: { minutes } } });
-  put(booth, { kind: "p", value: limited(40) });
-  stay(booth, 10 * MINUTE_MS, { mode: 3 });
-  put(booth, { kind: "p", value: limited(90) });
-  stay(booth, 5 * MINUTE_MS, { mode: 1 });
-  const [episode] = run(booth, OWN).state.filters.exhaust_filter?.current.overuse ?? [];
-  expect(episode).toMatchObject({ since: T0 + 50 * MINUTE_MS, until: T0 + 60 * MINUTE_MS });
-});
-
-test("a reset inside a gap is dated back by the counter's value, and flagged", () => {
-  const booth = script(COUNTED);
-  stay(booth, MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 });
-  silence(booth, HOUR_MS);
-  forget(booth);
-  stay(booth, MINUTE_MS, { mode: 3, exhaust: 4, pre: 40 });
-  stay(booth, 5 * MINUTE_MS, { mode: 1 });
-  const change = valuesOf(run(booth, COUNTED).facts, "f").find(({ source }) => source === "plc_reset");
-  expect(change).toMatchObject({ installed_at: T0 + 57 * MINUTE_MS, flagged: true });
 });

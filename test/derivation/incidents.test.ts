@@ -54,17 +54,6 @@ it.each([
   expect(checks(booth)).toEqual(is ? ["between"] : []);
 });
 
-it("one stays open as long as it lasts, and is resolved 10 min after it was seen last", () => {
-  const booth = script(ALL);
-  stay(booth, MINUTE_MS, { mode: 1, air: 20 });
-  stay(booth, 30 * MINUTE_MS, { air: 500 });
-  stay(booth, 30 * MINUTE_MS, { air: 20 });
-  const [one, ...more] = found(booth);
-  expect(more).toEqual([]);
-  expect(one).toMatchObject({ check: "between", from: 1 });
-  expect(one?.to).toBeCloseTo(41, 0);
-});
-
 describe("sensors that don't live", () => {
   it("time that isn't in use doesn't count, and another value begins anew", () => {
     const booth = script(ALL);

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { step } from "../../src/derivation/fold.ts";
-import { emptyState } from "../../src/derivation/state.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { Maintenance } from "../../src/domain/record.ts";
-import { overuse } from "../../src/reports/filters.ts";
-import { fold, forget, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { overuse } from "../../src/reports/overuse.ts";
+import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { uncounted, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
@@ -125,21 +123,5 @@ describe("overuse cycles", () => {
       booth_overuse_cycles: 2,
       cycles: 7,
     });
-  });
-
-  it("are the same in whatever pieces the log comes, and from a saved state", () => {
-    const booth = silences(COUNTED);
-    stay(booth, 5 * MINUTE_MS, { mode: 1 });
-    poll(booth);
-    const whole = run(booth, COUNTED);
-    const pieces = fold(booth.entries, COUNTED, [1, 7, 3]);
-    expect(valuesOf(pieces.facts, "f")).toEqual(valuesOf(whole.facts, "f"));
-    let state = emptyState();
-    const facts = whole.records.flatMap((record) => {
-      const next = step(JSON.parse(JSON.stringify(state)) as typeof state, record);
-      state = next.state;
-      return next.facts;
-    });
-    expect(facts).toEqual(whole.facts);
   });
 });

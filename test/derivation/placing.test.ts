@@ -7,7 +7,7 @@ import { PLAIN } from "../support/parameters.ts";
 const WALL = 1_740_960_000_000;
 
 function clock(boot: string, mono: number, value: Partial<ClockRecord["value"]>): Stored<ClockRecord> {
-  const base = { kind: "t", seq: 1, boot, mono, at: WALL, tag: "", quality: "good" } as const;
+  const base = { kind: "t", seq: 1, boot, mono, at: 77, tag: "", quality: "good" } as const;
   return { ...base, value: { wall: WALL, state: "synced", ...value } };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maxRateOf, type Parameters } from "../../src/domain/parameters.ts";
+import { type Parameters } from "../../src/domain/parameters.ts";
 import { modeOf, rawMode } from "../../src/derivation/parameters.ts";
 import { openEndOf } from "../../src/derivation/fold.ts";
 import { poll, put, run, script, stay, T0, valuesOf } from "../support/booth.ts";
@@ -32,15 +32,6 @@ describe("a mode's raw value", () => {
     const [first] = valuesOf(run(booth, PLAIN).facts, "m");
     expect([first?.raw, first?.mode]).toEqual(["1", PLAIN.modes["1"]]);
   });
-});
-
-it("gas is as fast as the burner: unknown without its size, and in the tag's own unit", () => {
-  const gas = tag("gas", "therm");
-  expect(maxRateOf(gas, PLAIN)).toBe(undefined);
-  const sized = { ...PLAIN, burner_size_btu_h: 1_000_000 };
-  expect(maxRateOf(gas, sized)).toBeCloseTo(11, 9);
-  expect(maxRateOf({ ...gas, factor: 0.1 }, sized)).toBeCloseTo(110, 9);
-  expect(maxRateOf({ ...gas, factor: 0 }, sized)).toBeCloseTo(11, 9);
 });
 
 it("the booth's time begins with the bay that was seen last", () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { placesOf } from "../../src/derivation/clock.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, run, script, silence, stageTexts, stay, T0, valuesOf } from "../support/booth.ts";
 import { minutesTag, PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";
@@ -149,13 +148,6 @@ describe("pressure drops", () => {
       1, 0,
     ]);
   });
-});
-
-it("a boot is placed by the wall clock that the sync tells, whatever the raw one showed with it", () => {
-  const hold = [{ boot: "b", first_seq: 3, first_mono: 100, last_mono: 900 }];
-  const value = { wall: 5000, state: "synced" } as const;
-  const sync = { kind: "t", boot: "b", mono: 950, at: 77, tag: "", quality: "good", value } as const;
-  expect(placesOf({ boot: "a", now: 0 }, hold, sync)).toEqual([{ boot: "b", offset: 4050, uncertain: false }]);
 });
 
 describe("counters that fall", () => {

@@ -63,7 +63,8 @@ describe("bridge", () => {
 /** min_stage: the larger of 2 s and one poll, or what the parameters say. */
 describe("min_stage", () => {
   it.each([
-    [1999, undefined, 1999, 1],
+    [1000, undefined, 1999, 1],
+    [1000, undefined, 2000, 3],
     [2001, undefined, 2000, 1],
     [2001, undefined, 2001, 3],
     [2001, undefined, 2002, 3],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { forget, poll, run, script, silence, stageTexts, stay, T0, valuesOf } from "../support/booth.ts";
+import { forget, run, script, silence, stageTexts, stay, T0, valuesOf } from "../support/booth.ts";
 import { PARAMETERS, PLAIN } from "../support/parameters.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
@@ -18,19 +18,6 @@ test("two codes of one mode are one stage, whose raw value is the first", () => 
   stay(booth, MINUTE_MS, { mode: 1 });
   const [bake] = valuesOf(run(booth, PLAIN).facts, "m");
   expect(bake).toMatchObject({ mode: "bake", raw: "6", start: T0, end: T0 + 2 * MINUTE_MS, is_new_start: true });
-});
-
-test.each([
-  [1999, ["spray 0-661999"]],
-  [2000, ["spray 0-600000", "flash 600000-602000", "spray 602000-662000"]],
-  [2001, ["spray 0-600000", "flash 600000-602001", "spray 602001-662001"]],
-])("a flash of %i ms between sprays gives %j", (length, expected) => {
-  const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE_MS, { mode: 3 });
-  stay(booth, length, { mode: 4 });
-  stay(booth, MINUTE_MS, { mode: 3 });
-  stay(booth, MINUTE_MS, { mode: 1 });
-  expect(stageTexts(run(booth, PLAIN).facts)).toEqual(expected);
 });
 
 test("a short stage goes to its successor where the neighbours differ", () => {
@@ -67,21 +54,6 @@ test("a code that isn't mapped is unknown, with its raw value and an incident", 
   ]);
 });
 
-test.each([
-  [14_999, ["spray 0-134998"]],
-  [15_000, ["spray 0-134999"]],
-  [15_001, ["spray 0-59999", "no_data 59999-75000", "spray 75000-135000"]],
-])("a gap of %i ms: %j", (gap, expected) => {
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 3 });
-  // The last poll was 1 ms before the end of the minute.
-  silence(booth, gap - 1);
-  forget(booth);
-  stay(booth, MINUTE_MS, { mode: 3 });
-  stay(booth, MINUTE_MS, { mode: 1 });
-  expect(stageTexts(run(booth, PLAIN).facts)).toEqual(expected);
-});
-
 test("after no_data into the same mode there is no new start, into another one there is", () => {
   const booth = script(PLAIN);
   stay(booth, MINUTE_MS, { mode: 3 });
@@ -99,30 +71,6 @@ test("after no_data into the same mode there is no new start, into another one t
     ["no_data", true],
     ["flash", true],
   ]);
-});
-
-/** Gap of `minutes` in bake, over which the counters went on by these figures. */
-function gapWith(minutes: number, advance: { cycles: number; meter: number }): string[] {
-  const booth = script(PARAMETERS);
-  stay(booth, MINUTE_MS, { mode: 6, cycles: 5, meter: 100 });
-  silence(booth, minutes * MINUTE_MS);
-  forget(booth);
-  poll(booth, { mode: 6, cycles: 5 + advance.cycles, meter: Math.round((100 + advance.meter) * 10) / 10 });
-  stay(booth, MINUTE_MS);
-  stay(booth, MINUTE_MS, { mode: 8 });
-  return valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode }) => mode);
-}
-
-test.each([
-  [40, { cycles: 0, meter: 40 }, ["bake"], "the meter went on by the gap"],
-  [40, { cycles: 0, meter: 36.1 }, ["bake"], "within a tenth"],
-  [40, { cycles: 0, meter: 35.8 }, ["bake", "no_data", "bake"], "more than a tenth short"],
-  [40, { cycles: 1, meter: 40 }, ["bake", "no_data", "bake"], "a cycle was counted"],
-  [40, { cycles: 0, meter: 0 }, ["bake", "no_data", "bake"], "the meter stood still"],
-  [719, { cycles: 0, meter: 719 }, ["bake"], "under 12 h"],
-  [721, { cycles: 0, meter: 721 }, ["bake", "no_data", "bake"], "over 12 h"],
-])("a gap of %i min over which counters show %j gives %j: %s", (minutes, advance, modes) => {
-  expect(gapWith(minutes, advance)).toEqual(modes);
 });
 
 test("attributed time is uncertain", () => {

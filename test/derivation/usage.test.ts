@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { usedMinutes } from "../../src/derivation/filters/installation.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { fold, forget, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { fold, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
@@ -59,21 +59,6 @@ describe("resets", () => {
       installed_at: T0 + 10 * MINUTE_MS,
       removed_at: T0 + 70 * MINUTE_MS,
     });
-  });
-
-  it.each([
-    [3.9, 299_999 - 234_000],
-    [4, 299_999],
-    [4.1, 299_999],
-  ])("inside a gap of 4 min, %d min ago by the counter: %i ms", (minutes, at) => {
-    const booth = script(COUNTED);
-    stay(booth, MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 });
-    booth.now = 299_999;
-    forget(booth);
-    poll(booth, { mode: 3, exhaust: minutes, pre: 10.5 });
-    booth.now = 300_000;
-    stay(booth, MINUTE_MS);
-    expect(changes(booth)).toEqual([ASSUMED, ["plc_reset", at, true]]);
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { cycleCount } from "../../src/reports/cycles.ts";
-import { episodesIn, overuse } from "../../src/reports/filters.ts";
+import { episodesIn, overuse } from "../../src/reports/overuse.ts";
 import {
   durationByMode,
   frequencyByMode,

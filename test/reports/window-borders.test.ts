@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cycleCount } from "../../src/reports/cycles.ts";
-import { filterMaintenances, overuse } from "../../src/reports/filters.ts";
+import { filterMaintenances } from "../../src/reports/filters.ts";
+import { overuse } from "../../src/reports/overuse.ts";
 import { durationByMode, frequencyByMode } from "../../src/reports/usage.ts";
 import type { Source } from "../../src/reports/source.ts";
 import { put, run, script, stay, T0 } from "../support/booth.ts";

@@ -4,7 +4,8 @@ import { runtimeMs, utilization as serviceUtilization } from "../../simulators/s
 import type { CycleFact, Maintenance } from "../../src/domain/record.ts";
 import type { Window } from "../../src/store/port.ts";
 import { cyclesIn } from "../../src/reports/cycles.ts";
-import { filterMaintenanceHistory, overuse } from "../../src/reports/filters.ts";
+import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
+import { overuse } from "../../src/reports/overuse.ts";
 import { runtime, utilization } from "../../src/reports/usage.ts";
 import { revisionHistory } from "../../src/reports/findings.ts";
 import { timeLineOf, type Source } from "../../src/reports/source.ts";

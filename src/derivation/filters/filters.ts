@@ -1,19 +1,15 @@
 import { FILTER_TYPES, type FilterType } from "../../domain/booth.ts";
 import type { Parameters, TagRole } from "../../domain/parameters.ts";
 import type { EpochMs } from "../../domain/units.ts";
-import { pressReset, readMinutes, takeEntry, undoEntry, pushService, reportRemovals } from "./changes.ts";
+import { pressReset, readMinutes, pushService, reportRemovals } from "./changes.ts";
+import { takeEntry, undoEntry } from "./entries.ts";
+import { addCycles, changeLimits, isOverLimit, startOveruse, takeOff, useCounting } from "./overuse.ts";
 import {
-  addCycles,
-  changeLimits,
   type FiltersFold,
   type FiltersState,
   type FilterState,
-  isOverLimit,
   newInstallation,
   type PressureState,
-  startOveruse,
-  takeOff,
-  useCounting,
   withAndWithout,
 } from "./installation.ts";
 import { isIn, tagWithRole } from "../parameters.ts";
@@ -109,19 +105,15 @@ function beginFilters(fold: FiltersFold): void {
   const { own, seen } = fold;
   for (const type of FILTER_TYPES) {
     const filter = own.filters[type];
-    if (filter === undefined || !waits(filter) || !isSeen(seen)) continue;
+    const waiting = withAndWithout(filter).filter(({ current }) => current.installed_at === NOT_YET);
+    if (filter === undefined || waiting.length === 0 || !isSeen(seen)) continue;
     const { now } = seen.clock;
-    for (const { current } of withAndWithout(filter)) {
-      if (current.installed_at !== NOT_YET) continue;
+    for (const { current } of waiting) {
       current.installed_at = now;
       if (isOverLimit(current, now)) startOveruse(current, now);
       if (current === filter.current) pushService(fold, type, { installation: current, maintenance: null });
     }
   }
-}
-
-function waits({ current, without_entry }: FilterState): boolean {
-  return current.installed_at === NOT_YET || (without_entry !== null && waits(without_entry));
 }
 
 /** Settled time, for every filter that was in, with what the PLC's cycle counter showed meanwhile, where it has one. */

@@ -5,12 +5,11 @@ import {
   type FiltersFold,
   type FiltersState,
   type Installation,
-  isOverPressure,
   type PressureState,
   type Sampled,
-  startOveruse,
   withAndWithout,
 } from "./installation.ts";
+import { isOverPressure, startOveruse } from "./overuse.ts";
 
 /** The drop settles this long after spraying began. */
 const SETTLING_MS: Milliseconds = 60_000;

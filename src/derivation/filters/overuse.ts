@@ -1,0 +1,153 @@
+import type { FilterLimits } from "../../domain/booth.ts";
+import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import type { Settled } from "../timeline/state.ts";
+import { MINUTE_MS, DAY_MS } from "../../domain/time.ts";
+import { type Episode, type Installation, usedMinutes } from "./installation.ts";
+
+export function runningEpisode(filter: Installation): Episode | null {
+  const last = filter.overuse.at(-1);
+  return last?.until === null ? last : null;
+}
+
+/** The start of the present or last overuse; null: none. */
+export function overuseSince(filter: Installation): EpochMs | null {
+  return filter.overuse.at(-1)?.since ?? null;
+}
+
+/** `flagged`: the limit was reached while nothing was seen. */
+export function startOveruse(filter: Installation, since: EpochMs, flagged = false): void {
+  if (runningEpisode(filter) === null) filter.overuse.push({ since, until: null, flagged });
+}
+
+/**
+ * Adds settled time to the filter, clipped to the time it was in. An own limit reached on the way starts overuse at
+ * that instant; inside inferred time or time without data, at the first good reading after it
+ * (time without data is in no mode, so that is where the next time begins).
+ */
+function useFilter(filter: Installation, time: Settled, in_use: boolean): void {
+  const from = Math.max(time.from, filter.installed_at);
+  const to = Math.min(time.to, filter.removed_at ?? Infinity);
+  if (to <= from) return;
+  if (time.mode !== "no_data") {
+    const due = Math.min(dueByAge(filter), in_use ? dueByUse(filter, from) : Infinity);
+    // A service at the very instant of the limit is on time.
+    const reached = due < to || (due === to && filter.removed_at !== to);
+    if (reached) startOveruse(filter, time.inferred ? to : Math.max(due, from), time.inferred || due < from);
+  }
+  if (!in_use) return;
+  filter.in_use_ms += to - from;
+  settleOffset(filter, { from, to });
+  if (time.mode === "spray") filter.spray_ms += to - from;
+  const episode = runningEpisode(filter);
+  if (episode !== null) filter.overuse_in_use_ms += Math.max(0, to - Math.max(from, episode.since));
+}
+
+/** Cycles counted at an instant. */
+export type Count = readonly [at: EpochMs, cycles: number];
+
+/** The time, and the cycles counted in it, in the order of time: each is in overuse or not as it stood then. */
+export function useCounting(
+  filter: Installation,
+  { time, in_use, counts }: { readonly time: Settled; readonly in_use: boolean; readonly counts: readonly Count[] },
+): void {
+  let { from } = time;
+  // Of inferred time nobody knows what came first: what it reaches begins at its end.
+  for (const count of time.inferred ? [] : counts) {
+    const [at] = count;
+    if (at > from) useFilter(filter, { ...time, from, to: at }, in_use);
+    addCycles(filter, count);
+    from = Math.max(from, at);
+  }
+  useFilter(filter, from === time.from ? time : { ...time, from }, in_use);
+  for (const count of time.inferred ? counts : []) addCycles(filter, count);
+}
+
+/** Cycles counted while the filter was in. */
+export function addCycles(filter: Installation, [at, cycles]: Count): void {
+  filter.cycles += cycles;
+  const episode = filter.overuse.findLast(({ since }) => since < at);
+  if (episode !== undefined && at <= (episode.until ?? Infinity)) filter.overuse_cycles += cycles;
+  const { limits, known, removed_at } = filter;
+  if (limits.cycles === undefined || !known || filter.cycles < limits.cycles || removed_at === at) return;
+  const reached = Math.max(at, filter.limits_from ?? 0);
+  const running = runningEpisode(filter);
+  // A counter in the PLC may have shown another limit reached a little later, before this much of the time was settled.
+  if (running === null) startOveruse(filter, reached);
+  else running.since = Math.min(running.since, reached);
+}
+
+/** Own time of before the counter was first read, which is final only now. */
+function settleOffset(filter: Installation, { from, to }: Pick<Settled, "from" | "to">): void {
+  const { plc, own_until = from } = filter;
+  const ms = Math.min(to, own_until) - from;
+  if (plc === null || ms <= 0) return;
+  filter.plc = { offset: plc.offset + ms / MINUTE_MS, value: plc.value };
+  if (isOverLimit(filter, own_until)) startOveruse(filter, own_until);
+}
+
+/** What the PLC counted between a removal and the entry of it isn't the old filter's. `time`: settled time in use. */
+export function takeOff(filter: Installation, time: Settled): void {
+  const { removed_at, plc, counted_until = 0 } = filter;
+  if (removed_at === null || plc === null) return;
+  const ms = Math.min(time.to, counted_until) - Math.max(time.from, removed_at);
+  if (ms > 0) filter.plc = { offset: plc.offset - ms / MINUTE_MS, value: plc.value };
+}
+
+function dueByAge(filter: Installation): EpochMs {
+  const { days } = filter.limits;
+  return days === undefined || !filter.known ? Infinity : filter.installed_at + days * DAY_MS;
+}
+
+/** With a counter in the PLC its readings decide from the first one on; otherwise our own time does. */
+function dueByUse(filter: Installation, from: EpochMs): EpochMs {
+  const { minutes } = filter.limits;
+  if (minutes === undefined || !filter.known) return Infinity;
+  const due = from + Math.max(0, Math.ceil(minutes * MINUTE_MS - filter.in_use_ms));
+  return filter.plc !== null && due >= (filter.own_until ?? 0) ? Infinity : due;
+}
+
+/** Limits that stand by themselves, judged at `at`: minutes and cycles used, and age. */
+export function isOverLimit(filter: Installation, at: EpochMs): boolean {
+  if (at < filter.installed_at) return false;
+  const minutes = usedMinutes(filter);
+  const { limits } = filter;
+  // A counter's decimal steps aren't exact in binary; a millionth of a minute is no time.
+  if (limits.minutes !== undefined && minutes !== null && minutes >= limits.minutes - 1e-6) return true;
+  if (limits.cycles !== undefined && filter.known && filter.cycles >= limits.cycles) return true;
+  return isOverPressure(filter) || dueByAge(filter) <= at;
+}
+
+/** Share of the limit that is nearest, 1: reached; by minutes, cycles or age; null: there is none, or its use isn't known. */
+export function usedShare(filter: Installation, at: EpochMs): number | null {
+  const { limits, known, cycles, installed_at } = filter;
+  const minutes = usedMinutes(filter);
+  const shares = [
+    limits.minutes === undefined || minutes === null ? null : minutes / limits.minutes,
+    limits.cycles === undefined || !known ? null : cycles / limits.cycles,
+    limits.days === undefined || !known ? null : (at - installed_at) / (limits.days * DAY_MS),
+  ].filter((share) => share !== null);
+  return shares.length === 0 ? null : Math.max(...shares);
+}
+
+/** The last two spray stages were both over the clean drop by more than the limit. */
+export function isOverPressure({ limits, pressure }: Installation): boolean {
+  const { baseline } = pressure;
+  const [one, two] = pressure.drops.slice(-2);
+  if (limits.pressure_pa === undefined || baseline === null || one === undefined || two === undefined) return false;
+  return Math.min(one.pascal, two.pascal) > baseline + limits.pressure_pa;
+}
+
+/** Limits change: at or over the new ones overuse starts now; under them a running episode ends now. */
+export function changeLimits(filter: Installation, limits: FilterLimits, at: EpochMs): void {
+  if (JSON.stringify(limits) !== JSON.stringify(filter.limits)) filter.limits_from = at;
+  filter.limits = limits;
+  const episode = runningEpisode(filter);
+  if (isOverLimit(filter, at)) startOveruse(filter, at);
+  else if (episode !== null) episode.until = at;
+}
+
+/** Length of all overuse up to the removal, and up to `at` where the filter is still in. */
+export function overuseMs(filter: Installation, at: EpochMs): Milliseconds {
+  const end = filter.removed_at ?? at;
+  return filter.overuse.reduce((sum, { since, until }) => sum + Math.max(0, Math.min(until ?? end, end) - since), 0);
+}
