@@ -68,7 +68,7 @@ export function virtualBooth({ clock, signals, serial, stream, seed }: NewBooth)
   const names: SentName[] = [{ stream, from_seq: 1, acked_to: 0, variants: null }];
   let reach: LogReach = { stream, oldest_seq: 1, newest_seq: 0, sendable_seq: 0, acked_seq: 0 };
   let row: ProvisioningRow = emptyRow(log.start);
-  const delivery: BoothDelivery = newDelivery({ newest_seq: 0 }, NONE_REFUSED);
+  const delivery: BoothDelivery = newDelivery(NONE_REFUSED);
   const cursorMoved = (acked_seq: number): void => void (reach = { ...reach, acked_seq });
   const state = stateOf({ clock, signals, serial, delivery }, { reach: () => reach, row: () => row, cursorMoved });
   const endAt = (newest_seq: number): void => void (reach = { ...reach, newest_seq, sendable_seq: newest_seq });
@@ -106,7 +106,7 @@ export function virtualBooth({ clock, signals, serial, stream, seed }: NewBooth)
       log.variants.push({ from_seq: kept + 1, variant: log.variants.length + 1 });
       endAt(kept);
       cursorMoved(kept);
-      Object.assign(delivery, newDelivery({ newest_seq: kept }, delivery.refused));
+      Object.assign(delivery, newDelivery(delivery.refused));
       return true;
     },
     stepClock: (off_ms) => void log.clock_steps.push({ commit: commitsUpTo(reach.newest_seq), off_ms }),
@@ -186,9 +186,6 @@ export function virtualStore(booths: ReadonlyMap<string, VirtualBooth>): Deliver
       booth.refused += refusals.length;
       return Promise.resolve({ count: booth.refused, newest: null });
     },
-    // What the service refuses is counted, and not offered again.
-    asideSince: () => Promise.resolve([]),
-    takenAfterAll: () => Promise.resolve(NONE_REFUSED),
   };
 }
 

@@ -189,9 +189,8 @@ function stalledText(gateways: readonly VirtualGateway[]): string {
   const waiting = gateways
     .flatMap(({ booths }) => booths)
     .filter(({ state }) => state.log.reach.acked_seq < state.log.reach.newest_seq);
-  const doubting = waiting.filter(({ delivery }) => delivery.doubt !== null).length;
-  const forks = waiting.filter(({ delivery }) => delivery.waiting_fork !== null).length;
-  return `${waiting.length} booths wait: ${doubting} doubt a conflict for an hour, ${forks} had a new name today`;
+  const conflicts = waiting.filter(({ delivery }) => delivery.conflict !== null).length;
+  return `${waiting.length} booths wait: ${conflicts} because the service names a conflict, which is accepted after an hour`;
 }
 
 function besides(running: Running, act: Promise<void>): void {

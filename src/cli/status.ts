@@ -237,10 +237,8 @@ function nowLines({ now, time }: BoothStatus, ahead: Readonly<Record<string, str
 function refusedLine({ count, newest }: BoothStatus["log"]["refused"]): string | null {
   if (newest === null) return null;
   const records =
-    count === 1
-      ? "1 record that the service will never take is"
-      : `${count} records that the service will never take are`;
-  return `  REFUSED   ${records} kept aside; the newest, ${newest.seq}: ${newest.reason}`;
+    count === 1 ? "1 record that the service refuses is" : `${count} records that the service refuses are`;
+  return `  REFUSED   ${records} kept here; the newest, ${newest.seq}: ${newest.reason}`;
 }
 
 function tooLongLine(too_long: BoothStatus["log"]["too_long"], style: Style): string | null {

@@ -10,10 +10,7 @@ import type { MqttVersion } from "../domain/status.ts";
 import type { Store } from "../store/port.ts";
 
 /** What delivery asks of the log's store. */
-export type DeliveredLog = Pick<
-  Store,
-  "read" | "contextRecords" | "chunks" | "ack" | "setAside" | "asideSince" | "takenAfterAll"
->;
+export type DeliveredLog = Pick<Store, "read" | "contextRecords" | "chunks" | "ack" | "setAside">;
 
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
 export interface ServiceApi {

@@ -1,12 +1,11 @@
 import { CommandFailure, mergeRanges, type SeqRange } from "../domain/command.ts";
 import type { Placed } from "../domain/record.ts";
 import { labelOf } from "../domain/stream-label.ts";
-import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
+import type { Seq, StreamId } from "../domain/units.ts";
 import type { Store } from "../store/port.ts";
-import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
+import type { DeliveryGateway } from "./context.ts";
+import { cutBatches } from "./lane-reader.ts";
 import type { LinkSession, Resend, ResendOrder } from "./port.ts";
-import { cutBatches } from "./rules/lanes.ts";
-import { REST_MS } from "./rules/belief.ts";
 
 /** Records read from the store at a time. */
 const READ_LIMIT = 1_000;
@@ -95,144 +94,12 @@ async function send(
     }
     if (outcome.kind === "too_long" && batch.length > 1) {
       const refused = [];
-      for (const half of halvesOf(batch)) refused.push(await send(resending, { order, batch: half }, signal));
+      const middle = Math.ceil(batch.length / 2);
+      for (const half of [batch.slice(0, middle), batch.slice(middle)])
+        refused.push(await send(resending, { order, batch: half }, signal));
       return refused.includes(true);
     }
     if (backlog_rate !== null) await clock.sleep(Math.ceil((batch.length / backlog_rate) * 1000), signal);
     return outcome.kind !== "acked";
   }
-}
-
-/** A service that was out of order is right again within hours; what it refuses for longer is poison. */
-const OFFERED_FOR_MS: Milliseconds = 24 * 3_600_000;
-/** Tries in a row of which nothing is taken that end a round: poison costs a little, however much of it lies here. */
-const MOST_REFUSED = 20;
-/** So far apart two records still go together, with those between, which the service has and knows again: a batch costs as much as these. */
-const NEAR = 100;
-
-interface Offering extends Pick<DeliveryGateway, "clock" | "log" | "store"> {
-  readonly session: Pick<LinkSession, "send">;
-  readonly booth: DeliveredBooth;
-}
-
-/** Offers what was refused again, every few minutes for a day: a service may refuse for a while what it takes afterwards. */
-export async function secondOffers(offering: Offering, signal: AbortSignal): Promise<never> {
-  const { clock, booth } = offering;
-  const { delivery } = booth;
-  delivery.second_offer ??= { due: clock.mono() + REST_MS, up_to: 0 };
-  for (;;) {
-    signal.throwIfAborted();
-    const began = clock.mono();
-    const { due, up_to } = delivery.second_offer;
-    if (due > began) await clock.sleep(due - began, signal);
-    else {
-      const round = await offerAll(offering, up_to, signal);
-      // Where it takes something it may take more: each such round leaves less to offer.
-      const rest_ms = round.taken.length > 0 ? 0 : REST_MS;
-      delivery.second_offer = { due: began + rest_ms, up_to: isOver(round) ? round.up_to : 0 };
-    }
-  }
-}
-
-/** How a round goes. */
-interface Round {
-  readonly aside: ReadonlySet<Seq>;
-  /** What is still to be tried, in this order. */
-  readonly queue: (readonly Seq[])[];
-  readonly taken: Seq[];
-  /** Tries in a row of which nothing was taken. */
-  refused: number;
-  /** How many are tried at a time: twice as many after each try in which the service named those it refuses, for so it can't hide others. */
-  records: number;
-  /** The last one that was tried. */
-  up_to: Seq;
-}
-
-function isOver({ refused }: Round): boolean {
-  return refused >= MOST_REFUSED;
-}
-
-/** One round, from behind `after` on. */
-async function offerAll(offering: Offering, after: Seq, signal: AbortSignal): Promise<Round> {
-  const { clock, store, booth } = offering;
-  const { reach } = booth.state.log;
-  const { oldest_seq } = labelOf(booth.state.binding.row, reach);
-  const ranges = await store.asideSince(reach.stream, clock.wall() - OFFERED_FOR_MS);
-  const all = ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
-  // What went under another name is another stream's at the service.
-  const seqs = all.filter((seq) => seq >= oldest_seq);
-  const queue = [seqs.filter((seq) => seq > after), seqs.filter((seq) => seq <= after)];
-  const round: Round = { aside: new Set(seqs), queue, taken: [], refused: 0, records: 1, up_to: 0 };
-  try {
-    for (let next = queue.shift(); next !== undefined && !isOver(round); next = queue.shift()) {
-      signal.throwIfAborted();
-      await offerSome(offering, next, round);
-    }
-  } finally {
-    if (round.taken.length > 0) await tellAcked(offering, round.taken);
-  }
-  return round;
-}
-
-async function tellAcked({ store, booth, log }: Offering, taken: readonly Seq[]): Promise<void> {
-  const { state, delivery } = booth;
-  delivery.refused = await store.takenAfterAll(state.log.reach.stream, taken);
-  const text = `${state.booth}: the service has taken ${taken.length} records that it had refused`;
-  log.info({ event: "taken_after_all", booth: state.booth, records: taken.length }, text);
-  state.news.raise();
-}
-
-/**
- * The first ones go ahead of the others, which go only where the service takes one of those; else the last ones do. What it may still
- * take is left in halves: next, where it took something, for then the border to what it refuses lies there; else behind all others,
- * so that tries lie spread over all that is aside.
- */
-async function offerSome(offering: Offering, seqs: readonly Seq[], round: Round): Promise<void> {
-  const before = round.taken.length;
-  const first = round.records;
-  const unclear = [...(await offer(offering, seqs.slice(0, first), round))];
-  const last = round.taken.length > before ? first : Math.max(first, seqs.length - round.records);
-  unclear.push(...(await offer(offering, seqs.slice(last), round)));
-  const left = [seqs.slice(first, last), ...unclear].flatMap(halvesOf);
-  if (round.taken.length > before) round.queue.unshift(...left);
-  else round.queue.push(...left);
-}
-
-function halvesOf<T>(all: readonly T[]): readonly (readonly T[])[] {
-  const middle = Math.ceil(all.length / 2);
-  return [all.slice(0, middle), all.slice(middle)].filter((half) => half.length > 0);
-}
-
-/** Returns those that were refused as a whole, though one of them may be to blame. */
-async function offer(offering: Offering, seqs: readonly Seq[], round: Round): Promise<readonly (readonly Seq[])[]> {
-  const { session, store } = offering;
-  const { log, binding } = offering.booth.state;
-  const { stream } = labelOf(binding.row, log.reach);
-  const unclear: (readonly Seq[])[] = [];
-  for (const stretch of stretchesOf(seqs)) {
-    for await (const batch of batchesOf(store, log.reach.stream, stretch)) {
-      const wanted = batch.map(({ seq }) => seq).filter((seq) => round.aside.has(seq));
-      if (isOver(round) || wanted.length === 0) continue;
-      const outcome = await session.send(stream, binding.row.generation ?? 0, batch);
-      const isNamed = outcome.kind === "acked";
-      const rejected = new Set(isNamed ? outcome.rejected.map(({ seq }) => seq) : []);
-      const taken = isNamed ? wanted.filter((seq) => !rejected.has(seq)) : [];
-      round.taken.push(...taken);
-      round.refused = taken.length > 0 ? 0 : round.refused + 1;
-      round.records = isNamed ? 2 * round.records : 1;
-      round.up_to = wanted.at(-1) ?? round.up_to;
-      if ((outcome.kind === "refused" || outcome.kind === "too_long") && wanted.length > 1) unclear.push(wanted);
-    }
-  }
-  return unclear;
-}
-
-function stretchesOf(seqs: readonly Seq[]): readonly SeqRange[] {
-  const stretches: { from: Seq; to: Seq }[] = [];
-  for (const seq of seqs) {
-    const last = stretches.at(-1);
-    if (last !== undefined && seq - last.to <= NEAR) last.to = seq;
-    else stretches.push({ from: seq, to: seq });
-  }
-  return stretches;
 }

@@ -1,34 +1,48 @@
 import type { BoothState, LogReach } from "../domain/booth-state.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
+import { isPlain } from "../domain/provisioning.ts";
+import { say } from "../domain/sentences.ts";
 import { labelOf } from "../domain/stream-label.ts";
+import { NO_THRIFT } from "../domain/traffic.ts";
 import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
+import { createWaiters, type Waiters } from "../domain/waiters.ts";
 import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
 import { chunkReader, type LaneBatch, laneReaders } from "./lane-reader.ts";
-import { cursorMover } from "./cursor.ts";
-import type { BatchOutcome, LinkSession, Rejection } from "./port.ts";
-import { afterFailedChunk, heldSeqs, mayTryChunks, newNameFrom, REST_MS } from "./rules/belief.ts";
+import type { BatchOutcome, LinkSession } from "./port.ts";
 import { type Held, heldOf, type LetGo, letGo, logNow, NOTHING_HELD } from "./rules/held.ts";
-import { stretchOf, type LaneName } from "./rules/lanes.ts";
-import { NO_THRIFT } from "../domain/traffic.ts";
+import {
+  conflictAfter,
+  heldSeqs,
+  isRefusedForGood,
+  MOST_REFUSALS,
+  MOST_WAITING,
+  newNameAt,
+  newNameFrom,
+  type RefusedRecord,
+  RETRY_MS,
+  waitingAfter,
+  WITHOUT_CHUNKS_MS,
+} from "./rules/refusals.ts";
 import {
   afterProbe,
-  afterReOffer,
   afterSending,
-  aheadOf,
   byRecord,
+  type Cursor,
+  type LaneName,
   nextAction,
   openStretch,
+  passing,
+  type Sending,
   sendingFrom,
+  type SendingVerdict,
+  type SentRange,
+  soonest,
   splitOnce,
+  stretchOf,
   taken,
   verdictOf,
-  type NamedConflict,
-  type Sending,
-  type SentRange,
 } from "./rules/sending.ts";
-import { doubted, nameAnew, refusalsBelieved, setAside } from "./service-words.ts";
-import { say } from "../domain/sentences.ts";
-import { createWaiters, type Waiters } from "../domain/waiters.ts";
+import { sayConflict, sayForked, sayRefused, saySetAside } from "./service-words.ts";
 
 /** A booth's log on its way over one session. */
 interface SentLog {
@@ -38,83 +52,75 @@ interface SentLog {
   >;
   readonly booth: DeliveredBooth;
   readonly session: Pick<LinkSession, "send" | "sendChunk" | "takesChunks" | "window">;
-  /** Called at each ack. */
+  /** Called when the service has taken something. */
   readonly proven: () => void;
 }
-
-/** What has come of a batch so far. */
-type Asked = Pick<SentRange, "refusals" | "vouched">;
-const NOT_YET: Asked = { refusals: 0, vouched: null };
 
 interface SenderRun extends SentLog {
   readonly generation: number;
   /** The log's name at the service. */
   readonly stream: StreamId;
-  /** Oldest record that goes under it: those before it are another stream's at the service. */
-  readonly first_seq: Seq;
   /** Each with the bytes of the chunk that it carries, 0 of a batch. */
   readonly under_way: Waiters<{ readonly way: Promise<void>; readonly bytes: number }>;
   /** How far the log goes under that name. */
   readonly reach: () => LogReach;
   readers: ReturnType<typeof laneReaders>;
   readonly chunks: ReturnType<typeof chunkReader>;
-  readonly moveTo: ReturnType<typeof cursorMover>;
+  readonly moveCursor: () => Promise<void>;
   sending: Sending;
-  /** An answer isn't taken at its word: nothing goes for a while, then all that isn't acked goes again. */
-  is_resting: boolean;
   /** null: the month's budget holds nothing. */
   gone: LetGo | null;
-  /** Records that are longer than a message may be, by their seq. They stay unacked, and are tried again now and then. */
-  readonly waiting: Map<Seq, LaneBatch>;
-  /** Mono at which they are tried again. */
-  waiting_until: Milliseconds;
   /** Records that fit in a message of late; null: as many as a batch holds. */
   fits: number | null;
   failure: Error | null;
 }
 
 /**
- * Sends one booth's stream over one session, a few batches under way at once; what goes next and what an outcome means
- * rules/sending.ts decides. Throws, with the reason, when a batch can't be shown to have arrived: the session is then worth
- * nothing, and all unacked batches go again in the next one.
+ * Sends one booth's stream over one session, a few batches under way at once; rules/sending.ts decides what to send next and what an
+ * outcome means. Throws, with the reason, if it is unknown whether a batch arrived: the session is then worth nothing, and all unacked
+ * batches are sent again in the next one.
  */
 export async function runSender(sent: SentLog, signal: AbortSignal): Promise<never> {
-  const { gateway, booth } = sent;
-  const { row } = booth.state.binding;
-  const { stream, oldest_seq: first_seq } = labelOf(row, booth.state.log.reach);
-  const reach = (): LogReach => sendable(booth.state, stream);
-  const { silence, left_ahead } = booth.delivery;
-  const generation = row.generation ?? 0;
-  const isSame = left_ahead?.stream === stream && left_ahead.generation === generation;
-  const ahead = isSame ? aheadOf(left_ahead, reach().acked_seq) : [];
-  const run: SenderRun = {
-    ...sent,
-    generation,
-    stream,
-    first_seq,
-    reach,
-    waiting: new Map(),
-    waiting_until: 0,
-    fits: null,
-    under_way: createWaiters(),
-    readers: laneReaders(gateway.store, reach),
-    chunks: chunkReader(gateway.store, reach),
-    moveTo: cursorMover({ ...sent, reach }),
-    sending: sendingFrom(reach().acked_seq, { silence, first_seq, ahead }),
-    is_resting: false,
-    gone: null,
-    failure: null,
-  };
+  const run = newRun(sent);
+  const { delivery } = sent.booth;
   try {
     for (;;) {
       signal.throwIfAborted();
       if (run.failure !== null) throw run.failure;
-      await (run.is_resting ? rest(run, signal) : act(run, signal));
+      if (delivery.is_resting || isRetryDue(run)) await offerAgain(run, signal);
+      else await act(run, signal);
     }
   } finally {
-    booth.delivery.left_ahead = run.waiting.size === 0 ? null : { stream, generation, ...run.sending.cursor };
-    booth.delivery.too_long = null;
+    const { stream, generation, sending } = run;
+    delivery.left = { stream, generation, ...sending.cursor };
   }
+}
+
+function newRun(sent: SentLog): SenderRun {
+  const { gateway, booth } = sent;
+  const { row } = booth.state.binding;
+  const { stream } = labelOf(row, booth.state.log.reach);
+  const generation = row.generation ?? 0;
+  const reach = (): LogReach => sendable(booth.state, stream);
+  const { silence, left } = booth.delivery;
+  const { acked_seq } = reach();
+  const isSame = left?.stream === stream && left.generation === generation && left.acked_seq === acked_seq;
+  const cursor: Cursor = { acked_seq, ahead: isSame ? left.ahead : [] };
+  const run: SenderRun = {
+    ...sent,
+    generation,
+    stream,
+    reach,
+    under_way: createWaiters(),
+    readers: laneReaders(gateway.store, reach),
+    chunks: chunkReader(gateway.store, reach),
+    moveCursor: cursorMover(sent, reach, () => run.sending.cursor.acked_seq),
+    sending: sendingFrom(cursor, { silence, waiting: notDue(booth) }),
+    gone: null,
+    fits: null,
+    failure: null,
+  };
+  return run;
 }
 
 /** The log as far as it is this booth's to send under that name. */
@@ -129,20 +135,75 @@ function sendable({ log, binding: { row } }: BoothState, name: StreamId): LogRea
   return { ...reach, sendable_seq: Math.min(reach.sendable_seq, ...limits) };
 }
 
-/** The session stands meanwhile: other booths' logs go over it too. */
-async function rest(run: SenderRun, signal: AbortSignal): Promise<void> {
-  const { gateway, reach, first_seq } = run;
+/**
+ * Returns a function that moves the log's cursor up to the seq that `ackedTo` tells, never back. Acks that come during a move go
+ * together with the next one: each call wakes the store's thread, which takes this thread's core for it.
+ */
+function cursorMover(
+  { gateway, booth }: Pick<SentLog, "gateway" | "booth">,
+  reach: () => LogReach,
+  ackedTo: () => Seq,
+): () => Promise<void> {
+  let moving = Promise.resolve();
+  let next: Promise<void> | null = null;
+  const move = async (): Promise<void> => {
+    next = null;
+    const { stream, acked_seq } = reach();
+    const up_to = ackedTo();
+    if (up_to > acked_seq) tellAcked(gateway, booth, (await gateway.store.ack(stream, up_to)).acked_seq);
+  };
+  return () => {
+    next ??= moving.then(() => (moving = move()));
+    return next;
+  };
+}
+
+function tellAcked({ log: logger }: SentLog["gateway"], { state, delivery }: DeliveredBooth, acked_seq: Seq): void {
+  const { booth, log, binding, progress } = state;
+  const before = log.reach.acked_seq;
+  if (before === 0 && acked_seq > 0) {
+    const how = isPlain(binding.row) ? "handed to the broker" : "acked by the service";
+    const text = `${booth}: first records ${how}, up to ${acked_seq}`;
+    logger.info({ event: "first_acked", booth, acked_seq }, text);
+  }
+  log.cursorMoved(Math.max(before, acked_seq));
+  if (delivery.conflict !== null && acked_seq >= delivery.conflict.seq) delivery.conflict = null;
+  progress.raise();
+}
+
+/** Returns the waiting records that aren't offered again yet, or were already. */
+function notDue({ delivery }: DeliveredBooth): readonly Seq[] {
+  const { waiting, retry_at, retried_to } = delivery;
+  return [...waiting.keys()].filter((seq) => retry_at !== null || seq <= retried_to);
+}
+
+function isRetryDue({ booth: { delivery }, gateway }: SenderRun): boolean {
+  return delivery.retry_at !== null && gateway.clock.mono() >= delivery.retry_at;
+}
+
+/** Waits until waiting records are due, then begins again at the cursor. The session goes on: it sends other booths' logs too. */
+async function offerAgain(run: SenderRun, signal: AbortSignal): Promise<void> {
+  const { gateway, booth, reach } = run;
+  const { delivery } = booth;
   await Promise.all(run.under_way.all().map(({ way }) => way));
   if (run.failure !== null) return;
-  await gateway.clock.sleep(REST_MS, signal);
-  run.sending = sendingFrom(reach().acked_seq, { silence: null, first_seq });
+  const ms = (delivery.retry_at ?? 0) - gateway.clock.mono();
+  if (ms > 0) await gateway.clock.sleep(ms, signal);
+  Object.assign(delivery, { retry_at: null, is_resting: false, refusals: 0 });
+  const { cursor, silence, has_answered } = run.sending;
+  run.sending = { ...sendingFrom(cursor, { silence, waiting: notDue(booth) }), has_answered };
   run.readers = laneReaders(gateway.store, reach);
-  run.is_resting = false;
+  delivery.retried_to = 0;
+}
+
+/** Nothing is sent before the next offer. */
+function rest({ booth, gateway }: SenderRun): void {
+  booth.delivery.is_resting = true;
+  booth.delivery.retry_at ??= gateway.clock.mono() + RETRY_MS;
 }
 
 async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
   const { sendable_seq } = run.reach();
-  if (waitingIsDue(run)) return offerWaiting(run);
   run.sending = splitOnce(run.sending, sendable_seq, run.gateway.least_backlog);
   const next = nextAction(run.sending, { sendable_seq, ...roomOf(run) });
   switch (next.kind) {
@@ -151,9 +212,7 @@ async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
     case "news":
       return waitForNews(run, next.ms, signal);
     case "probe":
-      return offerOnce(run, next.seq, afterProbe);
-    case "re-offer":
-      return offerOnce(run, next.seq, afterReOffer);
+      return probe(run, next.seq);
     case "chunk":
       return sendChunk(run, next, signal);
     case "send":
@@ -161,53 +220,10 @@ async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
   }
 }
 
-function waitForNews(
-  { booth, waiting, waiting_until, gateway }: SenderRun,
-  ms: Milliseconds | null,
-  signal: AbortSignal,
-) {
-  const { progress } = booth.state;
-  const retry_ms = waiting.size === 0 ? null : Math.max(1, waiting_until - gateway.clock.mono());
-  const soonest = ms === null || retry_ms === null ? (ms ?? retry_ms) : Math.min(ms, retry_ms);
-  return soonest === null ? progress.wait(signal) : progress.wait(signal, soonest);
-}
-
-function waitingIsDue({ waiting, waiting_until, gateway, sending }: SenderRun): boolean {
-  return waiting.size > 0 && gateway.clock.mono() >= waiting_until && !sending.is_over;
-}
-
-/** Offers the records that were too long again: the limit may be another one now, or the answer was wrong. */
-async function offerWaiting(run: SenderRun): Promise<void> {
-  run.waiting_until = run.gateway.clock.mono() + REST_MS;
-  for (const next of [...run.waiting.values()]) {
-    if (run.is_resting) return;
-    await deliver(run, next);
-  }
-}
-
-/** More of them, and hardly anything fits: the session is then worth nothing. */
-const MOST_WAITING = 200;
-
-/** A record alone is longer than a message may be: that is no verdict on it. It stays unacked, and what follows goes on. */
-function wait(run: SenderRun, next: LaneBatch, reason: string): void {
-  const { waiting, booth, gateway } = run;
-  const isNew = !waiting.has(next.to);
-  if (waiting.size === 0) run.waiting_until = gateway.clock.mono() + REST_MS;
-  waiting.set(next.to, next);
-  tellTooLong(run, { seq: next.to, reason });
-  if (waiting.size > MOST_WAITING) throw new ServiceLinkError("limit", reason);
-  if (!isNew) return;
-  const text = `${booth.state.booth}: record ${next.to} waits: ${reason}; ${say("log.too_long_todo")}`;
-  if (waiting.size === 1) gateway.log.warn({ event: "record_too_long", booth: booth.state.booth, seq: next.to }, text);
-}
-
-function tellTooLong(
-  { booth, waiting }: SenderRun,
-  newest: { readonly seq: Seq; readonly reason: string } | null,
-): void {
-  const { delivery } = booth;
-  const last = newest ?? delivery.too_long?.newest ?? null;
-  delivery.too_long = waiting.size === 0 || last === null ? null : { count: waiting.size, newest: last };
+function waitForNews({ booth, gateway }: SenderRun, ms: Milliseconds | null, signal: AbortSignal): Promise<void> {
+  const { retry_at } = booth.delivery;
+  const retry_ms = retry_at === null ? null : Math.max(1, retry_at - gateway.clock.mono());
+  return booth.state.progress.wait(signal, soonest(ms, retry_ms) ?? undefined);
 }
 
 /** What is under way, and may be. */
@@ -216,7 +232,7 @@ function roomOf(run: SenderRun) {
   const mono = gateway.clock.mono();
   const sizes = under_way.all().map(({ bytes }) => bytes);
   const chunks = sizes.filter((bytes) => bytes > 0);
-  const mayTry = session.takesChunks() && mayTryChunks(booth.delivery.failed_chunks, mono);
+  const mayTry = session.takesChunks() && mono >= booth.delivery.chunks_at;
   return {
     mono,
     window: session.window(),
@@ -240,33 +256,27 @@ function heldNow(run: SenderRun): Held {
   return heldOf(run.gone, now, thrift);
 }
 
-/** Offers a record once more that the service should have. */
-async function offerOnce(run: SenderRun, seq: Seq, after: typeof afterProbe): Promise<void> {
-  const { gateway, booth, session, stream, generation } = run;
+/** Offers the service's newest record once more: if it is the same here, the service isn't ahead of this store. */
+async function probe(run: SenderRun, seq: Seq): Promise<void> {
+  const { gateway, session, stream, generation } = run;
   const [record] = await gateway.store.read(run.reach().stream, seq, 1);
-  if (record?.seq !== seq) {
-    run.sending = after(run.sending, "missing");
-    return;
-  }
-  const outcome = await session.send(stream, generation, [record]);
-  run.sending = after(run.sending, outcome.kind);
-  if (outcome.kind !== "keep") return;
-  booth.delivery.silence = run.sending.silence;
-  throw new ServiceLinkError("no_ack", outcome.reason);
+  const outcome = record?.seq === seq ? await session.send(stream, generation, [record]) : null;
+  run.sending = afterProbe(run.sending, outcome?.kind ?? "missing");
+  if (outcome?.kind === "keep") throw new ServiceLinkError("no_ack", outcome.reason);
 }
 
-/** What waited goes as it stands in the store, where it can. */
+/** Sends a part of the backlog as it is stored, if it is stored as a chunk. */
 async function sendChunk(
   run: SenderRun,
   { from, end }: { readonly from: Seq; readonly end: Seq },
   signal: AbortSignal,
 ): Promise<void> {
   const { chunk, to } = await run.chunks(from, end);
-  // Several are ready at once, and polls wait for no more than one of them.
+  // Several are ready at once, and a poll waits for no more than one of them.
   await run.gateway.turn?.();
   signal.throwIfAborted();
   if (chunk === null) run.sending = byRecord(run.sending, { from, to });
-  else put(run, "backlog", { batch: [], chunk, from, to });
+  else startSending(run, "backlog", { batch: [], chunk, from, to });
 }
 
 async function sendNext(run: SenderRun, lane: LaneName, limit: number | null): Promise<void> {
@@ -274,18 +284,17 @@ async function sendNext(run: SenderRun, lane: LaneName, limit: number | null): P
   if (stretch === null) return;
   const { acked_to, end } = openStretch(run.sending, stretch.seq, stretch.end);
   if (acked_to !== null) {
-    put(run, lane, { batch: [], from: stretch.seq + 1, to: acked_to });
+    startSending(run, lane, { batch: [], from: stretch.seq + 1, to: acked_to });
     return;
   }
-  const most = limit === null || run.fits === null ? (limit ?? run.fits) : Math.min(limit, run.fits);
-  const next = await run.readers[lane](stretch.seq, end, most);
-  put(run, lane, next);
-  // What a lane of the whole log doesn't have will never be: the gap record that tells of it stands further on.
-  if (next.batch.length === 0 && lane !== "context") await passOver(run, next);
+  const next = await run.readers[lane](stretch.seq, end, soonest(limit, run.fits));
+  startSending(run, lane, next);
+  // What a lane of the whole log doesn't hold was given up: a gap record later in the log says so.
+  if (next.batch.length === 0 && lane !== "context") await moveOver(run, next);
 }
 
-/** On its way, where it is something. */
-function put(run: SenderRun, lane: LaneName, next: LaneBatch): void {
+/** Advances the lane, and starts the delivery if there is something to send. */
+function startSending(run: SenderRun, lane: LaneName, next: LaneBatch): void {
   const { gateway, booth, under_way } = run;
   const records = recordsIn(next);
   const sent = { to: next.to, records, mono: gateway.clock.mono(), rate: gateway.backlog_rate };
@@ -302,126 +311,138 @@ function recordsIn({ batch, chunk, from, to }: LaneBatch): number {
   return chunk === undefined ? batch.length : to - from + 1;
 }
 
-/** One batch or chunk, and what came of it. */
-async function deliver(run: SenderRun, next: LaneBatch, asked = NOT_YET): Promise<void> {
-  const { gateway, booth } = run;
-  const { delivery } = booth;
-  const { offered_seq } = delivery;
+/** Sends one batch or chunk, and acts on the outcome. */
+async function deliver(run: SenderRun, next: LaneBatch): Promise<void> {
+  const { booth } = run;
   const outcome = await send(run, next);
-  if (outcome.kind !== "conflict") delivery.offered_seq = Math.max(delivery.offered_seq, next.to);
-  const rejected = outcome.kind === "acked" || outcome.kind === "conflict" ? outcome.rejected : [];
-  if (!refusalsBelieved(gateway, booth, rejected)) return holdOff(run);
-  const range: SentRange = { ...rangeOf(next), sendable_seq: run.reach().sendable_seq, offered_seq, ...asked };
-  const { sending, verdict } = verdictOf(run.sending, range, outcome);
+  const { sending, verdict } = verdictOf(run.sending, rangeOf(run, next), outcome);
   run.sending = sending;
   switch (verdict.kind) {
     case "acked":
-      grow(run, next);
-      if (run.waiting.delete(next.to)) tellTooLong(run, null);
-      await setRejectedAside(run, rejected);
-      return run.moveTo(verdict.up_to);
+      return acked(run, next, verdict.refused);
     case "by_record":
       booth.state.progress.raise();
       return;
     case "halve":
       if (outcome.kind === "too_long") run.fits = Math.ceil(next.batch.length / 2);
       return deliverHalves(run, next);
-    case "waits":
-      wait(run, next, verdict.reason);
-      return;
-    case "again":
-      return deliver(run, next, { ...asked, refusals: asked.refusals + 1 });
-    case "set_aside":
-      if (!refusalsBelieved(gateway, booth, [{ seq: next.to }])) return holdOff(run);
-      await setAside(gateway, booth, [{ seq: next.to, reason: verdict.reason, declare: true }]);
-      // A record that was set aside is done with, as an acked one is.
-      delivery.silence = null;
-      return passOver(run, next);
-    case "fork":
-      return fork(run, verdict);
-    case "vouch":
-      return vouch(run, next, verdict);
-    case "doubt":
-      return doubt(run, verdict);
+    case "refused":
+      return refused(run, [verdict.refused]);
+    case "conflict":
+      return conflict(run, next, verdict);
     case "end":
-      delivery.silence = run.sending.silence;
+      booth.delivery.silence = sending.silence;
+      if (verdict.refused !== null) await refused(run, [verdict.refused]);
       throw new ServiceLinkError("no_ack", verdict.reason);
   }
 }
 
-/** After a batch that went through with as many records as fit, a few more are tried. */
-function grow(run: SenderRun, { batch }: LaneBatch): void {
-  if (run.fits !== null && batch.length >= run.fits) run.fits += Math.ceil(run.fits / 8);
-}
-
-function rangeOf(next: LaneBatch): Pick<SentRange, "from" | "to" | "records" | "is_chunk"> {
-  return { from: next.from, to: next.to, records: recordsIn(next), is_chunk: next.chunk !== undefined };
+function rangeOf(run: SenderRun, next: LaneBatch): SentRange {
+  const { sendable_seq } = run.reach();
+  return { from: next.from, to: next.to, records: recordsIn(next), is_chunk: next.chunk !== undefined, sendable_seq };
 }
 
 async function send(run: SenderRun, { batch, chunk }: LaneBatch): Promise<BatchOutcome> {
   const { gateway, booth, session, stream, generation } = run;
   if (chunk === undefined) return session.send(stream, generation, batch);
   const outcome = await session.sendChunk(stream, generation, chunk);
-  const { delivery } = booth;
-  // Of several that go unanswered in one session the first alone counts; what a broken connection took with it tells nothing.
-  const isFailed = outcome.kind !== "keep" || (outcome.is_silent === true && !run.sending.is_over);
-  if (outcome.kind === "acked") delivery.failed_chunks = null;
-  else if (isFailed) delivery.failed_chunks = afterFailedChunk(delivery.failed_chunks, gateway.clock.mono());
+  // A connection that broke says nothing about chunks.
+  const isFailed = outcome.kind === "keep" ? outcome.is_silent === true : outcome.kind !== "acked";
+  if (isFailed) booth.delivery.chunks_at = gateway.clock.mono() + WITHOUT_CHUNKS_MS;
   return outcome;
 }
 
-function holdOff(run: SenderRun): Promise<void> {
-  run.is_resting = true;
-  return Promise.resolve();
+async function acked(run: SenderRun, next: LaneBatch, rejected: readonly RefusedRecord[]): Promise<void> {
+  // After a batch with as many records as fit, a few more are tried.
+  if (run.fits !== null && next.batch.length >= run.fits) run.fits += Math.ceil(run.fits / 8);
+  if (recordsIn(next) > rejected.length) {
+    run.booth.delivery.refusals = 0;
+    run.proven();
+  }
+  await settle(run, next, rejected);
 }
 
-async function fork(run: SenderRun, conflict: NamedConflict): Promise<void> {
-  await setRejectedAside(run, conflict.rejected);
-  await run.moveTo(conflict.seq - 1);
-  if (!(await nameAnew(run.gateway, run.booth, heldSeqs(conflict)))) return holdOff(run);
-  throw new ServiceLinkError("closed", conflict.reason);
+/** Forgets what waited of an acked range, and moves the cursor. `rejected`: its records that the service didn't take. */
+async function settle(
+  run: SenderRun,
+  { from, to }: Pick<SentRange, "from" | "to">,
+  rejected: readonly RefusedRecord[] = [],
+): Promise<void> {
+  const { delivery } = run.booth;
+  const { waiting } = delivery;
+  const kept = new Set(rejected.map(({ seq }) => seq));
+  for (const seq of waiting.keys()) if (seq >= from && seq <= to && !kept.has(seq)) waiting.delete(seq);
+  if (waiting.size === 0 && !delivery.is_resting) delivery.retry_at = null;
+  if (rejected.length > 0) await refused(run, rejected);
+  await run.moveCursor();
 }
 
-/** A conflict at a batch's first record proves nothing by itself: the service is to show that it has the record before. */
-async function vouch(run: SenderRun, next: LaneBatch, conflict: NamedConflict): Promise<void> {
-  const { gateway, session, stream, generation } = run;
-  const before = conflict.seq - 1;
-  const [record] = before >= run.first_seq ? await gateway.store.read(run.reach().stream, before, 1) : [];
-  const outcome = record?.seq === before ? await session.send(stream, generation, [record]) : null;
-  if (outcome?.kind === "acked" && outcome.is_proven) return deliver(run, next, { ...NOT_YET, vouched: conflict.seq });
-  // Neither here any more, nor at the service: nothing is left to ask for.
-  const isGone = outcome === null || outcome.kind === "acked" || outcome.kind === "refused";
-  if (isGone) return doubt(run, conflict);
-  throw unproven(conflict);
+/** Keeps records that the service didn't take for the next offer. Those that it has refused for a day are set aside and count as acked. */
+async function refused(run: SenderRun, records: readonly RefusedRecord[]): Promise<void> {
+  const { gateway, booth } = run;
+  const { delivery, state } = booth;
+  const now = { mono: gateway.clock.mono(), at: gateway.clock.wall() };
+  const added: RefusedRecord[] = [];
+  const aside: RefusedRecord[] = [];
+  for (const record of records) {
+    const before = delivery.waiting.get(record.seq);
+    const after = waitingAfter(before, record, now);
+    delivery.waiting.set(record.seq, after);
+    if (before === undefined) added.push(record);
+    if (isRefusedForGood(after, now.mono)) aside.push(record);
+  }
+  delivery.retry_at ??= now.mono + RETRY_MS;
+  delivery.refusals += 1;
+  if (added.length > 0) {
+    if (delivery.refusals >= MOST_REFUSALS || delivery.waiting.size > MOST_WAITING) rest(run);
+    sayRefused(gateway, booth, added);
+  } else if (delivery.refusals >= MOST_REFUSALS) {
+    // The other waiting records are left to the next offer, so that new ones go on.
+    delivery.retried_to = records.at(-1)?.seq ?? 0;
+    run.sending = passing(run.sending, [...delivery.waiting.keys()]);
+  }
+  if (aside.length === 0) return;
+  const refusals = aside.map(({ seq, reason, cause }) => ({ seq, reason, declare: cause !== "named" }));
+  delivery.refused = await gateway.store.setAside(state.log.reach.stream, refusals);
+  saySetAside(gateway, booth, refusals);
+  for (const { seq } of aside) await moveOver(run, { from: seq, to: seq });
 }
 
-/** Said for long enough it is believed all the same. */
-async function doubt(run: SenderRun, conflict: NamedConflict): Promise<void> {
-  const word = doubted(run.gateway, run.booth, conflict.seq);
-  if (word === "new") throw unproven(conflict);
-  return word === "believed" ? fork(run, conflict) : holdOff(run);
-}
-
-function unproven({ seq }: NamedConflict): ServiceLinkError {
-  return new ServiceLinkError("no_ack", say("service.unproven_conflict", { seq }));
+/** Nothing of the range will be sent: it counts as acked. */
+function moveOver(run: SenderRun, range: Pick<SentRange, "from" | "to">): Promise<void> {
+  run.sending = taken(run.sending, range);
+  return settle(run, range);
 }
 
 async function deliverHalves(run: SenderRun, { batch, from, to }: LaneBatch): Promise<void> {
   const middle = Math.ceil(batch.length / 2);
   const between = batch[middle]?.seq ?? to + 1;
   await deliver(run, { batch: batch.slice(0, middle), from, to: between - 1 });
-  if (!run.is_resting) await deliver(run, { batch: batch.slice(middle), from: between, to });
+  if (!run.booth.delivery.is_resting) await deliver(run, { batch: batch.slice(middle), from: between, to });
 }
 
-/** What will never be with the service holds nothing up. */
-function passOver(run: SenderRun, range: Pick<SentRange, "from" | "to">): Promise<void> {
-  const { sending, verdict } = taken(run.sending, range);
-  run.sending = sending;
-  return run.moveTo(verdict.up_to);
-}
-
-/** Those the service knows of itself. */
-async function setRejectedAside({ gateway, booth }: SenderRun, rejected: readonly Rejection[]): Promise<void> {
-  const refusals = rejected.map(({ seq, reason }) => ({ seq, reason, declare: false }));
-  if (refusals.length > 0) await setAside(gateway, booth, refusals);
+/** Rests, and asks again at the next offer. If the service names the same conflict for long enough, the log goes on under a new name. */
+async function conflict(
+  run: SenderRun,
+  { from }: LaneBatch,
+  { seq, held_seq, refused: rejected }: Extract<SendingVerdict, { kind: "conflict" }>,
+): Promise<void> {
+  const { gateway, booth } = run;
+  const { delivery, state } = booth;
+  const now = { mono: gateway.clock.mono(), at: gateway.clock.wall() };
+  const before = delivery.conflict;
+  const named = conflictAfter(before, { seq, held_seq }, now.mono);
+  delivery.conflict = named;
+  await settle(run, { from, to: seq - 1 }, rejected);
+  const due_at = newNameAt(named, state.binding.row.stream, now);
+  if (due_at > now.at || run.reach().acked_seq !== seq - 1) {
+    rest(run);
+    if (before?.seq !== seq) sayConflict(gateway, booth, { seqs: heldSeqs(named), due_at });
+    return;
+  }
+  const seqs = heldSeqs(named);
+  delivery.conflict = null;
+  await gateway.rename(booth, seq, { at: now.at, seqs });
+  sayForked(gateway, booth, { seqs, at: now.at });
+  throw new ServiceLinkError("closed", say("log.other_records", { seq }));
 }

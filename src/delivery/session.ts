@@ -10,8 +10,7 @@ import type { Milliseconds } from "../domain/units.ts";
 import type { Store } from "../store/port.ts";
 import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
 import type { LinkAccount, LinkSession } from "./port.ts";
-import { secondOffers } from "./resend.ts";
-import { newNameFrom } from "./rules/belief.ts";
+import { newNameFrom } from "./rules/refusals.ts";
 import { retryAfter } from "./rules/session-retry.ts";
 import { runSender } from "./sender.ts";
 import { serviceIsDown, serviceIsLeft, serviceIsUp } from "./service-news.ts";
@@ -92,7 +91,6 @@ interface Session {
 
 async function runSession(running: Session, signal: AbortSignal): Promise<void> {
   const { gateway, session, booths, proven } = running;
-  const { clock, log, store } = gateway;
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   const work = [
@@ -101,7 +99,6 @@ async function runSession(running: Session, signal: AbortSignal): Promise<void> 
     untilBindingsChange(running, both),
     renewNames(running, both),
     ...booths.map((booth) => runSender({ gateway, session, proven, booth }, both)),
-    ...booths.map((booth) => secondOffers({ clock, log, store, session, booth }, both)),
   ];
   try {
     await Promise.race(work);

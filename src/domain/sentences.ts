@@ -157,7 +157,6 @@ const OWN = {
   "service.packet_too_long": "the broker sent a packet too long",
   "service.qos_2": "the broker sent a message of QoS 2, which nobody here has asked for",
   "service.floods": "the broker sends more in a second than anybody here has asked for",
-  "service.unproven_conflict": "the service names a conflict at seq {seq}, and doesn't prove it",
   "service.no_ack": "no ack in time",
   "service.took_nothing": "the service took nothing: {reason}",
   "service.strange": "the answer ({status}) isn't the service's: is something in between?",
@@ -215,14 +214,12 @@ const OWN = {
 
   // The log and its names at the service.
   "log.ask": ASK,
-  "log.ask_kept": `${ASK}; readings go on being kept`,
   "log.ask_by_itself": `${ASK}; readings go on being kept, and delivery goes on by itself once the service takes them`,
-  "log.doubt":
-    "the service says that it holds another record under seq {seq}, and doesn't prove it: readings wait until it takes them, or has said so for an hour",
+  "log.conflict":
+    "the service says that it holds other records than this box {seqs}: readings wait until the service takes them, or until {at} UTC, when the log gets another name there",
+  "log.other_records": "the service holds other records from seq {seq} on: the log goes on under another name",
   "log.forked":
     "the service held other records than this box {seqs}: since {at} UTC the log goes under another name there",
-  "log.fork_waits":
-    "the service says again that it holds other records, {seqs}: a second new name within a day waits until {at} UTC, and so do the readings",
   "log.seqs_on": "from seq {from} on",
   "log.seq": "under seq {from}",
   "log.seqs": "under seq {from} to {to}",

@@ -48,7 +48,7 @@ export async function openBooth(
   // Acks are stored with the next commit, a new name at once: what goes under it isn't begun before all in front of it was acked.
   const info = await store.ack(opened.stream, (binding.row.stream?.from_seq ?? 1) - 1);
   const link: LinkState = { plc: linkDown(clock.wall(), say("plc.not_yet")), answered: 0, shows_serial: null };
-  const delivery = newDelivery(info, await store.refused(info.stream));
+  const delivery = newDelivery(await store.refused(info.stream));
   const { log, leftover } = await openLog(gateway, { groups: () => now.setup.parameters.groups, signals, info });
   const read = (by: BoothSetup, last_take: TakeNumber): Reading =>
     readingBy(by, { clock, tail, info, log, link, binding, last_take });

@@ -10,6 +10,7 @@ import type { Binding } from "../provisioning/context.ts";
 import type { Booth } from "./booth.ts";
 import type { BoothLog } from "./booth-log.ts";
 import type { Configured, Gateway } from "./gateway.ts";
+import { allRefused, tooLongOf } from "../delivery/rules/refusals.ts";
 import { forkTrouble } from "../delivery/service-words.ts";
 
 export function statusOf(
@@ -75,7 +76,7 @@ function deliveryOf(row: ProvisioningRow, broker_url: string | null): BoothStatu
 function boothStatusOf({ state, link, log, delivery, binding }: Booth, gateway: Gateway): BoothStatus {
   const { row } = binding;
   const { reach, storage } = log;
-  const { waiting_fork: waiting, doubt } = delivery;
+  const { clock } = gateway;
   const time = log.now();
   return {
     booth: state.booth,
@@ -120,9 +121,9 @@ function boothStatusOf({ state, link, log, delivery, binding }: Booth, gateway: 
       taken: log.taken,
       newest_seq: reach.newest_seq,
       acked_seq: reach.acked_seq,
-      refused: delivery.refused,
-      too_long: delivery.too_long,
-      forked: forkTrouble(row.stream, { waiting, doubt }, gateway.clock.wall()),
+      refused: allRefused(delivery.refused, delivery.waiting),
+      too_long: tooLongOf(delivery.waiting),
+      forked: forkTrouble(row.stream, delivery.conflict, { mono: clock.mono(), at: clock.wall() }),
       missing: storage === null ? null : missingText(storage),
       waiting_for_clock: waitingForClock(reach),
       pending: log.pending,

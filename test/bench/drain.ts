@@ -9,7 +9,7 @@ import { emptyRow } from "../../src/domain/provisioning.ts";
 import { runSender } from "../../src/delivery/sender.ts";
 import { createServiceTime } from "../../src/acquisition/clock.ts";
 import { createMqttLink } from "../../src/delivery/mqtt/link.ts";
-import { cutBatches } from "../../src/delivery/rules/lanes.ts";
+import { cutBatches } from "../../src/delivery/lane-reader.ts";
 import type { Placed } from "../../src/domain/record.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { LinkAccount } from "../../src/delivery/port.ts";
@@ -103,7 +103,7 @@ async function drain(writer: Writer, url: string): Promise<Drained> {
       proven: () => undefined,
       gateway: { clock, store: inlineStore(writer), log: silentLog, backlog_rate: null, rename: notNow },
       booth: {
-        delivery: newDelivery({ newest_seq: 0 }, { count: 0, newest: null }),
+        delivery: newDelivery({ count: 0, newest: null }),
         state: {
           booth: "booth-1",
           address: "",

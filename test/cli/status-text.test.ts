@@ -45,7 +45,7 @@ it("status names the seqs that the service holds otherwise, and those that are m
   };
   expect(statusText(agent.status())).not.toMatch(/RENAMED|missing/);
   const label = { id: "b", from_seq: 51, predecessor: null, forked_at: 0, forked_seqs: { from: 51, to: 264 } };
-  expect(statusText(whose({ forked: forkTrouble(label, { waiting: null, doubt: null }, 1) }))).toContain(
+  expect(statusText(whose({ forked: forkTrouble(label, null, { mono: 0, at: 1 }) }))).toContain(
     "  RENAMED   the service held other records than this box under seq 51 to 264: since 1970-01-01 00:00 UTC the log goes under another name there; ask whoever runs the service",
   );
   const { storage } = boothOf(agent).log;

@@ -112,7 +112,7 @@ async function deliver(session: ReturnType<typeof service>["session"]) {
     if (acked_seq >= newest) ending.abort(new Error("delivered"));
   };
   const row = { ...emptyRow(0), generation: 1, stream: { id: "stream-1", from_seq: 1, predecessor: null } };
-  const delivery = newDelivery({ newest_seq: newest }, { count: 0, newest: null });
+  const delivery = newDelivery({ count: 0, newest: null });
   const state = {
     booth: "booth-1",
     address: "",

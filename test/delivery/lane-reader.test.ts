@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { laneReaders } from "../../src/delivery/lane-reader.ts";
 import type { Placed } from "../../src/domain/record.ts";
 import type { Store, StreamInfo } from "../../src/store/port.ts";
-import { cutBatches } from "../../src/delivery/rules/lanes.ts";
+import { cutBatches } from "../../src/delivery/lane-reader.ts";
 
 const STREAM = "stream-1";
 

@@ -1,85 +1,74 @@
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openIdentity } from "../../src/store/identity/identity.ts";
+import { rows } from "../../simulators/service/db.ts";
 import type { ProvisioningRow } from "../../src/domain/provisioning.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { compare, deliveryBed, type DeliveryBed } from "./delivery-bed.ts";
+import { openIdentity } from "../../src/store/identity/identity.ts";
+import { activeSite, boothOf, type ActiveSite } from "../support/active-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-const boothOf = (agent: Agent) => {
-  const [booth] = agent.status().booths;
-  if (booth === undefined) throw new Error("no booth");
-  return booth;
-};
+const streamsOf = ({ site }: ActiveSite) =>
+  rows<{ stream_id: string; acked_seq: number }>(
+    site.service.db,
+    "SELECT stream_id, acked_seq FROM streams ORDER BY id",
+  );
 
-async function active(): Promise<{ bed: DeliveryBed; agent: Agent }> {
-  const bed = await deliveryBed();
-  const agent = await bed.start();
-  await bed.until("the booth is active", () => boothOf(agent).provisioning.state === "active");
-  await bed.pass(5 * MINUTE_MS);
-  return { bed, agent };
-}
-
-/** While its sockets speak time goes on: what a stop waits for comes over them. */
-async function stopped(bed: DeliveryBed): Promise<void> {
-  let isOver = false;
-  const over = bed.site.stopping().then(() => void (isOver = true));
-  await bed.until("the agent has stopped", () => isOver);
-  await over;
-}
-
-/** The box's store as it was some minutes ago takes the present one's place; meanwhile the service took what isn't in it. */
-async function putBack(bed: DeliveryBed, minutes: number): Promise<{ agent: Agent; held_to: number }> {
-  await stopped(bed);
+/** The box's store as it was some minutes ago takes the present one's place; the service holds what was recorded in between. */
+async function putBack({ site, folder }: ActiveSite, minutes: number): Promise<Agent> {
+  await site.stop();
   const copy = temporaryFolder();
-  cpSync(join(bed.folder, "store.db"), join(copy, "store.db"));
-  let agent = await bed.start();
-  await bed.pass(minutes * MINUTE_MS);
-  await stopped(bed);
-  cpSync(join(copy, "store.db"), join(bed.folder, "store.db"));
-  for (const suffix of ["-wal", "-shm"]) rmSync(join(bed.folder, `store.db${suffix}`), { force: true });
-  const held_to = Math.max(...bed.service.oracle().flatMap(({ ranges }) => ranges.map(([, to]) => to)));
-  agent = await bed.start();
-  return { agent, held_to };
+  cpSync(join(folder, "store.db"), join(copy, "store.db"));
+  await site.start();
+  await site.clock.run(minutes * MINUTE_MS);
+  await site.stop();
+  cpSync(join(copy, "store.db"), join(folder, "store.db"));
+  for (const suffix of ["-wal", "-shm"]) rmSync(join(folder, `store.db${suffix}`), { force: true });
+  return site.start();
 }
 
-it("an old copy of the store put back gives the log one new name, with a warning; a second one within a day waits, and goes on after it", async () => {
-  const { bed } = await active();
+it("an old copy of the store put back gives the log a new name after an hour; a second one within a day waits for the day's end", async () => {
+  const bed = await activeSite({ for_ms: 5 * MINUTE_MS });
+  const { clock } = bed.site;
   const first = await putBack(bed, 6);
-  await bed.until("the log has another name", () => boothOf(first.agent).log.forked !== null);
-  const { label } = boothOf(first.agent).log;
-  expect(first.held_to).toBeGreaterThan(label?.from_seq ?? Infinity);
-  const seqs = `under seq ${label?.from_seq.toString() ?? ""} to ${first.held_to}`;
-  const told = `the service held other records than this box ${seqs}: since`;
-  expect(boothOf(first.agent).log.forked?.reason).toContain(told);
+  await clock.run(10 * MINUTE_MS);
+  const held_to = streamsOf(bed)[0]?.acked_seq ?? 0;
+  expect(boothOf(first).log.forked?.reason).toMatch(new RegExp(`under seq \\d+ to ${held_to}: readings wait until`));
+  await clock.run(55 * MINUTE_MS);
+  const { label, forked } = boothOf(first).log;
+  const told = `the service held other records than this box under seq ${label?.from_seq ?? 0} to ${held_to}: since`;
+  expect(forked?.reason).toContain(told);
   expect(bed.site.lines.filter((line) => line.includes(told))).toHaveLength(1);
-  await bed.until("the service has it", () => bed.service.oracle().length === 2);
-  const { agent, held_to } = await putBack(bed, 6);
-  await bed.until("the second waits", () => /waits until/.test(boothOf(agent).log.forked?.reason ?? ""));
-  expect(boothOf(agent).log.forked?.reason).toMatch(new RegExp(`under seq \\d+ to ${held_to}: a second`));
-  expect(agent.status().service.kind).toBe("up");
-  await bed.pass(20 * MINUTE_MS);
-  expect(bed.service.oracle()).toHaveLength(2);
-  expect(bed.site.lines.filter((line) => line.includes("a second new name within a day waits"))).toHaveLength(1);
-  bed.site.clock.stepWall(24 * HOUR_MS);
-  await bed.until("the log has a third name", () => bed.service.oracle().length === 3);
+  expect(streamsOf(bed)).toHaveLength(2);
+  expect(boothOf(first).log.newest_seq - boothOf(first).log.acked_seq).toBeLessThan(100);
+  const second = await putBack(bed, 6);
+  await clock.run(20 * MINUTE_MS);
+  expect(boothOf(second).log.forked?.reason).toMatch(/readings wait until the service takes them, or until 2026-03-03/);
+  expect(second.status().service.kind).toBe("up");
+  expect(streamsOf(bed)).toHaveLength(2);
+  clock.stepWall(24 * HOUR_MS);
+  await clock.run(70 * MINUTE_MS);
+  expect(streamsOf(bed)).toHaveLength(3);
+  expect(boothOf(second).log.newest_seq - boothOf(second).log.acked_seq).toBeLessThan(100);
 });
 
 it("a stored name that begins before the log does is mended at the start, and everything is delivered", async () => {
-  const { bed } = await active();
-  await stopped(bed);
-  const identity = openIdentity(bed.folder, () => "never");
+  const bed = await activeSite({ for_ms: 5 * MINUTE_MS });
+  const { site, stream, folder } = bed;
+  await site.stop();
+  const identity = openIdentity(folder, () => "never");
   const row = identity.provisioning("booth-1") as ProvisioningRow;
-  const stream_id = bed.service.oracle()[0]?.stream_id ?? "";
-  const bogus = { id: "bogus", from_seq: 0, predecessor: { stream_id, last_seq: -1 }, booth_from_seq: 1 };
+  const bogus = { id: "bogus", from_seq: 0, predecessor: { stream_id: stream, last_seq: -1 }, booth_from_seq: 1 };
   identity.setProvisioning("booth-1", { ...row, stream: bogus });
   identity.close();
-  const agent = await bed.start();
-  expect(bed.site.lines.join("\n")).toMatch(/the log's name at the service was to begin before the log does/);
-  await bed.pass(5 * MINUTE_MS);
-  expect(await bed.settle(agent)).toMatchObject({ lost: 0, doubled: 0, wrong: 0, set_aside: [] });
-  expect(bed.service.oracle().map(({ stream_id: id }) => id)).toEqual([stream_id, "bogus"]);
-  expect(compare(bed.folder, bed.service).lost).toBe(0);
+  const agent = await site.start();
+  expect(site.lines.join("\n")).toMatch(/the log's name at the service was to begin before the log does/);
+  await site.clock.run(5 * MINUTE_MS);
+  expect(streamsOf(bed).map(({ stream_id }) => stream_id)).toEqual([stream, "bogus"]);
+  const { newest_seq, acked_seq, refused } = boothOf(agent).log;
+  expect([newest_seq - acked_seq < 100, refused.count]).toEqual([true, 0]);
+  const held = rows<{ n: number; d: number }>(site.service.db, "SELECT count(*) n, count(DISTINCT seq) d FROM records");
+  expect(held[0]?.n).toBe(held[0]?.d);
+  expect(held[0]?.n).toBeGreaterThanOrEqual(acked_seq);
 });

@@ -245,7 +245,7 @@ function unhashedChunks(): Pick<Bug, "parts" | "hear"> {
   };
 }
 
-/** A conflict named of a chunk is held against the batch that goes in its place. */
+/** A conflict named in an ack of a chunk is held against the batches that are sent instead, for ever. */
 function forkingChunks(parts: AgentSetup): AgentSetup {
   const { link } = parts;
   const named = new Set<number>();
@@ -257,7 +257,7 @@ function forkingChunks(parts: AgentSetup): AgentSetup {
       return outcome;
     },
     send(stream, generation, records) {
-      const seq = records.find((record) => named.delete(record.seq))?.seq;
+      const seq = records.find((record) => named.has(record.seq))?.seq;
       if (seq === undefined) return session.send(stream, generation, records);
       return Promise.resolve({ kind: "conflict", rejected: [], is_proven: true, held_seq: 0, seq });
     },

@@ -1,140 +1,198 @@
 import type { Milliseconds, Seq } from "../../domain/units.ts";
 import type { BatchOutcome, Rejection } from "../port.ts";
 import { type Held, NOTHING_HELD } from "./held.ts";
-import {
-  goesByRecord,
-  hasBacklog,
-  type LaneName,
-  type Lanes,
-  nextLane,
-  oneLane,
-  stretchOf,
-  withBacklog,
-  withSent,
-} from "./lanes.ts";
+import type { RefusedRecord } from "./refusals.ts";
 
-/** Ranges that the service has acked beyond the cursor, because an earlier batch's ack is still to come. */
-interface Cursor {
+/** Acked ranges of a log: everything up to `acked_seq`, and what lies beyond a record that isn't acked yet. */
+export interface Cursor {
   readonly acked_seq: Seq;
   readonly ahead: readonly AckedRange[];
 }
 
 type AckedRange = readonly [from: Seq, to: Seq];
 
-export function cursorAt(acked_seq: Seq): Cursor {
-  return { acked_seq, ahead: [] };
-}
-
-/** Takes an acked range in; the cursor moves over everything unbroken. A range at or below the cursor changes nothing. */
-export function withAcked(cursor: Cursor, from: Seq, to: Seq): Cursor {
+/** Adds acked ranges; the cursor moves over everything unbroken. A range at or below the cursor changes nothing. */
+export function withAcked(cursor: Cursor, ...ranges: readonly AckedRange[]): Cursor {
   let acked_seq = cursor.acked_seq;
   const ahead: AckedRange[] = [];
-  for (const range of [...cursor.ahead, [from, to] as const].sort((a, b) => a[0] - b[0])) {
+  for (const range of [...cursor.ahead, ...ranges].sort((a, b) => a[0] - b[0])) {
     const last = ahead.at(-1);
     if (range[0] <= acked_seq + 1) acked_seq = Math.max(acked_seq, range[1]);
-    // A record that waits for long must not leave a range for each batch after it.
+    // Joined ranges: a record that waits for long must not leave a range for each batch after it.
     else if (last !== undefined && range[0] <= last[1] + 1) ahead.splice(-1, 1, [last[0], Math.max(last[1], range[1])]);
     else ahead.push(range);
   }
   return { acked_seq, ahead };
 }
 
-/**
- * What an earlier session of the same stream left behind a record that waits, if nothing has moved the acked cursor since: these ranges
- * are not sent again.
- */
-export function aheadOf(cursor: Cursor, acked_seq: Seq): readonly AckedRange[] {
-  return cursor.acked_seq === acked_seq ? cursor.ahead : [];
-}
-
-/** The acked range that begins right after `seq`, or else the end of what can be sent from there, at most `end`. */
+/** Returns the acked range that begins right after `seq`, or else the end of what can be sent from there, at most `end`. */
 export function openStretch(
-  { cursor }: Sending,
+  { passed }: Pick<Sending, "passed">,
   seq: Seq,
   end: Seq,
 ): { readonly acked_to: Seq | null; readonly end: Seq } {
-  const next = cursor.ahead.find(([, to]) => to > seq);
+  if (seq < passed.acked_seq) return { acked_to: Math.min(passed.acked_seq, end), end };
+  const next = passed.ahead.find(([, to]) => to > seq);
   if (next === undefined) return { acked_to: null, end };
   const [from, to] = next;
   return from <= seq + 1 ? { acked_to: Math.min(to, end), end } : { acked_to: null, end: Math.min(end, from - 1) };
 }
 
+/** With fewer waiting records than this everything stays in one lane, in seq order: they are soon sent. */
+export const LEAST_BACKLOG = 2_000;
+/** Backlog batches for each live one. */
+const BACKLOG_PER_LIVE = 3;
+
+/** Records behind `seq`, up to `end`. */
+interface Stretch {
+  readonly seq: Seq;
+  readonly end: Seq;
+}
+
 /**
- * With an old copy of the store put back, the service holds records of a future that this store never had, and what follows
- * the first that differs must not get there under the same name. So batches go one at a time and in order until the
- * service is seen to hold nothing else: its newest record is among what was sent, or, offered once more as a `probe`, is the same
- * as here.
+ * The order in which a log is sent: three lanes, each in seq order. context: the parameter and clock records of the backlog, without
+ * which nothing after them can be read. live: what is recorded now. backlog: everything that waited while the service was away. Without
+ * a backlog all records go in the live lane.
+ */
+export interface Lanes {
+  /** Newest record sent in the live lane. */
+  readonly live_seq: Seq;
+  /** null: none, or all sent. */
+  readonly context: Stretch | null;
+  /** null: none, or all sent. Its context records are sent once more. */
+  readonly backlog: Stretch | null;
+  /** Parts of the backlog that are sent in batches while the rest goes in chunks: no chunk holds them, or the service refused it. */
+  readonly by_record: readonly Stretch[];
+  /** Backlog batches that may be sent before the next live one. */
+  readonly credit: number;
+  /** Mono before which no backlog batch is sent, so that the rate holds. */
+  readonly backlog_at: Milliseconds;
+}
+
+export type LaneName = "context" | "live" | "backlog";
+
+type FullLanes = Readonly<Record<LaneName, boolean>>;
+const NO_LANE_FULL: FullLanes = { context: false, live: false, backlog: false };
+
+function oneLane(sent: Seq): Lanes {
+  return { live_seq: sent, context: null, backlog: null, by_record: [], credit: 0, backlog_at: 0 };
+}
+
+/** Returns the lane whose turn it is; null: none before something is recorded or before `backlog_at`. `full`: lanes that must not send. */
+export function nextLane(
+  lanes: Lanes,
+  { sendable_seq, mono }: { readonly sendable_seq: Seq; readonly mono: Milliseconds },
+  full = NO_LANE_FULL,
+): LaneName | null {
+  if (lanes.context !== null) return full.context ? null : "context";
+  const isLive = lanes.live_seq < sendable_seq && !full.live;
+  const isBacklog = hasBacklog(lanes) && mono >= lanes.backlog_at && !full.backlog;
+  if (isLive && (!isBacklog || lanes.credit === 0)) return "live";
+  return isBacklog ? "backlog" : null;
+}
+
+function hasBacklog({ backlog, by_record }: Lanes): boolean {
+  return backlog !== null || by_record.length > 0;
+}
+
+/** Returns the stretch that the lane sends next; null: none. */
+export function stretchOf(lanes: Lanes, lane: LaneName, sendable_seq: Seq): Stretch | null {
+  if (lane === "live") return { seq: lanes.live_seq, end: sendable_seq };
+  return lane === "backlog" ? (lanes.by_record[0] ?? lanes.backlog) : lanes.context;
+}
+
+/** `rate`: records of the backlog a second at most; null: as fast as acks come. */
+export interface SentBatch {
+  readonly to: Seq;
+  readonly records: number;
+  readonly mono: Milliseconds;
+  readonly rate: number | null;
+}
+
+/** Returns the lanes after a batch up to `to` was sent in one of them. */
+export function withSent(lanes: Lanes, lane: LaneName, { to, records, mono, rate }: SentBatch): Lanes {
+  const { context, backlog } = lanes;
+  if (lane === "live") return { ...lanes, live_seq: to, credit: BACKLOG_PER_LIVE };
+  if (lane === "context") return { ...lanes, context: behind(context, to) };
+  if (!hasBacklog(lanes)) return lanes;
+  const holds = ({ seq, end }: Stretch): boolean => seq < to && to <= end;
+  return {
+    ...lanes,
+    by_record: lanes.by_record.flatMap((stretch) => (holds(stretch) ? (behind(stretch, to) ?? []) : stretch)),
+    backlog: lanes.by_record.some(holds) ? backlog : behind(backlog, to),
+    credit: Math.max(0, lanes.credit - 1),
+    backlog_at: mono + (rate === null ? 0 : (records / rate) * 1000),
+  };
+}
+
+function behind(stretch: Stretch | null, seq: Seq): Stretch | null {
+  return stretch === null || seq >= stretch.end ? null : { ...stretch, seq };
+}
+
+/**
+ * Whether the service may hold records that this store doesn't know. If an old copy of the store is put back, the service holds records
+ * of a future that this store never had, and what follows the first that differs must not get there under the same name. So batches go
+ * one at a time and in order until the service's newest record is among what was sent, or, offered once more as a `probe`, is the same here.
  */
 type Ahead = { readonly kind: "unknown" | "yes" | "no" } | { readonly kind: "probe"; readonly seq: Seq };
 
 /**
- * Records that sessions end over: they were sent, and no outcome came. One of them may be what the service or the broker
- * chokes on, so they go in smaller and smaller batches, at last one alone; the rest of the log comes through that way.
+ * Records for which no outcome came before their session ended. One of them may be what the service or the broker fails at, so they are
+ * sent in smaller and smaller batches, one session after the other, until one record is sent alone.
  */
 export interface Silence {
   readonly from: Seq;
   readonly to: Seq;
   /** Most of them in one batch, next time. */
   readonly limit: number;
-  /** How often one went unanswered alone though the broker had it, right after the service had answered another. */
-  readonly alone: number;
-  /** A record that the service is believed to have, to be offered once more; 0: none is known. */
-  readonly re_offer_seq: Seq;
 }
 
-/** A session's sending of one stream: how far the service has come, and what is to go next. Pure data. */
+/** The sending of one stream in one session. Pure data. */
 export interface Sending {
   readonly cursor: Cursor;
+  /** The cursor if each record that waits were acked: the lanes leave out what it covers. */
+  readonly passed: Cursor;
   readonly lanes: Lanes;
-  /** Whether the service may hold what this store doesn't know of. */
   readonly ahead: Ahead;
-  /** What waited at the begin was put in a lane of its own, where it was much. */
+  /** The backlog at the begin was given a lane of its own if it was large. */
   readonly is_split: boolean;
-  /** What the session before ended over, or this one does. */
+  /** null: no session ended without an outcome of late. */
   readonly silence: Silence | null;
-  /** The service answered a record that it has, offered once more: it isn't all that it leaves unanswered. */
-  readonly re_offered: "not yet" | "answered" | "missing";
-  /** Newest record that the service is known to have answered for; 0: none. */
-  readonly answered_seq: Seq;
-  /** Nothing more can be said of a batch; those behind it are no news. */
+  /** The service acked something in this session, with a proof. */
+  readonly has_answered: boolean;
+  /** A batch got no outcome, so the session ends; later outcomes of that kind are caused by it. */
   readonly is_over: boolean;
 }
 
-/** `first_seq`: oldest record that goes under the stream's present name: those before it are another stream's at the service. */
+/** Begins at the cursor. `waiting`: records that aren't due to be offered again. */
 export function sendingFrom(
-  acked_seq: Seq,
-  {
-    silence,
-    first_seq,
-    ahead = [],
-  }: { readonly silence: Silence | null; readonly first_seq: Seq; readonly ahead?: readonly AckedRange[] } = {
-    silence: null,
-    first_seq: 1,
-  },
+  cursor: Cursor,
+  { silence = null, waiting = [] }: { readonly silence?: Silence | null; readonly waiting?: readonly Seq[] } = {},
 ): Sending {
-  const answered_seq = silence?.re_offer_seq ?? acked_seq;
-  return {
-    cursor: { acked_seq, ahead },
-    lanes: oneLane(acked_seq),
+  const begun: Sending = {
+    cursor,
+    passed: cursor,
+    lanes: oneLane(cursor.acked_seq),
     ahead: { kind: "unknown" },
     is_split: false,
     silence,
-    re_offered: "not yet",
-    answered_seq: answered_seq >= first_seq ? answered_seq : 0,
+    has_answered: false,
     is_over: false,
   };
+  return passing(begun, waiting);
 }
 
 /** What is known at the time of a decision. */
 interface SendingNow {
   readonly sendable_seq: Seq;
   readonly mono: Milliseconds;
-  /** Batches that the service lets be under way, and those that are. */
+  /** Batches that may be under way at once. */
   readonly window: number;
+  /** Batches under way. */
   readonly under_way: number;
-  /** Those that are under way; null: none may be sent. */
+  /** Chunks under way; null: none may be sent. */
   readonly chunks: { readonly under_way: number; readonly bytes: number } | null;
-  /** What waits to spare the month's budget; absent: nothing. */
+  /** The lanes that wait to spare the month's budget; absent: none. */
   readonly held?: Held;
 }
 
@@ -146,44 +204,48 @@ const CHUNKS_PER_BATCH = 4;
 const CHUNK_BYTES_PER_BATCH = 16 * 1024;
 
 /**
- * What to do next. `news`: wait until something is recorded, or for `ms` where that isn't null. `re-offer`: offer a record
- * once more that is acked. `chunk`: of the backlog, as it stands in the store, where it does. `limit`: most records; null: as many as fit.
+ * What to do next. acks: wait for the outcome of something under way. news: wait until something is recorded, or for `ms` if that isn't
+ * null. chunk: send a part of the backlog as it is stored. `limit`: most records of a batch; null: as many as fit.
  */
 type SendingAction =
   | { readonly kind: "acks" }
   | { readonly kind: "news"; readonly ms: Milliseconds | null }
   | { readonly kind: "probe"; readonly seq: Seq }
-  | { readonly kind: "re-offer"; readonly seq: Seq }
   | { readonly kind: "chunk"; readonly from: Seq; readonly end: Seq }
   | { readonly kind: "send"; readonly lane: LaneName; readonly limit: number | null };
 
 export function nextAction(sending: Sending, now: SendingNow): SendingAction {
-  const { ahead, lanes } = sending;
-  const { held = NOTHING_HELD } = now;
+  const { ahead, lanes, silence } = sending;
+  const { held = NOTHING_HELD, sendable_seq } = now;
   const isFull = now.under_way >= (ahead.kind === "no" ? now.window : 1);
   const chunk = nextChunk(sending, now);
   const isBacklogFull = chunk === null ? isFull : hasNoRoom(now);
-  const full = { context: isFull, live: isFull || held.live, backlog: isBacklogFull || held.backlog };
   if (isFull && isBacklogFull) return { kind: "acks" };
   if (ahead.kind === "probe") return { kind: "probe", seq: ahead.seq };
-  const lane = nextLane(lanes, { ...now, full });
+  const full = { context: isFull, live: isFull || held.live, backlog: isBacklogFull || held.backlog };
+  const lane = nextLane(lanes, now, full);
   if (lane === "backlog" && chunk !== null) return { kind: "chunk", ...chunk };
-  if (lane !== null) return sendIn(sending, lane, now);
-  if (nextLane(lanes, { ...now, full: { context: false, ...held } }) !== null) return { kind: "acks" };
+  if (lane !== null) {
+    const stretch = stretchOf(lanes, lane, sendable_seq);
+    return { kind: "send", lane, limit: stretch === null ? null : limitBehind(silence, stretch.seq) };
+  }
+  if (nextLane(lanes, now, { context: false, ...held }) !== null) return { kind: "acks" };
   const backlog_ms = hasBacklog(lanes) && !held.backlog ? Math.max(1, lanes.backlog_at - now.mono) : null;
   return { kind: "news", ms: soonest(backlog_ms, held.ms) };
 }
 
-function soonest(one: Milliseconds | null, other: Milliseconds | null): Milliseconds | null {
+export function soonest(one: Milliseconds | null, other: Milliseconds | null): Milliseconds | null {
   return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
 
-/** Where the backlog goes on with a chunk: not in what sessions end over, nor before the service is seen not to be ahead. */
-function nextChunk({ lanes, silence }: Sending, now: SendingNow): { readonly from: Seq; readonly end: Seq } | null {
-  const { backlog, by_record } = lanes;
+/** Returns the part of the backlog that goes as a chunk next: nothing acked, and nothing that sessions ended over. */
+function nextChunk(sending: Sending, now: SendingNow): { readonly from: Seq; readonly end: Seq } | null {
+  const { silence } = sending;
+  const { backlog, by_record } = sending.lanes;
   if (now.chunks === null || backlog === null || by_record.length > 0) return null;
-  const { seq, end } = backlog;
-  if (limitBehind(silence, seq) !== null) return null;
+  const { seq } = backlog;
+  const { acked_to, end } = openStretch(sending, seq, backlog.end);
+  if (acked_to !== null || limitBehind(silence, seq) !== null) return null;
   const isBefore = silence !== null && seq < silence.from;
   const upTo = Math.min(end, now.sendable_seq, isBefore ? silence.from - 1 : Infinity);
   return upTo > seq ? { from: seq + 1, end: upTo } : null;
@@ -194,87 +256,58 @@ function hasNoRoom({ window, chunks }: SendingNow): boolean {
   return under_way >= CHUNKS_PER_BATCH * window || bytes >= CHUNK_BYTES_PER_BATCH * window;
 }
 
-function sendIn(sending: Sending, lane: LaneName, { sendable_seq }: SendingNow): SendingAction {
-  const stretch = stretchOf(sending.lanes, lane, sendable_seq);
-  const limit = stretch === null ? null : limitBehind(sending.silence, stretch.seq);
-  const { re_offered, answered_seq } = sending;
-  if (limit === 1 && re_offered === "not yet" && answered_seq > 0) return { kind: "re-offer", seq: answered_seq };
-  return { kind: "send", lane, limit };
+/** Returns the most records in the batch that begins behind `after`; null: as many as fit. */
+function limitBehind(silence: Silence | null, after: Seq): number | null {
+  return silence !== null && after < silence.to && after >= silence.from - 1 ? silence.limit : null;
 }
 
-/** A stretch of the backlog holds no chunk, or one that the service doesn't take. */
+/** A part of the log, still to be sent or sent already, goes in batches: no chunk holds it, or the service doesn't take that. */
 export function byRecord(sending: Sending, { from, to }: { readonly from: Seq; readonly to: Seq }): Sending {
-  return { ...sending, lanes: goesByRecord(sending.lanes, { seq: from - 1, end: to }) };
+  const { lanes } = sending;
+  const { backlog } = lanes;
+  const isNext = backlog !== null && backlog.seq < to;
+  const by_record = [...lanes.by_record, { seq: from - 1, end: to }];
+  return { ...sending, lanes: { ...lanes, by_record, backlog: isNext ? behind(backlog, to) : backlog } };
 }
 
-/** An acked record was offered once more. `missing`: it isn't here any more. */
-export function afterReOffer(sending: Sending, outcome: BatchOutcome["kind"] | "missing"): Sending {
-  const { silence } = sending;
-  if (outcome !== "keep") {
-    const isAsked = outcome !== "missing" && outcome !== "too_long";
-    return { ...sending, re_offered: isAsked ? "answered" : "missing" };
-  }
-  if (silence === null) return sending;
-  // The record itself goes unanswered, as one that was set aside does: the one before it is asked next time.
-  return { ...sending, silence: { ...silence, re_offer_seq: Math.max(1, silence.re_offer_seq - 1) } };
+/** Once the service is known not to be ahead, a large backlog gets a lane of its own, so that new records needn't wait for it. */
+export function splitOnce(sending: Sending, sendable_seq: Seq, least = LEAST_BACKLOG): Sending {
+  const { lanes, ahead, is_split } = sending;
+  if (ahead.kind !== "no" || is_split) return sending;
+  const isLarge = lanes.backlog === null && sendable_seq - lanes.live_seq >= least;
+  const waiting = { seq: lanes.live_seq, end: sendable_seq };
+  const split = { ...lanes, live_seq: sendable_seq, context: waiting, backlog: waiting };
+  return { ...sending, is_split: true, lanes: isLarge ? split : lanes };
 }
 
-/** Once the service is seen not to be ahead, what waits is told from what is new. */
-export function splitOnce(sending: Sending, sendable_seq: Seq, least_backlog?: number): Sending {
-  if (sending.ahead.kind !== "no" || sending.is_split) return sending;
-  return { ...sending, is_split: true, lanes: withBacklog(sending.lanes, sendable_seq, least_backlog) };
-}
-
-export function afterSending(sending: Sending, lane: LaneName, sent: Parameters<typeof withSent>[2]): Sending {
+export function afterSending(sending: Sending, lane: LaneName, sent: SentBatch): Sending {
   return { ...sending, lanes: withSent(sending.lanes, lane, sent) };
 }
 
-/** A batch and the seqs it stands for: what is missing at its front was given up. */
+/** A batch and the seqs it covers: those missing at its front were given up. */
 export interface SentRange {
   readonly from: Seq;
   readonly to: Seq;
   readonly records: number;
-  /** It went as it stands in the store. */
   readonly is_chunk: boolean;
-  /** Newest record that might have been sent then. */
+  /** Newest record that might have been sent at that time. */
   readonly sendable_seq: Seq;
-  /** How often it was refused already. */
-  readonly refusals: number;
-  /** A conflict was named at that seq, and the service has shown since that it has the record before; null: none was. */
-  readonly vouched: Seq | null;
-  /** Newest record that the service may have from us, whatever it says: it was handed over before. */
-  readonly offered_seq: Seq;
 }
-
-/** A record alone is refused so often before it is set aside: what was spoilt on the way isn't poison. */
-const REFUSALS = 2;
 
 /**
- * What an outcome means. `acked`: the cursor stands at `up_to`. `halve`: send the two halves of the batch one after the other; `again`: send it once more.
- * `by_record`: the chunk's range goes in batches, which can say what is wrong with it.
- * `set_aside`: its one record will never be taken; then it counts as acked. `waits`: its one record is longer than a message may be; it
- * stays unacked, and what follows goes on. `fork`: from that seq on the service holds
- * other records. `vouch`: so it says, and is to show that it has the record before. `doubt`: it may hold our own one there.
- * `end`: nothing can be said of the batch, the session is worth nothing.
+ * What an outcome means. acked: all but the refused records is with the service. halve: send both halves, one after the other.
+ * by_record: send the chunk's range in batches, for which the service can say what is wrong. refused: the record isn't taken now, and
+ * is offered again. conflict: from `seq` on the service holds other records, by its own word. end: end the session, because nothing is
+ * known of the batch.
  */
 export type SendingVerdict =
-  | { readonly kind: "acked"; readonly up_to: Seq }
-  | { readonly kind: "halve" | "again" | "by_record" }
-  | { readonly kind: "set_aside" | "waits"; readonly reason: string }
-  | NamedConflict
-  | { readonly kind: "end"; readonly reason: string };
+  | { readonly kind: "acked"; readonly refused: readonly RefusedRecord[] }
+  | { readonly kind: "halve" | "by_record" }
+  | { readonly kind: "refused"; readonly refused: RefusedRecord }
+  | { readonly kind: "conflict"; readonly seq: Seq; readonly held_seq: Seq; readonly refused: readonly RefusedRecord[] }
+  | { readonly kind: "end"; readonly reason: string; readonly refused: RefusedRecord | null };
 
-export interface NamedConflict {
-  readonly kind: "fork" | "vouch" | "doubt";
-  readonly seq: Seq;
-  /** The newest of the stream that the service holds, by its own word. */
-  readonly held_seq: Seq;
-  readonly reason: string;
-  /** Refused of the records before it. */
-  readonly rejected: readonly Rejection[];
-}
-
-/** What an outcome makes of the sending, and what is to be done about it. */
+/** The sending after an outcome, and what to do about it. */
 interface Judged {
   readonly sending: Sending;
   readonly verdict: SendingVerdict;
@@ -285,66 +318,91 @@ export function verdictOf(sending: Sending, range: SentRange, outcome: BatchOutc
     return { sending: byRecord(sending, range), verdict: { kind: "by_record" } };
   switch (outcome.kind) {
     case "acked": {
-      const { is_proven, rejected, held_seq } = outcome;
-      // What was refused is no record to ask for again.
-      const isAnswered = is_proven && rejected.every(({ seq }) => seq !== range.to);
-      const answered_seq = isAnswered ? range.to : sending.answered_seq;
-      return taken({ ...sending, ahead: aheadAfter(sending, range, held_seq), answered_seq }, range);
+      const { rejected, is_proven } = outcome;
+      const has_answered = sending.has_answered || is_proven;
+      const ahead = aheadAfter(sending, range, outcome.held_seq);
+      const acked = taken({ ...sending, has_answered, ahead }, range, rejected);
+      return { sending: acked, verdict: { kind: "acked", refused: named(rejected) } };
     }
-    case "refused": {
-      if (range.records > 1) return { sending, verdict: { kind: "halve" } };
-      const isLast = range.refusals + 1 >= REFUSALS;
-      return { sending, verdict: isLast ? { kind: "set_aside", reason: outcome.reason } : { kind: "again" } };
-    }
+    case "refused":
     case "too_long":
-      return { sending, verdict: range.records > 1 ? { kind: "halve" } : { kind: "waits", reason: outcome.reason } };
+      if (range.records > 1) return { sending, verdict: { kind: "halve" } };
+      return refused(sending, {
+        seq: range.to,
+        reason: outcome.reason,
+        cause: outcome.kind === "refused" ? "whole" : "too_long",
+      });
     case "conflict":
-      return { sending, verdict: conflict(sending, range, outcome) };
+      return conflict(sending, range, outcome);
     case "keep":
       return unanswered(sending, range, outcome);
   }
 }
 
-/** A record that goes unanswered so often, alone, by a service that answers others, will never be taken. */
-const ALONE = 3;
+function named(rejected: readonly Rejection[]): readonly RefusedRecord[] {
+  return rejected.map(({ seq, reason }) => ({ seq, reason, cause: "named" }));
+}
 
-const NEVER_ANSWERED = `never answered, ${ALONE} times alone, while the service answered others`;
+function refused(sending: Sending, record: RefusedRecord): Judged {
+  return { sending: passing(sending, [record.seq]), verdict: { kind: "refused", refused: record } };
+}
 
+/** The lanes leave these records out, for now. */
+export function passing(sending: Sending, seqs: readonly Seq[]): Sending {
+  return { ...sending, passed: withAcked(sending.passed, ...seqs.map((seq) => [seq, seq] as const)) };
+}
+
+/** The range is with the service or never will be, so the cursor moves over it; not over the rejected records, which only the lanes pass. */
+export function taken(
+  sending: Sending,
+  { from, to }: Pick<SentRange, "from" | "to">,
+  rejected: readonly Pick<Rejection, "seq">[] = [],
+): Sending {
+  const ranges: AckedRange[] = [];
+  let next = from;
+  for (const seq of [...rejected.map((one) => one.seq).sort((a, b) => a - b), to + 1]) {
+    if (seq > next) ranges.push([next, seq - 1]);
+    next = seq + 1;
+  }
+  return {
+    ...sending,
+    cursor: withAcked(sending.cursor, ...ranges),
+    passed: withAcked(sending.passed, [from, to]),
+  };
+}
+
+/**
+ * Everything before the conflict is with the service. If the service has also acked a later record under this name, a new name from here
+ * on would bring that record there twice: then the claim counts as a refusal of this one record.
+ */
+function conflict(
+  before: Sending,
+  range: SentRange,
+  { seq, held_seq, rejected }: Extract<BatchOutcome, { kind: "conflict" }>,
+): Judged {
+  const sending = seq > range.from ? taken(before, { from: range.from, to: seq - 1 }, rejected) : before;
+  const hasLater = sending.cursor.ahead.some(([from]) => from > seq);
+  if (!hasLater) return { sending, verdict: { kind: "conflict", seq, held_seq, refused: named(rejected) } };
+  const reason = `the service holds another record under seq ${seq}`;
+  const { sending: passed, verdict } = refused(sending, { seq, reason, cause: "whole" });
+  return { sending: seq < range.to ? byRecord(passed, { from: seq + 1, to: range.to }) : passed, verdict };
+}
+
+/** If the broker confirmed the batch, the service's silence may be due to a record in it; a broken connection tells nothing. */
 function unanswered(
   sending: Sending,
-  range: SentRange,
+  { from, to, records }: SentRange,
   { reason, is_silent = false }: Extract<BatchOutcome, { kind: "keep" }>,
 ): Judged {
-  if (sending.is_over) return { sending, verdict: { kind: "end", reason } };
-  const is_proven = is_silent && sending.re_offered === "answered";
-  const silence = afterSilence(sending.silence, { ...range, is_proven, re_offer_seq: sending.answered_seq });
-  // Nothing but the record itself is left to blame.
-  if (silence.alone >= ALONE)
-    return { sending: { ...sending, silence: null }, verdict: { kind: "set_aside", reason: NEVER_ANSWERED } };
-  const which = silence.limit === 1 && silence.alone > 0 ? `, and seq ${silence.from} went alone` : "";
-  return { sending: { ...sending, silence, is_over: true }, verdict: { kind: "end", reason: `${reason}${which}` } };
-}
-
-/** `is_proven`: the broker confirmed it, and the service answered another record of the stream in the same session. */
-function afterSilence(
-  before: Silence | null,
-  unanswered: Pick<Silence, "from" | "to" | "re_offer_seq"> & { readonly records: number; readonly is_proven: boolean },
-): Silence {
-  const { from, to, records, is_proven, re_offer_seq } = unanswered;
-  if (records > 1) return { from, to, limit: Math.ceil(records / 2), alone: 0, re_offer_seq };
-  const known = before?.from === from && before.to === to ? before.alone : 0;
-  return { from, to, limit: 1, alone: known + (is_proven ? 1 : 0), re_offer_seq };
-}
-
-/** Most records in the batch that begins behind `after`; null: as many as fit. */
-function limitBehind(silence: Silence | null, after: Seq): number | null {
-  return silence !== null && after < silence.to && after >= silence.from - 1 ? silence.limit : null;
-}
-
-/** The range is with the service, or will never be: the cursor may move over it. */
-export function taken(sending: Sending, { from, to }: Pick<SentRange, "from" | "to">) {
-  const cursor = withAcked(sending.cursor, from, to);
-  return { sending: { ...sending, cursor }, verdict: { kind: "acked", up_to: cursor.acked_seq } } as const;
+  if (sending.is_over) return { sending, verdict: { kind: "end", reason, refused: null } };
+  const silence = { from, to, limit: Math.ceil(records / 2) };
+  const ended = { ...sending, silence, is_over: true };
+  if (records > 1 || !is_silent) return { sending: ended, verdict: { kind: "end", reason, refused: null } };
+  const record = { seq: to, reason, cause: sending.has_answered ? "unanswered" : "silence" } as const;
+  return {
+    sending: { ...passing(ended, [to]), silence: null },
+    verdict: { kind: "end", reason: `${reason}; seq ${to} was sent alone`, refused: record },
+  };
 }
 
 function aheadAfter({ ahead }: Sending, { to, sendable_seq }: SentRange, held_seq: Seq): Ahead {
@@ -352,24 +410,7 @@ function aheadAfter({ ahead }: Sending, { to, sendable_seq }: SentRange, held_se
   return ahead.kind === "unknown" && held_seq <= sendable_seq ? { kind: "probe", seq: held_seq } : { kind: "yes" };
 }
 
-/** The service's newest record was offered once more. `missing`: it isn't here any more. */
+/** The service's newest record was offered once more. `missing`: it isn't in the store any more. */
 export function afterProbe(sending: Sending, outcome: BatchOutcome["kind"] | "missing"): Sending {
   return { ...sending, ahead: { kind: outcome === "acked" ? "no" : "yes" } };
-}
-
-/**
- * Only where everything before it is known to be there is it known to be the first that differs; and what the service has of the
- * log behind it already mustn't go there once more under another name. Nor must a record that was handed over before: it may be there,
- * whatever became of its ack. Under an old copy of the store those that differ are new ones, and offered for the first time.
- */
-function conflict(
-  { cursor }: Sending,
-  range: SentRange,
-  { seq, held_seq, rejected, is_proven }: Extract<BatchOutcome, { kind: "conflict" }>,
-): SendingVerdict {
-  const reason = `the service holds another record under seq ${seq} of this stream, as after an old copy of the store was put back: from there on it goes under another name`;
-  if (range.from > cursor.acked_seq + 1 || cursor.ahead.length > 0) return { kind: "end", reason };
-  const isProven = is_proven || range.vouched === seq;
-  const kind = seq <= range.offered_seq ? "doubt" : isProven ? "fork" : "vouch";
-  return { kind, seq, held_seq, reason, rejected };
 }

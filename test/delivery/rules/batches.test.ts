@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { cutBatches } from "../../../src/delivery/rules/lanes.ts";
+import { cutBatches } from "../../../src/delivery/lane-reader.ts";
 import type { Placed } from "../../../src/domain/record.ts";
 import { batchOf } from "../../../src/contract/telemetry.ts";
 

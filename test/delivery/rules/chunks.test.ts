@@ -1,23 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { afterFailedChunk, mayTryChunks } from "../../../src/delivery/rules/belief.ts";
-import { stretchOf } from "../../../src/delivery/rules/lanes.ts";
 import {
   afterSending,
   byRecord,
   nextAction,
   sendingFrom,
   splitOnce,
+  stretchOf,
   verdictOf,
   type Sending,
   type SentRange,
 } from "../../../src/delivery/rules/sending.ts";
 
+const EMPTY = { acked_seq: 0, ahead: [] };
 const NONE = { under_way: 0, bytes: 0 };
 const NOW = { sendable_seq: 50_000, mono: 0, window: 4, under_way: 0, chunks: NONE };
 
 /** What waited was put in a lane of its own, and its context records are sent. */
-function split(newest: number, begun: Sending = sendingFrom(0)): Sending {
+function split(newest: number, begun: Sending = sendingFrom(EMPTY)): Sending {
   const level = splitOnce({ ...begun, ahead: { kind: "no" } }, newest);
   return { ...level, lanes: { ...level.lanes, context: null } };
 }
@@ -28,9 +28,6 @@ const range = (from: number, to: number): SentRange => ({
   records: to - from + 1,
   is_chunk: true,
   sendable_seq: to,
-  refusals: 0,
-  vouched: null,
-  offered_seq: 0,
 });
 
 describe("what waited goes in chunks", () => {
@@ -38,7 +35,7 @@ describe("what waited goes in chunks", () => {
     expect(nextAction(split(50_000), NOW)).toEqual({ kind: "chunk", from: 1, end: 50_000 });
     expect(nextAction(split(50_000), { ...NOW, chunks: null })).toEqual({ kind: "send", lane: "backlog", limit: null });
     for (const ahead of [{ kind: "unknown" }, { kind: "yes" }, { kind: "probe", seq: 9 }] as const)
-      expect(nextAction({ ...sendingFrom(0), ahead }, NOW).kind).not.toBe("chunk");
+      expect(nextAction({ ...sendingFrom(EMPTY), ahead }, NOW).kind).not.toBe("chunk");
   });
 
   it("and what is new in batches, as few at a time as ever, while chunks fill their own room", () => {
@@ -64,13 +61,22 @@ describe("what waited goes in chunks", () => {
   });
 
   it("but for what sessions end over: up to there, and behind it", () => {
-    const silence = { from: 4_001, to: 8_000, limit: 2_000, alone: 0, re_offer_seq: 0 };
+    const silence = { from: 4_001, to: 8_000, limit: 2_000 };
     const silent = { ...split(50_000), silence };
     expect(nextAction(silent, NOW)).toEqual({ kind: "chunk", from: 1, end: 4_000 });
     const at = (seq: number) => afterSending(silent, "backlog", { to: seq, records: seq, mono: 0, rate: null });
     expect(nextAction(at(4_000), NOW)).toEqual({ kind: "send", lane: "backlog", limit: 2_000 });
     expect(nextAction(at(7_999), NOW)).toEqual({ kind: "send", lane: "backlog", limit: 2_000 });
     expect(nextAction(at(8_000), NOW)).toEqual({ kind: "chunk", from: 8_001, end: 50_000 });
+  });
+
+  it("but for what is acked already: the chunks end before it and go on behind it", () => {
+    const acked = { acked_seq: 0, ahead: [[3_001, 5_000] as const] };
+    const begun = split(50_000, sendingFrom(acked));
+    expect(nextAction(begun, NOW)).toEqual({ kind: "chunk", from: 1, end: 3_000 });
+    const at = (seq: number) => afterSending(begun, "backlog", { to: seq, records: seq, mono: 0, rate: null });
+    expect(nextAction(at(3_000), NOW)).toEqual({ kind: "send", lane: "backlog", limit: null });
+    expect(nextAction(at(5_000), NOW)).toEqual({ kind: "chunk", from: 5_001, end: 50_000 });
   });
 
   it("and for what the store has as none: that goes first, in batches, then chunks again", () => {
@@ -105,8 +111,8 @@ describe("a chunk", () => {
   it("that is acked moves the cursor, out of turn only with those before it", () => {
     const acked = (to: number) => ({ kind: "acked", rejected: [], is_proven: true, held_seq: to }) as const;
     const later = verdictOf(begun, range(4_001, 8_000), acked(8_000));
-    expect(later.verdict).toEqual({ kind: "acked", up_to: 0 });
-    expect(verdictOf(later.sending, range(1, 4_000), acked(8_000)).verdict).toEqual({ kind: "acked", up_to: 8_000 });
+    expect(later.sending.cursor.acked_seq).toBe(0);
+    expect(verdictOf(later.sending, range(1, 4_000), acked(8_000)).sending.cursor.acked_seq).toBe(8_000);
   });
 
   it("that goes unanswered ends the session, and goes in batches in the next", () => {
@@ -114,7 +120,7 @@ describe("a chunk", () => {
     const { sending, verdict } = verdictOf(begun, range(1, 4_000), keep);
     expect(verdict.kind).toBe("end");
     const { silence } = sending;
-    const next = split(50_000, sendingFrom(0, { silence, first_seq: 1 }));
+    const next = split(50_000, sendingFrom(EMPTY, { silence }));
     expect(nextAction(next, NOW)).toEqual({ kind: "send", lane: "backlog", limit: 2_000 });
   });
 });
@@ -174,16 +180,4 @@ it("together they send everything once, whatever the store has as a chunk and th
     }),
     { numRuns: 300 },
   );
-});
-
-it("a service that takes none of three in a row is offered batches alone for an hour, then one that may show that it takes them again", () => {
-  const [one, two, three] = [1, 2, 3].map((times) =>
-    Array.from({ length: times }, (_, index) => 1_000 * (index + 1)).reduce(
-      (before: ReturnType<typeof afterFailedChunk> | null, mono) => afterFailedChunk(before, mono),
-      null,
-    ),
-  );
-  const may = (failed = one, mono = 3_000): boolean => mayTryChunks(failed ?? null, mono);
-  expect([mayTryChunks(null, 0), may(one), may(two), may(three)]).toEqual([true, true, true, false]);
-  expect([may(three, 3_602_999), may(three, 3_603_000)]).toEqual([false, true]);
 });

@@ -56,7 +56,7 @@ describe("the sending of a log", () => {
   const known = (sending: Sending): Sending => ({ ...sending, ahead: { kind: "no" } });
 
   it("with its readings held waits for news, or until they may go", () => {
-    const sending = known(sendingFrom(100));
+    const sending = known(sendingFrom({ acked_seq: 100, ahead: [] }));
     expect(nextAction(sending, free)).toMatchObject({ kind: "send", lane: "live" });
     const held = { live: true, backlog: false, ms: 7_000 };
     expect(nextAction(sending, { ...free, held })).toEqual({ kind: "news", ms: 7_000 });
@@ -64,7 +64,7 @@ describe("the sending of a log", () => {
   });
 
   it("with its backlog held sends what is recorded now, and no chunk", () => {
-    const base = known(sendingFrom(100));
+    const base = known(sendingFrom({ acked_seq: 100, ahead: [] }));
     const lanes = { ...base.lanes, live_seq: 5_000, backlog: { seq: 100, end: 5_000 } };
     const held = { live: false, backlog: true, ms: 600_000 };
     const room = { ...free, sendable_seq: 5_010, chunks: { under_way: 0, bytes: 0 }, held };

@@ -757,7 +757,6 @@ export const SAYINGS = {
   "service.packet_too_long": "der Broker hat ein zu langes Paket gesendet",
   "service.qos_2": "der Broker hat eine Nachricht mit QoS 2 gesendet, die hier niemand verlangt hat",
   "service.floods": "der Broker sendet in einer Sekunde mehr, als hier jemand verlangt hat",
-  "service.unproven_conflict": "der Dienst nennt einen Widerspruch bei seq {seq} und belegt ihn nicht",
   "service.no_ack": "keine Bestätigung in der erwarteten Zeit",
   "service.took_nothing": "der Dienst hat nichts angenommen: {reason}",
   "service.strange": "die Antwort ({status}) ist nicht die des Dienstes: Steht etwas dazwischen?",
@@ -816,14 +815,12 @@ export const SAYINGS = {
   "bind.missing.record": "der Dienst nennt ein anderes Gateway",
 
   "log.ask": ASK,
-  "log.ask_kept": `${ASK}; Messwerte werden weiter aufbewahrt`,
   "log.ask_by_itself": `${ASK}; Messwerte werden weiter aufbewahrt, und die Übertragung geht von selbst weiter, sobald der Dienst sie annimmt`,
-  "log.doubt":
-    "der Dienst sagt, er habe unter seq {seq} einen anderen Eintrag, und belegt es nicht: Messwerte warten, bis er sie annimmt oder es eine Stunde lang gesagt hat",
+  "log.conflict":
+    "der Dienst sagt, er habe andere Einträge als diese Box, {seqs}: Messwerte warten, bis er sie annimmt, oder bis {at} UTC, wenn das Log dort einen anderen Namen bekommt",
+  "log.other_records": "der Dienst hat ab seq {seq} andere Einträge: das Log läuft unter einem anderen Namen weiter",
   "log.forked":
     "der Dienst hatte andere Einträge als diese Box, {seqs}: seit {at} UTC läuft das Log dort unter einem anderen Namen",
-  "log.fork_waits":
-    "der Dienst sagt wieder, er habe andere Einträge, {seqs}: ein zweiter neuer Name innerhalb eines Tages wartet bis {at} UTC, und die Messwerte auch",
   "log.seqs_on": "ab seq {from}",
   "log.seq": "unter seq {from}",
   "log.seqs": "unter seq {from} bis {to}",

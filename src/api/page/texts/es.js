@@ -748,7 +748,6 @@ export const SAYINGS = {
   "service.packet_too_long": "el broker envió un paquete demasiado largo",
   "service.qos_2": "el broker envió un mensaje de QoS 2, que aquí nadie ha pedido",
   "service.floods": "el broker envía en un segundo más de lo que aquí se ha pedido",
-  "service.unproven_conflict": "el servicio indica un conflicto en seq {seq} y no lo demuestra",
   "service.no_ack": "sin confirmación a tiempo",
   "service.took_nothing": "el servicio no aceptó nada: {reason}",
   "service.strange": "la respuesta ({status}) no es del servicio: ¿hay algo en medio?",
@@ -804,14 +803,12 @@ export const SAYINGS = {
   "bind.missing.record": "el servicio indica otro gateway",
 
   "log.ask": ASK,
-  "log.ask_kept": `${ASK}; las lecturas se siguen guardando`,
   "log.ask_by_itself": `${ASK}; las lecturas se siguen guardando, y la entrega sigue sola en cuanto el servicio las acepte`,
-  "log.doubt":
-    "el servicio dice que tiene otro registro en seq {seq}, y no lo demuestra: las lecturas esperan hasta que las acepte o lo haya dicho durante una hora",
+  "log.conflict":
+    "el servicio dice que tiene otros registros que este equipo, {seqs}: las lecturas esperan hasta que las acepte, o hasta {at} UTC, cuando el registro recibe allí otro nombre",
+  "log.other_records": "el servicio tiene otros registros desde seq {seq}: el registro sigue con otro nombre",
   "log.forked":
     "el servicio tenía otros registros que este equipo, {seqs}: desde {at} UTC el registro sigue allí con otro nombre",
-  "log.fork_waits":
-    "el servicio dice otra vez que tiene otros registros, {seqs}: un segundo nombre nuevo en un día espera hasta {at} UTC, y las lecturas también",
   "log.seqs_on": "desde seq {from}",
   "log.seq": "en seq {from}",
   "log.seqs": "en seq {from} a {to}",

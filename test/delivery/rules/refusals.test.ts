@@ -1,0 +1,148 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  allRefused,
+  conflictAfter,
+  heldSeqs,
+  isRefusedForGood,
+  newNameAt,
+  type RefusalCause,
+  tooLongOf,
+  waitingAfter,
+  type WaitingRecord,
+} from "../../../src/delivery/rules/refusals.ts";
+import { forkTrouble } from "../../../src/delivery/service-words.ts";
+import type { StreamLabel } from "../../../src/domain/provisioning.ts";
+import { mendedLabel } from "../../../src/domain/stream-label.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/domain/time.ts";
+import { T0 } from "../../support/records.ts";
+
+const record = (cause: RefusalCause, seq = 7) => ({ seq, reason: "no", cause });
+const label = (forked_at?: number): StreamLabel => ({
+  id: "b",
+  from_seq: 50,
+  predecessor: { stream_id: "a", last_seq: 49 },
+  forked_at,
+});
+
+/** A record that is refused with these causes, an hour apart. */
+function refusedHourly(causes: readonly RefusalCause[]): WaitingRecord | undefined {
+  return causes.reduce<WaitingRecord | undefined>(
+    (before, cause, hour) => waitingAfter(before, record(cause), { mono: hour * HOUR_MS, at: T0 + hour * HOUR_MS }),
+    undefined,
+  );
+}
+
+describe("a refused record", () => {
+  it.each([
+    ["named", 24, false],
+    ["named", 25, true],
+    ["whole", 25, true],
+    ["unanswered", 25, true],
+    ["too_long", 1_000, false],
+    ["silence", 1_000, false],
+  ] as const)("that is %s in %i offers, one an hour, is set aside: %s", (cause, offers, isFinal) => {
+    const waiting = refusedHourly(Array.from({ length: offers }, () => cause));
+    expect(waiting !== undefined && isRefusedForGood(waiting, (offers - 1) * HOUR_MS)).toBe(isFinal);
+  });
+
+  it("isn't blamed for the silence of the whole service: the day begins anew", () => {
+    const causes = Array.from({ length: 30 }, (_, hour) => (hour === 20 ? "silence" : "unanswered") as RefusalCause);
+    const waiting = refusedHourly(causes);
+    expect(waiting?.since).toBe(20 * HOUR_MS);
+  });
+
+  it("counts among the refused records while it waits; one that is too long is shown apart", () => {
+    const now = { mono: 0, at: T0 };
+    const waiting = new Map(
+      (["named", "too_long", "silence", "whole"] as const).map((cause, index) => [
+        10 + index,
+        waitingAfter(undefined, record(cause, 10 + index), now),
+      ]),
+    );
+    const aside = { count: 3, newest: { seq: 12, at: 1, reason: "old" } };
+    expect(allRefused(aside, waiting)).toEqual({ count: 6, newest: { seq: 13, at: T0, reason: "no" } });
+    expect(allRefused(aside, new Map())).toEqual(aside);
+    expect(tooLongOf(waiting)).toEqual({ count: 1, newest: { seq: 11, reason: "no" } });
+    expect(tooLongOf(new Map())).toBe(null);
+  });
+});
+
+describe("a conflict", () => {
+  const named = conflictAfter(null, { seq: 50, held_seq: 80 }, 1_000);
+
+  it("gives the log a new name if the service names the same seq for an hour", () => {
+    const again = conflictAfter(named, { seq: 50, held_seq: 90 }, 5_000);
+    expect(again).toEqual({ seq: 50, held_seq: 90, since: 1_000 });
+    expect(newNameAt(again, null, { mono: 1_000 + HOUR_MS - 1, at: T0 })).toBe(T0 + 1);
+    expect(newNameAt(again, null, { mono: 1_000 + HOUR_MS, at: T0 })).toBe(T0);
+    expect(conflictAfter(named, { seq: 51, held_seq: 90 }, 5_000).since).toBe(5_000);
+  });
+
+  it.each([
+    [undefined, T0],
+    [T0, T0 + DAY_MS],
+    [T0 - DAY_MS + 1, T0 + 1],
+    [T0 - DAY_MS, T0],
+    // By a clock that was years ahead.
+    [T0 + 1, T0],
+  ])("gives a log with a new name at %s another one at %s", (forked_at, at) => {
+    expect(newNameAt(named, label(forked_at), { mono: 2 * HOUR_MS, at: T0 })).toBe(at);
+  });
+
+  it("gives one new name a day at most, however often the service claims it", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: DAY_MS }), { maxLength: 50 }), (waits) => {
+        const forks: number[] = [];
+        let now = T0;
+        for (const wait of waits) {
+          now += wait;
+          if (newNameAt(named, label(forks.at(-1)), { mono: 2 * HOUR_MS, at: now }) <= now) forks.push(now);
+        }
+        expect(forks.every((at, index) => index === 0 || at - (forks[index - 1] ?? 0) >= DAY_MS)).toBe(true);
+      }),
+    );
+  });
+
+  it("is shown with its seqs and the time of the new name, and the new name is shown for a month", () => {
+    const now = { mono: 1_000, at: T0 };
+    expect(forkTrouble(label(), named, now)?.reason).toMatch(
+      /other records than this box under seq 50 to 80: .*until/,
+    );
+    expect(forkTrouble(label(), null, now)).toBe(null);
+    // Stored before the seqs were: from the new name on, at least.
+    expect(forkTrouble(label(T0), null, now)?.reason).toMatch(/from seq 50 on: since \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
+    expect(forkTrouble(label(T0), null, { mono: 0, at: T0 + 31 * DAY_MS })).toBe(null);
+  });
+
+  it.each([
+    [264, "under seq 50 to 264: since"],
+    [50, "under seq 50: since"],
+    [49, "from seq 50 on: since"],
+    [0, "from seq 50 on: since"],
+  ])("names the records that the service holds otherwise, with its newest at %i: %s", (held_seq, words) => {
+    const forked = { ...label(T0), forked_seqs: heldSeqs({ seq: 50, held_seq, since: 0 }) };
+    const now = { mono: 0, at: T0 };
+    expect(forkTrouble(forked, null, now)?.reason).toContain(`the service held other records than this box ${words}`);
+    // A later name of another cause doesn't change which those were.
+    expect(forkTrouble({ ...forked, from_seq: 900 }, null, now)?.reason).toContain(words);
+  });
+});
+
+describe("the stored name of a log", () => {
+  it("that begins before the log does is mended: it begins after what the service has under the name before", () => {
+    const bogus = { id: "b", from_seq: 0, predecessor: { stream_id: "a", last_seq: -1 }, booth_from_seq: 1 };
+    const mended = { id: "b", from_seq: 51, predecessor: { stream_id: "a", last_seq: 50 }, booth_from_seq: 1 };
+    expect(mendedLabel(bogus, 50)).toEqual(mended);
+    expect(mendedLabel(mended, 70)).toBe(mended);
+  });
+
+  it.each([
+    null,
+    label(),
+    { ...label(), predecessor: null },
+    { ...label(), from_seq: 1, predecessor: { stream_id: "a", last_seq: 0 } },
+  ])("that can work stays as it is: %o", (sound) => {
+    expect(mendedLabel(sound, 60)).toBe(sound);
+  });
+});
