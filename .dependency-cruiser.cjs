@@ -122,6 +122,14 @@ module.exports = {
         dependencyTypesNot: ["type-only"],
       },
     },
+    {
+      name: "runtime-not-to-cli",
+      comment:
+        "The page does what the command line does by functions of the tools. Only the list of commands loads commands.",
+      severity: "error",
+      from: { path: src("runtime/"), pathNot: src("runtime/commands\\.ts$") },
+      to: { path: src("cli/") },
+    },
     ...STRANGERS.flatMap(([one, other]) => [between(one, other), between(other, one)]),
   ],
   allowedSeverity: "error",

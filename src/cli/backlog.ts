@@ -3,7 +3,7 @@ import type { AgentStatus, BacklogStatus, LinkStatus } from "../domain/status.ts
 import { agentOf } from "../tools/agent-client.ts";
 import type { Run } from "../tools/command.ts";
 import { barText, lasting, linesText, linkText, PLAIN, type Style, styleOf } from "../tools/texts.ts";
-import { show } from "./print.ts";
+import { show } from "../tools/print.ts";
 import { timeText, zoneOf } from "./time.ts";
 import { monotonicMs } from "../monotonic.ts";
 

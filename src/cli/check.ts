@@ -8,7 +8,7 @@ import { configPath } from "../tools/agent-client.ts";
 import { type Call, EXIT, type Run } from "../tools/command.ts";
 import { linesText } from "../tools/texts.ts";
 import { unitWarnings } from "../tools/unit-texts.ts";
-import { print, tableText } from "./print.ts";
+import { print, tableText } from "../tools/print.ts";
 
 const FUNCTIONS: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
 const MODICON: Readonly<Record<ModbusTable, string>> = { coil: "0", discrete: "1", input: "3", holding: "4" };

@@ -18,8 +18,8 @@ import { inspectText, verdictOn } from "../config/usable.ts";
 import { NO_CONFIG_HINT, readSource } from "../config/yaml-source.ts";
 import { configPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
-import { meant } from "./parse.ts";
-import { print, tableText } from "./print.ts";
+import { meant } from "../tools/texts.ts";
+import { print, tableText } from "../tools/print.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
 const RESTART = 'it comes in force with "systemctl restart booth-gateway"';

@@ -1,8 +1,8 @@
 import { ConfigError } from "../config/config-error.ts";
 import { CommandError, EXIT, EXIT_MEANINGS, type Io } from "../tools/command.ts";
-import { lasting } from "../tools/texts.ts";
+import { lasting, meant } from "../tools/texts.ts";
 import type { CommandSpec } from "./spec.ts";
-import { commandsOf, HELP_OPTION, meant, optionText, parseCommand, type Program, usageOf } from "./parse.ts";
+import { commandsOf, HELP_OPTION, optionText, parseCommand, type Program, usageOf } from "./parse.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { errorMessage } from "../domain/error-message.ts";
 

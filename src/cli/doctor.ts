@@ -16,7 +16,7 @@ import {
 import { bad, type Examination, examinationOf, examinationText, type Finding } from "../tools/doctor/finding.ts";
 import { examinePlc, reach, serverFindings, type Target, targetOf } from "../tools/doctor/network.ts";
 import type { PlcTools } from "../acquisition/port.ts";
-import { print } from "./print.ts";
+import { print } from "../tools/print.ts";
 import { barText, styleOf } from "../tools/texts.ts";
 import { errorMessage } from "../domain/error-message.ts";
 

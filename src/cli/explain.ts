@@ -4,7 +4,7 @@ import type { Evidence, Explanation } from "../reports/explain.ts";
 import { agentOf, configPath } from "../tools/agent-client.ts";
 import { EXIT, type Run } from "../tools/command.ts";
 import { linesText } from "../tools/texts.ts";
-import { print } from "./print.ts";
+import { print } from "../tools/print.ts";
 import { timeText, zoneOf } from "./time.ts";
 import { reportQuery } from "./options.ts";
 

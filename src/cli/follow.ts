@@ -59,13 +59,3 @@ export async function followWork<T extends { readonly kind: string }>(
 function isRunning<T extends { readonly kind: string }>(now: T): now is Running<T> {
   return now.kind === "running";
 }
-
-/** Asks a question that wants a yes. Throws a CommandError with `nobody` where there is no terminal, with `no` for anything else. */
-export async function mustAgree(
-  io: Io,
-  { question, nobody, no }: { readonly question: string; readonly nobody: string; readonly no: string },
-): Promise<void> {
-  const said = await io.ask(`${question} [y/N] `, "agree");
-  if (said === null) throw new CommandError(`nobody to ask: ${nobody}`);
-  if (!/^y(es)?$/i.test(said.trim())) throw new CommandError(no);
-}

@@ -3,8 +3,9 @@ import type { AnswerOf } from "../contract/answers.ts";
 import type { LiveReading } from "../domain/agent-control.ts";
 import { agentOf } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Run } from "../tools/command.ts";
-import { print, tableText } from "./print.ts";
-import { reportQuery, textOption } from "./options.ts";
+import { print, tableText } from "../tools/print.ts";
+import { reportQuery } from "./options.ts";
+import { textOption } from "../tools/options.ts";
 import { timeText, zoneOf } from "./time.ts";
 
 /** `booth-gateway history TAGS`: what the named tags read. */

@@ -9,8 +9,8 @@ import { nameOnSite, typedAddresses } from "../tools/own-addresses.ts";
 import { type LabelLine, labelPng } from "../tools/label-picture.ts";
 import { qrText } from "../tools/qr-code.ts";
 import { linesText } from "../tools/texts.ts";
-import { textOption } from "./options.ts";
-import { print } from "./print.ts";
+import { textOption } from "../tools/options.ts";
+import { print } from "../tools/print.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
 /** What is stuck on a box, so that a phone finds its page. */

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearest } from "../config/nearest.ts";
+import { meant } from "../tools/texts.ts";
 import { type Call, CommandError, EXIT, type Run } from "../tools/command.ts";
 import type { CommandSpec, OperandSpec } from "./spec.ts";
 
@@ -84,12 +84,6 @@ function checkOperands(specs: readonly OperandSpec[], words: readonly string[]):
 function missing({ name, text, choices }: OperandSpec): string {
   const what = choices === undefined ? text : `one of ${Object.keys(choices).join(", ")}`;
   return `${name} is missing: ${what}`;
-}
-
-/** ", did you mean x?", where something is near enough. */
-export function meant(word: string, names: readonly string[], prefix = ""): string {
-  const name = nearest(word, names);
-  return name === undefined ? "" : ` (did you mean ${prefix}${name}?)`;
 }
 
 function usage(message: string): CommandError {

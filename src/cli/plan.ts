@@ -4,7 +4,7 @@ import { type ModbusProfile, type OpcuaProfile, tagsOfGroup } from "../domain/pr
 import { CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
 import type { PlcTools } from "../acquisition/port.ts";
 import { chosenBooths, numberOption, polledGroups, unreachable, type ChosenBooth } from "../tools/plc-tools.ts";
-import { print, tableText } from "./print.ts";
+import { print, tableText } from "../tools/print.ts";
 import { ASSUMED_ROUND_TRIP_MS } from "../tools/rules/usual.ts";
 import { lasting, linesText } from "../tools/texts.ts";
 

@@ -4,10 +4,10 @@ import { shownVersions } from "../domain/summary.ts";
 import type { EpochMs, Serial } from "../domain/units.ts";
 import type { BoothChoice, BoothStatus } from "../domain/status.ts";
 import { type Agent, agentOf } from "../tools/agent-client.ts";
-import { type Call, CommandError, EXIT, type Io, type Run, type Values } from "../tools/command.ts";
-import { follow, mustAgree } from "./follow.ts";
-import { textOption } from "./options.ts";
-import { print } from "./print.ts";
+import { type Call, CommandError, EXIT, type Io, type Run, type Values, mustAgree } from "../tools/command.ts";
+import { follow } from "./follow.ts";
+import { textOption } from "../tools/options.ts";
+import { print } from "../tools/print.ts";
 import { timeText, zoneOf } from "./time.ts";
 import { linesText, sayings } from "../tools/texts.ts";
 

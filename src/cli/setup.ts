@@ -9,8 +9,8 @@ import { type Agent, agentOf } from "../tools/agent-client.ts";
 import { type Call, CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
 import { lasting, linesText } from "../tools/texts.ts";
 import { follow } from "./follow.ts";
-import { textOption } from "./options.ts";
-import { print, tableText } from "./print.ts";
+import { textOption } from "../tools/options.ts";
+import { print, tableText } from "../tools/print.ts";
 import { provisionCommand } from "./provision.ts";
 
 /** The box set up at its terminal: the same steps as on its page, over the same operations; each answer is kept at once. */

@@ -27,7 +27,7 @@ import {
   styleOf,
 } from "../tools/texts.ts";
 import { forecastText, usedText } from "./filter-words.ts";
-import { show } from "./print.ts";
+import { show } from "../tools/print.ts";
 
 function unsyncedText(booths: readonly BoothStatus[]): string {
   const count = waitingForClockIn(booths);

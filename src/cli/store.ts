@@ -2,8 +2,8 @@ import type { StoreCheck, StoreFiles, StoreMade, StoreProgress } from "../store/
 import { loadUsable } from "../config/usable.ts";
 import { configPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Run } from "../tools/command.ts";
-import { textOption } from "./options.ts";
-import { print } from "./print.ts";
+import { textOption } from "../tools/options.ts";
+import { print } from "../tools/print.ts";
 import { barText, linesText } from "../tools/texts.ts";
 
 type Action = "check" | "salvage" | "export" | "import" | "backup";

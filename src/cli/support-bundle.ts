@@ -11,8 +11,8 @@ import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
 import { examine, type DoctorParts } from "./doctor.ts";
 import { examinationText } from "../tools/doctor/finding.ts";
 import { linesText } from "../tools/texts.ts";
-import { textOption } from "./options.ts";
-import { print } from "./print.ts";
+import { textOption } from "../tools/options.ts";
+import { print } from "../tools/print.ts";
 
 /** What a bundle holds, as its own first file says it. */
 const CONTENTS = {

@@ -5,7 +5,7 @@ import type { Driver, PlcTools, WireExchange } from "../acquisition/port.ts";
 import type { Sample } from "../domain/taken.ts";
 import type { Run } from "../tools/command.ts";
 import { chosenBooth, polledGroups, unreachable, type ChosenBooth } from "../tools/plc-tools.ts";
-import { show, tableText } from "./print.ts";
+import { show, tableText } from "../tools/print.ts";
 import { lasting } from "../tools/texts.ts";
 
 /** `booth-gateway tags`: what the PLC says now, tag by tag. */

@@ -5,8 +5,8 @@ import { agentOf } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Run } from "../tools/command.ts";
 import { barText, lasting, linesText } from "../tools/texts.ts";
 import { followWork } from "./follow.ts";
-import { textOption, lengthOption } from "./options.ts";
-import { print, tableText } from "./print.ts";
+import { textOption, lengthOption } from "../tools/options.ts";
+import { print, tableText } from "../tools/print.ts";
 import type { Reloaded } from "../config/differences.ts";
 import type { PageState } from "../api/port.ts";
 

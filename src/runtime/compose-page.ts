@@ -151,8 +151,8 @@ async function certificateIn(dir: string, clock: Clock): Promise<PageCertificate
 
 /** Loaded when somebody asks: few boxes need them after the first day. */
 const TOOLS = {
-  probe: async () => (await import("../cli/probe.ts")).probed,
-  detect: async () => (await import("../cli/detect.ts")).detected,
+  probe: async () => (await import("../tools/probe.ts")).probed,
+  detect: async () => (await import("../tools/detect.ts")).detected,
 };
 
 /** Does what is wished, by the code that the command line has for it. */

@@ -1,5 +1,5 @@
 import type { Choice, QuestionKind, Values } from "../tools/command.ts";
-import type { TagEntry } from "../tools/profile-file.ts";
+import type { TagEntry } from "../tools/profile/file.ts";
 
 /** What the workshop's thread is begun for. */
 export type WorkshopJob =

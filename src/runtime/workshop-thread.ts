@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { CommandError, type Io } from "../tools/command.ts";
-import type { Live } from "../tools/profile-live.ts";
+import type { Live } from "../tools/profile/live.ts";
 import { say } from "../domain/sentences.ts";
 import type { WorkshopAsk, WorkshopJob, WorkshopReply, WorkshopTold } from "./workshop-port.ts";
 

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { importCommand, type LiveOf } from "../cli/profile-import.ts";
+import { importCommand, type LiveOf } from "../tools/profile/import.ts";
 import type { Io } from "../tools/command.ts";
-import { withoutTags } from "../tools/profile-file.ts";
-import { madeProfilesIn } from "../tools/made-profiles.ts";
+import { withoutTags } from "../tools/profile/file.ts";
+import { madeProfilesIn } from "../tools/profile/made.ts";
 import type { WorkshopAsk, WorkshopJob, WorkshopReply, WorkshopTold } from "./workshop-port.ts";
 import { errorMessage } from "../domain/error-message.ts";
 

@@ -12,9 +12,9 @@ import {
 import { madeProfiles, readSetUp } from "../config/set-up.ts";
 import type { Logger } from "../domain/machine.ts";
 import { type Call, CommandError, EXIT, type Io } from "../tools/command.ts";
-import type { MadeProfile } from "../tools/made-profiles.ts";
-import { familyNames } from "../tools/profile-file.ts";
-import { liveAt } from "../tools/profile-live.ts";
+import type { MadeProfile } from "../tools/profile/made.ts";
+import { familyNames } from "../tools/profile/file.ts";
+import { liveAt } from "../tools/profile/live.ts";
 import { onWorkshopThread, type WorkshopHost } from "./workshop-thread.ts";
 
 /** The profile workshop for the page: the commands themselves, whose questions a person on the page answers. */
@@ -67,7 +67,7 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
       asked.resolve(reply);
     },
     async run(wish: WorkshopWish, io: WorkshopIo) {
-      const { profileCommand } = await import("../cli/profile.ts");
+      const { profileCommand } = await import("../tools/profile/profile.ts");
       const list = join(bench, "made.csv");
       rmSync(list, { force: true });
       mkdirSync(bench, { recursive: true, mode: 0o700 });

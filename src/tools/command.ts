@@ -64,3 +64,13 @@ export class CommandError extends Error {
     this.exit = exit;
   }
 }
+
+/** Asks a question that wants a yes. Throws a CommandError with `nobody` where there is no terminal, with `no` for anything else. */
+export async function mustAgree(
+  io: Io,
+  { question, nobody, no }: { readonly question: string; readonly nobody: string; readonly no: string },
+): Promise<void> {
+  const said = await io.ask(`${question} [y/N] `, "agree");
+  if (said === null) throw new CommandError(`nobody to ask: ${nobody}`);
+  if (!/^y(es)?$/i.test(said.trim())) throw new CommandError(no);
+}

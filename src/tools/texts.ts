@@ -1,3 +1,4 @@
+import { nearest } from "../config/nearest.ts";
 import type { Lacking } from "../domain/set-up.ts";
 import { ownSequence } from "./terminal-text.ts";
 import { missingText, type LinkStatus, type StorageStatus } from "../domain/status.ts";
@@ -86,4 +87,10 @@ export function storageText(storage: StorageStatus): string {
     health.low ? "STORAGE LOW: others fill the disk, the space kept back is used up; free some" : "",
     health.damaged_files.length === 0 ? "" : `damaged files kept: ${health.damaged_files.join(", ")}`,
   );
+}
+
+/** Returns " (did you mean x?)" for the nearest of the names, or "" if none is near enough. */
+export function meant(word: string, names: readonly string[], prefix = ""): string {
+  const name = nearest(word, names);
+  return name === undefined ? "" : ` (did you mean ${prefix}${name}?)`;
 }

@@ -16,7 +16,7 @@ import {
 } from "../../src/domain/profile.ts";
 import { driverTools } from "../../src/acquisition/tool-drivers.ts";
 import type { PlcTools } from "../../src/acquisition/port.ts";
-import { profileCommand } from "../../src/cli/profile.ts";
+import { profileCommand } from "../../src/tools/profile/profile.ts";
 import type { Io } from "../../src/tools/command.ts";
 import { clickBooth } from "../support/profiles.ts";
 import { seededRandom } from "../support/seeded-random.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { forPrograms } from "../../src/cli/print.ts";
+import { forPrograms } from "../../src/tools/print.ts";
 
 const AT = Date.UTC(2026, 2, 2, 15, 5, 12, 250);
 const ISO = "2026-03-02T15:05:12.250Z";

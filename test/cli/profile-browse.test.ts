@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { driverTools } from "../../src/acquisition/tool-drivers.ts";
-import { profileCommand } from "../../src/cli/profile.ts";
+import { profileCommand } from "../../src/tools/profile/profile.ts";
 import { loadProfile } from "../../src/config/profile.ts";
 import type { ProfileMode } from "../../src/domain/booth.ts";
 import type { OpcuaProfile, OpcuaTag } from "../../src/domain/profile.ts";

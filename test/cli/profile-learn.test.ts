@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Driver, PlcTools } from "../../src/acquisition/port.ts";
-import { profileCommand } from "../../src/cli/profile.ts";
+import { profileCommand } from "../../src/tools/profile/profile.ts";
 import { loadProfile } from "../../src/config/profile.ts";
 import type { ProfileTag } from "../../src/domain/profile.ts";
 import { CommandError, type Io } from "../../src/tools/command.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { onWorkshopThread, type WorkshopHost } from "../../src/runtime/workshop-thread.ts";
-import { newDraft } from "../../src/tools/profile-file.ts";
+import { newDraft } from "../../src/tools/profile/file.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 /** A profile and a list, and who answers the thread's questions. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { pollTrace, rangesIn, rangesOf } from "../../src/tools/profile-read.ts";
+import { pollTrace, rangesIn, rangesOf } from "../../src/tools/profile/read.ts";
 import { judge } from "../../src/tools/rules/profile-test.ts";
 import { point, profileOf, QUIRKS } from "../support/profiles.ts";
 import { temporaryFolder } from "../support/temporary.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseProfile } from "../../src/config/profile.ts";
 import { unitTrouble, unitWarnings } from "../../src/tools/unit-texts.ts";
-import { counterIn, usualIn, usualTags, type UsualTag } from "../../src/tools/usual-tags.ts";
+import { counterIn, usualIn, usualTags, type UsualTag } from "../../src/tools/profile/usual-tags.ts";
 import { say } from "../cli/say.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 

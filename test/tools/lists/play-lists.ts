@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { importCommand } from "../../../src/cli/profile-import.ts";
+import { importCommand } from "../../../src/tools/profile/import.ts";
 import { type Call, CommandError, type Io } from "../../../src/tools/command.ts";
-import { newDraft } from "../../../src/tools/profile-file.ts";
+import { newDraft } from "../../../src/tools/profile/file.ts";
 import { type GeneratedList, generatedList, type Signal, type Truth } from "./generated-lists.ts";
 
 /** What came of many generated lists. */

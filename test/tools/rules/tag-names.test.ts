@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { freeName, tagNameOf, usualNameIn } from "../../../src/tools/rules/tag-names.ts";
-import { usualTags } from "../../../src/tools/usual-tags.ts";
+import { usualTags } from "../../../src/tools/profile/usual-tags.ts";
 
 describe("names of tags", () => {
   it.each([

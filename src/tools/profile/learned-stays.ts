@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import type { Draft } from "../tools/profile-file.ts";
-import type { Stay } from "../tools/rules/profile-modes.ts";
+import type { Draft } from "./file.ts";
+import type { Stay } from "../rules/profile-modes.ts";
 
 /** What was looked at in each mode before somebody stopped: beside the profile, so that the next one goes on there. */
 

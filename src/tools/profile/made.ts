@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { profileNames } from "../config/profile.ts";
-import { readSource } from "../config/yaml-source.ts";
-import { inspectDraft, missingIn, tagEntries } from "./profile-file.ts";
+import { profileNames } from "../../config/profile.ts";
+import { readSource } from "../../config/yaml-source.ts";
+import { inspectDraft, missingIn, tagEntries } from "./file.ts";
 
 /** A profile that somebody makes, and what it lacks. */
 export interface MadeProfile {

@@ -1,14 +1,14 @@
-import { say } from "../domain/sentences.ts";
-import type { BrowsedVariable, PlcTools } from "../acquisition/port.ts";
-import { MOST_TAGS } from "../config/profile-schema.ts";
-import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
-import { deviceLink, unreachable } from "../tools/plc-tools.ts";
-import { type Entered, entryOf, openDraft, protocolOf, tagEntries, type TagEntry } from "../tools/profile-file.ts";
-import { freeName, tagNameOf } from "../tools/rules/tag-names.ts";
-import { counterIn, type UsualTag, usualIn, usualTags } from "../tools/usual-tags.ts";
-import { enter } from "./profile-enter.ts";
-import { meantBy } from "./profile-import.ts";
-import { requestRate } from "./profile-learn.ts";
+import { say } from "../../domain/sentences.ts";
+import type { BrowsedVariable, PlcTools } from "../../acquisition/port.ts";
+import { MOST_TAGS } from "../../config/profile-schema.ts";
+import { CommandError, EXIT, type Call, type Run } from "../command.ts";
+import { deviceLink, unreachable } from "../plc-tools.ts";
+import { type Entered, entryOf, openDraft, protocolOf, tagEntries, type TagEntry } from "./file.ts";
+import { freeName, tagNameOf } from "../rules/tag-names.ts";
+import { counterIn, type UsualTag, usualIn, usualTags } from "./usual-tags.ts";
+import { enter } from "./enter.ts";
+import { meantBy } from "./import.ts";
+import { requestRate } from "./learn.ts";
 
 /** The standard's own variables say nothing of a booth. */
 const STANDARD = "http://opcfoundation.org/UA/";

@@ -1,12 +1,12 @@
-import { say } from "../domain/sentences.ts";
+import { say } from "../../domain/sentences.ts";
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { tappedRead } from "../acquisition/modbus/tool-line.ts";
-import { decodePoint } from "../acquisition/rules/decode.ts";
-import type { Driver, PlcTools } from "../acquisition/port.ts";
-import type { BoothConfig, BoothLink } from "../config/port.ts";
-import { parseAddress } from "../config/profile-address.ts";
-import { plcAddress } from "../domain/plc-address.ts";
+import { tappedRead } from "../../acquisition/modbus/tool-line.ts";
+import { decodePoint } from "../../acquisition/rules/decode.ts";
+import type { Driver, PlcTools } from "../../acquisition/port.ts";
+import type { BoothConfig, BoothLink } from "../../config/port.ts";
+import { parseAddress } from "../../config/profile-address.ts";
+import { plcAddress } from "../../domain/plc-address.ts";
 import {
   isBitTable,
   LAST_ADDRESS,
@@ -19,15 +19,15 @@ import {
   type Profile,
   type ProfileTag,
   tagsOfGroup,
-} from "../domain/profile.ts";
-import type { Sample } from "../domain/taken.ts";
-import type { TraceLine } from "../domain/trace.ts";
-import type { Milliseconds } from "../domain/units.ts";
-import { CommandError, EXIT, type Io } from "./command.ts";
-import { type Draft, type TagEntry, variablesOf } from "./profile-file.ts";
-import { unreachable } from "./plc-tools.ts";
-import type { Poll } from "./rules/profile-test.ts";
-import { barText } from "./texts.ts";
+} from "../../domain/profile.ts";
+import type { Sample } from "../../domain/taken.ts";
+import type { TraceLine } from "../../domain/trace.ts";
+import type { Milliseconds } from "../../domain/units.ts";
+import { CommandError, EXIT, type Io } from "../command.ts";
+import { type Draft, type TagEntry, variablesOf } from "./file.ts";
+import { unreachable } from "../plc-tools.ts";
+import type { Poll } from "../rules/profile-test.ts";
+import { barText } from "../texts.ts";
 
 /** The way to a device that a profile is made for. */
 export interface DeviceLink {

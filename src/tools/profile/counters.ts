@@ -1,32 +1,23 @@
-import { say } from "../domain/sentences.ts";
-import type { PlcTools } from "../acquisition/port.ts";
-import type { FirstOf } from "../domain/profile.ts";
-import { type Call, CommandError, type Run } from "../tools/command.ts";
-import {
-  type Entered,
-  entryOf,
-  modesOf,
-  openDraft,
-  protocolOf,
-  quirksOf,
-  tagEntries,
-  type TagEntry,
-} from "../tools/profile-file.ts";
-import { type Look, placeOf } from "../tools/profile-read.ts";
+import { say } from "../../domain/sentences.ts";
+import type { PlcTools } from "../../acquisition/port.ts";
+import type { FirstOf } from "../../domain/profile.ts";
+import { type Call, CommandError, type Run } from "../command.ts";
+import { type Entered, entryOf, modesOf, openDraft, protocolOf, quirksOf, tagEntries, type TagEntry } from "./file.ts";
+import { type Look, placeOf } from "./read.ts";
 import {
   type CounterFinding,
   counterFindings,
   type CounterLook,
   type Guess,
   guessOf,
-} from "../tools/rules/profile-counters.ts";
-import { LEARN_COUNTERS_FOR } from "../tools/rules/usual.ts";
-import { barText } from "../tools/texts.ts";
-import { counterIn, type UsualTag, usualFor, usualIn, usualTags } from "../tools/usual-tags.ts";
-import { lengthOption } from "./options.ts";
-import { enter } from "./profile-enter.ts";
-import { looking } from "./profile-learn.ts";
-import { tableText } from "./print.ts";
+} from "../rules/profile-counters.ts";
+import { LEARN_COUNTERS_FOR } from "../rules/usual.ts";
+import { barText } from "../texts.ts";
+import { counterIn, type UsualTag, usualFor, usualIn, usualTags } from "./usual-tags.ts";
+import { lengthOption } from "../options.ts";
+import { enter } from "./enter.ts";
+import { looking } from "./learn.ts";
+import { tableText } from "../print.ts";
 
 const LONGEST_H = 24;
 /** Enough to tell a counter from a sensor; more would fill the memory of a small box. */

@@ -1,10 +1,10 @@
-import { say } from "../domain/sentences.ts";
-import { ConfigError, type Problem } from "../config/config-error.ts";
-import type { ProfileMode } from "../domain/booth.ts";
-import { unitOf } from "../domain/engineering-units.ts";
-import { TAG_ROLES } from "../domain/parameters.ts";
-import { unitTrouble } from "../tools/unit-texts.ts";
-import { type Call, CommandError, EXIT } from "../tools/command.ts";
+import { say } from "../../domain/sentences.ts";
+import { ConfigError, type Problem } from "../../config/config-error.ts";
+import type { ProfileMode } from "../../domain/booth.ts";
+import { unitOf } from "../../domain/engineering-units.ts";
+import { TAG_ROLES } from "../../domain/parameters.ts";
+import { unitTrouble } from "../unit-texts.ts";
+import { type Call, CommandError, EXIT, mustAgree } from "../command.ts";
 import {
   type Draft,
   type Entered,
@@ -15,10 +15,9 @@ import {
   type TagEntry,
   withModes,
   withTags,
-} from "../tools/profile-file.ts";
-import { linesText } from "../tools/texts.ts";
-import { mustAgree } from "./follow.ts";
-import { print } from "./print.ts";
+} from "./file.ts";
+import { linesText } from "../texts.ts";
+import { print } from "../print.ts";
 
 /** What is to go into a profile in the making. */
 export interface Change {

@@ -1,9 +1,9 @@
-import type { PlcTools } from "../acquisition/port.ts";
-import { ConfigError } from "../config/config-error.ts";
-import { type Call, CommandError } from "./command.ts";
-import { deviceLink } from "./plc-tools.ts";
-import { type Draft, type TagEntry, variablesOf, withoutTags, withTags } from "./profile-file.ts";
-import { withDriver } from "./profile-read.ts";
+import type { PlcTools } from "../../acquisition/port.ts";
+import { ConfigError } from "../../config/config-error.ts";
+import { type Call, CommandError } from "../command.ts";
+import { deviceLink } from "../plc-tools.ts";
+import { type Draft, type TagEntry, variablesOf, withoutTags, withTags } from "./file.ts";
+import { withDriver } from "./read.ts";
 
 /** Reads these tags of a Modbus device once. null: no PLC is named, or it doesn't answer. A null value: it refuses that tag. */
 export type Live = (entries: readonly TagEntry[]) => Promise<readonly (string | null)[] | null>;

@@ -1,10 +1,10 @@
-import { say } from "../domain/sentences.ts";
+import { say } from "../../domain/sentences.ts";
 import { readFileSync } from "node:fs";
-import { MODES_LISTED, type ProfileMode } from "../domain/booth.ts";
-import type { ModbusQuirks, ModbusTable } from "../domain/profile.ts";
-import { MOST_TAGS } from "../config/profile-schema.ts";
-import type { PlcTools } from "../acquisition/port.ts";
-import { CommandError, EXIT, type Call, type Run } from "../tools/command.ts";
+import { MODES_LISTED, type ProfileMode } from "../../domain/booth.ts";
+import type { ModbusQuirks, ModbusTable } from "../../domain/profile.ts";
+import { MOST_TAGS } from "../../config/profile-schema.ts";
+import type { PlcTools } from "../../acquisition/port.ts";
+import { CommandError, EXIT, type Call, type Run } from "../command.ts";
 import {
   type Draft,
   type Entered,
@@ -15,20 +15,12 @@ import {
   quirksOf,
   tagEntries,
   type TagEntry,
-} from "../tools/profile-file.ts";
-import { type Live, liveAt } from "../tools/profile-live.ts";
-import { MOST_COLUMNS, MOST_ROWS } from "../tools/rules/csv.ts";
-import { likelyModes, meaningsOf, type Named, unitSaid } from "../tools/rules/list-meaning.ts";
-import {
-  notationOf,
-  placeOf,
-  type ReadRow,
-  registersOf,
-  tableColumn,
-  tableOf,
-  wordOf,
-} from "../tools/rules/list-places.ts";
-import { doubtfulScales, type NumberStyle, numberStyleOf, scalingOf } from "../tools/rules/list-values.ts";
+} from "./file.ts";
+import { type Live, liveAt } from "./live.ts";
+import { MOST_COLUMNS, MOST_ROWS } from "../rules/csv.ts";
+import { likelyModes, meaningsOf, type Named, unitSaid } from "../rules/list-meaning.ts";
+import { notationOf, placeOf, type ReadRow, registersOf, tableColumn, tableOf, wordOf } from "../rules/list-places.ts";
+import { doubtfulScales, type NumberStyle, numberStyleOf, scalingOf } from "../rules/list-values.ts";
 import {
   charactersIn,
   type ListRow,
@@ -36,11 +28,11 @@ import {
   type RegisterList,
   registerList,
   typeNamed,
-} from "../tools/rules/register-list.ts";
-import { freeName, tagNameOf } from "../tools/rules/tag-names.ts";
-import { counterIn, type UsualTag, usualIn, usualTags } from "../tools/usual-tags.ts";
-import { choose, optionOf, placesText, settledReading, settledWords } from "./profile-import-asks.ts";
-import { type Change, enter } from "./profile-enter.ts";
+} from "../rules/register-list.ts";
+import { freeName, tagNameOf } from "../rules/tag-names.ts";
+import { counterIn, type UsualTag, usualIn, usualTags } from "./usual-tags.ts";
+import { choose, optionOf, placesText, settledReading, settledWords } from "./import-asks.ts";
+import { type Change, enter } from "./enter.ts";
 
 /** A row that became a tag. */
 interface ListTag extends Named {

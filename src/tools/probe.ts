@@ -1,13 +1,13 @@
 import { LinkError, type LinkErrorKind } from "../domain/link-error.ts";
-import { CommandError, EXIT, type Run, type Values } from "../tools/command.ts";
+import { CommandError, EXIT, type Run, type Values } from "./command.ts";
 import type { PlcTools } from "../acquisition/port.ts";
-import type { ToolCall } from "../tools/plc-tools.ts";
-import { type ModbusFinding, type ProbeFinding, probeModbus, type UnitAnswer } from "../tools/probe-modbus.ts";
-import { linesText } from "../tools/texts.ts";
+import type { ToolCall } from "./plc-tools.ts";
+import { type ModbusFinding, type ProbeFinding, probeModbus, type UnitAnswer } from "./probe-modbus.ts";
+import { linesText } from "./texts.ts";
 import { textOption } from "./options.ts";
 import { print } from "./print.ts";
 import { MODBUS_PORT } from "../domain/plc-address.ts";
-import { OPCUA_PORT, USUAL_UNITS } from "../tools/rules/usual.ts";
+import { OPCUA_PORT, USUAL_UNITS } from "./rules/usual.ts";
 
 /** Quick, or it isn't one for a booth. */
 const OPCUA_GREETING_MS = 1000;

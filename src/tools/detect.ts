@@ -3,9 +3,9 @@ import { findProfile, SHIPPED_PROFILES } from "../config/profile.ts";
 import { modbusAddressText } from "../domain/plc-address.ts";
 import type { ModbusProfile, ModbusTag, Profile } from "../domain/profile.ts";
 import { say } from "../domain/sentences.ts";
-import { CommandError, EXIT, type Run, type Values } from "../tools/command.ts";
+import { CommandError, EXIT, type Run, type Values } from "./command.ts";
 import type { PlcTools, ToolConnection } from "../acquisition/port.ts";
-import { addressOf, chosenBooth, numberOption, type ToolCall, unreachable } from "../tools/plc-tools.ts";
+import { addressOf, chosenBooth, numberOption, type ToolCall, unreachable } from "./plc-tools.ts";
 import {
   type Candidate,
   candidateOf,
@@ -20,8 +20,8 @@ import {
   rank,
   type Ranked,
   widthOfType,
-} from "../tools/rules/detect.ts";
-import { NEAR, USUAL_TYPES } from "../tools/rules/usual.ts";
+} from "./rules/detect.ts";
+import { NEAR, USUAL_TYPES } from "./rules/usual.ts";
 import { textOption } from "./options.ts";
 import { print, tableText } from "./print.ts";
 

@@ -1,27 +1,18 @@
-import { say } from "../domain/sentences.ts";
-import type { ModbusAddress } from "../config/port.ts";
-import { parseAddress, type TableAddress } from "../config/profile-address.ts";
-import { modbusAddressText } from "../domain/plc-address.ts";
-import { type FirstOf, isBitTable, type ModbusQuirks } from "../domain/profile.ts";
-import type { PlcTools, RegisterAnswer } from "../acquisition/port.ts";
-import { CommandError, EXIT, type Call, type Run, type Values } from "../tools/command.ts";
-import { chosenDevice, deviceAddress, numberOption, unreachable } from "../tools/plc-tools.ts";
-import { type Draft, entryOf, openDraft, pairsIn, protocolOf, quirksOf, type TagEntry } from "../tools/profile-file.ts";
-import {
-  candidateOf,
-  type Candidate,
-  type Fit,
-  fitsOf,
-  ORDERS,
-  type Place,
-  placesOf,
-  rank,
-} from "../tools/rules/detect.ts";
-import { USUAL_TYPES } from "../tools/rules/usual.ts";
-import { counterIn, type UsualTag, usualFor, usualIn, usualTags } from "../tools/usual-tags.ts";
-import { readAll, shown, typesIn } from "./detect.ts";
-import { textOption } from "./options.ts";
-import { enter } from "./profile-enter.ts";
+import { say } from "../../domain/sentences.ts";
+import type { ModbusAddress } from "../../config/port.ts";
+import { parseAddress, type TableAddress } from "../../config/profile-address.ts";
+import { modbusAddressText } from "../../domain/plc-address.ts";
+import { type FirstOf, isBitTable, type ModbusQuirks } from "../../domain/profile.ts";
+import type { PlcTools, RegisterAnswer } from "../../acquisition/port.ts";
+import { CommandError, EXIT, type Call, type Run, type Values } from "../command.ts";
+import { chosenDevice, deviceAddress, numberOption, unreachable } from "../plc-tools.ts";
+import { type Draft, entryOf, openDraft, pairsIn, protocolOf, quirksOf, type TagEntry } from "./file.ts";
+import { candidateOf, type Candidate, type Fit, fitsOf, ORDERS, type Place, placesOf, rank } from "../rules/detect.ts";
+import { USUAL_TYPES } from "../rules/usual.ts";
+import { counterIn, type UsualTag, usualFor, usualIn, usualTags } from "./usual-tags.ts";
+import { readAll, shown, typesIn } from "../detect.ts";
+import { textOption } from "../options.ts";
+import { enter } from "./enter.ts";
 
 /** What was found at the PLC: keys of the tag, where they came from, and the same as a person reads it. */
 interface Finding {

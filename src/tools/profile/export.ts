@@ -1,11 +1,11 @@
-import { say } from "../domain/sentences.ts";
+import { say } from "../../domain/sentences.ts";
 import { writeFileSync } from "node:fs";
-import { csvField } from "../contract/reports.ts";
-import { isBitTable, type ModbusTable, type Profile, type ProfileTag } from "../domain/profile.ts";
-import { CommandError, EXIT, type Run } from "../tools/command.ts";
-import { openDraft, profileOfDraft, tagEntries, type TagEntry } from "../tools/profile-file.ts";
-import { textOption } from "./options.ts";
-import { print } from "./print.ts";
+import { csvField } from "../../contract/reports.ts";
+import { isBitTable, type ModbusTable, type Profile, type ProfileTag } from "../../domain/profile.ts";
+import { CommandError, EXIT, type Run } from "../command.ts";
+import { openDraft, profileOfDraft, tagEntries, type TagEntry } from "./file.ts";
+import { textOption } from "../options.ts";
+import { print } from "../print.ts";
 
 /** Heads as `profile import` knows them. */
 const HEADS = [

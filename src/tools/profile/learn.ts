@@ -1,9 +1,9 @@
-import { say } from "../domain/sentences.ts";
-import type { PlcTools } from "../acquisition/port.ts";
-import { MODES_LISTED, type ProfileMode } from "../domain/booth.ts";
-import { meant } from "./parse.ts";
-import { CommandError, EXIT, type Call, type Run, type Values } from "../tools/command.ts";
-import { deviceLink, numberOption } from "../tools/plc-tools.ts";
+import { say } from "../../domain/sentences.ts";
+import type { PlcTools } from "../../acquisition/port.ts";
+import { MODES_LISTED, type ProfileMode } from "../../domain/booth.ts";
+import { meant } from "../texts.ts";
+import { CommandError, EXIT, type Call, type Run, type Values } from "../command.ts";
+import { deviceLink, numberOption } from "../plc-tools.ts";
 import {
   type Draft,
   type Entered,
@@ -13,14 +13,14 @@ import {
   quirksOf,
   tagEntries,
   type TagEntry,
-} from "../tools/profile-file.ts";
-import { type Look, lookingAtTags, placeOf, type Range, rangesIn, rangesOf, scanning } from "../tools/profile-read.ts";
-import { codeWithout, type ModeFinding, modeFindings, type Stay } from "../tools/rules/profile-modes.ts";
-import { LEARN_MODE_FOR, LEARNED_MODES } from "../tools/rules/usual.ts";
-import { usualTags } from "../tools/usual-tags.ts";
-import { lengthOption, textOption } from "./options.ts";
+} from "./file.ts";
+import { type Look, lookingAtTags, placeOf, type Range, rangesIn, rangesOf, scanning } from "./read.ts";
+import { codeWithout, type ModeFinding, modeFindings, type Stay } from "../rules/profile-modes.ts";
+import { LEARN_MODE_FOR, LEARNED_MODES } from "../rules/usual.ts";
+import { usualTags } from "./usual-tags.ts";
+import { lengthOption, textOption } from "../options.ts";
 import { forgetStays, keepStays, type StaysDone, staysDone } from "./learned-stays.ts";
-import { type Change, enter } from "./profile-enter.ts";
+import { type Change, enter } from "./enter.ts";
 
 /** `profile learn modes`: what tells the mode, by looking at all registers while somebody sets the booth to one after another. */
 export function learnModesCommand(tools: PlcTools): Run {

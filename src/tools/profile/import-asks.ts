@@ -1,9 +1,9 @@
-import { MODBUS_TABLES, type ModbusQuirks, type ModbusTable } from "../domain/profile.ts";
-import { say } from "../domain/sentences.ts";
-import { type Call, type Choice, CommandError, EXIT } from "../tools/command.ts";
-import type { Live } from "../tools/profile-live.ts";
-import type { TagEntry } from "../tools/profile-file.ts";
-import { placeOf, placeText, type ReadRow, type Reading, type TableWords, wordOf } from "../tools/rules/list-places.ts";
+import { MODBUS_TABLES, type ModbusQuirks, type ModbusTable } from "../../domain/profile.ts";
+import { say } from "../../domain/sentences.ts";
+import { type Call, type Choice, CommandError, EXIT } from "../command.ts";
+import type { Live } from "./live.ts";
+import type { TagEntry } from "./file.ts";
+import { placeOf, placeText, type ReadRow, type Reading, type TableWords, wordOf } from "../rules/list-places.ts";
 import {
   nextQuestion,
   type ReadingAnswers,
@@ -11,8 +11,8 @@ import {
   type ReadingQuestion,
   readingOf,
   shownRows,
-} from "../tools/rules/list-reading.ts";
-import { textOption } from "./options.ts";
+} from "../rules/list-reading.ts";
+import { textOption } from "../options.ts";
 
 /**
  * Questions of `profile import`. Whatever a list leaves open is asked before anything is written: on a terminal or the page, or

@@ -1,18 +1,18 @@
-import { say } from "../domain/sentences.ts";
+import { say } from "../../domain/sentences.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Document, isMap, isScalar, isSeq, parse, parseDocument, Scalar } from "yaml";
-import { loadConfig } from "../config/config.ts";
-import { ConfigError, type Problem } from "../config/config-error.ts";
-import { problemsOf, refuseIfAny } from "../config/explain.ts";
-import { didYouMean } from "../config/nearest.ts";
-import { parseProfile, profileNames, SHIPPED_PROFILES } from "../config/profile.ts";
-import { modbusProfileSchema } from "../config/profile-schema.ts";
-import { openYaml, readSource } from "../config/yaml-source.ts";
-import type { ProfileMode } from "../domain/booth.ts";
-import type { ModbusQuirks, Profile } from "../domain/profile.ts";
-import { configPath } from "./agent-client.ts";
-import { CommandError, EXIT, type Values } from "./command.ts";
+import { loadConfig } from "../../config/config.ts";
+import { ConfigError, type Problem } from "../../config/config-error.ts";
+import { problemsOf, refuseIfAny } from "../../config/explain.ts";
+import { didYouMean } from "../../config/nearest.ts";
+import { parseProfile, profileNames, SHIPPED_PROFILES } from "../../config/profile.ts";
+import { modbusProfileSchema } from "../../config/profile-schema.ts";
+import { openYaml, readSource } from "../../config/yaml-source.ts";
+import type { ProfileMode } from "../../domain/booth.ts";
+import type { ModbusQuirks, Profile } from "../../domain/profile.ts";
+import { configPath } from "../agent-client.ts";
+import { CommandError, EXIT, type Values } from "../command.ts";
 
 /** A profile in the making: one YAML file of one's own, whose comments say where each line came from. */
 export interface Draft {

@@ -1,10 +1,10 @@
-import { say } from "../domain/sentences.ts";
+import { say } from "../../domain/sentences.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { PlcTools } from "../acquisition/port.ts";
-import type { Profile } from "../domain/profile.ts";
-import { CommandError, EXIT, type Run } from "../tools/command.ts";
-import { deviceLink } from "../tools/plc-tools.ts";
+import type { PlcTools } from "../../acquisition/port.ts";
+import type { Profile } from "../../domain/profile.ts";
+import { CommandError, EXIT, type Run } from "../command.ts";
+import { deviceLink } from "../plc-tools.ts";
 import {
   inspectDraft,
   missingIn,
@@ -14,23 +14,22 @@ import {
   profileOfDraft,
   saveDraft,
   withUnit,
-} from "../tools/profile-file.ts";
-import { pollLive, pollTrace } from "../tools/profile-read.ts";
-import { judge, type Judgement } from "../tools/rules/profile-test.ts";
-import { TEST_FOR } from "../tools/rules/usual.ts";
-import { linesText, type Style, styleOf } from "../tools/texts.ts";
-import { lengthOption, textOption } from "./options.ts";
-import { meant } from "./parse.ts";
-import { missingText } from "./profile-enter.ts";
-import { print, tableText } from "./print.ts";
+} from "./file.ts";
+import { pollLive, pollTrace } from "./read.ts";
+import { judge, type Judgement } from "../rules/profile-test.ts";
+import { TEST_FOR } from "../rules/usual.ts";
+import { linesText, type Style, styleOf, meant } from "../texts.ts";
+import { lengthOption, textOption } from "../options.ts";
+import { missingText } from "./enter.ts";
+import { print, tableText } from "../print.ts";
 
 /** Each action with the way to its code, so that none loads what another needs. */
 const ACTIONS: Readonly<Record<string, (tools: PlcTools) => Promise<Run>>> = {
   new: () => Promise.resolve(newCommand),
-  add: async (tools) => (await import("./profile-add.ts")).addCommand(tools),
-  browse: async (tools) => (await import("./profile-browse.ts")).browseCommand(tools),
-  import: async (tools) => (await import("./profile-import.ts")).importCommandAt(tools),
-  export: async () => (await import("./profile-export.ts")).exportCommand,
+  add: async (tools) => (await import("./add.ts")).addCommand(tools),
+  browse: async (tools) => (await import("./browse.ts")).browseCommand(tools),
+  import: async (tools) => (await import("./import.ts")).importCommandAt(tools),
+  export: async () => (await import("./export.ts")).exportCommand,
   learn: (tools) => Promise.resolve(learnCommand(tools)),
   test: (tools) => Promise.resolve(testCommand(tools)),
 };
@@ -66,8 +65,8 @@ const newCommand: Run = (call) => {
 function learnCommand(tools: PlcTools): Run {
   return async (call) => {
     const what = call.operands[1] ?? "";
-    if (what === "modes") return (await import("./profile-learn.ts")).learnModesCommand(tools)(call);
-    if (what === "counters") return (await import("./profile-counters.ts")).learnCountersCommand(tools)(call);
+    if (what === "modes") return (await import("./learn.ts")).learnModesCommand(tools)(call);
+    if (what === "counters") return (await import("./counters.ts")).learnCountersCommand(tools)(call);
     const said = what === "" ? "say what to learn" : `"${what}" can't be learned${meant(what, ["modes", "counters"])}`;
     throw new CommandError(`${said}: profile learn modes, or profile learn counters`, EXIT.usage);
   };

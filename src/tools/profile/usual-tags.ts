@@ -1,8 +1,8 @@
-import { findProfile, profileNames } from "../config/profile.ts";
-import { type Conversion, conversionOf, timeUnitInName, unitOf } from "../domain/engineering-units.ts";
-import type { CounterParameters } from "../domain/parameters.ts";
-import type { ProfileTag } from "../domain/profile.ts";
-import { usualNameIn } from "./rules/tag-names.ts";
+import { findProfile, profileNames } from "../../config/profile.ts";
+import { type Conversion, conversionOf, timeUnitInName, unitOf } from "../../domain/engineering-units.ts";
+import type { CounterParameters } from "../../domain/parameters.ts";
+import type { ProfileTag } from "../../domain/profile.ts";
+import { usualNameIn } from "../rules/tag-names.ts";
 
 /** What a usual tag means, as a shipped profile has it: everything but its place, its type and its scale. */
 export interface UsualTag {

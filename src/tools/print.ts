@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Call, CommandError, EXIT } from "../tools/command.ts";
-import { ownSequence } from "../tools/terminal-text.ts";
+import { type Call, CommandError, EXIT } from "./command.ts";
+import { ownSequence } from "./terminal-text.ts";
 
 const REDRAW_MS = 1000;
 /** Cursor home, and everything below it away. */

@@ -1,0 +1,20 @@
+import type { Milliseconds } from "../domain/units.ts";
+import { CommandError, EXIT, type Values } from "./command.ts";
+
+const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** An option's text, where one was given. */
+export function textOption(values: Values, name: string): string | undefined {
+  const text = values[name];
+  return typeof text === "string" ? text : undefined;
+}
+
+/** A length of time given as an option, e.g. 90s, 10m, 2h; undefined where it wasn't. Throws a CommandError where it is none, or longer. */
+export function lengthOption(values: Values, name: string, longest_h: number): Milliseconds | undefined {
+  const text = textOption(values, name);
+  if (text === undefined) return undefined;
+  const [, digits, unit = ""] = /^(\d{1,6}(?:\.\d+)?)([smh])$/.exec(text) ?? [];
+  const ms = Number(digits) * (UNITS_MS[unit] ?? NaN);
+  if (ms > 0 && ms <= longest_h * 3_600_000) return ms;
+  throw new CommandError(`--${name} ${text} is no time such as 90s, 10m or 2h, up to ${longest_h}h`, EXIT.usage);
+}
