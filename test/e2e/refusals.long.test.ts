@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rows } from "../../simulators/service/storage/postgres/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import { activeSite, boothOf, MINUTE, type ActiveSite } from "../support/active-site.ts";
 
 interface Columns {
