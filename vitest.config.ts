@@ -21,6 +21,7 @@ const PACKAGES = ["test/system/packages.ts"];
 export default defineConfig({
   test: {
     pool: "forks",
+    setupFiles: ["test/support/property-runs.ts"],
     projects: [
       kind("unit", 0, {
         ...USUAL,

@@ -10,7 +10,7 @@ import { DAY_MS } from "../../src/domain/time.ts";
 
 const POLL_MS = 10_000;
 const LENGTH_MS = 40 * 60_000;
-const POINTS = casesOf(1000);
+const POINTS = casesOf(300);
 const SEED = seedOf("test/core/derive/clock");
 /** idle, prep, spray, flash, spray. */
 const MODEL = modelStages(LENGTH_MS);

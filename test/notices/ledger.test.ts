@@ -252,7 +252,6 @@ describe("whatever happens", () => {
           ledger.waiting.length + ledger.cut + (ledger.sending?.events.length ?? 0) + (ledger.sending?.more ?? 0);
         expect(counted + left).toBe(events);
       }),
-      { numRuns: 1_000 },
     );
   });
 });

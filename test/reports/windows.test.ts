@@ -62,7 +62,7 @@ describe("local buckets", () => {
         );
         return tiles && buckets.at(-1)?.end === window.end;
       }),
-      { numRuns: casesOf(1000), seed: SEED },
+      { numRuns: casesOf(300), seed: SEED },
     );
   });
 

@@ -143,7 +143,6 @@ describe("the simulator's encoder and the decoder, written apart, agree", () => 
         const number = Number(back({ at, tag, value }));
         expect(type === "float32" ? Math.fround(number) : number).toBe(value + 0);
       }),
-      { numRuns: 500 },
     );
   });
 
@@ -157,7 +156,6 @@ describe("the simulator's encoder and the decoder, written apart, agree", () => 
         expect(back({ at, tag: flag, value: false })).toBe(false);
         expect(back({ at, tag: name, value: text })).toBe(text);
       }),
-      { numRuns: 300 },
     );
   });
 

@@ -93,7 +93,6 @@ describe("read plan", () => {
         const { blocks } = planReads(points, limits);
         expect(planCost(blocks, limits.round_trip_registers)).toBeCloseTo(bruteForce(points, limits), 9);
       }),
-      { numRuns: 1000 },
     );
   });
 
@@ -116,7 +115,6 @@ describe("read plan", () => {
         });
         expect(decodeByPlan(points, planReads(points, limits))).toEqual(single);
       }),
-      { numRuns: 1000 },
     );
   });
 
@@ -128,7 +126,6 @@ describe("read plan", () => {
           (block, i) => places.filter((place) => place.block === i).length === 1 || allowed(block, limits),
         );
       }),
-      { numRuns: 1000 },
     );
   });
 
@@ -175,7 +172,6 @@ describe("splitting", () => {
           !touchesHole(right.block, { holding: [gapBetween(left.block, right.block)] })
         );
       }),
-      { numRuns: 1000 },
     );
   });
 });

@@ -72,7 +72,6 @@ describe("an ack means of a chunk", () => {
         );
         for (const { seq: refused } of meant.rejected) expect(refused >= 11 && refused <= 14).toBe(true);
       }),
-      { numRuns: 2_000 },
     );
   });
 });

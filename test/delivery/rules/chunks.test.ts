@@ -178,6 +178,5 @@ it("together they send everything once, whatever the store has as a chunk and th
       expect(sending.cursor).toEqual({ acked_seq: newest, ahead: [] });
       expect(times.subarray(1).every((count) => count === 1)).toBe(true);
     }),
-    { numRuns: 300 },
   );
 });

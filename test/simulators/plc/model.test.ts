@@ -47,7 +47,6 @@ describe("the booth model", () => {
         expect(walked.air_c).toBeCloseTo(jumped.air_c, 9);
         expect(walked.metal_c).toBeCloseTo(jumped.metal_c, 9);
       }),
-      { numRuns: 300 },
     );
   });
 
