@@ -92,6 +92,7 @@ const STRANGERS = [
   ["acquisition/modbus", "acquisition/opcua"],
   ["delivery/mqtt", "delivery/http"],
   ["acquisition", "delivery"],
+  ["store/log", "store/retention"],
 ];
 const between = (from, to) => ({
   name: `${from}-not-to-${to}`.replaceAll("/", "-"),

@@ -5,7 +5,7 @@ import { ifWhole, seqsOfLog, unpackFact, type FactRow, type LogRow } from "./log
 import { prepareReadStatements } from "./log/statements.ts";
 import { mustHoldTogether, pageProblems, StoreDamaged } from "./open.ts";
 import type { StreamInfo } from "./port.ts";
-import { createQuarantine } from "./retention/quarantine.ts";
+import { createQuarantine } from "./log/quarantine.ts";
 
 /** Rows checked in one piece. */
 const PIECE_ROWS = 24;

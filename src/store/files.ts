@@ -9,7 +9,7 @@ import { infoOf } from "./log/streams.ts";
 import type { StoreCheck, StoreFiles, StoreMade, StoreProgress, StreamInfo } from "./port.ts";
 import { salvage } from "./repair/salvage.ts";
 import { syncFile } from "./replace.ts";
-import { createQuarantine } from "./retention/quarantine.ts";
+import { createQuarantine } from "./log/quarantine.ts";
 import { otherSchema, schemaOf, SCHEMA_VERSION } from "./schema.ts";
 import { addRowSum } from "./log/rows.ts";
 import { readWal } from "./wal.ts";

@@ -17,6 +17,8 @@ const PLANTED = [
   ["src/store/planted", "src/reports/modes"],
   ["src/store/planted-settings", "src/config/config"],
   ["src/store/planted-repair", "src/store/repair/pages"],
+  ["src/store/log/planted", "src/store/retention/budget"],
+  ["src/store/retention/planted", "src/store/log/rows"],
   ["src/runtime/planted-repair", "src/store/repair/pages"],
   ["src/reports/planted", "src/store/thread/writer"],
   ["src/reports/planted-node", "node:fs"],

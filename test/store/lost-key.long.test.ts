@@ -7,7 +7,7 @@ import { bridgeMs } from "../../src/derivation/parameters.ts";
 import { deriveFold } from "../../src/store/facts/fold.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
 import { find, mend } from "../../src/store/check.ts";
-import { createQuarantine } from "../../src/store/retention/quarantine.ts";
+import { createQuarantine } from "../../src/store/log/quarantine.ts";
 import { addRowSum } from "../../src/store/log/rows.ts";
 import { prepareReadStatements } from "../../src/store/log/statements.ts";
 import { infoOf } from "../../src/store/log/streams.ts";

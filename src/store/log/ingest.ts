@@ -1,4 +1,4 @@
-import { isSettled, knownTime, placeBoots, held, heldFrom, placesOf, verdictOf } from "../../derivation/clock.ts";
+import { knownTime, placeBoots, held, heldFrom, placesOf, verdictOf } from "../../derivation/clock.ts";
 import {
   KIND,
   type EventRecord,
@@ -8,10 +8,9 @@ import {
   type Placed,
   type Stored,
 } from "../../domain/record.ts";
+import type { Seq } from "../../domain/units.ts";
 import { type LiveStream, type OpenStore, sendableSeq } from "./streams.ts";
 import { copyOf } from "../facts/fold.ts";
-import { givenUpBefore, makeRoom, type Room } from "../retention/budget.ts";
-import type { GivenUp } from "../retention/quarantine.ts";
 import type { Span } from "./missing.ts";
 import { ifWhole, type LogRow, packFact, packLog, runsOf, stateRow, unpackLog } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -19,60 +18,57 @@ import type { Statements } from "./statements.ts";
 /** The state is saved at each fact and at least this often, which bounds what start-up folds again. */
 const SAVE_STATE_EVERY_MS = 600_000;
 
+/** Records to append, and what the store adds to them. */
+interface Input {
+  readonly records: readonly LogRecord[];
+  readonly lastTake: number;
+  /** Oldest kept seq, if rows of the stream were dropped for these records. */
+  readonly oldest: Seq | undefined;
+  /** Ranges that gap records must declare: given up in a full store, or refused by the service. */
+  readonly givenUp: readonly GapRecord["value"][];
+  /** Ranges that a full store gave up before. Their gap record may be among damaged records. */
+  readonly givenUpBefore: readonly GapRecord["value"][];
+}
+
 /**
- * One transaction: appends the records in the given order, folds each, appends the facts right after the record that
- * made them, saves the state where due, moves newest_seq and last_take. Records of a boot without a sync are appended and
- * wait; the sync folds them all, in the same transaction. Where the store is full the oldest rows go first, and a gap record
- * behind the others says which. Throws as the database does; the stream in memory is then
- * worthless and must be loaded again, since the fold has gone on. `oldest`: oldest kept seq of each stream that lost rows.
+ * Inside a transaction: appends the records in the given order, folds each, appends the facts right after the record that
+ * made them, saves the state if due, moves newest_seq and last_take. Records of a boot without a sync are appended and
+ * wait; the sync folds them all, in the same transaction. Returns the facts. If the transaction fails, the stream in memory is
+ * useless and must be loaded again, because the fold has gone on.
  */
-export function ingest(
-  store: OpenStore,
-  live: LiveStream,
-  input: { readonly records: readonly LogRecord[]; readonly lastTake: number; readonly reserve_pages: number },
-) {
-  const { sql, db, quarantine, dead_letters } = store;
+export function ingest(store: OpenStore, live: LiveStream, input: Input): readonly Placed<Fact>[] {
+  const { sql, quarantine } = store;
   const { stream } = live.info;
   const newest = live.info.newest_seq;
   const commit: Commit = { store, live, newest, log: [], waiting: [], facts: [], placed: false };
-  let oldest: Room["oldest"] = new Map();
-  let { saved } = live;
-  db.transaction(() => {
-    const room = roomFor(store, live, input);
-    oldest = room.oldest;
-    live.hold = heldFrom(live.hold, room.oldest.get(stream) ?? 0);
-    const isEmpty = input.records.length === 0;
-    const damaged = isEmpty ? [] : quarantine.undeclared(stream);
-    const refused = isEmpty ? [] : dead_letters.undeclared(stream);
-    const due = isEmpty ? [] : sql.dueEvents.all(stream);
-    // The gap record that told of what a full store had given up may be among what is damaged.
-    const before = damaged.length > 0 ? givenUpBefore(live.info) : [];
-    const own = ownRecords(input.records, { givenUp: [...before, ...room.givenUp, ...damaged, ...refused], due });
-    for (const record of [...input.records, ...own]) {
-      take(commit, { ...record, seq: ++commit.newest });
+  live.hold = heldFrom(live.hold, input.oldest ?? 0);
+  const isEmpty = input.records.length === 0;
+  const damaged = isEmpty ? [] : quarantine.undeclared(stream);
+  const due = isEmpty ? [] : sql.dueEvents.all(stream);
+  const before = damaged.length > 0 ? input.givenUpBefore : [];
+  const own = ownRecords(input.records, { givenUp: [...before, ...input.givenUp, ...damaged], due });
+  for (const record of [...input.records, ...own]) {
+    take(commit, { ...record, seq: ++commit.newest });
+  }
+  if (due.length > 0) sql.dropDue.run(stream);
+  if (damaged.length > 0) quarantine.declare(stream);
+  addRows(commit);
+  addFacts(sql, stream, { facts: commit.facts, version: store.fold.version });
+  closeRows(store, live, commit.newest);
+  if (input.oldest !== undefined || stateIsDue(commit)) {
+    const seq = sendableSeq(commit.newest, live.hold);
+    sql.saveState.run(stateRow(stream, seq, live.state));
+    if (commit.last !== undefined) live.saved = { seq, mono: commit.last.mono, boot: commit.last.boot };
+    const kept_from = input.oldest ?? live.info.oldest_seq;
+    // Not while some wait for a sync: their facts are still to come, and stand after them.
+    if (live.hold.length === 0) {
+      store.snapshots.keep(stream, { seq: commit.newest, at: live.state.clock.now, state: live.state }, kept_from);
     }
-    if (due.length > 0) sql.dropDue.run(stream);
-    if (damaged.length > 0) quarantine.declare(stream);
-    if (refused.length > 0) dead_letters.declare(stream);
-    addRows(commit);
-    addFacts(sql, stream, { facts: commit.facts, version: store.fold.version });
-    closeRows(store, live, commit.newest);
-    if (oldest.has(stream) || stateIsDue(commit)) {
-      const seq = sendableSeq(commit.newest, live.hold);
-      sql.saveState.run(stateRow(stream, seq, live.state));
-      if (commit.last !== undefined) saved = { seq, mono: commit.last.mono, boot: commit.last.boot };
-      const kept_from = oldest.get(stream) ?? live.info.oldest_seq;
-      // Not while some wait for a sync: their facts are still to come, and stand after them.
-      if (live.hold.length === 0) {
-        store.snapshots.keep(stream, { seq: commit.newest, at: live.state.clock.now, state: live.state }, kept_from);
-      }
-    }
-    sql.moveStream.run({ stream, newest: commit.newest, acked: live.info.acked_seq, take: input.lastTake });
-  })();
+  }
+  sql.moveStream.run({ stream, newest: commit.newest, acked: live.info.acked_seq, take: input.lastTake });
   const sendable_seq = sendableSeq(commit.newest, live.hold);
   live.info = { ...live.info, newest_seq: commit.newest, sendable_seq, last_take: input.lastTake };
-  live.saved = saved;
-  return { facts: commit.facts, oldest };
+  return commit.facts;
 }
 
 /** What a commit has made so far. */
@@ -150,20 +146,10 @@ function stateIsDue({ live, last, facts, placed }: Commit): boolean {
   return placed || facts.length > 0 || saved?.boot !== last.boot || last.mono - saved.mono >= SAVE_STATE_EVERY_MS;
 }
 
-function roomFor(
-  store: OpenStore,
-  live: LiveStream,
-  { records, reserve_pages }: { readonly records: readonly LogRecord[]; readonly reserve_pages: number },
-): Room {
-  if (records.length === 0) return { givenUp: [], oldest: new Map() };
-  const now = isSettled(live.state) ? knownTime(live.state).now : 0;
-  return makeRoom(store, live.info, { now, records: records.length, reserve_pages });
-}
-
 /** What the store itself has to say stands behind the commit's last record: its boot's clock record must come before. */
 function ownRecords(
   records: readonly LogRecord[],
-  { givenUp, due }: { readonly givenUp: readonly GivenUp[]; readonly due: readonly EventRecord["value"][] },
+  { givenUp, due }: { readonly givenUp: readonly GapRecord["value"][]; readonly due: readonly EventRecord["value"][] },
 ): (GapRecord | EventRecord)[] {
   const last = records.at(-1);
   if (last === undefined) return [];

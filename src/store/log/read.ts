@@ -154,6 +154,13 @@ function firstContextRecords(
   return broken < 0 ? records : records.slice(0, broken);
 }
 
+/** Returns the first seqs of the ranges that gap records give up in the row beginning at a seq; a damaged row is lost with them. */
+export function gapsAt(sql: Pick<Statements, "logRow">, stream: StreamId, seq: Seq): readonly Seq[] {
+  const row = sql.logRow.get({ stream, seq });
+  const records = row === undefined ? [] : (ifWhole(unpackLog, row) ?? []);
+  return records.flatMap((record) => (record.kind === KIND.gap ? [record.value.from] : []));
+}
+
 /** More facts than this in one row are a booth out of order. */
 const MOST_FACTS = 1_000;
 

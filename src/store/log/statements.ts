@@ -13,15 +13,6 @@ export interface StreamRow {
   readonly renew_from: number;
 }
 
-/** A log row as eviction looks at it. */
-export interface OldRow {
-  readonly first_seq: number;
-  readonly last_seq: number;
-  readonly t0: number;
-  /** 1: the row holds a gap record. */
-  readonly has_gap: number;
-}
-
 const STREAM_COLUMNS = `stream_id, booth_id, oldest_seq, newest_seq, acked_seq, last_take, ifnull(
   (SELECT min(first_seq) - 1 FROM log WHERE log.stream_id = stream.stream_id AND placed = 0), newest_seq) AS sendable_seq,
   ifnull((SELECT from_seq FROM fork WHERE fork.stream_id = stream.stream_id), 0) AS renew_from`;
@@ -123,14 +114,6 @@ function prepareStreams(db: Database) {
       `UPDATE stream SET newest_seq = @newest, acked_seq = @acked, last_take = @take,
        sum = row_sum(stream_id, booth_id, @newest, @acked, @take, oldest_seq, facts_upto) WHERE stream_id = @stream`,
     ),
-    moveOldest: db.prepare<[{ stream: string; oldest: number }]>(
-      `UPDATE stream SET oldest_seq = @oldest,
-       sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, @oldest, facts_upto) WHERE stream_id = @stream`,
-    ),
-    moveFacts: db.prepare<[UpTo]>(
-      `UPDATE stream SET facts_upto = @upTo,
-       sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, @upTo) WHERE stream_id = @stream`,
-    ),
     closedSeq: db.prepare<[string], { closed_seq: number }>(`SELECT closed_seq FROM stream WHERE stream_id = ?`),
     moveClosed: db.prepare<[UpTo]>(`UPDATE stream SET closed_seq = @upTo WHERE stream_id = @stream`),
     countRebuild: db.prepare<[string]>(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = ?`),
@@ -150,10 +133,6 @@ function prepareStreams(db: Database) {
        ON CONFLICT (stream_id) DO UPDATE
        SET seq = excluded.seq, crc = excluded.crc, body = excluded.body, whole = excluded.whole`,
     ),
-    /** Streams with the seq that may go without a word: acked, and part of a saved state. */
-    freeUpTo: db.prepare<[], { stream_id: string; up_to: number }>(
-      `SELECT stream.stream_id, min(acked_seq, state.seq) AS up_to FROM stream JOIN state USING (stream_id)`,
-    ),
     /** Events that the stream's next commit logs. */
     dueEvents: db.prepare<[string], EventRecord["value"]>(`SELECT event, detail FROM due WHERE stream_id = ?`),
     dropDue: db.prepare<[string]>(`DELETE FROM due WHERE stream_id = ?`),
@@ -161,11 +140,6 @@ function prepareStreams(db: Database) {
 }
 
 function prepareLog(db: Database) {
-  const oldest = (placed: 0 | 1) =>
-    db.prepare<[Rows], OldRow>(
-      `SELECT first_seq, last_seq, t0, substr(packed, 1, 2) IN (x'0301', x'0303') AS has_gap FROM log
-       WHERE stream_id = @stream AND placed = ${placed} ORDER BY first_seq LIMIT @rows`,
-    );
   return {
     addLogRow: db.prepare<[LogRow]>(
       `INSERT INTO log (stream_id, first_seq, last_seq, boot, mono0, t0, crc, body, placed, whole, packed)
@@ -179,19 +153,15 @@ function prepareLog(db: Database) {
     openRows: db.prepare<[Rows & { after: number }], LogRow>(
       `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after ORDER BY first_seq LIMIT @rows`,
     ),
-    oldestRows: oldest(1),
-    /** Those of boots that wait for a sync. */
-    oldestWaiting: oldest(0),
     logRow: db.prepare<[At], LogRow>(`SELECT * FROM log WHERE stream_id = @stream AND first_seq = @seq`),
     /** Where the row behind one begins: nothing of its records is read. */
     rowBehind: db.prepare<[At], { first_seq: number }>(
       `SELECT first_seq FROM log WHERE stream_id = @stream AND first_seq > @seq ORDER BY first_seq LIMIT 1`,
     ),
-    firstRow: db.prepare<[string], { first_seq: number; t0: number }>(
-      `SELECT first_seq, t0 FROM log WHERE stream_id = ? ORDER BY first_seq LIMIT 1`,
-    ),
-    lastRow: db.prepare<[string], { t0: number }>(
-      `SELECT t0 FROM log WHERE stream_id = ? ORDER BY first_seq DESC LIMIT 1`,
+    /** Between the first and the last row of a log. */
+    keptMs: db.prepare<[{ stream: string }], { kept_ms: number | null }>(
+      `SELECT (SELECT t0 FROM log WHERE stream_id = @stream ORDER BY first_seq DESC LIMIT 1)
+         - (SELECT t0 FROM log WHERE stream_id = @stream ORDER BY first_seq LIMIT 1) AS kept_ms`,
     ),
   };
 }
@@ -209,14 +179,6 @@ function prepareFacts(db: Database) {
     changeFact: db.prepare<[FactRow]>(
       `UPDATE fact SET version = @version, replaced = @replaced, time = @time, whole = @whole, crc = @crc
        WHERE stream_id = @stream_id AND seq = @seq`,
-    ),
-    oldestFacts: db.prepare<[Rows & { upTo: number }], { seq: number; end_ms: number }>(
-      `SELECT seq, end_ms FROM fact WHERE stream_id = @stream AND seq <= @upTo ORDER BY seq LIMIT @rows`,
-    ),
-    dropFacts: db.prepare<[UpTo]>(`DELETE FROM fact WHERE stream_id = @stream AND seq <= @upTo`),
-    /** Pages that hold facts, found by reading them all. */
-    factPages: db.prepare<[], { pages: number }>(
-      `SELECT ifnull(sum(pageno), 0) AS pages FROM dbstat WHERE name IN ('fact', 'fact_by_time') AND aggregate = 1`,
     ),
   };
 }

@@ -7,10 +7,8 @@ import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";
 import { copyOf, type Fold } from "../facts/fold.ts";
 import { lastStart, type Snapshots, type Start } from "../facts/snapshots.ts";
 import type { StreamInfo } from "../port.ts";
-import type { FileBudget } from "../retention/budget.ts";
-import type { DeadLetters } from "../retention/dead-letters.ts";
-import type { Quarantine } from "../retention/quarantine.ts";
 import type { ClockWords } from "./clock-words.ts";
+import type { Quarantine } from "./quarantine.ts";
 import { ifWhole, unpackLog, unpackState } from "./rows.ts";
 import { logRowsAfter, type ReadStatements, type Statements, type StreamRow } from "./statements.ts";
 
@@ -120,10 +118,8 @@ export interface OpenStore {
   readonly db: Database;
   readonly sql: Statements;
   readonly fold: Fold;
-  readonly file: FileBudget;
   readonly snapshots: Snapshots;
   readonly quarantine: Quarantine;
-  readonly dead_letters: DeadLetters;
   readonly words: ClockWords;
   readonly sizes: RowSizes;
   /** Monotonic, ms. */

@@ -6,7 +6,7 @@ import type { LogRow } from "../log/rows.ts";
 import { prepareReadStatements } from "../log/statements.ts";
 import { infoOf } from "../log/streams.ts";
 import type { StoreMade } from "../port.ts";
-import { createQuarantine } from "../retention/quarantine.ts";
+import { createQuarantine } from "../log/quarantine.ts";
 
 interface Known {
   readonly wall: () => number;

@@ -1,13 +1,9 @@
-import { KIND } from "../../domain/record.ts";
 import type { Database } from "better-sqlite3";
 import { statfsSync } from "node:fs";
-import { dirname } from "node:path";
 import type { StoreBudget } from "../../domain/storage.ts";
+import type { GapRecord } from "../../domain/record.ts";
 import type { EpochMs, Milliseconds, Seq, StreamId } from "../../domain/units.ts";
-import { ifWhole, type LogRow, unpackLog } from "../log/rows.ts";
-import type { OldRow, Statements } from "../log/statements.ts";
 import type { StreamInfo } from "../port.ts";
-import type { GivenUp } from "./quarantine.ts";
 
 /** The write-ahead log is folded back after this many pages at most; a small budget takes a 16th of its own. */
 const WAL_PAGES = 1_000;
@@ -54,25 +50,11 @@ export function fileBudget(db: Database, budget: StoreBudget) {
   };
 }
 
-/** Of the file's pages, kept free for one commit: how much it needs can only be guessed, as where weeks of records get their facts at once. */
-const RESERVES = [0, 1 / 8, 1 / 4, 1 / 2] as const;
-
 /**
- * Makes a commit with more room each time, until it fits into the budget. Throws as the commit does where the disk itself has no
- * space: others have filled it, and what is stored isn't given up for them.
+ * Shares of the file's pages to keep free for one commit, tried in turn until it fits. Its size can only be guessed, for example if
+ * weeks of records get their facts at once.
  */
-export function untilItFits<T>(db: Database, file: FileBudget, commit: (reserve_pages: number) => T): T {
-  for (const [index, reserve] of RESERVES.entries()) {
-    const { most, page_bytes } = file.limits();
-    try {
-      return commit(Math.floor(reserve * most));
-    } catch (error) {
-      const isLast = index === RESERVES.length - 1;
-      if (isLast || !isFull(error) || freeBytes(dirname(db.name)) < most * page_bytes) throw error;
-    }
-  }
-  throw new Error("a commit without a try");
-}
+export const RESERVES = [0, 1 / 8, 1 / 4, 1 / 2] as const;
 
 /** Whether a write found no room, in the budget or on the disk. */
 export function isFull(error: unknown): boolean {
@@ -100,14 +82,73 @@ const RECORD_BYTES = 120;
 const BUDGET_IS_FULL = "the store's budget is full";
 
 export interface Room {
-  readonly givenUp: readonly GivenUp[];
+  readonly givenUp: readonly GapRecord["value"][];
   /** Oldest kept seq of each stream that lost some. */
   readonly oldest: ReadonlyMap<StreamId, Seq>;
 }
 
+/** A log row as eviction looks at it. */
+interface OldRow {
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly t0: number;
+  /** 1: the row holds a gap record. */
+  readonly has_gap: number;
+}
+
+/** A store's file, and how gap records in it are read. */
+export interface FullStore {
+  readonly sql: RoomStatements;
+  readonly file: FileBudget;
+  /** The first seqs that the gap records in the row beginning at a seq give up. */
+  readonly gapsAt: (stream: StreamId, seq: Seq) => readonly Seq[];
+}
+
+type RoomStatements = ReturnType<typeof prepareRoom>;
+
+export function prepareRoom(db: Database) {
+  const oldest = (placed: 0 | 1) =>
+    db.prepare<[{ stream: StreamId; rows: number }], OldRow>(
+      `SELECT first_seq, last_seq, t0, substr(packed, 1, 2) IN (x'0301', x'0303') AS has_gap FROM log
+       WHERE stream_id = @stream AND placed = ${placed} ORDER BY first_seq LIMIT @rows`,
+    );
+  return {
+    firstRow: db.prepare<[string], { first_seq: number; t0: number }>(
+      `SELECT first_seq, t0 FROM log WHERE stream_id = ? ORDER BY first_seq LIMIT 1`,
+    ),
+    oldestRows: oldest(1),
+    /** Rows of boots that wait for a sync. */
+    oldestWaiting: oldest(0),
+    dropLogRows: db.prepare<[{ stream: StreamId; to: Seq }]>(
+      `DELETE FROM log WHERE stream_id = @stream AND first_seq <= @to`,
+    ),
+    moveOldest: db.prepare<[{ stream: StreamId; oldest: Seq }]>(
+      `UPDATE stream SET oldest_seq = @oldest,
+       sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, @oldest, facts_upto) WHERE stream_id = @stream`,
+    ),
+    moveFacts: db.prepare<[{ stream: StreamId; upTo: Seq }]>(
+      `UPDATE stream SET facts_upto = @upTo,
+       sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, @upTo) WHERE stream_id = @stream`,
+    ),
+    /** Streams with the seq up to which rows need no gap record: acked, and part of a saved state. */
+    freeUpTo: db.prepare<[], { stream_id: string; up_to: number }>(
+      `SELECT stream.stream_id, min(acked_seq, state.seq) AS up_to FROM stream JOIN state USING (stream_id)`,
+    ),
+    oldestFacts: db.prepare<[{ stream: StreamId; upTo: Seq; rows: number }], { seq: number; end_ms: number }>(
+      `SELECT seq, end_ms FROM fact WHERE stream_id = @stream AND seq <= @upTo ORDER BY seq LIMIT @rows`,
+    ),
+    dropFacts: db.prepare<[{ stream: StreamId; upTo: Seq }]>(
+      `DELETE FROM fact WHERE stream_id = @stream AND seq <= @upTo`,
+    ),
+    /** Pages that hold facts, found by reading them all. */
+    factPages: db.prepare<[], { pages: number }>(
+      `SELECT ifnull(sum(pageno), 0) AS pages FROM dbstat WHERE name IN ('fact', 'fact_by_time') AND aggregate = 1`,
+    ),
+  };
+}
+
 /** Room that is being made. */
-interface Making {
-  readonly sql: Statements;
+interface Making extends Pick<FullStore, "sql" | "gapsAt"> {
   readonly info: StreamInfo;
   readonly oldest: Map<StreamId, Seq>;
   readonly isFull: () => boolean;
@@ -123,7 +164,7 @@ interface Making {
  * `reserve_pages`: beside what the records need by the usual guess, which was too little before.
  */
 export function makeRoom(
-  { sql, file }: { readonly sql: Statements; readonly file: FileBudget },
+  { sql, file, gapsAt }: FullStore,
   info: StreamInfo,
   ask: { readonly now: EpochMs; readonly records: number; readonly reserve_pages: number },
 ): Room {
@@ -134,7 +175,7 @@ export function makeRoom(
   if (file.usedPages() + needed <= high) return { givenUp: [], oldest };
   const isFull = (): boolean => file.usedPages() + needed > low;
   const lots = ask.reserve_pages > 0 ? Number.POSITIVE_INFINITY : LOTS_PER_COMMIT;
-  const making: Making = { sql, info, oldest, isFull, lots, from: null };
+  const making: Making = { sql, gapsAt, info, oldest, isFull, lots, from: null };
   const { stream, acked_seq } = info;
   dropRowsWhileFull(making, { stream, upTo: acked_seq });
   for (const { stream_id, up_to } of sql.freeUpTo.all()) {
@@ -155,7 +196,7 @@ export function makeRoom(
 }
 
 /** What was given up before the log's begin and isn't acked; the facts among it are there yet. */
-export function givenUpBefore({ acked_seq, oldest_seq }: StreamInfo): readonly GivenUp[] {
+export function givenUpBefore({ acked_seq, oldest_seq }: StreamInfo): readonly GapRecord["value"][] {
   if (acked_seq + 1 >= oldest_seq) return [];
   return [{ from: acked_seq + 1, to: oldest_seq - 1, reason: BUDGET_IS_FULL }];
 }
@@ -196,29 +237,23 @@ function dropRowsWhileFull(
 
 /** A gap record that goes itself hands its range on: the new one then begins where the old one did. */
 function noteGivenUp(making: Making, rows: readonly OldRow[]): void {
-  const { sql, info } = making;
+  const { gapsAt, info } = making;
   for (const { first_seq, last_seq, has_gap } of rows) {
     if (last_seq <= info.acked_seq) continue;
-    const before = has_gap === 1 ? gapsIn(sql.logRow.get({ stream: info.stream, seq: first_seq })) : [];
+    const before = has_gap === 1 ? gapsAt(info.stream, first_seq) : [];
     const from = Math.min(Math.max(first_seq, info.acked_seq + 1), ...before);
     making.from = Math.min(making.from ?? from, from);
   }
 }
 
-/** A damaged row has no range to hand on; what it held is given up with it. */
-function gapsIn(row: LogRow | undefined): number[] {
-  const records = row === undefined ? [] : (ifWhole(unpackLog, row) ?? []);
-  return records.flatMap((record) => (record.kind === KIND.gap ? [record.value.from] : []));
-}
-
 function drop({ sql, oldest }: Pick<Making, "sql" | "oldest">, stream: StreamId, last: OldRow): void {
-  sql.dropLogRows.run({ stream, from: 0, to: last.first_seq });
+  sql.dropLogRows.run({ stream, to: last.first_seq });
   const seq = sql.firstRow.get(stream)?.first_seq ?? last.last_seq + 1;
   sql.moveOldest.run({ stream, oldest: seq });
   oldest.set(stream, seq);
 }
 
-function dropFacts(sql: Statements, stream: StreamId, upTo: Seq): void {
+function dropFacts(sql: RoomStatements, stream: StreamId, upTo: Seq): void {
   sql.dropFacts.run({ stream, upTo });
   sql.moveFacts.run({ stream, upTo });
 }

@@ -2,12 +2,12 @@ import type { IdentityCalls, Remote, StoreCalls } from "../port.ts";
 import type { Writer } from "./writer.ts";
 
 /**
- * Which file a call needs while the data folder takes no writes: "now", the one that is open, a copy in memory; "real", the data
- * folder's own, which is tried again first.
+ * The file that a call needs while the data folder takes no writes: "now", the copy in memory that is open; "real", the data folder's
+ * own file, which is tried again first.
  */
 export type Way = "now" | "real";
 
-/** Every call of the store, once: whoever hands calls on goes by this table. What stands beside them does so by its name. */
+/** Every call of the store, by name, for the threads and the standby that hand calls on. */
 export const STORE_CALLS = {
   openStream: "now",
   ingest: "real",
@@ -25,7 +25,7 @@ export const STORE_CALLS = {
   state: "now",
 } as const satisfies Record<keyof StoreCalls, Way>;
 
-/** And what its thread does beside them. */
+/** The calls of the writer: those of the store, and those that its thread makes by itself. */
 export const WRITER_CALLS = {
   ...STORE_CALLS,
   check: "now",
@@ -49,30 +49,26 @@ export const IDENTITY_CALLS = {
 
 type Table<Calls> = Readonly<Record<keyof Calls & string, Way>>;
 
-/** A call that is being made. */
-interface Made<Calls> {
-  readonly name: keyof Calls & string;
-  readonly args: readonly unknown[];
-  readonly way: Way;
-  /** Makes it there; what it throws comes through. */
-  readonly on: (target: Calls) => unknown;
-}
-
-/** The calls of a table, each carried out by `carry`, which gives what the call itself gives. */
-export function callsBy<Calls extends object>(table: Table<Calls>, carry: (made: Made<Calls>) => unknown): Calls {
-  const calls = (Object.entries(table) as [keyof Calls & string, Way][]).map(([name, way]) => {
-    const call = (...args: readonly unknown[]): unknown =>
-      carry({ name, args, way, on: (target) => (target[name] as (...given: readonly unknown[]) => unknown)(...args) });
-    return [name, call] as const;
-  });
+/** Returns the calls of a table, each made by `carry`, which returns the call's answer. */
+export function callsBy<Calls extends object>(
+  table: Table<Calls>,
+  carry: (name: keyof Calls & string, args: readonly unknown[]) => unknown,
+): Calls {
+  const names = Object.keys(table) as (keyof Calls & string)[];
+  const calls = names.map((name) => [name, (...args: readonly unknown[]): unknown => carry(name, args)] as const);
   // The table has every name.
   return Object.fromEntries(calls) as Calls;
 }
 
-/** As callsBy, of calls that answer later. */
+/** Returns calls that answer later, as callsBy does. */
 export function remoteBy<Calls extends object>(
   table: Table<Calls>,
-  carry: (made: Made<Calls>) => Promise<unknown>,
+  carry: (name: keyof Calls & string, args: readonly unknown[]) => Promise<unknown>,
 ): Remote<Calls> {
   return callsBy(table, carry) as Remote<Calls>;
+}
+
+/** Makes a call by its name. */
+export function invoke<Calls extends object>(target: Calls, name: keyof Calls, args: readonly unknown[]): unknown {
+  return (target[name] as (...given: readonly unknown[]) => unknown)(...args);
 }

@@ -5,7 +5,7 @@ import type { BoothId, StreamId } from "../../domain/units.ts";
 import { openIdentity } from "../identity/identity.ts";
 import { lockFolder, storePath } from "../open.ts";
 import type { IdentityCalls } from "../port.ts";
-import { callsBy, IDENTITY_CALLS, type Way, WRITER_CALLS } from "./calls.ts";
+import { callsBy, IDENTITY_CALLS, invoke, type Way, WRITER_CALLS } from "./calls.ts";
 import { keepStore, type KeptStore, StoreRefusal } from "./keeper.ts";
 import { monotonicMs } from "../../monotonic.ts";
 
@@ -103,14 +103,18 @@ function standBy({ dataDir, standbyDir, budget }: FolderInput): OpenedFolder {
   };
   const fileFor = (way: Way): OpenedFolder => (way === "real" ? real() : files);
   const store: OpenedFolder["store"] = {
-    ...callsBy<OpenedFolder["store"]>(WRITER_CALLS, ({ way, on }) => on(fileFor(way).store)),
+    ...callsBy<OpenedFolder["store"]>(WRITER_CALLS, (name, args) =>
+      invoke(fileFor(WRITER_CALLS[name]).store, name, args),
+    ),
     openStream(booth) {
       const info = files.store.openStream(booth);
       streams.set(booth, info.stream);
       return info;
     },
   };
-  const identity = callsBy<IdentityCalls>(IDENTITY_CALLS, ({ way, on }) => on(fileFor(way).identity));
+  const identity = callsBy<IdentityCalls>(IDENTITY_CALLS, (name, args) =>
+    invoke(fileFor(IDENTITY_CALLS[name]).identity, name, args),
+  );
   const close = (): void => {
     files.close();
     rmSync(standbyDir, { recursive: true, force: true });

@@ -7,7 +7,7 @@ import { openSound, StoreDamaged, storePath } from "../open.ts";
 import { salvage } from "../repair/salvage.ts";
 import { freeBytes } from "../retention/budget.ts";
 import { damagedFiles, finishReplacing, freshPath, readyFresh } from "../replace.ts";
-import { callsBy, WRITER_CALLS } from "./calls.ts";
+import { callsBy, invoke, WRITER_CALLS } from "./calls.ts";
 import { createWriter, type Writer, type WriterOptions } from "./writer.ts";
 import { errorMessage } from "../../domain/error-message.ts";
 
@@ -21,6 +21,8 @@ interface KeeperOptions extends Omit<WriterOptions, "db" | "health"> {
   /** Called after each salvage. */
   readonly salvaged?: (reason: string) => void;
 }
+
+type WriterCalls = Omit<Writer, "close">;
 
 /** A writer whose file is looked after. */
 export interface KeptStore extends Writer {
@@ -45,7 +47,7 @@ export class StoreRefusal extends Error {
 export function keepStore(options: KeeperOptions): KeptStore {
   const keeper = new Keeper(options);
   return {
-    ...callsBy<Omit<Writer, "close">>(WRITER_CALLS, ({ on }) => keeper.call(on)),
+    ...callsBy<WriterCalls>(WRITER_CALLS, (name, args) => keeper.call(name, args)),
     rebuildProgress: (stream) => keeper.writer.rebuildProgress(stream),
     // Where opening anew has failed there is nothing left to save to.
     close: () => {
@@ -76,15 +78,15 @@ class Keeper {
     this.#file = fileIds(options.dataDir);
   }
 
-  call<T>(act: (writer: Omit<Writer, "close">) => T): T {
+  call(name: keyof WriterCalls, args: readonly unknown[]): unknown {
     try {
       this.#prepare();
-      return act(this.writer);
+      return invoke<WriterCalls>(this.writer, name, args);
     } catch (error) {
       const { fault, code, detail } = readError(error);
       if (!this.#mend(fault, detail))
         throw fault === "other" ? error : new StoreRefusal(faultText(fault, detail), code, error);
-      return act(this.writer);
+      return invoke<WriterCalls>(this.writer, name, args);
     }
   }
 

@@ -60,14 +60,14 @@ export function openStoreThread(input: FolderInput): {
     });
   return {
     store: {
-      ...remoteBy<StoreCalls>(STORE_CALLS, ({ name, args }) => call(name, args)),
+      ...remoteBy<StoreCalls>(STORE_CALLS, call),
       close: () => call("close", []),
     },
     rebuilds: {
       start: (stream, current) => call("rebuild", [stream, current]),
       progress: (stream) => call("rebuildProgress", [stream]),
     },
-    identity: remoteBy<IdentityCalls>(IDENTITY_CALLS, ({ name, args }) => call(name, args)),
+    identity: remoteBy<IdentityCalls>(IDENTITY_CALLS, call),
     terminate: () => worker.terminate(),
   };
 }

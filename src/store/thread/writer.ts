@@ -1,27 +1,37 @@
 import type { Database } from "better-sqlite3";
-import { clockText } from "../../derivation/clock.ts";
+import { dirname } from "node:path";
+import { clockText, isSettled, knownTime } from "../../derivation/clock.ts";
 import { presentOf } from "../../derivation/fold.ts";
 import type { DeriveState } from "../../derivation/state.ts";
-import type { Placed } from "../../domain/record.ts";
+import type { LogRecord, Placed } from "../../domain/record.ts";
 import { DEFAULT_BUDGET, hoursToFull, ROW_SIZES, type RowSizes, type StoreBudget } from "../../domain/storage.ts";
 import type { StorageHealth, StorageStatus } from "../../domain/status.ts";
-import type { BoothId, EpochMs, Seq, StreamId } from "../../domain/units.ts";
+import type { BoothId, EpochMs, Seq, StreamId, TakeNumber } from "../../domain/units.ts";
 import { infoOf, type LiveStream, loadStream, type OpenStore, sendableSeq } from "../log/streams.ts";
 import { deriveFold, type Fold } from "../facts/fold.ts";
 import { createRebuilder } from "../facts/rebuild.ts";
 import { restoreLost, type Tried } from "../facts/restore.ts";
 import { createSnapshots } from "../facts/snapshots.ts";
 import { clockWords } from "../log/clock-words.ts";
-import { chunksIn, contextRecordsIn, recordReader } from "../log/read.ts";
+import { chunksIn, contextRecordsIn, gapsAt, recordReader } from "../log/read.ts";
 import { ingest } from "../log/ingest.ts";
 import { stateRow } from "../log/rows.ts";
 import { prepareStatements, type Statements } from "../log/statements.ts";
 import { find, mend, mendPages } from "../check.ts";
 import { StoreDamaged } from "../open.ts";
 import type { Ingested, PresentState, RebuildCalls, StoreCalls, StreamInfo } from "../port.ts";
-import { fileBudget, isFull, untilItFits } from "../retention/budget.ts";
-import { createDeadLetters } from "../retention/dead-letters.ts";
-import { createQuarantine } from "../retention/quarantine.ts";
+import {
+  fileBudget,
+  freeBytes,
+  type FullStore,
+  givenUpBefore,
+  isFull,
+  makeRoom,
+  prepareRoom,
+  RESERVES,
+} from "../retention/budget.ts";
+import { createDeadLetters, type DeadLetters } from "../retention/dead-letters.ts";
+import { createQuarantine } from "../log/quarantine.ts";
 
 /** Opening a stream checks what is already folded and sent for this long at most. */
 const CHECK_MS = 2_000;
@@ -82,16 +92,26 @@ function readsOf(
   };
 }
 
+/** An open store, and what decides how much stays in it. */
+interface Writing {
+  readonly store: OpenStore;
+  readonly room: FullStore;
+  readonly dead_letters: DeadLetters;
+}
+
 export function createWriter(options: WriterOptions): Writer {
   const streams = new Map<StreamId, LiveStream>();
   const store = openStore(options, streams);
-  const { db, sql, file, live, now, wall, dead_letters } = store;
+  const { db, sql, live, now } = store;
+  const file = fileBudget(db, options.budget ?? DEFAULT_BUDGET);
+  const room: FullStore = { sql: prepareRoom(db), file, gapsAt: (stream, seq) => gapsAt(sql, stream, seq) };
+  const writing: Writing = { store, room, dead_letters: createDeadLetters(db) };
   const rebuilder = createRebuilder(store);
   const read = recordReader(sql, (info, seq) => mendFrom(store, info, { from: seq, until: () => true }));
   const shown = shownStates();
   const answer = (stream: LiveStream, done: Pick<Ingested, "facts" | "commit_ms">): Ingested => {
     const { newest_seq, sendable_seq, oldest_seq, renew_from = 0 } = stream.info;
-    const storage = storageOf(store, stream.info, options.health?.() ?? WELL);
+    const storage = storageOf({ ...store, file }, stream.info, options.health?.() ?? WELL);
     return { newest_seq, sendable_seq, oldest_seq, renew_from, present: shown.present(stream), ...done, storage };
   };
   return {
@@ -108,34 +128,25 @@ export function createWriter(options: WriterOptions): Writer {
         shown.forget(stream);
         return answer(live(stream), { facts: [], commit_ms: 0 });
       }
-      return untilItFits(db, file, (reserve_pages) => {
+      for (const reserve of RESERVES) {
         const target = live(stream);
         // What was acked since the last commit stands in memory alone, and is gone with a failed one.
         moveOn(target, info.acked_seq);
         try {
-          const { facts, oldest } = ingest(store, target, { records, lastTake, reserve_pages });
+          const reserve_pages = Math.floor(reserve * file.limits().most);
+          const { facts, oldest } = db.transaction(commitOf)(writing, target, { records, lastTake, reserve_pages });
           noteOldest(streams, oldest);
           return answer(target, { facts, commit_ms: now() - started });
         } catch (error) {
           streams.delete(stream);
-          throw error;
+          if (reserve === RESERVES.at(-1) || !isOverBudget(error, writing)) throw error;
         }
-      });
+      }
+      throw new Error("a commit without a try");
     },
     ...readsOf(store, read),
     ack: (stream, upTo) => moveOn(live(stream), upTo),
-    setAside(stream, refusals) {
-      const recordAt = (seq: Seq): Placed | undefined =>
-        read(live(stream).info, { from: seq, limit: 1, last: live(stream).info.sendable_seq })[0];
-      db.transaction(() => dead_letters.add(stream, refusals, { at: wall(), recordAt }))();
-      return dead_letters.all(stream);
-    },
-    refused: dead_letters.all,
-    asideSince: dead_letters.since,
-    takenAfterAll(stream, seqs) {
-      db.transaction(() => dead_letters.drop(stream, seqs))();
-      return dead_letters.all(stream);
-    },
+    ...refusalsOf(writing, read),
     resend: (stream, from) => moveBack(sql, live(stream), from),
     info: (stream) => live(stream).info,
     state: (stream) => shown.whole(live(stream)),
@@ -172,9 +183,7 @@ function openStore(options: WriterOptions, streams: Map<StreamId, LiveStream>): 
     now,
     wall,
     live,
-    file: fileBudget(db, options.budget ?? DEFAULT_BUDGET),
     quarantine: createQuarantine(db),
-    dead_letters: createDeadLetters(db),
     snapshots: createSnapshots(db),
     words: clockWords(sql),
     sizes: options.sizes ?? ROW_SIZES,
@@ -210,17 +219,78 @@ function checking(store: OpenStore): () => boolean {
 /**
  * How full the store is, and how well. Booths share the file; each is told of the whole, and of the rate at which its own log fills it.
  */
-function storageOf({ sql, file, quarantine }: OpenStore, info: StreamInfo, health: StorageHealth): StorageStatus {
+function storageOf(
+  { sql, file, quarantine }: OpenStore & Pick<FullStore, "file">,
+  info: StreamInfo,
+  health: StorageHealth,
+): StorageStatus {
   const { most, page_bytes } = file.limits();
   const used_bytes = file.usedPages() * page_bytes;
   const max_bytes = most * page_bytes;
-  const kept_ms = (sql.lastRow.get(info.stream)?.t0 ?? 0) - (sql.firstRow.get(info.stream)?.t0 ?? 0);
+  const kept_ms = sql.keptMs.get({ stream: info.stream })?.kept_ms ?? 0;
   const kept = info.newest_seq - info.oldest_seq + 1;
   const unacked = info.newest_seq - info.acked_seq;
   const hours_to_full = hoursToFull({ used_bytes, max_bytes, kept, unacked, kept_ms });
   const quarantined = quarantine.count(info.stream);
   const missing = quarantined === 0 ? {} : { missing: quarantine.newest(info.stream) };
   return { used_bytes, max_bytes, hours_to_full, quarantined, ...missing, health };
+}
+
+interface Ingesting {
+  readonly records: readonly LogRecord[];
+  readonly lastTake: TakeNumber;
+  readonly reserve_pages: number;
+}
+
+/**
+ * Inside a transaction: drops old rows, appends the records and the facts made of them, and declares what was given up or refused.
+ * Returns the facts, and the oldest kept seq of each stream that lost rows.
+ */
+function commitOf({ store, room, dead_letters }: Writing, live: LiveStream, asked: Ingesting) {
+  const { records, lastTake, reserve_pages } = asked;
+  const { stream } = live.info;
+  if (records.length === 0) {
+    const nothing = { oldest: undefined, givenUp: [], givenUpBefore: [] };
+    return { facts: ingest(store, live, { records, lastTake, ...nothing }), oldest: new Map<StreamId, Seq>() };
+  }
+  const now = isSettled(live.state) ? knownTime(live.state).now : 0;
+  const { givenUp, oldest } = makeRoom(room, live.info, { now, records: records.length, reserve_pages });
+  const refused = dead_letters.undeclared(stream);
+  if (refused.length > 0) dead_letters.declare(stream);
+  const facts = ingest(store, live, {
+    records,
+    lastTake,
+    oldest: oldest.get(stream),
+    givenUp: [...givenUp, ...refused],
+    givenUpBefore: givenUpBefore(live.info),
+  });
+  return { facts, oldest };
+}
+
+/** If the disk itself has no space, others have filled it: stored records aren't given up for them. */
+function isOverBudget(error: unknown, { store: { db }, room: { file } }: Writing): boolean {
+  const { most, page_bytes } = file.limits();
+  return isFull(error) && freeBytes(dirname(db.name)) >= most * page_bytes;
+}
+
+function refusalsOf(
+  { store: { db, live, wall }, dead_letters }: Writing,
+  read: ReturnType<typeof recordReader>,
+): Pick<StoreCalls, "setAside" | "refused" | "asideSince" | "takenAfterAll"> {
+  return {
+    setAside(stream, refusals) {
+      const recordAt = (seq: Seq): Placed | undefined =>
+        read(live(stream).info, { from: seq, limit: 1, last: live(stream).info.sendable_seq })[0];
+      db.transaction(() => dead_letters.add(stream, refusals, { at: wall(), recordAt }))();
+      return dead_letters.all(stream);
+    },
+    refused: dead_letters.all,
+    asideSince: dead_letters.since,
+    takenAfterAll(stream, seqs) {
+      db.transaction(() => dead_letters.drop(stream, seqs))();
+      return dead_letters.all(stream);
+    },
+  };
 }
 
 function noteOldest(streams: ReadonlyMap<StreamId, LiveStream>, oldest: ReadonlyMap<StreamId, Seq>): void {

@@ -1,16 +1,10 @@
 import type { Database } from "better-sqlite3";
 import type { Seq, StreamId } from "../../domain/units.ts";
-import type { Span } from "../log/missing.ts";
+import type { GapRecord } from "../../domain/record.ts";
+import type { Span } from "./missing.ts";
 
 /** Ranges that people are told of: a disk that rots makes thousands. */
 const MOST_TOLD = 5;
-
-/** A range of seqs whose log records nobody will ever get. */
-export interface GivenUp {
-  readonly from: Seq;
-  readonly to: Seq;
-  readonly reason: string;
-}
 
 export type Quarantine = ReturnType<typeof createQuarantine>;
 
@@ -29,7 +23,7 @@ export function createQuarantine(db: Database) {
     const made = db.prepare<[string, ...Seq[]]>(sql);
     return (stream: StreamId, ...more: Seq[]): void => void made.run(stream, ...more);
   };
-  const undeclared = db.prepare<[string], GivenUp>(
+  const undeclared = db.prepare<[string], GapRecord["value"]>(
     `SELECT ${RANGE}, reason FROM quarantine WHERE stream_id = ? AND declared = 0`,
   );
   const count = db.prepare<[string], { records: number }>(
@@ -53,7 +47,7 @@ export function createQuarantine(db: Database) {
        ORDER BY from_seq LIMIT 1`,
     ),
     /** Those that no gap record tells of yet. */
-    undeclared: (stream: StreamId): readonly GivenUp[] => undeclared.all(stream),
+    undeclared: (stream: StreamId): readonly GapRecord["value"][] => undeclared.all(stream),
     /** They are declared by this commit. */
     declare: change(`UPDATE quarantine SET declared = 1 WHERE stream_id = ?`),
     /** Among what is lost may be the gap records that told of earlier losses: what isn't acked is declared again. */
