@@ -5,7 +5,7 @@ import { step } from "../../src/derivation/fold.ts";
 import { emptyState } from "../../src/derivation/state.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { ClockRecord, LogRecord, Stored } from "../../src/domain/record.ts";
-import { MONO0, forget, poll, put, run, script, silence, stay, T0, valuesOf } from "../support/booth.ts";
+import { MONO0, forget, poll, run, script, silence, stay, T0, valuesOf, enterFilter } from "../support/booth.ts";
 import { PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
@@ -126,15 +126,7 @@ it("an entry's record is found by the entry's name alone", () => {
   const booth = script(parameters);
   stay(booth, HOUR_MS, { mode: 1 });
   for (const id of ["one", "two"]) {
-    const value = {
-      filter: "exhaust_filter",
-      source: "technician",
-      installed_at: T0,
-      ago_ms: 0,
-      flagged: false,
-      id,
-    } as const;
-    put(booth, { kind: "f", value });
+    enterFilter(booth, 0, { ago_ms: 0, id });
     stay(booth, HOUR_MS);
   }
   const { state, records } = run(booth, parameters);

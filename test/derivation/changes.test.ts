@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Maintenance } from "../../src/domain/record.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { forget, put, run, script, silence, stay, T0, valuesOf, type Script, enterFilter } from "../support/booth.ts";
 import { minutesTag, PARAMETERS, tag, uncounted, withFilters } from "../support/parameters.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
@@ -10,11 +10,6 @@ const COUNTED = withFilters(
   { exhaust_filter: { limits: { minutes: 1000 } }, pre_filter: { limits: { minutes: 1000 } } },
   { exhaust: minutesTag("exhaust_filter"), pre: minutesTag("pre_filter"), uptime: tag("uptime", "s") },
 );
-
-function enter(booth: Script, at: number): void {
-  const value = { filter: "exhaust_filter", source: "technician", installed_at: T0 + at, flagged: false } as const;
-  put(booth, { kind: "f", value });
-}
 
 function records(booth: Script, parameters: Parameters): Maintenance[] {
   stay(booth, 5 * MINUTE_MS, { mode: 1 });
@@ -36,9 +31,9 @@ describe("overuse", () => {
     [30 * MINUTE_MS + 1, "late", 1],
   ])("a filter changed after %i ms of 30 min is %s, with %i ms of overuse", (at, service, overuse_ms) => {
     const booth = script(OWN);
-    enter(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, 40 * MINUTE_MS, { mode: 3 });
-    enter(booth, at);
+    enterFilter(booth, at);
     expect(records(booth, OWN).at(-1)).toMatchObject({ service, overuse_ms, booth_overuse_ms: overuse_ms });
   });
 
@@ -48,10 +43,10 @@ describe("overuse", () => {
     [1, 1],
   ])("a filter removed %i ms from the END of a cycle has %i of it in overuse", (by, cycles) => {
     const booth = script(OWN);
-    enter(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, 40 * MINUTE_MS, { mode: 3 });
     stay(booth, 10 * MINUTE_MS, { mode: 1 });
-    enter(booth, 40 * MINUTE_MS + by);
+    enterFilter(booth, 40 * MINUTE_MS + by);
     expect(records(booth, OWN).at(-1)).toMatchObject({ booth_overuse_cycles: cycles, cycles });
   });
 });
@@ -121,7 +116,7 @@ describe("an entry", () => {
     const booth = script(COUNTED);
     stay(booth, MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 });
     stay(booth, 13 * HOUR_MS, { exhaust: 0 });
-    enter(booth, MINUTE_MS + after);
+    enterFilter(booth, MINUTE_MS + after);
     stay(booth, 5 * MINUTE_MS, { mode: 1 });
     const services = valuesOf(run(booth, COUNTED).facts, "f").filter(({ filter }) => filter === "exhaust_filter");
     expect(services.filter(({ source }) => source !== "assumed")).toHaveLength(count);
@@ -134,12 +129,12 @@ describe("an entry", () => {
   ])("dated %i ms from the installation that is in: %i change(s) more", (by, more) => {
     const far = withFilters({ exhaust_filter: { limits: { minutes: 3000 } } });
     const booth = script(far);
-    enter(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, HOUR_MS, { mode: 1 });
-    enter(booth, 20 * MINUTE_MS);
+    enterFilter(booth, 20 * MINUTE_MS);
     stay(booth, HOUR_MS, { mode: 1 });
     // Two entries within 10 min are one.
-    enter(booth, by > 0 ? 30 * MINUTE_MS + by : 20 * MINUTE_MS + by);
+    enterFilter(booth, by > 0 ? 30 * MINUTE_MS + by : 20 * MINUTE_MS + by);
     stay(booth, 5 * MINUTE_MS);
     const entries = valuesOf(run(booth, far).facts, "f").filter(({ source }) => source === "technician");
     expect(entries).toHaveLength(2 + more);
@@ -153,11 +148,11 @@ describe("an entry", () => {
   ])("of %i ms ago takes %i min of use with it", (ago, minutes) => {
     const far = withFilters({ exhaust_filter: { limits: { minutes: 3000 } } });
     const booth = script(far);
-    enter(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, 2 * HOUR_MS, { mode: 1 });
     stay(booth, 30 * MINUTE_MS, { mode: 3 });
     stay(booth, ago - 30 * MINUTE_MS, { mode: 1 });
-    enter(booth, 2 * HOUR_MS);
+    enterFilter(booth, 2 * HOUR_MS);
     stay(booth, 5 * MINUTE_MS);
     expect(run(booth, far).state.filters.exhaust_filter?.current.in_use_ms).toBe(minutes * MINUTE_MS);
   });
@@ -172,7 +167,7 @@ describe("parameters", () => {
     const limited = (limit: number): Parameters =>
       uncounted(withFilters({ exhaust_filter: { limits: { cycles: limit } } }));
     const booth = script(limited(3));
-    enter(booth, 0);
+    enterFilter(booth, 0);
     for (let turn = 0; turn < 30; turn += 1) {
       stay(booth, 4 * MINUTE_MS, { mode: 3 });
       stay(booth, 3 * MINUTE_MS, { mode: 1 });

@@ -2,29 +2,18 @@ import { describe, expect, it } from "vitest";
 import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { forget, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
-import { PARAMETERS, tag } from "../support/parameters.ts";
+import { SENSED } from "../support/parameters.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-const ALL: Parameters = {
-  ...PARAMETERS,
-  tags: {
-    ...PARAMETERS.tags,
-    air: tag("air_temperature", "C", { between: { min: -50, max: 400 } }),
-    fan: tag("fan_speed", "%"),
-    burner: tag("burner_on"),
-    door: tag("door_open"),
-  },
-};
-
 /** When the check was first found wrong, ms since the start; empty: never. */
-function firstSeen(booth: Script, check: string, parameters: Parameters = ALL): number[] {
+function firstSeen(booth: Script, check: string, parameters: Parameters = SENSED): number[] {
   const facts = valuesOf(run(booth, parameters).facts, "i").filter((one) => one.check === check);
   return [...new Set(facts.map(({ first_seen_at }) => first_seen_at - T0))];
 }
 
 /** After `ms` in this mode the same values are read once more, at that very instant. */
 function again(ms: number, values: Record<string, TagValue>): Script {
-  const booth = script(ALL);
+  const booth = script(SENSED);
   stay(booth, ms, values);
   forget(booth);
   poll(booth, values);
@@ -43,7 +32,7 @@ describe("dwell", () => {
     [6, 4 * HOUR_MS + 1, 1],
     [1, 13 * HOUR_MS, 0],
   ])("code %i for %i ms: %i incident(s)", (mode, ms, count) => {
-    const booth = script(ALL);
+    const booth = script(SENSED);
     stay(booth, ms, { mode });
     stay(booth, MINUTE_MS, { mode: 0 });
     expect(firstSeen(booth, "dwell")).toHaveLength(count);
@@ -55,7 +44,7 @@ describe("dwell", () => {
     [60_001, 6, 0],
     [59_999, 3, 0],
   ])("a purge of %i ms before code %i: %i incident(s)", (ms, next, count) => {
-    const booth = script(ALL);
+    const booth = script(SENSED);
     stay(booth, ms, { mode: 5 });
     stay(booth, MINUTE_MS, { mode: next });
     expect(firstSeen(booth, "dwell")).toHaveLength(count);
@@ -86,7 +75,7 @@ describe("the gateway's clock", () => {
     [2000, 0],
     [2001, 1],
   ])("a witness puts it by %i ms: %i incident(s)", (by, count) => {
-    const booth = script(ALL);
+    const booth = script(SENSED);
     stay(booth, MINUTE_MS, { mode: 1 });
     put(booth, { kind: "t", value: { wall: T0 + booth.now + by, state: "synced", witness: "service" } });
     stay(booth, MINUTE_MS);
@@ -96,7 +85,7 @@ describe("the gateway's clock", () => {
 
 describe("gap in working hours", () => {
   const shifts = (start: string, stop: string): Parameters => ({
-    ...ALL,
+    ...SENSED,
     working_hours: [{ day: "monday", enabled: true, start, stop }],
   });
 
@@ -127,11 +116,11 @@ describe("an incident is resolved", () => {
     [600_000, [600_000]],
     [600_001, [600_000]],
   ])("10 min after it was seen: %i ms later: %j", (after, resolved) => {
-    const booth = script(ALL);
+    const booth = script(SENSED);
     put(booth, { kind: "e", value: { event: "all_zero", detail: "every register is 0", tag: "" } });
     stay(booth, after, { mode: 1 });
     poll(booth);
-    const facts = valuesOf(run(booth, ALL).facts, "i").filter(({ resolved_at }) => resolved_at !== null);
+    const facts = valuesOf(run(booth, SENSED).facts, "i").filter(({ resolved_at }) => resolved_at !== null);
     expect(facts.map(({ resolved_at }) => (resolved_at ?? 0) - T0)).toEqual(resolved);
   });
 
@@ -140,11 +129,11 @@ describe("an incident is resolved", () => {
     [10, 1],
     [11, 1],
   ])("by good evaluations in a row: %i of them: %i resolved", (good, count) => {
-    const booth = script(ALL);
+    const booth = script(SENSED);
     stay(booth, 5000, { mode: 1, air: 401 });
     for (let turn = 0; turn < good; turn += 1) stay(booth, 5000, { air: 20 + turn });
     poll(booth);
-    const facts = valuesOf(run(booth, ALL).facts, "i").filter(({ resolved_at }) => resolved_at !== null);
+    const facts = valuesOf(run(booth, SENSED).facts, "i").filter(({ resolved_at }) => resolved_at !== null);
     expect(facts).toHaveLength(count);
   });
 
@@ -153,7 +142,7 @@ describe("an incident is resolved", () => {
     [100, 0],
     [101, 1],
   ])("the oldest, where over 100 are open: %i of them: %i resolved", (open, count) => {
-    const booth = script(ALL);
+    const booth = script(SENSED);
     for (let turn = 0; turn < open; turn += 1) {
       put(booth, {
         kind: "e",
@@ -161,7 +150,7 @@ describe("an incident is resolved", () => {
       });
     }
     stay(booth, 5000, { mode: 1 });
-    const facts = valuesOf(run(booth, ALL).facts, "i").filter(({ resolved_at }) => resolved_at !== null);
+    const facts = valuesOf(run(booth, SENSED).facts, "i").filter(({ resolved_at }) => resolved_at !== null);
     expect(facts.map(({ tag_name }) => tag_name)).toEqual(count === 0 ? [] : ["tag 0"]);
   });
 });

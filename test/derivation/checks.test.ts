@@ -2,18 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { IncidentFact } from "../../src/domain/record.ts";
 import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
-import { PARAMETERS, tag } from "../support/parameters.ts";
+import { tag, SENSED } from "../support/parameters.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
-const ALL: Parameters = {
-  ...PARAMETERS,
-  tags: {
-    ...PARAMETERS.tags,
-    air: tag("air_temperature", "C"),
-    fan: tag("fan_speed", "%", { group: "slow" }),
-    burner: tag("burner_on"),
-  },
-};
+const ALL: Parameters = { ...SENSED, tags: { ...SENSED.tags, fan: tag("fan_speed", "%", { group: "slow" }) } };
 
 function found(booth: Script, check: string, parameters: Parameters = ALL): IncidentFact["value"][] {
   return valuesOf(fold(booth.entries, parameters, [6]).facts, "i").filter((one) => one.check === check);

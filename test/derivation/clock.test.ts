@@ -50,31 +50,28 @@ function isTrue(spans: readonly Span[]): boolean {
   return areTrue(stages, MODEL, { from: T0, to: T0 + LENGTH_MS, poll_ms: POLL_MS });
 }
 
-test.each([DAY_MS, -DAY_MS, 3_600_000, -3_600_000, 1000, -1000])(
-  "a wall clock stepped by %i ms at any of 1,000 points changes nothing at all",
-  (by) => {
-    const random = seededRandom(SEED + Math.abs(by) + (by < 0 ? 1 : 0));
-    let wrong = 0;
-    for (let point = 0; point < POINTS; point += 1) {
-      // At 0 it would be wrong from the start, not stepped.
-      const stepAt = 1 + Math.floor(random.next() * (LENGTH_MS - 1));
-      const back = random.next() < 0.3 ? stepAt + Math.floor(random.next() * (LENGTH_MS - stepAt)) : Infinity;
-      const folded = live({ wall: (ms) => T0 + ms + (ms >= stepAt && ms < back ? by : 0) });
-      const spans = spansOf(folded);
-      if (!isTrue(spans) || JSON.stringify(spans) !== JSON.stringify(TRUTH)) wrong += 1;
-    }
-    recordFault({
-      row: 37,
-      fault: `wall clock stepped by ${by / 1000} s, no witness`,
-      injected: POINTS,
-      lost: 0,
-      doubled: 0,
-      wrong,
-      passed: wrong === 0,
-    });
-    expect(wrong).toBe(0);
-  },
-);
+test.each([DAY_MS, -DAY_MS, 1000, -1000])("a wall clock stepped by %i ms at any point changes nothing at all", (by) => {
+  const random = seededRandom(SEED + Math.abs(by) + (by < 0 ? 1 : 0));
+  let wrong = 0;
+  for (let point = 0; point < POINTS; point += 1) {
+    // At 0 it would be wrong from the start, not stepped.
+    const stepAt = 1 + Math.floor(random.next() * (LENGTH_MS - 1));
+    const back = random.next() < 0.3 ? stepAt + Math.floor(random.next() * (LENGTH_MS - stepAt)) : Infinity;
+    const folded = live({ wall: (ms) => T0 + ms + (ms >= stepAt && ms < back ? by : 0) });
+    const spans = spansOf(folded);
+    if (!isTrue(spans) || JSON.stringify(spans) !== JSON.stringify(TRUTH)) wrong += 1;
+  }
+  recordFault({
+    row: 37,
+    fault: `wall clock stepped by ${by / 1000} s, no witness`,
+    injected: POINTS,
+    lost: 0,
+    doubled: 0,
+    wrong,
+    passed: wrong === 0,
+  });
+  expect(wrong).toBe(0);
+});
 
 test("a clock that was a day slow is put right by the service: the move is spanned by the open stage, uncertain", () => {
   const random = seededRandom(SEED + 3);

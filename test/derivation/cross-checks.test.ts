@@ -2,23 +2,17 @@ import { describe, expect, it } from "vitest";
 import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
-import { PARAMETERS, tag } from "../support/parameters.ts";
+import { tag, SENSED } from "../support/parameters.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const ALL: Parameters = {
-  ...PARAMETERS,
-  tags: {
-    ...PARAMETERS.tags,
-    air: tag("air_temperature", "C"),
-    fan: tag("fan_speed", "%"),
-    burner: tag("burner_on"),
-    door: tag("door_open"),
-  },
-};
-const SLOW_FAN: Parameters = { ...ALL, tags: { ...ALL.tags, fan: tag("fan_speed", "%", { group: "slow" }) } };
+const SLOW_FAN: Parameters = { ...SENSED, tags: { ...SENSED.tags, fan: tag("fan_speed", "%", { group: "slow" }) } };
 
 /** From when to when each incident was seen, ms since the start; last: null while it is open. */
-function seen(booth: Script, parameters = ALL, sizes: readonly number[] = [6]): (readonly [number, number | null])[] {
+function seen(
+  booth: Script,
+  parameters = SENSED,
+  sizes: readonly number[] = [6],
+): (readonly [number, number | null])[] {
   const facts = valuesOf(fold(booth.entries, parameters, sizes).facts, "i").filter(({ check }) => check === "cross");
   const opened = facts.filter(({ resolved_at }) => resolved_at === null).map(({ first_seen_at }) => first_seen_at);
   return opened.map((first) => {
@@ -27,11 +21,11 @@ function seen(booth: Script, parameters = ALL, sizes: readonly number[] = [6]): 
   });
 }
 
-const firstSeen = (booth: Script, parameters = ALL): number[] => seen(booth, parameters).map(([first]) => first);
+const firstSeen = (booth: Script, parameters = SENSED): number[] => seen(booth, parameters).map(([first]) => first);
 
 /** These values for `ms`, then others that contradict nothing. */
 function shown(ms: number, values: Record<string, TagValue>, after: Record<string, TagValue>): Script {
-  const booth = script(ALL);
+  const booth = script(SENSED);
   stay(booth, ms, values);
   stay(booth, MINUTE_MS, after);
   return booth;
@@ -46,7 +40,7 @@ describe("a bake is warm 20 min after its start", () => {
     [30 * MINUTE_MS, 40, []],
     [30 * MINUTE_MS, 40.1, []],
   ])("%i ms at %f C: %j", (ms, air, expected) => {
-    const booth = script(ALL);
+    const booth = script(SENSED);
     stay(booth, DUE, { mode: 6, air, fan: 100 });
     forget(booth);
     stay(booth, ms - DUE, { air });
@@ -67,7 +61,7 @@ describe("fans may lag by 60 s in spray", () => {
   });
 
   it("a fan that stops in mid-spray has as long", () => {
-    const booth = script(ALL);
+    const booth = script(SENSED);
     stay(booth, 10 * MINUTE_MS, { mode: 3, fan: 100 });
     stay(booth, 30_000, { fan: 0 });
     stay(booth, 10 * MINUTE_MS, { fan: 100 });
@@ -162,12 +156,12 @@ it("without a further reading it goes on, whatever the commits, until it is over
   expect(one?.[0]).toBe(15_000);
   // The last coverage before the reading that ends it is at most a commit old.
   expect(45 * MINUTE_MS - (one?.[1] ?? 0)).toBeLessThanOrEqual(MINUTE_MS);
-  expect(seen(booth, ALL, [1]).map(([first]) => first)).toEqual([15_000]);
-  expect(seen(booth, ALL, [50]).map(([first]) => first)).toEqual([15_000]);
+  expect(seen(booth, SENSED, [1]).map(([first]) => first)).toEqual([15_000]);
+  expect(seen(booth, SENSED, [50]).map(([first]) => first)).toEqual([15_000]);
 });
 
 it("a clock put forward by an hour makes no contradiction last", () => {
-  const booth = script(ALL);
+  const booth = script(SENSED);
   stay(booth, 10_000, { mode: 1, fan: 0, burner: true });
   put(booth, { kind: "t", value: { wall: T0 + 60 * MINUTE_MS + booth.now, state: "synced", witness: "service" } });
   stay(booth, 4000);

@@ -79,31 +79,11 @@ describe("the comparison of a day", () => {
   });
 
   it.each([
-    [{ cycles: 1 }, []],
-    [{ cycles: 2 }, ["cycle_mismatch"]],
-    [{ meter: 5 }, []],
-    [{ meter: 5.1 }, []],
+    [{ cycles: 1, meter: 5.1, exhaust: 6 }, []],
     [{ meter: 5.2 }, ["runtime_mismatch"]],
-    [{ exhaust: 5.9 }, []],
-    [{ exhaust: 6 }, []],
-    [{ exhaust: 6.1 }, ["filter_mismatch"]],
-    [{ cycles: 2, meter: 60, exhaust: 60 }, ["cycle_mismatch", "runtime_mismatch", "filter_mismatch"]],
+    [{ cycles: 2, meter: 5.2, exhaust: 6.1 }, ["cycle_mismatch", "runtime_mismatch", "filter_mismatch"]],
   ])("counters that went on by %j in idle: %j", (by, checks) => {
     expect(mismatches(idleDay(by)).map(({ check }) => check)).toEqual(checks);
-  });
-
-  it.each([
-    // 60 min of runtime derived: 5 min and a step of the meter are less.
-    [54.9, []],
-    [54.8, ["runtime_mismatch"]],
-  ])("a meter that shows %d min of an hour of spray: %j", (meter, checks) => {
-    const booth = script(FILTERED);
-    stay(booth, HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
-    stay(booth, HOUR_MS, { mode: 3, meter: Math.round((100 + meter) * 10) / 10, exhaust: 160 });
-    stay(booth, HOUR_MS, { mode: 1, cycles: 11 });
-    stay(booth, DAY_MS);
-    heartbeat(booth);
-    expect(mismatches(booth).map(({ check }) => check)).toEqual(checks);
   });
 
   it("begins anew with each day: what was counted the day before counts no more", () => {
@@ -120,17 +100,6 @@ describe("the comparison of a day", () => {
 });
 
 describe("what is compared", () => {
-  it("is each day's own: a day of use is nothing against the next one", () => {
-    const booth = script(FILTERED);
-    stay(booth, HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
-    stay(booth, HOUR_MS, { mode: 3, meter: 160, exhaust: 160 });
-    stay(booth, DAY_MS, { mode: 1, cycles: 11 });
-    heartbeat(booth);
-    stay(booth, DAY_MS);
-    heartbeat(booth);
-    expect(mismatches(booth)).toEqual([]);
-  });
-
   it("isn't a filter that was changed, or fitted, on the way", () => {
     const later = withFilters(
       { ...FILTERED.filters, pre_filter: { limits: { minutes: 5000 } } },

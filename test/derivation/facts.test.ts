@@ -1,6 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { fold, forget, poll, put, reboot, run, script, silence, stay, T0, valuesOf } from "../support/booth.ts";
+import {
+  fold,
+  forget,
+  poll,
+  put,
+  reboot,
+  run,
+  script,
+  silence,
+  stay,
+  T0,
+  valuesOf,
+  enterFilter,
+} from "../support/booth.ts";
 import { PARAMETERS, PLAIN, tag, uncounted, withFilters } from "../support/parameters.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
@@ -184,21 +197,15 @@ describe("stages", () => {
 
 describe("filters", () => {
   const parameters = uncounted(withFilters({ exhaust_filter: { limits: { minutes: 3000 } } }));
-  const enter = (at: number) =>
-    ({
-      kind: "f",
-      value: { filter: "exhaust_filter", source: "technician", installed_at: T0 + at, flagged: false },
-    }) as const;
-
   it("an entry dated back shares use, spray and cycles between the two", () => {
     const booth = script(parameters);
-    put(booth, enter(0));
+    enterFilter(booth, 0);
     stay(booth, 30 * MINUTE_MS, { mode: 3 });
     stay(booth, 10 * MINUTE_MS, { mode: 6 });
     stay(booth, 30 * MINUTE_MS, { mode: 1 });
     stay(booth, 20 * MINUTE_MS, { mode: 3 });
     stay(booth, 30 * MINUTE_MS, { mode: 1 });
-    put(booth, enter(50 * MINUTE_MS));
+    enterFilter(booth, 50 * MINUTE_MS);
     stay(booth, 5 * MINUTE_MS);
     const filter = run(booth, parameters).state.filters.exhaust_filter;
     expect(filter?.former).toMatchObject({ in_use_ms: 40 * MINUTE_MS, spray_ms: 30 * MINUTE_MS, cycles: 1 });
@@ -208,9 +215,9 @@ describe("filters", () => {
   it("a filter that comes out at the very instant of its limit was never in overuse", () => {
     const short = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
     const booth = script(short);
-    put(booth, enter(0));
+    enterFilter(booth, 0);
     stay(booth, 30 * MINUTE_MS, { mode: 3 });
-    put(booth, enter(30 * MINUTE_MS));
+    enterFilter(booth, 30 * MINUTE_MS);
     stay(booth, 10 * MINUTE_MS);
     const records = valuesOf(run(booth, short).facts, "f").flatMap(({ maintenance }) => maintenance ?? []);
     expect(records.at(-1)).toMatchObject({ overuse_since: null, overuse_ms: 0, service: "on_time" });
@@ -225,7 +232,7 @@ describe("filters", () => {
     const sensor = { drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }) };
     const limited = (all: object) => withFilters({ exhaust_filter: { limits: all, baseline_pa: 50 } }, sensor);
     const booth = script(limited({}));
-    put(booth, enter(0));
+    enterFilter(booth, 0);
     for (let turn = 0; turn < 2; turn += 1) {
       stay(booth, 10 * MINUTE_MS, { mode: 3, drop: 150 });
       stay(booth, 10 * MINUTE_MS, { mode: 1 });
@@ -239,10 +246,10 @@ describe("filters", () => {
 
   it("two changes at once leave a record each", () => {
     const booth = script(parameters);
-    put(booth, enter(0));
+    enterFilter(booth, 0);
     stay(booth, HOUR_MS, { mode: 3 });
-    put(booth, enter(20 * MINUTE_MS));
-    put(booth, enter(40 * MINUTE_MS));
+    enterFilter(booth, 20 * MINUTE_MS);
+    enterFilter(booth, 40 * MINUTE_MS);
     stay(booth, 10 * MINUTE_MS, { mode: 1 });
     const removals = valuesOf(run(booth, parameters).facts, "f").flatMap(({ maintenance }) => maintenance ?? []);
     expect(removals.slice(-2).map(({ removed_at, booth_in_use_ms }) => [removed_at - T0, booth_in_use_ms])).toEqual([

@@ -1,13 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { maxRateOf, type Parameters, type TagRole } from "../../src/domain/parameters.ts";
-import { put, run, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { put, run, script, stay, T0, valuesOf, type Script, enterFilter } from "../support/booth.ts";
 import { PARAMETERS, minutesTag, tag, uncounted, withFilters } from "../support/parameters.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
-
-function enter(booth: Script, at: number): void {
-  const value = { filter: "exhaust_filter", source: "technician", installed_at: T0 + at, flagged: false } as const;
-  put(booth, { kind: "f", value });
-}
 
 /** Instants at which overuse began, ms since the start. */
 function overuse(booth: Script, parameters: Parameters): number[] {
@@ -23,7 +18,7 @@ describe("limits of a filter", () => {
   ])("3 cycles: %i of them, overuse since %j", (cycles, since) => {
     const parameters = uncounted(withFilters({ exhaust_filter: { limits: { cycles: 3 } } }));
     const booth = script(parameters);
-    enter(booth, 0);
+    enterFilter(booth, 0);
     for (let one = 0; one < cycles; one += 1) {
       stay(booth, 10 * MINUTE_MS, { mode: 3 });
       stay(booth, 10 * MINUTE_MS, { mode: 1 });
@@ -38,7 +33,7 @@ describe("limits of a filter", () => {
   ])("1 day: aged %i ms, overuse since %j", (age, since) => {
     const parameters = withFilters({ exhaust_filter: { limits: { days: 1 } } });
     const booth = script(parameters);
-    enter(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, age, { mode: 1 });
     stay(booth, 5000, { mode: 0 });
     const found = overuse(booth, parameters).filter((at) => at <= age);
@@ -68,7 +63,7 @@ describe("limits of a filter", () => {
   ])("after 30 min of use a new limit of %i min is overuse: %s", (minutes, is) => {
     const first = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
     const booth = script(first);
-    enter(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, 30 * MINUTE_MS, { mode: 3 });
     stay(booth, 5 * MINUTE_MS, { mode: 1 });
     put(booth, { kind: "p", value: withFilters({ exhaust_filter: { limits: { minutes } } }) });
@@ -87,9 +82,9 @@ describe("entries", () => {
   ])("two of technicians %i ms apart are %i change(s)", (apart, count) => {
     const booth = script(parameters);
     stay(booth, HOUR_MS, { mode: 1 });
-    enter(booth, booth.now);
+    enterFilter(booth);
     stay(booth, apart);
-    enter(booth, booth.now);
+    enterFilter(booth);
     stay(booth, 5 * MINUTE_MS);
     const { facts } = run(booth, parameters);
     expect(valuesOf(facts, "f").filter(({ source }) => source === "technician")).toHaveLength(count);
@@ -101,9 +96,9 @@ describe("entries", () => {
     [DAY_MS + 1, false],
   ])("one withdrawn after %i ms never was: %s", (after, undone) => {
     const booth = script(parameters);
-    enter(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, HOUR_MS, { mode: 1 });
-    enter(booth, booth.now);
+    enterFilter(booth);
     stay(booth, after);
     const seq = run(booth, parameters).records.findLast(({ kind }) => kind === "f")?.seq ?? 0;
     put(booth, { kind: "x", value: { seq } });
@@ -123,7 +118,7 @@ describe("entries", () => {
     );
     const booth = script(counted);
     stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, button: false });
-    enter(booth, booth.now);
+    enterFilter(booth);
     stay(booth, after);
     stay(booth, 5 * MINUTE_MS, { button: true, exhaust: 0 });
     const { former } = run(booth, counted).state.filters.exhaust_filter ?? {};

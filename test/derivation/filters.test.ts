@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { FilterType } from "../../src/domain/booth.ts";
 import type { Maintenance } from "../../src/domain/record.ts";
 import type { Parameters, TagRole } from "../../src/domain/parameters.ts";
-import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { forget, put, run, script, silence, stay, T0, valuesOf, type Script, enterFilter } from "../support/booth.ts";
 import { minutesTag, tag, uncounted, withFilters } from "../support/parameters.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
@@ -27,17 +27,6 @@ function changesOf(
     source,
     record: maintenance ?? null,
   }));
-}
-
-function service(booth: Script, at: number): void {
-  const value = {
-    filter: "exhaust_filter",
-    source: "technician",
-    installed_at: T0 + at,
-    flagged: false,
-    by: "t",
-  } as const;
-  put(booth, { kind: "f", value });
 }
 
 test("what is there at first contact is assumed, and its use is not known", () => {
@@ -138,10 +127,10 @@ test("the button comes before the counter falls: one change, the new filter star
 test("a record at removal: own time, overuse from the very instant of the limit", () => {
   const booth = script(OWN);
   stay(booth, MINUTE_MS, { mode: 1 });
-  service(booth, MINUTE_MS);
+  enterFilter(booth, MINUTE_MS);
   stay(booth, 130 * MINUTE_MS, { mode: 3 });
   stay(booth, 10 * MINUTE_MS, { mode: 1 });
-  service(booth, booth.now);
+  enterFilter(booth);
   const record = changesOf(booth, OWN).at(-1)?.record;
   expect(record).toMatchObject({
     duration_ms: 140 * MINUTE_MS,
@@ -159,7 +148,7 @@ test("a record at removal: own time, overuse from the very instant of the limit"
 test("the entry came first: the PLC's reset within 12 h dates the change, and the record is written anew", () => {
   const booth = script(COUNTED);
   stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, button: false });
-  service(booth, booth.now);
+  enterFilter(booth);
   // The agent logs the counter anew after an entry.
   forget(booth);
   stay(booth, 10 * MINUTE_MS - 1000, { mode: 3, exhaust: 60, button: false });

@@ -114,15 +114,6 @@ describe("a stage of which one reading alone was taken before the silence", () =
 });
 
 describe("readings", () => {
-  it("a bad one leaves what was last known, and says that it is bad", () => {
-    const parameters = { ...PARAMETERS, tags: { ...PARAMETERS.tags, air: tag("air_temperature", "C") } };
-    const booth = script(parameters);
-    stay(booth, MINUTE_MS, { mode: 1, air: 20 });
-    stay(booth, MINUTE_MS, { air: null });
-    stay(booth, MINUTE_MS, { mode: 0 });
-    expect(run(booth, parameters).state.latest["air"]).toMatchObject({ value: 20, quality: "bad" });
-  });
-
   it("a restart that shows without a reading of the mode ends the stage", () => {
     const booth = script(PARAMETERS);
     stay(booth, 10 * MINUTE_MS, { mode: 3, uptime: 1000, cycles: 5, meter: 100 });

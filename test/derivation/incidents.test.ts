@@ -2,19 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
-import { PARAMETERS, tag } from "../support/parameters.ts";
+import { SENSED } from "../support/parameters.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
-
-const ALL: Parameters = {
-  ...PARAMETERS,
-  tags: {
-    ...PARAMETERS.tags,
-    air: tag("air_temperature", "C", { between: { min: -50, max: 400 } }),
-    fan: tag("fan_speed", "%"),
-    burner: tag("burner_on"),
-    door: tag("door_open"),
-  },
-};
 
 interface Found {
   readonly check: string;
@@ -25,7 +14,7 @@ interface Found {
 }
 
 /** Incidents as they stand at the end: the last fact of each. */
-function found(booth: Script, parameters: Parameters = ALL): Found[] {
+function found(booth: Script, parameters: Parameters = SENSED): Found[] {
   const facts = valuesOf(fold(booth.entries, parameters, [6]).facts, "i");
   const last = new Map(facts.map((one) => [`${one.check} ${one.tag_name} ${one.first_seen_at}`, one]));
   return [...last.values()].map(({ check, tag_name, first_seen_at, resolved_at }) => ({
@@ -36,7 +25,7 @@ function found(booth: Script, parameters: Parameters = ALL): Found[] {
   }));
 }
 
-function checks(booth: Script, parameters: Parameters = ALL): string[] {
+function checks(booth: Script, parameters: Parameters = SENSED): string[] {
   return [...new Set(found(booth, parameters).map(({ check }) => check))];
 }
 
@@ -48,7 +37,7 @@ it.each([
   [400, false],
   [401, true],
 ])("between: %i C is an incident: %s", (air, is) => {
-  const booth = script(ALL);
+  const booth = script(SENSED);
   stay(booth, MINUTE_MS, { mode: 1, air: 20 });
   stay(booth, MINUTE_MS, { air });
   expect(checks(booth)).toEqual(is ? ["between"] : []);
@@ -56,7 +45,7 @@ it.each([
 
 describe("sensors that don't live", () => {
   it("time that isn't in use doesn't count, and another value begins anew", () => {
-    const booth = script(ALL);
+    const booth = script(SENSED);
     stay(booth, 2 * HOUR_MS, { mode: 1, air: 21, fan: 100 });
     heartbeat(booth, { air: 21 });
     stay(booth, 20 * MINUTE_MS, { mode: 3, air: 22 });
@@ -93,7 +82,7 @@ describe("transition", () => {
     [0, 6, false],
     [3, 99, true],
   ])("from code %i to %i is in the graph: %s", (from, to, is) => {
-    const booth = script(ALL);
+    const booth = script(SENSED);
     stay(booth, 2 * MINUTE_MS, { mode: from, fan: 100 });
     stay(booth, 2 * MINUTE_MS, { mode: to });
     stay(booth, 5000, {});
@@ -102,7 +91,7 @@ describe("transition", () => {
 });
 
 it("a clock that is put, a zone that nobody knows, and what acquisition saw are incidents", () => {
-  const booth = script({ ...ALL, tz: "Mars/Olympus" });
+  const booth = script({ ...SENSED, tz: "Mars/Olympus" });
   stay(booth, MINUTE_MS, { mode: 1 });
   put(booth, { kind: "t", value: { wall: T0 + HOUR_MS, state: "stepped" } });
   put(booth, { kind: "e", value: { event: "identity", detail: "another serial", tag: "serial" } });

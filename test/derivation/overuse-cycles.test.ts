@@ -2,18 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { Maintenance } from "../../src/domain/record.ts";
 import { overuse } from "../../src/reports/overuse.ts";
-import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { forget, run, script, silence, stay, T0, valuesOf, type Script, enterFilter } from "../support/booth.ts";
 import { uncounted, withFilters } from "../support/parameters.ts";
-import { readerOf } from "../support/reader.ts";
+import { sourceOf } from "../support/reader.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 const COUNTED = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
 const BY_CYCLES = withFilters({ exhaust_filter: { limits: { cycles: 5 } } });
-
-function change(booth: Script, at = booth.now): void {
-  const value = { filter: "exhaust_filter", source: "technician", installed_at: T0 + at, flagged: false } as const;
-  put(booth, { kind: "f", value });
-}
 
 function last(booth: Script, parameters: Parameters): Maintenance | undefined {
   stay(booth, 5 * MINUTE_MS, { mode: 1 });
@@ -25,14 +20,14 @@ function last(booth: Script, parameters: Parameters): Maintenance | undefined {
 /** In overuse from the 30th minute on; then the PLC goes on by eight cycles, of which nobody sees one from begin to end. */
 function silences(parameters: Parameters): Script {
   const booth = script(parameters);
-  change(booth, 0);
+  enterFilter(booth, 0);
   stay(booth, 31 * MINUTE_MS, { mode: 3, cycles: 100 });
   for (const cycles of [102, 104, 106, 108]) {
     silence(booth, HOUR_MS);
     forget(booth);
     stay(booth, 2 * MINUTE_MS, { mode: 3, cycles });
   }
-  change(booth);
+  enterFilter(booth);
   return booth;
 }
 
@@ -40,7 +35,7 @@ describe("overuse cycles", () => {
   it("are what the PLC's counter went on by, over silences too, in record and window alike", () => {
     const booth = silences(COUNTED);
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: 8, cycles: 8 });
-    const source = { reader: readerOf(run(booth, COUNTED)), stream: "s", now_ms: T0 + booth.now };
+    const source = sourceOf(booth, COUNTED);
     const window = (start: number, end: number) => overuse(source, { start: T0 + start, end: T0 + end });
     expect(window(0, 5 * HOUR_MS)).toMatchObject({ overuse_cycles: 8, cycles_source: "plc" });
     // Adjacent windows add up, wherever they are cut.
@@ -61,12 +56,12 @@ describe("overuse cycles", () => {
     [30 * MINUTE_MS + 1, 1],
   ])("one shown after %i ms, overuse beginning at 30 min: %i", (at, cycles) => {
     const booth = script(COUNTED);
-    change(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, at, { mode: 3, cycles: 100 });
     stay(booth, 10 * MINUTE_MS, { cycles: 101 });
-    change(booth);
+    enterFilter(booth);
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: cycles, cycles: 1 });
-    const source = { reader: readerOf(run(booth, COUNTED)), stream: "s", now_ms: T0 + booth.now };
+    const source = sourceOf(booth, COUNTED);
     expect(overuse(source, { start: T0, end: T0 + HOUR_MS }).overuse_cycles).toBe(cycles);
   });
 
@@ -76,32 +71,32 @@ describe("overuse cycles", () => {
     [1, 1],
   ])("a filter removed %i ms from the reading that shows one has %i in overuse", (by, cycles) => {
     const booth = script(COUNTED);
-    change(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, 40 * MINUTE_MS, { mode: 3, cycles: 100 });
     stay(booth, 10 * MINUTE_MS, { cycles: 101 });
-    change(booth, 40 * MINUTE_MS + by);
+    enterFilter(booth, 40 * MINUTE_MS + by);
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: cycles, cycles });
   });
 
   it("of a change entered at the very instant of the reading that shows one, it is the old filter's", () => {
     const booth = script(COUNTED);
-    change(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, 40 * MINUTE_MS, { mode: 3, cycles: 100 });
-    change(booth);
+    enterFilter(booth);
     stay(booth, 10 * MINUTE_MS, { cycles: 101 });
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: 1, cycles: 1 });
-    change(booth);
+    enterFilter(booth);
     expect(last(booth, COUNTED)).toMatchObject({ cycles: 0 });
   });
 
   it("one shown half a second after the limit counts, though time and count become final together", () => {
     const booth = script(COUNTED);
-    change(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, 30 * MINUTE_MS - 1_000, { mode: 3, cycles: 100 });
     // A stage that may yet turn out to be a passing state isn't final before it has lasted.
     stay(booth, 1_500, { mode: 4 });
     stay(booth, 10 * MINUTE_MS, { mode: 4, cycles: 101 });
-    change(booth);
+    enterFilter(booth);
     expect(last(booth, COUNTED)).toMatchObject({
       overuse_since: T0 + 30 * MINUTE_MS,
       booth_overuse_cycles: 1,
@@ -111,12 +106,12 @@ describe("overuse cycles", () => {
 
   it("a limit in cycles is reached at the reading that shows it, and what comes later is over it", () => {
     const booth = script(BY_CYCLES);
-    change(booth, 0);
+    enterFilter(booth, 0);
     stay(booth, HOUR_MS, { mode: 3, cycles: 100 });
     stay(booth, HOUR_MS, { mode: 3, cycles: 104 });
     stay(booth, HOUR_MS, { mode: 3, cycles: 105 });
     stay(booth, HOUR_MS, { mode: 3, cycles: 107 });
-    change(booth);
+    enterFilter(booth);
     expect(last(booth, BY_CYCLES)).toMatchObject({
       overuse_since: T0 + 2 * HOUR_MS,
       booth_overuse_ms: 2 * HOUR_MS,

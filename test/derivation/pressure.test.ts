@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { forget, fold, put, script, silence, stay, T0, type Script } from "../support/booth.ts";
+import { forget, fold, script, silence, stay, T0, type Script, enterFilter } from "../support/booth.ts";
 import { tag, withFilters } from "../support/parameters.ts";
 import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
 
@@ -92,13 +92,7 @@ it("a new filter learns its own", () => {
   const booth = script(rules);
   stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
   for (const drop of [40, 60, 50, 300, 300]) spray(booth, drop);
-  const value = {
-    filter: "exhaust_filter",
-    source: "technician",
-    installed_at: T0 + booth.now,
-    flagged: false,
-  } as const;
-  put(booth, { kind: "f", value });
+  enterFilter(booth);
   for (const drop of [20, 30, 25]) spray(booth, drop);
   expect(exhaust(booth, rules)).toMatchObject({ pressure: { baseline: 25 }, overuse: [] });
 });
@@ -112,13 +106,12 @@ describe("a limit reached while nothing is seen", () => {
   ])("is flagged, and begins with the first good reading: gap up to %i ms, flagged %s", (until, flagged) => {
     const booth = script(aged);
     stay(booth, MINUTE_MS, { mode: 1 });
-    const value = { filter: "exhaust_filter", source: "technician", installed_at: T0, flagged: false } as const;
-    put(booth, { kind: "f", value });
+    enterFilter(booth, 0);
     stay(booth, MINUTE_MS, {});
     silence(booth, until - booth.now);
     forget(booth);
     stay(booth, 10 * MINUTE_MS, { mode: 1 });
-    put(booth, { kind: "f", value: { ...value, installed_at: T0 + booth.now } });
+    enterFilter(booth);
     stay(booth, 5 * MINUTE_MS, {});
     const last = fold(booth.entries, aged, [6]).facts.findLast(({ kind }) => kind === "f");
     expect(last).toMatchObject({ value: { maintenance: { overuse_since: T0 + Math.max(until, DAY_MS) } } });
@@ -136,9 +129,9 @@ it.each([
     const booth = script(GIVEN);
     stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
     stay(booth, 10 * MINUTE_MS, { mode: 3, drop: 60 });
-    const installed_at = T0 + booth.now + by;
+    const at = booth.now + by;
     stay(booth, MINUTE_MS, { mode: 4 });
-    put(booth, { kind: "f", value: { filter: "exhaust_filter", source: "technician", installed_at, flagged: false } });
+    enterFilter(booth, at);
     stay(booth, 2 * MINUTE_MS, { mode: 1 });
     const filter = fold(booth.entries, GIVEN, [6]).state.filters.exhaust_filter;
     expect([filter?.former?.pressure.drops.length, filter?.current.pressure.drops.length]).toEqual([old, fresh]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Parameters } from "../../src/domain/parameters.ts";
 import { modeOf, rawMode } from "../../src/derivation/parameters.ts";
 import { openEndOf } from "../../src/derivation/fold.ts";
-import { poll, put, run, script, stay, T0, valuesOf } from "../support/booth.ts";
+import { poll, put, run, script, stay, T0, valuesOf, enterFilter } from "../support/booth.ts";
 import { PLAIN, tag, withFilters } from "../support/parameters.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
@@ -62,13 +62,7 @@ it("an entry that dates the filter of first contact back past its days starts ov
   const enter = (days: number) => {
     const booth = script(rules);
     stay(booth, 10 * MINUTE_MS, { mode: 1 });
-    const value = {
-      filter: "exhaust_filter",
-      source: "technician",
-      installed_at: T0 - days * DAY_MS,
-      flagged: false,
-    } as const;
-    put(booth, { kind: "f", value });
+    enterFilter(booth, -days * DAY_MS);
     stay(booth, 10 * MINUTE_MS);
     return run(booth, rules).state.filters.exhaust_filter?.current;
   };

@@ -191,13 +191,13 @@ function hoursOf(booth: Script): number[] {
 
 describe("pauses of a run", () => {
   const codes = { prep: 2, setback: 9, unknown: 99 } as const;
-  const rows = (["prep", "setback", "unknown"] as const).flatMap((mode) => [
-    [mode, 119_999, 1] as const,
-    [mode, 120_000, 2] as const,
-    [mode, 120_001, 2] as const,
-  ]);
 
-  it.each(rows)("%s of %i ms: %i cycle(s)", (mode, ms, count) => {
+  it.each([
+    ["prep", 119_999, 1],
+    ["prep", 120_000, 2],
+    ["setback", 120_000, 2],
+    ["unknown", 120_000, 2],
+  ] as const)("%s of %i ms: %i cycle(s)", (mode, ms, count) => {
     const booth = script(PLAIN);
     for (const [code, length] of [
       [3, 10 * MINUTE_MS],

@@ -1,9 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { type FilterState, usedMinutes } from "../../src/derivation/filters/installation.ts";
 import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
-import { forget, put, run, script, silence, stay, T0, type Script, type Values } from "../support/booth.ts";
+import {
+  forget,
+  put,
+  run,
+  script,
+  silence,
+  stay,
+  T0,
+  type Script,
+  type Values,
+  enterFilter,
+} from "../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
-import { readerOf } from "../support/reader.ts";
+import { sourceOf } from "../support/reader.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 const LIMIT = 100;
@@ -14,8 +25,7 @@ const COUNTED = withFilters(
 const OWN = withFilters({ exhaust_filter: { limits: { minutes: LIMIT } } });
 
 function enter(booth: Script, ago_ms = 0): void {
-  const value = { filter: "exhaust_filter", source: "technician", installed_at: 0, ago_ms, flagged: false } as const;
-  put(booth, { kind: "f", value: { ...value, id: `at ${booth.now}` } });
+  enterFilter(booth, booth.now, { ago_ms, id: `at ${booth.now}` });
   // The agent logs the counter anew after an entry.
   forget(booth);
 }
@@ -37,7 +47,7 @@ const minutesOf = ({ current, former }: FilterState): (number | null)[] =>
 
 /** What removal records there are: installed, removed, overuse, in minutes. */
 function recordsOf(booth: Script): (number | null)[][] {
-  const source = { reader: readerOf(run(booth, COUNTED)), stream: "s", now_ms: T0 + booth.now };
+  const source = sourceOf(booth, COUNTED);
   const minutes = (at: number | null): number | null => (at === null ? null : (at - T0) / MINUTE_MS);
   return filterMaintenanceHistory(source, { start: T0, end: T0 + booth.now }).map((one) => [
     minutes(one.installed_at),

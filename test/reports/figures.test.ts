@@ -2,21 +2,14 @@ import { expect, test } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { cycleCount } from "../../src/reports/cycles.ts";
 import { energy } from "../../src/reports/energy.ts";
-import { filterMaintenanceHistory, filterMaintenances } from "../../src/reports/filters.ts";
-import { overuse } from "../../src/reports/overuse.ts";
 import { durationByMode, frequencyByMode, runtime, utilization } from "../../src/reports/usage.ts";
 import { revisionHistory } from "../../src/reports/findings.ts";
-import type { Source } from "../../src/reports/source.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
 import { history, latestValues } from "../../src/reports/values.ts";
-import { fold, forget, poll, put, run, script, silence, stay, T0, type Script } from "../support/booth.ts";
-import { PARAMETERS, PLAIN, tag, uncounted, withFilters } from "../support/parameters.ts";
-import { readerOf } from "../support/reader.ts";
+import { fold, poll, put, run, script, stay, T0, type Script } from "../support/booth.ts";
+import { PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";
+import { readerOf, sourceOf } from "../support/reader.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
-
-function sourceOf(booth: Script, parameters: Parameters, now = booth.now): Source {
-  return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + now };
-}
 
 function standardCycle(parameters: Parameters): Script {
   const booth = script(parameters);
@@ -72,75 +65,6 @@ test("a meter's hour stays counted when it has become final though nothing has c
     expect(energy(source, window), `at ${minutes} min`).toMatchObject({ gas_therm: 2.5, energy_kwh: 12 });
     expect(cycleCount(source, window)).toMatchObject({ cycle_count: 1, source: "plc" });
   }
-});
-
-test("time in use within working hours, and overtime apart", () => {
-  const shift = { day: "monday", enabled: true, start: "00:20:00", stop: "01:20:00" } as const;
-  const parameters = { ...PLAIN, working_hours: [shift] };
-  const figures = utilization(sourceOf(standardCycle(parameters), parameters), { start: T0, end: T0 + 2 * HOUR_MS });
-  expect(figures).toMatchObject({
-    working_ms: HOUR_MS,
-    in_use_working_ms: HOUR_MS,
-    overtime_ms: 19 * MINUTE_MS,
-    utilization_pct: 100,
-  });
-});
-
-test("an open stage counts up to the last good reading + bridge, then there is no data", () => {
-  const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE_MS, { mode: 3 });
-  const source = sourceOf(booth, PLAIN, HOUR_MS);
-  expect(durationByMode(source, { start: T0 - HOUR_MS, end: T0 + 2 * HOUR_MS })).toEqual({
-    by_mode: { no_data: HOUR_MS + 50 * MINUTE_MS - 14_999, spray: 10 * MINUTE_MS + 14_999 },
-    coverage: { observed_ms: 10 * MINUTE_MS + 14_999, inferred_ms: 0, missing_ms: HOUR_MS + 50 * MINUTE_MS - 14_999 },
-  });
-});
-
-test("the PLC's counter is the figure where there is one, those of a gap included", () => {
-  const booth = script(PARAMETERS);
-  stay(booth, HOUR_MS, { mode: 1, cycles: 10, meter: 0 });
-  stay(booth, HOUR_MS, { cycles: 11 });
-  silence(booth, 2 * HOUR_MS);
-  forget(booth);
-  stay(booth, HOUR_MS, { mode: 1, cycles: 14, meter: 0 });
-  const source = sourceOf(booth, PARAMETERS);
-  expect(cycleCount(source, { start: T0, end: T0 + 5 * HOUR_MS })).toMatchObject({
-    cycle_count: 4,
-    source: "plc",
-    derived: 0,
-  });
-  expect(cycleCount(source, { start: T0 + 90 * MINUTE_MS, end: T0 + 5 * HOUR_MS }).cycle_count).toBe(3);
-});
-
-test("overuse is the union over filters", () => {
-  const parameters = uncounted(
-    withFilters({
-      exhaust_filter: { limits: { minutes: 30 } },
-      pre_filter: { limits: { minutes: 60 } },
-    }),
-  );
-  const booth = script(parameters);
-  for (const filter of ["exhaust_filter", "pre_filter"] as const) {
-    put(booth, { kind: "f", value: { filter, source: "technician", installed_at: T0, flagged: false } });
-  }
-  stay(booth, 90 * MINUTE_MS, { mode: 3 });
-  const exhaust = {
-    filter: "exhaust_filter",
-    source: "technician",
-    installed_at: T0 + booth.now,
-    flagged: false,
-  } as const;
-  put(booth, { kind: "f", value: exhaust });
-  stay(booth, 10 * MINUTE_MS, { mode: 1 });
-  const source = sourceOf(booth, parameters);
-  const window = { start: T0, end: T0 + 3 * HOUR_MS };
-  expect(overuse(source, window)).toMatchObject({ overuse_ms: HOUR_MS, overuse_count: 2, overuse_cycles: 1 });
-  const [record] = filterMaintenanceHistory(source, window).slice(-1);
-  expect(record).toMatchObject({ filter_type: "exhaust_filter", booth_overuse_ms: HOUR_MS, service: "late" });
-  expect(filterMaintenances(source, window).map(({ type, removed_at }) => [type, removed_at === null])).toContainEqual([
-    "exhaust_filter",
-    false,
-  ]);
 });
 
 test("a booth in a line", () => {

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import type { FilterLimits } from "../../src/domain/booth.ts";
 import { filterChanges } from "../../src/api/report-records.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
-import { readerOf } from "../support/reader.ts";
-import { put, run, script, stay, T0 } from "../support/booth.ts";
+import { sourceOf } from "../support/reader.ts";
+import { run, script, stay, T0, enterFilter } from "../support/booth.ts";
 import { minutesTag, uncounted, withFilters } from "../support/parameters.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
@@ -20,8 +20,7 @@ it.each<[limits: FilterLimits, minutes: number, state: string]>([
 ])("limits %j at %f min in use: %s", (limits, minutes, state) => {
   const parameters = uncounted(withFilters({ exhaust_filter: { limits } }));
   const booth = script(parameters);
-  const value = { filter: "exhaust_filter", source: "technician", installed_at: T0, flagged: false } as const;
-  put(booth, { kind: "f", value });
+  enterFilter(booth, 0);
   stay(booth, minutes * MINUTE_MS, { mode: 3 });
   stay(booth, 5 * MINUTE_MS, { mode: 1 });
   const summary = summaryOf(run(booth, parameters).state, T0 + 72 * MINUTE_MS);
@@ -49,7 +48,7 @@ it("a filter that was in at first contact is marked once it is removed, since th
   stay(booth, 2 * HOUR_MS, { mode: 1, exhaust: 0 });
   stay(booth, 2 * HOUR_MS, { mode: 3, exhaust: 120 });
   stay(booth, HOUR_MS, { mode: 1, exhaust: 0 });
-  const source = { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + booth.now };
+  const source = sourceOf(booth, parameters);
   const changes = (query: Readonly<Record<string, string>>) =>
     filterChanges(source, { start: 0, end: source.now_ms }, query).data;
   expect(changes({ coverage: "true" })).toMatchObject([

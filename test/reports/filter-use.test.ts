@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { filterUse, forecastOf, weeklyUse } from "../../src/reports/filter-use.ts";
 import type { Source } from "../../src/reports/source.ts";
-import { put, run, script, stay, T0, type Script } from "../support/booth.ts";
+import { script, stay, T0, type Script, enterFilter } from "../support/booth.ts";
 import { tag, withFilters } from "../support/parameters.ts";
-import { readerOf } from "../support/reader.ts";
+import { sourceOf } from "../support/reader.ts";
 import { HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
 const WEEK = 7 * DAY_MS;
@@ -55,20 +55,14 @@ function lived(days: number): Script {
     stay(booth, 4 * HOUR_MS, { mode: 3, drop: 30 + day });
     stay(booth, 12 * HOUR_MS, { mode: 0, drop: 0 });
     if (day !== 4) continue;
-    const value = {
-      filter: "exhaust_filter",
-      source: "technician",
-      installed_at: T0 + booth.now,
-      flagged: false,
-    } as const;
-    put(booth, { kind: "f", value: { ...value, ago_ms: 0, id: "the-change", by: "Dana" } });
+    enterFilter(booth, booth.now, { ago_ms: 0, id: "the-change", by: "Dana" });
   }
   return booth;
 }
 
 describe("a filter's use", () => {
   const booth = lived(16);
-  const source: Source = { reader: readerOf(run(booth, PARAMETERS)), stream: "s", now_ms: T0 + booth.now };
+  const source: Source = sourceOf(booth, PARAMETERS);
   const [exhaust] = filterUse(source, { start: T0, end: T0 + booth.now });
 
   it("is told in minutes, limit and percent, with the weeks' pace and a day on which it is full", () => {

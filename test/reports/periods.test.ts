@@ -1,18 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { Parameters } from "../../src/domain/parameters.ts";
 import { cycleCount } from "../../src/reports/cycles.ts";
 import { energy } from "../../src/reports/energy.ts";
 import { usePeriods } from "../../src/reports/periods.ts";
 import type { Source } from "../../src/reports/source.ts";
 import { durationByMode, utilization } from "../../src/reports/usage.ts";
-import { run, script, silence, stay, T0, type Script } from "../support/booth.ts";
+import { script, silence, stay, T0 } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
-import { readerOf } from "../support/reader.ts";
+import { sourceOf } from "../support/reader.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
-
-function sourceOf(booth: Script, parameters: Parameters): Source {
-  return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + booth.now };
-}
 
 const METER = { step: 0.5, max_rate_per_h: 36_000, retained: true };
 const METERED = { ...PARAMETERS, tags: { ...PARAMETERS.tags, kwh: tag("kwh", "kWh", { counter: METER }) } };

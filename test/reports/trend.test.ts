@@ -3,16 +3,12 @@ import { describe, expect, it } from "vitest";
 import type { Source } from "../../src/reports/source.ts";
 import { trend } from "../../src/reports/trend.ts";
 import { history } from "../../src/reports/values.ts";
-import { poll, run, script, silence, stay, T0, type Script } from "../support/booth.ts";
+import { poll, script, silence, stay, T0 } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
-import { readerOf } from "../support/reader.ts";
+import { sourceOf } from "../support/reader.ts";
 import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 const WITH_AIR = { ...PARAMETERS, tags: { ...PARAMETERS.tags, air: tag("air_temperature", "C") } };
-
-function sourceOf(booth: Script): Source {
-  return { reader: readerOf(run(booth, WITH_AIR)), stream: "s", now_ms: T0 + booth.now };
-}
 
 function airOf(source: Source, window: { start: number; end: number }, minutes: number) {
   const { trends, step_ms, start } = trend(source, window, { tags: ["air"], step_ms: minutes * MINUTE_MS });
@@ -27,7 +23,7 @@ describe("a tag's trend", () => {
     poll(booth, { air: 71 });
     booth.now += 1_000;
     stay(booth, 29 * MINUTE_MS, { air: 22 });
-    const air = airOf(sourceOf(booth), { start: T0, end: T0 + booth.now }, 10);
+    const air = airOf(sourceOf(booth, WITH_AIR), { start: T0, end: T0 + booth.now }, 10);
     expect(air).toMatchObject({ start: T0, step_ms: 10 * MINUTE_MS, unit: "C" });
     expect(air.min).toEqual([20, 22, 22, 22]);
     expect(air.max).toEqual([20, 71, 22, 22]);
@@ -36,7 +32,7 @@ describe("a tag's trend", () => {
   it("begins with what was last said before the window", () => {
     const booth = script(WITH_AIR);
     stay(booth, 2 * HOUR_MS, { mode: 3, air: 20 });
-    const air = airOf(sourceOf(booth), { start: T0 + HOUR_MS, end: T0 + 2 * HOUR_MS }, 30);
+    const air = airOf(sourceOf(booth, WITH_AIR), { start: T0 + HOUR_MS, end: T0 + 2 * HOUR_MS }, 30);
     expect(air.min).toEqual([20, 20]);
   });
 
@@ -46,14 +42,14 @@ describe("a tag's trend", () => {
     silence(booth, 2 * HOUR_MS);
     stay(booth, HOUR_MS, { mode: 1, air: 24 });
     stay(booth, HOUR_MS, { air: null });
-    const air = airOf(sourceOf(booth), { start: T0, end: T0 + booth.now }, 60);
+    const air = airOf(sourceOf(booth, WITH_AIR), { start: T0, end: T0 + booth.now }, 60);
     expect(air.min).toEqual([20, null, null, 24, null]);
   });
 
   it("over more steps than a chart may have is refused with what to do", () => {
     const booth = script(WITH_AIR);
     stay(booth, HOUR_MS, { mode: 3 });
-    expect(() => airOf(sourceOf(booth), { start: T0 - 48 * HOUR_MS, end: T0 + HOUR_MS }, 1)).toThrow(
+    expect(() => airOf(sourceOf(booth, WITH_AIR), { start: T0 - 48 * HOUR_MS, end: T0 + HOUR_MS }, 1)).toThrow(
       "take a longer interval",
     );
   });
@@ -67,7 +63,7 @@ describe("a tag's trend", () => {
       fc.property(fc.array(one, { minLength: 1, maxLength: 12 }), fc.integer({ min: 1, max: 90 }), (life, minutes) => {
         const booth = script(WITH_AIR);
         for (const { ms, air } of life) stay(booth, ms, { mode: 3, air });
-        const source = sourceOf(booth);
+        const source = sourceOf(booth, WITH_AIR);
         const window = { start: T0, end: T0 + booth.now };
         const values = [...history(source, window, ["air"])].map(({ value }) => Number(value));
         const air = airOf(source, window, minutes);

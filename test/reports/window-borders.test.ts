@@ -4,9 +4,9 @@ import { filterMaintenances } from "../../src/reports/filters.ts";
 import { overuse } from "../../src/reports/overuse.ts";
 import { durationByMode, frequencyByMode } from "../../src/reports/usage.ts";
 import type { Source } from "../../src/reports/source.ts";
-import { put, run, script, stay, T0 } from "../support/booth.ts";
+import { run, script, stay, T0, enterFilter } from "../support/booth.ts";
 import { PLAIN, uncounted, withFilters } from "../support/parameters.ts";
-import { readerOf } from "../support/reader.ts";
+import { readerOf, sourceOf } from "../support/reader.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
 /** Spray from minute 10 to 50 and idle before and after: one cycle without a bake, its END at minute 50. */
@@ -15,7 +15,7 @@ function sprayed(): Source {
   stay(booth, 10 * MINUTE_MS, { mode: 1 });
   stay(booth, 40 * MINUTE_MS, { mode: 3 });
   stay(booth, HOUR_MS, { mode: 1 });
-  return { reader: readerOf(run(booth, PLAIN)), stream: "s", now_ms: T0 + booth.now };
+  return sourceOf(booth, PLAIN);
 }
 
 describe("what lies at a window's border", () => {
@@ -66,13 +66,10 @@ describe("booth overuse", () => {
   ])("a limit of %i ms, of 40 min in use, leaves %i ms and %i cycle(s) over it", (limit_ms, ms, cycles) => {
     const parameters = uncounted(withFilters({ exhaust_filter: { limits: { minutes: limit_ms / MINUTE_MS } } }));
     const booth = script(parameters);
-    put(booth, {
-      kind: "f",
-      value: { filter: "exhaust_filter", source: "technician", installed_at: T0, flagged: false },
-    });
+    enterFilter(booth, 0);
     stay(booth, 40 * MINUTE_MS, { mode: 3 });
     stay(booth, HOUR_MS, { mode: 1 });
-    const source = { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + booth.now };
+    const source = sourceOf(booth, parameters);
     const found = overuse(source, { start: T0, end: T0 + 2 * HOUR_MS });
     expect(found).toMatchObject({ overuse_ms: ms, overuse_cycles: cycles });
   });
@@ -81,10 +78,7 @@ describe("booth overuse", () => {
 describe("a filter's estimated duration", () => {
   const parameters = withFilters({ exhaust_filter: { limits: { minutes: 1400 } } });
   const booth = script(parameters);
-  put(booth, {
-    kind: "f",
-    value: { filter: "exhaust_filter", source: "technician", installed_at: T0, flagged: false },
-  });
+  enterFilter(booth, 0);
   stay(booth, 70 * MINUTE_MS, { mode: 3 });
   stay(booth, HOUR_MS, { mode: 1 });
   const reader = readerOf(run(booth, parameters));

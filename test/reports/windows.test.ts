@@ -6,44 +6,17 @@ import { localBuckets } from "../../src/reports/buckets.ts";
 import { explain } from "../../src/reports/explain.ts";
 import { validationIncidents } from "../../src/reports/findings.ts";
 import { recentStages, runtime, utilization } from "../../src/reports/usage.ts";
-import type { Source } from "../../src/reports/source.ts";
 import { historyPage, latestValuesBefore } from "../../src/reports/values.ts";
 import { csvLine, intervalBody } from "../../src/contract/reports.ts";
-import { put, run, script, stay, T0, type Script } from "../support/booth.ts";
+import { put, script, stay, T0 } from "../support/booth.ts";
 import { PARAMETERS, PLAIN } from "../support/parameters.ts";
-import { readerOf } from "../support/reader.ts";
+import { sourceOf } from "../support/reader.ts";
 import { casesOf, seedOf } from "../support/seed.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
 const SEED = seedOf("test/reports/windows");
 
-function sourceOf(booth: Script, parameters: Parameters): Source {
-  return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + booth.now };
-}
-
 describe("local buckets", () => {
-  const hours = (tz: string, [from = "", to = ""]: readonly string[]): number[] =>
-    localBuckets(tz, { start: Date.parse(from), end: Date.parse(to) }, "day").map(
-      ({ start, end }) => (end - start) / HOUR_MS,
-    );
-
-  it.each([
-    ["America/Denver, spring", "America/Denver", ["2026-03-07T07:00:00Z", "2026-03-10T06:00:00Z"], [24, 23, 24]],
-    ["America/Denver, autumn", "America/Denver", ["2026-10-31T06:00:00Z", "2026-11-03T07:00:00Z"], [24, 25, 24]],
-    ["Europe/Berlin, spring", "Europe/Berlin", ["2026-03-28T23:00:00Z", "2026-03-30T22:00:00Z"], [23, 24]],
-    [
-      "Australia/Lord_Howe, half an hour",
-      "Australia/Lord_Howe",
-      ["2026-04-04T13:00:00Z", "2026-04-05T13:30:00Z"],
-      [24.5],
-    ],
-    ["Asia/Kolkata", "Asia/Kolkata", ["2026-03-01T18:30:00Z", "2026-03-03T18:30:00Z"], [24, 24]],
-    ["a zone that doesn't exist counts as UTC", "Mars/Olympus", ["2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"], [24]],
-    ["days that the window cuts", "UTC", ["2026-03-01T22:00:00Z", "2026-03-03T01:00:00Z"], [2, 24, 1]],
-  ] as const)("days: %s", (...[, tz, window, lengths]) => {
-    expect(hours(tz, window)).toEqual(lengths);
-  });
-
   it("tile the window, whatever the zone and the unit", () => {
     const zones = fc.constantFrom("UTC", "America/Denver", "Australia/Lord_Howe", "Asia/Kolkata", "America/St_Johns");
     const units = fc.constantFrom("hour" as const, "day" as const, "week" as const, "month" as const);

@@ -39,6 +39,22 @@ export function put(one: Script, { kind, value }: Loose): void {
   add(one, { kind: "record", record: { kind, value, ...base } as LogRecord });
 }
 
+/** A technician enters that a filter was changed at `at`. */
+export function enterFilter(
+  one: Script,
+  at: number = one.now,
+  more: { readonly ago_ms?: number; readonly id?: string; readonly by?: string } = {},
+): void {
+  const value = {
+    filter: "exhaust_filter",
+    source: "technician",
+    installed_at: T0 + at,
+    flagged: false,
+    ...more,
+  } as const;
+  put(one, { kind: "f", value });
+}
+
 type Without<T> = T extends TakenEntry ? Omit<T, "take" | "stream"> : never;
 
 function add(one: Script, entry: Without<TakenEntry>): void {

@@ -62,3 +62,15 @@ export function uncounted(parameters: Parameters): Parameters {
   const tags = Object.entries(parameters.tags).filter(([, { role }]) => role !== "cycle_counter");
   return { ...parameters, tags: Object.fromEntries(tags) };
 }
+
+/** A booth with every sensor that the checks look at. */
+export const SENSED: Parameters = {
+  ...PARAMETERS,
+  tags: {
+    ...PARAMETERS.tags,
+    air: tag("air_temperature", "C", { between: { min: -50, max: 400 } }),
+    fan: tag("fan_speed", "%"),
+    burner: tag("burner_on"),
+    door: tag("door_open"),
+  },
+};

@@ -2,7 +2,9 @@ import { step } from "../../src/derivation/fold.ts";
 import { emptyState, type FactDraft } from "../../src/derivation/state.ts";
 import type { LogRecord, Placed, Reading } from "../../src/domain/record.ts";
 import type { StoreReader, Window } from "../../src/store/port.ts";
-import type { Folded } from "./booth.ts";
+import type { Parameters } from "../../src/domain/parameters.ts";
+import type { Source } from "../../src/reports/source.ts";
+import { type Folded, run, type Script, T0 } from "./booth.ts";
 
 /** What a store would answer of a folded log. */
 export function readerOf({ state, facts, records }: Folded): StoreReader {
@@ -38,4 +40,9 @@ function overlaps(fact: FactDraft, { start, end }: Window): boolean {
   if (fact.kind === "d") return fact.value.hour < end && fact.value.hour + 3_600_000 > start;
   if (fact.kind === "i") return fact.value.first_seen_at < end && (fact.value.resolved_at ?? Infinity) >= start;
   return true;
+}
+
+/** The source of a scripted booth's reports, `now` ms after its start. */
+export function sourceOf(booth: Script, parameters: Parameters, now = booth.now): Source {
+  return { reader: readerOf(run(booth, parameters)), stream: "s", now_ms: T0 + now };
 }

@@ -12,17 +12,6 @@ interface Cut {
   readonly life: readonly Happening[];
   readonly at: number;
 }
-const cuts = fc.record({ life: steppedWalks, at: fc.nat(10_000) });
-
-/** A state saved as JSON anywhere goes on as if nothing had been. */
-function survivesRestart(fold: FoldAll, { life, at }: Cut): boolean {
-  const records = logOf(life);
-  const cut = at % (records.length + 1);
-  const first = fold(records.slice(0, cut));
-  const rest = fold(records.slice(cut), copyOf(first.state));
-  const whole = rightFold(records);
-  return isSame([...first.facts, ...rest.facts], whole.facts) && isSame(rest.state, whole.state);
-}
 
 function ignoresReplay(fold: FoldAll, { life, at }: Cut): boolean {
   const records = logOf(life);
@@ -96,19 +85,6 @@ const noCycles = (state: DeriveState): DeriveState => ({
 
 const LAWS = [
   law({
-    name: "restart: a state saved at any record goes on the same",
-    lives: cuts,
-    right: rightFold,
-    holds: survivesRestart,
-    planted: {
-      "an open cycle that isn't in the state": withState(noCycles),
-      "the gap of an absence that is forgotten": withState((state) => ({
-        ...state,
-        bays: state.bays.map((bay) => ({ ...bay, gap: null })),
-      })),
-    },
-  }),
-  law({
     name: "replay: records already seen change nothing",
     lives: fc.record({ life: walks, at: fc.nat(10_000) }),
     right: rightFold,
@@ -139,6 +115,10 @@ const LAWS = [
     holds: rebuildsTheSame,
     planted: {
       "an open cycle that isn't in the state": withState(noCycles),
+      "the gap of an absence that is forgotten": withState((state) => ({
+        ...state,
+        bays: state.bays.map((bay) => ({ ...bay, gap: null })),
+      })),
       "facts that tell by which call they came": countingFold(),
     },
   }),

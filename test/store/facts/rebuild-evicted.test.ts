@@ -1,5 +1,6 @@
 import Database from "better-sqlite3";
-import { expect, it } from "vitest";
+import { cpSync } from "node:fs";
+import { afterAll, expect, it } from "vitest";
 import { recordsOf } from "../../../src/acquisition/rules/records.ts";
 import { bridgeMs } from "../../../src/derivation/parameters.ts";
 import { deriveFold } from "../../../src/store/facts/fold.ts";
@@ -22,8 +23,22 @@ function open(folder: string, max_age_ms = BUDGET.max_age_ms): Writer {
   return createWriter({ db: openStoreFile(folder), fold: deriveFold, uuid: () => "s-1", budget, ...clocks });
 }
 
-/** Eight days of jobs, everything acked, of which the log keeps the last, three days or so long. */
+/** Folders with eight days of jobs, everything acked, by the age at which records leave the log. */
+const folders = new Map<number, string>();
+const undos: (() => unknown)[] = [];
+afterAll(() => undos.forEach((undo) => undo()));
+
+/** Returns a writer on a copy of such a folder: the log keeps the last three days or so. */
 function lived(folder: string, max_age_ms = BUDGET.max_age_ms): { readonly writer: Writer; readonly stream: string } {
+  const known = folders.get(max_age_ms) ?? liveFor(max_age_ms);
+  folders.set(max_age_ms, known);
+  cpSync(known, folder, { recursive: true });
+  const writer = open(folder, max_age_ms);
+  return { writer, stream: writer.openStream("booth-1").stream };
+}
+
+function liveFor(max_age_ms: number): string {
+  const folder = memoryFolder((undo) => void undos.push(undo));
   const writer = open(folder, max_age_ms);
   const { stream } = writer.openStream("booth-1");
   const booth = script(PLAIN);
@@ -43,7 +58,8 @@ function lived(folder: string, max_age_ms = BUDGET.max_age_ms): { readonly write
     const { newest_seq } = writer.ingest(stream, records, chunk.at(-1)?.take ?? 0);
     writer.ack(stream, newest_seq);
   }
-  return { writer, stream };
+  writer.close();
+  return folder;
 }
 
 function sqlOn(folder: string, sql: string): void {

@@ -8,7 +8,7 @@ import type { TakenEntry } from "../../../src/domain/taken.ts";
 import { storePath } from "../../../src/store/open.ts";
 import { addRowSum } from "../../../src/store/log/rows.ts";
 import type { Writer } from "../../../src/store/thread/writer.ts";
-import { poll, put, script, stay } from "../../support/booth.ts";
+import { put, script, stay } from "../../support/booth.ts";
 import { PLAIN } from "../../support/parameters.ts";
 import { changedBy, factRows, rebuild } from "../../support/rebuild.ts";
 import { writerIn } from "../../support/store.ts";
@@ -170,27 +170,4 @@ it("refuses where rows were damaged, and changes nothing", () => {
   expect(() => again.rebuild(stream, false)).toThrow(/were damaged in the store/);
   expect(factRows(folder)).toEqual(rows);
   again.close();
-});
-
-it("refuses as well once the rows around the damaged one were put together", () => {
-  const folder = temporaryFolder();
-  const booth = script(PLAIN);
-  const writer = writerIn(folder);
-  const count = (to: number): void => {
-    for (; booth.now < to; booth.now += 1000) poll(booth, { mode: 3, any: booth.now });
-    ingestAll(writer, booth.entries, { parameters: PLAIN, sizes: [50] });
-  };
-  count(30 * MINUTE_MS);
-  const { stream } = writer.openStream("booth-1");
-  plant(
-    folder,
-    `UPDATE log SET crc = crc + 1 WHERE first_seq = (SELECT max(first_seq) FROM log WHERE first_seq < 500)`,
-  );
-  while (writer.check());
-  count(120 * MINUTE_MS);
-  const db = new Database(storePath(folder), { readonly: true });
-  expect(db.prepare("SELECT count(*) FROM log").pluck().get()).toBeLessThan(100);
-  db.close();
-  expect(() => writer.rebuild(stream, false)).toThrow(/were damaged in the store/);
-  writer.close();
 });
