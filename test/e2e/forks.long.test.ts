@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { rows } from "../../simulators/service/db.ts";
+import { rows } from "../../simulators/service/storage/db.ts";
 import type { ProvisioningRow } from "../../src/domain/provisioning.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import type { Agent } from "../../src/runtime/agent.ts";

@@ -13,14 +13,3 @@ export function missingIn(spans: readonly Span[], [from, to]: Span): Span[] {
   if (next <= to) missing.push([next, to]);
   return missing;
 }
-
-/** Ascending seqs as ranges without a hole. */
-export function runsOfSeqs(seqs: readonly number[]): Span[] {
-  const runs: [number, number][] = [];
-  for (const seq of seqs) {
-    const last = runs.at(-1);
-    if (last?.[1] === seq - 1) last[1] = seq;
-    else runs.push([seq, seq]);
-  }
-  return runs;
-}

@@ -1,13 +1,11 @@
 import type { Database } from "better-sqlite3";
-import type { SeqRange } from "../../domain/command.ts";
 import type { Placed } from "../../domain/record.ts";
 import type { RefusedRecords } from "../../domain/status.ts";
 import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";
 import type { Refusal } from "../port.ts";
 import type { GivenUp } from "./quarantine.ts";
-import { runsOfSeqs } from "../log/missing.ts";
 
-/** Kept for each stream, so that they can be offered again; where more are refused something is wrong that a look at the newest shows. */
+/** Kept for each stream. If more are refused, a look at the newest shows what is wrong. */
 const MOST_KEPT = 10_000;
 /** A reason is somebody else's text. */
 const REASON_CHARACTERS = 200;
@@ -30,10 +28,6 @@ export function createDeadLetters(db: Database) {
   const newest = db.prepare<[string], { seq: number; at: number; reason: string }>(
     "SELECT seq, at, reason FROM dead_letter WHERE stream_id = ? ORDER BY seq DESC LIMIT 1",
   );
-  const aside = db.prepare<[string, number], { seq: number }>(
-    "SELECT seq FROM dead_letter WHERE stream_id = ? AND at >= ? ORDER BY seq",
-  );
-  const drop = db.prepare<[string, number]>("DELETE FROM dead_letter WHERE stream_id = ? AND seq = ?");
   const waiting = db.prepare<[string], { seq: number; reason: string }>(
     "SELECT seq, reason FROM dead_letter WHERE stream_id = ? AND declared = 0 ORDER BY seq",
   );
@@ -56,13 +50,6 @@ export function createDeadLetters(db: Database) {
       count: count.get(stream)?.count ?? 0,
       newest: newest.get(stream) ?? null,
     }),
-    /** Ranges of those that were set aside since then; one set aside in the future was by a clock that was wrong, and counts too. */
-    since: (stream: StreamId, from: EpochMs): readonly SeqRange[] =>
-      runsOfSeqs(aside.all(stream, from).map(({ seq }) => seq)).map(([first, last]) => ({ from: first, to: last })),
-    /** The service has them now. */
-    drop(stream: StreamId, seqs: readonly Seq[]) {
-      for (const seq of seqs) drop.run(stream, seq);
-    },
     /** Those that a gap record is still to tell of. */
     undeclared: (stream: StreamId): readonly GivenUp[] =>
       waiting

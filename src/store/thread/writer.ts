@@ -132,11 +132,6 @@ export function createWriter(options: WriterOptions): Writer {
       return dead_letters.all(stream);
     },
     refused: dead_letters.all,
-    asideSince: dead_letters.since,
-    takenAfterAll(stream, seqs) {
-      db.transaction(() => dead_letters.drop(stream, seqs))();
-      return dead_letters.all(stream);
-    },
     resend: (stream, from) => moveBack(sql, live(stream), from),
     info: (stream) => live(stream).info,
     state: (stream) => shown.whole(live(stream)),

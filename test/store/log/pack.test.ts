@@ -2,11 +2,21 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { recordsOf } from "../../../src/acquisition/rules/records.ts";
 import type { LogRecord, Placed } from "../../../src/domain/record.ts";
-import { runsOfSeqs } from "../../../src/store/log/missing.ts";
 import { packLog, seqsOfLog, toldInLog, unpackLog } from "../../../src/store/log/rows.ts";
 import { sixtyTags } from "../../support/sixty-tags.ts";
 import { clockRecord, coverage, reading, T0 } from "../../support/records.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
+
+/** Ascending seqs as ranges without a hole. */
+function runsOfSeqs(seqs: readonly number[]): [number, number][] {
+  const runs: [number, number][] = [];
+  for (const seq of seqs) {
+    const last = runs.at(-1);
+    if (last?.[1] === seq - 1) last[1] = seq;
+    else runs.push([seq, seq]);
+  }
+  return runs;
+}
 
 const OFF = 37;
 
