@@ -1,4 +1,3 @@
-import type { SeqRange } from "../domain/command.ts";
 import type { RefusedRecords, StorageStatus } from "../domain/status.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, StreamId, TagName, TakeNumber } from "../domain/units.ts";
 import type { DeriveState } from "../derivation/state.ts";
@@ -131,10 +130,6 @@ export interface StoreCalls {
   setAside(stream: StreamId, refusals: readonly Refusal[]): RefusedRecords;
   /** What was set aside of the stream. */
   refused(stream: StreamId): RefusedRecords;
-  /** Ranges of what was set aside since then, by the wall clock, and is still, in seq order. */
-  asideSince(stream: StreamId, since: EpochMs): readonly SeqRange[];
-  /** The service has taken those records: they aren't set aside any more. */
-  takenAfterAll(stream: StreamId, seqs: readonly Seq[]): RefusedRecords;
   info(stream: StreamId): StreamInfo;
   /** The fold's present state. */
   state(stream: StreamId): DeriveState;

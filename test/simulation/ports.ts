@@ -72,8 +72,6 @@ function watchedStore(store: Store, around: Around): Store {
     ack: (stream, upTo) => through(around, "ack", () => store.ack(stream, upTo)),
     setAside: (stream, refusals) => through(around, "ack", () => store.setAside(stream, refusals)),
     refused: (stream) => through(around, "read", () => store.refused(stream)),
-    asideSince: (stream, since) => through(around, "read", () => store.asideSince(stream, since)),
-    takenAfterAll: (stream, seqs) => through(around, "ack", () => store.takenAfterAll(stream, seqs)),
     resend: (stream, from) => through(around, "ack", () => store.resend(stream, from)),
     info: (stream) => through(around, "read", () => store.info(stream)),
     state: (stream) => through(around, "read", () => store.state(stream)),

@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { recordFault } from "../support/faults.ts";
 import type { SeedResult } from "./batch.ts";
 import type { Sent } from "./run.ts";
-import type { Story } from "./story.ts";
+import { storyOf } from "./stories.ts";
+import type { Fault, Story } from "./story.ts";
 
 const HOURS_A_DAY = 24;
 
@@ -51,5 +53,25 @@ export function recordSimulation(results: readonly SeedResult[]): SimulationRepo
   const folder = fileURLToPath(new URL("../results", import.meta.url));
   mkdirSync(folder, { recursive: true });
   writeFileSync(`${folder}/simulation.json`, `${JSON.stringify(report, null, 2)}\n`);
+  for (const [row, kinds] of MATRIX_ROWS) recordRow(row, kinds, results);
   return report;
+}
+
+/** Rows of the fault matrix that stories prove, by their faults' kinds. */
+const MATRIX_ROWS: readonly (readonly [row: number, kinds: readonly Fault["kind"][]])[] = [
+  [14, ["cable"]],
+  [37, ["clock_step", "no_time"]],
+  [46, ["lying"]],
+];
+
+/** Enters how many faults of these kinds the stories told. Every story with a broken law counts as wrong. */
+function recordRow(row: number, kinds: readonly Fault["kind"][], results: readonly SeedResult[]): void {
+  const struck = results.map(({ seed, broken }) => ({
+    isWrong: broken.length > 0,
+    count: storyOf(seed).faults.filter(({ kind }) => kinds.includes(kind)).length,
+  }));
+  const injected = struck.reduce((sum, { count }) => sum + count, 0);
+  const wrong = struck.filter(({ isWrong, count }) => isWrong && count > 0).length;
+  const fault = `${kinds.join(", ")} in stories`;
+  recordFault({ row, fault, injected, lost: 0, doubled: 0, wrong, passed: wrong === 0 });
 }

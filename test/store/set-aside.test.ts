@@ -50,23 +50,6 @@ it("a record that the service refused by its seq needs no declaration", () => {
   writer.close();
 });
 
-it("records that the service has taken after all are set aside no more; those of the last day are known by their ranges", () => {
-  const { writer, stream } = filled(temporaryFolder());
-  const refusals = [2, 3, 4, 7].map((seq) => ({ seq, reason: "no", declare: false }));
-  writer.setAside(stream, refusals);
-  expect(writer.asideSince(stream, 0)).toEqual([
-    { from: 2, to: 4 },
-    { from: 7, to: 7 },
-  ]);
-  expect(writer.asideSince(stream, Number.MAX_SAFE_INTEGER)).toEqual([]);
-  expect(writer.takenAfterAll(stream, [3, 7, 9])).toMatchObject({ count: 2, newest: { seq: 4 } });
-  expect(writer.asideSince(stream, 0)).toEqual([
-    { from: 2, to: 2 },
-    { from: 4, to: 4 },
-  ]);
-  writer.close();
-});
-
 it("no more than the newest ten thousand are kept", () => {
   const { writer, stream } = filled(temporaryFolder());
   const refusals = Array.from({ length: 10_200 }, (_, index) => ({ seq: index + 1, reason: "no", declare: false }));

@@ -1,11 +1,10 @@
 import type { Database } from "better-sqlite3";
-import type { SeqRange } from "../../domain/command.ts";
 import type { GapRecord, Placed } from "../../domain/record.ts";
 import type { RefusedRecords } from "../../domain/status.ts";
 import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";
 import type { Refusal } from "../port.ts";
 
-/** Kept for each stream, so that they can be offered again; where more are refused something is wrong that a look at the newest shows. */
+/** Kept for each stream. If more are refused, a look at the newest shows what is wrong. */
 const MOST_KEPT = 10_000;
 /** A reason is somebody else's text. */
 const REASON_CHARACTERS = 200;
@@ -28,12 +27,6 @@ export function createDeadLetters(db: Database) {
   const newest = db.prepare<[string], { seq: number; at: number; reason: string }>(
     "SELECT seq, at, reason FROM dead_letter WHERE stream_id = ? ORDER BY seq DESC LIMIT 1",
   );
-  const ranges = db.prepare<[string, number], SeqRange>(
-    `SELECT min(seq) AS "from", max(seq) AS "to" FROM
-       (SELECT seq, seq - row_number() OVER (ORDER BY seq) AS run FROM dead_letter WHERE stream_id = ? AND at >= ?)
-     GROUP BY run ORDER BY run`,
-  );
-  const drop = db.prepare<[string, number]>("DELETE FROM dead_letter WHERE stream_id = ? AND seq = ?");
   const waiting = db.prepare<[string], { seq: number; reason: string }>(
     "SELECT seq, reason FROM dead_letter WHERE stream_id = ? AND declared = 0 ORDER BY seq",
   );
@@ -56,12 +49,6 @@ export function createDeadLetters(db: Database) {
       count: count.get(stream)?.count ?? 0,
       newest: newest.get(stream) ?? null,
     }),
-    /** Ranges of those that were set aside since then; one set aside in the future was by a clock that was wrong, and counts too. */
-    since: (stream: StreamId, from: EpochMs): readonly SeqRange[] => ranges.all(stream, from),
-    /** The service has them now. */
-    drop(stream: StreamId, seqs: readonly Seq[]) {
-      for (const seq of seqs) drop.run(stream, seq);
-    },
     /** Those that a gap record is still to tell of. */
     undeclared: (stream: StreamId): readonly GapRecord["value"][] =>
       waiting

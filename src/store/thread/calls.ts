@@ -19,8 +19,6 @@ export const STORE_CALLS = {
   resend: "now",
   setAside: "real",
   refused: "now",
-  asideSince: "now",
-  takenAfterAll: "real",
   info: "now",
   state: "now",
 } as const satisfies Record<keyof StoreCalls, Way>;

@@ -276,7 +276,7 @@ function isOverBudget(error: unknown, { store: { db }, room: { file } }: Writing
 function refusalsOf(
   { store: { db, live, wall }, dead_letters }: Writing,
   read: ReturnType<typeof recordReader>,
-): Pick<StoreCalls, "setAside" | "refused" | "asideSince" | "takenAfterAll"> {
+): Pick<StoreCalls, "setAside" | "refused"> {
   return {
     setAside(stream, refusals) {
       const recordAt = (seq: Seq): Placed | undefined =>
@@ -285,11 +285,6 @@ function refusalsOf(
       return dead_letters.all(stream);
     },
     refused: dead_letters.all,
-    asideSince: dead_letters.since,
-    takenAfterAll(stream, seqs) {
-      db.transaction(() => dead_letters.drop(stream, seqs))();
-      return dead_letters.all(stream);
-    },
   };
 }
 

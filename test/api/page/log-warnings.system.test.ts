@@ -7,6 +7,7 @@ import { boothOnce, openPage, runningAgent } from "../box-http.ts";
 import { openBrowser, openTab, PHONE, screenshot, seriousFaults, wideParts } from "./browser.ts";
 import { eventually } from "../../support/eventually.ts";
 import { rotRow } from "../../system/packaged-store.ts";
+import type { BoothStatus } from "../../../src/domain/status.ts";
 import { GATEWAY, runProgram, type Program } from "../../support/processes.ts";
 import { realSite, SERIAL, type RealSite } from "../../support/real-site.ts";
 
@@ -61,7 +62,11 @@ it("an older store put back, and records that rot in one: the page says which se
   copyFileSync(kept, file);
 
   agent = await runningAgent(site);
-  const { log } = await boothOnce(site, "the log has another name", (booth) => booth.log.forked !== null);
+  const waiting =
+    /^the service says that it holds other records than this box under seq \d+ to \d+: readings wait until/;
+  const isNamed = (words: RegExp) => (booth: BoothStatus) => words.test(booth.log.forked?.reason ?? "");
+  await boothOnce(site, "the log waits", isNamed(waiting));
+  const { log } = await boothOnce(site, "the log has another name", isNamed(/^the service held/));
   const said = log.forked?.reason ?? "";
   expect(said).toMatch(/^the service held other records than this box under seq \d+ to \d+: since/);
   // The status may be told before the journal's line is.

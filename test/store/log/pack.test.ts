@@ -7,6 +7,17 @@ import { sixtyTags } from "../../support/sixty-tags.ts";
 import { clockRecord, coverage, reading, T0 } from "../../support/records.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
+/** Ascending seqs as ranges without a hole. */
+function runsOfSeqs(seqs: readonly number[]): [number, number][] {
+  const runs: [number, number][] = [];
+  for (const seq of seqs) {
+    const last = runs.at(-1);
+    if (last?.[1] === seq - 1) last[1] = seq;
+    else runs.push([seq, seq]);
+  }
+  return runs;
+}
+
 const OFF = 37;
 
 function placed(
@@ -104,14 +115,3 @@ describe("packed records", () => {
     expect(row.packed.length / changes).toBeLessThan(1);
   });
 });
-
-/** Ascending seqs as ranges without a hole. */
-function runsOfSeqs(seqs: readonly number[]): [number, number][] {
-  const runs: [number, number][] = [];
-  for (const seq of seqs) {
-    const last = runs.at(-1);
-    if (last?.[1] === seq - 1) last[1] = seq;
-    else runs.push([seq, seq]);
-  }
-  return runs;
-}
