@@ -79,7 +79,7 @@ describe("a chunk's body, read by the service's own code", () => {
         }));
         expect(read(body, from)).toEqual(told);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
   });
 
@@ -94,7 +94,7 @@ describe("a chunk's body, read by the service's own code", () => {
         const body = packBody(told, first.mono);
         expect(body && read(body, { s0: first.seq, mono0: first.mono })).toEqual(told);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
   });
 
