@@ -38,11 +38,7 @@ const STATIONS = {
     ...pkg("nodemailer"),
   ],
   config: [...whole("domain"), ...pkg("zod", "yaml")],
-  tools: [
-    ...whole("domain", "contract", "config", "reports", "acquisition"),
-    ANY_DOOR,
-    ...pkg("oled-font-5x7", "uqr", "yaml"),
-  ],
+  tools: [...whole("domain", "contract", "config", "reports", "acquisition"), ANY_DOOR, ...pkg("uqr", "yaml")],
   api: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   cli: [...whole("domain", "contract", "config", "reports", "tools"), ANY_DOOR],
   runtime: ["^src/", ...pkg("pino")],

@@ -6,8 +6,7 @@ import type { Config } from "../config/port.ts";
 import { configPath } from "../tools/agent-client.ts";
 import { CommandError, EXIT, type Run } from "../tools/command.ts";
 import { nameOnSite, typedAddresses } from "../tools/own-addresses.ts";
-import { type LabelLine, labelPng } from "../tools/label-picture.ts";
-import { qrText } from "../tools/qr-code.ts";
+import { qrModules, qrText } from "../tools/qr-code.ts";
 import { linesText } from "../tools/texts.ts";
 import { textOption } from "../tools/options.ts";
 import { print } from "../tools/print.ts";
@@ -38,8 +37,8 @@ export const labelCommand: Run = async (call) => {
     addresses: typedAddresses(),
     name: existsSync(RESPONDER) ? nameOnSite() : null,
   });
-  const file = textOption(values, "png");
-  if (file !== undefined) writePicture(file, labelPng(label.url, pictureLines(label)));
+  const file = textOption(values, "svg");
+  if (file !== undefined) writePicture(file, labelSvg(label));
   print(call, label, (shown) => `${labelText(shown)}${file === undefined ? "" : `the label is in ${file}\n`}`);
   return Promise.resolve(EXIT.ok);
 };
@@ -109,17 +108,44 @@ const MOST_ADDRESSES = 3;
 /** Words a line of the picture, below each other. */
 const WORDS_A_LINE = 4;
 
-/** What stands beside the code, the PIN largest: it is what gets typed. */
-export function pictureLines({ addresses, pin, words }: Label): readonly LabelLine[] {
-  const inLines = words.flatMap((_, at) => (at % WORDS_A_LINE === 0 ? [words.slice(at, at + WORDS_A_LINE)] : []));
-  return [
-    ...(pin === null ? [] : [{ text: `PIN ${pin}`, size: 6 }]),
-    ...addresses.slice(0, MOST_ADDRESSES).map((text) => ({ text, size: 3 })),
-    ...inLines.map((some) => ({ text: some.join(" "), size: 3 })),
+/** Sizes of letters; the unit is a module of the code. The PIN is the largest, because people type it. */
+const PIN_SIZE = 7;
+const TEXT_SIZE = 3.5;
+/** Width and line height of a monospace letter, as shares of its size; rounded up, so that no printer's font is cut off. */
+const LETTER_WIDTH = 0.65;
+const LINE_HEIGHT = 1.4;
+
+/** Returns the label as an SVG for a label printer: the code, and to its right PIN, addresses and words. */
+export function labelSvg({ url, addresses, pin, words }: Label): string {
+  const modules = qrModules(url);
+  const side = modules.length;
+  const lines = [
+    ...(pin === null ? [] : [{ text: `PIN ${pin}`, size: PIN_SIZE }]),
+    ...[
+      ...addresses.slice(0, MOST_ADDRESSES),
+      ...words.flatMap((_, at) => (at % WORDS_A_LINE === 0 ? [words.slice(at, at + WORDS_A_LINE).join(" ")] : [])),
+    ].map((text) => ({ text, size: TEXT_SIZE })),
   ];
+  const width = Math.ceil(side + Math.max(...lines.map(({ text, size }) => text.length * size * LETTER_WIDTH)));
+  const textHeight = lines.reduce((sum, { size }) => sum + size * LINE_HEIGHT, 0);
+  const height = Math.ceil(Math.max(side, textHeight));
+  const code = modules.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ""))).join("");
+  let bottom = (height - textHeight) / 2;
+  const texts = lines.map(({ text, size }) => {
+    bottom += size * LINE_HEIGHT;
+    const baseline = (bottom - size * (LINE_HEIGHT - 1)).toFixed(2);
+    return `<text x="${side}" y="${baseline}" font-size="${size}">${text}</text>`;
+  });
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="monospace">`,
+    `<rect width="${width}" height="${height}" fill="white"/>`,
+    `<path d="${code}"/>`,
+    ...texts,
+    "</svg>\n",
+  ].join("\n");
 }
 
-function writePicture(file: string, picture: Buffer): void {
+function writePicture(file: string, picture: string): void {
   try {
     writeFileSync(file, picture);
   } catch (error) {

@@ -9,7 +9,6 @@ import { SERIAL } from "../support/virtual-service.ts";
 
 interface Sockets extends ActiveSite {
   readonly socket: string;
-  readonly admin: string;
 }
 
 /** The agent of an active site behind its sockets; without root's, asking is like asking as somebody who can't open it. */
@@ -23,7 +22,7 @@ async function sockets({ admin: withAdmin }: { readonly admin: boolean }): Promi
   onTestFinished(() => {
     for (const listener of listeners) listener.close();
   });
-  return { ...here, socket, admin };
+  return { ...here, socket };
 }
 
 const DECOMMISSION: AgentCall = { method: "POST", path: "/release", body: { to: "decommissioned" } };
@@ -33,37 +32,31 @@ const NEW_KEY: AgentCall = {
   body: { serial_number: SERIAL, api_key: "another-key" },
 };
 
-it("the agent's socket is for its group, root's for nobody but its owner and root, folder and all", async () => {
-  const { socket, admin } = await sockets({ admin: true });
-  const modes = [socket, admin, dirname(admin)].map((path) => (statSync(path).mode & 0o777).toString(8));
-  expect(modes).toEqual(["660", "600", "700"]);
-});
-
-it("root's socket goes with its folder once the agent ends", async () => {
-  const { agent } = await sockets({ admin: false });
+it("the agent's socket is for its group, root's for its owner alone; root's goes with its folder when the agent ends", async () => {
+  const { agent, socket } = await sockets({ admin: false });
   const admin = join(temporaryFolder(), ADMIN_SOCKET_NAME);
   const listener = await serveAdminSocket(admin, { control: agent });
-  expect(existsSync(admin)).toBe(true);
+  const modes = [socket, admin, dirname(admin)].map((path) => (statSync(path).mode & 0o777).toString(8));
+  expect(modes).toEqual(["660", "600", "700"]);
   listener.close();
   expect(existsSync(dirname(admin))).toBe(false);
 });
 
-it.each([
-  ["taking a booth out of service", DECOMMISSION, "taking a booth out of service for good is for root alone"],
-  ["changing a bound booth's key", NEW_KEY, "changing the key of a bound booth is for root alone"],
-])(
-  "%s is refused at the group's socket: the command says to run it as root, exit 77, and nothing has changed",
-  async (_, call, said) => {
-    const { site, agent, socket } = await sockets({ admin: false });
+it("what is for root alone is refused at the group's socket with exit 77, and nothing changes", async () => {
+  const { site, agent, socket } = await sockets({ admin: false });
+  for (const [call, said] of [
+    [DECOMMISSION, "taking a booth out of service for good is for root alone"],
+    [NEW_KEY, "changing the key of a bound booth is for root alone"],
+  ] as const) {
     await expect(askAgent(socket, call)).rejects.toMatchObject({
       exit: 77,
       message: expect.stringContaining(said) as string,
     });
     await expect(askAgent(socket, call)).rejects.toThrow('run it as root on the box ("sudo booth-gateway');
-    await site.clock.run(5 * MINUTE);
-    expect(boothOf(agent)).toMatchObject({ serial: SERIAL, provisioning: { state: "active" } });
-  },
-);
+  }
+  await site.clock.run(5 * MINUTE);
+  expect(boothOf(agent)).toMatchObject({ serial: SERIAL, provisioning: { state: "active" } });
+});
 
 it("who can open root's socket takes a booth out of service by the same command", async () => {
   const { site, agent, socket } = await sockets({ admin: true });

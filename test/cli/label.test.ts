@@ -2,11 +2,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { encode } from "uqr";
 import { expect, it } from "vitest";
-import { fingerprintWords, labelOf, pictureLines, type Label } from "../../src/cli/label.ts";
-import { labelPng } from "../../src/tools/label-picture.ts";
+import { fingerprintWords, type Label, labelOf, labelSvg } from "../../src/cli/label.ts";
 import { qrText } from "../../src/tools/qr-code.ts";
 import { terminalText } from "../../src/tools/terminal-text.ts";
-import { pictureOf, qrIn } from "../support/label-reader.ts";
+import { codeOf, qrIn } from "../support/label-reader.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const URL_OF_BOX = "https://booth-4711.local:8443/";
@@ -20,29 +19,23 @@ const LABEL: Label = {
   words: ["acorn", "actor", "album", "alley", "amber", "angle", "ankle", "apple"],
 };
 
-it("draws a picture whose code a reader of another author's reads, with PIN, addresses and words beside it", () => {
-  const png = labelPng(URL_OF_BOX, pictureLines(LABEL));
-  const picture = pictureOf(png);
-  expect(qrIn(picture)).toBe(URL_OF_BOX);
-  const code = pictureOf(labelPng(URL_OF_BOX, []));
-  expect(code.width).toBe(code.height);
-  expect(picture.width).toBeGreaterThan(2 * code.width);
-  // Right of the code there is ink from the PIN's line to that of the last words; round it nothing is cut off.
-  const inked = Array.from({ length: picture.height }, (_, y) => y).filter((y) =>
-    Array.from({ length: picture.width - code.width }, (_, x) => x + code.width).some((x) => picture.isDark(x, y)),
-  );
-  expect(inked.length).toBeGreaterThan(6 * 7 + 4 * 3 * 6);
-  expect([inked[0] ?? 0, inked.at(-1) ?? picture.height].every((y) => y > 8 && y < picture.height - 8)).toBe(true);
-});
-
-it("draws letters that can be read: an E has three strokes across, and one down", () => {
-  const picture = pictureOf(labelPng("x", [{ text: "E", size: 1 }]));
-  const { width } = pictureOf(labelPng("x", []));
-  const top = Array.from({ length: picture.height }, (_, y) => y).findIndex((y) => picture.isDark(width, y));
-  const rows = Array.from({ length: 7 }, (_, y) =>
-    Array.from({ length: 5 }, (_unused, x) => (picture.isDark(width + x, top + y) ? "#" : ".")).join(""),
-  );
-  expect(rows).toEqual(["#####", "#....", "#....", "####.", "#....", "#....", "#####"]);
+it("draws a picture whose code a QR library reads, with PIN, addresses and words to the right of it", () => {
+  const svg = labelSvg(LABEL);
+  expect(qrIn(codeOf(svg))).toBe(URL_OF_BOX);
+  const texts = [...svg.matchAll(/<text x="(\d+)" y="([\d.]+)" font-size="([\d.]+)">(.*)<\/text>/g)];
+  expect(texts.map(([, , , , text]) => text)).toEqual([
+    "PIN 1234 5678",
+    URL_OF_BOX,
+    "https://10.0.0.9:8443/",
+    "acorn actor album alley",
+    "amber angle ankle apple",
+  ]);
+  const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(svg) ?? [];
+  for (const [, x, y, size, text = ""] of texts) {
+    expect(Number(x) + text.length * Number(size) * 0.6, text).toBeLessThan(Number(width));
+    expect(Number(y) - Number(size), text).toBeGreaterThan(0);
+    expect(Number(y), text).toBeLessThan(Number(height));
+  }
 });
 
 it("shows the same code on a terminal, two modules above each other in one character", () => {

@@ -9,7 +9,7 @@ import { openBrowser, PHONE, screenshot } from "../api/page/browser.ts";
 import { platePhoto } from "../api/page/plate.ts";
 import { person } from "../api/page/person.ts";
 import { eventually } from "../support/eventually.ts";
-import { pictureOf, qrIn } from "../support/label-reader.ts";
+import { codeOf, qrIn } from "../support/label-reader.ts";
 import { SIMULATORS } from "../support/processes.ts";
 import type { SetUp } from "../../src/config/set-up.ts";
 import { bootContainer, type Container } from "./container.ts";
@@ -63,10 +63,10 @@ async function makeReady(): Promise<Label> {
   box.sh("dpkg -i /root/booth-gateway_0.0.1_amd64.deb");
   shop.plugIn(box, ADDRESSES.box);
   await eventually("the agent answers", () => packaged.statusOf(box));
-  const { pin, url } = JSON.parse(box.sh("booth-gateway label --json --png /root/label.png")) as Label;
+  const { pin, url } = JSON.parse(box.sh("booth-gateway label --json --svg /root/label.svg")) as Label;
   expect(url).toBe(`https://${ADDRESSES.box}:${PAGE_PORT}/`);
   expect(box.sh("cat /etc/avahi/services/booth-gateway.service")).toContain(`<port>${PAGE_PORT}</port>`);
-  expect(qrIn(pictureOf(readFileSync(box.inside("/root/label.png"))))).toBe(url);
+  expect(qrIn(codeOf(readFileSync(box.inside("/root/label.svg"), "utf8")))).toBe(url);
   return { pin, url };
 }
 

@@ -11,8 +11,6 @@ const faultShape = z.object({
   delay_ms: z.number().nonnegative().max(600_000).optional(),
   /** The Date header is off by so much. */
   date_skew_ms: z.number().optional(),
-  /** The service kills itself as kill -9 does: before the request or batch is carried out, or after its commit. */
-  kill: z.boolean().default(false),
   /** The answer departs from its contract; goes with when: "after". */
   drift: driftShape.optional(),
   /** The connection is cut instead of an answer. */

@@ -4,7 +4,6 @@ import type { Fault } from "../faults/faults.ts";
 
 /** Carries a fault out; false: it only delayed or put the date wrong, the request goes on. */
 export async function strike(fault: Fault, reply: FastifyReply, body?: unknown): Promise<boolean> {
-  if (fault.kill) process.kill(process.pid, "SIGKILL");
   if (fault.delay_ms !== undefined) await sleep(fault.delay_ms);
   if (fault.date_skew_ms !== undefined) skewDate(reply, fault.date_skew_ms);
   if (fault.reset) {

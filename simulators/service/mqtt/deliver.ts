@@ -41,7 +41,6 @@ export async function deliver(packet: Published, delivering: Delivering): Promis
   if (gateway === undefined || topic === undefined) return;
   const before = faults.onTopic(`up/${topic}`, "before");
   if (before?.delay_ms !== undefined) await sleep(before.delay_ms);
-  if (before?.kill) process.kill(process.pid, "SIGKILL");
   if (before?.reset) {
     disconnect(gateway);
     return;
@@ -51,7 +50,6 @@ export async function deliver(packet: Published, delivering: Delivering): Promis
   const payload = before?.cut === true ? whole.subarray(0, whole.length >> 1) : whole;
   const { ack, commands = [] } = await uplinks.take({ gateway, topic, payload, now: service.now() });
   const after = faults.onTopic(`up/${topic}`, "after");
-  if (after?.kill) process.kill(process.pid, "SIGKILL");
   if (after?.reset) disconnect(gateway);
   const onAck = ack === undefined ? undefined : faults.onTopic("down/ack", "before");
   if (onAck?.delay_ms !== undefined) await sleep(onAck.delay_ms);

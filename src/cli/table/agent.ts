@@ -138,12 +138,15 @@ export const AGENT_TABLE = [
   {
     name: "label",
     summary: "what to stick on this box: a QR code that opens its page, its addresses, its PIN, its certificate",
-    options: { ...AGENT, png: { value: "FILE", text: "the label as a picture, too: code, PIN, addresses, the words" } },
+    options: {
+      ...AGENT,
+      svg: { value: "FILE", text: "the label as an SVG picture, too: code, PIN, addresses, the words" },
+    },
     notes: [
       "The PIN is the one set beforehand (page.pin_file), which the package draws for a new box: with it the page is open on the network until 30 minutes after boot, while no booth is bound.",
       "Run it as root: nobody else can read the PIN. Where Avahi runs, the code holds the box's name, which stays when its address changes.",
     ],
-    examples: ["label", "label --png label.png"],
+    examples: ["label", "label --svg label.svg"],
     exits: { 78: "no address can be shown: page.lan_port is 0" },
   },
 ] as const satisfies readonly CommandSpec[];

@@ -29,7 +29,7 @@ describe("the booth model", () => {
           expect(answers).toEqual(jumped);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -75,7 +75,7 @@ describe("the booth model", () => {
           expect(left.overuse.ms + right.overuse.ms).toBe(whole.overuse.ms);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -90,7 +90,7 @@ describe("the booth model", () => {
           if (scenario.name !== "power-cycle-lost") expect(after.offsets[key]).toBe(before.offsets[key]);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 

@@ -1,18 +1,8 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { gzipSync } from "node:zlib";
-import mqtt from "mqtt";
 import { describe, expect, it } from "vitest";
 import { drifted } from "../../../simulators/service/faults/drift.ts";
-import { oracle } from "../../../simulators/service/admin/oracle.ts";
-import { openDb } from "../../../simulators/service/storage/open.ts";
 import { claim, type Running, startBench } from "./service-http.ts";
-import { batchOf, script } from "./service-log.ts";
-import { prepareService } from "./service-kills.ts";
-import { temporaryFolder } from "../../support/temporary.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
-const CHILD = new URL("./service-child.ts", import.meta.url);
 
 async function plan(adminUrl: string, fault: unknown): Promise<number> {
   const body = JSON.stringify(fault);
@@ -95,30 +85,5 @@ describe("a service that departs from its contract", () => {
       x: "drifted",
     });
     expect(body).toEqual({ data: [{ id: 1, more: { id: null } }], page: 1 });
-  });
-});
-
-describe("a service that is killed at a planned instant", () => {
-  it.each([
-    ["before", 0],
-    ["after", 4],
-  ])("%s the commit of a batch has so many records: %i", async (when, count) => {
-    const folder = temporaryFolder();
-    prepareService(folder);
-    const child = fork(CHILD, [folder], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
-    child.send("open");
-    const [{ mqttUrl, adminUrl }] = (await once(child, "message")) as [{ mqttUrl: string; adminUrl: string }];
-    expect(await plan(adminUrl, { topic: "up/batch", when, kill: true })).toBe(204);
-    const auth = { clientId: "gw-1", username: "gw-1", password: "secret of gw-1", reconnectPeriod: 0 };
-    const client = await mqtt.connectAsync(mqttUrl, auth);
-    client.on("error", () => undefined);
-    const dead = once(child, "exit");
-    const batch = gzipSync(JSON.stringify(batchOf(script().stage("spray", 60_000).records())));
-    client.publish("bg/v1/gw-1/up/batch", batch, { qos: 1 });
-    expect(await dead).toEqual([null, "SIGKILL"]);
-    await client.endAsync(true);
-    const db = openDb(folder);
-    expect(oracle(db)).toMatchObject([{ count, acked_seq: count }]);
-    db.close();
   });
 });

@@ -17,7 +17,7 @@ import { batchOf, EPOCH, type LogRecord } from "./service-log.ts";
 import { freshStore, prepareStores } from "./store-under-test.ts";
 
 /** What of the service's tests tells most in least time; all of them are run by night. */
-const SUITES = ["contract", "ingest", "chunk-ingest", "provisioning", "mqtt", "events", "stages", "cycles", "filters"];
+const SUITES = ["contract", "ingest", "chunk-ingest", "provisioning", "mqtt", "events", "any-order.long"];
 
 let cluster: Cluster;
 const atEnd: (() => unknown)[] = [];

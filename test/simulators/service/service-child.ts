@@ -11,5 +11,5 @@ const [dataDir = ""] = process.argv.slice(2);
 flushCompileCache();
 await once(process, "message");
 const clock = { wall: () => Date.now() };
-const { mqttUrl, adminUrl } = await startService({ dataDir, port: 0, mqttPort: 0, adminPort: 0, clock });
-process.send?.({ mqttUrl, adminUrl });
+const { mqttUrl } = await startService({ dataDir, port: 0, mqttPort: 0, adminPort: 0, clock });
+process.send?.({ mqttUrl });

@@ -1,19 +1,11 @@
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { clockFileText, clockFromNow } from "../../../simulators/clock.ts";
 import { serviceCommand } from "../../../simulators/service/cli.ts";
-import { rows } from "../../../simulators/service/storage/db.ts";
-import { openDb } from "../../../simulators/service/storage/open.ts";
-import { oracle } from "../../../simulators/service/admin/oracle.ts";
-import { claimBody } from "./service-log.ts";
-
-const CLI = new URL("../../../simulators/service/cli.ts", import.meta.url).href;
 
 describe("booth-sim service", () => {
   let folder = "";
@@ -99,28 +91,5 @@ describe("booth-sim service", () => {
     };
     expect(await serviceCommand([...free, "--data", folder, "--clock-file", clock], io)).toBe(0);
     expect(date).toContain("2030");
-  });
-
-  it("has after kill -9 whatever it answered for", async () => {
-    const code = `import { serviceCommand } from ${JSON.stringify(CLI)};
-      await serviceCommand(process.argv.slice(1), { out: (line) => process.stdout.write(line + "\\n"), err: () => {}, signal: new AbortController().signal });`;
-    const argv = [...free, "--data", folder, "--serial", "ABCD1234", "--api-key", "prov"];
-    const child = spawn(process.execPath, ["--input-type=module", "-e", code, "--", ...argv], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const [line] = (await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()).value?.split(
-      ",",
-    ) ?? [""];
-    const url = `${line?.replace("service ", "") ?? ""}/api/booths_provisioning`;
-    const headers = { authorization: "prov", "content-type": "application/json" };
-    const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(claimBody()) });
-    expect(answer.status).toBe(201);
-    const gone = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGKILL");
-    await gone;
-    const db = openDb(folder);
-    expect(oracle(db)).toMatchObject([{ stream_id: "stream-1", generation: 1 }]);
-    expect(rows(db, "PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
-    db.close();
   });
 });
