@@ -96,7 +96,7 @@ describe("addresses in every notation", () => {
         const parsed = parseAddress(notation);
         return "message" in parsed ? parsed.message.length > 0 : parsed.address >= 0 && parsed.address <= 65_535;
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
@@ -149,7 +149,7 @@ describe("addresses in every notation", () => {
           else expect(parsed).toEqual({ table, address });
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 });

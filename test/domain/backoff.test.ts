@@ -12,7 +12,7 @@ test("full jitter lies in [0, min(cap, base x 2^attempt)), at any attempt", () =
       const wait = fullJitter(attempt, BACKOFF, () => drawn);
       return Number.isInteger(wait) && wait >= 0 && wait < Math.min(300_000, 1000 * 2 ** attempt);
     }),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   );
 });
 

@@ -23,7 +23,7 @@ it("the offset of an instant is that of the zone's own calendar, also in the hou
   const instants = fc.oneof(fc.integer({ min: FROM, max: Date.UTC(2037, 0, 1) }), near);
   fc.assert(
     fc.property(fc.constantFrom(...ZONES), instants, (tz, at) => zoneOffsetMs(tz, at) === shownOffsetMs(tz, at)),
-    { numRuns: 1_000 },
+    { numRuns: 300 },
   );
   expect(zoneOffsetMs("America/St_Johns", Date.UTC(2008, 2, 9, 3, 30, 59))).toBe(-12_600_000);
   expect(zoneOffsetMs("America/St_Johns", Date.UTC(2008, 2, 9, 3, 31))).toBe(-9_000_000);

@@ -71,7 +71,7 @@ describe("an identification", () => {
         const length = identificationLength(bytes, { from: 0, size: bytes.length }, 1);
         return typeof length !== "number" || (length <= bytes.length && length <= 253);
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 });

@@ -150,7 +150,7 @@ describe("a value of a server", () => {
         const decoded = decodeValue(point({ type: of }), raw(dataType, value));
         return (decoded.quality === "bad") === (decoded.value === null);
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
@@ -160,7 +160,7 @@ describe("a value of a server", () => {
         const decoded = decodeValue(point({ type: "uint64" }), raw(9, wide(whole)));
         return decoded.value !== null && BigInt(String(decoded.value)) === whole;
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 });

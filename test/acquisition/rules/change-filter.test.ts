@@ -132,7 +132,7 @@ describe("change filter", () => {
           return typeof last === "number" && Number.isFinite(last) && Math.abs(value - last) <= 1;
         });
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 });

@@ -143,7 +143,7 @@ describe("the simulator's encoder and the decoder, written apart, agree", () => 
         const number = Number(back({ at, tag, value }));
         expect(type === "float32" ? Math.fround(number) : number).toBe(value + 0);
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 

@@ -81,7 +81,7 @@ describe("worked examples", () => {
 });
 
 describe("properties", () => {
-  const runs = { numRuns: 1000 };
+  const runs = { numRuns: 300 };
   const word = fc.nat(0xffff);
 
   test("a decimal scale gives the decimal that a person would write", () => {

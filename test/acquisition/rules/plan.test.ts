@@ -93,7 +93,7 @@ describe("read plan", () => {
         const { blocks } = planReads(points, limits);
         expect(planCost(blocks, limits.round_trip_registers)).toBeCloseTo(bruteForce(points, limits), 9);
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
@@ -116,7 +116,7 @@ describe("read plan", () => {
         });
         expect(decodeByPlan(points, planReads(points, limits))).toEqual(single);
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
@@ -128,7 +128,7 @@ describe("read plan", () => {
           (block, i) => places.filter((place) => place.block === i).length === 1 || allowed(block, limits),
         );
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
@@ -175,7 +175,7 @@ describe("splitting", () => {
           !touchesHole(right.block, { holding: [gapBetween(left.block, right.block)] })
         );
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 });
