@@ -16,7 +16,7 @@ import type { Serial, TagName, TakeNumber } from "../domain/units.ts";
 import type { Clock } from "../domain/machine.ts";
 import type { StreamInfo } from "../store/port.ts";
 import type { GroupSamples, Tail } from "./port.ts";
-import { identityIn, UNKNOWN_PLC } from "./rules/link-trouble.ts";
+import { identityIn, UNKNOWN_PLC } from "./rules/link.ts";
 
 /** A change of one of these is committed at once: others decide by them, or they say what the booth is. */
 const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([

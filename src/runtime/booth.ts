@@ -1,10 +1,9 @@
-import type { BoothSetup, PolledBooth } from "../acquisition/booth.ts";
+import { type BoothSetup, type PolledBooth, createPollWatch } from "../acquisition/link.ts";
 import { openClock } from "../acquisition/clock.ts";
 import { inForce } from "../acquisition/rules/parameters-in-force.ts";
 import { createIntake, type Intake } from "../acquisition/intake.ts";
-import { createPollWatch } from "../acquisition/link-booth.ts";
 import type { Tail } from "../acquisition/port.ts";
-import { expectedSerial, serialTagOf } from "../acquisition/rules/link-trouble.ts";
+import { expectedSerial, serialTagOf } from "../acquisition/rules/link.ts";
 import { newDelivery, type DeliveredBooth } from "../delivery/context.ts";
 import type { LinkState } from "../domain/booth-state.ts";
 import { linkDown } from "../domain/link-status.ts";

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { BoothSetup } from "../acquisition/booth.ts";
-import { createSharedLinks, linkOf, pollLoop } from "../acquisition/link-loop.ts";
+import { type BoothSetup, createSharedLinks, linkOf, pollLoop } from "../acquisition/link.ts";
 import type { SharedConnection } from "../acquisition/modbus/shared-connection.ts";
-import { linkBegins } from "../acquisition/rules/schedule.ts";
+import { linkBegins } from "../acquisition/rules/link.ts";
 import type { SharedConnectionStatus } from "../domain/status.ts";
 import type { BoothId } from "../domain/units.ts";
 import type { ProvisioningGateway } from "../provisioning/context.ts";

@@ -1,4 +1,4 @@
-import type { BoothSetup } from "../acquisition/booth.ts";
+import type { BoothSetup } from "../acquisition/link.ts";
 import type { NoticeConfig, OutputConfig } from "../config/port.ts";
 import type { PollGaps } from "../acquisition/poll-gaps.ts";
 import type { Tail } from "../acquisition/port.ts";

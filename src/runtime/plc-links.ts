@@ -1,4 +1,4 @@
-import type { BoothSetup } from "../acquisition/booth.ts";
+import type { BoothSetup } from "../acquisition/link.ts";
 import type { Driver } from "../acquisition/port.ts";
 import type { holeKeepers } from "../acquisition/modbus/group-read.ts";
 import { modbusLinks } from "../acquisition/modbus/driver.ts";

@@ -1,5 +1,5 @@
 import { LinkError } from "../domain/link-error.ts";
-import { afterPoll, dueGroups, nextDue, scheduleFrom } from "../acquisition/rules/schedule.ts";
+import { afterPoll, dueGroups, nextDue, scheduleFrom } from "../acquisition/rules/link.ts";
 import type { TraceLine } from "../domain/trace.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { Driver, WireTap } from "../acquisition/port.ts";

@@ -37,6 +37,16 @@ async function opened(driver: Driver, signal = never): Promise<Driver> {
   return driver;
 }
 
+const TRIES = 5;
+
+/** Reads a group; again if a busy machine has kept an answer for longer than the deadline that the driver has learned. */
+async function readInTime(driver: Driver, group: string): Promise<readonly Sample[]> {
+  for (let tries = 1; ; tries += 1) {
+    const samples = await readGroup(driver, group);
+    if (tries === TRIES || !samples.some(({ reason }) => reason === "no_answer")) return samples;
+  }
+}
+
 /** Reads until it fails: what the peer does takes its time to get here. */
 async function untilFailure(driver: Driver, group: string): Promise<LinkError> {
   const deadline = performance.now() + PATIENCE_MS;
@@ -60,7 +70,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       for (const at of bed().instants) {
         bed().setTime(at);
         for (const group of bed().groups) {
-          expect(plain(await readGroup(driver, group))).toEqual(await bed().expected(group));
+          expect(plain(await readInTime(driver, group))).toEqual(await bed().expected(group));
         }
       }
     });

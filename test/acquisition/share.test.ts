@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { linkLoop, createSharedLink } from "../../src/acquisition/link-loop.ts";
+import { linkLoop, createSharedLink } from "../../src/acquisition/link.ts";
 import type { AskOverLink } from "../../src/acquisition/port.ts";
 import { LinkError } from "../../src/domain/link-error.ts";
 import type { LinkStatus } from "../../src/domain/status.ts";

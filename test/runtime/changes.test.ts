@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { BoothSetup } from "../../src/acquisition/booth.ts";
+import type { BoothSetup } from "../../src/acquisition/link.ts";
 import { LinkError } from "../../src/domain/link-error.ts";
 import { rows } from "../../simulators/service/storage/db.ts";
 import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";

@@ -24,7 +24,6 @@ const BRIDGE_MS = 15_000;
 const LIMIT_MS = 12 * 3_600_000;
 /** One step of the hour meter: 0.1 min. */
 const METER_STEP_MS = 6_000;
-const UNSURE_MS = 20_000;
 
 /**
  * The booth's time line as the gap rule must have it, from the model's truth alone: an outage longer than the bridge
@@ -54,15 +53,6 @@ export function expectedSpans(booth: Booth, window: Window, more: readonly Outag
   return spans;
 }
 
-/** Whether the meters' steps and the time until the link is up again could tip the gap rule's scales either way. */
-export function isUndecided(booth: Booth, { start, end }: Outage): boolean {
-  const before = booth.stateAt(start - 1);
-  const after = booth.stateAt(end);
-  if (end - start <= BRIDGE_MS || before.mode !== after.mode) return false;
-  const { error, tolerance } = meterOver(booth, { start, end });
-  return error > 0 && Math.abs(error - tolerance) < UNSURE_MS;
-}
-
 function isProven(booth: Booth, { start, end }: Outage): boolean {
   const before = booth.stateAt(start - 1);
   const after = booth.stateAt(end);
@@ -88,7 +78,7 @@ function shows({ totals, offsets }: BoothState, counter: "run_ms"): number {
 }
 
 /** Outages that touch are one. */
-export function united(outages: readonly Outage[]): Outage[] {
+function united(outages: readonly Outage[]): Outage[] {
   const out: Outage[] = [];
   for (const { start, end } of outages.toSorted((a, b) => a.start - b.start)) {
     const last = out.at(-1);

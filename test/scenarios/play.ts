@@ -58,8 +58,6 @@ export interface PlayOptions {
   readonly drawn?: boolean;
   /** Not a line of the table. */
   readonly unlisted?: boolean;
-  /** The truth leaves open what is right: only gateway and service are compared. */
-  readonly skip?: (booth: Booth, window: Window) => boolean;
   /** Silences that the story itself doesn't have. */
   readonly outages?: (booth: Booth) => readonly Outage[];
 }
@@ -163,7 +161,6 @@ async function judge(
   expect(differing).toEqual([]);
   expect(differing_late).toEqual([]);
   expect(rebuildDiffers(folder)).toEqual([]);
-  if (options.skip?.(site.booth, window) === true) return;
   expect(spans.map(({ mode }) => mode)).toEqual(expected.map(({ mode }) => mode));
   expect(worst(["seen", "lost"])).toBeLessThanOrEqual(poll_ms);
   expect(worst(["back"])).toBeLessThanOrEqual(RETURN_MS);

@@ -1,7 +1,7 @@
 import { deflateRawSync } from "node:zlib";
 import { chunkMessage, factLines } from "../../src/contract/chunk.ts";
 import { sha256 } from "../../src/contract/hash.ts";
-import type { BoothSetup } from "../../src/acquisition/booth.ts";
+import type { BoothSetup } from "../../src/acquisition/link.ts";
 import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import type { LogRecord, Stored } from "../../src/domain/record.ts";
 import type { Driver, GroupSamples } from "../../src/acquisition/port.ts";

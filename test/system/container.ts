@@ -22,16 +22,9 @@ export interface Container {
   beside(command: string, args: readonly string[]): ChildProcess;
   /** Our id of a process that has that one inside. */
   pidOf(inside: number): number;
-  /** Everything in it and beside it ends at once, as at a power cut; then it boots again, on the disk that it had. */
-  cut(how?: Cut): Promise<void>;
+  /** Everything in it and beside it ends at once, as at a power cut; then it boots again, on the disk that it had, as if it had run for `uptime_ms`. */
+  cut(how?: { readonly uptime_ms: number }): Promise<void>;
   end(): Promise<void>;
-}
-
-export interface Cut {
-  /** Since when it seems to run at its next start; else as long as this machine. */
-  readonly uptime_ms?: number;
-  /** What befalls its disk meanwhile, by our path to the disk's root. */
-  readonly meanwhile?: (root: string) => void;
 }
 
 /** Boots a fresh one; its disk is memory laid over the rootfs, which stays as it is. */
@@ -75,10 +68,9 @@ export async function bootContainer(): Promise<Container> {
     beside: (command, args) =>
       started(children, spawn("nsenter", [...enter("-n"), command, ...args], { stdio: "ignore" })),
     pidOf: (inside) => pidOutside(init, inside),
-    cut: async ({ uptime_ms, meanwhile } = {}) => {
+    cut: async (how) => {
       await gone(() => process.kill(init, "SIGKILL"));
-      meanwhile?.(disk.root);
-      ({ nspawn, init } = await boot(disk.root, uptime_ms));
+      ({ nspawn, init } = await boot(disk.root, how?.uptime_ms));
       await isUp(container);
     },
     end: async () => {

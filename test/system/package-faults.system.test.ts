@@ -1,14 +1,12 @@
-// Needs root and Debian packages: binutils, gcc, libfaketime, mmdebstrap, systemd-container.
+// Needs root and Debian packages: binutils, mmdebstrap, systemd-container.
 import { hash } from "node:crypto";
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { BoothStatus } from "../../src/domain/status.ts";
 import { SCHEMA_VERSION } from "../../src/store/schema.ts";
 import { bootContainer, type Container } from "./container.ts";
 import { eventually } from "../support/eventually.ts";
-import { recordFault } from "../support/faults.ts";
 import { memoryGroup } from "./memory-group.ts";
 import * as faults from "./packaged-faults.ts";
 import * as site from "./packaged-site.ts";
@@ -19,28 +17,15 @@ import * as stores from "./packaged-store.ts";
  * The tests go on from each other: one life of one box.
  */
 
-const { CONFIG, STATE } = site;
+const { STATE } = site;
 const VERSION = "0.0.1";
-/** The state, the ballast of 4 MB, and little else. */
-const SMALL_MB = 12;
-/** A commit is made each second: by then one has polls behind that instant. */
-const COMMITTED_AFTER_MS = 3_000;
 /** Nothing can be had from it: the kernel ends whoever asks for more. */
 const NO_MEMORY_BYTES = 4_096;
-/** Less than a page with its header. */
-const TORN_BYTES = 300;
-/** 49.7 days. */
-const PASSED_MS = 2 ** 32;
-/** Long enough to boot and poll before. */
-const PASSED_AFTER_MS = 20_000;
-/** The least that may be configured. */
-const BUDGET_BYTES = 4_000_000;
 const FLOOD_LINES = 50_000;
 
 const folder = mkdtempSync(join(tmpdir(), "bg-faults-"));
 const data = join(folder, "service");
 let box: Container;
-let stopService = (): Promise<void> => Promise.resolve();
 
 const faulty = (): faults.Faulty => ({ box, data });
 const journal = (): string => box.sh(`journalctl --no-pager -o cat -u ${site.UNIT}`);
@@ -55,7 +40,7 @@ beforeAll(async () => {
   box = await bootContainer();
   site.putConfig(box);
   site.startPlc(box);
-  stopService = site.startService(box, data);
+  site.startService(box, data);
   site.putPackage(box, file);
   for (const line of site.readmeCommands("Install it as a service")) {
     box.sh(`cd /root && EDITOR='cp /root/gateway.yaml' && ${line}`, site.KEY);
@@ -65,57 +50,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await box.end();
   rmSync(folder, { recursive: true, force: true });
-});
-
-it("a broken, half-written or unreadable configuration is refused with file and line; the last good one stays in use", async () => {
-  await site.untilBooth(box, "all is delivered", faults.isWell);
-  const good = box.sh(`cat ${CONFIG}`);
-  const broken = [
-    [
-      "half of it is written",
-      `printf '%s' '${good.slice(0, good.indexOf("booths:") + 7)}' >${CONFIG}`,
-      /gateway\.yaml:\d+:\d+/,
-    ],
-    ["a setting nobody knows", `printf '\\nboths: []\\n' >>${CONFIG}`, /gateway\.yaml:\d+:\d+: .*boths/],
-    ["readable for root alone", `chmod 600 ${CONFIG}`, /gateway\.yaml: can't be read/],
-  ] as const;
-  let wrong = 0;
-  for (const [, spoil, said] of broken) {
-    box.sh(spoil);
-    restart();
-    const { booths, config_refused } = await eventually("it is up", () => site.statusOf(box));
-    if (booths.length !== 1 || !said.test(config_refused ?? "") || !said.test(journal())) wrong += 1;
-    writeFileSync(box.inside(CONFIG), good);
-    box.sh(`chmod 644 ${CONFIG}`);
-  }
-  faults.putClientCertificate(box, 20);
-  restart();
-  const fault = `configuration broken under systemd: ${broken.map(([what]) => what).join(", ")}`;
-  expect(await faults.enter(faulty(), { row: 40, fault, injected: broken.length, wrong })).toEqual(faults.NOTHING);
-  const certificates = [{ link: "service", server: null, state: "ends_soon" }];
-  expect(await site.statusOf(box)).toMatchObject({ config_refused: null, certificates });
-  expect(journal()).toMatch(/"event":"certificate_ends".*the gateway's client certificate ends on/);
-  const ends = { row: 39, fault: "client certificate about to end, under systemd", injected: 1 };
-  expect(await faults.enter(faulty(), ends)).toEqual(faults.NOTHING);
-});
-
-it("a disk that is slow, full, or read-only: it goes on polling, says so, and keeps all", async () => {
-  const slow = "/run/slow-sync";
-  const library = faults.putLibrary(box, { c: "test/store/slow-sync.c" });
-  const asBefore = faults.dropIn(box, `Environment=LD_PRELOAD=${library} SLOW_SYNC_WHILE=${slow}`);
-  stop();
-  const putBack = faults.smallState(box, SMALL_MB);
-  start();
-  await site.untilBooth(box, "all is delivered", faults.isWell);
-  const before = restarts();
-  expect(await faults.slowDisk(faulty(), slow)).toEqual(faults.NOTHING);
-  expect(await faults.fullDisk(faulty())).toEqual(faults.NOTHING);
-  expect(await faults.readOnlyDisk(faulty())).toEqual(faults.NOTHING);
-  expect(restarts()).toBe(before);
-  stop();
-  putBack();
-  asBefore();
-  start();
 });
 
 it("the kernel ends it for want of memory: it is back by itself", async () => {
@@ -132,99 +66,6 @@ it("the kernel ends it for want of memory: it is back by itself", async () => {
   const fault = { row: 11, fault: "ended by the kernel for want of memory, under systemd", injected: kills };
   expect(await faults.enter(faulty(), fault)).toEqual(faults.NOTHING);
   expect(kills).toBe(1);
-});
-
-it("the power fails in the midst of a commit; then the uptime passes 2^32 ms under the running agent", async () => {
-  await site.untilBooth(box, "all is delivered", faults.isWell);
-  faults.dropIn(box, faults.anotherBoot(box));
-  const tear = (root: string): void => appendFileSync(join(root, STATE, "store.db-wal"), Buffer.alloc(TORN_BYTES, 7));
-  await box.cut({ uptime_ms: PASSED_MS - PASSED_AFTER_MS, meanwhile: tear });
-  site.startPlc(box);
-  stopService = site.startService(box, data);
-  const torn = { row: 4, fault: "power cut, half a page behind the last commit, under systemd", injected: 1 };
-  expect(await faults.enter(faulty(), torn)).toEqual(faults.NOTHING);
-
-  const uptime = (): number => Number(box.sh("cut -d ' ' -f 1 /proc/uptime")) * 1000;
-  const early = await site.untilBooth(box, "all is delivered", faults.isWell);
-  await eventually("the uptime has passed", () => (uptime() > PASSED_MS ? true : undefined), 2 * PASSED_AFTER_MS);
-  const due = Date.now() + COMMITTED_AFTER_MS;
-  const later = await site.untilBooth(box, "commits go on", ({ log }) => (log.last_commit_at ?? 0) > due);
-  const folder = stores.copyOfStore(box);
-  const boot = (await site.statusOf(box))?.boot ?? "";
-  const around = stores.aroundUptime(folder, { boot, mono: PASSED_MS, began: Date.now() - uptime() });
-  const wrong = around.wrong + stores.leftOut(folder, early.log.newest_seq, later.log.newest_seq);
-  const passed = {
-    row: 38,
-    fault: "uptime passes 2^32 ms, under systemd",
-    injected: Math.min(1, around.before),
-    wrong,
-  };
-  expect(await faults.enter(faulty(), passed)).toEqual(faults.NOTHING);
-  expect(around.before * around.behind).toBeGreaterThan(0);
-  expect(restarts()).toBe(0);
-});
-
-it("its own backlog fills the store, and a bit rots in it: the budget is kept, and what is gone is told", async () => {
-  const { stream } = await site.untilBooth(box, "all is delivered", faults.isWell);
-  await stopService();
-  site.setConfig(box, ["store", "max_bytes"], BUDGET_BYTES);
-  const made = { newest: 0, rotten: 0 };
-  stores.onStoppedStore(box, (folder) => {
-    made.newest = stores.fillWithTexts(folder, BUDGET_BYTES);
-    made.rotten = stores.rotRow(folder, made.newest);
-  });
-  await site.untilBooth(box, "it commits", ({ log }) => log.newest_seq > made.newest && log.trouble === "");
-  const bytes = stores.bytesOf(box);
-  stopService = site.startService(box, data);
-  await site.untilBooth(box, "all is delivered", faults.isWell);
-  const { silent: lost, spoilt: wrong, declared, texts } = stores.accountedAt(data, stream);
-  const rot = declared["damaged in the store"] ?? 0;
-  const thinned = declared["the store's budget is full"] ?? 0;
-  const passed = lost + wrong === 0 && bytes <= BUDGET_BYTES && rot === made.rotten && thinned > 0;
-  const counted = { lost, doubled: 0, wrong, passed };
-  recordFault({ row: 5, fault: `a bit flipped, of ${rot} records, under systemd`, injected: 1, ...counted });
-  recordFault({ row: 8, fault: `own backlog over the budget, under systemd`, injected: thinned, ...counted });
-  expect({ lost, wrong, rot, passed }).toEqual({ lost: 0, wrong: 0, rot: made.rotten, passed: true });
-  expect(texts).toBeGreaterThan(0);
-});
-
-it("a clock of 1970 without a network, a store that is gone as well, then a clock a day ahead and a day back", async () => {
-  const before = await site.untilBooth(box, "all is delivered", faults.isWell);
-  await stopService();
-  stop();
-  const began = Date.now();
-  const clock = faults.wrongClock(box, "@1970-01-01 00:00:10");
-  start();
-  const { time } = await site.untilBooth(box, "it polls", ({ log }) => log.taken > faults.SOME_POLLS);
-  expect(time).toBeGreaterThanOrEqual(before.time);
-  stop();
-  const gone = stores.removeStore(box);
-  start();
-  const polls = ({ log }: BoothStatus): boolean => log.taken > faults.SOME_POLLS && log.newest_seq > 0;
-  const alone = await site.untilBooth(box, "it polls", polls);
-  expect((await site.statusOf(box))?.clock).toEqual({ synced: false, offset_ms: null });
-  expect(alone.log.acked_seq).toBe(0);
-  expect(alone.provisioning).toMatchObject({ state: "active", generation: before.provisioning.generation });
-  expect(alone.stream).not.toBe(before.stream);
-  stopService = site.startService(box, data);
-  await site.untilBooth(box, "the service has vouched for the time", faults.isWell);
-  expect((await site.statusOf(box))?.clock.synced).toBe(true);
-  const told = (): number => journal().match(/"event":"clock"/g)?.length ?? 0;
-  const steps = ["+0", "+1d", "-1d", "+0"];
-  for (const step of steps) {
-    const before_step = told();
-    clock.set(step);
-    await eventually(`the clock, put to ${step}, is told`, () => (told() > before_step ? true : undefined));
-  }
-  await site.untilBooth(box, "all is delivered", faults.isWell);
-  const wrong = stores.heldOutside(data, alone.stream, [began, Date.now()]);
-  const fault = "boot at 1970 without a service, put right, a day ahead, a day back, under systemd";
-  expect(await faults.enter(faulty(), { row: 37, fault, injected: steps.length, wrong })).toEqual(faults.NOTHING);
-  const missing = { row: 6, fault: "database file gone, under systemd", injected: gone > 0 ? 1 : 0 };
-  expect(await faults.enter(faulty(), missing)).toEqual(faults.NOTHING);
-  stop();
-  clock.end();
-  start();
 });
 
 it("a journal that is stuck, then flooded by others until it drops what it had: polling goes on", async () => {

@@ -4,7 +4,7 @@ import { KIND, type LogRecord } from "../../domain/record.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { Clock } from "../../domain/machine.ts";
 import type { Signal } from "../../domain/signal.ts";
-import type { PolledBooth } from "../booth.ts";
+import type { PolledBooth } from "../link.ts";
 
 /** An entry is committed at once; a store that hasn't by then has trouble of its own to tell of. */
 const COMMITTED_WITHIN_MS: Milliseconds = 10_000;

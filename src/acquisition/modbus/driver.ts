@@ -3,7 +3,7 @@ import { onAbort } from "../../domain/signal.ts";
 import { type Piece, uniteHoles } from "../rules/plan.ts";
 import type { ModbusProfile } from "../../domain/profile.ts";
 import type { Sample } from "../../domain/taken.ts";
-import { byGroup } from "../rules/schedule.ts";
+import { byGroup } from "../rules/link.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
 import { type Believed, nothingBelieved, agreed, believe, suspects, zerosToHold } from "../rules/change-filter.ts";
 import type { Driver, GroupSamples, LinkNote } from "../port.ts";

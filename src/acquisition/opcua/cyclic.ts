@@ -4,7 +4,7 @@ import { Overdue, type Asking } from "./channel.ts";
 import type { Opcua } from "./library.ts";
 import type { Session } from "./session.ts";
 import type { Sample } from "../../domain/taken.ts";
-import { byGroup } from "../rules/schedule.ts";
+import { byGroup } from "../rules/link.ts";
 import type { GroupSamples } from "../port.ts";
 import { type RawValue, sampleOf } from "./value.ts";
 import { say } from "../../domain/sentences.ts";

@@ -3,7 +3,7 @@ import type { BoothConfig, BoothLink, OpcuaAddress } from "../../config/port.ts"
 import { onAbort } from "../../domain/signal.ts";
 import { groupsInForce, type OpcuaProfile, type Profile } from "../../domain/profile.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
-import { quickestOf } from "../rules/schedule.ts";
+import { quickestOf } from "../rules/link.ts";
 import type { Driver, PlcPasswords } from "../port.ts";
 import type { Logger } from "../../domain/machine.ts";
 import { type Channel, secureChannel } from "./channel.ts";

@@ -1,7 +1,7 @@
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaProfile } from "../../domain/profile.ts";
 import type { Milliseconds } from "../../domain/units.ts";
-import { byGroup, quickestOf } from "../rules/schedule.ts";
+import { byGroup, quickestOf } from "../rules/link.ts";
 import { RefusedService } from "./channel.ts";
 import { absent, checkNamespaces, type GroupReader, MISSING, nodesOf, type OpenServer } from "./cyclic.ts";
 import { NAMESPACE_ARRAY, type PlacedTag, placesOf, rawOf, retryingReader, VALUE } from "./cyclic.ts";

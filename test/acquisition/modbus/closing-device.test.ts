@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { emptyMemory, modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
@@ -9,7 +7,6 @@ import type { Driver } from "../../../src/acquisition/port.ts";
 import type { Clock } from "../../../src/domain/machine.ts";
 import { sleepBy } from "../../../src/domain/signal.ts";
 import { realAfter } from "../../../src/runtime/clock.ts";
-import { parseRtu, rtuFrame } from "../../../simulators/plc/rtu-frames.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 import { ANSWER_MS, failure, never, readGroup, values } from "../driver-calls.ts";
 import { type FakeModbus, pattern } from "./fake-modbus.ts";
@@ -39,23 +36,6 @@ async function polls(driver: Driver, count: number): Promise<readonly unknown[]>
   const read: unknown[] = [];
   for (let i = 0; i < count; i++) read.push(values(await readGroup(driver, "g")));
   return read;
-}
-
-/** A serial device server that closes after each answer; gives its port. */
-async function rtuDevice(): Promise<number> {
-  const server = createServer((socket) => {
-    socket.on("error", () => undefined);
-    socket.on("data", (bytes) => {
-      const [request] = parseRtu(bytes).requests;
-      if (request === undefined) return;
-      const value = pattern(3, request.pdu.readUInt16BE(1));
-      socket.end(rtuFrame(request, Buffer.of(3, 2, value >> 8, value & 0xff)));
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
 }
 
 const times = (count: number): readonly unknown[] => Array.from({ length: count }, () => RIGHT);
@@ -140,16 +120,6 @@ describe("a device that closes the connection after a complete answer", () => {
     expect(read.length).toBeGreaterThan(14);
     expect(read).toEqual(times(read.length));
     for (const { driver } of booths) await driver?.close();
-  });
-
-  test("is read with RTU frames over TCP, too", async () => {
-    const port = await rtuDevice();
-    const line = modbusLine({ host: "127.0.0.1", port, framing: "rtu" });
-    const driver = modbusDriver({ line, profile: profileOf(POINTS), timeouts: TIMES });
-    onTestFinished(() => driver.close());
-    await driver.open(never);
-    expect(await polls(driver, 5)).toEqual(times(5));
-    expect(driver.notes?.().map(({ kind }) => kind)).toEqual(["closes"]);
   });
 
   test("is asked over one connection again once it keeps connections", async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test, type TestContext } from "vitest";
 
-import type { Manners } from "../../../simulators/plc/manners.ts";
 import type { Faults } from "../../../simulators/network/faults.ts";
 import { until } from "../../support/eventually.ts";
 import { faultBed, type FaultBed, type FaultBedOptions } from "./fault-bed.ts";
@@ -113,31 +112,7 @@ async function spoilt(bed: FaultBed, act: () => void, undo: () => void): Promise
   await recovers(bed);
 }
 
-const MANNERS: readonly (readonly [number, string, Partial<Manners>])[] = [
-  [15, "answers one request late", { late_answers: true }],
-  [16, "answers with too few registers", { short_by: 1 }],
-  [16, "answers with too many registers", { short_by: -1 }],
-  [16, "answers that say more than they bring", { wrong_length: true }],
-  [16, "answers in pieces of one byte", { split_bytes: 1 }],
-  [16, "closes instead of answering", { close_on_request: true }],
-  [16, "takes requests and is silent", { drop_answers: true }],
-];
-
 describe.each(["tcp", "rtu"] as const)("over %s", (framing) => {
-  test.concurrent.for(
-    MANNERS.filter(([, , { close_on_request }]) => framing === "tcp" || close_on_request === undefined),
-  )("row %i: a device that %s never gives a wrong value", async ([row, name, manners], context) => {
-    const bed = await started(context, { framing });
-    const good = { ...bed.plc.manners };
-    const before = bed.polls.length + bed.failures();
-    await spoilt(
-      bed,
-      () => Object.assign(bed.plc.manners, manners),
-      () => Object.assign(bed.plc.manners, good),
-    );
-    await settle(bed, { row, fault: `${name} (${framing})`, injected: bed.polls.length + bed.failures() - before });
-  });
-
   test.concurrent("row 15: answers that come after their deadline never become values", async (context) => {
     const bed = await started(context, { framing });
     await spoilt(
@@ -149,21 +124,11 @@ describe.each(["tcp", "rtu"] as const)("over %s", (framing) => {
   });
 });
 
-/** TCP has a checksum of its own, so a wrong byte inside a frame is a fault of serial lines alone. */
+/** TCP has a checksum of its own, so wrong bytes inside a frame are a fault of serial lines alone. */
+const WHOLE_PIECES = { truncate: 0.1, noise: 0.1, drop: 0.1, duplicate: 0.1, echo: 0.1 };
 const LINE_FAULTS: readonly (readonly [number, "tcp" | "rtu", Partial<Faults>])[] = [
-  [16, "tcp", { truncate: 0.2 }],
-  [16, "tcp", { duplicate: 0.2 }],
-  [16, "tcp", { noise: 0.2 }],
-  [16, "tcp", { drop: 0.2 }],
-  [16, "tcp", { echo: 0.2 }],
-  [16, "tcp", { split_bytes: 2, duplicate: 0.1, drop: 0.1 }],
-  [17, "rtu", { corrupt: 0.3 }],
-  [17, "rtu", { truncate: 0.2 }],
-  [17, "rtu", { noise: 0.2 }],
-  [17, "rtu", { drop: 0.2 }],
-  [17, "rtu", { duplicate: 0.2 }],
-  [17, "rtu", { echo: 0.2 }],
-  [17, "rtu", { corrupt: 0.1, truncate: 0.1, noise: 0.1, drop: 0.05, duplicate: 0.1, split_bytes: 3 }],
+  [16, "tcp", WHOLE_PIECES],
+  [17, "rtu", { ...WHOLE_PIECES, corrupt: 0.1, split_bytes: 3 }],
 ];
 
 test.concurrent.for(LINE_FAULTS)(
@@ -185,7 +150,9 @@ test.concurrent(
   "row 18: an exception at any place of a block costs that tag alone, in the same poll",
   async (context) => {
     const profile = clickBooth();
-    const places = profile.tags.filter(({ point }) => point.table === "holding");
+    const all = profile.tags.filter(({ point }) => point.table === "holding");
+    // The unit test of the driver tries every place of a block.
+    const places = all.filter((_, nth) => nth % Math.ceil(all.length / 4) === 0);
     const bed = await started(context);
     const others: string[] = [];
     for (const { name, group, point } of places) {
@@ -215,7 +182,7 @@ test.concurrent("row 21: a torn 32-bit counter is read again and never becomes a
   const profile = { ...click, tags: counters.map((tag) => ({ ...tag, group: "fast" })), groups: {} };
   const bed = await started(context, { scenario: "counter-wrap", profile, start: Date.UTC(2026, 2, 3, 14, 50) });
   const torn = () => bed.polls.flatMap(({ samples }) => samples).filter(({ reason }) => reason === "torn").length;
-  for (let i = 0; i < 1200; i++) {
+  for (let i = 0; i < 1200 && torn() < 3; i++) {
     bed.plc.manners.torn_reads = 1;
     await until(morePolls(bed, 1), "a poll");
   }

@@ -1,5 +1,4 @@
-import { linkLoop, type PolledLink } from "../../../src/acquisition/link-loop.ts";
-import type { BoothOnLink } from "../../../src/acquisition/link-booth.ts";
+import { type BoothOnLink, type PolledLink, linkLoop } from "../../../src/acquisition/link.ts";
 import type { LinkStatus } from "../../../src/domain/status.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { silentLog } from "../../support/silent-log.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { createPollWatch } from "../../../src/acquisition/link-booth.ts";
+import { createPollWatch } from "../../../src/acquisition/link.ts";
 import type { ModbusAddress } from "../../../src/config/port.ts";
 import type { ModbusPoint, ModbusProfile } from "../../../src/domain/profile.ts";
 import { sleepBy } from "../../../src/domain/signal.ts";

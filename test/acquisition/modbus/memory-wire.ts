@@ -1,3 +1,4 @@
+import { pattern, usualAnswer } from "./fake-modbus.ts";
 import type { LinkError } from "../../../src/domain/link-error.ts";
 import type { OpenWire, WireEvents } from "../../../src/acquisition/modbus/wire.ts";
 
@@ -37,4 +38,16 @@ export function memoryWire(): MemoryWire {
     destroyed: () => destroyed,
   };
   return wire;
+}
+
+/** Returns the right answer to a request that the driver has sent. */
+export function goodAnswer(request: Buffer): Buffer {
+  const parsed = {
+    transaction: request.readUInt16BE(0),
+    unit: request.readUInt8(6),
+    code: request.readUInt8(7),
+    address: request.readUInt16BE(8),
+    count: request.readUInt16BE(10),
+  };
+  return usualAnswer({ memory: pattern, holes: () => false }, parsed);
 }

@@ -54,7 +54,7 @@ export function describeModbus(framing: "tcp" | "rtu"): void {
       return readGroup(virtual, group);
     },
     groups: Object.keys(profile.groups),
-    instants: Array.from({ length: 130 }, (_, minute) => START + minute * MINUTE_MS + 17_123),
+    instants: Array.from({ length: 26 }, (_, nth) => START + 5 * nth * MINUTE_MS + 17_123),
     setTime: (at) => clock.set(at),
     refuse: (tag) => {
       const point = profile.tags.find(({ name }) => name === tag)?.point;

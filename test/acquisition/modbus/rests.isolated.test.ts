@@ -3,9 +3,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { modbusDriver } from "../../../src/acquisition/modbus/driver.ts";
 import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
 import { pattern } from "./fake-modbus.ts";
-import { memoryWire } from "./memory-wire.ts";
+import { goodAnswer, memoryWire } from "./memory-wire.ts";
 import { failure, never, readGroup } from "../driver-calls.ts";
-import { goodAnswer } from "./mutated-modbus.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 
 test("a device that wants a rest gets it, after connecting and between requests", async () => {

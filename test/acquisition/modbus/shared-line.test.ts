@@ -140,38 +140,12 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
   });
 });
 
-test("over RTU the answer that a unit gives too late isn't taken for one of its neighbour or of itself", async () => {
-  const units = new Map([1, 2].map((id) => [id, unit(id)]));
-  const { way } = await served("rtu", units);
-  const openSlow = way(1, 100);
-  const open = way(2);
-  const slow = units.get(1);
-  if (slow === undefined) throw new Error("no unit 1");
-  for (let round = 0; round < 5; round++) {
-    slow.manners.delay_ms = 300;
-    const late = openSlow();
-    await late.open(never);
-    expect((await failure(readGroup(late, "g"))).kind).toBe("timeout");
-    await late.close();
-    slow.manners.delay_ms = 0;
-    for (const [id, make] of [
-      [2, open],
-      [1, openSlow],
-    ] as const) {
-      const driver = make();
-      await driver.open(never);
-      expect(values(await readGroup(driver, "g"))).toEqual(expected(id));
-      await driver.close();
-    }
-  }
-});
-
 test("over RTU the answer that came too late for a tool isn't taken for a poll's", async () => {
   const units = new Map([1, 2].map((id) => [id, unit(id)]));
   const { way, askOver } = await served("rtu", units);
   const slow = units.get(1);
   if (slow === undefined) throw new Error("no unit 1");
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 2; round++) {
     slow.manners.delay_ms = 300;
     expect((await failure(askOver({ unit: 1, pdu: READ }, 100))).kind).toBe("timeout");
     expect((await failure(askOver({ unit: 1, pdu: READ }, 100))).kind).toBe("busy");

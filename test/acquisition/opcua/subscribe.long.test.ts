@@ -7,10 +7,6 @@ import type { Sample } from "../../../src/domain/taken.ts";
 import { virtualDriver } from "../../../simulators/virtual/driver.ts";
 import { failure, never, readGroup, values } from "../driver-calls.ts";
 import { opcuaBed, START } from "./opcua-bed.ts";
-import { spoiltRuns } from "./spoilt-opcua.ts";
-
-/** Long enough that a spoilt answer comes before the deadline, also on a busy machine. */
-const BUSY_DEADLINE_MS = 800;
 
 const PATIENCE_MS = 20_000;
 const bed = opcuaBed();
@@ -176,10 +172,10 @@ describe("a subscription's link", () => {
     }
   });
 
-  test("twenty of them leave no session and no subscription behind", async () => {
+  test("five of them leave no session and no subscription behind", async () => {
     const { server, gate } = bed();
     const before = { sessions: server.sessions(), subscriptions: server.subscriptions() };
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < 5; i++) {
       const driver = await opened({ profile: quickProfile() });
       await readGroup(driver, "fast");
       await driver.close();
@@ -190,26 +186,6 @@ describe("a subscription's link", () => {
     // Sessions that earlier tests left behind may end meanwhile.
     expect(server.sessions()).toBeLessThanOrEqual(before.sessions);
     expect(server.subscriptions()).toBeLessThanOrEqual(before.subscriptions);
-  });
-
-  test("with spoilt answers 40 times: no crash, no wrong value, every call settles", async () => {
-    const driver = await opened();
-    const right = values(await readGroup(driver, "fast"));
-    await driver.close();
-    const kinds = await spoiltRuns(bed(), { runs: 40, right, mode: "subscribe", deadline_ms: BUSY_DEADLINE_MS });
-    expect(kinds.get("malformed") ?? 0).toBeGreaterThan(3);
-  });
-
-  test("an answer that comes twice, the second time beside the next: never a wrong value, never a crash", async () => {
-    const driver = await opened({ profile: quickProfile() });
-    let last: Uint8Array = Buffer.alloc(0);
-    bed().gate.alter = (bytes) => {
-      const both = Buffer.concat([last, bytes]);
-      last = bytes;
-      return both;
-    };
-    // Some of them the library drops without a word: then it is the watchdog that ends the link.
-    expect(["malformed", "timeout"]).toContain((await untilFailure(driver)).kind);
   });
 });
 

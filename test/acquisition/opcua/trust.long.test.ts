@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import type { OpcuaAddress } from "../../../src/config/port.ts";
 import type { LinkError } from "../../../src/domain/link-error.ts";
+import { recordFault } from "../../support/faults.ts";
 import { failure, never, readGroup } from "../driver-calls.ts";
 import { opcuaBed, PASSWORD } from "./opcua-bed.ts";
 
@@ -23,7 +24,13 @@ function nothingSecretWentOut(): void {
   expect(gate.sent().includes(PASSWORD)).toBe(false);
 }
 
-describe("a server that isn't known for sure gets no password", () => {
+/** Enters a refusal into the fault matrix. */
+function refusedWithoutPassword(fault: string): void {
+  nothingSecretWentOut();
+  recordFault({ row: 23, fault, injected: 1, lost: 0, doubled: 0, wrong: 0, passed: true });
+}
+
+describe("row 23: a server that isn't known for sure gets no password", () => {
   test("unknown: refused, with its fingerprint and how to pin it", async () => {
     const { server, address, make } = bed();
     const { server_certificate_fingerprint, ...unpinned } = address();
@@ -32,7 +39,7 @@ describe("a server that isn't known for sure gets no password", () => {
     expect(error.message).toContain(`opcua.server_certificate_fingerprint: "${server.fingerprint()}"`);
     expect(error.message).toMatch(/SHA-256 ([0-9A-F]{2}:){31}[0-9A-F]{2}\. Compare it/);
     expect(server_certificate_fingerprint).toBe(server.fingerprint());
-    nothingSecretWentOut();
+    refusedWithoutPassword("certificate untrusted");
   });
 
   test("changed: refused, with both fingerprints", async () => {
@@ -44,7 +51,7 @@ describe("a server that isn't known for sure gets no password", () => {
     expect(error.kind).toBe("config");
     expect(error.message).toContain("has changed");
     expect(error.message).toContain(server.fingerprint());
-    nothingSecretWentOut();
+    refusedWithoutPassword("certificate changed");
   });
 
   test("expired, though pinned: refused, with the date", async () => {
@@ -52,7 +59,7 @@ describe("a server that isn't known for sure gets no password", () => {
     const error = await refusal();
     expect(error.kind).toBe("config");
     expect(error.message).toMatch(/expired on 20\d\d-/);
-    nothingSecretWentOut();
+    refusedWithoutPassword("certificate expired");
   });
 
   test("nothing but None on offer: refused, and said so", async () => {
@@ -60,7 +67,7 @@ describe("a server that isn't known for sure gets no password", () => {
     const error = await refusal();
     expect(error.kind).toBe("config");
     expect(error.message).toContain("doesn't offer Basic256Sha256, only None: switch its security on");
-    nothingSecretWentOut();
+    refusedWithoutPassword("only None on offer");
   });
 
   test("another policy than the one wanted is never taken instead", async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { noLosses, withRequests, type Losses } from "../../../src/acquisition/rules/link-trouble.ts";
+import { noLosses, withRequests, type Losses } from "../../../src/acquisition/rules/link.ts";
 
 /** Polls of four requests each second, of which every nth is lost (0: none), for so many seconds. */
 function polled(before: { losses: Losses; asked: number; missed: number; mono: number }, seconds: number, nth: number) {

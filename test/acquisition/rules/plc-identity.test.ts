@@ -5,7 +5,7 @@ import {
   serialTagOf,
   UNKNOWN_PLC,
   type PlcIdentity,
-} from "../../../src/acquisition/rules/link-trouble.ts";
+} from "../../../src/acquisition/rules/link.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
 import { clickBooth } from "../../support/profiles.ts";
 

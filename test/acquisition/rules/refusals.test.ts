@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { NO_REFUSALS, refusalTrouble, withPoll } from "../../../src/acquisition/rules/link-trouble.ts";
+import { NO_REFUSALS, refusalTrouble, withPoll } from "../../../src/acquisition/rules/link.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
 
 const good = (tag: string): Sample => ({ tag, value: 1, quality: "good" });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { afterPoll, linkBegins, nextDue, scheduleFrom } from "../../../src/acquisition/rules/schedule.ts";
+import { afterPoll, linkBegins, nextDue, scheduleFrom } from "../../../src/acquisition/rules/link.ts";
 
 const groups = { slow: { poll_interval_ms: 10_000 }, fast: { poll_interval_ms: 1_000 } };
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { afterPoll, type BoothDues, nextPoll, scheduleFrom } from "../../../src/acquisition/rules/schedule.ts";
+import { afterPoll, type BoothDues, nextPoll, scheduleFrom } from "../../../src/acquisition/rules/link.ts";
 
 const groups = { fast: { poll_interval_ms: 1000 } };
 const live = (due: number): BoothDues => ({ schedule: { fast: due }, groups, retry_at: null });

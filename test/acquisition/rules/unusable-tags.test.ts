@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { NO_UNUSABLE_TAGS, unusableTrouble, withSamples } from "../../../src/acquisition/rules/link-trouble.ts";
+import { NO_UNUSABLE_TAGS, unusableTrouble, withSamples } from "../../../src/acquisition/rules/link.ts";
 import { sampleOf } from "../../../src/acquisition/opcua/value.ts";
 import type { OpcuaPoint } from "../../../src/domain/profile.ts";
 import type { Sample } from "../../../src/domain/taken.ts";

@@ -1,4 +1,4 @@
-import { linkLoop } from "../../../src/acquisition/link-loop.ts";
+import { linkLoop } from "../../../src/acquisition/link.ts";
 import { createIntake } from "../../../src/acquisition/intake.ts";
 import { parametersOf } from "../../../src/config/parameters.ts";
 import type { Parameters } from "../../../src/domain/parameters.ts";

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 
-import { linkLoop } from "../../src/acquisition/link-loop.ts";
-import type { BoothOnLink } from "../../src/acquisition/link-booth.ts";
+import { type BoothOnLink, linkLoop } from "../../src/acquisition/link.ts";
 import { LinkError, type LinkErrorKind } from "../../src/domain/link-error.ts";
 import type { LinkStatus } from "../../src/domain/status.ts";
 import type { Sample } from "../../src/domain/taken.ts";

@@ -1,22 +1,79 @@
-import { fullJitter } from "../domain/retrying.ts";
+import type { BoothConfig } from "../config/port.ts";
+import type { BoothCounts, LinkToShare, LiveReading, PlcAsk, RequestCounts } from "../domain/agent-control.ts";
+import type { BoothState, LinkState } from "../domain/booth-state.ts";
 import { adviceFor, LinkError } from "../domain/link-error.ts";
 import { stillDown } from "../domain/link-status.ts";
-import type { Clock, Logger, Random } from "../domain/machine.ts";
+import type { Clock, Logger, Random, Sealer } from "../domain/machine.ts";
 import type { Parameters } from "../domain/parameters.ts";
-import type { Sample } from "../domain/taken.ts";
-import { isOver } from "../domain/signal.ts";
-import type { LinkStatus, Trouble } from "../domain/status.ts";
-import type { Milliseconds, TagName } from "../domain/units.ts";
-import type { Intake } from "./intake.ts";
-import type { Driver, GroupSamples, LinkNote } from "./port.ts";
-import { NO_REFUSALS, noLosses, refusalTrouble, withPoll, withRequests } from "./rules/link-trouble.ts";
-import { NO_UNUSABLE_TAGS, unusableTrouble, withSamples } from "./rules/link-trouble.ts";
-import { afterPoll, type BoothDues, dueGroups, nextDue, scheduleFrom, soonAgain } from "./rules/schedule.ts";
-import type { BoothCounts, LiveReading, RequestCounts } from "../domain/agent-control.ts";
 import type { Profile } from "../domain/profile.ts";
+import type { ProvisioningRow } from "../domain/provisioning.ts";
+import { fullJitter } from "../domain/retrying.ts";
+import { say } from "../domain/sentences.ts";
+import { type CameRound, createSignal, isOver, LOOP_MS, type Pulse } from "../domain/signal.ts";
+import type { LinkStatus, Trouble } from "../domain/status.ts";
+import type { Sample } from "../domain/taken.ts";
+import type { Milliseconds, TagName } from "../domain/units.ts";
+import type { BoothClock } from "./clock.ts";
+import type { Intake } from "./intake.ts";
+import type { PollGaps } from "./poll-gaps.ts";
+import type { AskOverLink, Driver, GroupSamples, LinkNote, PlcPasswords, PolledWords } from "./port.ts";
+import {
+  type BoothDues,
+  NO_REFUSALS,
+  NO_UNUSABLE_TAGS,
+  afterPoll,
+  dueGroups,
+  fitsBetween,
+  nextDue,
+  nextPoll,
+  noLosses,
+  refusalTrouble,
+  scheduleFrom,
+  serialTagOf,
+  soonAgain,
+  unusableTrouble,
+  withPoll,
+  withRequests,
+  withSamples,
+} from "./rules/link.ts";
+
+/** A physical link and the booths that are polled over it: the loop first, then one booth's part of it, then reads for tools. */
+
+/** A booth as configured, with what its profile and the box's file make of it. */
+export interface BoothSetup {
+  readonly config: BoothConfig;
+  readonly profile: Profile;
+  readonly parameters: Parameters;
+  readonly address: string;
+  readonly makeDriver: (passwords: PlcPasswords) => Driver;
+  /** Booths with the same one share a physical link, one at a time; absent: it has its own. */
+  readonly link?: string;
+  /** Tools' reads over the booth's link, while nobody else is at work there; absent: it can't be shared. */
+  readonly shared?: { readonly unit: number; readonly ask: AskOverLink };
+  /** What the booth's polls read last; absent: nobody wants it. */
+  readonly polled?: PolledWords;
+  /** The longest that the device keeps its link busy when it doesn't answer. */
+  readonly probe_ms?: () => Milliseconds;
+  /** After a failure the device is left alone for so long, beside the back-off. */
+  readonly settle_ms?: () => Milliseconds;
+  /** The device closes connections that rest for so long. */
+  readonly idle_close_ms?: Milliseconds;
+}
+
+/** A booth as its loops poll it and write its log. */
+export interface PolledBooth {
+  readonly setup: BoothSetup;
+  readonly state: BoothState;
+  readonly link: LinkState;
+  readonly intake: Intake;
+  readonly watch: PollWatch;
+  readonly clock: BoothClock;
+  /** The parameters in force. */
+  parameters(): Parameters;
+}
 
 /** What a link's loop has of the machine. */
-export interface LinkMachine {
+interface LinkMachine {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -44,6 +101,138 @@ export interface BoothOnLink {
   readonly settle_ms?: () => Milliseconds;
   /** The device closes connections that rest for so long. */
   readonly idle_close_ms?: Milliseconds;
+}
+
+/** A physical link, and who is polled over it. */
+export interface PolledLink extends LinkMachine {
+  readonly booths: readonly BoothOnLink[];
+  /** The longest that a device which doesn't answer keeps the link busy. */
+  readonly probe_ms: () => Milliseconds;
+  /** The first attempt is made so much later. */
+  readonly begins_in: Milliseconds;
+  /** What tools want over the link between polls; absent: it isn't shared with any. */
+  readonly shared?: SharedLink | undefined;
+  /** Absent: nobody watches over the loop. */
+  readonly beat?: CameRound;
+  /** Told when the next poll is due, in monotonic time. Infinity: the loop has ended. */
+  readonly due?: (at: Milliseconds) => void;
+}
+
+/**
+ * Owns one physical link: connects, polls each booth's groups when they are due, and makes anew what failed. Returns when
+ * aborted.
+ */
+export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<void> {
+  const { clock } = link;
+  const booths = link.booths.map((booth) => linkBooth(link, booth, link.begins_in));
+  try {
+    while (!isOver(signal)) {
+      const next = nextPoll(
+        booths.map((booth) => booth.dues()),
+        clock.mono(),
+        link.probe_ms(),
+      );
+      const booth = booths[next?.booth ?? -1];
+      if (next === undefined || booth === undefined) throw new LinkError("config", "no booth has a poll group");
+      const { at } = next;
+      const wait = at - clock.mono();
+      link.beat?.(Math.max(0, wait) + LOOP_MS);
+      link.due?.(at);
+      if ((await pause(link, wait, signal)) === "asked") continue;
+      if (isOver(signal)) break;
+      const failure = await booth.poll(signal);
+      if (failure?.opening === true) failTogether(booths, booth, failure);
+    }
+  } finally {
+    link.shared?.close();
+    await Promise.all(booths.map((booth) => booth.close()));
+    link.beat?.(Number.POSITIVE_INFINITY);
+    link.due?.(Number.POSITIVE_INFINITY);
+  }
+}
+
+/** Until the next poll; or until a tool has asked: others' polls may be due meanwhile. */
+async function pause({ clock, shared }: PolledLink, wait: Milliseconds, signal: AbortSignal): Promise<"asked" | "due"> {
+  const until = clock.mono() + wait;
+  if (shared === undefined) {
+    if (wait > 0) await clock.sleep(wait, signal).catch(() => undefined);
+    return "due";
+  }
+  const served = await shared.serve(Math.max(0, wait));
+  if (!served && wait > 0) await shared.rest(wait, signal);
+  return wait > 0 && clock.mono() < until ? "asked" : "due";
+}
+
+/** A link that can't be opened is so for every booth that waits for it: they are told, and tried again, together. */
+function failTogether(booths: readonly LinkBooth[], first: LinkBooth, { error, wait }: LinkFailure): void {
+  for (const other of booths) {
+    if (other !== first && other.dues().retry_at !== null) other.failed(error, wait);
+  }
+}
+
+/** The booths of one physical link, whatever their number. */
+export function pollLoop(
+  gateway: LinkMachine & { readonly pulse: Pulse; readonly sealer: Sealer; readonly gaps?: PollGaps },
+  {
+    link,
+    booths,
+    ...more
+  }: { readonly link: string; readonly booths: readonly PolledBooth[] } & Pick<PolledLink, "begins_in" | "shared">,
+  signal: AbortSignal,
+): Promise<void> {
+  return linkLoop(
+    {
+      ...gateway,
+      ...more,
+      beat: gateway.pulse.loop(`poll of ${booths.map(({ setup }) => setup.config.id).join(" and ")}`),
+      due: (at) => gateway.gaps?.due(link, at),
+      probe_ms: () => Math.max(...booths.map(({ setup }) => setup.probe_ms?.() ?? 0)),
+      booths: booths.map((booth) => onLink(booth, gateway.sealer)),
+    },
+    signal,
+  );
+}
+
+function onLink({ setup, state, link, watch, intake }: PolledBooth, sealer: Sealer): BoothOnLink {
+  const serial = serialTagOf(setup.profile);
+  return {
+    ...setup,
+    makeDriver: () => setup.makeDriver(() => passwordsIn(state.binding.row, sealer)),
+    ...(serial === null ? {} : { identity_group: serial.group }),
+    booth: setup.config.id,
+    groups: setup.parameters.groups,
+    watched_tags: new Set(Object.keys(setup.parameters.tags).filter((tag) => setup.parameters.tags[tag]?.role)),
+    intake: {
+      ...intake,
+      answered(read) {
+        const trouble = intake.answered(read);
+        if (trouble === null) link.answered += read.size;
+        return trouble;
+      },
+    },
+    watch,
+    setNotes: (notes) => void (link.notes = notes),
+    status: () => link.plc,
+    setStatus: (status) => {
+      // One more try that failed the same way is no news: a PLC that is switched off would wake every loop all night.
+      const isNews = status.kind !== link.plc.kind || reasonOf(status) !== reasonOf(link.plc);
+      link.plc = status;
+      if (isNews) state.news.raise();
+    },
+  };
+}
+
+function reasonOf(status: LinkStatus): string {
+  return status.kind === "up" ? "" : status.reason;
+}
+
+/** The record names the password before a change and the one after it; nobody says which of them the PLC has by now. */
+function passwordsIn({ record }: ProvisioningRow, sealer: Sealer): readonly string[] {
+  const { old, new: next } = record?.plc_passwords ?? { old: null, new: null };
+  return [next, old].flatMap((sealed) => {
+    const opened = sealed === null ? null : sealer.open(sealed);
+    return opened === null || opened === "" ? [] : [opened];
+  });
 }
 
 /** What people are told of a booth's link: its status at every change, and a line in the log where it matters. */
@@ -98,14 +287,14 @@ function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, 
  */
 const RETRY = { base_ms: 250, cap_ms: 2_500 };
 
-export interface LinkFailure {
+interface LinkFailure {
   readonly error: LinkError;
   /** The link couldn't be opened, so the fault may be nobody's in particular. */
   readonly opening: boolean;
   readonly wait: Milliseconds;
 }
 
-export type LinkBooth = ReturnType<typeof linkBooth>;
+type LinkBooth = ReturnType<typeof linkBooth>;
 
 const NO_TAGS: ReadonlySet<TagName> = new Set();
 
@@ -113,7 +302,7 @@ const NO_TAGS: ReadonlySet<TagName> = new Set();
  * One booth on a link: its connection, its rhythm, what is known of its life.
  * @param begins_in the first attempt is made so much later
  */
-export function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLink, begins_in: Milliseconds) {
+function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLink, begins_in: Milliseconds) {
   const { groups, identity_group, watch, watched_tags: watched = NO_TAGS } = booth;
   const news = linkNews(booth, clock, log);
   let schedule = scheduleFrom(groups, clock.mono());
@@ -309,5 +498,92 @@ export function createPollWatch({ tags }: Pick<Profile, "tags">) {
       late: LATE_BOUNDS_MS.map((within_ms, index) => ({ within_ms, polls: late[index] ?? 0 })),
       late_sum_ms: sums.late_ms,
     }),
+  };
+}
+
+/** A tool asks one thing at a time; more only come from several people at once. */
+const MAX_WAITING = 8;
+
+interface Waiting extends PromiseWithResolvers<Uint8Array> {
+  readonly ask: PlcAsk;
+  readonly since: Milliseconds;
+  /** It may go before a poll once it has waited for long; false: never, and it doesn't wait for long. */
+  readonly patient: boolean;
+}
+
+/** Whoever shares the connection is told so late that there is no room: then it asks again. */
+const IMPATIENT_MS: Milliseconds = 3_000;
+
+/** Reads that tools want over a link which the agent holds: carried out between polls, by the link's own loop. */
+export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
+  const asked = createSignal(clock);
+  const waiting: Waiting[] = [];
+  let isClosed = false;
+  return {
+    /** The answer's PDU. Rejects with a LinkError. */
+    async ask(ask: PlcAsk, patient = true): Promise<Uint8Array> {
+      if (isClosed) throw new LinkError("closed", say("plc.closed.stopping"));
+      if (waiting.length >= MAX_WAITING) throw new LinkError("busy", say("plc.busy_tools"));
+      const answer = Promise.withResolvers<Uint8Array>();
+      waiting.push({ ...answer, ask, since: clock.mono(), patient });
+      asked.raise();
+      return answer.promise;
+    },
+    /** Carries out what has waited longest, if it fits before the next poll, `free_ms` away; false: nothing to do now. */
+    async serve(free_ms: Milliseconds): Promise<boolean> {
+      giveUpImpatient(waiting, clock.mono());
+      for (const [index, next] of waiting.entries()) {
+        const within_ms = fitsBetween(free_ms, next.patient ? clock.mono() - next.since : 0);
+        if (within_ms === null) continue;
+        waiting.splice(index, 1);
+        await askOverLink(next.ask, within_ms).then(next.resolve, next.reject);
+        return true;
+      }
+      return false;
+    },
+    /** Waits for so long or until somebody asks. Never rejects. */
+    rest: (ms: Milliseconds, signal: AbortSignal) => asked.wait(signal, ms).catch(() => undefined),
+    /** Nobody carries anything out any more. */
+    close(): void {
+      isClosed = true;
+      for (const { reject } of waiting.splice(0)) reject(new LinkError("closed", say("plc.closed.stopping")));
+    },
+  };
+}
+
+function giveUpImpatient(waiting: Waiting[], now: Milliseconds): void {
+  for (const one of waiting.filter(({ patient, since }) => !patient && now - since > IMPATIENT_MS)) {
+    waiting.splice(waiting.indexOf(one), 1);
+    one.reject(new LinkError("busy", "the agent's own polls leave no room now"));
+  }
+}
+
+type SharedLink = ReturnType<typeof createSharedLink>;
+
+/** The physical link that a booth is polled over. */
+export function linkOf({ link, config }: Pick<BoothSetup, "link" | "config">): string {
+  return link ?? config.id;
+}
+
+/** The agent's links, as far as tools may ask over them. */
+export function createSharedLinks(clock: Clock) {
+  const links = new Map<string, { readonly units: readonly number[]; readonly shared: SharedLink }>();
+  return {
+    /** A link begins, with these booths on it. undefined: it isn't shared. */
+    begun(link: string, booths: readonly Pick<PolledBooth, "setup">[]): SharedLink | undefined {
+      const ways = booths.flatMap(({ setup }) => setup.shared ?? []);
+      const [first] = ways;
+      if (first === undefined) return undefined;
+      const shared = createSharedLink(clock, first.ask);
+      links.set(link, { units: [...new Set(ways.map(({ unit }) => unit))], shared });
+      return shared;
+    },
+    ended: (link: string): void => void links.delete(link),
+    sharedLinks: (): readonly LinkToShare[] => [...links].map(([link, { units }]) => ({ link, units })),
+    askPlc: async (link: string, ask: PlcAsk, patient = true): Promise<Uint8Array> => {
+      const shared = links.get(link)?.shared;
+      if (shared === undefined) throw new LinkError("config", `the agent holds no link ${link}`);
+      return shared.ask(ask, patient);
+    },
   };
 }
