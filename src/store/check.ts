@@ -3,7 +3,7 @@ import { createSnapshots } from "./facts/snapshots.ts";
 import { missingIn, type Span } from "./log/missing.ts";
 import { ifWhole, seqsOfLog, unpackFact, type FactRow, type LogRow } from "./log/rows.ts";
 import { prepareReadStatements } from "./log/statements.ts";
-import { mustHoldTogether, pageProblems, StoreDamaged } from "./open.ts";
+import { CELL_PROBLEM, mustHoldTogether, pageProblems, StoreDamaged } from "./open.ts";
 import type { StreamInfo } from "./port.ts";
 import { createQuarantine } from "./log/quarantine.ts";
 
@@ -145,8 +145,7 @@ function mustAscend(keys: readonly number[]): void {
 
 /** Rebuilds indexes that lack entries. Throws StoreDamaged if the file's pages or tables are wrong. */
 export function mendPages(db: Database): void {
-  const problems = pageProblems(db);
-  if (problems.length === 0) return;
+  if (pageProblems(db).every((problem) => CELL_PROBLEM.test(problem))) return;
   mustHoldTogether(db);
   db.exec("REINDEX");
 }

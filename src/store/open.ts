@@ -97,8 +97,8 @@ function lookedAt(db: Database.Database): Database.Database {
   }
 }
 
-/** A cell of another sort than its column: its row's checksum shows that too, and it costs that row alone. */
-const CELL = /^(?:NULL|TEXT|NUMERIC|non-[A-Z]+) value in /;
+/** A cell of another type than its column: the row's checksum shows that too, and it costs that row alone. */
+export const CELL_PROBLEM = /^(?:NULL|TEXT|NUMERIC|non-[A-Z]+) value in /;
 
 /** Problems of the file's pages, tables and indexes, in SQLite's words; [] if there are none. */
 export function pageProblems(db: Database.Database): readonly string[] {
@@ -113,7 +113,7 @@ export function pageProblems(db: Database.Database): readonly string[] {
  */
 export function mustHoldTogether(db: Database.Database): void {
   const verdict = String(db.pragma("quick_check(1)", { simple: true }));
-  if (verdict === "ok" || CELL.test(verdict)) return;
+  if (verdict === "ok" || CELL_PROBLEM.test(verdict)) return;
   // SQLite's first line names the database.
   throw new StoreDamaged(`the store is damaged: ${verdict.split("\n").at(1) ?? verdict}`);
 }

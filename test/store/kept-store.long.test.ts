@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { checkStore } from "../../src/store/files.ts";
 import { storePath } from "../../src/store/open.ts";
-import { fortyDaysOf, keepFortyDays, writeFortyDays } from "./forty-days.ts";
+import { fortyDaysOf, keepFortyDays } from "./forty-days.ts";
 import { changedBy, rebuild } from "../support/rebuild.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
@@ -68,10 +68,4 @@ it("what is kept of its log folds into the very facts that it holds", () => {
   const { stream } = writer.openStream("booth-1");
   expect(changedBy(rebuild(writer, stream))).toBe(0);
   writer.close();
-});
-
-it("the forty days told anew give what the release's store gives", () => {
-  const folder = memoryFolder();
-  writeFortyDays(folder);
-  expect(fortyDaysOf(folder)).toEqual(told());
 });
