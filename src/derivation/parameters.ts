@@ -1,4 +1,4 @@
-import type { Mode, TagValue } from "../domain/booth.ts";
+import type { FilterType, Mode, TagValue } from "../domain/booth.ts";
 import { modesIn } from "../domain/mode-bits.ts";
 import type { Parameters, TagRole } from "../domain/parameters.ts";
 import { say } from "../domain/sentences.ts";
@@ -26,6 +26,14 @@ export function tagWithRole(parameters: Parameters | null, role: TagRole): TagNa
   if (parameters === null) return undefined;
   for (const tag in parameters.tags) if (parameters.tags[tag]?.role === role) return tag;
   return undefined;
+}
+
+/** All tags with that role, of that filter if it is given. */
+export function tagsWithRole(parameters: Parameters | null, role: TagRole, filter?: FilterType): TagName[] {
+  const tags = Object.entries(parameters?.tags ?? {});
+  return tags.flatMap(([tag, one]) =>
+    one.role === role && (filter === undefined || one.filter === filter) ? tag : [],
+  );
 }
 
 /** The tags whose unit does not fit their role, so that a figure is missing, each with the reason. */

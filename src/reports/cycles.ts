@@ -1,6 +1,6 @@
 import { tagWithRole } from "../derivation/parameters.ts";
 import { KIND, type CycleFact } from "../domain/record.ts";
-import type { Count } from "../derivation/filters/overuse.ts";
+import { type Count, sumOf } from "../derivation/filters/overuse.ts";
 import type { EpochMs, TagName } from "../domain/units.ts";
 import type { Interval } from "../domain/time-zone.ts";
 import type { Window } from "../store/port.ts";
@@ -86,8 +86,4 @@ function countsOf(
     return [hour + Math.ceil(((index + 1) * (end - hour)) / earlier) - 1, 1];
   });
   return [...spread, ...known];
-}
-
-function sumOf(counts: readonly Count[]): number {
-  return counts.reduce((sum, [, cycles]) => sum + cycles, 0);
 }

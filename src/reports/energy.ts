@@ -86,10 +86,13 @@ interface PartOfHour {
   readonly window: Window;
 }
 
+function isOutside({ hour, end, window }: PartOfHour): boolean {
+  return window.end <= hour || window.start >= end;
+}
+
 /** Returns whether a part of the hour lies in the window, and a part outside of it. */
-function isCut({ hour, end, window }: PartOfHour): boolean {
-  const isOutside = window.end <= hour || window.start >= end;
-  return !isOutside && (window.start > hour || window.end < end);
+function isCut(part: PartOfHour): boolean {
+  return !isOutside(part) && (part.window.start > part.hour || part.window.end < part.end);
 }
 
 /** The part of an hour's energy that lies in the window. */
@@ -99,8 +102,9 @@ function amountIn(
   part: PartOfHour & Counted & { readonly amount: number },
 ): number {
   const { machine, meter, amount } = part;
-  if (amount <= 0) return 0;
-  const estimated = isCut(part) && part.source === "estimate" && parameters !== null;
+  if (amount <= 0 || isOutside(part)) return 0;
+  if (!isCut(part)) return amount;
+  const estimated = part.source === "estimate" && parameters !== null;
   const cut = estimated ? estimatedIn(source, parameters, { ...part, machine }) : null;
   return cut ?? amount * shareOf(source, meter, part);
 }
@@ -117,10 +121,8 @@ function estimatedIn(
   return Math.max(0, until(Math.min(hour + HOUR_MS, window.end)) - until(window.start)) / MILLIONTHS;
 }
 
-/** 0..1: how much of the hour's energy lies in the window. */
+/** 0..1: how much of the energy of an hour that the window cuts lies in it. */
 function shareOf(source: Source, tag: TagName | undefined, { hour, end, window }: PartOfHour): number {
-  if (window.start <= hour && window.end >= end) return 1;
-  if (window.end <= hour || window.start >= end) return 0;
   const rises = tag === undefined ? [] : risesIn(source, tag, { start: hour, end });
   const whole = rises.reduce((sum, { rise }) => sum + rise, 0);
   if (whole === 0) return (Math.min(end, window.end) - Math.max(hour, window.start)) / (end - hour);

@@ -1,9 +1,8 @@
-import { tagWithRole, unfitUnits, bridgeMs } from "../derivation/parameters.ts";
+import { tagsWithRole, tagWithRole, unfitUnits, bridgeMs } from "../derivation/parameters.ts";
 import { minStageMs } from "../derivation/timeline/stages.ts";
 import { FILTER_TYPES, type FilterType, type Quality, type TagValue } from "../domain/booth.ts";
-import type { Parameters, TagParameters, TagRole } from "../domain/parameters.ts";
+import type { Parameters } from "../domain/parameters.ts";
 import { DERIVATION_VERSION } from "../domain/rebuild.ts";
-import type { RevisionFact } from "../domain/record.ts";
 import { lengthOf, utcText } from "../domain/time-zone.ts";
 import type { EpochMs, Seq, TagName } from "../domain/units.ts";
 import type { BoothStage, Window } from "../store/port.ts";
@@ -145,7 +144,7 @@ function inSet(source: Source, line: TimeLine, set: "runtime" | "in_use"): Expla
 }
 
 function stageParts(source: Source, line: TimeLine, counts: (stage: BoothStage) => boolean): Part[] {
-  const tags = roleTags(line.state.parameters, "mode");
+  const tags = tagsWithRole(line.state.parameters, "mode");
   return line.spans.filter(counts).map((stage, index): Part => {
     const { mode, start, end, uncertain_ms, is_new_start } = stage;
     const inferred = uncertain_ms > 0 ? `, ${uncertain_ms} ms of it inferred over gaps` : "";
@@ -160,7 +159,7 @@ function explainCycles(source: Source, line: TimeLine): Explained {
   const { cycle_count, derived, source: by, approximate } = cycleCount(source, line.window);
   const value = { cycle_count, derived };
   if (by === "plc") {
-    const tags = roleTags(line.state.parameters, "cycle_counter");
+    const tags = tagsWithRole(line.state.parameters, "cycle_counter");
     const parts = countedParts(evidenceIn(source, line.window, tags), "counter");
     const rules = [
       "the PLC's cycle counter is the figure: its booked increments, by the instant of the reading that shows them",
@@ -171,7 +170,7 @@ function explainCycles(source: Source, line: TimeLine): Explained {
   const parts = cyclesIn(source, line).map(({ start, end, result, reason, counted, spray_ms, bake_ms }): Part => {
     const why = reason === "" ? "" : ` (${reason})`;
     const text = `${result}${why}: spray ${spray_ms} ms, bake ${bake_ms} ms`;
-    const tags = roleTags(line.state.parameters, "mode");
+    const tags = tagsWithRole(line.state.parameters, "mode");
     const evidence = [...evidenceAt(source, start, tags), ...evidenceAt(source, end, tags)];
     return { start, end, text, amount: counted ? 1 : 0, evidence };
   });
@@ -195,7 +194,7 @@ function ofMeter(source: Source, { state: { parameters }, window }: TimeLine, ro
   const amount = figures[figure] ?? 0;
   const told = { unit, value: { [figure]: amount } };
   if (figures[by] === "estimate") {
-    const evidence = evidenceIn(source, window, roleTags(parameters, load));
+    const evidence = evidenceIn(source, window, tagsWithRole(parameters, load));
     const parts = [{ ...window, text: "estimated: no meter counts it", amount, evidence }];
     const { burner_size_btu_h = 0, motor_size_hp = 0 } = parameters ?? {};
     const made =
@@ -208,7 +207,7 @@ function ofMeter(source: Source, { state: { parameters }, window }: TimeLine, ro
       rules: [`an estimate: ${made}, over the time it was read`, ...approximateRule(figures.approximate)],
     };
   }
-  const tags = roleTags(parameters, role);
+  const tags = tagsWithRole(parameters, role);
   const factor = parameters?.tags[tags[0] ?? ""]?.factor ?? 1;
   const rules = [
     `the PLC's meter counts; each pair of its readings is a rise, a wrap, a reset or unexplained, by hours (factor ${factor})`,
@@ -278,8 +277,7 @@ function ofMaintenance(source: Source, line: TimeLine): Explained {
 }
 
 function filterTags(parameters: Parameters | null, type: FilterType): string[] {
-  const roles = ["filter_minutes", "filter_reset"] as const;
-  return roles.flatMap((role) => roleTags(parameters, role, ({ filter }) => filter === type));
+  return [...tagsWithRole(parameters, "filter_minutes", type), ...tagsWithRole(parameters, "filter_reset", type)];
 }
 
 function ofRevisions(source: Source, line: TimeLine): Explained {
@@ -288,27 +286,21 @@ function ofRevisions(source: Source, line: TimeLine): Explained {
   const entries = [...firmware_versions, ...program_versions].filter(
     ({ first_seen_at }) => first_seen_at >= start && first_seen_at < end,
   );
+  const { parameters } = line.state;
+  const firmware_tags = tagsWithRole(parameters, "firmware_version");
+  const program_tags = [
+    ...tagsWithRole(parameters, "plc_program"),
+    ...tagsWithRole(parameters, "plc_program_revision"),
+  ];
   const parts = entries.map((entry): Part => {
-    const tags = revisionTags(line.state.parameters, entry.item);
-    const found = entry.initial ? " (found at first contact)" : "";
-    const version = entry.firmware_version ?? `${entry.plc_program ?? ""} ${entry.plc_program_revision ?? ""}`.trim();
-    const at = entry.first_seen_at;
-    return {
-      start: at,
-      end: at,
-      amount: 1,
-      evidence: evidenceAt(source, at, tags),
-      text: `${entry.item} ${version}${found}`,
-    };
+    const { item, first_seen_at: at, initial, firmware_version, plc_program = "", plc_program_revision = "" } = entry;
+    const version = firmware_version ?? `${plc_program} ${plc_program_revision}`.trim();
+    const text = `${item} ${version}${initial ? " (found at first contact)" : ""}`;
+    const evidence = evidenceAt(source, at, item === "firmware" ? firmware_tags : program_tags);
+    return { start: at, end: at, amount: 1, evidence, text };
   });
   const rules = ["a new value is entered once it was read unchanged for 60 s, in two good reads, with its first one"];
   return { unit: "count", value: { entries: entries.length }, parts, rules };
-}
-
-function revisionTags(parameters: Parameters | null, item: RevisionFact["value"]["item"]): string[] {
-  const roles =
-    item === "firmware" ? (["firmware_version"] as const) : (["plc_program", "plc_program_revision"] as const);
-  return roles.flatMap((role) => roleTags(parameters, role));
 }
 
 function ofIncidents(source: Source, line: TimeLine): Explained {
@@ -320,16 +312,6 @@ function ofIncidents(source: Source, line: TimeLine): Explained {
   });
   const rules = ["one is open per check and tag; it is over after 10 good evaluations or 10 min"];
   return { unit: "count", value: { incidents: incidents.length }, parts, rules };
-}
-
-/** Tags of a role; `also` narrows them. */
-function roleTags(
-  parameters: Parameters | null,
-  role: TagRole,
-  also: (tag: TagParameters) => boolean = () => true,
-): TagName[] {
-  const tags = Object.entries(parameters?.tags ?? {});
-  return tags.filter(([, tag]) => tag.role === role && also(tag)).map(([name]) => name);
 }
 
 /** The readings at the instant; where there is none (the polls came back, a limit was reached), the values that held by then. */

@@ -1,12 +1,11 @@
 import { openEndOf } from "../derivation/fold.ts";
-import { runningEpisode } from "../derivation/filters/overuse.ts";
-import { usedMinutes } from "../derivation/filters/installation.ts";
+import { tagsWithRole } from "../derivation/parameters.ts";
 import { FILTER_TYPES, type FilterType } from "../domain/booth.ts";
 import { overlapOf, type Interval } from "../domain/time-zone.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
 import { localBuckets } from "./buckets.ts";
-import { filterMaintenanceHistory } from "./filters.ts";
+import { filterMaintenanceHistory, usageOf } from "./filters.ts";
 import { msIn, timeIn, zoneOf } from "./rules.ts";
 import { type Source, stateOf, timeLineOf } from "./source.ts";
 import { history } from "./values.ts";
@@ -76,17 +75,12 @@ export function filterUse(source: Source, asked: Window): FilterUse[] {
     const current = state.filters[filter]?.current;
     if (current === undefined) return [];
     const { installed_at, limits } = current;
-    const minutes = usedMinutes(current);
-    const limit_minutes = limits.minutes ?? null;
-    const overuse_since = runningEpisode(current)?.since ?? null;
-    const use = { minutes, limit_minutes, limit_days: current.known ? (limits.days ?? null) : null, installed_at };
+    const usage = usageOf(current);
+    const { minutes, overuse_since } = usage;
+    const use = { ...usage, limit_days: current.known ? (limits.days ?? null) : null, installed_at };
     return {
       filter,
       ...use,
-      assumed: current.source === "assumed",
-      percent:
-        minutes === null || limit_minutes === null || limit_minutes === 0 ? null : (minutes / limit_minutes) * 100,
-      overuse_since,
       week_minutes: pace.length === 0 ? null : mean(pace),
       forecast: overuse_since === null ? forecastOf(use, pace, source.now_ms) : null,
       points: pointsOf(source, window, { filter, installed_at, minutes }),
@@ -171,11 +165,10 @@ function usedAt(at: EpochMs, { to, minutes }: Inside, in_use: readonly Interval[
 /** The highest drop of each local day on which the booth was in use: filters resist while the fans run. */
 function pressureOf(source: Source, window: Window, filter: FilterType): FilterUse["pressure"] {
   const { parameters, filters } = stateOf(source);
-  const found = Object.entries(parameters?.tags ?? {}).find(
-    ([, tag]) => tag.role === "filter_pressure" && tag.filter === filter,
-  );
-  if (found === undefined) return null;
-  const [tag, { unit, factor, conversion = { scale: factor, offset: 0 } }] = found;
+  const [tag = ""] = tagsWithRole(parameters, "filter_pressure", filter);
+  const sensor = parameters?.tags[tag];
+  if (sensor === undefined) return null;
+  const { unit, factor, conversion = { scale: factor, offset: 0 } } = sensor;
   const clipped = { start: window.start, end: Math.min(window.end, source.now_ms) };
   const days = localBuckets(zoneOf(stateOf(source)), clipped, "day").map((day) => ({
     ...day,

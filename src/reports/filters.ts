@@ -1,5 +1,5 @@
 import { overuseMs, runningEpisode } from "../derivation/filters/overuse.ts";
-import { usedMinutes } from "../derivation/filters/installation.ts";
+import { type Installation, usedMinutes } from "../derivation/filters/installation.ts";
 import { FILTER_TYPES, type FilterLimits, type FilterType } from "../domain/booth.ts";
 import { KIND, type FilterService, type Maintenance, type Stored } from "../domain/record.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
@@ -15,6 +15,16 @@ const NOMINAL_SHARE = 0.8;
 const ESTIMATE_AFTER_MS = 7 * DAY_MS;
 
 const BEGINNING: EpochMs = 0;
+
+/** How far a filter is used; null: not known, or without a limit in minutes. */
+export function usageOf(filter: Installation) {
+  const minutes = usedMinutes(filter);
+  const limit_minutes = filter.limits.minutes ?? null;
+  const percent =
+    minutes === null || limit_minutes === null || limit_minutes === 0 ? null : (minutes / limit_minutes) * 100;
+  const overuse_since = runningEpisode(filter)?.since ?? null;
+  return { minutes, limit_minutes, percent, overuse_since, assumed: filter.source === "assumed" };
+}
 
 /** A filter that came out. `assumed`: it was in at first contact, so a PLC's count of its use may be of a longer time than its days. */
 export interface Removal extends Maintenance {
@@ -51,12 +61,9 @@ export function filterMaintenances(source: Source, window: Window): FilterMainte
     const past = removalsOf(source, type).map((record) => pastInstallation(source, type, record));
     const { installed_at, limits } = current;
     const age_ms = Math.max(0, source.now_ms - installed_at);
-    const minutes = usedMinutes(current);
-    const since = runningEpisode(current)?.since ?? null;
-    const overuse_ms = overuseMs(current, source.now_ms);
-    const use = { used_minutes: minutes, limits, overuse_since: since, overuse_ms };
-    const isAssumed = current.source === "assumed";
-    const paced = paceMinutes(source, minutes, { isAssumed, start: installed_at, end: source.now_ms });
+    const { minutes, overuse_since, assumed } = usageOf(current);
+    const use = { used_minutes: minutes, limits, overuse_since, overuse_ms: overuseMs(current, source.now_ms) };
+    const paced = paceMinutes(source, minutes, { assumed, start: installed_at, end: source.now_ms });
     const present = { type, installed_at, removed_at: null, ...use, ...estimate(paced, limits, age_ms) };
     return [...past, present].filter(
       (one) => one.installed_at < window.end && (one.removed_at ?? Infinity) > window.start,
@@ -71,17 +78,17 @@ export function filterMaintenances(source: Source, window: Window): FilterMainte
 function paceMinutes(
   source: Source,
   minutes: number | null,
-  { isAssumed, ...life }: Window & { readonly isAssumed: boolean },
+  { assumed, ...life }: Window & { readonly assumed: boolean },
 ): number | null {
-  if (minutes === null || !isAssumed) return minutes;
+  if (minutes === null || !assumed) return minutes;
   return msIn(timeLineOf(source, life), "in_use") / MINUTE_MS;
 }
 
 function pastInstallation(source: Source, type: FilterType, record: Removal): FilterMaintenance {
-  const { installed_at, removed_at, limits, overuse_since, overuse_ms, duration_ms } = record;
+  const { installed_at, removed_at, limits, overuse_since, overuse_ms, duration_ms, assumed } = record;
   const used_minutes = record.booth_in_use_ms / MINUTE_MS;
   const use = { used_minutes, limits, overuse_since, overuse_ms };
-  const paced = paceMinutes(source, used_minutes, { isAssumed: record.assumed, start: installed_at, end: removed_at });
+  const paced = paceMinutes(source, used_minutes, { assumed, start: installed_at, end: removed_at });
   return { type, installed_at, removed_at, ...use, ...estimate(paced, limits, duration_ms) };
 }
 

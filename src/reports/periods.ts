@@ -4,9 +4,9 @@ import type { Window } from "../store/port.ts";
 import { type BucketUnit, localBuckets } from "./buckets.ts";
 import { cycleCount } from "./cycles.ts";
 import { energy } from "./energy.ts";
-import { eachOverlap, zoneOf } from "./rules.ts";
+import { zoneOf } from "./rules.ts";
 import { type Source, stateOf, timeLineOf } from "./source.ts";
-import { utilization } from "./usage.ts";
+import { filled, utilization } from "./usage.ts";
 
 /** Bars of one chart: a quarter by days, two days by hours. More could not be told apart on any screen. */
 const MAX_PERIODS = 100;
@@ -36,14 +36,11 @@ export function usePeriods(source: Source, window: Window, unit: BucketUnit) {
   if (buckets.length > MAX_PERIODS) {
     throw new RangeError(`too many ${unit}s in the window: at most ${MAX_PERIODS}; take a longer unit`);
   }
-  const modes: (Window & { by_mode: Partial<Record<Mode, Milliseconds>> })[] = buckets.map((bucket) => {
-    return { ...bucket, by_mode: {} };
-  });
-  eachOverlap(modes, line.spans, ({ by_mode, ...bucket }, span) => {
-    const ms = Math.min(span.end, bucket.end) - Math.max(span.start, bucket.start);
-    if (ms > 0) by_mode[span.mode] = (by_mode[span.mode] ?? 0) + ms;
-  });
-  const periods = modes.map((period): Period => {
+  const slots = filled(
+    buckets.map((bucket) => ({ ...bucket, by_mode: {} })),
+    line.spans,
+  );
+  const periods = slots.map((period): Period => {
     const { in_use_ms, working_ms, utilization_pct } = utilization(source, period);
     const { gas_therm, energy_kwh, ...used } = energy(source, period);
     const { cycle_count, ...counted } = cycleCount(source, period);

@@ -1,5 +1,5 @@
 import { entriesOf } from "../derivation/filters/entries.ts";
-import { type Installation, usedMinutes } from "../derivation/filters/installation.ts";
+import { type Installation } from "../derivation/filters/installation.ts";
 import { runningEpisode, usedShare } from "../derivation/filters/overuse.ts";
 import type { DeriveState } from "../derivation/state.ts";
 import { tagWithRole, unfitUnits } from "../derivation/parameters.ts";
@@ -9,6 +9,7 @@ import type { BoothSummary, FilterSummary } from "../domain/summary.ts";
 import type { TagRole } from "../domain/parameters.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { dayStart } from "../domain/time-zone.ts";
+import { usageOf } from "./filters.ts";
 import { updatedAt } from "./findings.ts";
 
 /** Of its life, when a filter's change is due to be thought of. */
@@ -101,13 +102,7 @@ function filtersOf(state: DeriveState, nowMs: EpochMs): Partial<Record<FilterTyp
 }
 
 function filterSummary(filter: Installation, nowMs: EpochMs): FilterSummary {
-  const minutes = usedMinutes(filter);
-  const limit_minutes = filter.limits.minutes ?? null;
-  const percent =
-    minutes === null || limit_minutes === null || limit_minutes === 0 ? null : (minutes / limit_minutes) * 100;
-  const overuse_since = runningEpisode(filter)?.since ?? null;
-  const assumed = filter.source === "assumed";
-  return { minutes, limit_minutes, percent, overuse_since, assumed, state: stateOfFilter(filter, nowMs) };
+  return { ...usageOf(filter), state: stateOfFilter(filter, nowMs) };
 }
 
 function stateOfFilter(filter: Installation, nowMs: EpochMs): FilterSummary["state"] {

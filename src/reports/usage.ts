@@ -116,7 +116,8 @@ interface Slot extends Window {
   readonly by_mode: ByMode;
 }
 
-function filled(slots: readonly Slot[], spans: readonly BoothStage[]): readonly Slot[] {
+/** Adds the time by mode of the spans to the slots that they lie in. */
+export function filled(slots: readonly Slot[], spans: readonly BoothStage[]): readonly Slot[] {
   eachOverlap(slots, spans, (slot, span) => {
     const ms = sharedMs(span, slot);
     if (ms > 0) slot.by_mode[span.mode] = (slot.by_mode[span.mode] ?? 0) + ms;

@@ -15,7 +15,7 @@ const codeOf = (text: string): string | null => {
   const said = saidOf(text);
   return said === null || !("code" in said) ? null : said.code;
 };
-const LIVES = 60;
+const LIVES = 20;
 
 /** Checks that judge each reading make their texts themselves, as one is made for nothing nearly always. */
 const SENSED: Parameters = {

@@ -1,8 +1,8 @@
 import { isKnownZone, dayOf, instantOf } from "../../domain/time-zone.ts";
-import { type TagValue, FILTER_TYPES } from "../../domain/booth.ts";
+import { type FilterType, type TagValue, FILTER_TYPES } from "../../domain/booth.ts";
 import { type Parameters, type TagParameters, type TagRole, unitsPerHour } from "../../domain/parameters.ts";
 import type { Milliseconds, TagName } from "../../domain/units.ts";
-import type { ChecksFold, ChecksState, DayMarks } from "./state.ts";
+import type { ChecksFold, ChecksState, DayMarks, FilterMarks } from "./state.ts";
 import { isCovered } from "../timeline/gaps.ts";
 import {
   checkCross,
@@ -261,13 +261,20 @@ function marksOf({ own: { checks }, seen }: ChecksFold, parameters: Parameters):
   );
   const filters: DayMarks["filters"] = {};
   for (const type of FILTER_TYPES) {
-    const filter = seen.filters[type]?.current;
-    const plc = filter === undefined || filter.plc === null ? null : usedMinutes(filter);
-    if (filter === undefined || plc === null) continue;
-    filters[type] = { installed_at: filter.installed_at, own: filter.in_use_ms, plc };
+    const marks = filterMarks(seen, type);
+    if (marks !== null) filters[type] = marks;
   }
   const end = instantOf(parameters.tz, today + 1, 0) + COMPARED_AFTER_MS;
   return { begin: clock.now, end, cycles: checks.cycles, runtime_ms: checks.runtime_ms, steps, filters };
+}
+
+/** Both counts of a filter that the PLC counts; null: it doesn't. */
+function filterMarks({ filters }: ChecksFold["seen"], type: FilterType): FilterMarks | null {
+  const filter = filters[type]?.current;
+  const plc = filter === undefined || filter.plc === null ? null : usedMinutes(filter);
+  return filter === undefined || plc === null
+    ? null
+    : { installed_at: filter.installed_at, own: filter.in_use_ms, plc };
 }
 
 /** Steps of a counter without those that it showed for time without data: nothing derived stands against them. */
@@ -302,12 +309,10 @@ function compare(fold: ChecksFold, parameters: Parameters, day: DayMarks): void 
   for (const machine of MACHINES) compareEnergy(fold, parameters, { day, machine });
   for (const type of FILTER_TYPES) {
     const before = day.filters[type];
-    const filter = seen.filters[type]?.current;
-    const plc = filter === undefined || filter.plc === null ? null : usedMinutes(filter);
-    if (before === undefined || filter === undefined || plc === null || filter.installed_at !== before.installed_at)
-      continue;
-    const counted = Math.round((plc - before.plc) * MINUTE_MS);
-    const own = filter.in_use_ms - before.own;
+    const now = filterMarks(seen, type);
+    if (before === undefined || now === null || now.installed_at !== before.installed_at) continue;
+    const counted = Math.round((now.plc - before.plc) * MINUTE_MS);
+    const own = now.own - before.own;
     const wrong = timeDiffers(counted, own, MINUTE_MS);
     mismatch(fold, { tag: type, check: "filter_mismatch", wrong, plc: counted / MINUTE_MS, own: own / MINUTE_MS });
   }

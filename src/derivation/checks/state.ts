@@ -19,6 +19,13 @@ export interface Unchanged {
   since_ms: Milliseconds;
 }
 
+/** Our own time in use of a filter, ms, and the PLC's minutes, with the installation that they belong to. */
+export interface FilterMarks {
+  installed_at: EpochMs;
+  own: Milliseconds;
+  plc: number;
+}
+
 /** Both counts of a local day at its start. */
 export interface DayMarks {
   /** When the day is compared, and the next one begins. */
@@ -29,8 +36,7 @@ export interface DayMarks {
   runtime_ms: Milliseconds;
   /** Attributed steps of counters by tag. */
   steps: Record<TagName, number>;
-  /** Our own minutes and the PLC's, by filter, with the installation that they belong to. */
-  filters: Partial<Record<FilterType, { installed_at: EpochMs; own: number; plc: number }>>;
+  filters: Partial<Record<FilterType, FilterMarks>>;
   /** Estimated work since then, with the time that it was seen for, of machines with a meter. */
   estimates?: Partial<Record<Machine, { work: number; ms: Milliseconds }>>;
 }

@@ -14,6 +14,7 @@ import {
   useCounting,
   overuseMs,
   overuseSince,
+  sumOf,
 } from "./overuse.ts";
 import {
   type FiltersFold,
@@ -143,10 +144,6 @@ function recentCounts({ parameters, recent }: FiltersFold["seen"]): readonly Cou
   if (tagWithRole(parameters, "cycle_counter") === undefined) return recent.ends.map((end) => [end, 1]);
   const settled = recent.slices.at(-1)?.to ?? 0;
   return recent.increments.filter(([at]) => at < settled);
-}
-
-function sumOf(counts: readonly Count[]): number {
-  return counts.reduce((sum, [, cycles]) => sum + cycles, 0);
 }
 
 /** Minutes by which the usage of each filter exceeds what its counter in the PLC shows; 0 is left out. */

@@ -1,3 +1,4 @@
+import { tagsWithRole } from "../parameters.ts";
 import { FILTER_TYPES, type FilterType } from "../../domain/booth.ts";
 import type { FilterEntry } from "../../domain/entry.ts";
 import type { FilterService, Stored, VoidRecord } from "../../domain/record.ts";
@@ -66,10 +67,8 @@ function enterService(
 
 /** When the filter's counter was last polled; without one: now. */
 function countedUntil({ parameters, groups, clock, bays }: FiltersFold["seen"], type: FilterType): EpochMs {
-  const tag = Object.values(parameters?.tags ?? {}).find(
-    ({ role, filter }) => role === "filter_minutes" && filter === type,
-  );
-  const group = groups[tag?.group ?? ""];
+  const [tag = ""] = tagsWithRole(parameters, "filter_minutes", type);
+  const group = groups[parameters?.tags[tag]?.group ?? ""];
   if (group === undefined) return clock.now;
   if (group.boot === clock.boot) return clock.now - Math.max(0, clock.mono - group.to);
   const bay = bays.find(({ good_boot }) => good_boot === group.boot);

@@ -45,6 +45,11 @@ function useFilter(filter: Installation, time: Settled, in_use: boolean): void {
 /** Cycles counted at an instant. */
 export type Count = readonly [at: EpochMs, cycles: number];
 
+/** Cycles of all counts. */
+export function sumOf(counts: readonly Count[]): number {
+  return counts.reduce((sum, [, cycles]) => sum + cycles, 0);
+}
+
 /** The time, and the cycles counted in it, in the order of time: each is in overuse or not as it stood then. */
 export function useCounting(
   filter: Installation,

@@ -1,5 +1,6 @@
 import { FILTER_TYPES, type FilterType, type Mode } from "../../domain/booth.ts";
-import { inFigureUnit, type Parameters } from "../../domain/parameters.ts";
+import { inFigureUnit } from "../../domain/parameters.ts";
+import { tagsWithRole, tagWithRole } from "../parameters.ts";
 import type { EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
 import {
   type FiltersFold,
@@ -46,9 +47,9 @@ export function endSpray(
   span: { readonly start: EpochMs; readonly end: EpochMs },
 ): void {
   if (parameters === null) return;
-  const fans = Object.keys(parameters.tags).find((tag) => parameters.tags[tag]?.role === "fan_speed");
+  const fans = tagWithRole(parameters, "fan_speed");
   for (const type of FILTER_TYPES) {
-    const tag = sensorOf(parameters, type);
+    const [tag] = tagsWithRole(parameters, "filter_pressure", type);
     const pascal = tag === undefined ? null : medianDrop(own, { tag, fans }, span);
     if (pascal === null) continue;
     const baseline = parameters.filters[type]?.baseline_pa ?? null;
@@ -57,10 +58,6 @@ export function endSpray(
   for (const samples of Object.values(own.samples)) {
     while (samples[1] !== undefined && samples[1][0] <= span.end) samples.shift();
   }
-}
-
-function sensorOf({ tags }: Parameters, type: FilterType): TagName | undefined {
-  return Object.keys(tags).find((tag) => tags[tag]?.role === "filter_pressure" && tags[tag].filter === type);
 }
 
 /** The median over time of what was read with settled, full fans; null: under 3 min of it. */

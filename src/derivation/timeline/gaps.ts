@@ -10,6 +10,7 @@ import type {
   ClosedStage,
   CounterMark,
   CounterMarks,
+  CounterState,
   OpenStage,
   PendingReading,
   Restart,
@@ -272,19 +273,20 @@ function advanceOf(state: TimelineState, role: TagRole, mark: CounterMark | null
 
 /** Totals aren't lost with a gap; only the split by mode is. */
 function bookUnattributed(state: TimelineState, mark: CounterMark | null, role: TagRole): void {
-  const tag = tagWithRole(state.parameters, role);
-  const counter = tag === undefined ? undefined : state.counters[tag];
+  const counter = counterOf(state, role);
   if (mark !== null && counter !== undefined) counter.unattributed_steps += counter.total_steps - mark.total_steps;
 }
 
 function marksOf(state: TimelineState): CounterMarks {
-  return { cycles: markOf(state, "cycle_counter"), hours: markOf(state, "hour_meter") };
+  const markOf = (role: TagRole): CounterMark | null => {
+    const counter = counterOf(state, role);
+    return counter === undefined ? null : { total_steps: counter.total_steps, odd: counter.odd };
+  };
+  return { cycles: markOf("cycle_counter"), hours: markOf("hour_meter") };
 }
 
-function markOf(state: TimelineState, role: TagRole): CounterMark | null {
-  const tag = tagWithRole(state.parameters, role);
-  const counter = tag === undefined ? undefined : state.counters[tag];
-  return counter === undefined ? null : { total_steps: counter.total_steps, odd: counter.odd };
+function counterOf({ parameters, counters }: TimelineState, role: TagRole): CounterState | undefined {
+  return counters[tagWithRole(parameters, role) ?? ""];
 }
 
 /** Takes a coverage record in at its `from`. One without polls passes time only. */

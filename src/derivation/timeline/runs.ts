@@ -49,7 +49,7 @@ function enterHard(fold: Fold, bay: BayState, { mode, start }: { mode: Mode; sta
   const goes_on = pause === null || start - pause.since < BREAK_MS;
   if (goes_on && bay.cycle !== null && (mode === "fault" || mode === "estop")) {
     bay.cycle.gap ||= pause !== null && pause.no_data_from !== null;
-    abortCycle(fold, bay, { end: start, reason: mode });
+    closeCycle(fold, bay, { end: start, result: "aborted", reason: mode });
     bay.run = null;
   } else endRun(fold, bay, start);
 }
@@ -78,7 +78,7 @@ export function passRunTime(fold: Fold, bay: BayState, known: EpochMs): void {
 
 function endRun(fold: Fold, bay: BayState, at: EpochMs): void {
   const pause = bay.run?.pause ?? null;
-  if (bay.cycle !== null) endCycle(fold, bay, { end: pause?.since ?? at, no_data_from: pause?.no_data_from ?? null });
+  endCycle(fold, bay, { end: pause?.since ?? at, no_data_from: pause?.no_data_from ?? null });
   bay.run = null;
 }
 
@@ -90,22 +90,12 @@ export function leaveStage(fold: Fold, bay: BayState, { stage, next }: { stage: 
     if (stage.mode === "bake") bay.cycle.bake_ms += length;
   }
   if (stage.end_reason === "restart") {
-    if (bay.cycle !== null) abortCycle(fold, bay, { end: stage.end, reason: "plc_restart" });
+    closeCycle(fold, bay, { end: stage.end, result: "aborted", reason: "plc_restart" });
     bay.run = null;
     return;
   }
   const done = stage.mode === "bake" && length >= BAKE_DONE_MS && next !== "fault" && next !== "estop";
-  if (done && bay.cycle !== null) completeCycle(fold, bay, stage.end);
-}
-
-/** Fault, estop or PLC restart before a long bake was left, or directly out of one. */
-function abortCycle(fold: Fold, bay: BayState, { end, reason }: { end: EpochMs; reason: string }): void {
-  closeCycle(fold, bay, { end, result: "aborted", reason });
-}
-
-/** A long bake was left. */
-function completeCycle(fold: Fold, bay: BayState, end: EpochMs): void {
-  closeCycle(fold, bay, { end, result: "complete", reason: "" });
+  if (done) closeCycle(fold, bay, { end: stage.end, result: "complete" });
 }
 
 /** The run ended: the rest of the closing table, first row that fits. */
@@ -114,18 +104,18 @@ function endCycle(
   bay: BayState,
   { end, no_data_from }: { end: EpochMs; no_data_from: EpochMs | null },
 ): void {
-  const cycle = bay.cycle;
-  if (cycle === null) return;
-  if (no_data_from !== null) closeCycle(fold, bay, { end: no_data_from, result: "indeterminate", reason: "" });
-  else if (cycle.bake_ms > 0) closeCycle(fold, bay, { end, result: "short_bake", reason: "" });
-  else if (cycle.spray_ms >= SPRAY_DONE_MS) closeCycle(fold, bay, { end, result: "complete_no_bake", reason: "" });
+  const { bake_ms = 0, spray_ms = 0 } = bay.cycle ?? {};
+  if (no_data_from !== null) closeCycle(fold, bay, { end: no_data_from, result: "indeterminate" });
+  else if (bake_ms > 0) closeCycle(fold, bay, { end, result: "short_bake" });
+  else if (spray_ms >= SPRAY_DONE_MS) closeCycle(fold, bay, { end, result: "complete_no_bake" });
   else closeCycle(fold, bay, { end, result: "aborted", reason: "short" });
 }
 
+/** Writes the open cycle, if there is one. */
 function closeCycle(
   fold: Fold,
   bay: BayState,
-  { end, result, reason }: { end: EpochMs; result: CycleResult; reason: string },
+  { end, result, reason = "" }: { end: EpochMs; result: CycleResult; reason?: string },
 ): void {
   const cycle = bay.cycle;
   if (cycle === null) return;

@@ -38,8 +38,15 @@ export function enterStage(fold: Fold, bay: BayState, entry: Entry): void {
     bay.open = { ...open, mode, raw, before: mode === "no_data" ? lastMode(bay) : open.before };
   } else {
     bay.closed.push({ ...open, end: entry.at, end_reason: entry.reason });
-    const before = mode === "no_data" ? open.mode : open.mode === "no_data" ? open.before : null;
-    bay.open = { mode, raw, start: entry.at, uncertain_ms: 0, uncertainty_ms, before, entered: false };
+    bay.open = {
+      mode,
+      raw,
+      start: entry.at,
+      uncertain_ms: 0,
+      uncertainty_ms,
+      before: modeBefore(open, mode),
+      entered: false,
+    };
   }
   unite(bay);
   while (bay.closed.length > MAX_WAITING) flushOne(fold, bay);
@@ -107,6 +114,12 @@ function mergesAway(open: OpenStage, entry: Entry, least: Milliseconds): boolean
 function lastMode(bay: BayState): Mode | null {
   const last = bay.closed.at(-1);
   return last === undefined ? null : last.mode === "no_data" ? last.before : last.mode;
+}
+
+/** The mode that `mode`, which follows on a stage, is compared with: time without data in between doesn't count. */
+function modeBefore(stage: OpenStage, mode: Mode): Mode | null {
+  if (mode === "no_data") return stage.mode;
+  return stage.mode === "no_data" ? stage.before : null;
 }
 
 /** Equal neighbours become one stage, and the second no new start. */
@@ -220,7 +233,7 @@ function growBoothStage(fold: Fold, { mode, from, to, inferred }: Settled): void
     const stage = { ...open, end: from, end_reason: mode === "no_data" ? "gap" : "changed" } as const;
     closeStage(fold, { bay: 0, tag: null, stage, next: mode });
   }
-  const before = open === null ? null : mode === "no_data" ? open.mode : open.mode === "no_data" ? open.before : null;
+  const before = open === null ? null : modeBefore(open, mode);
   const raw = bays.map((bay) => bay.raw ?? "").join("/");
   booth.open = { mode, raw, start: from, uncertain_ms, uncertainty_ms: 0, before, entered: true };
 }

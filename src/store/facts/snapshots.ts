@@ -108,11 +108,9 @@ export function startOf(
   stream: StreamId,
   oldest: Seq,
 ): Start {
-  if (oldest <= 1) return startWith(sql, stream, undefined);
-  const first = snapshots.first(stream, oldest);
-  if (first === undefined) {
+  const first = oldest <= 1 ? undefined : snapshots.first(stream, oldest);
+  if (oldest > 1 && first === undefined)
     throw new Error(`the log begins at ${oldest} and no state is kept from there: it can't be rebuilt`);
-  }
   return startWith(sql, stream, first);
 }
 
