@@ -41,6 +41,7 @@ import {
   stretchOf,
   taken,
   verdictOf,
+  withAcked,
 } from "./rules/sending.ts";
 import { sayConflict, sayForked, sayRefused, saySetAside } from "./service-words.ts";
 
@@ -158,7 +159,11 @@ function cursorMover(
   };
 }
 
-function tellAcked({ log: logger }: SentLog["gateway"], { state, delivery }: DeliveredBooth, acked_seq: Seq): void {
+function tellAcked(
+  { log: logger }: Pick<SentLog["gateway"], "log">,
+  { state, delivery }: DeliveredBooth,
+  acked_seq: Seq,
+): void {
   const { booth, log, binding, progress } = state;
   const before = log.reach.acked_seq;
   if (before === 0 && acked_seq > 0) {
@@ -380,8 +385,8 @@ async function settle(
 /** Keeps records that the service didn't take for the next offer. Those that it has refused for a day are set aside and count as acked. */
 async function refused(run: SenderRun, records: readonly RefusedRecord[]): Promise<void> {
   const { gateway, booth } = run;
-  const { delivery, state } = booth;
-  const now = { mono: gateway.clock.mono(), at: gateway.clock.wall() };
+  const { delivery } = booth;
+  const now = { mono: gateway.clock.mono(), at: gateway.clock.wall(), isEnding: isEnding(booth) };
   const added: RefusedRecord[] = [];
   const aside: RefusedRecord[] = [];
   for (const record of records) {
@@ -389,7 +394,7 @@ async function refused(run: SenderRun, records: readonly RefusedRecord[]): Promi
     const after = waitingAfter(before, record, now);
     delivery.waiting.set(record.seq, after);
     if (before === undefined) added.push(record);
-    if (isRefusedForGood(after, now.mono)) aside.push(record);
+    if (isRefusedForGood(after, now)) aside.push(record);
   }
   delivery.retry_at ??= now.mono + RETRY_MS;
   delivery.refusals += 1;
@@ -402,10 +407,37 @@ async function refused(run: SenderRun, records: readonly RefusedRecord[]): Promi
     run.sending = passing(run.sending, [...delivery.waiting.keys()]);
   }
   if (aside.length === 0) return;
-  const refusals = aside.map(({ seq, reason, cause }) => ({ seq, reason, declare: cause !== "named" }));
-  delivery.refused = await gateway.store.setAside(state.log.reach.stream, refusals);
-  saySetAside(gateway, booth, refusals);
+  await setAside(gateway, booth, aside);
   for (const { seq } of aside) await moveOver(run, { from: seq, to: seq });
+}
+
+/** The service ends the binding or is asked to: it won't be asked for a day. */
+function isEnding({ state: { binding } }: DeliveredBooth): boolean {
+  return binding.row.leaving !== null || binding.row.state === "suspended";
+}
+
+async function setAside(
+  gateway: Pick<SentLog["gateway"], "store" | "log">,
+  booth: DeliveredBooth,
+  records: readonly RefusedRecord[],
+): Promise<void> {
+  const refusals = records.map(({ seq, reason, cause }) => ({ seq, reason, declare: cause !== "named" }));
+  booth.delivery.refused = await gateway.store.setAside(booth.state.log.reach.stream, refusals);
+  saySetAside(gateway, booth, refusals);
+}
+
+/** Sets the waiting records of a booth aside that no session speaks for any more, so that its log counts as delivered. */
+export async function setWaitingAside(
+  gateway: Pick<SentLog["gateway"], "store" | "log">,
+  booth: DeliveredBooth,
+): Promise<void> {
+  const { waiting, left } = booth.delivery;
+  const refused = [...waiting.values()].filter(({ cause }) => cause !== "too_long");
+  if (refused.length === 0 || left === null) return;
+  await setAside(gateway, booth, refused);
+  waiting.clear();
+  const { acked_seq } = withAcked(left, ...refused.map(({ seq }) => [seq, seq] as const));
+  tellAcked(gateway, booth, (await gateway.store.ack(booth.state.log.reach.stream, acked_seq)).acked_seq);
 }
 
 /** Nothing of the range will be sent: it counts as acked. */

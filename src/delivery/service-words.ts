@@ -26,7 +26,7 @@ export function saySetAside(
 ): void {
   const { booth } = state;
   const { seq = 0, reason = "" } = refused[0] ?? {};
-  const text = `${booth}: the service has refused ${recordsText(refused)} for a day: ${reason}; kept aside`;
+  const text = `${booth}: the service refuses ${recordsText(refused)} for good: ${reason}; kept aside`;
   log.error({ event: "refused", booth, seq, records: refused.length, reason }, text);
   raiseNews(state);
 }

@@ -12,7 +12,7 @@ import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
 import type { LinkAccount, LinkSession } from "./port.ts";
 import { newNameFrom } from "./rules/refusals.ts";
 import { retryAfter } from "./rules/session-retry.ts";
-import { runSender } from "./sender.ts";
+import { runSender, setWaitingAside } from "./sender.ts";
 import { serviceIsDown, serviceIsLeft, serviceIsUp } from "./service-news.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
@@ -47,6 +47,10 @@ async function oneSession(
 ): Promise<void> {
   const { clock, service, commands } = gateway;
   Object.assign(tries, { began: null, proven: false });
+  const withSession = spokenFor(booths);
+  // With a mistyped serial number given up, the records go to another booth.
+  const ended = booths.filter((booth) => !withSession.includes(booth) && booth.state.binding.row.leaving === null);
+  for (const booth of ended) await setWaitingAside(gateway, booth);
   const account = await accountOf(gateway, booths);
   service.wanted = account !== null;
   if (account === null) {

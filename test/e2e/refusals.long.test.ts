@@ -62,8 +62,8 @@ it.each(Object.keys(WAYS) as WayName[])(
     bed.batches();
     refuse(() => true);
     await site.clock.run(40 * MINUTE);
-    // Eight offers of 50 records and the halves of the batches before them.
-    expect(bed.batches()).toBeLessThan(8 * 150);
+    // Nine offers of up to 50 records, with the halved batches before them.
+    expect(bed.batches()).toBeLessThan(9 * 200);
     const { newest_seq } = boothOf(agent).log;
     const waiting = lacking(newest_seq);
     expect(waiting.length).toBeGreaterThan(200);
@@ -92,7 +92,7 @@ it("a record that the service refuses for a day is set aside and declared, and t
   expect(site.lines.join("\n")).not.toMatch(/; kept aside$/m);
   await site.clock.run(80 * MINUTE);
   expect(site.lines.join("\n")).toMatch(
-    new RegExp(`the service has refused record ${poison} for a day: .*; kept aside`),
+    new RegExp(`the service refuses record ${poison} for good: .*; kept aside`),
   );
   const { acked_seq, newest_seq, refused } = boothOf(agent).log;
   expect([newest_seq - acked_seq < 20, refused.count, lacking(acked_seq)]).toEqual([true, 1, [poison]]);

@@ -50,9 +50,16 @@ export function waitingAfter(
   return { ...refused, since, at };
 }
 
-/** Returns whether the refusal is accepted, so that the record is set aside. A limit on a message's size says nothing about the record. */
-export function isRefusedForGood({ cause, since }: WaitingRecord, mono: Milliseconds): boolean {
-  return cause !== "too_long" && mono - since >= REFUSED_FOR_MS;
+/**
+ * Returns whether the refusal is accepted, so that the record is set aside: after a day, or at once if the binding ends, because then
+ * the service may rightly refuse the last records. A limit on a message's size says nothing about the record.
+ */
+export function isRefusedForGood(
+  { cause, since }: WaitingRecord,
+  { mono, isEnding }: { readonly mono: Milliseconds; readonly isEnding: boolean },
+): boolean {
+  if (cause === "too_long") return false;
+  return mono - since >= REFUSED_FOR_MS || (isEnding && cause !== "silence");
 }
 
 type Waiting = ReadonlyMap<Seq, WaitingRecord>;

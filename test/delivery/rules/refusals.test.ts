@@ -43,7 +43,19 @@ describe("a refused record", () => {
     ["silence", 1_000, false],
   ] as const)("that is %s in %i offers, one an hour, is set aside: %s", (cause, offers, isFinal) => {
     const waiting = refusedHourly(Array.from({ length: offers }, () => cause));
-    expect(waiting !== undefined && isRefusedForGood(waiting, (offers - 1) * HOUR_MS)).toBe(isFinal);
+    expect(waiting !== undefined && isRefusedForGood(waiting, { mono: (offers - 1) * HOUR_MS, isEnding: false })).toBe(
+      isFinal,
+    );
+  });
+
+  it.each([
+    ["named", true],
+    ["unanswered", true],
+    ["silence", false],
+    ["too_long", false],
+  ] as const)("that is %s while the binding ends is set aside at once: %s", (cause, isFinal) => {
+    const waiting = waitingAfter(undefined, record(cause), { mono: 0, at: T0 });
+    expect(isRefusedForGood(waiting, { mono: 0, isEnding: true })).toBe(isFinal);
   });
 
   it("isn't blamed for the silence of the whole service: the day begins anew", () => {
@@ -106,9 +118,7 @@ describe("a conflict", () => {
 
   it("is shown with its seqs and the time of the new name, and the new name is shown for a month", () => {
     const now = { mono: 1_000, at: T0 };
-    expect(forkTrouble(label(), named, now)?.reason).toMatch(
-      /other records than this box under seq 50 to 80: .*until/,
-    );
+    expect(forkTrouble(label(), named, now)?.reason).toMatch(/other records than this box under seq 50 to 80: .*until/);
     expect(forkTrouble(label(), null, now)).toBe(null);
     // Stored before the seqs were: from the new name on, at least.
     expect(forkTrouble(label(T0), null, now)?.reason).toMatch(/from seq 50 on: since \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
