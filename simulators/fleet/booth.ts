@@ -55,7 +55,7 @@ export interface VirtualBooth extends DeliveredBooth {
   rename(name: Omit<NewName, "stream" | "id">): void;
 }
 
-export interface NewBooth {
+interface NewBooth {
   readonly clock: Clock;
   readonly signals: Signals;
   readonly serial: string;

@@ -12,7 +12,7 @@ import { storyOf } from "./story.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-export interface FleetIo {
+interface FleetIo {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
   /** Aborted when the command is to end. */

@@ -16,7 +16,7 @@ const SESSIONS_PER_S = 150;
 /** A session that was stopped has said its farewell by then. */
 const STOPPED_AT_ONCE = 200;
 
-export interface FleetOptions extends Omit<Claiming, "clock"> {
+interface FleetOptions extends Omit<Claiming, "clock"> {
   readonly gateways: number;
   readonly booths_per: number;
   /** In which time all of it lives, delivery's waits included. */

@@ -38,7 +38,7 @@ export interface GatewayParts {
   readonly meter: Meter;
 }
 
-export interface NewGateway {
+interface NewGateway {
   readonly id: string;
   readonly seed: number;
   readonly booths: readonly { readonly serial: string; readonly stream: string }[];

@@ -3,7 +3,7 @@ const STEP = 1.1;
 const BUCKETS = Math.ceil(Math.log(120_000) / Math.log(STEP)) + 1;
 
 /** How long acks took, in a fixed room. */
-export interface Latencies {
+interface Latencies {
   add(ms: number): void;
   /** The bound below which that part of them lies; 0: there were none. */
   quantile(part: number): number;

@@ -18,7 +18,7 @@ const CLOCK_OFF_MS = 24 * HOUR_MS;
 /** Most commits that go twice, or that an old copy of the store lacks. */
 const COMMITS_BACK = 30;
 
-export interface StoryOptions {
+interface StoryOptions {
   readonly seed: number;
   readonly gateways: number;
   readonly length_ms: number;

@@ -29,7 +29,7 @@ export interface Faults {
   echo: number;
 }
 
-export type FaultName = "drop" | "duplicate" | "corrupt" | "truncate" | "noise" | "reset" | "echo" | "silent" | "delay";
+type FaultName = "drop" | "duplicate" | "corrupt" | "truncate" | "noise" | "reset" | "echo" | "silent" | "delay";
 
 export type FaultCounts = Record<FaultName, number>;
 

@@ -7,12 +7,12 @@ export interface End {
 }
 
 /** One direction: pieces keep their order, however long each is held back. */
-export interface Pipe {
+interface Pipe {
   /** Takes a piece that came from `from`. */
   push(bytes: Buffer): void;
 }
 
-export interface PipeOptions {
+interface PipeOptions {
   readonly spoiler: Spoiler;
   readonly way: "requests" | "answers";
   readonly from: End;

@@ -2,7 +2,7 @@ import { SerialPort } from "serialport";
 import { type FaultCounts, type Faults, noCounts, noFaults, seededSequence } from "./faults.ts";
 import { pipe } from "./pipe.ts";
 
-export interface SerialProxyOptions {
+interface SerialProxyOptions {
   /** The proxy's ends of two pty pairs: towards the master, and towards the devices. */
   readonly master: string;
   readonly devices: string;
@@ -11,7 +11,7 @@ export interface SerialProxyOptions {
 }
 
 /** A serial line with noise, echoes and half frames. */
-export interface SerialProxy {
+interface SerialProxy {
   /** May be changed at any time; `refuse` and `reset` mean nothing here. */
   readonly faults: Faults;
   readonly counts: Readonly<FaultCounts>;

@@ -2,7 +2,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type FaultCounts, type Faults, noCounts, noFaults, seededSequence } from "./faults.ts";
 import { pipe } from "./pipe.ts";
 
-export interface TcpProxyOptions {
+interface TcpProxyOptions {
   /** Where the server is, on 127.0.0.1 unless said otherwise. */
   readonly target: { readonly port: number; readonly host?: string };
   /** 0: any free one. */

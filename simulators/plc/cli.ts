@@ -8,7 +8,7 @@ import type { Profile } from "../../src/domain/profile.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
 /** What the command needs of the process round it. */
-export interface PlcIo {
+interface PlcIo {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
   /** Reads a profile file; throws an Error whose message is a sentence. */

@@ -10,7 +10,7 @@ export interface Control {
   close(): Promise<void>;
 }
 
-export interface Controlled {
+interface Controlled {
   readonly manners: Manners;
   readonly counts: Readonly<ServerCounts>;
 }

@@ -16,7 +16,7 @@ export interface ServerOptions {
   readonly link: () => "up" | "dark" | "silent";
 }
 
-export interface ModbusServer {
+interface ModbusServer {
   readonly port: number;
   readonly counts: ServerCounts;
   /** Sockets that are open now. */

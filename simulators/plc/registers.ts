@@ -6,7 +6,7 @@ import type { Booth } from "./model/booth.ts";
 import type { BoothState } from "./model/types.ts";
 
 /** Shown in the mode register for a mode that the profile has no code for. */
-export const UNMAPPED_CODE = 99;
+const UNMAPPED_CODE = 99;
 
 /** The PLC's mode code: of several for bake the first is the ramp, the last the soak. */
 export function modeCoder(profile: Profile): (state: { readonly mode: Mode; readonly phase: string | null }) => number {

@@ -9,7 +9,7 @@ export interface Asked {
 }
 
 /** The frame round an answer's PDU; `more`: so many bytes are announced and never sent. */
-export type Wrap = (about: Request, pdu: Buffer, more: number) => Buffer;
+type Wrap = (about: Request, pdu: Buffer, more: number) => Buffer;
 
 /** What goes out for a request as the device's manners have it, or null for silence. */
 export function respond(

@@ -20,7 +20,7 @@ export function crcOf(bytes: Uint8Array): number {
   return crc;
 }
 
-export interface RtuParsed {
+interface RtuParsed {
   readonly requests: readonly Request[];
   readonly rest: Buffer;
   /** Bytes that belong to no request. */

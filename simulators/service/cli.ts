@@ -9,7 +9,7 @@ import { type RunningService, startService } from "./start.ts";
 import { startFigures } from "./fleet/figures.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
-export interface CommandIo {
+interface CommandIo {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
   /** A terminal's line that is written over and over; absent: there is no terminal, and progress goes unseen. */

@@ -14,7 +14,7 @@ import type { Reports } from "./reports/reports.ts";
 /** Keys and tokens that are remembered as good ones, by their hashes. */
 const MAX_ACCEPTED = 10_000;
 
-export interface HttpOptions {
+interface HttpOptions {
   readonly service: Service;
   readonly operations: readonly Operation[];
   readonly reports: Reports;

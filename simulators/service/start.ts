@@ -21,7 +21,7 @@ const HOST = "127.0.0.1";
 /** Threads that answer from PostgreSQL, each with its connection. */
 const POSTGRES_THREADS = 4;
 
-export interface ServiceOptions {
+interface ServiceOptions {
   /** Folder of the database, and of mails; made where it isn't. ":memory:" keeps nothing. */
   readonly dataDir: string;
   /** postgres:// URL of a database that takes the place of the folder's. */

@@ -12,7 +12,7 @@ export interface Vital {
 }
 
 /** Where an operator, a load balancer and a scraper look at a process of the service. */
-export interface Vitals {
+interface Vitals {
   readonly url: string;
   /** It is to get nothing new any more, and goes on with what it has. */
   drain(): void;

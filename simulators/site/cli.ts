@@ -39,7 +39,7 @@ Exit codes: 0 stopped by Ctrl-C, 1 failed, 2 wrong usage, a taken port or a fold
 
 class UsageError extends Error {}
 
-export interface SiteIo {
+interface SiteIo {
   readonly out: ScreenOptions["out"];
   readonly err: { write(text: string): unknown };
   readonly signal: AbortSignal;

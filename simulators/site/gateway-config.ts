@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import type { SiteFolder } from "./folder.ts";
 
-export interface GatewayConfigInput {
+interface GatewayConfigInput {
   readonly folder: SiteFolder;
   readonly serviceUrl: string;
   readonly modbusPort: number;

@@ -40,7 +40,7 @@ const NS_PER_MS = 1_000_000;
 /** Little-endian: number, mono (f64), at_ns (i64), speed (f64), limit (f64), number again. */
 const RECORD_BYTES = 40;
 
-export interface PaceOptions {
+interface PaceOptions {
   readonly origin: ClockOrigin;
   readonly file: string;
 }

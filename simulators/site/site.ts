@@ -44,7 +44,7 @@ export interface SitePorts {
   readonly page: number;
 }
 
-export interface SiteOptions {
+interface SiteOptions {
   readonly folder: SiteFolder;
   readonly scenario: Scenario;
   readonly speed: number;

@@ -17,7 +17,7 @@ import { registerImage } from "../plc/registers.ts";
 export const CLOSES_WHEN = ["with_the_response", "after_the_next_request"] as const;
 export type ClosesWhen = (typeof CLOSES_WHEN)[number];
 
-export interface ClosingDeviceOptions {
+interface ClosingDeviceOptions {
   readonly booth: Booth;
   readonly profile: ModbusProfile;
   readonly clock: Pick<SimClock, "wall"> & { mono(): number };

@@ -18,7 +18,7 @@ export const WRONG_TYPES = ["nan", "array", "text", "null", "no_value_yet"] as c
 export type WrongType = (typeof WRONG_TYPES)[number];
 
 /** A link that loses answers, or has those of other requests: `share` of them, 0 to 1. */
-export interface VirtualLosses {
+interface VirtualLosses {
   readonly share: number;
   readonly reason: "no_answer" | "wrong_answer";
   /** Uniform in [0, 1). */
@@ -68,7 +68,7 @@ export function virtualLink(): VirtualLink {
   };
 }
 
-export interface VirtualDriverOptions {
+interface VirtualDriverOptions {
   readonly booth: Booth;
   readonly profile: Profile;
   readonly clock: Pick<SimClock, "wall" | "sleep">;

@@ -17,7 +17,7 @@ import type { VirtualClock } from "./clock.ts";
 import { virtualDriver } from "./driver.ts";
 import { inlineIdentity, inlineStore } from "./store.ts";
 
-export interface LonelyOptions {
+interface LonelyOptions {
   /** The agent's data folder; as it leaves it, the next agent goes on from it. */
   readonly dataDir: string;
   readonly clock: VirtualClock;
@@ -27,7 +27,7 @@ export interface LonelyOptions {
   readonly ready: ReadyBooth;
 }
 
-export interface LonelyGateway {
+interface LonelyGateway {
   readonly agent: Agent;
   /** Commits what was read, and lets go of the folder. */
   stop(): Promise<void>;

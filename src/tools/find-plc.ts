@@ -36,13 +36,13 @@ export type Looked =
   | { readonly where: "serial"; readonly lines: readonly string[]; readonly found: readonly FoundLine[] }
   | { readonly where: "opcua"; readonly endpoint: string; readonly offers: readonly OpcuaOffer[] };
 
-export interface FoundHost {
+interface FoundHost {
   readonly host: string;
   readonly port: number;
   readonly protocol: "modbus" | "opcua";
 }
 
-export interface FoundLine {
+interface FoundLine {
   readonly serial: SerialSettings;
   readonly unit_id: number;
   readonly said: readonly string[];

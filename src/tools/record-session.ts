@@ -7,7 +7,7 @@ import type { Driver, WireTap } from "../acquisition/port.ts";
 /** Between a failure and the next try: a recording shows an outage, it needn't end it at once. */
 const RETRY_MS = 1000;
 
-export interface RecordedSession {
+interface RecordedSession {
   readonly groups: Readonly<Record<string, { readonly poll_interval_ms: Milliseconds }>>;
   readonly for_ms: Milliseconds;
   /** A new one for each connection. */

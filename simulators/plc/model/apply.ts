@@ -5,7 +5,7 @@ import type { FilterType, Mode } from "../../../src/domain/booth.ts";
 import type { Action, BoothState, Integrals, Rules, TruthEvent } from "./types.ts";
 
 /** The state right after an action and what it means for the record. */
-export interface Applied {
+interface Applied {
   readonly state: BoothState;
   readonly events: readonly TruthEvent[];
 }

@@ -19,7 +19,7 @@ import {
 } from "./types.ts";
 import type { Scenario } from "./scenario.ts";
 
-export interface BoothOptions {
+interface BoothOptions {
   readonly scenario: Scenario;
   readonly seed: number;
   /** Epoch ms: begin of a story told once; for a daily one, any instant of its first local day. */

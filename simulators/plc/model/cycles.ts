@@ -9,7 +9,7 @@ const NO_BAKE_SPRAY_MS = 180_000;
 const RESTS: readonly Mode[] = ["idle", "setback", "prep", "unknown"];
 
 /** One stage's end. */
-export interface ModeChange {
+interface ModeChange {
   readonly at: number;
   readonly from: Mode;
   readonly from_since: number;

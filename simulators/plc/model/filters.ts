@@ -34,7 +34,7 @@ export function filterTruth(state: BoothState, filter: FilterState, removed: num
   };
 }
 
-export interface Pressed {
+interface Pressed {
   readonly filter: FilterState;
   /** The filter that went out; null where this press belongs to the change before. */
   readonly removed: FilterTruth | null;

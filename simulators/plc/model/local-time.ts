@@ -1,5 +1,5 @@
 /** A day on a facility's wall calendar. */
-export interface LocalDate {
+interface LocalDate {
   readonly year: number;
   /** 1..12 */
   readonly month: number;

@@ -3,7 +3,7 @@ import type { BoothState, Rules } from "./types.ts";
 import { HOUR_MS } from "../../../src/domain/time.ts";
 
 /** The booth of the story: 24 x 13.5 x 9 ft, two 10 hp fans on drives, burner of 1.0 million BTU/h. */
-export const AIRFLOW_CFM = 12_000;
+const AIRFLOW_CFM = 12_000;
 export const BURNER_THERM_H = 10;
 const BURNER_TURNDOWN = 25;
 /** Share of the gas's heat that reaches the air stream: 2.8 therm/h at a rise of 20 F. */
@@ -15,7 +15,7 @@ const METAL_TAU_S = 900;
 const LOADING_PER_SPRAY_MINUTE = 0.0018;
 
 /** What the machinery does in one mode. */
-export interface Machinery {
+interface Machinery {
   /** 0..1 of full speed. */
   readonly fan: number;
   readonly power_kw: number;

@@ -10,7 +10,7 @@ export interface StageTruth {
 }
 
 /** One installation that overlaps the window; `minutes` as of its removal or the window's end. */
-export interface InstallationTruth extends FilterTruth {
+interface InstallationTruth extends FilterTruth {
   /** In-use time in overuse, inside the window. */
   readonly overuse_ms: number;
   /** Counted cycles that ended in overuse, inside the window. */
@@ -44,7 +44,7 @@ export interface Truth {
   readonly outages: readonly { readonly start: number; readonly end: number; readonly cause: "power" | "cable" }[];
 }
 
-export interface TruthSource {
+interface TruthSource {
   /** Every entry up to an instant. */
   readonly entriesUpTo: (at: number) => readonly Entry[];
   readonly stateAt: (at: number) => BoothState;

@@ -16,7 +16,7 @@ export interface Identity {
 }
 
 /** A sensor's fault: a fixed wrong value (NaN included), or frozen at the value it had. */
-export type SensorFault = { readonly kind: "value"; readonly value: number } | { readonly kind: "stuck" };
+type SensorFault = { readonly kind: "value"; readonly value: number } | { readonly kind: "stuck" };
 
 /** Something that happens at one instant. */
 export type Action =

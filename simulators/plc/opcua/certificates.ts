@@ -21,7 +21,7 @@ export interface ServerPki {
   dispose(): Promise<void>;
 }
 
-export interface PkiWishes {
+interface PkiWishes {
   /** Whether clients that nobody has trusted before may come in. */
   readonly trust_clients: boolean;
   /** Whether users whose certificate nobody has trusted before may log in with it. */

@@ -72,7 +72,7 @@ export function goodOpcuaManners(): OpcuaManners {
   };
 }
 
-export interface OpcuaServerOptions {
+interface OpcuaServerOptions {
   readonly profile: OpcuaProfile;
   readonly booth: Booth;
   readonly now: () => number;

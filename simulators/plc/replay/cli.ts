@@ -7,7 +7,7 @@ import { parseTrace, TraceError, type Trace } from "./trace-file.ts";
 import { errorMessage } from "../../../src/domain/error-message.ts";
 
 /** What the command needs of the process round it. */
-export interface ReplayIo {
+interface ReplayIo {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
   /** Aborted: stop. */

@@ -2,7 +2,7 @@ import type { RegisterImage, Span } from "../registers.ts";
 import type { Trace } from "./trace-file.ts";
 
 /** A device as a trace has it. Instants are ms since the trace's beginning; after its end everything stays as it was. */
-export interface RecordedDevice {
+interface RecordedDevice {
   readonly image: RegisterImage;
   linkAt(at_ms: number): "up" | "dark" | "silent";
   /** How long the device took for the last answer before that instant. */

@@ -4,7 +4,7 @@ import type { Span } from "../registers.ts";
 import { errorMessage } from "../../../src/domain/error-message.ts";
 
 /** One request of the recorded session and what the device said to it. */
-export interface RecordedAnswer {
+interface RecordedAnswer {
   readonly at_ms: number;
   readonly took_ms: number;
   readonly span: Span;
@@ -14,7 +14,7 @@ export interface RecordedAnswer {
 }
 
 /** silent: nothing was answered; dark: the connection was refused or broken off. */
-export interface RecordedFailure {
+interface RecordedFailure {
   readonly at_ms: number;
   readonly kind: "silent" | "dark";
 }

@@ -4,7 +4,7 @@ import { addKey, hashOf, type Scope } from "./keys.ts";
 
 const WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday"] as const;
 
-export const DEFAULT_TZ = "America/Chicago";
+const DEFAULT_TZ = "America/Chicago";
 export const DEFAULT_HOURS: readonly WorkingHours[] = WEEKDAYS.map((day) => ({
   day,
   enabled: true,

@@ -18,7 +18,7 @@ const commandShape = z.object({
   expires_in_ms: z.number().positive().default(3_600_000),
 });
 
-export interface AdminParts {
+interface AdminParts {
   readonly service: Service;
   readonly faults: FaultPlan;
   readonly broker: Pick<RunningBroker, "send" | "disconnect">;

@@ -12,7 +12,7 @@ export function barOf(done: number, total: number, records: number): string {
   return `[${bar.padEnd(WIDTH)}] ${done} of ${total} booths, ${records.toLocaleString("en-US")} records`;
 }
 
-export interface BarOptions {
+interface BarOptions {
   readonly now: number;
   readonly signal: AbortSignal;
   /** Shows how far it is: each text takes the place of the one before. */

@@ -33,7 +33,7 @@ const USERS = [
   ["Sam Okafor", "user"],
 ] as const;
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly seed: number;
   readonly booths: number;
   readonly days: number;

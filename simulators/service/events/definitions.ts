@@ -20,7 +20,7 @@ export interface FoundEvent extends Span {
   readonly period: Span;
 }
 
-export interface EvaluatedBooth {
+interface EvaluatedBooth {
   readonly figures: BoothFigures;
   readonly calendar: Calendar;
 }

@@ -12,7 +12,7 @@ import { writeAlerts, writeEvents } from "./write.ts";
 /** Of each booth what its events and alerts were found from. */
 const evaluated = new WeakMap<Db, Map<string, string>>();
 
-export interface WatchedBooth {
+interface WatchedBooth {
   readonly id: string;
   readonly account_id: string;
   readonly facility_id: string;

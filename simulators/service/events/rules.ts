@@ -3,8 +3,8 @@ import { intersection, type Span, union } from "../base/span.ts";
 import { heldValues } from "./held.ts";
 
 export const RULE_OPS = ["==", "!=", "<", "<=", ">", ">=", "in", "not_in", "like"] as const;
-export type RuleOp = (typeof RULE_OPS)[number];
-export type RuleValue = string | number | boolean;
+type RuleOp = (typeof RULE_OPS)[number];
+type RuleValue = string | number | boolean;
 
 /** One condition on a tag's value or, of aggregate definitions, on a figure. `in` and `not_in` take a list. */
 export interface Rule {

@@ -46,7 +46,7 @@ export function dayBuckets(window: Span, tz: string): Span[] {
 }
 
 /** The window cut at the hours of each local day of `tz`, counted from its midnight: the first and last as the window cuts them. */
-export function hourBuckets(window: Span, tz: string): Span[] {
+function hourBuckets(window: Span, tz: string): Span[] {
   if ((window.end - window.start) / HOUR_MS > MAX_BUCKETS) throw badRequest("too many hours in the window");
   return dayBuckets(window, tz).flatMap((part) => {
     const midnight = localDay(tz, part.start).start;

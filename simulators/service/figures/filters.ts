@@ -117,7 +117,7 @@ function sumOf(counts: readonly Count[]): number {
 }
 
 /** The booth's overuse: the union over its filters, in time in use and in counted cycles. */
-export interface BoothOveruse {
+interface BoothOveruse {
   /** Time in use with one filter or more in overuse, ordered, without overlap. */
   readonly in_use: readonly Span[];
   /** Cycles counted in overuse. */

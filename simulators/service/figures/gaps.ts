@@ -12,7 +12,7 @@ const MAX_UNPROVED_MS = 120_000;
 /** Any other unit is converted to hours by the tag's factor. */
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000 };
 
-export type GapVerdict = "bridged" | "attributed" | "no_data";
+type GapVerdict = "bridged" | "attributed" | "no_data";
 
 /** Length of the silence between two segments: monotonic within a boot, corrected time across boots. */
 export function gapMs(before: Segment, after: Segment): number {

@@ -22,7 +22,7 @@ export interface Cover {
   readonly max_interval_ms: number;
 }
 
-export interface InForce {
+interface InForce {
   readonly time: number;
   readonly value: Parameters;
 }

@@ -12,7 +12,7 @@ export interface Count {
   readonly amount: number;
 }
 
-export interface OveruseInput {
+interface OveruseInput {
   readonly log: BoothLog;
   readonly filter: FilterType;
   readonly installed: Installed;

@@ -8,7 +8,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000,
 const COIL_MS = 60_000;
 
 /** Counters that fell in one poll; where two or more did, memory was lost. */
-export interface JointFall {
+interface JointFall {
   readonly time: number;
   readonly tags: ReadonlySet<string>;
 }

@@ -8,7 +8,7 @@ const PAUSES: readonly Mode[] = ["idle", "setback", "prep", "unknown", "no_data"
 const ORDER: Readonly<Partial<Record<Mode, number>>> = { spray: 0, flash: 0, purge: 1, bake: 2, cool_down: 3 };
 
 /** What ended a run. `open`: it may still go on. */
-export type RunEnd = "open" | "no_data" | "fault" | "estop" | "restart" | "other";
+type RunEnd = "open" | "no_data" | "fault" | "estop" | "restart" | "other";
 
 /** A maximal sequence of stages of the run set, with the short pauses that do not break it. */
 export interface Run {

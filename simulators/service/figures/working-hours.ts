@@ -35,7 +35,7 @@ export function workingTime({ tz, working_hours, before = [] }: Hours, window: S
 }
 
 /** The facility's working time inside the window, as united spans; each shift converted with its own day's rules. */
-export function workingSpans(tz: string, shifts: readonly WorkingHours[], window: Span): Span[] {
+function workingSpans(tz: string, shifts: readonly WorkingHours[], window: Span): Span[] {
   const spans: Span[] = [];
   const first = Math.floor(toWall(tz, window.start) / DAY_MS) * DAY_MS - DAY_MS;
   const last = toWall(tz, window.end);

@@ -26,7 +26,7 @@ interface Raw {
   readonly message: Uint8Array;
 }
 
-export interface Compacted {
+interface Compacted {
   readonly segments: number;
   readonly into: number;
   readonly bytes: number;

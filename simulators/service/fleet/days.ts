@@ -20,7 +20,7 @@ function dayOfHour(hour: number, zone: string): number {
   return dayOf(hour * HOUR_MS + HOUR_MS / 2 - 1, zone);
 }
 
-export interface Remade {
+interface Remade {
   readonly zone: string;
   /** Days with later hours are made anew; undefined: all. */
   readonly since: number | undefined;
@@ -49,7 +49,7 @@ export function writeDays(db: Db, boothId: string, { zone, since }: Remade): voi
 }
 
 /** A local period of all facilities of a zone, or the whole window of one: what is asked of their booths. */
-export interface ZonePart {
+interface ZonePart {
   readonly zone: string;
   /** Of a group by day, week or month. */
   readonly group: string;
@@ -94,7 +94,7 @@ const PIECES = `WITH placed AS (SELECT b.id, b.facility_id, f.region_id, f.tz FR
       CROSS JOIN LATERAL (SELECT ${SUMMED} FROM booth_hours h
         WHERE h.booth_id = placed.id AND h.hour >= w.first AND h.hour < w."end") AS cut WHERE cycles IS NOT NULL)`;
 
-export interface BucketedAsk {
+interface BucketedAsk {
   readonly account_id: string;
   readonly by: "period" | keyof typeof GROUPS;
   readonly parts: readonly ZonePart[];

@@ -79,7 +79,7 @@ function zoneOf(db: Db, boothId: string): string {
 }
 
 /** One program has a booth until its transaction is over. */
-export function isMine(db: Db, boothId: string): boolean {
+function isMine(db: Db, boothId: string): boolean {
   const sql = "SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))::text AS mine";
   return row<{ mine: string }>(db, sql, boothId)?.mine === "true";
 }

@@ -28,7 +28,7 @@ const BY_KEYS = `${SERVER_SETTINGS} -c enable_seqscan=off -c enable_hashjoin=off
 /** A transaction that another one was in the way of is tried again so often. */
 const TRIES = 3;
 
-export interface IngestOptions {
+interface IngestOptions {
   readonly url: string;
   /** Takes one message by itself, by the way that SQLite has as well: whatever isn't simply new. */
   readonly alone: (uplink: Uplink) => Downlink | Promise<Downlink>;

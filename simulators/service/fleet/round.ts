@@ -3,7 +3,7 @@ import { type Db, rows } from "../storage/db.ts";
 import { compactStream, dropEmptied, rawStreams, retain, settledStreams } from "./compact.ts";
 import { foldBooth } from "./facts.ts";
 
-export interface RoundOptions {
+interface RoundOptions {
   readonly now: () => number;
   readonly keep_days?: number | undefined;
   readonly signal: AbortSignal;

@@ -105,7 +105,7 @@ export const CONTRACT: readonly ContractRow[] = LINES.flatMap(([methods, path, s
 );
 
 /** The routing form of a path: {id} becomes :id. */
-export function routeOf(path: string): string {
+function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ":$1");
 }
 

@@ -4,7 +4,7 @@ import { HttpError } from "../base/errors.ts";
 /** Whose guesses are remembered at once; the oldest goes. */
 const MAX_GUESSERS = 10_000;
 
-export interface GuessRules {
+interface GuessRules {
   /** Wrong ones within the window that are answered as such. */
   readonly free: number;
   readonly window_ms: number;
@@ -16,7 +16,7 @@ export const KEY_GUESSES: GuessRules = { free: 100, window_ms: 60_000 };
 const PASSWORD_GUESSES: GuessRules = { free: 10, window_ms: 15 * 60_000 };
 
 /** Counts the wrong keys or passwords of each guesser. */
-export interface Guesses {
+interface Guesses {
   /** Throws 429 where the guesser has had its share: what it names isn't even looked at. */
   check(guesser: string, now: number): void;
   wrong(guesser: string, now: number): void;

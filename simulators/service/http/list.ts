@@ -10,7 +10,7 @@ const OPERATORS = ["eq", "ne", "lt", "le", "gt", "ge", "like", "in"] as const;
 type Operator = (typeof OPERATORS)[number];
 const MAX_CRITERIA = 20;
 
-export interface ListRules {
+interface ListRules {
   /** Every field that filter and sort may name. */
   readonly fields: readonly string[];
   /** Fields that `search` looks into, without regard to case. */

@@ -37,7 +37,7 @@ const headShape = z.object({
 });
 
 /** What stands before a chunk's body in its message. */
-export type ChunkHead = z.infer<typeof headShape>;
+type ChunkHead = z.infer<typeof headShape>;
 
 /** The parts of an up/chunk message. */
 interface Parts {
@@ -60,7 +60,7 @@ export interface ChunkMessage {
 }
 
 /** Which stream and which record a message that can't be taken is about, as far as it says so. */
-export interface Malformed {
+interface Malformed {
   readonly error: string;
   readonly st: string;
   readonly s0: number;

@@ -2,7 +2,7 @@ import { deflateRawSync } from "node:zlib";
 import { MAX_RECORDS, QUALITIES, VERSION, WAYS } from "./chunk.ts";
 
 /** A record to be packed; `value` as it was read from its JSON. */
-export interface Packable {
+interface Packable {
   readonly seq: number;
   readonly kind: string;
   readonly tag: string;
@@ -247,7 +247,7 @@ function putQualities(to: Writer, series: readonly PackedSeries[]): void {
 }
 
 /** What stands before a body in an up/chunk message. */
-export interface PackedHead {
+interface PackedHead {
   readonly gw: string;
   readonly gen: number;
   readonly st: string;
@@ -279,7 +279,7 @@ export function messageOf(
 }
 
 /** A whole up/chunk message, without facts: those are rows. */
-export function packMessage(head: PackedHead, body: Uint8Array): Buffer {
+function packMessage(head: PackedHead, body: Uint8Array): Buffer {
   const text = Buffer.from(JSON.stringify({ ...head, facts: 0 }));
   const front = new Writer();
   front.byte(1);

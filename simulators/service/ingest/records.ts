@@ -35,7 +35,7 @@ function* namedRows(db: Db, stream: StreamKey, wanted: Wanted): Generator<Stored
 }
 
 /** What is told of a reading; `value` is canonical JSON. */
-export type StoredReading = [tag: string, time: number, value: string, quality: string, seq: number];
+type StoredReading = [tag: string, time: number, value: string, quality: string, seq: number];
 
 /** Readings in the same way. */
 export function readingsOf(
@@ -233,7 +233,7 @@ export function newestReadingAt(db: Db, stream: StreamKey): number | undefined {
 }
 
 /** A record to be stored as a row; `value` is canonical JSON. */
-export interface NewRow extends Content {
+interface NewRow extends Content {
   readonly seq: number;
   readonly time: number;
 }

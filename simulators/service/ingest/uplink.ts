@@ -12,8 +12,6 @@ const MAX_MESSAGE_BYTES = 128 * 1024;
 /** Stored hellos, results and digests; older ones go. */
 export const MAX_MESSAGES = 20_000;
 
-export type UpTopic = "state" | "hello" | "batch" | "chunk" | "result" | "digest";
-
 /** What is taken beside gzipped JSON; each ack of a session says so. */
 export const TAKES = ["chunk/1", "zstd"] as const;
 

@@ -12,7 +12,7 @@ const BAD_CREDENTIALS = 4;
 
 const HOST = "127.0.0.1";
 
-export interface BrokerOptions {
+interface BrokerOptions {
   readonly service: Service;
   readonly faults: FaultPlan;
   readonly uplinks: Uplinks<Downlink>;

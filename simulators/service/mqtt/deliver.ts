@@ -23,7 +23,7 @@ export interface RunningBroker {
   readonly stop: () => Promise<void>;
 }
 
-export interface Delivering extends Pick<RunningBroker, "send" | "disconnect"> {
+interface Delivering extends Pick<RunningBroker, "send" | "disconnect"> {
   readonly service: Service;
   readonly faults: FaultPlan;
   readonly uplinks: Uplinks<Downlink>;

@@ -31,7 +31,7 @@ const DRAIN_MS = 10_000;
 const SHARED = "$share/ingest/";
 const UPLINKS = "bg/v1/+/up/+";
 
-export interface ExternalOptions {
+interface ExternalOptions {
   readonly service: Service;
   readonly faults: FaultPlan;
   readonly uplinks: Uplinks<Downlink>;
@@ -48,7 +48,7 @@ export interface ExternalOptions {
  * must be held to bg/v1/{its user name}/. A message is confirmed to the broker once what it says is committed and its ack is on
  * its way, so a broker gives no more than is being worked on. Rejects where it can't be reached; reconnects later on.
  */
-export async function joinBroker(options: ExternalOptions): Promise<RunningBroker> {
+async function joinBroker(options: ExternalOptions): Promise<RunningBroker> {
   const { url, log, isShared = false } = options;
   const client = await connected(options);
   const line: Line = {

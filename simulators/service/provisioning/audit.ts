@@ -1,7 +1,7 @@
 import { type Db, run } from "../storage/db.ts";
 import type { Caller } from "../accounts/keys.ts";
 
-export interface AuditEntry {
+interface AuditEntry {
   readonly booth_id: string;
   readonly generation: number;
   readonly gateway_id: string | null;

@@ -8,7 +8,7 @@ import { claim } from "./claim.ts";
 import { provisioningRecord } from "./record.ts";
 import { claimShape } from "./shapes.ts";
 
-export interface ProvisionRequest {
+interface ProvisionRequest {
   readonly caller: Caller;
   readonly body: unknown;
   readonly idempotencyKey?: string | undefined;

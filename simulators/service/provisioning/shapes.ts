@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** What the gateway reports of the booth's PLC; unknown fields are kept. */
-export const reportedShape = z.looseObject({ seq: z.int().nonnegative().optional() });
+const reportedShape = z.looseObject({ seq: z.int().nonnegative().optional() });
 
 const nullableText = z.string().max(200).nullish();
 

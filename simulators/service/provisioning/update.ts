@@ -11,7 +11,7 @@ const LAST_WORD_MS = 3_600_000;
 /** A gateway reads a decommissioned record a second time after 24 hours, and only then wipes its keys [contract]. */
 const SECOND_READING_MS = 48 * 3_600_000;
 
-export interface Updating {
+interface Updating {
   readonly db: Db;
   readonly caller: Caller;
   readonly now: number;

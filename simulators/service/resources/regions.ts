@@ -19,7 +19,7 @@ export const regions: readonly Operation[] = [
   { method: "DELETE", path: "/api/accounts/:account_id/regions/:id", handle: remove },
 ];
 
-export type Region = Readonly<{
+type Region = Readonly<{
   id: string;
   name: string;
   is_default: boolean;

@@ -76,7 +76,7 @@ function blockName(text: string): string {
 }
 
 /** Keys that tell how a row's value is read, at a place. */
-export type KeysAt = (row: ReadRow, place: string) => TagEntry;
+type KeysAt = (row: ReadRow, place: string) => TagEntry;
 
 export interface Asking {
   readonly call: Call;

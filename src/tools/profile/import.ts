@@ -422,7 +422,7 @@ function withoutRole(keys: ListTag["keys"]): ListTag["keys"] {
 }
 
 /** What the tags mean: the usual tag of each, and which of them tells the booth's mode. */
-export interface Meant<T> {
+interface Meant<T> {
   readonly meanings: ReadonlyMap<T, UsualTag>;
   /** null: none does, or nobody says so. */
   readonly mode: T | null;

@@ -30,7 +30,7 @@ import type { Poll } from "../rules/profile-test.ts";
 import { barText } from "../texts.ts";
 
 /** The way to a device that a profile is made for. */
-export interface DeviceLink {
+interface DeviceLink {
   readonly booth: BoothLink & Pick<BoothConfig, "poll">;
   /** Where an OPC UA client's own certificate is; Modbus has none. */
   readonly data_dir?: string;

@@ -61,18 +61,13 @@ const WORDS: Readonly<Record<string, { readonly table: ModbusTable; readonly sta
 const TXT = { table: "holding", start: 0x9000, last: 1000 } as const;
 const LAST_MODULE = 8;
 
-export interface ClickPlace {
+interface ClickPlace {
   readonly table: ModbusTable;
   readonly address: number;
   readonly type: string;
 }
 
 const SPELLING = /^(X|Y|C|T|CT|SC|DS|DD|DH|DF|TD|CTD|SD|TXT|XD|YD)(\d{1,4})(u?)$/i;
-
-/** Whether a text is spelled as an address of a CLICK, which may still be out of its range. */
-export function isClickAddress(text: string): boolean {
-  return SPELLING.test(text);
-}
 
 /** Finds where a CLICK keeps such a value. Returns null for an address that a CLICK doesn't have; for an even TXT, which begins in the middle of a register, "half". */
 export function clickPlace(text: string): ClickPlace | "half" | null {

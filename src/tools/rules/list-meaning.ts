@@ -20,7 +20,7 @@ export interface Usual {
   readonly meaning: Readonly<Record<string, unknown>>;
 }
 
-export interface Meanings<T, U> {
+interface Meanings<T, U> {
   /** Certain by unit and name, or by a name that needs no unit. */
   readonly certain: ReadonlyMap<T, U>;
   /** By name alone: the value's unit isn't known. */
@@ -92,7 +92,7 @@ const WORDS = new Set(
 );
 
 /** The usual tag that a name of such words alone probably means. */
-export function hintedName(name: string): string | null {
+function hintedName(name: string): string | null {
   const words = name.split("_");
   if (!words.every((word) => WORDS.has(word))) return null;
   const usual = usualNameIn(name);

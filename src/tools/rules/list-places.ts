@@ -10,10 +10,10 @@ import type { ListRow, RegisterList } from "./register-list.ts";
  * open another row may decide: first each address becomes a Notation, then the whole list's Reading makes a place of each.
  */
 
-export type ListPlace = TableAddress & { readonly bit?: number };
+type ListPlace = TableAddress & { readonly bit?: number };
 
 /** An address as it is written, before it is known where the list's numbers begin. */
-export type Notation =
+type Notation =
   /** Certain by itself. */
   | { readonly kind: "place"; readonly place: ListPlace }
   /** Table digit and number: 400001, 40001, 4x0001. The first number is 1, unless the list has a number 0. */

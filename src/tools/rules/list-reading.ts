@@ -10,7 +10,7 @@ import { placeOf, type ReadRow, type Reading } from "./list-places.ts";
 export type ReadingOption = "base" | "table" | "bit-table" | "digits" | "block" | "dots";
 export type ReadingAnswers = Readonly<Partial<Record<ReadingOption, string>>>;
 
-export interface ReadingChoice {
+interface ReadingChoice {
   /** As the option has it; of a question that answers two options, both with a colon between. */
   readonly value: string;
   readonly answers: ReadingAnswers;
@@ -189,7 +189,7 @@ function isUnnamed({ notation }: ReadRow, what: "registers" | "bits"): boolean {
 }
 
 /** The rows whose numbers begin at the reading's base. */
-export function countedRows(rows: readonly ReadRow[], reading: Reading): readonly ReadRow[] {
+function countedRows(rows: readonly ReadRow[], reading: Reading): readonly ReadRow[] {
   return rows.filter((row) => isCounted(row, reading));
 }
 

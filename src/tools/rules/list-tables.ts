@@ -33,7 +33,7 @@ const FUNCTIONS: Readonly<Record<number, ModbusTable>> = {
 };
 
 /** What a cell says: a table; "input", which is input registers, or discrete inputs in a row of bits; null: nothing that is known. */
-export type TableSaid = ModbusTable | "some input" | null;
+type TableSaid = ModbusTable | "some input" | null;
 
 /** Reads a cell of any column. A function code must be marked as one, as in "FC03" or "read input registers (4)". */
 export function tableIn(cell: string): TableSaid {

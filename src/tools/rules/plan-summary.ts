@@ -4,7 +4,7 @@ import type { ModbusAddress } from "../../config/port.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
 /** What a request costs on the way to a device. */
-export interface LinkCost {
+interface LinkCost {
   /** What a round trip costs in registers, as the planner weighs it. */
   readonly round_trip_registers: number;
   /** From a request to its answer, without the time of the bytes on a serial line. */

@@ -10,14 +10,14 @@ export interface Stay {
 }
 
 /** A register that holds the mode's number. */
-export interface CodeFinding {
+interface CodeFinding {
   readonly kind: "code";
   readonly place: string;
   readonly codes: readonly { readonly code: number; readonly mode: ProfileMode }[];
 }
 
 /** A bit for each mode, one of them perhaps without: then no bit is on. */
-export interface BitsFinding {
+interface BitsFinding {
   readonly kind: "bits";
   readonly bits: readonly { readonly place: string; readonly bit: number | null; readonly mode: ProfileMode }[];
   readonly without: ProfileMode | null;

@@ -26,7 +26,7 @@ export interface TagVerdict {
   readonly why: string;
 }
 
-export interface SeenMode {
+interface SeenMode {
   readonly raw: string;
   /** null: the profile doesn't map it. */
   readonly mode: string | null;

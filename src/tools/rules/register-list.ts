@@ -40,7 +40,7 @@ const COLUMNS = {
   label: /^(label|comment|description|address comment|remarks?|text|kommentar|beschreibung)$/,
   more: /^more$/,
 } as const;
-export type Column = keyof typeof COLUMNS;
+type Column = keyof typeof COLUMNS;
 
 export interface ListRow {
   /** In the file, from 1. */

@@ -109,27 +109,6 @@ describe("an account's own things", () => {
     expect((await ask("DELETE", `/api/api_keys/${String(body["id"])}`, { key: "admin" })).status).toBe(204);
     expect((await ask("GET", "/api/booths", { key: secret })).status).toBe(401);
   });
-
-  it("invites a user, whose link sets a password once", async () => {
-    const key = "admin";
-    const user = await ask("POST", "/api/users", { key, body: { user_name: "Ann", email: "ann@example.com" } });
-    expect(user.status).toBe(201);
-    const first = tokenOf(outbox(bench.running.db).at(-1)?.text);
-    expect((await ask("POST", `/api/users/${String(user.body["id"])}/resend_invitation`, { key })).status).toBe(204);
-    const token = tokenOf(outbox(bench.running.db).at(-1)?.text);
-    expect((await ask("POST", "/api/login/verify", { key, body: { token: first } })).status).toBe(401);
-    const verified = await ask("POST", "/api/login/verify", { key, body: { token } });
-    expect(verified.body).toEqual({ user_id: user.body["id"], user_name: "Ann" });
-    const body = { token, new_password: "long enough to be one" };
-    expect((await ask("POST", "/api/users/change_password", { key, body })).status).toBe(204);
-    expect((await ask("POST", "/api/users/change_password", { key, body })).status).toBe(401);
-    const login = { email: "Ann@example.com", password: body.new_password };
-    const session = await ask("POST", "/api/authenticate", { key, body: login });
-    const bearer = `Bearer ${String(session.body["session_token"])}`;
-    expect((await ask("GET", "/api/users", { key: bearer })).status).toBe(200);
-    expect((await ask("POST", "/api/users", { key: bearer, body: {} })).status).toBe(403);
-    expect((await ask("POST", "/api/authenticate", { key, body: { ...login, password: "wrong" } })).status).toBe(401);
-  });
 });
 
 it("lets nobody guess keys: who guesses has to wait, who was let in before has not", async () => {

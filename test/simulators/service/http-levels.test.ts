@@ -1,16 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { claim, startBench } from "./service-http.ts";
 
-describe("a hundred gateways at once", () => {
-  it("claim one serial, and one gets it", async () => {
-    const bench = await startBench();
-    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => claim(bench, `gw-${i}`)));
-    const statuses = answers.map((answer) => answer.status).sort();
-    expect(statuses).toEqual([201, ...Array.from({ length: 99 }, () => 409)]);
-    await bench.running.stop();
-  });
-});
-
 describe("the plain level", () => {
   it("knows no record before the first POST, and only observed fields", async () => {
     const bench = await startBench({ plain: true });

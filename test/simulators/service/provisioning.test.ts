@@ -94,12 +94,6 @@ describe("provisioning of the reference service", () => {
     );
   });
 
-  it("hides another account's booth", () => {
-    const at = bench();
-    seedSite(at.db, { serial: "ELSE-1", account: "Other", provisionKey: "other", now: EPOCH });
-    expect(post(at, { key: "other" }).status).toBe(404);
-  });
-
   it("lets one of a hundred claims win", () => {
     const at = bench();
     const statuses = Array.from(

@@ -8,7 +8,7 @@ import { DAY_MS } from "../../../../src/domain/time.ts";
  */
 
 /** Thirty days of records go into one partition, which retention drops whole. */
-export const BUCKET_MS = 30 * 86_400_000;
+const BUCKET_MS = 30 * 86_400_000;
 /** Partitions are made for times that a booth's records can have; those of clocks that were never set lie beside them, in one. */
 const BUCKETS_BACK = 40;
 const BUCKETS_AHEAD = 2;

@@ -21,7 +21,7 @@ export type Answered =
   | { readonly kind: "failed"; readonly text: string; readonly code: string | undefined };
 
 /** A statement failed; `code` is PostgreSQL's SQLSTATE, or Node's code of a socket's error. */
-export class PostgresError extends Error {
+class PostgresError extends Error {
   readonly code: string | undefined;
   constructor(text: string, code: string | undefined) {
     super(text);
