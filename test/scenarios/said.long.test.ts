@@ -1,6 +1,5 @@
 import { readdirSync } from "node:fs";
 import { expect, it } from "vitest";
-import { SCENARIOS } from "../../simulators/plc/scenarios/all.ts";
 import { FIELDS, saidOf, type Told } from "../../src/api/said.ts";
 import { validationIncidents } from "../../src/reports/findings.ts";
 import { openSource } from "../support/figures.ts";
@@ -95,7 +94,10 @@ async function heardIn(scenario: string): Promise<Heard> {
 
 const languages = readdirSync(PAGE).filter((name) => /^[a-z]{2}\.js$/.test(name));
 
-it.each(SCENARIOS.map(({ name }) => name))("%s: what is said is said by code, and in each language", async (name) => {
+/** These four lead to every code that any scenario leads to. */
+const SCENARIOS = ["sensor-faults", "short-bakes", "wrong-serial", "power-cycle-lost"];
+
+it.each(SCENARIOS)("%s: what is said is said by code, and in each language", async (name) => {
   const { codes, whys, unsaid } = await heardIn(name);
   expect([...unsaid]).toEqual([]);
   expect(codes.size).toBeGreaterThan(2);

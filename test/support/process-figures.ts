@@ -17,16 +17,7 @@ export function memoryOf(pid: number): Memory {
 
 /** CPU that a process, with its threads, has used so far. */
 export function cpuSeconds(pid: number): number {
-  return secondsIn(`/proc/${pid}/stat`);
-}
-
-/** The same of its first thread alone. */
-export function mainThreadSeconds(pid: number): number {
-  return secondsIn(`/proc/${pid}/task/${pid}/stat`);
-}
-
-function secondsIn(stat: string): number {
-  const fields = readFileSync(stat, "utf8").split(") ")[1]?.split(" ") ?? [];
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   // utime and stime in ticks, of which Linux tells programs that there are 100 a second, whatever its own clock.
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }

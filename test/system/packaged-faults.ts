@@ -22,7 +22,7 @@ export const isWell = ({ plc, log }: BoothStatus): boolean =>
   plc.kind === "up" && log.trouble === "" && log.acked_seq > 0 && log.acked_seq === log.newest_seq;
 
 /** Polls that must have been answered while something is wrong. */
-export const SOME_POLLS = 3;
+const SOME_POLLS = 3;
 
 export function pollsGoOn(box: Container, since: BoothStatus): Promise<BoothStatus> {
   return untilBooth(box, "polls go on", ({ log }) => log.taken >= since.log.taken + SOME_POLLS);
