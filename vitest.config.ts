@@ -43,7 +43,7 @@ export default defineConfig({
       // They need root and Debian packages (.ci/packages.txt): brokers, browsers, disks, a container with systemd.
       kind("system", 2, { globalSetup: PACKAGES, maxWorkers: 3 }),
       // Longer still, and not part of CI.
-      kind("nightly", 3, { globalSetup: PACKAGES, testTimeout: 3_600_000, maxWorkers: 1 }),
+      kind("nightly", 3, { globalSetup: [...SCENARIOS, ...PACKAGES], testTimeout: 3_600_000, maxWorkers: 2 }),
     ],
     /** Branches of `src` that the tests reach; test/coverage makes a table by folder of it. */
     coverage: {

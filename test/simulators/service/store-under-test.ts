@@ -1,6 +1,6 @@
 /**
  * Where a test's service keeps things: in memory; or, where $SERVICE_STORE names a PostgreSQL server, a new database there, copied from one
- * whose schema is up to date. So each test of the service is one of both engines: `on-postgres.system.test.ts` runs them so.
+ * whose schema is up to date. So each test of the service is one of both engines: `on-postgres.nightly.test.ts` runs them so.
  */
 import { type Db, rows } from "../../../simulators/service/storage/db.ts";
 import { openDb } from "../../../simulators/service/storage/open.ts";
