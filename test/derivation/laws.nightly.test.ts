@@ -8,6 +8,6 @@ await import("./laws/bays.test.ts");
 await import("./hours.test.ts");
 await import("../reports/laws.test.ts");
 await import("../reports/energy-laws.test.ts");
-await import("../store/facts/rebuild-law.long.test.ts");
+await import("../store/facts/rebuild-law.nightly.test.ts");
 
 export {};

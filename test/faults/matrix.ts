@@ -42,6 +42,7 @@ const PROCESS_AND_DISK: readonly MatrixRow[] = [
     row: 8,
     fault: "disk filled by our own backlog",
     expected: "budget kept, oldest detail goes first, facts and totals stay, a gap record names each range",
+    is_nightly: true,
   },
   { row: 9, fault: "file system read-only", expected: "goes on polling in bounded memory, says so, recovers" },
   { row: 10, fault: "fsync takes 2 s", expected: "polls are on time" },
@@ -49,6 +50,7 @@ const PROCESS_AND_DISK: readonly MatrixRow[] = [
     row: 11,
     fault: "memory pressure",
     expected: "stays within its budget; if killed, as row 1",
+    is_nightly: true,
   },
 ];
 
@@ -76,12 +78,14 @@ const PLC: readonly MatrixRow[] = [
     row: 23,
     fault: "OPC UA certificate untrusted, expired, changed; only None on offer",
     expected: "refused with a clear state, no password sent",
+    is_nightly: true,
   },
   { row: 24, fault: "huge or endless OPC UA chunks", expected: "given up in bounded memory" },
   {
     row: 47,
     fault: "PLC loses or spoils 1, 5, 10, 20 % of its replies",
     expected: "99, 97, 90, 75 % of the values in time, none wrong; degraded, not up and down",
+    is_nightly: true,
   },
 ];
 
@@ -97,6 +101,7 @@ const SERVICE: readonly MatrixRow[] = [
     row: 32,
     fault: "outage of 30 days",
     expected: "drained beside live data, each lane in order, the stream ends without a hole",
+    is_nightly: true,
   },
   { row: 33, fault: "DNS fails, address changes", expected: "looked up anew" },
   { row: 34, fault: "TLS certificate expired, of another name, of an unknown CA", expected: "refused, a state each" },
@@ -139,7 +144,7 @@ const TIME_AND_PEOPLE: readonly MatrixRow[] = [
     expected: "nothing bound or taken that isn't this booth's",
   },
   { row: 43, fault: "two gateways claim one booth", expected: "one wins, the others are told" },
-  { row: 44, fault: "log flood, journal full", expected: "polls unharmed" },
+  { row: 44, fault: "log flood, journal full", expected: "polls unharmed", is_nightly: true },
   {
     row: 45,
     fault: "hostile input at the local page and API",
@@ -149,6 +154,7 @@ const TIME_AND_PEOPLE: readonly MatrixRow[] = [
     row: 49,
     fault: "configuration, profile or trace file made to be slow",
     expected: "refused within 1 s with a sentence, SIGTERM heard",
+    is_nightly: true,
   },
 ];
 
@@ -157,6 +163,7 @@ const FLEET: readonly MatrixRow[] = [
     row: 50,
     fault: "part of a fleet's service killed: broker, worker, PostgreSQL, HTTP, figures",
     expected: "every acked record lies in PostgreSQL once, with the content that was recorded",
+    is_nightly: true,
   },
   {
     row: 51,
@@ -167,16 +174,19 @@ const FLEET: readonly MatrixRow[] = [
     row: 52,
     fault: "PostgreSQL stopped, slow (100 ms a commit), its disk full",
     expected: "nothing is acked that isn't committed; all is drained afterwards, once",
+    is_nightly: true,
   },
   {
     row: 53,
     fault: "PostgreSQL restored from an older backup",
     expected: "what it lacks is asked again; nothing wrong is kept",
+    is_nightly: true,
   },
   {
     row: 54,
     fault: "late will of an older session",
     expected: "a gateway that is back isn't shown as away",
+    is_nightly: true,
   },
 ];
 
