@@ -1,7 +1,8 @@
 import {
+  chmodSync,
+  closeSync,
   constants,
   copyFileSync,
-  closeSync,
   openSync,
   readFileSync,
   readSync,
@@ -14,7 +15,7 @@ import type { StoreProgress } from "../port.ts";
 import type { Cell } from "../schema.ts";
 import { PAGE_BYTES, readWal } from "../wal.ts";
 
-/** First byte of a page that holds rows of a table WITHOUT ROWID: an inner page or a leaf. All of the store's tables are of this sort. */
+/** First byte of a page that holds rows of a table WITHOUT ROWID: an inner page or a leaf. All tables of the store are of this sort. */
 const ROW_PAGES: readonly unknown[] = [0x02, 0x0a];
 /** As many columns as the widest table has. A row that is shorter has NULL in the last ones. */
 const COLUMNS = Array.from({ length: 12 }, (_, index) => `c${index}`);
@@ -32,6 +33,8 @@ export function* rowsOfPages(path: string, copy: string, progress: StoreProgress
   try {
     const head = firstPage(copy);
     copyFileSync(path, copy, constants.COPYFILE_FICLONE);
+    // An imported file may be read-only.
+    chmodSync(copy, 0o600);
     writePages(copy, [{ page: 1, image: head }]);
     yield* rowsOfCopy(copy, progress);
     if (frames.length === 0) return;
