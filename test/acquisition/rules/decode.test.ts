@@ -81,7 +81,6 @@ describe("worked examples", () => {
 });
 
 describe("properties", () => {
-  const runs = { numRuns: 300 };
   const word = fc.nat(0xffff);
 
   test("a decimal scale gives the decimal that a person would write", () => {
@@ -91,7 +90,6 @@ describe("properties", () => {
         const written = `${digits.slice(0, digits.length - decimals)}.${digits.slice(digits.length - decimals)}0`;
         return scaleInteger(raw, Number(`1e-${decimals}`), 0) === Number(written);
       }),
-      runs,
     );
   });
 
@@ -106,7 +104,6 @@ describe("properties", () => {
             .replace(/^0+|0+$/g, "").length <= 9
         );
       }),
-      runs,
     );
   });
 
@@ -128,7 +125,6 @@ describe("properties", () => {
         if (decoded.value === null) return decoded.reason.length > 0;
         return typeof decoded.value !== "number" || Number.isFinite(decoded.value);
       }),
-      runs,
     );
   });
 
@@ -137,7 +133,6 @@ describe("properties", () => {
       fc.property(fc.constantFrom<ModbusPoint["type"]>("uint32", "int32", "float32"), word, word, (type, a, b) => {
         expect(decode({ type }, [a, b], HIGH)).toEqual(decode({ type }, [b, a], LOW));
       }),
-      runs,
     );
   });
 });
