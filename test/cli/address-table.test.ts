@@ -1,7 +1,5 @@
 import { expect, it } from "vitest";
 import { addressTable } from "../../src/cli/check.ts";
-import { MANY_PROCESSES_MS } from "../support/processes.ts";
-import { plcSite } from "./plc-site.ts";
 import { point, profileOf } from "../support/profiles.ts";
 
 it.each([
@@ -20,17 +18,3 @@ it.each([
   const [, row = ""] = addressTable(profileOf([one]).tags).split("\n");
   expect(row.trim().replaceAll(/ +/g, " ").split(" ").slice(1).join(" ")).toBe(expected);
 });
-
-it(
-  "check --addresses shows what every tag's address was taken for",
-  async () => {
-    const site = await plcSite();
-    const { code, out, err } = await site.gateway("check", "--addresses", "--config", site.configFile);
-    expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out).toMatch(/^tag +table +0-based +hex +from 1 +short +read by +takes$/m);
-    for (const { name, point: at } of site.profile.tags)
-      expect(out).toMatch(new RegExp(`^${name} +${at.table} +${at.address} `, "m"));
-    expect(site.plc.counts.connections).toBe(0);
-  },
-  MANY_PROCESSES_MS,
-);

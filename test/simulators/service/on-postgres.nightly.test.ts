@@ -23,7 +23,7 @@ afterAll(async () => {
 
 it("passes every test of the service on PostgreSQL", async () => {
   const short = readdirSync(import.meta.dirname).flatMap((name) => /^([a-z-]+)\.test\.ts$/.exec(name)?.[1] ?? []);
-  const names = [...short, "any-order.long", "cli.long", "demo.long"];
+  const names = [...short, "cli.long", "demo.nightly"];
   const counted = await runServiceTests(names);
   const { numPassedTests, numTotalTests, testResults } = counted;
   expect(failuresIn(counted)).toEqual([]);

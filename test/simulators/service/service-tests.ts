@@ -29,19 +29,8 @@ export function failuresIn({ testResults }: Counted): readonly string[] {
 export async function runServiceTests(names: readonly string[]): Promise<Counted> {
   const file = join(temporaryFolder(), "tests.json");
   const files = names.map((name) => `test/simulators/service/${name}.test.ts`);
-  const argv = [
-    "vitest",
-    "run",
-    "--project",
-    "unit",
-    "--project",
-    "long",
-    "--reporter",
-    "json",
-    "--outputFile",
-    file,
-    ...files,
-  ];
+  const projects = ["unit", "long", "nightly"].flatMap((name) => ["--project", name]);
+  const argv = ["vitest", "run", ...projects, "--reporter", "json", "--outputFile", file, ...files];
   await new Promise((resolve) => execFile("npx", argv, { env: process.env, maxBuffer: 2 ** 26 }, resolve));
   return JSON.parse(readFileSync(file, "utf8")) as Counted;
 }

@@ -49,3 +49,17 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
     expect(unknown.err).toContain('there is no booth "booth-9" in the configuration; it has booth-1');
   });
 });
+
+it(
+  "check --addresses shows what every tag's address was taken for",
+  async () => {
+    const site = await plcSite();
+    const { code, out, err } = await site.gateway("check", "--addresses", "--config", site.configFile);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toMatch(/^tag +table +0-based +hex +from 1 +short +read by +takes$/m);
+    for (const { name, point: at } of site.profile.tags)
+      expect(out).toMatch(new RegExp(`^${name} +${at.table} +${at.address} `, "m"));
+    expect(site.plc.counts.connections).toBe(0);
+  },
+  MANY_PROCESSES_MS,
+);
