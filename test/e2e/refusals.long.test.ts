@@ -91,9 +91,7 @@ it("a record that the service refuses for a day is set aside and declared, and t
   expect(boothOf(agent).log).toMatchObject({ acked_seq: poison - 1, refused: { count: 1, newest: { seq: poison } } });
   expect(site.lines.join("\n")).not.toMatch(/; kept aside$/m);
   await site.clock.run(80 * MINUTE);
-  expect(site.lines.join("\n")).toMatch(
-    new RegExp(`the service refuses record ${poison} for good: .*; kept aside`),
-  );
+  expect(site.lines.join("\n")).toMatch(new RegExp(`the service refuses record ${poison} for good: .*; kept aside`));
   const { acked_seq, newest_seq, refused } = boothOf(agent).log;
   expect([newest_seq - acked_seq < 20, refused.count, lacking(acked_seq)]).toEqual([true, 1, [poison]]);
   const gaps = rows<{ from_seq: number; to_seq: number }>(site.service.db, "SELECT from_seq, to_seq FROM seq_gaps");
