@@ -2,11 +2,6 @@ import { rootCertificates } from "node:tls";
 import { FileError, hasIntermediate, readCertificates } from "../credential-files.ts";
 import { tlsSentence } from "../domain/link-error.ts";
 
-export {
-  readCertificatePair as clientCertificate,
-  type CertificatePair as ClientCertificate,
-} from "../credential-files.ts";
-
 /** Whom a TLS connection trusts. */
 export interface Trust {
   readonly ca: string[];

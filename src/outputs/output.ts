@@ -386,21 +386,26 @@ function isDown(output: Output, error: unknown, { failures, wait }: { failures: 
   machine.log.warn({ event: "output_down", output: config.name, reason }, text);
 }
 
-/** What is to be done about some faults of a line to a broker; of the others that all is kept. */
+/** Faults of a connection to a broker that have an advice of their own; after any other the output goes on by itself. */
 const ADVISED = [
-  ...([
-    "unknown_host",
-    "unreachable",
-    "unanswered",
-    "credential",
-    "not_allowed",
-    "taken_over",
-    "file",
-    "limit",
-  ] as const),
-  ...(["certificate_expired", "certificate_not_yet_valid", "certificate_name", "certificate_authority"] as const),
-  ...(["certificate_chain", "certificate_refused", "certificate_wanted", "tls", "not_tls"] as const),
-];
+  "unknown_host",
+  "unreachable",
+  "unanswered",
+  "credential",
+  "not_allowed",
+  "taken_over",
+  "file",
+  "limit",
+  "certificate_expired",
+  "certificate_not_yet_valid",
+  "certificate_name",
+  "certificate_authority",
+  "certificate_chain",
+  "certificate_refused",
+  "certificate_wanted",
+  "tls",
+  "not_tls",
+] as const;
 
 function adviceOf(fault: ServiceLinkFault): string {
   const advised = ADVISED.find((one) => one === fault);

@@ -4,7 +4,8 @@ import { isIP } from "node:net";
 import { PassThrough, type Duplex } from "node:stream";
 import { connect as tlsConnect } from "node:tls";
 import { type Connections, type Counted, lineAgent, secureWithin } from "../line.ts";
-import { type ClientCertificate, explained, trustIn } from "../tls.ts";
+import type { CertificatePair } from "../../credential-files.ts";
+import { explained, trustIn } from "../tls.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { request: httpRequest } = process.getBuiltinModule("node:http");
@@ -46,7 +47,7 @@ export interface HttpClientOptions {
   /** http://HOST:PORT of a proxy on the way to an https:// service. */
   readonly proxy?: string;
   /** Shown to a server that asks for one. */
-  readonly certificate?: ClientCertificate;
+  readonly certificate?: CertificatePair;
   /** Who counts its bytes; absent: nobody. */
   readonly counted?: Counted;
   /** Default 10 s. */

@@ -7,7 +7,7 @@ import { isWayBlocked, ServiceLinkError } from "../../domain/link-error.ts";
 import type { MqttVersion } from "../../domain/status.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { LinkAccount } from "../port.ts";
-import type { ClientCertificate } from "../tls.ts";
+import type { CertificatePair } from "../../credential-files.ts";
 import { type Connected, connectOnce, isSecure, keepPoolSmall, typedError } from "./dial.ts";
 import { say } from "../../domain/sentences.ts";
 
@@ -22,7 +22,7 @@ export interface MqttSetup {
   /** The site's own authority, PEM, or what reads it at each connect. */
   readonly ca?: string | (() => string);
   /** Asked at each connect. */
-  readonly client_certificate?: () => ClientCertificate | undefined;
+  readonly client_certificate?: () => CertificatePair | undefined;
   /** Default 10 s. */
   readonly connect_timeout_ms?: Milliseconds;
   /** From a batch's sending to the service's ack. Default 15 s. */
@@ -36,7 +36,7 @@ interface Dial {
   readonly will: NonNullable<IClientOptions["will"]>;
   readonly signal: AbortSignal;
   /** What the box shows of itself, where it has a certificate. */
-  readonly shown: () => ClientCertificate | undefined;
+  readonly shown: () => CertificatePair | undefined;
 }
 
 export interface Dialled extends Connected {

@@ -6,7 +6,8 @@ import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import type { Bytes, Meter, Purpose, SharedOut } from "../../domain/traffic.ts";
 import { onAbort } from "../../domain/signal.ts";
 import { type Connections, lineAgent, type LineTo, openLine } from "../line.ts";
-import { type ClientCertificate, tlsReason, trustIn } from "../tls.ts";
+import type { CertificatePair } from "../../credential-files.ts";
+import { tlsReason, trustIn } from "../tls.ts";
 import { FileError } from "../../credential-files.ts";
 import { say } from "../../domain/sentences.ts";
 
@@ -35,7 +36,7 @@ export interface Broker {
   /** A site's own authority, PEM. */
   readonly ca?: string;
   /** What the box shows of itself, where it has a certificate. */
-  readonly certificate?: ClientCertificate;
+  readonly certificate?: CertificatePair;
   /** Whoever connects sends the pings, more often than each 30 s. Default: the library does. */
   readonly own_pings?: boolean;
   /** Default 10 s. */

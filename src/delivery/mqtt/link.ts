@@ -24,7 +24,7 @@ import {
 import { createDialler, type Dialled, type MqttSetup } from "./connect.ts";
 import { CONNECT_TIMEOUT_MS, typedError } from "./dial.ts";
 import { leave, slots, withinLimits } from "./publish.ts";
-import type { ClientCertificate } from "../tls.ts";
+import type { CertificatePair } from "../../credential-files.ts";
 import { parseCommand, upMessageOf } from "../../contract/commands.ts";
 import type { HeardCommand, UpMessage } from "../../domain/command.ts";
 import type { Placed } from "../../domain/record.ts";
@@ -60,7 +60,7 @@ export interface MqttLink extends ServiceLink {
  */
 export function createMqttLink(setup: MqttSetup): MqttLink {
   const known: { own: KnownCertificate | null; server: KnownCertificate | null } = { own: null, server: null };
-  const shown = (): ClientCertificate | undefined => {
+  const shown = (): CertificatePair | undefined => {
     const certificate = setup.client_certificate?.();
     if (certificate === undefined) return undefined;
     const expires = new X509Certificate(certificate.cert).validToDate.getTime();
