@@ -9,10 +9,21 @@ import { openIdentity } from "../../src/store/identity/identity.ts";
 import { activeSite, boothOf, type ActiveSite } from "../support/active-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-const streamsOf = ({ site }: ActiveSite) =>
-  rows<{ stream_id: string; acked_seq: number }>(
+interface StreamAtService {
+  readonly stream_id: string;
+  readonly predecessor: string | null;
+  readonly conflicts: number;
+  readonly stored: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+const streamsOf = ({ site }: ActiveSite): readonly StreamAtService[] =>
+  rows<StreamAtService>(
     site.service.db,
-    "SELECT stream_id, acked_seq FROM streams ORDER BY id",
+    `SELECT s.stream_id, s.predecessor_stream_id AS predecessor, s.conflicts_offered AS conflicts, count(r.seq) AS stored,
+       min(r.seq) AS least, max(r.seq) AS most
+     FROM streams s LEFT JOIN records r ON r.stream_no = s.id GROUP BY s.id ORDER BY s.id`,
   );
 
 /** The box's store as it was some minutes ago takes the present one's place; the service holds what was recorded in between. */
@@ -33,14 +44,19 @@ it("an old copy of the store put back gives the log a new name after an hour; a 
   const { clock } = bed.site;
   const first = await putBack(bed, 6);
   await clock.run(10 * MINUTE_MS);
-  const held_to = streamsOf(bed)[0]?.acked_seq ?? 0;
+  const held_to = streamsOf(bed)[0]?.most ?? 0;
   expect(boothOf(first).log.forked?.reason).toMatch(new RegExp(`under seq \\d+ to ${held_to}: readings wait until`));
   await clock.run(55 * MINUTE_MS);
   const { label, forked } = boothOf(first).log;
   const told = `the service held other records than this box under seq ${label?.from_seq ?? 0} to ${held_to}: since`;
   expect(forked?.reason).toContain(told);
   expect(bed.site.lines.filter((line) => line.includes(told))).toHaveLength(1);
-  expect(streamsOf(bed)).toHaveLength(2);
+  const [old, next, ...others] = streamsOf(bed);
+  expect(others).toEqual([]);
+  // What the service has stays; what differs is there under the other name, without a hole.
+  expect(old).toMatchObject({ least: 1, most: held_to, stored: held_to });
+  expect(next).toMatchObject({ predecessor: old?.stream_id, conflicts: 0, least: label?.from_seq });
+  expect(next?.stored).toBe((next?.most ?? 0) - (next?.least ?? 0) + 1);
   expect(boothOf(first).log.newest_seq - boothOf(first).log.acked_seq).toBeLessThan(100);
   const second = await putBack(bed, 6);
   await clock.run(20 * MINUTE_MS);
