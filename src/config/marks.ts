@@ -25,28 +25,27 @@ export interface MarkedKey {
   readonly holds: Holds;
 }
 
-/** Found once for each schema, which takes some milliseconds. */
-const known = new WeakMap<z.ZodType, readonly MarkedKey[]>();
+/** Schemas that wrap one other schema. */
+const WRAPPERS = [z.ZodExactOptional, z.ZodOptional, z.ZodNullable, z.ZodDefault, z.ZodPrefault];
 
 /** Returns every marked setting of a schema. */
 export function markedKeys(schema: z.ZodType): readonly MarkedKey[] {
-  const found = known.get(schema) ?? keysIn(z.toJSONSchema(schema, { io: "input", metadata: marks }), []);
-  known.set(schema, found);
-  return found;
+  return keysIn(schema, []);
 }
 
-function keysIn(node: unknown, keys: readonly string[]): readonly MarkedKey[] {
-  if (!isObject(node)) return [];
-  const { holds, properties, items, additionalProperties } = node;
-  const own = typeof holds === "string" ? [{ keys, holds: holds as Holds }] : [];
-  const named = isObject(properties) ? Object.entries(properties) : [];
-  return [
-    ...own,
-    ...named.flatMap(([key, inner]) => keysIn(inner, [...keys, key])),
-    ...[items, additionalProperties].flatMap((inner) => keysIn(inner, [...keys, "*"])),
-  ];
+function keysIn(schema: unknown, keys: readonly string[]): readonly MarkedKey[] {
+  if (!(schema instanceof z.ZodType)) return [];
+  const holds = marks.get(schema)?.holds;
+  return [...(holds === undefined ? [] : [{ keys, holds }]), ...keysBelow(schema, keys)];
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
+/** Marked settings of the entries of an object, a list or a mapping, and of the schema that another one wraps. */
+function keysBelow(schema: z.ZodType, keys: readonly string[]): readonly MarkedKey[] {
+  if (schema instanceof z.ZodObject) {
+    return Object.entries(schema.shape).flatMap(([key, inner]) => keysIn(inner, [...keys, key]));
+  }
+  if (schema instanceof z.ZodArray) return keysIn(schema.element, [...keys, "*"]);
+  if (schema instanceof z.ZodRecord) return keysIn(schema.valueType, [...keys, "*"]);
+  if (schema instanceof z.ZodPipe) return keysIn(schema.in, keys);
+  return WRAPPERS.some((kind) => schema instanceof kind) ? keysIn(Reflect.get(schema.def, "innerType"), keys) : [];
 }

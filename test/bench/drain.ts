@@ -23,7 +23,16 @@ import { writerIn } from "../support/store.ts";
 import { slowLine } from "./slow-line.ts";
 import { fillStore, STREAM } from "../support/filled-store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
-import { type BenchOptions, type Family, type Figure, figureOf, limitedFigure, median, withCleanUp } from "./figure.ts";
+import {
+  type BenchOptions,
+  type Family,
+  type Figure,
+  figureOf,
+  interleaved,
+  limitedFigure,
+  median,
+  withCleanUp,
+} from "./figure.ts";
 
 /**
  * A log that waited, facts among its readings, is delivered: as the store holds it, over MQTT to the reference service, which is a
@@ -39,6 +48,8 @@ const GATEWAY = "gw-1";
 /** The log's at the service. */
 const NAME = "stream-1";
 const READ_LIMIT = 5_000;
+/** The log is sent so often; the medians count. */
+const ROUNDS = { guard: 7, quick: 1, full: 3 };
 /** So often it goes over the line: half a second in which the machine stands still is 3 % of one time. */
 const LINES = { guard: 0, quick: 1, full: 3 };
 
@@ -161,12 +172,17 @@ export async function drainFigures(length: Length): Promise<readonly [cpu: Figur
     const writer = writerIn(join(folder, "gateway"));
     atEnd(() => writer.close());
     writer.openStream("booth-1");
-    const anchor = anchorPerCpuSecond(someRecords(writer, readings / 10));
-    const { records, cpu_s } = await drain(writer, mqttUrl);
+    const some = someRecords(writer, readings / 10);
+    const { anchor = NaN, value = NaN } = await interleaved(ROUNDS[length], {
+      anchor: () => anchorPerCpuSecond(some),
+      value: async () => {
+        const { records, cpu_s } = await drain(writer, mqttUrl);
+        return records / cpu_s;
+      },
+    });
     const lines: OnTheLine[] = [];
     while (lines.length < LINES[length]) lines.push(await overTheLine(writer, mqttUrl));
     const of = (figure: keyof OnTheLine): number => median(lines.map((line) => line[figure]));
-    const value = records / cpu_s;
     const line_percent = of("line_percent");
     return [
       figureOf({
