@@ -182,12 +182,14 @@ export function overlapOf(a: readonly Interval[], b: readonly Interval[]): Milli
   let sum = 0;
   let i = 0;
   let j = 0;
-  for (let [x, y] = [a[i], b[j]]; x !== undefined && y !== undefined; [x, y] = [a[i], b[j]]) {
+  for (;;) {
+    const x = a[i];
+    const y = b[j];
+    if (x === undefined || y === undefined) return sum;
     sum += Math.max(0, Math.min(x.end, y.end) - Math.max(x.start, y.start));
     if (x.end <= y.end) i += 1;
     else j += 1;
   }
-  return sum;
 }
 
 /** "HH:MM:SS" after midnight, ms. */

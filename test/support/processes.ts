@@ -44,14 +44,9 @@ export interface Program {
 
 export function startProgram(file: string, argv: readonly string[], options: ProgramOptions = {}): Program {
   const mortal = options.mortal === true && process.getuid?.() === 0 ? MORTAL : [];
-  const [command = "", ...words] = [
-    ...(options.within ?? []),
-    ...mortal,
-    process.execPath,
-    ...(options.node ?? []),
-    file,
-    ...argv,
-  ];
+  const wrapped = [...(options.within ?? []), ...mortal, process.execPath, ...(options.node ?? []), file, ...argv];
+  const command = wrapped[0] ?? "";
+  const words = wrapped.slice(1);
   const child = spawn(command, words, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...cleanEnvironment(), ...options.env },

@@ -211,7 +211,8 @@ function placesOf(source: ByteSource, list: readonly Listed[], length: number): 
     }
     must(poll < length, "its polls");
   }
-  for (let [poll, start] = [0, 0]; poll < length; poll += 1) {
+  let start = 0;
+  for (let poll = 0; poll < length; poll += 1) {
     const size = starts[poll] ?? 0;
     starts[poll] = start;
     start += size;
@@ -224,7 +225,10 @@ function seqsBy(runs: readonly Span[]): (place: number) => number {
   let run = 0;
   let begin = 0;
   return (place) => {
-    if (place < begin) [run, begin] = [0, 0];
+    if (place < begin) {
+      run = 0;
+      begin = 0;
+    }
     for (;;) {
       const from = runs[run]?.[0] ?? 0;
       const length = (runs[run]?.[1] ?? Infinity) - from + 1;
