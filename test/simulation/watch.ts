@@ -194,7 +194,7 @@ export function orderWatched(link: ServiceLink, ledger: Ledger, answered: Set<nu
           for (const seq of seqs) answered.add(seq);
           order = { ...order, held_seq: outcome.held_seq };
         }
-        // What was refused goes again, by halves or after a rest, while others go on.
+        // A batch that was refused or is too long is sent again, in halves or after a rest, while other batches continue.
         if (isRefusal(outcome)) order = { ...order, lanes: [] };
         return outcome;
       };
@@ -218,7 +218,8 @@ export function orderWatched(link: ServiceLink, ledger: Ledger, answered: Set<nu
 }
 
 function isRefusal(outcome: BatchOutcome): boolean {
-  return outcome.kind === "refused" || (outcome.kind === "acked" && outcome.rejected.length > 0);
+  const isWhole = outcome.kind === "refused" || outcome.kind === "too_long";
+  return isWhole || (outcome.kind === "acked" && outcome.rejected.length > 0);
 }
 
 /** Sees under which ids the booth is claimed: the same claim keeps its id however often it is made. */
