@@ -20,7 +20,7 @@ export const MOST_REFUSALS = 50;
 export const MOST_WAITING = 10_000;
 
 /**
- * The reason why a record wait. named: the ack of a batch names it. whole: the service takes nothing of a batch with this record alone.
+ * The reason why a record waits. named: the ack of a batch names it. whole: the service takes nothing of a batch with this record alone.
  * unanswered: no ack came for it alone, though the service acked another batch of the session. silence: the same, but nothing was acked.
  * too_long: no message may be as long.
  */

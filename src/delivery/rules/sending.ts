@@ -347,7 +347,7 @@ function refused(sending: Sending, record: RefusedRecord): Judged {
   return { sending: passing(sending, [record.seq]), verdict: { kind: "refused", refused: record } };
 }
 
-/** The lanes leave these records out, for now. */
+/** Makes the lanes skip these records until they are offered again. */
 export function passing(sending: Sending, seqs: readonly Seq[]): Sending {
   return { ...sending, passed: withAcked(sending.passed, ...seqs.map((seq) => [seq, seq] as const)) };
 }
