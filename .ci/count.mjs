@@ -34,7 +34,10 @@ try {
   console.log(`no report of the simulation: ${error.message}`);
   failed += 1;
 }
-for (const step of failedSteps) console.log(`FAILED step: ${step}`);
+for (const step of failedSteps) {
+  const output = readFileSync(`${results}/${step}.log`, "utf8").trimEnd();
+  tell(`step: ${step}`, output.split("\n").slice(-WHY_LINES).join("\n"));
+}
 if (failedSteps.length > 0 && failed === 0) failed = failedSteps.length;
 console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
 process.exitCode = failed > 0 ? 1 : 0;

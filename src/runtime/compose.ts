@@ -23,7 +23,7 @@ import { DAY_MS } from "../domain/time.ts";
 import type { BoothId, EpochMs } from "../domain/units.ts";
 import { firstKeyOf, hasKey, noteKeyHosts, ownKeyOf } from "../provisioning/keys.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
-import { collectGarbage, MANY_BOOTHS, youngRoom } from "../store/thread/memory.ts";
+import { COLLECT_AFTER_MS, collectGarbage, MANY_BOOTHS, youngRoom } from "../store/thread/memory.ts";
 import { openReportsThread } from "../store/thread/reports-thread.ts";
 import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
@@ -364,16 +364,17 @@ async function configuredBy(
   };
 }
 
-/** Between two looks whether every booth has been read. */
+/** Interval of the checks whether every booth has been read. */
 const LOOK_MS = 250;
 /** A PLC may be away for days. */
 const LONGEST_START_MS = 60_000;
 
-/** Once every booth has its first commit, the start is over. */
+/** Collects the garbage that a start leaves, after every booth has its first commit, or after LONGEST_START_MS. */
 async function leaveStartBehind(agent: Agent, { clock, needRoom }: LongLived, signal: AbortSignal): Promise<void> {
   const latest = clock.mono() + LONGEST_START_MS;
   do await clock.sleep(LOOK_MS, signal);
   while (clock.mono() < latest && agent.counts().some(({ commits }) => commits === 0));
+  await clock.sleep(COLLECT_AFTER_MS, signal);
   collectGarbage();
   if (agent.counts().length >= MANY_BOOTHS) needRoom(Infinity);
 }

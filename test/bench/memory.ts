@@ -87,7 +87,7 @@ async function startOpcua(atEnd: AtEnd): Promise<object> {
 }
 
 function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
-  const settle_ms = quick ? 500 : 20_000;
+  const settle_ms = quick ? 4_000 : 20_000;
   return withCleanUp(async (atEnd) => {
     const device = await startModbusPlc(atEnd);
     const modbus = { profile: "click-booth", modbus: { host: "127.0.0.1", port: device.port } };

@@ -73,6 +73,9 @@ export function youngRoom(clock: Pick<Clock, "mono" | "sleep">, signal: AbortSig
   };
 }
 
+/** Time from a thread's first commit to the collection of its garbage: the collection takes 50 ms, which a start on a slow box has not to spare. */
+export const COLLECT_AFTER_MS: Milliseconds = 2_000;
+
 /**
  * Collects all garbage of this thread, gives free pages back, and forgets code that hasn't run since the last collection: what a start
  * leaves is a third of a heap that grows, and hardly ever shrinks by itself. It takes some 50 ms, once. Node shows the collector to new

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { NextChunks, RebuildCalls, StoreCalls } from "../port.ts";
-import { collectGarbage, keepMemorySmall } from "./memory.ts";
+import { COLLECT_AFTER_MS, collectGarbage, keepMemorySmall } from "./memory.ts";
 import { StoreRefusal } from "./keeper.ts";
 import { openOrStandBy, type FolderInput } from "./folder.ts";
 import { errorMessage } from "../../domain/error-message.ts";
@@ -20,8 +20,6 @@ const PAUSE_MS = 15;
 /** Cold rows rot, too: all that is stored is looked through after the start, and then once a day. */
 const FIRST_CHECK_MS = 10_000;
 const CHECK_EVERY_MS = 24 * 3_600_000;
-/** From the first commit on: then the start is over. */
-const COLLECT_MS = 250;
 
 /** What may be asked for, by name. */
 type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
@@ -49,7 +47,7 @@ function methodsOf(input: FolderInput): Methods {
     ...identity,
     ingest: (...args: Parameters<StoreCalls["ingest"]>) => {
       if (!isMending) setTimeout(mendOn, 0);
-      if (isFirst) setTimeout(collectGarbage, COLLECT_MS).unref();
+      if (isFirst) setTimeout(collectGarbage, COLLECT_AFTER_MS).unref();
       isFirst = false;
       return writer.ingest(...args);
     },
