@@ -60,7 +60,7 @@ interface Columns {
   readonly q: readonly (readonly [number, string])[];
 }
 
-/** A segment: a batch as it was sent (docs/wire.md), or what the service made of many, which its own code alone can read. */
+/** A segment: a batch as it was sent (docs/reference/wire.md), or what the service made of many, which its own code alone can read. */
 function linesOf(message: Buffer): readonly StoredLine[] {
   if (!isChunk(message)) return linesOfBatch(message);
   const chunk = parseMessage(message);

@@ -12,7 +12,7 @@ export function factLines(facts: readonly Placed<Fact>[]): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** up/chunk; see docs/wire.md. Sent again it is the same bytes. `facts`: the lines of its facts, deflated; empty where there are none. */
+/** up/chunk; see docs/reference/wire.md. Sent again it is the same bytes. `facts`: the lines of its facts, deflated; empty where there are none. */
 export function chunkMessage(
   { gateway_id, generation, stream }: SentHead,
   chunk: LogChunk,

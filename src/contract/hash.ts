@@ -13,7 +13,7 @@ function canonical(value: unknown): string {
   return `{${sorted.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(",")}}`;
 }
 
-/** The hash of consecutive records as docs/wire.md defines it: SHA-256, hex. An ack that carries another one moves nothing. */
+/** The hash of consecutive records as docs/reference/wire.md defines it: SHA-256, hex. An ack that carries another one moves nothing. */
 export function hashOf(records: readonly StreamRecord[]): string {
   const hash = recordHash();
   hash.add(records);

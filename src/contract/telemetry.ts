@@ -19,7 +19,7 @@ export const TOPICS = {
 } as const;
 
 /**
- * up/batch, columnar; see docs/wire.md. Before gzip. Its records are consecutive, and share a boot and a clock offset (the caller has
+ * up/batch, columnar; see docs/reference/wire.md. Before gzip. Its records are consecutive, and share a boot and a clock offset (the caller has
  * cut them so). Throws on an empty list or a hole: both are programmer errors.
  */
 export function batchOf(head: SentHead, records: readonly Placed[], sent: EpochMs) {

@@ -246,7 +246,7 @@ export interface LogChunk {
   readonly boot: BootId;
   readonly mono0: Milliseconds;
   readonly t0: EpochMs;
-  /** As docs/wire.md describes it. */
+  /** As docs/reference/wire.md describes it. */
   readonly body: Uint8Array;
   readonly facts: readonly Placed<Fact>[];
 }

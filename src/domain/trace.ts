@@ -3,7 +3,7 @@ import type { EpochMs, Milliseconds } from "./units.ts";
 /**
  * A recorded session with a Modbus device: a text file of JSON lines, a header first, `end` last. Bytes are hexadecimal, unit
  * id and PDU, without what a transport puts round them (MBAP header, CRC). `at_ms` counts from the beginning.
- * docs/technician.md describes it for people.
+ * docs/plc/tools.md describes it for people.
  */
 export type TraceLine =
   | TraceHeader

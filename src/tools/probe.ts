@@ -79,7 +79,7 @@ type Found = Extract<ModbusFinding, { kind: "modbus" }>;
 function probeText({ host, port, modbus, opcua, opcua_port }: ProbeFinding): string {
   const at = `${host}:${port}`;
   const lines = modbus.kind === "modbus" ? foundLines(at, modbus) : [`Modbus TCP at ${at}: no. ${missingText(modbus)}`];
-  const greeted = opcua ? "answers; docs/opcua.md tells how to set the booth up" : "no answer";
+  const greeted = opcua ? "answers; docs/plc/opcua.md tells how to set the booth up" : "no answer";
   return linesText([...lines, `OPC UA at ${host}:${opcua_port}: ${greeted}`]);
 }
 

@@ -115,7 +115,7 @@ export async function differing({ box, service }: TwoSides, paths: readonly stri
   return found;
 }
 
-/** Status, type and whole body, whatever the order of its fields; without what docs/service-contract.md lists. */
+/** Status, type and whole body, whatever the order of its fields; without what docs/service/contract.md lists. */
 function comparable(path: string, { status, headers, body, text }: Reply, other?: Reply): string {
   const head = `${status} ${headers.get("content-type") ?? ""} ${headers.get("deprecation") ?? ""}`;
   if (typeof body !== "object" || body === null) return `${head} ${text}`;

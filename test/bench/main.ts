@@ -37,7 +37,7 @@ Measures, prints a table, and writes test/results/bench.json after each family. 
 target fails nothing. A family that fails or takes longer than ${LIMIT_MS.full / MINUTE_MS} minutes is named at the end, and the exit code is 1; the others are
 measured all the same. All families take some twenty minutes; --quick measures less of each, in some two minutes on a machine that has
 nothing else to do: enough to see that all can be measured, too short to judge by.
---write puts the figures of the last run of all families, with its machine, into docs/figures.md.
+--write puts the figures of the last run of all families, with its machine, into docs/reference/figures.md.
 profile writes CPU profiles of the agent, with 64 booths and while a log is delivered, to test/results/profiles; Chrome's developer tools
 open them.
 --box runs what the package brings as /usr/lib/booth-gateway/bench, which needs no npm: start, memory, reading, flash and packing on this
@@ -126,7 +126,7 @@ async function measure(names: readonly string[], quick: boolean): Promise<void> 
   if (failed.length > 0) process.exitCode = 1;
 }
 
-/** Writes the judged figures of the last run into docs/figures.md, with the machine that they were measured on. */
+/** Writes the judged figures of the last run into docs/reference/figures.md, with the machine that they were measured on. */
 async function writeLast(): Promise<void> {
   if (!existsSync(RESULT)) throw new Error("nothing was measured yet: npm run bench, then --write");
   // Only this program writes the file.
@@ -144,8 +144,8 @@ async function writeLast(): Promise<void> {
     line(HEAD.map(() => "---")),
     ...figures.filter(({ reached }) => reached !== null).map((figure) => line(cellsOf(figure))),
   ];
-  await writeBlock({ document: "docs/figures.md", name: "benchmark", markdown: lines.join("\n") });
-  process.stdout.write(`docs/figures.md: the figures of commit ${last.commit}\n`);
+  await writeBlock({ document: "docs/reference/figures.md", name: "benchmark", markdown: lines.join("\n") });
+  process.stdout.write(`docs/reference/figures.md: the figures of commit ${last.commit}\n`);
 }
 
 /** Runs the package's own benchmark by the package's Node, as on a box. */

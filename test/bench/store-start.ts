@@ -12,7 +12,7 @@ import { DAY_MS } from "../../src/domain/time.ts";
 const [folder = "", days = "1", rounds = "3"] = process.argv.slice(2);
 const TAG = "counter_1";
 
-/** Inflates both blocks of a chunk and reads the numbers of the tag: docs/wire.md describes the format. */
+/** Inflates both blocks of a chunk and reads the numbers of the tag: docs/reference/wire.md describes the format. */
 function numbersOf(packed: Buffer): number {
   const head = byteSource(packed.subarray(2));
   head.number();

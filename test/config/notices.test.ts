@@ -89,8 +89,8 @@ outputs:
   expect(refused_outputs.map(({ name }) => name)).toEqual(["plain"]);
 });
 
-test("what docs/notices.md shows is taken", () => {
-  const [example = ""] = examplesIn("notices.md");
+test("what docs/operate/notices.md shows is taken", () => {
+  const [example = ""] = examplesIn("operate/notices.md");
   expect(parseConfig(BOOTHS + example, "/srv/gateway.yaml").notices.map(({ name }) => name)).toEqual([
     "office",
     "shift",

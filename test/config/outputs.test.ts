@@ -100,8 +100,8 @@ test("a shared connection is for this machine, or for those who are named", () =
   expect(() => parseConfig(share("{ port: 1502, clients: [hmi] }"), "/f")).toThrow("no IP address");
 });
 
-test("what docs/outputs.md shows is taken: a plain output, Home Assistant's, a Sparkplug host's, the shared connection", () => {
-  const [plain = "", home = "", sparkplug = "", shared = "", ...more] = examplesIn("outputs.md");
+test("what docs/operate/outputs.md shows is taken: a plain output, Home Assistant's, a Sparkplug host's, the shared connection", () => {
+  const [plain = "", home = "", sparkplug = "", shared = "", ...more] = examplesIn("operate/outputs.md");
   expect(more).toEqual([]);
   const outputsOf = (example: string) => parseConfig(BOOTHS + example, "/srv/gateway.yaml").outputs;
   // It stands in the place of the plain one's.
@@ -116,7 +116,7 @@ test("what docs/outputs.md shows is taken: a plain output, Home Assistant's, a S
   expect(parseConfig(text, "/srv/gateway.yaml").booths).toMatchObject([{ modbus: { share: { port: 1502 } } }]);
 });
 
-test("what docs/monitoring.md shows of a collector is taken", () => {
-  const example = examplesIn("monitoring.md").find((one) => one.includes("otlp")) ?? "";
+test("what docs/operate/monitor.md shows of a collector is taken", () => {
+  const example = examplesIn("operate/monitor.md").find((one) => one.includes("otlp")) ?? "";
   expect(parseConfig(BOOTHS + example, "/srv/gateway.yaml").outputs).toMatchObject([{ otlp: { interval_ms: 60_000 } }]);
 });

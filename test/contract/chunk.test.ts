@@ -21,7 +21,7 @@ function chunkOf(body: Uint8Array, facts: readonly Placed<Fact>[] = []): LogChun
   return { from: 41, to: 44, first_seq: 42, boot: "b1", mono0: 5_000, t0: T0 + 5_000, body, facts };
 }
 
-/** What stands behind a length, as docs/wire.md has it. */
+/** What stands behind a length, as docs/reference/wire.md has it. */
 function block(bytes: Uint8Array, at: number): { readonly content: Buffer; readonly end: number } {
   let length = 0;
   let from = at;
@@ -33,7 +33,7 @@ function block(bytes: Uint8Array, at: number): { readonly content: Buffer; reado
   return { content: Buffer.from(bytes.subarray(from, from + length)), end: from + length };
 }
 
-it("a chunk's message is, byte for byte, what docs/wire.md says", () => {
+it("a chunk's message is, byte for byte, what docs/reference/wire.md says", () => {
   const message = chunkMessage(HEAD, chunkOf(Uint8Array.of(3, 0, 255), [STAGE]), Uint8Array.of(7, 8));
   const header =
     '{"gw":"gw-1","gen":2,"st":"st-1","from":41,"to":44,"s0":42,"n":4,"boot":"b1","mono0":5000,"t0":1772438405000,"facts":1}';

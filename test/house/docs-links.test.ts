@@ -13,9 +13,14 @@ const ENDINGS = ["", ".ts", ".test.ts", ...KINDS.map((kind) => `.${kind}.test.ts
 /** Made by a run, not kept. */
 const MADE = ["test/results", "node_modules", "dist", "data"];
 
-const documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...namesIn("docs").map((name) => `docs/${name}`)]
+const documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...filesBelow("docs")]
   .filter((name) => name.endsWith(".md"))
   .map((name) => ({ name, text: readFileSync(join(ROOT, name), "utf8") }));
+
+function filesBelow(folder: string): string[] {
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" });
+  return names.map((name) => `${folder}/${name}`);
+}
 
 function namesIn(folder: string): string[] {
   return readdirSync(join(ROOT, folder));
@@ -84,7 +89,9 @@ interface Step {
 
 /** The tables of architecture.md under "The walks", row by row; files are below src. */
 function walks(): readonly (readonly Step[])[] {
-  const text = readFileSync(join(ROOT, "docs/architecture.md"), "utf8").split("\n## The walks\n")[1]?.split("\n## ")[0];
+  const text = readFileSync(join(ROOT, "docs/explain/architecture.md"), "utf8")
+    .split("\n## The walks\n")[1]
+    ?.split("\n## ")[0];
   return (text ?? "")
     .split("\n### ")
     .slice(1)

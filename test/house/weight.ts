@@ -38,9 +38,9 @@ function isSqueezed(node: ts.Node): boolean {
   return node.initializer !== undefined && ts.isArrayLiteralExpression(node.initializer);
 }
 
-/** Counts the files in the walk of a reading, from the PLC's register to the MQTT publish, as docs/architecture.md lists it. */
+/** Counts the files in the walk of a reading, from the PLC's register to the MQTT publish, as docs/explain/architecture.md lists it. */
 export function filesOfTheWalk(root: string): number {
-  const text = readFileSync(join(root, "docs/architecture.md"), "utf8");
+  const text = readFileSync(join(root, "docs/explain/architecture.md"), "utf8");
   const section = text.split("### A reading, from the PLC until the service has it")[1]?.split("###")[0] ?? "";
   return new Set([...section.matchAll(/^\| `([^`]+\.ts)`/gm)].map(([, file]) => file)).size;
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import ts from "typescript";
 
-/** Words that had a meaning of this house's own, and the one in use for that now. docs/glossary.md explains these. */
+/** Words that had a meaning of this house's own, and the one in use for that now. docs/reference/glossary.md explains these. */
 const OLD_WORDS = new Map([
   ["base", "snapshot"],
   ["bases", "snapshots"],

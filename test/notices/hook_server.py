@@ -18,7 +18,7 @@ answer = "204"
 
 
 def is_signed(header, body):
-    """As docs/notices.md shows it."""
+    """As docs/operate/notices.md shows it."""
     if header is None:
         return None
     parts = dict(part.split("=", 1) for part in header.split(","))

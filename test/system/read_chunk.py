@@ -1,4 +1,4 @@
-"""Reads the body of a chunk as docs/wire.md describes it, and prints its records as JSON lines.
+"""Reads the body of a chunk as docs/reference/wire.md describes it, and prints its records as JSON lines.
 
     python3 read_chunk.py S0 MONO0 < body
 """

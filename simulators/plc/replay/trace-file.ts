@@ -40,7 +40,7 @@ const REQUEST_BYTES = 6;
 const MOST_REGISTERS = 125;
 const MOST_BITS = 2000;
 
-/** Throws a TraceError at the first line that isn't as docs/technician.md has it. */
+/** Throws a TraceError at the first line that isn't as docs/plc/tools.md has it. */
 export function parseTrace(text: string, file: string): Trace {
   const lines = text.split("\n").map((line, index) => ({ line: line.trim(), number: index + 1 }));
   const told = lines.filter(({ line }) => line !== "");

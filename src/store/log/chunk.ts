@@ -4,7 +4,7 @@ import { type ByteSource, byteSource, inflated, type Last, takeValue, TEXT, type
 import type { Span } from "./missing.ts";
 
 /**
- * A row's body, which is a chunk's body on the wire as well: docs/wire.md describes it for readers in other languages. Behind it
+ * A row's body, which is a chunk's body on the wire as well: docs/reference/wire.md describes it for readers in other languages. Behind it
  * in the row stands what never leaves the box.
  */
 export const CHUNK_VERSION = 3;

@@ -19,7 +19,7 @@ const readings = (count: number, first = 0): LogRecord[] =>
     quality: "good",
   }));
 
-/** The hash as docs/wire.md words it, made without the service's code. */
+/** The hash as docs/reference/wire.md words it, made without the service's code. */
 const hashOf = (records: readonly LogRecord[]): string => {
   const lines = records.map(
     ({ kind, tag, mono, value, quality }) => `${JSON.stringify([kind, tag, "boot-1", mono, value, quality])}\n`,

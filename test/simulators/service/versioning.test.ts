@@ -92,7 +92,7 @@ const ASKED: Readonly<Record<string, string>> = {
 
 /** "GET, POST /api/accounts" of the document's table, as pairs. */
 function pairsOfDocument(): string[] {
-  const text = readFileSync(new URL("../../../docs/service-contract.md", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../../docs/service/contract.md", import.meta.url), "utf8");
   const lines = [...text.matchAll(/^\| `((?:[A-Z]+(?:, )?)+) (\/api\/[^`]+)` +\|$/gm)];
   return lines.flatMap(([, methods = "", path = ""]) => methods.split(", ").map((method) => `${method} ${path}`));
 }

@@ -1,7 +1,7 @@
 import { el, svg } from "../kit/dom.js";
 
 /**
- * Lines over time, drawn by uPlot (see docs/architecture.md): loaded when the first chart is shown. What it lacks stands here: colours of
+ * Lines over time, drawn by uPlot (see docs/explain/architecture.md): loaded when the first chart is shown. What it lacks stands here: colours of
  * the page's themes, fingers, and one cursor for several charts.
  */
 
