@@ -117,7 +117,8 @@ function layOutTexts({ root, stage, made_at, bundle, architecture, cache, versio
   )) {
     put(join(shared, folder, name), readFileSync(join(root, "config", folder, name)));
   }
-  for (const name of readdirSync(join(root, "docs")).filter((one) => one.endsWith(".md"))) {
+  const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" });
+  for (const name of pages.filter((page) => page.endsWith(".md"))) {
     put(join(stage, DOC, name), readFileSync(join(root, "docs", name)));
   }
   const manual = readFileSync(join(root, "docs/booth-gateway.8"));

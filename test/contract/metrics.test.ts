@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { METRICS } from "../../src/contract/metrics.ts";
 
-const DOCS = readFileSync(new URL("../../docs/operate/monitor.md", import.meta.url), "utf8");
+const DOCS = readFileSync(new URL("../../docs/reference/metrics.md", import.meta.url), "utf8");
 
 it("the documentation's table has each figure, in order, with its sort, its labels and what it tells", () => {
   const rows = [...DOCS.matchAll(/^\| `booth_gateway_(\w+)` +\| (\w+) +\| ([^|]*?) *\| (.*?) *\|$/gm)];

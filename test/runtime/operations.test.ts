@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 
-/** Whoever looks after gateways finds every alarm in the operations page, by the name that it has in the journal or as an incident. */
+/** Whoever looks after gateways finds every alarm in the reference, by the name that it has in the journal or as an incident. */
 
-const PAGE = readFileSync("docs/operate/operations.md", "utf8");
+const PAGE = readFileSync("docs/reference/alarms.md", "utf8");
 
 /** Names that the pattern's first group finds in those files, in the order of the alphabet. */
 function named(files: string, pattern: RegExp): string[] {

@@ -52,7 +52,7 @@ it("with a key given the checksums are signed, and a changed package no longer f
   gpg("--passphrase", "", "--quick-gen-key", "packager@example.com", "ed25519", "sign", "never");
   gpg("--output", join(folder, "KEY.gpg"), "--export", "packager@example.com");
   makeAll(folder, ["--quick", "--arch", "amd64", "--sign-key", "packager@example.com"], home);
-  const documented = /`(gpgv --keyring .*)`/.exec(readFileSync("docs/operate/operations.md", "utf8"))?.[1] ?? "false";
+  const documented = /^ *(gpgv --keyring .*)$/m.exec(readFileSync("docs/operate/install.md", "utf8"))?.[1] ?? "false";
   const check = (): number | null => spawnSync("sh", ["-c", documented], { cwd: folder, stdio: "ignore" }).status;
   expect(check()).toBe(0);
   appendFileSync(join(folder, `booth-gateway_${ownVersion()}_amd64.deb`), "x");

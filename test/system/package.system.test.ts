@@ -96,7 +96,7 @@ it("the package has nothing in it of how it was made, and says what it is made o
   const doc = "/usr/share/doc/booth-gateway";
   const shared = "/usr/share/booth-gateway";
   const brought = [
-    ...["copyright", "operations.md", "SECURITY.md"].map((name) => `${doc}/${name}`),
+    ...["copyright", "operate/install.md", "SECURITY.md"].map((name) => `${doc}/${name}`),
     ...["gateway.first.yaml", "schemas/gateway.schema.json", "drop-ins/address-filter.conf"].map(
       (name) => `${shared}/${name}`,
     ),
