@@ -6,7 +6,7 @@ const LEAVING_NOTES = [
   "Readings go on being taken and kept.",
 ] as const;
 
-/** The agent, and the booth's binding. */
+/** The commands of the agent and of the booth's binding. */
 export const AGENT_TABLE = [
   {
     name: "run",

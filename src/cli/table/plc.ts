@@ -11,11 +11,11 @@ import { MODBUS_PORT } from "../../domain/plc-address.ts";
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, BOOTH, CONFIG, JSON_OPTION, WATCH } from "../spec.ts";
 
-/** Of every tool at the PLC. */
+/** A note of every command at the PLC. */
 const SHARES =
   "It only reads: over the running agent's connection where that one reads the same PLC, between its polls, else over one of its own.";
 
-/** Tools at the PLC; they only read, and need no agent. */
+/** The commands at the PLC: they only read, and need no agent. */
 export const PLC_TABLE = [
   {
     name: "probe",

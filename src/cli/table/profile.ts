@@ -3,7 +3,7 @@ import { LEARN_COUNTERS_FOR, LEARN_MODE_FOR, LEARNED_MODES, TEST_FOR } from "../
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, BOOTH, YES } from "../spec.ts";
 
-/** The profile workshop. */
+/** The command of the profile workshop. */
 export const PROFILE_TABLE = [
   {
     name: "profile",

@@ -1,7 +1,7 @@
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, BOOTH, BY, REPORT, REPORT_NOTES } from "../spec.ts";
 
-/** Those of reports/explain, which would load half of all reports for the sake of a name. */
+/** The figures of reports/explain.ts, which isn't imported: it would load half of all reports. */
 const FIGURES = {
   duration_by_mode: "time in each mode",
   frequency_by_mode: "how often each mode began",
@@ -22,7 +22,7 @@ const FIGURES = {
   validation_incidents: "what looked wrong",
 } as const;
 
-/** What the booth did. */
+/** The commands of reports. */
 export const REPORTS_TABLE = [
   {
     name: "durations",
