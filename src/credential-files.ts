@@ -3,18 +3,16 @@ import { readFileSync, statSync } from "node:fs";
 import { say } from "./domain/sentences.ts";
 
 /**
- * Reads the files of certificates, private keys and secrets that the configuration names. `check` judges a file by the same
- * functions that read it for a connection, so both give the same verdict in the same words.
+ * A file of a certificate, private key or secret that can't be used. `check` reads a file by the same functions as a connection, so
+ * both give the same verdict in the same words. The message names the file, the reason and the remedy, and nothing of its content.
  */
-
-/** A file that can't be used. The message names the file, the reason and the remedy, and holds nothing of its content. */
 export class FileError extends Error {
   override readonly name = "FileError";
 }
 
-/** The system's list of public authorities has 220 kB. */
+/** Bytes of a file. The system's list of public authorities has 220 kB. */
 const MAX_PEM_BYTES = 1_048_576;
-/** Larger than any password, token or key of a service. */
+/** Bytes of a secret: more than any password, token or key of a service has. */
 const MAX_SECRET_BYTES = 4_096;
 const LEAST_TOKEN = 32;
 const PIN = /^[\s-]*(?:\d[\s-]*){8,32}$/;
@@ -25,18 +23,22 @@ export function readSecretFile(path: string): string {
   return secretIn(ownFile(path));
 }
 
-/** The same for a file that the service manager hands over, whose mode it decides itself. */
+/** Does the same for a file of the service manager, which decides the file's mode itself. */
 export function secretIn(path: string): string {
-  const text = bytesOf(path, MAX_PEM_BYTES).toString("utf8").slice(0, MAX_SECRET_BYTES).trim();
-  if (text === "") throw new FileError(say("file.empty", { file: path }));
-  return text;
+  return unlessEmpty(bytesOf(path, MAX_PEM_BYTES).toString("utf8").slice(0, MAX_SECRET_BYTES).trim(), path);
 }
 
-/** Returns a password that may begin or end with blanks: only the last line break is no part of it. */
+/** Returns a password, which may start or end with blanks: only the last line break is not part of it. */
 export function passwordIn(path: string): string {
-  const text = bytesOf(path, MAX_SECRET_BYTES)
-    .toString("utf8")
-    .replace(/\r?\n$/, "");
+  return unlessEmpty(
+    bytesOf(path, MAX_SECRET_BYTES)
+      .toString("utf8")
+      .replace(/\r?\n$/, ""),
+    path,
+  );
+}
+
+function unlessEmpty(text: string, path: string): string {
   if (text === "") throw new FileError(say("file.empty", { file: path }));
   return text;
 }
@@ -62,7 +64,7 @@ export function readTokenFile(path: string): string {
   return token;
 }
 
-/** Returns the first certificate of a file in PEM or DER form, which in a chain is the holder's own. */
+/** Returns the first certificate of a file in PEM or DER form. In a chain, this is the holder's certificate. */
 export function readCertificate(path: string): X509Certificate {
   try {
     return parseCertificate(bytesOf(path, MAX_PEM_BYTES));
@@ -72,7 +74,7 @@ export function readCertificate(path: string): X509Certificate {
   }
 }
 
-/** Parses PEM or DER; of a chain the first certificate. Throws an error of OpenSSL if it is no certificate. */
+/** Parses the first certificate of a text or chain, PEM or DER. Throws an error of OpenSSL for other bytes. */
 export function parseCertificate(bytes: Buffer): X509Certificate {
   const isPem = bytes.includes("-----BEGIN CERTIFICATE-----");
   return new X509Certificate(isPem ? bytes : firstOf(bytes));
@@ -95,7 +97,7 @@ export function readCertificates(path: string): string {
   return text;
 }
 
-/** Whether a text holds a certificate that another authority has signed. */
+/** Whether a text has a certificate that another authority has signed. */
 export function hasIntermediate(pem: string): boolean {
   return (pem.match(CERTIFICATE) ?? []).some((text) => {
     const certificate = new X509Certificate(text);
@@ -106,7 +108,7 @@ export function hasIntermediate(pem: string): boolean {
 /** A certificate chain and its private key, PEM. */
 export type CertificatePair = Readonly<Record<"cert" | "key", string>>;
 
-/** Reads both files anew. Throws a FileError if the key has a passphrase or belongs to another certificate. */
+/** Reads both files. Throws a FileError if the key has a passphrase or belongs to another certificate. */
 export function readCertificatePair(certificate_file: string, key_file: string): CertificatePair {
   const cert = readCertificates(certificate_file);
   return { cert, key: readKeyOf(readCertificate(certificate_file), { file: certificate_file, key_file }) };
@@ -132,7 +134,7 @@ export function readPrivateKey(path: string): string {
     createPrivateKey(text);
     return text;
   } catch {
-    // OpenSSL's own words may quote the file.
+    // The message of OpenSSL may quote the file.
     throw new FileError(say("file.no_key", { file: path }));
   }
 }

@@ -1,34 +1,34 @@
 import type { Scrubber } from "./domain/machine.ts";
 
-/**
- * Takes secrets out of texts that others wrote. A server that refuses a request often quotes it: as it was, encoded for a URL or in
- * base64, escaped as JSON or HTML, broken over lines, or cut off. Text and secrets are therefore compared without white space,
- * quotes and escapes, and regardless of case; the part of the original text that matches is replaced.
- */
-
-/** What stands where a secret was. */
+/** The text that replaces a secret. */
 export const LEFT_OUT = "[left out]";
 
-/** Shorter ones are found in words that are no secrets. */
+/** Characters of a secret. A shorter one occurs in words that are no secrets. */
 const LEAST_LENGTH = 4;
-/** A longer quotation of a secret's beginning is replaced as well: peers cut off what they quote. */
+/** Characters of a secret's start. A quotation of at least this length is replaced too: peers cut off what they quote. */
 const LEAST_PREFIX = 8;
-/** Of a quotation that the text's own end cuts off. */
+/** The same for a quotation that the end of the text cuts off. */
 const LEAST_LAST = 6;
-/** In base64 a shorter secret has too few characters of its own. */
+/** In base64, too few characters depend on a shorter secret alone. */
 const LEAST_ENCODED_BYTES = 5;
-/** A part of an address that is shorter says nothing by itself. */
+/** Characters of a URL's part. A shorter one is no secret by itself. */
 const LEAST_PART = 8;
-/** 64 booths with two passwords each, and as many more of services, outputs and notices; the oldest is forgotten. */
+/** 64 booths with two passwords each, and more than as many of services, outputs and notices. The oldest is forgotten. */
 const MOST_SECRETS = 500;
 
-/** A secret as it may stand in a text, squeezed. */
+/** A secret as a peer may write it, squeezed. */
 interface Form {
   readonly text: string;
-  /** The match is a piece of a longer encoded word, all of which goes. */
+  /** The match is a piece of a longer encoded word, which is replaced as a whole. */
   readonly is_encoded: boolean;
 }
 
+/**
+ * Removes secrets from texts that others wrote. A server that rejects a request often quotes it: as it was, encoded for a URL or in
+ * base64, escaped as JSON or HTML, broken over lines, or cut off. The scrubber therefore compares text and secrets without white
+ * space, quotes and escapes, and regardless of case, and replaces the matching part of the original text. It knows the secrets
+ * of the configuration and those that the service sends, at most MOST_SECRETS.
+ */
 export function createScrubber(): Scrubber {
   const known = new Map<string, readonly Form[]>();
   const learn = (secret: string): void => {
@@ -47,7 +47,7 @@ export function createScrubber(): Scrubber {
   };
 }
 
-/** What of an address may be its secret: a password, the path with the query, and each long part of both. */
+/** Returns the parts of a URL that may be secret: a password, the path with the query, and each long part of both. */
 function partsOf(text: string): readonly string[] {
   if (!URL.canParse(text)) return [text];
   const { password, pathname, search, hash } = new URL(text);
@@ -67,7 +67,7 @@ function formsOf(secret: string): readonly Form[] {
   ].filter(({ text }) => text.length >= LEAST_LENGTH);
 }
 
-/** The characters of base64 that depend on the secret alone, if so many bytes (modulo 3) stand before it. */
+/** Returns the characters of base64 that depend on the secret alone; `before`: the number of bytes (modulo 3) before the secret. */
 function base64Core(secret: Buffer, before: number): readonly string[] {
   const bits = 8 * before;
   const text = Buffer.concat([Buffer.alloc(before), secret]).toString("base64");
@@ -75,7 +75,7 @@ function base64Core(secret: Buffer, before: number): readonly string[] {
   return [core, core.replaceAll("+", "-").replaceAll("/", "_")];
 }
 
-/** A text without what peers put between its characters; each character knows where it comes from. */
+/** A text without the characters that peers insert, and the range of the original text for each character. */
 interface Squeezed {
   readonly text: string;
   readonly from: readonly number[];
@@ -83,13 +83,13 @@ interface Squeezed {
 }
 
 /**
- * How a text is read. plain: as it is. decoded: with the escapes of URLs, JSON and HTML undone. printable: as mail encodes it
- * (quoted-printable), where "=" ends a broken line.
+ * The ways to read a text. plain: as it is. decoded: with the escapes of URLs, JSON and HTML undone. printable: as encoded for mail
+ * (quoted-printable), in which "=" ends a broken line.
  */
-type Reading = "plain" | "decoded" | "printable";
 const READINGS = ["plain", "decoded", "printable"] as const;
+type Reading = (typeof READINGS)[number];
 
-/** A line break with the code that SMTP begins each line with, or the mark of a quoted mail. */
+/** A line break with the code at the start of each SMTP line, or the mark of a quoted mail. */
 const BREAK = /\r?\n(?:\d{3}[- ](?:\d\.\d+\.\d+ )?|(?:> ?)+)?/y;
 const SOFT_BREAK = /=\r?\n/y;
 const PRINTABLE = /=([0-9A-F]{2})/y;
@@ -130,7 +130,7 @@ function charOf([, percent, unicode, byte, hex, decimal, name]: RegExpExecArray)
   return String.fromCharCode(code);
 }
 
-/** From a character of the original text up to another. */
+/** Characters of the original text, from one index up to another. */
 type Range = readonly [from: number, to: number];
 
 function scrubbed(text: string, forms: readonly Form[]): string {
@@ -149,7 +149,7 @@ function scrubbed(text: string, forms: readonly Form[]): string {
   return left + text.slice(end);
 }
 
-/** Where a form stands in a text, whole or cut off. */
+/** Returns the ranges of a form in a text, whole or cut off. */
 function found({ text, from, to }: Squeezed, form: Form): readonly Range[] {
   const least = Math.min(form.text.length, Math.max(LEAST_PREFIX, Math.ceil(form.text.length / 2)));
   const ranges: Range[] = [];

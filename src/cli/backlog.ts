@@ -7,38 +7,38 @@ import { show } from "../tools/print.ts";
 import { timeText, zoneOf } from "./time.ts";
 import { monotonicMs } from "../monotonic.ts";
 
-/** What was seen of one booth's backlog at one instant; `mono`: ms of a clock that never steps. */
-export type Look = Pick<BacklogStatus, "newest_seq" | "acked_seq"> & { readonly mono: number };
+/** A measurement of one booth's backlog; `mono`: milliseconds of the monotonic clock. */
+export type Measurement = Pick<BacklogStatus, "newest_seq" | "acked_seq"> & { readonly mono: number };
 
-/** How a backlog moves between the first look and the last. */
+/** The pace of a backlog between the first and the last measurement. */
 type Drain = NonNullable<ReturnType<typeof drainOf>>;
 
-/** Looks older than that tell nothing of the pace now. */
+/** An older measurement says nothing about the present pace. */
 const PACE_MS = 30_000;
 
-/** The last look with the pace up to it; null: before two looks there is none. */
-export function drainOf(looks: readonly Look[]) {
-  const last = looks.at(-1);
-  const first = looks.find(({ mono }) => last !== undefined && last.mono - mono <= PACE_MS);
+/** Returns the last measurement with the pace up to it; null: fewer than two measurements. */
+export function drainOf(measurements: readonly Measurement[]) {
+  const last = measurements.at(-1);
+  const first = measurements.find(({ mono }) => last !== undefined && last.mono - mono <= PACE_MS);
   if (last === undefined || first === undefined || last.mono <= first.mono) return null;
   const seconds = (last.mono - first.mono) / 1_000;
   const waiting = waitingIn(last);
   const acked_per_s = Math.max(0, (last.acked_seq - first.acked_seq) / seconds);
   const new_per_s = Math.max(0, (last.newest_seq - first.newest_seq) / seconds);
   const net = acked_per_s - new_per_s;
-  /** Until nothing waits at this pace; 0: nothing does; null: it doesn't shrink. */
+  /** Time until nothing waits at this pace; 0: nothing waits; null: the backlog doesn't shrink. */
   const done_in_ms = waiting === 0 ? 0 : net > 0 ? (waiting / net) * 1_000 : null;
-  const most = Math.max(...looks.map(waitingIn));
-  /** Of the most that was seen waiting, what has gone since, 0 to 1. */
+  const most = Math.max(...measurements.map(waitingIn));
+  /** The share of the largest backlog seen that is gone, 0 to 1. */
   const share = most === 0 ? 1 : 1 - waiting / most;
   return { waiting, acked_per_s, new_per_s, done_in_ms, share };
 }
 
-function waitingIn({ newest_seq, acked_seq }: Look): number {
+function waitingIn({ newest_seq, acked_seq }: Measurement): number {
   return newest_seq - acked_seq;
 }
 
-/** `booth-gateway backlog --json`. */
+/** The answer of `booth-gateway backlog --json`. */
 export type BacklogAnswer = ReturnType<typeof backlogAnswer>;
 
 function backlogAnswer(
@@ -51,7 +51,7 @@ function backlogAnswer(
     const about = status.booths.find((one) => one.booth === booth);
     return {
       booth,
-      /** none: the service takes no readings, so that nothing waits for it. */
+      /** none: the service takes no readings, so nothing waits for it. */
       delivery: about?.provisioning.delivery ?? "service",
       waiting: newest_seq - acked_seq,
       oldest_at,
@@ -99,9 +99,9 @@ function detailLines({ delivery, waiting, drain, hours_to_full }: BoothBacklog, 
   return [`  rate      ${pace}: ${end}`, bar ? `  ${barText(drain.share)}` : null, full];
 }
 
-/** As much goes as comes, or nearly: what waits is what was just taken, and the next ack has it. */
+/** A share of new records that is acked in the same time: what waits was just taken, and the next ack covers it. */
 const KEEPING_UP = 0.9;
-/** Two seconds' worth, or one batch of a slow booth. */
+/** One batch of a slow booth. */
 const FEW_RECORDS = 50;
 
 function stillText({ waiting, acked_per_s, new_per_s }: Drain): string {
@@ -113,32 +113,32 @@ function rate(per_s: number): string {
   return String(per_s < 10 ? Math.round(per_s * 10) / 10 : Math.round(per_s));
 }
 
-/** Between the two looks that a pace is taken from. */
+/** Time between the two measurements of a pace. */
 const MEASURE_MS = 1_000;
-/** Of a watch; the pace is that of the last half minute, the bar counts from the most that was seen. */
-const MAX_LOOKS = 3_600;
+/** Measurements that a watch keeps: the bar counts from the largest backlog among them. */
+const MAX_MEASUREMENTS = 3_600;
 
-/** `booth-gateway backlog`: what waits for the service, and when it will have gone. */
+/** Runs `booth-gateway backlog`: what waits for the service, and when it will be delivered. */
 export const backlogCommand: Run = async (call) => {
   const { values, io } = call;
   const agent = await agentOf(call);
-  const seen = new Map<string, readonly Look[]>();
-  const look = async (): Promise<BacklogAnswer> => {
+  const seen = new Map<string, readonly Measurement[]>();
+  const measure = async (): Promise<BacklogAnswer> => {
     const status = await agent.status();
     const backlog = await agent.get<readonly BacklogStatus[]>("/backlog");
     const mono = monotonicMs();
     for (const { booth, newest_seq, acked_seq } of backlog) {
-      seen.set(booth, [...(seen.get(booth) ?? []).slice(-MAX_LOOKS), { mono, newest_seq, acked_seq }]);
+      seen.set(booth, [...(seen.get(booth) ?? []).slice(-MAX_MEASUREMENTS), { mono, newest_seq, acked_seq }]);
     }
     return backlogAnswer(status, backlog, (booth) => drainOf(seen.get(booth) ?? []));
   };
   const isWatch = values["watch"] === true;
   return show(call, async () => {
-    let answer = await look();
+    let answer = await measure();
     const moves = answer.service.kind === "up" && answer.booths.some(({ waiting }) => waiting > 0);
     if (moves && !isWatch) {
       await delay(MEASURE_MS, undefined, { signal: io.signal });
-      answer = await look();
+      answer = await measure();
     }
     return {
       answer,

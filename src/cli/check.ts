@@ -13,7 +13,7 @@ import { print, tableText } from "../tools/print.ts";
 const FUNCTIONS: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
 const MODICON: Readonly<Record<ModbusTable, string>> = { coil: "0", discrete: "1", input: "3", holding: "4" };
 
-/** What each tag's address was taken for, in every notation that manuals use: whichever they have, it must be in its row. */
+/** Returns a table with each tag's address in every notation of manuals, to compare it with any of them. */
 export function addressTable(tags: readonly ModbusTag[]): string {
   const head = ["tag", "table", "0-based", "hex", "from 1", "short", "read by", "takes"];
   return tableText(head, tags.map(rowOf));
@@ -22,27 +22,20 @@ export function addressTable(tags: readonly ModbusTag[]): string {
 function rowOf({ name, point }: ModbusTag): string[] {
   const { table, address } = point;
   const number = address + 1;
-  const short = number < 10_000 ? `${MODICON[table]}${String(number).padStart(4, "0")}` : "-";
-  return [
-    name,
-    table,
-    String(address),
-    `0x${address.toString(16).padStart(4, "0")}`,
-    `${MODICON[table]}${String(number).padStart(5, "0")}`,
-    short,
-    `function ${FUNCTIONS[table]}`,
-    takes(point),
-  ];
+  const modicon = (digits: number): string => `${MODICON[table]}${String(number).padStart(digits, "0")}`;
+  const hex = `0x${address.toString(16).padStart(4, "0")}`;
+  const short = number < 10_000 ? modicon(4) : "-";
+  return [name, table, String(address), hex, modicon(5), short, `function ${FUNCTIONS[table]}`, widthText(point)];
 }
 
-function takes(point: ModbusPoint): string {
+function widthText(point: ModbusPoint): string {
   if (isBitTable(point.table)) return "1 bit";
   const width = pointWidth(point);
   const registers = width === 1 ? "1 register" : `${width} registers`;
   return point.bit === undefined ? `${registers}, ${point.type}` : `bit ${point.bit} of a register`;
 }
 
-/** One profile by itself, before any booth names it. */
+/** Checks one profile, which no booth need have. */
 function checkProfileFile(call: Call, file: string): Promise<number> {
   const { name, version, tags, modes, protocol } = loadProfile(file);
   const warnings = unitWarnings({ tags });
@@ -54,11 +47,9 @@ function checkProfileFile(call: Call, file: string): Promise<number> {
   return Promise.resolve(EXIT.ok);
 }
 
-function warningText(warning: string): string {
-  return `  warning: ${warning}`;
-}
+const warningText = (warning: string): string => `  warning: ${warning}`;
 
-/** Warnings of all booths' profiles, each once, with the profile's name. */
+/** Returns the warnings of all booths' profiles, each once, with the profile's name. */
 function warningsOf({ booths }: UsableConfig): readonly string[] {
   const profiles = new Map(booths.map(({ profile }) => [profile.name, profile]));
   return [...profiles.values()].flatMap((profile) => unitWarnings(profile).map((text) => `${profile.name}: ${text}`));

@@ -1,27 +1,25 @@
 import { EXIT, type Run } from "../tools/command.ts";
-import { commandsOf, HELP_OPTION, type Program } from "./parse.ts";
-import type { CommandSpec } from "./spec.ts";
+import { commandsOf, type Program } from "./parse.ts";
+import { type CommandSpec, optionsOf } from "./spec.ts";
 
-/** `booth-gateway completion SHELL`: prints the script that a shell loads. */
-export function completionCommand(program: Omit<Program, "version">): Run {
+type Completed = Omit<Program, "version">;
+
+/** Runs `booth-gateway completion SHELL`: prints the script that a shell loads. */
+export function completionCommand(program: Completed): Run {
   return ({ io, operands }) => {
     io.out(COMPLETIONS[operands[0] as keyof typeof COMPLETIONS](program));
     return Promise.resolve(EXIT.ok);
   };
 }
 
-type Completed = Omit<Program, "version">;
-
-/** Needs bash 4. Completes commands, options, words of choice, and files where an option or operand wants one. */
-export function bashCompletion({ name, groups }: Omit<Program, "version">): string {
+/** Returns the script for bash 4: completes commands, options, choices, and files for options and operands that take one. */
+export function bashCompletion({ name, groups }: Completed): string {
   const commands = commandsOf({ groups });
   const names = commands.map((command) => command.name).join(" ");
-  // One name means the same in every command.
-  const taking = new Map(
-    commands.flatMap(({ options }) => Object.entries(options).map(([option, { value }]) => [option, value] as const)),
-  );
+  // An option has the same kind of value in every command.
+  const values = new Map(commands.flatMap(optionsOf).map((option) => [option.name, option.value]));
   const optionsThat = (wants: (value: string) => boolean): string =>
-    [...taking].flatMap(([option, value]) => (value !== "" && wants(value) ? [`--${option}`] : [])).join("|");
+    [...values].flatMap(([option, value]) => (value !== "" && wants(value) ? [`--${option}`] : [])).join("|");
   const called = `_${name.replaceAll("-", "_")}`;
   return `# bash completion for ${name}; made by "${name} completion bash"
 ${called}() {
@@ -51,14 +49,13 @@ complete -F ${called} ${name}
 `;
 }
 
-function caseOf({ name, operands = [], options }: CommandSpec): string {
-  const choices = operands.flatMap(({ choices: words = {} }) => Object.keys(words));
-  const words = [...choices, ...Object.keys({ ...options, ...HELP_OPTION }).map((option) => `--${option}`)];
-  const wantsFile = operands.some((operand) => operand.name === "FILE" || operand.name === "FOLDER");
-  return `          ${name}) words="${words.join(" ")}"${wantsFile ? " files=-f" : ""} ;;`;
+function caseOf(command: CommandSpec): string {
+  const words = [...choicesOf(command).map(([word]) => word), ...optionsOf(command).map(({ name }) => `--${name}`)];
+  const isFile = (command.operands ?? []).some(({ name }) => name === "FILE" || name === "FOLDER");
+  return `          ${command.name}) words="${words.join(" ")}"${isFile ? " files=-f" : ""} ;;`;
 }
 
-/** What stands behind a command, whatever the shell. */
+/** Whether an operand of a command may be a file. */
 function wantsFile({ operands = [] }: CommandSpec): boolean {
   return operands.some(({ name }) => name === "FILE" || name === "FOLDER" || name === "WHAT");
 }
@@ -67,22 +64,22 @@ function choicesOf({ operands = [] }: CommandSpec): readonly (readonly [word: st
   return operands.flatMap(({ choices = {} }) => Object.entries(choices));
 }
 
-/** In single quotes, as zsh and fish read them. */
+/** Quotes a text for zsh and fish. */
 function quoted(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "'\\''")}'`;
 }
 
-/** For _describe, colons part a word from what it means. */
+/** Writes a word and its meaning for _describe, which separates them by a colon. */
 function described(word: string, what: string): string {
   return quoted(`${word.replaceAll(":", "\\:")}:${what.replaceAll(":", "\\:")}`);
 }
 
-/** Needs zsh 5. The same words as in bash, each with what it means. */
+/** Returns the script for zsh 5: the same words as for bash, each with its meaning. */
 export function zshCompletion({ name, groups }: Completed): string {
   const commands = commandsOf({ groups });
   const called = `_${name}`;
   const cases = commands.map((command) => {
-    const options = Object.entries({ ...command.options, ...HELP_OPTION }).map(([option, { value, text }]) => {
+    const options = optionsOf(command).map(({ name: option, value, text }) => {
       const action =
         value === ""
           ? ""
@@ -129,14 +126,14 @@ function zshAction(value: string): string {
   return value === "DIR" ? "_files -/" : " ";
 }
 
-/** Needs fish 3. */
+/** Returns the script for fish 3. */
 export function fishCompletion({ name, groups }: Completed): string {
   const commands = commandsOf({ groups });
   const line = (rest: string): string => `complete -c ${name} ${rest}`;
   const first = `-n '__fish_use_subcommand'`;
   const lines = commands.flatMap((command) => {
     const within = `-n '__fish_seen_subcommand_from ${command.name}'`;
-    const options = Object.entries({ ...command.options, ...HELP_OPTION }).map(([option, { value, text }]) => {
+    const options = optionsOf(command).map(({ name: option, value, text }) => {
       const takes = value === "" ? "" : value === "FILE" || value === "DIR" ? " -rF" : " -x";
       return line(`${within} -l ${option}${takes} -d ${quoted(text)}`);
     });

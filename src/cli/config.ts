@@ -3,17 +3,15 @@ import {
   existsSync,
   fchmodSync,
   fchownSync,
-  fsyncSync,
   openSync,
   readFileSync,
-  renameSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
 import { ConfigError } from "../config/config-error.ts";
-import { settingPath, withSetting } from "../config/edit.ts";
 import { settingsIn } from "../config/config.ts";
+import { replaceDurably } from "../config/durable-file.ts";
+import { settingPath, withSetting } from "../config/edit.ts";
 import { inspectText, verdictOn } from "../config/usable.ts";
 import { NO_CONFIG_HINT, readSource } from "../config/yaml-source.ts";
 import { configPath } from "../tools/agent-client.ts";
@@ -24,7 +22,7 @@ import { errorMessage } from "../domain/error-message.ts";
 
 const RESTART = 'it comes in force with "systemctl restart booth-gateway"';
 
-/** `booth-gateway config ACTION`: what is in force and why, one setting changed, the change taken back. */
+/** Runs `booth-gateway config ACTION`: shows the settings in force, changes one, or takes the last change back. */
 export const configCommand: Run = (call) => {
   const [action, setting, value] = call.operands;
   if (action === "set" && (setting === undefined || value === undefined)) {
@@ -76,8 +74,8 @@ function set(call: Call, setting: string, value: string): number {
   const changed = after !== before;
   const last_good = lastGoodOf(file);
   if (changed) {
-    if (isSound(before, file)) putWhole(last_good, readFileSync(file), file);
-    putWhole(file, after, file);
+    if (isSound(before, file)) replaceFile(last_good, readFileSync(file), file);
+    replaceFile(file, after, file);
   }
   print(call, { file, setting, value, changed, last_good }, () =>
     changed
@@ -87,7 +85,7 @@ function set(call: Call, setting: string, value: string): number {
   return EXIT.ok;
 }
 
-/** Throws a ConfigError for a text that has any problem, even one that would cost a single booth: nobody wants half of a change. */
+/** Throws a ConfigError for a text with any problem, even one that would disable a single booth. */
 function mustBeSound(text: string, file: string): void {
   const error = verdictOn(inspectText(text, file));
   if (error !== null) throw error;
@@ -113,8 +111,8 @@ function takeBack(call: Call): number {
   const changed = before?.toString() !== good.toString();
   const replaced = changed ? `${file}.replaced` : null;
   if (replaced !== null) {
-    if (before !== null) putWhole(replaced, before, file);
-    putWhole(file, good, lastGood);
+    if (before !== null) replaceFile(replaced, before, file);
+    replaceFile(file, good, lastGood);
   }
   print(call, { file, changed, replaced }, () =>
     replaced === null
@@ -124,29 +122,25 @@ function takeBack(call: Call): number {
   return EXIT.ok;
 }
 
-/** The configuration as it was when it was last found in order. */
+/** Returns the path of the configuration that was last in order. */
 function lastGoodOf(file: string): string {
   return `${file}.last-good`;
 }
 
-/** Whole or not at all, durable when it returns. Mode and owner are those of another file: a umask takes nothing away, and the agent's user can read what root has written. */
-function putWhole(file: string, content: string | Buffer, like: string): void {
+/**
+ * Replaces a file durably, as a whole. Mode and owner are those of another file, so that the agent's user can read what root writes,
+ * whatever the umask is.
+ */
+function replaceFile(file: string, content: string | Buffer, like: string): void {
   const { mode, uid, gid } = statSync(like);
   const fresh = `${file}.new`;
   const open = openSync(fresh, "w", 0o600);
   try {
     if (process.getuid?.() === 0) fchownSync(open, uid, gid);
     fchmodSync(open, mode & 0o777);
-    writeFileSync(open, content);
-    fsyncSync(open);
+    writeFileSync(open, content, { flush: true });
   } finally {
     closeSync(open);
   }
-  renameSync(fresh, file);
-  const folder = openSync(dirname(file), "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  replaceDurably(fresh, file);
 }

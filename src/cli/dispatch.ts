@@ -1,12 +1,12 @@
 import { ConfigError } from "../config/config-error.ts";
 import { CommandError, EXIT, EXIT_MEANINGS, type Io } from "../tools/command.ts";
 import { lasting, meant } from "../tools/texts.ts";
-import type { CommandSpec } from "./spec.ts";
-import { commandsOf, HELP_OPTION, optionText, parseCommand, type Program, usageOf } from "./parse.ts";
+import { commandsOf, parseCommand, type Program, usageOf } from "./parse.ts";
+import { type CommandSpec, optionsOf } from "./spec.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-/** Finds the command, parses its options, runs it; every failure becomes a sentence on standard error and an exit code. */
+/** Finds a command, parses its options and runs it. A failure becomes a sentence on standard error and an exit code. */
 export async function dispatch(program: Program, argv: readonly string[], io: Io): Promise<number> {
   const [first, ...rest] = argv;
   const wantsHelp = first === "--help" || first === "-h" || first === "help";
@@ -22,10 +22,8 @@ export async function dispatch(program: Program, argv: readonly string[], io: Io
   const commands = commandsOf(program);
   const command = commands.find((one) => one.name === name);
   if (command !== undefined) return carryOut(program, { command, argv: wantsHelp ? ["--help"] : rest }, io);
-  const hint = meant(
-    name,
-    commands.map((one) => one.name),
-  );
+  const names = commands.map((one) => one.name);
+  const hint = meant(name, names);
   io.err(`${program.name}: there is no command "${name}"${hint}; ${program.name} --help lists them\n`);
   return EXIT.usage;
 }
@@ -43,10 +41,10 @@ async function carryOut(
     }
     const run = await program.runOf(command.name);
     io.begins?.();
-    // The agent's own log is what tells of it.
+    // The agent logs by itself.
     if (command.name === "run") return await run({ ...parsed, io });
-    const telling = tellingOf(io, command.name);
-    return await run({ ...parsed, io: telling.io }).finally(telling.end);
+    const shown = withProgress(io, command.name);
+    return await run({ ...parsed, io: shown.io }).finally(shown.end);
   } catch (error) {
     io.progress("");
     if (io.signal.aborted && error === io.signal.reason) return EXIT.ok;
@@ -54,12 +52,12 @@ async function carryOut(
   }
 }
 
-/** Whoever waits longer wants to see that something is being done. */
+/** After this time without output, a command shows that it is still at work. */
 const SILENT_MS = 2_000;
 const BEAT_MS = 500;
 
-/** A terminal on which a command that tells nothing of itself for two seconds says how long it is at work. */
-function tellingOf(io: Io, name: string): { readonly io: Io; readonly end: () => void } {
+/** Returns a terminal that shows how long a command has been at work until the command's first output. */
+function withProgress(io: Io, name: string): { readonly io: Io; readonly end: () => void } {
   const began = monotonicMs();
   let isShown = false;
   const timer = setInterval(() => {
@@ -69,25 +67,24 @@ function tellingOf(io: Io, name: string): { readonly io: Io; readonly end: () =>
     io.progress(`${name}: at work for ${lasting(at_work_ms)}`);
   }, BEAT_MS);
   timer.unref();
-  /** The command speaks for itself from now on. */
   const end = (): void => {
     clearInterval(timer);
     if (isShown) io.progress("");
     isShown = false;
   };
-  const first = <A extends readonly unknown[], R>(act: (...given: A) => R) => {
+  const afterEnd = <A extends readonly unknown[], R>(call: (...given: A) => R) => {
     return (...given: A): R => {
       end();
-      return act(...given);
+      return call(...given);
     };
   };
   return {
     io: {
       ...io,
-      out: first((text: string) => io.out(text)),
-      err: first((text: string) => io.err(text)),
-      progress: first((text: string) => io.progress(text)),
-      ask: first((...given: Parameters<Io["ask"]>) => io.ask(...given)),
+      out: afterEnd((text: string) => io.out(text)),
+      err: afterEnd((text: string) => io.err(text)),
+      progress: afterEnd((text: string) => io.progress(text)),
+      ask: afterEnd((...given: Parameters<Io["ask"]>) => io.ask(...given)),
     },
     end,
   };
@@ -112,14 +109,14 @@ function explain(error: unknown, name: string, io: Io): number {
   return EXIT.failed;
 }
 
-/** The system's name of what went wrong; "" where it wasn't the system. */
+/** Returns the error code of the operating system; "": another error. */
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 const WIDTH = 118;
 
-/** What the program can do, command by command. */
+/** Returns the help of the program: every command with its summary. */
 function overview(program: Program): string {
   const { name, version, summary, groups } = program;
   const rowOf = (command: CommandSpec): Row => [command.name, command.summary];
@@ -146,16 +143,13 @@ function columns(rows: readonly Row[], width: number): string[] {
   return rows.map(([name, text]) => `  ${name.padEnd(width)}${text}`);
 }
 
-/** All about one command. */
+/** Returns the help of a command. */
 function helpOf(program: Program, command: CommandSpec): string {
   const operands = (command.operands ?? []).flatMap(({ name, text, choices = {} }): Row[] => [
     [name, text],
     ...Object.entries(choices).map(([choice, what]): Row => [`  ${choice}`, what]),
   ]);
-  const options = Object.entries({ ...command.options, ...HELP_OPTION }).map(([name, { value, text }]): Row => [
-    optionText(name, value),
-    text,
-  ]);
+  const options = optionsOf(command).map(({ usage, text }): Row => [`--${usage}`, text]);
   const width = widthOf([...operands, ...options]);
   return [
     `${program.name} ${command.name}: ${command.summary}`,

@@ -23,11 +23,11 @@ import { errorMessage } from "../domain/error-message.ts";
 export interface DoctorParts {
   readonly tools: PlcTools;
   readonly files: StoreFiles;
-  /** Of the program that is installed. */
+  /** The version of the installed program. */
   readonly version: string;
 }
 
-/** `booth-gateway doctor`: every check there is, and what to do. */
+/** Runs `booth-gateway doctor`: every check, and what to do. */
 export function doctorCommand(parts: DoctorParts): Run {
   return async (call) => {
     const examination = await examine(call, parts);
@@ -36,7 +36,7 @@ export function doctorCommand(parts: DoctorParts): Run {
   };
 }
 
-/** All checks, those first on which others depend. */
+/** Runs all checks; a check on which others depend comes first. */
 export async function examine({ values, io }: Pick<Call, "values" | "io">, parts: DoctorParts): Promise<Examination> {
   const path = configPath(values);
   const { findings, usable } = examineConfig(path);
@@ -49,11 +49,11 @@ export async function examine({ values, io }: Pick<Call, "values" | "io">, parts
   }
   const running = "trouble" in agent ? null : agent;
   const unit = await examineUnit();
-  const told = "trouble" in agent ? [noAgentFinding(agent.trouble)] : agentFindings(agent);
+  const answered = "trouble" in agent ? [noAgentFinding(agent.trouble)] : agentFindings(agent);
   const network = usable === null ? [] : await examineNetwork(usable, { running, parts, io });
   io.progress("");
   const versions = examineVersions({ installed: parts.version, running: running?.agent_version ?? null });
-  return examinationOf([...findings, ...local, ...unit, ...told, ...network, versions]);
+  return examinationOf([...findings, ...local, ...unit, ...answered, ...network, versions]);
 }
 
 async function askStatus(call: Pick<Call, "values" | "io">): Promise<AgentStatus | { readonly trouble: string }> {
@@ -65,7 +65,7 @@ async function askStatus(call: Pick<Call, "values" | "io">): Promise<AgentStatus
   }
 }
 
-/** PLCs where no agent holds their connection, the service, and the broker as far as it is known. */
+/** Checks the PLCs if no agent holds their connections, the service, and the broker if its address is known. */
 async function examineNetwork(
   { config, booths }: UsableConfig,
   { running, parts, io }: { readonly running: AgentStatus | null; readonly parts: DoctorParts; readonly io: Io },
@@ -93,13 +93,12 @@ async function examineNetwork(
   return findings;
 }
 
-/** The file's text; or what keeps it from being read. */
+/** Returns the text of a file of certificates, or the finding that it can't be read. */
 function authorities(file: string | undefined): string | Finding | undefined {
   if (file === undefined) return undefined;
   try {
     return readCertificates(file);
   } catch (error) {
-    const said = errorMessage(error);
-    return bad("authorities", said, `correct ${file}, or service.ca_file in the configuration`);
+    return bad("authorities", errorMessage(error), `correct ${file}, or service.ca_file in the configuration`);
   }
 }

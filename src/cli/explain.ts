@@ -8,10 +8,10 @@ import { print } from "../tools/print.ts";
 import { timeText, zoneOf } from "./time.ts";
 import { reportQuery } from "./options.ts";
 
-/** Names a tag's register and what it held. */
+/** Names a tag's register and its raw value. */
 type RegisterText = (evidence: Evidence) => string;
 
-/** `booth-gateway explain FIGURE`: from a number back to registers. */
+/** Runs `booth-gateway explain FIGURE`: traces a number back to registers. */
 export const explainCommand: Run = async (call) => {
   const { values, operands } = call;
   const agent = await agentOf(call);
@@ -28,7 +28,7 @@ export const explainCommand: Run = async (call) => {
   return EXIT.ok;
 };
 
-/** From the profile's map: the decoded value taken back to the register's raw one. */
+/** Returns a function that computes the raw value of a register from the decoded one, by the profile. */
 export function registerIn(profile: Profile): RegisterText {
   return ({ tag, value }) => {
     const found = profile.tags.find(({ name }) => name === tag);
@@ -63,9 +63,9 @@ export function explainText(explanation: Explanation, register: RegisterText, tz
   ]);
 }
 
-/** A rule's times in the zone of all the others. */
+/** Converts the times in a rule's text to the zone of the output. */
 function localText(rule: string, tz: string): string {
-  return rule.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g, (told) => timeText(told.replace(" UTC", "Z"), tz));
+  return rule.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g, (utc) => timeText(utc.replace(" UTC", "Z"), tz));
 }
 
 function amountText(amount: number, unit: Explanation["unit"]): string {

@@ -1,10 +1,8 @@
 import type { FilterUse } from "../reports/filter-use.ts";
 import { timeText } from "./time.ts";
 
-/** What is said of a filter, in the same words on the page, by `status` and by `filters`: hours, limit, percent, forecast. */
-
 const HOUR_MIN = 60;
-/** Under this, tenths of an hour are told. */
+/** Below this, the text has tenths of an hour. */
 const FEW_HOURS = 10;
 
 export function hoursText(minutes: number): string {
@@ -12,7 +10,7 @@ export function hoursText(minutes: number): string {
   return `${hours.toFixed(hours < FEW_HOURS ? 1 : 0)} h`;
 }
 
-/** "34 h of 100 h, 34 %" */
+/** Returns a text such as "34 h of 100 h, 34 %". `status`, `filters` and the page have the same words. */
 export function usedText(use: Pick<FilterUse, "minutes" | "limit_minutes" | "percent">): string {
   const { minutes, limit_minutes, percent } = use;
   if (minutes === null) return "use unknown";
@@ -20,7 +18,7 @@ export function usedText(use: Pick<FilterUse, "minutes" | "limit_minutes" | "per
   return `${hoursText(minutes)} of ${hoursText(limit_minutes)}, ${percent.toFixed(0)} %`;
 }
 
-/** "full on 2026-12-09 at this pace, between 2026-12-07 and 2026-12-14"; "": nothing can be told. */
+/** Returns a text such as "full on 2026-12-09 at this pace, between 2026-12-07 and 2026-12-14"; "": no forecast. */
 export function forecastText(forecast: FilterUse["forecast"], tz: string): string {
   if (forecast === null) return "";
   const day = (at: number): string => timeText(at, tz).slice(0, 10);

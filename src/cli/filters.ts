@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { AnswerOf } from "../contract/answers.ts";
 import type { FilterType } from "../domain/booth.ts";
-import type { FilterEntry } from "../domain/entry.ts";
+import type { FilterEntry, FilterLabel } from "../domain/entry.ts";
 import type { BoothStatus } from "../domain/status.ts";
 import { parseTime } from "../contract/time.ts";
-import type { FilterLabel } from "../domain/entry.ts";
 import type { FilterUse } from "../reports/filter-use.ts";
 import { agentOf } from "../tools/agent-client.ts";
 import { type Call, CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
@@ -18,14 +17,14 @@ import { timeText, zoneOf } from "./time.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 
-/** As the fold remembers a booth's use. */
+/** The fold remembers a booth's use for this long. */
 const LONGEST_AGO_H = 36;
 
 type Agent = Awaited<ReturnType<typeof agentOf>>;
-/** Whoever waits longer is told that it will be committed anyway. */
+/** After this time the command ends: the entry will be committed without it. */
 const COMMIT_PATIENCE_MS = 15_000;
 
-/** `booth-gateway filters`: what is in, and what was taken out. */
+/** Runs `booth-gateway filters`: shows fitted and removed filters, or enters a change. */
 export const filtersCommand: Run = async (call) => {
   const { values, operands } = call;
   const [action, filter] = operands;
@@ -36,9 +35,9 @@ export const filtersCommand: Run = async (call) => {
   const agent = await agentOf(call);
   const query = await reportQuery(values, agent);
   const booth = await agent.boothName();
-  const told = await toldOf(agent, booth, query);
+  const filters = await filtersOf(agent, booth, query);
   const tz = zoneOf(values);
-  print(call, told, ({ use, removed, entered }) => {
+  print(call, filters, ({ use, removed, entered }) => {
     const assumed = use.filter((one) => one.assumed).map(({ filter }) => filter);
     return `${insideText(use, entered, tz)}\n${removedText(removed, entered, tz)}${assumedText(assumed)}`;
   });
@@ -47,8 +46,8 @@ export const filtersCommand: Run = async (call) => {
 
 type Removed = AnswerOf<"filter_maintenance_history">["data"];
 
-/** `filters`: their lives as the service counts them; `use`: what people are told. */
-async function toldOf(agent: Agent, booth: string, query: URLSearchParams) {
+/** Returns the filters as the service counts them (`filters`), and as people read them (`use`). */
+async function filtersOf(agent: Agent, booth: string, query: URLSearchParams) {
   const { data } = await agent.report<AnswerOf<"filter_maintenances">>(booth, "filter_maintenances", query);
   const judged = new URLSearchParams([...query, ["coverage", "true"]]);
   const history = await agent.report<{ readonly data: Removed }>(booth, "filter_maintenance_history", judged);
@@ -57,7 +56,7 @@ async function toldOf(agent: Agent, booth: string, query: URLSearchParams) {
   return { filters: data[0] ?? {}, use, removed: history.data, entered };
 }
 
-/** Those that were in when the gateway first looked. */
+/** Explains the time of filters that were fitted when the gateway first polled the PLC. */
 function assumedText(assumed: readonly string[]): string {
   if (assumed.length === 0) return "";
   return `\n${assumed.join(", ")}: "in since" is when this gateway first looked; when it was put in isn't known\n`;
@@ -89,14 +88,14 @@ function removedText(removed: Removed, entered: readonly FilterLabel[], tz: stri
   return `${tableText(heads, rows)}${note}`;
 }
 
-/** What somebody entered of the filter that went in then; the service's times are whole seconds. */
+/** Returns the entry of the filter fitted at a time. The service's times are whole seconds. */
 function labelAt(entered: readonly FilterLabel[], filter: string, at: number): string {
   const label = entered.findLast((one) => one.filter === filter && Math.abs(one.installed_at - at) < 1_000);
   if (label === undefined) return "-";
   return [label.part_number, label.note, label.by].filter((text) => text !== "").join(", ") || "-";
 }
 
-/** `filters changed FILTER`: a technician's word that a filter was changed; with --undo the last such word is taken back. */
+/** Runs `filters changed FILTER`: enters that a filter was changed; with --undo, takes the last entry back. */
 async function filtersChanged(call: Call, type: string): Promise<number> {
   const { values, io } = call;
   const filter = `${type}_filter` as FilterType;
@@ -122,7 +121,7 @@ async function filtersChanged(call: Call, type: string): Promise<number> {
   return EXIT.ok;
 }
 
-/** The same id is the same entry, so that asking again is safe. */
+/** Repeats a request until its entry is committed. Its id makes the request idempotent. */
 async function untilCommitted(ask: () => Promise<FilterEntry | Waiting>, io: Io): Promise<FilterEntry | Waiting> {
   const started = monotonicMs();
   for (;;) {
@@ -132,12 +131,12 @@ async function untilCommitted(ask: () => Promise<FilterEntry | Waiting>, io: Io)
   }
 }
 
-/** It couldn't be committed yet. */
+/** The entry isn't committed yet. */
 interface Waiting {
   readonly reason: string;
 }
 
-/** The newest entry that can still be withdrawn. Throws a CommandError where there is none. */
+/** Returns the newest entry that can still be withdrawn. Throws a CommandError if no entry can. */
 export function lastEntry({ now }: Pick<BoothStatus, "now">, filter: FilterType): FilterEntry {
   const entry = now?.filter_entries.findLast(
     (one) => one.filter === filter && one.outcome === "entered" && one.undo_until !== null,

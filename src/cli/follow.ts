@@ -3,24 +3,24 @@ import { CommandError, type Io } from "../tools/command.ts";
 import { lasting } from "../tools/texts.ts";
 import { monotonicMs } from "../monotonic.ts";
 
-/** How often a command that follows something looks at it. */
+/** Interval at which a command asks the agent for news. */
 export const LOOK_EVERY_MS = 250;
 const WORK_EVERY_MS = 500;
-/** Whoever waits longer in front of the screen is told that they needn't. */
+/** After this time the command ends: the work continues without it. */
 const PATIENCE_MS = 120_000;
 
-/** Tells a step that is new, with the time until it: by its name, or in more words. */
+/** Shows a new step with the time until it; `text`: more words than its name. */
 type Tell = (step: string, text?: string) => void;
 
 interface Following {
   readonly io: Io;
-  /** Steps are told to nobody. */
+  /** Whether steps are not shown. */
   readonly quiet: boolean;
-  /** What it still is or does after two minutes; absent: the last step. */
+  /** The state in the error after two minutes; default: the last step. */
   readonly still?: string;
 }
 
-/** Looks until there is something to end with. Rejects with a CommandError where that takes longer than people wait. */
+/** Calls `look` until it returns a result. Rejects with a CommandError after two minutes. */
 export async function follow<T>({ io, quiet, still }: Following, look: (tell: Tell) => Promise<T | null>): Promise<T> {
   const started = monotonicMs();
   let shown = "";
@@ -40,7 +40,7 @@ export async function follow<T>({ io, quiet, still }: Following, look: (tell: Te
 
 type Running<T> = Extract<T, { readonly kind: "running" }>;
 
-/** Work that the agent has begun, looked at again until it ends. */
+/** Follows work of the agent to its end, and shows its progress. */
 export async function followWork<T extends { readonly kind: string }>(
   begun: T,
   io: Io,

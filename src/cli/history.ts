@@ -8,7 +8,7 @@ import { reportQuery } from "./options.ts";
 import { textOption } from "../tools/options.ts";
 import { timeText, zoneOf } from "./time.ts";
 
-/** `booth-gateway history TAGS`: what the named tags read. */
+/** Runs `booth-gateway history TAGS`: shows the readings of tags. */
 export const historyCommand: Run = async (call) => {
   const { values, operands } = call;
   const agent = await agentOf(call);
@@ -31,7 +31,7 @@ interface Readings {
   readonly readings: readonly LiveReading[];
 }
 
-/** A tag that the booth hasn't got reads nothing for ever: a slip, which an empty table would hide. Throws then. */
+/** Throws a CommandError for a tag that the booth doesn't have: an empty table would hide the mistake. */
 function refuseUnknown(booth: string, silent: readonly string[], readings: readonly LiveReading[]): void {
   const known = readings.map(({ tag }) => tag);
   const unknown = silent.filter((tag) => !known.includes(tag));
@@ -49,7 +49,7 @@ export function historyText(
 ): string {
   const rows = Object.entries(data)
     .flatMap(([tag, values]) =>
-      // A reading is taken for good where nothing stands beside it.
+      // Good is the usual quality, and not shown.
       values.map((one) => {
         const quality = one.quality === "good" ? "" : (one.quality ?? "");
         return [one.system_time, tag, String(one.value), units.get(tag) ?? "", quality];
@@ -60,10 +60,10 @@ export function historyText(
   return `${tableText(["time", "tag", "value", "unit", ""], rows)}${total} readings, page ${page} of ${pages}\n`;
 }
 
-/** As it is asked for here, with how much was seen. */
+/** The report with its coverage, in minutes. */
 type Durations = AnswerOf<"duration_by_mode"> & Record<"coverage", Record<"observed" | "inferred" | "missing", number>>;
 
-/** `booth-gateway durations`: time by mode, with how much of it was seen. */
+/** Runs `booth-gateway durations`: shows the time by mode, and how much of it was observed. */
 export const durationsCommand: Run = async (call) => {
   const agent = await agentOf(call);
   const query = await reportQuery(call.values, agent, { coverage: "true" });

@@ -12,25 +12,25 @@ import { textOption } from "../tools/options.ts";
 import { print } from "../tools/print.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-/** What is stuck on a box, so that a phone finds its page. */
+/** The text of a label on the box, with which a phone finds the page. */
 export interface Label {
-  /** What the QR code holds. */
+  /** The content of the QR code. */
   readonly url: string;
-  /** By each address that this machine has now; its name alone where it has a responder for such names. */
+  /** The URLs of the page, by each address of this machine. */
   readonly addresses: readonly string[];
-  /** null: nothing on this machine answers to it. */
+  /** The machine's mDNS name; null: no responder runs. */
   readonly mdns: string | null;
-  /** In groups of four digits; null: none was set beforehand. */
+  /** The PIN in groups of four digits; null: no PIN file is configured. */
   readonly pin: string | null;
-  /** Of the page's certificate; null: the page hasn't been opened on the network yet, and has none. */
+  /** SHA-256 of the page's certificate; null: the page was never open on the network, and has no certificate. */
   readonly fingerprint: string | null;
   readonly words: readonly string[];
 }
 
-/** Avahi, the responder of Debian, is there while it runs. */
+/** The socket of Avahi, the mDNS responder of Debian, exists while it runs. */
 const RESPONDER = "/run/avahi-daemon/socket";
 
-/** `booth-gateway label`: address, PIN and certificate of this box's page, to be printed and stuck on it. */
+/** Runs `booth-gateway label`: shows address, PIN and certificate of the page, as a label to print. */
 export const labelCommand: Run = async (call) => {
   const { values } = call;
   const label = labelOf(loadConfig(configPath(values)), {
@@ -43,7 +43,7 @@ export const labelCommand: Run = async (call) => {
   return Promise.resolve(EXIT.ok);
 };
 
-/** Throws a CommandError where the box has no address to show, or its PIN can't be read. */
+/** Returns the label of a box. Throws a CommandError if the box has no address, or its PIN can't be read. */
 export function labelOf(
   { page, data_dir }: Pick<Config, "page" | "data_dir">,
   { addresses, name }: { readonly addresses: readonly string[]; readonly name: string | null },
@@ -74,7 +74,7 @@ export function labelOf(
   };
 }
 
-/** null: there is no such file. */
+/** Reads a file; null: the file doesn't exist. Throws a CommandError if it can't be read. */
 function read(file: string): string | null {
   try {
     return readFileSync(file, "utf8");
@@ -103,9 +103,9 @@ function labelText({ url, addresses, pin, fingerprint, words }: Label): string {
   ]);
 }
 
-/** On the picture; a box with many networks has its other addresses in the text. */
+/** Addresses on the picture; the text has all of them. */
 const MOST_ADDRESSES = 3;
-/** Words a line of the picture, below each other. */
+/** Words in a line of the picture. */
 const WORDS_A_LINE = 4;
 
 /** Sizes of letters; the unit is a module of the code. The PIN is the largest, because people type it. */
@@ -153,10 +153,10 @@ function writePicture(file: string, picture: string): void {
   }
 }
 
-/** Eight bytes, 64 bits: nobody makes a certificate with the same ones on purpose. */
+/** Eight bytes, 64 bits: too many to make a certificate with the same ones on purpose. */
 const WORDS = 8;
 
-/** One for each value of a byte; no two begin with the same four letters. */
+/** A word for each value of a byte. No two start with the same four letters. */
 const OF_A_BYTE = `
 acorn actor album alley amber angle ankle apple apron arena argue arrow atlas attic aunt autumn
 bacon badge baker bamboo banjo barn basil beach beard berry bicycle birch biscuit blanket boat bonfire
@@ -178,7 +178,7 @@ pepper piano pigeon pillow pine planet plum pocket pony potato pumpkin puzzle qu
   .trim()
   .split(/\s+/);
 
-/** The words of a SHA-256 fingerprint, given in hexadecimal pairs: one for each of its first eight bytes. */
+/** Returns the words of a SHA-256 fingerprint in hexadecimal pairs: one for each of its first eight bytes. */
 export function fingerprintWords(fingerprint: string): readonly string[] {
   const bytes = fingerprint.match(/[0-9a-f]{2}/gi)?.slice(0, WORDS) ?? [];
   return bytes.map((byte) => OF_A_BYTE[Number.parseInt(byte, 16)] ?? "");

@@ -1,9 +1,9 @@
 import { DEFAULT_CONFIG } from "../domain/plc-address.ts";
 import { EXIT, EXIT_MEANINGS, type Run } from "../tools/command.ts";
-import { optionText, type Program, usageOf } from "./parse.ts";
+import { type Program, usageOf } from "./parse.ts";
 import type { CommandSpec } from "./spec.ts";
 
-/** `booth-gateway manual`: prints the manual page. */
+/** Runs `booth-gateway manual`: prints the manual page. */
 export function manualCommand(program: Omit<Program, "version">): Run {
   return ({ io }) => {
     io.out(manualPage(program));
@@ -28,7 +28,7 @@ const ENVIRONMENT = [
   ["BOOTH_GATEWAY_TRACE", "if it is set, a failure that nobody foresaw is told with its place in the code"],
 ] as const;
 
-/** The manual page in roff (man macros), section 8. */
+/** Returns the manual page in roff (man macros), section 8. */
 export function manualPage({ name, summary, groups }: Omit<Program, "version">): string {
   return [
     `.TH ${name.toUpperCase().replaceAll("-", "\\-")} 8`,
@@ -59,7 +59,7 @@ function commandPart(program: string, command: CommandSpec): string[] {
     text(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`),
     ...notes.map(text),
     ...operands.flatMap(({ name, text: what, choices = {} }) => tagged([[name, what], ...Object.entries(choices)])),
-    ...tagged(Object.entries(options).map(([name, option]) => [optionText(name, option.value), option.text])),
+    ...tagged(Object.entries(options).map(([usage, what]) => [`--${usage}`, what])),
     ...(Object.keys(exits).length === 0 ? [] : [".PP", "Exit status here:"]),
     ...tagged(Object.entries(exits)),
     ".PP",
@@ -73,7 +73,7 @@ function tagged(terms: readonly (readonly [term: string, what: string])[]): stri
   return terms.flatMap(([term, what]) => [".TP", `.B ${text(term)}`, text(what)]);
 }
 
-/** A dash is a dash to be typed, and no line begins with a request. */
+/** Escapes a text for roff: dashes stay dashes, and no line starts with a request. */
 function text(plain: string): string {
   const escaped = plain.replaceAll("\\", "\\e").replaceAll("-", "\\-");
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;

@@ -9,7 +9,7 @@ interface Window {
   readonly end?: string;
 }
 
-/** --from and --to as the query wants them. Throws a CommandError where one is no time. */
+/** Returns --from and --to as query parameters. Throws a CommandError if one isn't a time. */
 function windowOptions(values: Values, now: EpochMs): Window {
   const instant = (name: "from" | "to"): string | undefined => {
     const text = textOption(values, name);
@@ -24,12 +24,12 @@ function windowOptions(values: Values, now: EpochMs): Window {
   return { ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) };
 }
 
-/** Whether it counts from now: a date begins with its year. */
+/** Whether a time is relative to now: a date starts with its year. */
 function isRelative(text: string | undefined): boolean {
   return text !== undefined && !/^\s*\d/.test(text);
 }
 
-/** The query of a report: the window, and what the command adds. What counts from now does so by the agent's clock, as the records do. */
+/** Returns the query of a report: the window, and further parameters. A relative time counts from the agent's clock, as the records do. */
 export async function reportQuery(
   values: Values,
   agent: Pick<Agent, "status">,

@@ -8,28 +8,28 @@ import { print, tableText } from "../tools/print.ts";
 import { ASSUMED_ROUND_TRIP_MS } from "../tools/rules/usual.ts";
 import { lasting, linesText } from "../tools/texts.ts";
 
-/** Reads of a group whose median is taken. */
+/** Reads of a group, of which the median counts. */
 const MEASURED_READS = 5;
 
-/** `booth-gateway plan`: what the agent will ask each PLC for. */
+/** Runs `booth-gateway plan`: shows the requests to each PLC. */
 export function planCommand(tools: PlcTools): Run {
   return async (call) => {
     const { values, io } = call;
     const round_trip_ms = numberOption(values, "round-trip", { min: 0, max: 60_000 });
     const plans = chosenBooths(values).map((chosen) => planOf(chosen, tools, round_trip_ms));
     const measured = values["measure"] === true ? await measureAll(plans, tools, io) : new Map<string, number>();
-    const whole = plans.map((plan) => plan.told((group) => measured.get(`${plan.chosen.booth.id} ${group}`) ?? null));
+    const whole = plans.map((plan) => plan.render((group) => measured.get(`${plan.chosen.booth.id} ${group}`) ?? null));
     print(call, { booths: whole.map(({ json }) => json) }, () => whole.map(({ text }) => text).join("\n"));
     return EXIT.ok;
   };
 }
 
-/** How long a poll of the group took; null: it wasn't measured. */
+/** Returns the time of a group's poll; null: not measured. */
 type Measured = (group: string) => number | null;
 
 interface BoothPlan {
   readonly chosen: ChosenBooth;
-  readonly told: (measured: Measured) => { readonly text: string; readonly json: unknown };
+  readonly render: (measured: Measured) => { readonly text: string; readonly json: unknown };
 }
 
 function planOf(chosen: ChosenBooth, tools: PlcTools, round_trip_ms: number | undefined): BoothPlan {
@@ -38,14 +38,14 @@ function planOf(chosen: ChosenBooth, tools: PlcTools, round_trip_ms: number | un
   const head = `${booth.id}: ${profile.name} ${profile.version}, PLC at ${plc}\n`;
   const base = { booth: booth.id, profile: profile.name, plc };
   if (booth.opcua !== undefined && profile.protocol === "opcua") {
-    const told = (measured: Measured) => {
+    const render = (measured: Measured) => {
       const groups = polledGroups(chosen).map(([group]) => ({
         group,
         line: opcuaLine(profile, group, measured(group)),
       }));
       return { text: `${head}${linesText(groups.map(({ line }) => line))}`, json: { ...base, groups } };
     };
-    return { chosen, told };
+    return { chosen, render };
   }
   if (booth.modbus === undefined || profile.protocol !== "modbus") {
     const message = `${booth.id}: the profile ${profile.name} is for ${profile.protocol}, its link isn't`;
@@ -60,7 +60,7 @@ function planOf(chosen: ChosenBooth, tools: PlcTools, round_trip_ms: number | un
   };
   const summaries = polledGroups(chosen).map(([group]) => summariseGroup(profile, group, cost));
   const assumption = round_trip_ms === undefined ? "assumed; --round-trip or --measure for better" : "as given";
-  const told = (measured: Measured) => ({
+  const render = (measured: Measured) => ({
     text: [
       `${head}${cost.round_trip_ms} ms per request (${assumption})\n`,
       ...summaries.map((summary) => groupText(summary, profile, measured(summary.group))),
@@ -73,10 +73,10 @@ function planOf(chosen: ChosenBooth, tools: PlcTools, round_trip_ms: number | un
       groups: summaries.map((summary) => ({ ...summary, measured_ms: measured(summary.group) })),
     },
   });
-  return { chosen, told };
+  return { chosen, render };
 }
 
-/** Median time of a poll, by booth and group. */
+/** Measures the median time of a poll, by booth and group. */
 async function measureAll(plans: readonly BoothPlan[], tools: PlcTools, io: Io): Promise<Map<string, number>> {
   const measured = new Map<string, number>();
   for (const { chosen } of plans) {
@@ -85,7 +85,7 @@ async function measureAll(plans: readonly BoothPlan[], tools: PlcTools, io: Io):
     try {
       await driver.open(io.signal);
       for (const [group] of polledGroups(chosen)) {
-        // The first read finds holes; it isn't what a poll costs later.
+        // The first read finds holes, and takes longer than later ones.
         await driver.read([group]);
         const times: number[] = [];
         for (let i = 0; i < MEASURED_READS; i++) {
@@ -104,7 +104,7 @@ async function measureAll(plans: readonly BoothPlan[], tools: PlcTools, io: Io):
   return measured;
 }
 
-/** Variables go in reads of a bounded number; which stand together doesn't matter to a server. */
+/** An OPC UA read has a bounded number of variables; their order doesn't matter. */
 function opcuaLine(profile: OpcuaProfile, group: string, measured: number | null): string {
   const tags = tagsOfGroup(profile, group).length;
   const requests = Math.ceil(tags / profile.quirks.max_nodes_per_read);

@@ -11,17 +11,8 @@ import { print } from "../tools/print.ts";
 import { timeText, zoneOf } from "./time.ts";
 import { linesText, sayings } from "../tools/texts.ts";
 
-/** States in which waiting in front of the screen brings nothing. */
-const SETTLED = new Set([
-  "active",
-  "queued",
-  "conflict",
-  "not_found",
-  "denied",
-  "suspended",
-  "released",
-  "decommissioned",
-]);
+/** States that end the command: they don't change soon by themselves. */
+const SETTLED = new Set("active queued conflict not_found denied suspended released decommissioned".split(" "));
 
 export const provisionCommand: Run = async (call) => {
   const { values, operands, io } = call;
@@ -41,7 +32,7 @@ export const provisionCommand: Run = async (call) => {
   };
   const last = await enterAndFollow(ask, serial, values);
   const { state, possible_at } = last.provisioning;
-  // It goes on by itself.
+  // The agent continues without the command.
   const isDone = state === "active" || state === "queued" || possible_at !== undefined;
   const shown = last.plc.shows_serial;
   if (isDone && shown !== null && shown !== last.serial) {
@@ -61,7 +52,7 @@ interface Following {
   readonly quiet: boolean;
 }
 
-/** --booth names one of the gateway's own booths, or one of the service's by its id; OWN/ID names both. */
+/** Parses --booth: a booth of the gateway, a booth of the service by its id, or both as OWN/ID. */
 async function boothsNamed(
   agent: Agent,
   named: string | undefined,
@@ -73,7 +64,7 @@ async function boothsNamed(
   return named === own ? { booth: own } : { booth: own, service_booth: named.slice(own.length + 1) };
 }
 
-/** Where the service refuses the key, or there is none, a technician may type one, once. */
+/** Enters the serial number and follows the claim. If the service denies the key, asks a technician once for another. */
 async function enterAndFollow(ask: Following, serial_number: Serial, values: Values): Promise<BoothStatus> {
   const { agent, io, booth, service_booth, by, replace, quiet } = ask;
   const said = { by, note: "confirmed by --yes", replace, service_booth };
@@ -88,7 +79,7 @@ async function enterAndFollow(ask: Following, serial_number: Serial, values: Val
   return followClaim(ask);
 }
 
-/** Never from the command line itself, where every user of the machine reads it. */
+/** Reads the key from a file: on the command line, every user of the machine could read it. */
 function keyFrom(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   try {
@@ -100,7 +91,7 @@ function keyFrom(file: string | undefined): string | undefined {
   throw new CommandError(`${file} is empty: put the API key into it`, EXIT.usage);
 }
 
-/** Ticks off each step with its time until nothing more comes by waiting. */
+/** Shows each step of a claim until a state that ends the command. */
 async function followClaim(ask: Following): Promise<BoothStatus> {
   let replaced = false;
   return follow(ask, async (tell) => {
@@ -163,7 +154,7 @@ async function choose(
   return found.name;
 }
 
-/** Another gateway holds the booth: whoever types here says that this one takes its place. */
+/** Asks whether this gateway replaces the one that holds the booth. */
 async function replace(ask: Following): Promise<void> {
   await mustAgree(ask.io, {
     question: "Does this gateway take the place of the other one? What that one recorded stays.",

@@ -16,10 +16,10 @@ import { barText } from "../tools/texts.ts";
 
 const LONGEST_H = 24;
 const TIMES = { connect_ms: 2500, answer_ms: 1000 } as const;
-/** A small PLC frees a connection's place some time after its end. */
+/** A small PLC frees a closed connection after a delay. */
 const REOPEN_PAUSE_MS = 300;
 
-/** `booth-gateway record`: a session with the PLC as a file that `booth-sim replay` plays. */
+/** Runs `booth-gateway record`: records a session with the PLC into a file that `booth-sim replay` plays. */
 export function recordCommand(tools: PlcTools): Run {
   return async (call) => {
     const { values, io } = call;
@@ -86,7 +86,7 @@ async function headerOf(
     .open()
     .then(() => connection.identify(unit))
     .catch((error: unknown) => {
-      // It has none, or doesn't answer at all, which the recording itself will show.
+      // The device has no identification, or doesn't answer at all, which the recording shows.
       if (error instanceof LinkError) return null;
       throw error;
     })

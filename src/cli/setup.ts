@@ -13,8 +13,6 @@ import { textOption } from "../tools/options.ts";
 import { print, tableText } from "../tools/print.ts";
 import { provisionCommand } from "./provision.ts";
 
-/** The box set up at its terminal: the same steps as on its page, over the same operations; each answer is kept at once. */
-
 type Near = SetUpStatus & {
   readonly nearby: {
     readonly subnets: readonly { readonly cidr: string; readonly hosts: number }[];
@@ -23,13 +21,13 @@ type Near = SetUpStatus & {
 };
 type Link = Omit<BodyOf<"set_up_rank">, "said">;
 
-/** What was answered so far. */
+/** The answers so far, which the agent keeps: the page and a later run of the command continue from them. */
 interface Draft {
   readonly id?: string;
   readonly link?: Link;
-  /** What the device says it is. */
+  /** The device's identification. */
   readonly said?: readonly string[];
-  /** null: none yet for this PLC. */
+  /** null: not chosen yet for this PLC. */
   readonly profile?: string | null;
   readonly tz?: string;
 }
@@ -39,9 +37,10 @@ interface Talk {
   readonly io: Io;
 }
 
-/** A PLC is read by every profile there is: up to two minutes. */
+/** The agent tries every profile on the PLC, which takes up to two minutes. */
 const LOOKS_FOR_MS = 300_000;
 
+/** Runs `booth-gateway setup`: the same steps as on the page, by the same operations of the agent. */
 export const setupCommand: Run = async (call) => {
   const { values, io } = call;
   const agent = await agentOf(call);
@@ -60,11 +59,8 @@ async function walk(talk: Talk, status: Near, call: Call): Promise<number> {
   if (status.trial === null) {
     if (status.service.url === null || !status.service.has_key) await enterService(talk, status.service);
     const draft = await answers(talk, status, textOption(call.values, "booth"));
-    await talk.agent.post(
-      "/setup/booth",
-      { id: draft.id, profile: draft.profile, ...draft.link, tz: draft.tz },
-      LOOKS_FOR_MS,
-    );
+    const { id, profile, link, tz } = draft;
+    await talk.agent.post("/setup/booth", { id, profile, ...link, tz }, LOOKS_FOR_MS);
   }
   const booth = await proven(talk);
   const found = await talk.agent.booth(booth);
@@ -72,7 +68,7 @@ async function walk(talk: Talk, status: Near, call: Call): Promise<number> {
   return provisionCommand({ ...call, values: { ...call.values, booth }, operands: [] });
 }
 
-/** Step by step, each from what is known already. */
+/** Asks for each answer that is missing or not confirmed. */
 async function answers(talk: Talk, { nearby, ...status }: Near, named: string | undefined): Promise<Draft> {
   const { agent } = talk;
   let draft = status.draft as Draft;
@@ -99,22 +95,18 @@ function freeName({ booths }: SetUpStatus): string {
   );
 }
 
-async function enterService({ agent, io }: Talk, { url, has_key }: SetUpStatus["service"]): Promise<void> {
-  const talk = { agent, io };
+async function enterService(talk: Talk, { url, has_key }: SetUpStatus["service"]): Promise<void> {
   const typed =
     url === null ? await asked(talk, "Address of the monitoring service, https://... (empty: later): ") : "";
   const api_key = has_key
     ? ""
     : await asked(talk, "API key that may provision booths of this account (empty: later): ");
   if (typed === "" && api_key === "") return;
-  await agent.post(
-    "/setup/service",
-    { ...(typed === "" ? {} : { url: typed }), ...(api_key === "" ? {} : { api_key }) },
-    LOOKS_FOR_MS,
-  );
+  const body = { ...(typed === "" ? {} : { url: typed }), ...(api_key === "" ? {} : { api_key }) };
+  await talk.agent.post("/setup/service", body, LOOKS_FOR_MS);
 }
 
-/** Until there is one: typed, or found. */
+/** Asks until a PLC is typed or found. */
 async function askLink(talk: Talk, nearby: Near["nearby"]): Promise<Draft> {
   const hosts = nearby.subnets.reduce((sum, one) => sum + one.hosts, 0);
   talk.io.err(
@@ -129,7 +121,7 @@ async function askLink(talk: Talk, nearby: Near["nearby"]): Promise<Draft> {
   );
   for (;;) {
     const typed = await asked(talk, "PLC: ");
-    const found = typed === "" ? null : await linkBy(talk, typed, hosts).catch(told(talk));
+    const found = typed === "" ? null : await linkBy(talk, typed, hosts).catch(reported(talk));
     if (found !== null) return found;
   }
 }
@@ -140,8 +132,8 @@ function linkBy(talk: Talk, typed: string, hosts: number): Promise<Draft | null>
   return typed.startsWith("opc.tcp:") ? byOpcua(talk, typed) : byModbus(talk, typed);
 }
 
-/** What a person can mend is told, and they are asked again. */
-function told({ io }: Talk): (error: unknown) => null {
+/** Shows a CommandError, so that the question can be repeated. */
+function reported({ io }: Talk): (error: unknown) => null {
   return (error) => {
     if (!(error instanceof CommandError)) throw error;
     io.err(`${error.message}\n`);
@@ -154,11 +146,8 @@ async function lookedThrough(talk: Talk, hosts: number): Promise<Draft | null> {
   const { answer, text } = await look(talk, "/setup/find", { where: "subnets" });
   talk.io.err(text);
   if (answer.where !== "subnets") return null;
-  const chosen = await choose(
-    talk,
-    answer.found.map(({ host, port, protocol }) => `${host}:${port}  ${protocol}`),
-  );
-  const found = answer.found[chosen ?? -1];
+  const names = answer.found.map(({ host, port, protocol }) => `${host}:${port}  ${protocol}`);
+  const found = answer.found[(await choose(talk, names)) ?? -1];
   if (found === undefined) return null;
   const at = `${found.host}:${found.port}`;
   return found.protocol === "opcua" ? byOpcua(talk, `opc.tcp://${at}`) : byModbus(talk, at);
@@ -168,17 +157,14 @@ async function onSerial(talk: Talk): Promise<Draft | null> {
   const { answer, text } = await look(talk, "/setup/find", { where: "serial" });
   talk.io.err(text);
   if (answer.where !== "serial") return null;
-  const chosen = await choose(
-    talk,
-    answer.found.map(({ serial, unit_id }) => `${serial.path}, unit id ${unit_id}`),
-  );
-  const found = answer.found[chosen ?? -1];
-  return found === undefined
-    ? null
-    : { link: { modbus: { serial: found.serial, unit_id: found.unit_id } }, said: found.said };
+  const names = answer.found.map(({ serial, unit_id }) => `${serial.path}, unit id ${unit_id}`);
+  const found = answer.found[(await choose(talk, names)) ?? -1];
+  if (found === undefined) return null;
+  const { serial, unit_id, said } = found;
+  return { link: { modbus: { serial, unit_id } }, said };
 }
 
-/** Strict trust: the certificate is the one that the PLC itself shows, or nothing is sent. */
+/** Sends nothing to a server unless a person has compared its certificate with the one that the PLC shows. */
 async function byOpcua(talk: Talk, endpoint: string): Promise<Draft | null> {
   const { answer } = await look(talk, "/setup/find", { where: "opcua", endpoint });
   const offers = answer.where === "opcua" ? answer.offers : [];
@@ -196,7 +182,7 @@ async function byOpcua(talk: Talk, endpoint: string): Promise<Draft | null> {
   return { link: { opcua: { endpoint, security_policy: "None", allow_insecure: true } }, said: [] };
 }
 
-/** Whose name opens the server; "": it asks for none. The password goes to the agent by itself, which keeps it sealed. */
+/** Asks for a login and gives the password to the agent, which keeps it sealed. Returns the user; "": no login. */
 async function askLogin(talk: Talk, endpoint: string): Promise<string> {
   const user = await asked(talk, "User that it wants (empty: none): ");
   if (user === "") return "";
@@ -215,7 +201,7 @@ async function byModbus(talk: Talk, address: string): Promise<Draft | null> {
   return { link, said: (modbus.identification ?? []).flatMap((one) => (one.text === "" ? [] : [one.text])) };
 }
 
-/** Who answers to any unit id is asked by the profile's. */
+/** A device that answers to any unit id is polled with the profile's. */
 function unitOf({ units }: Extract<ModbusFinding, { kind: "modbus" }>, unit_id: number | undefined) {
   const isAny = units.length > 1 && units.every(({ answer }) => answer === "answers");
   return isAny || unit_id === undefined ? {} : { unit_id };
@@ -250,7 +236,7 @@ function valuesText(values: readonly TagVerdict[]): string {
   return tableText(["value", "reads", "", "usual"], rows);
 }
 
-/** Waits until what is tried has proved itself; the booth's name. Throws a CommandError where it hasn't. */
+/** Waits for the end of the trial. Returns the booth's name. Throws a CommandError if the trial failed. */
 async function proven({ agent, io }: Talk): Promise<string> {
   let booth = "";
   const isKept = await follow({ io, quiet: false, still: "being tried" }, async (tell) => {
@@ -289,18 +275,17 @@ function linkName({ modbus, opcua }: Link): string {
   return opcua?.endpoint ?? modbus?.serial?.path ?? `${modbus?.host ?? "?"}:${modbus?.port ?? MODBUS_PORT}`;
 }
 
-/** What each of the agent's tools finds. */
+/** The answers of the agent's tools. */
 interface Found {
   readonly "/plc/probe": ProbeFinding;
   readonly "/setup/find": Looked;
   readonly "/setup/rank": Ranking;
 }
 
-/** A tool of the agent's at work, told as it goes. */
+/** Runs a tool of the agent and shows its progress. */
 async function look<P extends keyof Found>({ agent, io }: Talk, path: P, body: object) {
   const done = await agent.converse(path, { body, patience_ms: LOOKS_FOR_MS }, (text) => io.progress(text));
   io.progress("");
-  // The agent answers its own shapes.
   return done as { readonly answer: Found[P]; readonly text: string };
 }
 
@@ -317,7 +302,7 @@ async function agreed(talk: Talk, question: string): Promise<boolean> {
   return /^y(es)?$/i.test(await asked(talk, `${question} [y/N] `));
 }
 
-/** By its number; null: none of them. */
+/** Asks for a number of the list. Returns its index; null: no choice. */
 async function choose(talk: Talk, names: readonly string[], usual?: number): Promise<number | null> {
   if (names.length === 0) return null;
   talk.io.err(linesText(names.map((name, i) => `${String(i + 1).padStart(3)}  ${name}`)));

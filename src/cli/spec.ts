@@ -10,51 +10,64 @@ export interface OperandSpec {
   readonly choices?: Readonly<Record<string, string>>;
 }
 
-interface OptionSpec {
-  /** The word for its value; "" for a switch. FILE and DIR are completed as such. */
+/** An option as parser and help use it. */
+interface Option {
+  /** As in the help, such as "config FILE". */
+  readonly usage: string;
+  readonly name: string;
+  /** The word for its value; "" for a switch. The shell completes FILE and DIR with files and folders. */
   readonly value: string;
   readonly text: string;
 }
 
-/** All that help, manual page, completion and parser know of a command. */
+/**
+ * A command as parser, help, manual page and shell completion know it. The tables in `table/` have one for each command, so that
+ * the four can't contradict each other; `runtime/commands.ts` adds the function that runs it, which is loaded only for that command.
+ */
 export interface CommandSpec {
   readonly name: string;
   readonly summary: string;
   readonly operands?: readonly OperandSpec[];
-  readonly options: Readonly<Record<string, OptionSpec>>;
+  /** The text of each option, by its usage: "config FILE" for an option with a value, "json" for a switch. */
+  readonly options: Readonly<Record<string, string>>;
   /** Further sentences of the command's help. */
   readonly notes?: readonly string[];
   readonly examples: readonly string[];
-  /** What an exit code means here, where that is more than EXIT_MEANINGS says. */
+  /** The meaning of an exit code of this command, if it differs from EXIT_MEANINGS. */
   readonly exits?: Readonly<Record<number, string>>;
 }
 
-/** Options that several commands have, worded alike everywhere. */
-export const CONFIG = { config: { value: "FILE", text: `the configuration (default ${DEFAULT_CONFIG})` } } as const;
-export const JSON_OPTION = { json: { value: "", text: "print one JSON document" } } as const;
-export const BOOTH = { booth: { value: "BOOTH", text: "which booth, where there are several" } } as const;
-export const WATCH = {
-  watch: { value: "", text: "show it anew each second until Ctrl-C; with --json one document a line" },
-} as const;
-export const BY = { by: { value: "NAME", text: "who does this (default: the user's name)" } } as const;
-export const YES = { yes: { value: "", text: "without asking" } } as const;
+/** Returns a command's options; every command has --help. */
+export function optionsOf({ options }: Pick<CommandSpec, "options">): readonly Option[] {
+  return Object.entries({ ...options, help: "show this" }).map(([usage, text]) => {
+    const [name = "", value = ""] = usage.split(" ");
+    return { usage, name, value, text };
+  });
+}
 
-/** Of every command that asks the running agent. */
+/** Options that several commands share. */
+export const CONFIG = { "config FILE": `the configuration (default ${DEFAULT_CONFIG})` } as const;
+export const JSON_OPTION = { json: "print one JSON document" } as const;
+export const BOOTH = { "booth BOOTH": "which booth, where there are several" } as const;
+export const WATCH = {
+  watch: "show it anew each second until Ctrl-C; with --json one document a line",
+} as const;
+export const BY = { "by NAME": "who does this (default: the user's name)" } as const;
+export const YES = { yes: "without asking" } as const;
+
+/** Options of every command that asks the running agent. */
 export const AGENT = { ...CONFIG, ...JSON_OPTION } as const;
 
 export const UTC = {
-  utc: { value: "", text: "times in UTC, shown and typed, instead of this machine's zone" },
+  utc: "times in UTC, shown and typed, instead of this machine's zone",
 } as const;
 
-/** Of every command that asks for a report. */
+/** Options of every command that asks for a report. */
 export const REPORT = {
   ...AGENT,
   ...BOOTH,
-  from: {
-    value: "TIME",
-    text: "start: today, yesterday, -2h, -3d, 2026-03-02, 2026-03-02T15:00:00Z; default the local day",
-  },
-  to: { value: "TIME", text: "end, likewise; default now" },
+  "from TIME": "start: today, yesterday, -2h, -3d, 2026-03-02, 2026-03-02T15:00:00Z; default the local day",
+  "to TIME": "end, likewise; default now",
   ...UTC,
 } as const;
 

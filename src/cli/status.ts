@@ -47,13 +47,13 @@ export const statusCommand: Run = async (call) => {
   });
 };
 
-/** In words, by booth and filter. */
+/** Texts of forecasts, by booth and filter. */
 type Forecasts = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** A report that can't be made now leaves its words out, never the status. */
+/** Returns the forecasts of all filters. A booth whose report fails has none. */
 async function forecastsOf(agent: Awaited<ReturnType<typeof agentOf>>, status: AgentStatus): Promise<Forecasts> {
   const query = new URLSearchParams();
-  const told = status.booths.map(async ({ booth, tz }) => {
+  const forecasts = status.booths.map(async ({ booth, tz }) => {
     const asked = agent.report<{ readonly data: readonly FilterUse[] }>(booth, "filter_use", query);
     const { data } = await asked.catch(() => ({ data: [] }));
     return [
@@ -61,10 +61,10 @@ async function forecastsOf(agent: Awaited<ReturnType<typeof agentOf>>, status: A
       Object.fromEntries(data.map(({ filter, forecast }) => [filter, forecastText(forecast, tz)])),
     ] as const;
   });
-  return Object.fromEntries(await Promise.all(told));
+  return Object.fromEntries(await Promise.all(forecasts));
 }
 
-/** For people: one block per booth. */
+/** Returns the status as text, with one block per booth. */
 export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: Forecasts = {}): string {
   const { at, service, clock, config_refused } = status;
   const wrong = clock.offset_ms === null ? unsyncedText(status.booths) : CONTRADICTED;
@@ -72,7 +72,6 @@ export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: For
     `gateway   ${status.gateway_id}, agent ${status.agent_version}, running for ${lasting(at - status.started_at)}`,
     status.lacks.length === 0 ? null : `set-up    ${style.warn("to be set up")}: ${lackText(status.lacks)}`,
     service.url === null ? null : `service   ${service.url}: ${linkText(service, at, style)}`,
-    // Only where something of it is worth telling.
     service.mqtt === undefined || service.mqtt.why === ""
       ? null
       : `broker    ${service.broker_url ?? ""}: MQTT ${service.mqtt.version}, ${service.mqtt.why}`,
@@ -95,7 +94,7 @@ export function statusText(status: AgentStatus, style: Style = PLAIN, ahead: For
   ]);
 }
 
-/** Only what is open to others is worth telling. */
+/** Returns a line if the page is open on the network. */
 function pageLine(page: AgentStatus["page"]): string | null {
   if (page === undefined || page.network === "closed") return null;
   const devices = page.devices === 1 ? "1 device signed in" : `${page.devices} devices signed in`;
@@ -166,17 +165,17 @@ function pushedText(pushed: OutputStatus["pushed"]): readonly string[] {
 
 function noticeLine({ name, kind, where, link, waiting, last }: NoticeStatus, now: number, style: Style): string {
   if (where === "") return `notice    ${name}, left out: ${linkText(link, now, style)}`;
-  // That the last one got through isn't news; that there was none yet, neither.
   const state = link.kind === "up" ? [] : [linkText(link, now, style)];
-  const told = last === null ? "nothing told yet" : `told "${last.what}" ${lasting(now - last.at)} ago: ${last.answer}`;
+  const newest =
+    last === null ? "nothing told yet" : `told "${last.what}" ${lasting(now - last.at)} ago: ${last.answer}`;
   const rest = waiting === 0 ? [] : [`${waiting} events wait`];
-  return `notice    ${name}, ${kind} to ${where}: ${[...state, ...rest, told].join("; ")}`;
+  return `notice    ${name}, ${kind} to ${where}: ${[...state, ...rest, newest].join("; ")}`;
 }
 
 function sharedLine(shared: SharedConnectionStatus, now: number, style: Style): string {
   const { booth, address, port, link, clients, from_polls, passed, refused_writes } = shared;
-  const told = `${clients} clients, ${from_polls} answers from polls, ${passed} reads passed on, ${refused_writes} writes refused`;
-  return `shared    the PLC of ${booth} at ${address}:${port}: ${linkText(link, now, style)}; ${told}`;
+  const counts = `${clients} clients, ${from_polls} answers from polls, ${passed} reads passed on, ${refused_writes} writes refused`;
+  return `shared    the PLC of ${booth} at ${address}:${port}: ${linkText(link, now, style)}; ${counts}`;
 }
 
 function disabledLines({ booth, serial, since, reason, advice }: DisabledBooth, now: number, style: Style): string[] {
@@ -247,7 +246,7 @@ function tooLongLine(too_long: BoothStatus["log"]["too_long"], style: Style): st
   return `  ${style.warn("TOO LONG")}  ${say("log.too_long", { count, ...newest })}; ${say("log.too_long_todo")}`;
 }
 
-/** How far the log has come, and by whose word. */
+/** Returns how many records are delivered, and who confirmed them. */
 function delivered({ log: { newest_seq, acked_seq: acked }, provisioning }: BoothStatus): string {
   const waiting = newest_seq - acked;
   switch (provisioning.delivery) {
@@ -262,7 +261,7 @@ function delivered({ log: { newest_seq, acked_seq: acked }, provisioning }: Boot
   }
 }
 
-/** The same words as the page and `filters` have. */
+/** Returns the lines of the filters, in the same words as the page and `filters`. */
 function filterLines(now: NonNullable<BoothStatus["now"]>, ahead: Readonly<Record<string, string>>): string[] {
   const lines = Object.entries(now.filters).map(([type, filter]) => {
     const forecast = filter.overuse_since === null ? (ahead[type] ?? "") : "OVERUSED";

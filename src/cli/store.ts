@@ -9,11 +9,11 @@ import { barText, linesText } from "../tools/texts.ts";
 type Action = "check" | "salvage" | "export" | "import" | "backup";
 const WITH_FILE: ReadonlySet<Action> = new Set(["export", "import", "backup"]);
 
-/** `booth-gateway store ACTION [FILE]`: the store as a whole. */
+/** Runs `booth-gateway store ACTION [FILE]`. */
 export function storeCommand(files: StoreFiles): Run {
   return async (call) => {
     const { values, io } = call;
-    // The command's table has no other word.
+    // The parser accepts no other word.
     const [action, file] = call.operands as [Action, string?];
     if (WITH_FILE.has(action) !== (file !== undefined)) {
       const wrong = file === undefined ? "needs the name of a file" : "takes no file";

@@ -14,7 +14,7 @@ import { linesText } from "../tools/texts.ts";
 import { textOption } from "../tools/options.ts";
 import { print } from "../tools/print.ts";
 
-/** What a bundle holds, as its own first file says it. */
+/** The files of a bundle, as listed in its README.txt. */
 const CONTENTS = {
   "doctor.txt": "every check, and what to do",
   "status.json": "links, booths, log, provisioning of the running agent; no names of customers",
@@ -27,7 +27,7 @@ const CONTENTS = {
   "box.json": "versions, memory, uptime",
 } as const;
 
-/** `booth-gateway support-bundle`: what whoever helps from afar needs, in one file, without a secret. */
+/** Runs `booth-gateway support-bundle`: writes what remote support needs into one file without secrets. */
 export function supportBundleCommand(parts: DoctorParts): Run {
   return async (call) => {
     const now = new Date();
@@ -58,7 +58,7 @@ async function contentsOf(call: Call, parts: DoctorParts): Promise<readonly bund
   const agent = await agentOf(call).catch(() => null);
   const report = await asked<SupportReport>(agent, "/support.json");
   const scrubbed = bundle.bundleScrubber(usable?.marked ?? [], report?.status ?? null);
-  // People read the bundle on terminals.
+  // People read the bundle on a terminal.
   const clean = (text: string): string => withControlsEscaped(scrubbed(text));
   const json = (name: keyof typeof CONTENTS, value: unknown, shape: bundle.Shape): bundle.ArchiveFile => ({
     name,
@@ -84,7 +84,7 @@ async function contentsOf(call: Call, parts: DoctorParts): Promise<readonly bund
 
 type SupportReport = { readonly status: AgentStatus } & Readonly<Record<"counts" | "readings" | "log", unknown>>;
 
-/** null: the agent doesn't answer; what it isn't asked for is then told by the other files. */
+/** Asks the agent; null: no answer. The other files of the bundle don't need it. */
 async function asked<T>(agent: Agent | null, path: string): Promise<T | null> {
   try {
     return agent === null ? null : await agent.get<T>(path);
@@ -94,7 +94,7 @@ async function asked<T>(agent: Agent | null, path: string): Promise<T | null> {
   }
 }
 
-/** null: it can't be understood; doctor.txt says why. */
+/** Returns the configuration; null: it can't be read, and doctor.txt says why. */
 function usableOf({ values }: Call): UsableConfig | null {
   try {
     return inspectConfig(configPath(values));

@@ -8,7 +8,7 @@ import { chosenBooth, polledGroups, unreachable, type ChosenBooth } from "../too
 import { show, tableText } from "../tools/print.ts";
 import { lasting } from "../tools/texts.ts";
 
-/** `booth-gateway tags`: what the PLC says now, tag by tag. */
+/** Runs `booth-gateway tags`: reads every tag from the PLC. */
 export function tagsCommand(tools: PlcTools): Run {
   return async (call) => {
     const { values, io } = call;
@@ -23,8 +23,8 @@ export function tagsCommand(tools: PlcTools): Run {
           () => "",
           (error: unknown) => {
             if (io.signal.aborted) throw io.signal.reason;
-            const isTold = values["watch"] === true && error instanceof LinkError;
-            if (isTold) return `DOWN: ${error.message}; ${adviceFor(error, plc)}\n`;
+            if (values["watch"] === true && error instanceof LinkError)
+              return `DOWN: ${error.message}; ${adviceFor(error, plc)}\n`;
             throw unreachable(error, plc);
           },
         );
@@ -38,10 +38,10 @@ export function tagsCommand(tools: PlcTools): Run {
   };
 }
 
-/** One tag as it is shown. */
+/** A row of the table. */
 interface TagRow {
   readonly tag: string;
-  /** Hex, or bits; "" where the driver doesn't tell. */
+  /** Registers in hexadecimal, or bits; "": the driver doesn't show them. */
   readonly raw: string;
   readonly value: Sample["value"];
   readonly unit: string;
@@ -80,7 +80,7 @@ function tagWatch(chosen: ChosenBooth, tools: PlcTools) {
   };
   return {
     close,
-    /** Reads the groups that are due. Rejects with the LinkError; the next read connects anew. */
+    /** Reads the groups that are due. Rejects with the LinkError; the next read connects again. */
     read: (signal: AbortSignal): Promise<void> =>
       readDue(signal).catch(async (error: unknown) => {
         await close();

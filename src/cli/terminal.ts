@@ -3,23 +3,23 @@ import { CommandError, EXIT, type Io } from "../tools/command.ts";
 import { terminalText } from "../tools/terminal-text.ts";
 import { monotonicMs } from "../monotonic.ts";
 
-/** Between two writings of a line of progress: more than that nobody reads. */
+/** Least time between two progress texts: people can't read faster. */
 const PROGRESS_EVERY_MS = 100;
-/** To the line's beginning, and what stands there away. */
+/** Moves to the start of the line and erases the line. */
 const REWRITE = "\r\u001b[K";
 
 const STDOUT = 1;
 const STDERR = 2;
 
 /**
- * The process's own terminal and signals. Every command writes through it, and nothing else in `src` names the process's outputs: control
- * characters in the texts of services, PLCs, brokers and files are escaped here.
+ * Returns the process's terminal and signals. Every command writes through it, and no other file of `src` uses the process's outputs:
+ * this file escapes control characters in the texts of services, PLCs, brokers and files.
  */
 export function terminalIo(): Io {
   const stopping = new AbortController();
   let isLoading = true;
   const stop = (): void => {
-    // Loading an agent takes seconds on a busy machine.
+    // Loading an agent takes seconds on a busy machine, and nothing needs to be closed yet.
     if (isLoading) process.exit(EXIT.ok);
     stopping.abort(new CommandError("stopped", EXIT.ok));
   };
@@ -27,14 +27,14 @@ export function terminalIo(): Io {
   process.once("SIGTERM", stop);
   let hangUp = stop;
   process.on("SIGHUP", () => hangUp());
-  // Started by another program over a channel: without that program nobody would ever stop us.
+  // A program that started this one over a channel also stops it.
   if (process.connected) process.once("disconnect", stop);
   const isTerminal = isatty(STDOUT);
   let isHeard = false;
   return {
-    // Node makes its outputs when they are first named, 5 ms of a start; an agent's lines take another way.
+    // Node creates its outputs at their first use, which takes 5 ms; the agent's log doesn't use them.
     out(text) {
-      // Whoever reads the output has gone, as with "| head".
+      // The reader of the output has ended, as with "| head".
       if (!isHeard) process.stdout.on("error", stop);
       isHeard = true;
       process.stdout.write(terminalText(text));
@@ -59,8 +59,8 @@ export function terminalIo(): Io {
     signal: stopping.signal,
     exit: (code) => process.exit(code),
     begins: () => void (isLoading = false),
-    reloads(act) {
-      if (!isTerminal) hangUp = act;
+    reloads(reload) {
+      if (!isTerminal) hangUp = reload;
     },
   };
 }

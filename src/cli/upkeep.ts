@@ -13,7 +13,7 @@ import type { PageState } from "../api/port.ts";
 type Reconciled = Extract<Reconciliation, { kind: "done" }>;
 type Rebuilt = Extract<RebuildProgress, { kind: "done" }>;
 
-/** `booth-gateway reconcile`: a day's figures here and at the service, and what is missing there sent again. */
+/** Runs `booth-gateway reconcile`: compares a day's figures with the service, and sends missing records again. */
 export const reconcileCommand: Run = async (call) => {
   const { values, io } = call;
   const agent = await agentOf(call);
@@ -28,7 +28,6 @@ export const reconcileCommand: Run = async (call) => {
   return now.remaining_count === 0 ? EXIT.ok : EXIT.failed;
 };
 
-/** What came of a comparison, for people. */
 function reconciledText(done: Reconciled): string {
   const { day, compared, differed, hours, resent, remaining, remaining_count, algorithm } = done;
   const head = `${day}: ${compared} figures compared, ${differed} differed\n`;
@@ -43,7 +42,7 @@ function reconciledText(done: Reconciled): string {
   return `${head}${sent}${tableText(["differs still", "here", "service"], rows)}${rest}${why}`;
 }
 
-/** `booth-gateway rebuild`: all facts anew from the log. */
+/** Runs `booth-gateway rebuild`: derives all facts again from the log. */
 export const rebuildCommand: Run = async (call) => {
   const { values, io } = call;
   const agent = await agentOf(call);
@@ -83,10 +82,10 @@ const NAMES: Readonly<Record<string, string>> = {
   f: "filters",
 };
 
-/** Of a big change on a small box: files are read, booths opened one after the other, a session is closed in order. */
+/** A big change on a small box: the agent reads files, opens booths one by one, and closes a session in order. */
 const RELOAD_MS = 120_000;
 
-/** `booth-gateway reload`: the configuration as it is now. */
+/** Runs `booth-gateway reload`. */
 export const reloadCommand: Run = async (call) => {
   const agent = await agentOf(call);
   print(call, await agent.post<Reloaded>("/reload", {}, RELOAD_MS), reloadedText);
@@ -99,24 +98,24 @@ function reloadedText({ booths, outputs, notices, agent, needs_restart }: Reload
     ...changed.map((name) => `${what} ${name}: begun anew`),
     ...removed.map((name) => `${what} ${name}: ended`),
   ];
-  const told = [
+  const lines = [
     ...changes("booth", booths),
     ...changes("output", outputs),
     ...changes("notice", notices),
     agent.length === 0 ? null : `the whole agent has begun anew within its process, for ${agent.join(", ")}`,
     needs_restart.length === 0 ? null : `in force after "systemctl restart booth-gateway": ${needs_restart.join(", ")}`,
   ];
-  return linesText(told.every((line) => line === null) ? ["the configuration is in force as it was"] : told);
+  return linesText(lines.every((line) => line === null) ? ["the configuration is in force as it was"] : lines);
 }
 
 const LONGEST_H = 12;
-/** The first opening makes the box's key: on a small processor, behind the polls, that takes many seconds. */
+/** The first opening of the page makes a key, which takes many seconds on a small processor. */
 export const CERTIFICATE_MS = 120_000;
 
-/** What the agent answers; the PIN where a new one was made. */
+/** The agent's answer, with the PIN if it made a new one. */
 type PageAnswer = PageState & { readonly pin?: string };
 
-/** `booth-gateway page`: how a technician gets to the page with a phone or laptop. */
+/** Runs `booth-gateway page`: opens the page for a technician's phone or laptop, or closes it. */
 export const pageCommand: Run = async (call) => {
   const isClosing = call.values["close"] === true;
   const for_ms = isClosing ? undefined : lengthOption(call.values, "for", LONGEST_H);
@@ -130,7 +129,7 @@ export const pageCommand: Run = async (call) => {
   return EXIT.ok;
 };
 
-/** `code`: what a phone's camera reads where there is a screen to show it on. */
+/** `code` returns the QR code of a text; null: no terminal to show it on. */
 function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer, code: (text: string) => string | null): string {
   const here = `on this box  ${url ?? trouble}`;
   if (pin === undefined) {
@@ -152,7 +151,7 @@ function pageText({ url, trouble, lan, pin, pin_for_ms }: PageAnswer, code: (tex
 /** A mail server may take three minutes in all. */
 const NOTICE_MS = 190_000;
 
-/** `booth-gateway notify test`: sends a test, and shows what the server said. */
+/** Runs `booth-gateway notify test`: sends a test, and shows the server's answer. */
 export const notifyCommand: Run = async (call) => {
   const [, name] = call.operands;
   const agent = await agentOf(call);

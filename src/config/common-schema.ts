@@ -1,9 +1,6 @@
-import { say } from "../domain/sentences.ts";
 import { z } from "zod";
-
+import { say } from "../domain/sentences.ts";
 import { MODES_BY_PRIORITY, type ProfileMode } from "../domain/booth.ts";
-
-/** Pieces that profiles and the gateway's configuration share. */
 
 export const profileModeSchema = z.enum(MODES_BY_PRIORITY.filter((mode): mode is ProfileMode => mode !== "no_data"));
 
@@ -11,7 +8,7 @@ export const groupNameSchema = z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, say("c
 
 export const profileNameSchema = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, say("config.profile_name"));
 
-/** A whole number between these two. */
+/** An integer of a range, limits included. */
 export const whole = (least: number, most: number) => z.int().min(least).max(most);
 
 export const groupSchema = z.strictObject({
@@ -33,7 +30,7 @@ export const limitsSchema = z
   })
   .describe("What a filter may reach before its use is overuse: any of them.");
 
-/** The same of each filter that is fitted. */
+/** The same settings for each filter that a booth has. */
 export const perFilter = <S extends z.ZodType>(filter: S) =>
   z
     .strictObject({

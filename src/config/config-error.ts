@@ -1,17 +1,17 @@
 import { masked } from "./mask.ts";
 
-/** One thing that is wrong with a file of ours. Line and column count from 1; 0 where the file as a whole is meant. */
+/** A fault of a configuration or profile file. Line and column count from 1; 0: the file as a whole. */
 export interface Problem {
   readonly line: number;
   readonly column: number;
-  /** Where in the data, e.g. tags[3].role; "" for the whole file. */
+  /** The path in the data, such as tags[3].role; "": the whole file. */
   readonly path: string;
-  /** Where it stands in another file than the error's own: that of the set-up, below the operator's. */
+  /** The file, if it is another one than the error's: the set-up's file, which the operator's file overrides. */
   readonly file?: string;
   readonly message: string;
-  /** What to do about it, where that is known. */
+  /** The remedy, if known. */
   readonly hint?: string | undefined;
-  /** The line itself, without its end; absent where the file as a whole is meant. */
+  /** The line without its end; absent if the fault is of the file as a whole. */
   readonly text?: string;
 }
 
@@ -19,8 +19,13 @@ const MAX_SHOWN = 10;
 const MAX_LINE_SHOWN = 140;
 
 /**
- * A profile or configuration that can't be used. `message` is the whole explanation, several lines long, ready for a
- * terminal; the fields are the first problem's, for machines.
+ * A profile or configuration that can't be used.
+ *
+ * Parsers and checks collect every problem of a file and throw one error, so that a person can correct the file in one pass.
+ * `message` is the whole explanation for a terminal: several lines, with an excerpt and a caret per problem, at most ten
+ * problems. `brief()` is one line for the log, `full()` lists every problem. The fields are the first problem's, for machines.
+ * The constructor masks whatever may be a secret in the texts that quote the file (`mask.ts`), so that an error can be logged, shown
+ * on the page and put into a bundle.
  */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -30,19 +35,18 @@ export class ConfigError extends Error {
   readonly hint: string | undefined;
   readonly problems: readonly Problem[];
 
-  /** One line: the first problem with its place, and how many more there are. */
+  /** Returns one line: the first problem with its place, and the number of further problems. */
   brief(): string {
     const [first, ...rest] = this.problems;
     const more = rest.length === 0 ? "" : `, and ${rest.length} more`;
     return first === undefined ? this.file : `${headline(this.file, first)}${more}`;
   }
 
-  /** Every problem, however many there are; `message` has the first ones. */
+  /** Returns every problem; `message` has only the first ten. */
   full(): string {
     return this.problems.map((problem) => renderProblem(this.file, problem)).join("\n");
   }
 
-  /** What the problems quote of the file is masked here, once for all who show it. */
   constructor(file: string, given: readonly Problem[], cause?: unknown) {
     const problems = given.map(withoutSecrets);
     super(render(file, problems), cause === undefined ? undefined : { cause });
@@ -56,14 +60,9 @@ export class ConfigError extends Error {
 }
 
 function withoutSecrets(problem: Problem): Problem {
-  const { path, message, hint, text } = problem;
-  return {
-    ...problem,
-    path: masked(path),
-    message: masked(message),
-    ...(hint === undefined ? {} : { hint: masked(hint) }),
-    ...(text === undefined ? {} : { text: masked(text) }),
-  };
+  const texts = ["path", "message", "hint", "text"] as const;
+  const hidden = texts.flatMap((key) => (problem[key] === undefined ? [] : [[key, masked(problem[key])] as const]));
+  return { ...problem, ...Object.fromEntries(hidden) };
 }
 
 function render(file: string, problems: readonly Problem[]): string {
@@ -85,10 +84,10 @@ function headline(file: string, problem: Problem): string {
   return `${place}: ${where}${problem.message}${hint}`;
 }
 
-/** The line with a caret under the column; a long line is cut to the part round it. */
+/** Returns the line with a caret under the column. A long line is cut to the part around the column. */
 function excerpt(line: number, column: number, text: string): string {
   const from = column > MAX_LINE_SHOWN - 20 ? column - 40 : 0;
-  // One character wide each, so that the caret stands right, and harmless on a terminal.
+  // A control character becomes a blank: harmless on a terminal, and the caret keeps its column.
   const part = text.slice(from, from + MAX_LINE_SHOWN).replace(/\p{Cc}/gu, " ");
   const number = String(line).padStart(5);
   return `${number} | ${part}\n${" ".repeat(number.length)} | ${" ".repeat(column - 1 - from)}^`;

@@ -6,12 +6,19 @@ import type { NoticeInput } from "./notices-schema.ts";
 import type { BoothConfig, Config, NoticeConfig } from "./port.ts";
 import { SHIPPED_PROFILES } from "./profile.ts";
 import { madeProfiles, openLayers } from "./set-up.ts";
-import { type DataPath, NO_CONFIG_HINT, openYaml, pathText, readSource, type YamlSource } from "./yaml-source.ts";
+import {
+  type DataPath,
+  NO_CONFIG_HINT,
+  openYaml,
+  pathText,
+  readSource,
+  valueAt,
+  type YamlSource,
+} from "./yaml-source.ts";
 
 /**
- * The gateway's configuration with defaults filled in, paths absolute (relative ones count from the file's folder),
- * serials normalised. `file` isn't read, nor are profiles. Throws ConfigError for whatever is wrong; `usable.ts` lets what
- * is wrong in a booth cost that booth alone.
+ * Parses the gateway's configuration: defaults filled in, paths absolute (relative ones count from the file's folder), serials
+ * normalised. Reads neither `file` nor profiles. Throws ConfigError for any fault; `usable.ts` disables only the faulty entry.
  */
 export function parseConfig(text: string, file: string): Config {
   return soundIn(openYaml(text, file), file);
@@ -23,19 +30,19 @@ function soundIn(source: YamlSource, file: string): Config {
   return configFrom(input, file);
 }
 
-/** Reads and checks the file, and what was set up on the spot below it. Throws ConfigError. */
+/** Reads and checks the file merged with the set-up's file. Throws ConfigError. */
 export function loadConfig(path: string): Config {
   return soundIn(openLayers(readSource(path, NO_CONFIG_HINT), path).source, path);
 }
 
-/** Pure; `input` has passed the checks. */
+/** Makes the configuration of an input that has passed the checks. Pure. */
 export function configFrom(input: GatewayInput, file: string): Config {
   const folder = dirname(resolve(file));
   const dirs = (input.profile_dirs ?? ["profiles"]).map((dir) => resolve(folder, dir));
-  const own = absolute(input, folder);
+  const top = absolute(input, folder);
   return {
-    ...own,
-    profile_dirs: [...new Set([...dirs, madeProfiles(own.data_dir), SHIPPED_PROFILES])],
+    ...top,
+    profile_dirs: [...new Set([...dirs, madeProfiles(top.data_dir), SHIPPED_PROFILES])],
     page: absolute(input.page, folder),
     service: absolute(input.service, folder),
     ...(input.metrics === undefined ? {} : { metrics: absolute(input.metrics, folder) }),
@@ -60,7 +67,7 @@ function boothOf({ modbus, opcua, ...booth }: BoothInput, folder: string): Booth
   throw new Error("a booth without a link passed the checks"); // checkGateway refuses it
 }
 
-/** A part of the configuration with its own paths absolute: those whose key ends in _file or _dir. */
+/** Makes the paths of a section absolute: the texts whose key ends in _file or _dir. Leaves sections inside it alone. */
 function absolute<T extends object>(part: T, folder: string): T {
   const paths = Object.entries(part).flatMap(([key, value]) =>
     /_(file|dir)$/.test(key) && typeof value === "string" ? [[key, resolve(folder, value)] as const] : [],
@@ -68,14 +75,14 @@ function absolute<T extends object>(part: T, folder: string): T {
   return { ...part, ...Object.fromEntries(paths) };
 }
 
-/** Whatever a name like that held would be a secret; names of files aren't. */
+/** Keys whose value is a secret; a secret file's path isn't one. */
 const SECRET = /password|secret|credential$|(^|_)key$|(^|_)pin$/;
-/** A credential's name is none itself. */
-const NO_SECRET = new Set(["api_key_credential"]);
+/** The name of a systemd credential is no secret. */
+const NO_SECRET = "api_key_credential";
 
 /**
- * Every setting in force, defaults filled in, paths absolute, each with the file and line that say so; null: the default.
- * Throws ConfigError.
+ * Returns every setting in force, defaults filled in, paths absolute, each with its file and line; null: the default. Throws
+ * ConfigError.
  */
 export function settingsIn(file: string) {
   const { source } = openLayers(readSource(file, NO_CONFIG_HINT), file);
@@ -89,9 +96,9 @@ export function settingsIn(file: string) {
 
 function isSecret(path: DataPath): boolean {
   const name = path.findLast((step) => typeof step === "string") ?? "";
-  // Whoever knows a webhook's address may post there.
+  // The address of a webhook gives the right to post to it.
   const isWebhook = name === "url" && path.includes("webhook");
-  return isWebhook || (SECRET.test(name) && !NO_SECRET.has(name));
+  return isWebhook || (SECRET.test(name) && name !== NO_SECRET);
 }
 
 function leavesOf(value: unknown, path: DataPath): readonly (readonly [DataPath, unknown])[] {
@@ -101,11 +108,7 @@ function leavesOf(value: unknown, path: DataPath): readonly (readonly [DataPath,
 }
 
 function placeOf(source: YamlSource, path: DataPath): { readonly line: number | null; readonly file: string | null } {
-  let at: unknown = source.data;
-  for (const step of path) {
-    if (typeof at !== "object" || at === null || !Object.hasOwn(at, step)) return { line: null, file: null };
-    at = Reflect.get(at, step);
-  }
+  if (valueAt(source.data, path) === undefined) return { line: null, file: null };
   const { line, file = source.file } = source.problemAt(path, "");
   return { line, file };
 }

@@ -2,13 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { Config } from "./port.ts";
 import type { UsableConfig } from "./usable.ts";
 
-/** What a changed configuration means for an agent that runs. */
-
 /**
- * What has to begin anew where a setting is another. part: what the entry is of, a booth with its link, an output or a notice. agent: the whole
- * agent, within its process. service: the process, since its folders, ports or threads hang on it.
+ * The part of a running agent that restarts if a setting changes. part: the booth with its link, the output or the notice. agent: the whole
+ * agent within its process. service: the process, because its folders, ports or threads depend on the setting.
  */
-const BEGINS_ANEW: Readonly<Record<keyof Config, "part" | "agent" | "service">> = {
+const RESTARTS: Readonly<Record<keyof Config, "part" | "agent" | "service">> = {
   booths: "part",
   outputs: "part",
   notices: "part",
@@ -25,7 +23,7 @@ const BEGINS_ANEW: Readonly<Record<keyof Config, "part" | "agent" | "service">> 
   clock_file: "service",
 };
 
-/** Entries by their names. */
+/** The names of changed entries. */
 export interface EntryChanges {
   readonly added: readonly string[];
   readonly changed: readonly string[];
@@ -33,36 +31,35 @@ export interface EntryChanges {
 }
 
 export interface Differences {
-  /** Changed: its entry, or what its profile's file says. */
+  /** A booth counts as changed if its entry or its profile changed. */
   readonly booths: EntryChanges;
   readonly outputs: EntryChanges;
   readonly notices: EntryChanges;
-  /** Settings for which the whole agent begins anew, e.g. "service.url". */
+  /** Changed settings that restart the whole agent, such as "service.url". */
   readonly agent: readonly string[];
-  /** Settings that wait for a restart of the service. */
+  /** Changed settings that take effect at the next restart of the service. */
   readonly service: readonly string[];
 }
 
-/** What a changed file has brought. */
+/** The outcome of a reload. */
 export interface Reloaded extends Omit<Differences, "service"> {
-  /** Settings of it that wait for a restart of the service. */
+  /** Changed settings that take effect at the next restart of the service. */
   readonly needs_restart: readonly string[];
 }
 
-/** Pure. */
+/** Compares the configuration in force with a changed one. Pure. */
 export function differencesOf(before: UsableConfig, after: UsableConfig): Differences {
-  const keys = Object.keys(BEGINS_ANEW) as (keyof Config)[];
-  const settings = (anew: "agent" | "service"): readonly string[] =>
+  const keys = Object.keys(RESTARTS) as (keyof Config)[];
+  const settings = (restarting: "agent" | "service"): readonly string[] =>
     keys
-      .filter((key) => BEGINS_ANEW[key] === anew)
+      .filter((key) => RESTARTS[key] === restarting)
       .flatMap((key) => pathsThatDiffer(before.config[key], after.config[key], key));
-  const boothsOf = ({ booths }: UsableConfig) => new Map(booths.map((booth) => [booth.config.id, booth]));
-  const named = (list: "outputs" | "notices", { config }: UsableConfig) =>
-    new Map(config[list].map((entry) => [entry.name, entry]));
+  const changes = (entriesOf: (usable: UsableConfig) => readonly (readonly [name: string, entry: unknown])[]) =>
+    entryChanges(new Map(entriesOf(before)), new Map(entriesOf(after)));
   return {
-    booths: entryChanges(boothsOf(before), boothsOf(after)),
-    outputs: entryChanges(named("outputs", before), named("outputs", after)),
-    notices: entryChanges(named("notices", before), named("notices", after)),
+    booths: changes(({ booths }) => booths.map((booth) => [booth.config.id, booth])),
+    outputs: changes(({ config }) => config.outputs.map((output) => [output.name, output])),
+    notices: changes(({ config }) => config.notices.map((notice) => [notice.name, notice])),
     agent: settings("agent"),
     service: settings("service"),
   };

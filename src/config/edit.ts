@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isPair, isSeq, parse, parseDocument, stringify, type Node } from "yaml";
-import { type DataPath, excessOf } from "./yaml-source.ts";
+import { type DataPath, excessOf, valueAt } from "./yaml-source.ts";
 
-/** Where in a configuration file, as typed: service.url, booths[0].modbus.host, booths.booth-1.modbus.host; null: it is none. */
+/** Parses the path of a setting as typed: service.url, booths[0].modbus.host, booths.booth-1.modbus.host; null: not a path. */
 export function settingPath(text: string): DataPath | null {
   const steps = text.split(".").flatMap((part) => {
     const [, name, indices = ""] = /^([A-Za-z0-9_-]+)((?:\[\d{1,3}\])*)$/.exec(part) ?? [];
@@ -13,9 +13,9 @@ export function settingPath(text: string): DataPath | null {
 }
 
 /**
- * The file's text with the value set; not a character else changes, comments least of all. `value` is YAML, so that numbers,
- * switches and lists are what they look like. Booths may be named by their id. Throws an Error where the text, the value or the
- * place is none.
+ * Returns the file's text with one value set. Every other character stays, comments included. `value` is YAML, so that numbers,
+ * switches and lists keep their type. A booth may be named by its id. Throws an Error if the text or the value isn't YAML, or if
+ * the file has no such place.
  */
 export function withSetting(text: string, path: DataPath, value: string): string {
   for (const [what, part] of [
@@ -32,14 +32,13 @@ export function withSetting(text: string, path: DataPath, value: string): string
   const change = changeOf(document.contents, { text, path: place, value: wanted });
   const changed = text.slice(0, change.from) + change.text + text.slice(change.to);
   const made = parseDocument(changed, { uniqueKeys: false });
-  const found: unknown = made.errors.length === 0 ? (made.toJS() as unknown) : undefined;
-  if (isDeepStrictEqual(place.reduce(step, found), wanted)) return changed;
+  if (made.errors.length === 0 && isDeepStrictEqual(valueAt(made.toJS(), place), wanted)) return changed;
   throw new Error(UNCHANGEABLE);
 }
 
 const UNCHANGEABLE = "this place can't be changed by a command: edit the file";
 
-/** Characters of the text from `from` up to `to`, and what stands there instead. */
+/** A replacement of the characters from `from` up to `to`. */
 interface Change {
   readonly from: number;
   readonly to: number;
@@ -57,7 +56,7 @@ function changeOf(root: Node | null, { text, path, value }: Wanted): Change {
   }
   const from = rangeOf(node)[0];
   const to = endOf(node);
-  // Where a key has no value yet, that begins right behind its colon.
+  // A missing value has an empty range right after the colon.
   return { from, to, text: from === to ? ` ${inFlow(value)}` : inFlow(value) };
 }
 
@@ -78,7 +77,7 @@ function additionTo(node: unknown, { text, path, value }: Wanted): Change {
   return { from: at, to: at, text: `\n${indent}${entry}` };
 }
 
-/** Where a node's last value ends; the parser counts comments that follow a block to it. */
+/** Returns the end of a node's last value. The parser's range of a block includes the comments after it. */
 function endOf(node: unknown): number {
   const isBlock = (isMap(node) || isSeq(node)) && node.flow !== true;
   const last: unknown = isBlock ? node.items.at(-1) : undefined;
@@ -96,16 +95,12 @@ function inFlow(value: unknown): string {
   return stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
 }
 
-function step(at: unknown, key: string | number): unknown {
-  return typeof at === "object" && at !== null ? (Reflect.get(at, key) as unknown) : undefined;
-}
-
-/** A booth's id in the place of its index. */
+/** Replaces a booth's id in a path by its index. */
 function byIndex(data: unknown, path: DataPath): DataPath {
   const [first, second, ...rest] = path;
   if (first !== "booths" || typeof second !== "string") return path;
-  const booths = step(data, "booths");
-  const ids = (Array.isArray(booths) ? (booths as unknown[]) : []).map((booth) => String(step(booth, "id")));
+  const booths = valueAt(data, ["booths"]);
+  const ids = (Array.isArray(booths) ? (booths as unknown[]) : []).map((booth) => String(valueAt(booth, ["id"])));
   const index = ids.indexOf(second);
   if (index === -1) throw new Error(`there is no booth "${second}"; there are ${ids.join(", ")}`);
   return [first, index, ...rest];

@@ -20,11 +20,11 @@ export interface MarkedSetting {
   readonly holds: Holds;
   /** A file's path is absolute. */
   readonly value: string;
-  /** Where it stands in the file. */
+  /** Its line in the file, for a message. */
   readonly place: Problem;
 }
 
-/** Returns what is wrong with the files that a configuration names, judged by the functions that read them for a connection. */
+/** Returns the faults of the files that a configuration names, found by the functions that read them for a connection. */
 export function fileProblems(marked: readonly MarkedSetting[]): readonly Problem[] {
   return marked.flatMap((setting) => {
     try {
@@ -43,7 +43,7 @@ function judge({ holds, value }: MarkedSetting): unknown {
     case "password":
       return readSecretFile(value);
     case "first_key":
-      // A gateway polls before anybody has brought its key, and deletes the file once it has a key of its own.
+      // A gateway polls before its key is installed, and deletes the file once it has its own key.
       return existsSync(value) ? readSecretFile(value) : "";
     case "pin":
       return readPinFile(value);
@@ -71,7 +71,7 @@ function judgePair({ path, value }: MarkedSetting, all: readonly MarkedSetting[]
   try {
     judge(certificate);
   } catch {
-    // The certificate has a problem of its own.
+    // The certificate itself is faulty, which its own check reports.
     return;
   }
   readKeyOf(readCertificate(certificate.value), { file: certificate.value, key_file: value });

@@ -1,10 +1,10 @@
-import { say } from "../domain/sentences.ts";
 import { isIP } from "node:net";
-import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
 import { normaliseSerial } from "../domain/booth.ts";
+import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
+import { say } from "../domain/sentences.ts";
 import { isKnownZone } from "../domain/time-zone.ts";
+import type { BoothId } from "../domain/units.ts";
 import type { Problem } from "./config-error.ts";
-import { didYouMean } from "./nearest.ts";
 import {
   type BoothInput,
   type GatewayInput,
@@ -12,177 +12,244 @@ import {
   normaliseFingerprint,
   type OpcuaInput,
 } from "./gateway-schema.ts";
+import { didYouMean } from "./nearest.ts";
+import type { NoticeInput } from "./notices-schema.ts";
+import type { OutputInput } from "./outputs-schema.ts";
 import type { ModbusConfig } from "./port.ts";
-import { checkNotices } from "./notices-checks.ts";
-import { checkOutputs } from "./outputs-checks.ts";
-import { brokerUrlFault, proxyUrlFault, serviceUrlFault } from "./urls.ts";
-import type { DataPath, YamlSource } from "./yaml-source.ts";
+import { brokerUrlFault, isLoopback, proxyUrlFault, serviceUrlFault, webhookUrlFault } from "./urls.ts";
+import { AT_KEY, type Fault, problemsFrom, within, type YamlSource } from "./yaml-source.ts";
 
-/** Checks of the gateway's configuration that concern more than one value, or the world (time zones). */
+/** Returns the problems of a gateway's configuration that concern more than one value, a URL or a time zone. */
 export function checkGateway(input: GatewayInput, source: YamlSource): readonly Problem[] {
-  return [
-    ...checkService(input, source),
-    ...checkUnique(input, source),
-    ...checkSharing(input, source),
-    ...input.booths.flatMap((booth, index) => checkBooth(booth, ["booths", index], source)),
-    ...checkOutputs(input, source),
-    ...checkNotices(input, source),
+  const { service, booths, outputs, notices } = input;
+  return problemsFrom(source, [
+    ...within(["service"], checkService(service)),
+    ...checkUnique(booths),
+    ...checkSharing(booths),
+    ...booths.flatMap((booth, index) => within(["booths", index], checkBooth(booth))),
+    ...outputs.flatMap((output, index) =>
+      within(["outputs", index], [...checkNames(output, outputs, booths), ...checkOutput(output)]),
+    ),
+    ...notices.flatMap((notice, index) =>
+      within(["notices", index], [...checkNames(notice, notices, booths), ...checkNotice(notice)]),
+    ),
+  ]);
+}
+
+/** A URL's fault, if the URL is given and has one. */
+function checkUrl(path: Fault[0], url: string | undefined, faultOf: (url: string) => string | null): readonly Fault[] {
+  const message = url === undefined ? null : faultOf(url);
+  return message === null ? [] : [[path, message]];
+}
+
+/** A fault unless a certificate and its private key are both given or both absent. */
+function checkPair(of: object, prefix: "client" | "user"): readonly Fault[] {
+  const keys = [`${prefix}_key_file`, `${prefix}_certificate_file`];
+  const [given, second] = keys.filter((key) => key in of);
+  if (given === undefined || second !== undefined) return [];
+  return [[given, say(`config.${prefix}_pair`), AT_KEY]];
+}
+
+function checkService(service: GatewayInput["service"]): readonly Fault[] {
+  const faults: Fault[] = [
+    ...checkUrl("url", service.url, serviceUrlFault),
+    ...checkUrl("proxy_url", service.proxy_url, proxyUrlFault),
+    ...checkUrl("mqtt_url", service.mqtt_url, brokerUrlFault),
+    ...checkPair(service, "client"),
   ];
-}
-
-function checkService({ service }: GatewayInput, source: YamlSource): readonly Problem[] {
-  const problems: Problem[] = [];
-  const url = service.url === undefined ? null : serviceUrlFault(service.url);
-  if (url !== null) problems.push(source.problemAt(["service", "url"], url));
-  const proxy = service.proxy_url === undefined ? null : proxyUrlFault(service.proxy_url);
-  if (proxy !== null) problems.push(source.problemAt(["service", "proxy_url"], proxy));
-  const mqtt = service.mqtt_url === undefined ? null : brokerUrlFault(service.mqtt_url);
-  if (mqtt !== null) problems.push(source.problemAt(["service", "mqtt_url"], mqtt));
-  if ((service.client_certificate_file === undefined) !== (service.client_key_file === undefined)) {
-    const key = service.client_key_file === undefined ? "client_certificate_file" : "client_key_file";
-    const message = say("config.client_pair");
-    problems.push(source.problemAt(["service", key], message, { at: "key" }));
-  }
   if (service.api_key_file !== undefined && service.api_key_credential !== undefined) {
-    const message = say("config.one_key");
-    problems.push(source.problemAt(["service", "api_key_credential"], message, { at: "key" }));
+    faults.push(["api_key_credential", say("config.one_key"), AT_KEY]);
   }
-  return problems;
+  return faults;
 }
 
-function checkUnique({ booths }: GatewayInput, source: YamlSource): readonly Problem[] {
+function checkUnique(booths: readonly BoothInput[]): readonly Fault[] {
   const serials = booths.map(({ serial }) => (serial === undefined ? null : normaliseSerial(serial)));
   return booths.flatMap(({ id }, index) => {
-    const problems: Problem[] = [];
-    const serial = serials[index];
-    if (booths.findIndex((other) => other.id === id) < index) {
-      problems.push(source.problemAt(["booths", index, "id"], say("config.id_taken", { id })));
+    const faults: Fault[] = [];
+    const serial = serials[index] ?? null;
+    if (booths.findIndex((other) => other.id === id) < index) faults.push(["id", say("config.id_taken", { id })]);
+    if (serial !== null && serials.indexOf(serial) < index) {
+      faults.push(["serial", say("config.serial_taken", { serial })]);
     }
-    if (serial !== null && serial !== undefined && serials.indexOf(serial) < index) {
-      problems.push(source.problemAt(["booths", index, "serial"], say("config.serial_taken", { serial })));
-    }
-    return problems;
+    return within(["booths", index], faults);
   });
 }
 
-function checkBooth(booth: BoothInput, path: DataPath, source: YamlSource): readonly Problem[] {
-  const problems: Problem[] = [];
-  if (booth.serial !== undefined && normaliseSerial(booth.serial) === null) {
-    problems.push(source.problemAt([...path, "serial"], say("config.serial")));
+function checkBooth(booth: BoothInput): readonly Fault[] {
+  const { serial, modbus, opcua, tz } = booth;
+  const faults: Fault[] = [];
+  if (serial !== undefined && normaliseSerial(serial) === null) faults.push(["serial", say("config.serial")]);
+  if ((modbus === undefined) === (opcua === undefined)) {
+    faults.push([modbus === undefined ? [] : "opcua", say("config.one_link"), AT_KEY]);
   }
-  if ((booth.modbus === undefined) === (booth.opcua === undefined)) {
-    const message = say("config.one_link");
-    problems.push(source.problemAt(booth.modbus === undefined ? path : [...path, "opcua"], message, { at: "key" }));
+  if (modbus !== undefined) faults.push(...within(["modbus"], checkModbus(modbus)));
+  if (opcua !== undefined) faults.push(...within(["opcua"], checkOpcua(opcua)));
+  if (!isKnownZone(tz)) {
+    faults.push(["tz", say("config.zone", { tz }), { hint: didYouMean(tz, Intl.supportedValuesOf("timeZone")) }]);
   }
-  if (booth.modbus !== undefined) problems.push(...checkModbus(booth.modbus, [...path, "modbus"], source));
-  if (booth.opcua !== undefined) {
-    problems.push(...checkOpcua(booth.opcua).map(([key, fault]) => source.problemAt([...path, "opcua", key], fault)));
-  }
-  if (!isKnownZone(booth.tz)) {
-    const hint = didYouMean(booth.tz, Intl.supportedValuesOf("timeZone"));
-    problems.push(source.problemAt([...path, "tz"], say("config.zone", { tz: booth.tz }), { hint }));
-  }
-  return problems;
+  return faults;
 }
 
-function checkModbus(modbus: ModbusInput, path: DataPath, source: YamlSource): readonly Problem[] {
+function checkModbus(modbus: ModbusInput): readonly Fault[] {
   const { host, port, framing, serial, share } = modbus;
-  const fault = (key: string, message: string): readonly Problem[] => [
-    source.problemAt(key === "" ? path : [...path, key], message, { at: "key" }),
-  ];
-  const unfit = share === undefined ? null : shareFault(share);
-  if (unfit !== null) return fault("share", unfit);
+  const shareFault = share === undefined ? null : faultOfShare(share);
+  if (shareFault !== null) return [["share", shareFault, AT_KEY]];
   const key = TCP_ONLY.find((name) => modbus[name] !== undefined);
-  if (key !== undefined && (serial !== undefined || framing === "rtu")) return fault(key, say("config.tcp_only"));
+  if (key !== undefined && (serial !== undefined || framing === "rtu")) return [[key, say("config.tcp_only"), AT_KEY]];
   if (serial !== undefined) {
-    if (host !== undefined || port !== undefined) return fault("serial", say("config.host_or_serial"));
-    return framing === undefined ? [] : fault("framing", say("config.framing"));
+    if (host !== undefined || port !== undefined) return [["serial", say("config.host_or_serial"), AT_KEY]];
+    return framing === undefined ? [] : [["framing", say("config.framing"), AT_KEY]];
   }
-  if (host === undefined) return fault("", say("config.no_host"));
-  if (/^[A-Za-z0-9.:-]+$/.test(host)) return [];
-  return [source.problemAt([...path, "host"], say("config.host"))];
+  if (host === undefined) return [[[], say("config.no_host"), AT_KEY]];
+  return /^[A-Za-z0-9.:-]+$/.test(host) ? [] : [["host", say("config.host")]];
 }
 
-/** RTU frames have no transaction id, and on a line with several devices the unit id alone says which one answers. */
+/** RTU frames have no transaction id, and on a line with several devices only the unit id says which one answers. */
 const TCP_ONLY = ["transaction_id_offset", "answer_unit_id"] as const;
 
-/** Off this machine nobody gets in whom the file doesn't name. */
-function shareFault({ address, clients }: NonNullable<ModbusInput["share"]>): string | null {
-  const wrong = [address, ...clients].find((one) => isIP(one) === 0);
+/** Beyond this machine, only clients that the file lists may connect. */
+function faultOfShare({ address, clients }: NonNullable<ModbusInput["share"]>): string | null {
+  const wrong = [address, ...clients].find((text) => isIP(text) === 0);
   if (wrong !== undefined) return say("config.no_ip", { text: wrong });
   const isLocal = address === "::1" || address.startsWith("127.");
   return isLocal || clients.length > 0 ? null : say("config.clients");
 }
 
-/** What a booth's `modbus` says once `checkGateway` has refused what says two things or none. */
+/** Returns the address and settings of a booth's `modbus` section, which `checkGateway` has accepted. */
 export function modbusOf({ host, port, framing, serial, ...rest }: ModbusInput): ModbusConfig {
   if (serial !== undefined) return { serial, ...rest };
   return { host: host ?? "", port: port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }), ...rest };
 }
 
-/** Booths that share a Modbus connection must agree on what it is; every OPC UA booth has a session of its own. */
-function checkSharing({ booths }: GatewayInput, source: YamlSource): readonly Problem[] {
-  const first = new Map<string, { readonly how: string; readonly id: string }>();
-  return booths.flatMap(({ id, modbus }, index) => {
+/** Booths that share a Modbus connection must have the same settings for it. Every OPC UA booth has its own session. */
+function checkSharing(booths: readonly BoothInput[]): readonly Fault[] {
+  const first = new Map<string, { readonly settings: string; readonly id: string }>();
+  return booths.flatMap(({ id, modbus }, index): readonly Fault[] => {
     if (modbus === undefined) return [];
-    const { framing, serial, transaction_id_offset: offset = 0, answer_unit_id: unit = null } = modbus;
+    const { framing = "tcp", serial, transaction_id_offset = 0, answer_unit_id = null } = modbus;
     const link = modbusAddressText(modbusOf(modbus));
-    const how = JSON.stringify(serial ?? [framing ?? "tcp", offset, unit]);
+    const settings = JSON.stringify(serial ?? [framing, transaction_id_offset, answer_unit_id]);
     const earlier = first.get(link);
-    if (earlier === undefined) first.set(link, { how, id });
-    if (earlier === undefined || earlier.how === how) return [];
-    const message = say("config.same_link", { booth: earlier.id });
-    return [source.problemAt(["booths", index, "modbus"], message, { at: "key" })];
+    if (earlier === undefined) first.set(link, { settings, id });
+    if (earlier === undefined || earlier.settings === settings) return [];
+    return [[["booths", index, "modbus"], say("config.same_link", { booth: earlier.id }), AT_KEY]];
   });
 }
 
-type Faults = readonly (readonly [key: string, message: string])[];
-
-/** What is wrong with a booth's `opcua`, by key. The rules keep a password from ever leaving unprotected. */
-function checkOpcua(input: OpcuaInput): Faults {
-  return [...checkEndpoint(input), ...checkSecurity(input), ...checkLogin(input)];
-}
-
-function checkEndpoint({ endpoint }: OpcuaInput): Faults {
+/** The rules keep a password from ever being sent unprotected. */
+function checkOpcua(input: OpcuaInput): readonly Fault[] {
+  const { endpoint, security_policy, allow_insecure, user, password_file, user_certificate_file } = input;
+  const { server_certificate_fingerprint: fingerprint, server_certificate_file } = input;
+  const faults: Fault[] = [];
   const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
   if (url?.protocol !== "opc.tcp:" || url.hostname === "") {
-    return [["endpoint", "an endpoint is opc.tcp://HOST:PORT, with or without a path"]];
-  }
-  return url.username === "" && url.password === "" ? [] : [["endpoint", say("config.endpoint")]];
-}
-
-function checkSecurity(input: OpcuaInput): Faults {
-  const { security_policy, allow_insecure, server_certificate_fingerprint, server_certificate_file } = input;
-  const insecure = security_policy === "None";
-  const faults: (readonly [string, string])[] = [];
-  if (insecure && !allow_insecure) {
-    faults.push(["security_policy", say("config.insecure")]);
-  }
-  if (!insecure && allow_insecure) faults.push(["allow_insecure", say("config.insecure_alone")]);
-  if (server_certificate_fingerprint !== undefined && server_certificate_file !== undefined) {
+    faults.push(["endpoint", "an endpoint is opc.tcp://HOST:PORT, with or without a path"]);
+  } else if (url.username !== "" || url.password !== "") faults.push(["endpoint", say("config.endpoint")]);
+  const isInsecure = security_policy === "None";
+  if (isInsecure && !allow_insecure) faults.push(["security_policy", say("config.insecure")]);
+  if (!isInsecure && allow_insecure) faults.push(["allow_insecure", say("config.insecure_alone")]);
+  if (fingerprint !== undefined && server_certificate_file !== undefined) {
     faults.push(["server_certificate_file", say("config.fingerprint_or_file")]);
   }
-  if (server_certificate_fingerprint !== undefined && normaliseFingerprint(server_certificate_fingerprint) === null) {
+  if (fingerprint !== undefined && normaliseFingerprint(fingerprint) === null) {
     faults.push(["server_certificate_fingerprint", say("config.fingerprint")]);
   }
-  return faults;
-}
-
-function checkLogin(input: OpcuaInput): Faults {
-  const { security_policy, user, password_file, user_certificate_file, user_key_file } = input;
-  const faults: (readonly [string, string])[] = [];
-  if (user === undefined && password_file !== undefined) {
-    faults.push(["password_file", say("config.password_user")]);
-  }
-  if ((user_certificate_file === undefined) !== (user_key_file === undefined)) {
-    const key = user_key_file === undefined ? "user_certificate_file" : "user_key_file";
-    faults.push([key, say("config.user_pair")]);
-  }
+  if (user === undefined && password_file !== undefined) faults.push(["password_file", say("config.password_user")]);
+  faults.push(...checkPair(input, "user").map(([key, message]): Fault => [key, message]));
   if (user !== undefined && user_certificate_file !== undefined) {
     faults.push(["user_certificate_file", say("config.one_login")]);
   }
-  if (security_policy === "None" && user !== undefined) {
-    faults.push(["user", say("config.no_password")]);
-  }
+  if (isInsecure && user !== undefined) faults.push(["user", say("config.no_password")]);
   return faults;
+}
+
+type Named = { readonly name: string; readonly booths?: readonly string[] };
+
+/** Checks the name of an output or a notice, and the booths that it names. */
+function checkNames(entry: Named, entries: readonly Named[], booths: readonly { readonly id: BoothId }[]) {
+  const { name } = entry;
+  const ids = booths.map(({ id }) => id);
+  const isTaken = entries.find((other) => other.name === name) !== entry;
+  const unknown = (entry.booths ?? []).flatMap((id, position): readonly Fault[] =>
+    ids.includes(id)
+      ? []
+      : [[["booths", position], say("config.no_booth", { booth: id }), { hint: didYouMean(id, ids) }]],
+  );
+  const taken: readonly Fault[] = isTaken ? [["name", say("config.name_taken", { name })]] : [];
+  return [...taken, ...unknown];
+}
+
+const KINDS = ["mqtt", "sparkplug", "otlp"] as const;
+/** Keys that only outputs of another kind may have. */
+const STRANGE = { mqtt: ["token_file"], sparkplug: ["token_file"], otlp: ["client_id", "since"] } as const;
+
+function checkOutput(output: OutputInput): readonly Fault[] {
+  const { url, mqtt, sparkplug, otlp, user, token_file, password_file, since } = output;
+  const faults: Fault[] = [
+    ...checkUrl("url", url, otlp === undefined ? brokerUrlFault : serviceUrlFault),
+    ...(sparkplug?.more_urls ?? []).flatMap((more, at) =>
+      checkUrl(["sparkplug", "more_urls", at], more, brokerUrlFault),
+    ),
+  ];
+  const [kind, second] = KINDS.filter((name) => output[name] !== undefined);
+  if (kind === undefined || second !== undefined) {
+    faults.push([second ?? [], say("config.one_kind", { kinds: KINDS.join(", ") })]);
+  }
+  const strange = kind && STRANGE[kind].find((name) => output[name] !== undefined);
+  if (strange !== undefined) faults.push([strange, say("config.strange_key", { key: strange, kind: kind ?? "" })]);
+  if (token_file !== undefined && user !== undefined) faults.push(["token_file", say("config.token_or_user")]);
+  if (password_file !== undefined && user === undefined) faults.push(["password_file", say("config.password_user")]);
+  faults.push(...checkPair(output, "client"));
+  if (since !== undefined && Number.isNaN(Date.parse(since))) faults.push(["since", say("config.instant")]);
+  if (mqtt !== undefined) faults.push(...within(["mqtt", "topics"], checkTopics(mqtt.topics)));
+  return faults.map(([path, message]) => [path, message, AT_KEY]);
+}
+
+/** Placeholders that each topic template may have. */
+const PLACES = {
+  tag: ["gateway", "booth", "serial", "tag"],
+  figure: ["gateway", "booth", "serial", "figure"],
+  status: ["gateway"],
+} as const;
+
+function checkTopics(topics: NonNullable<OutputInput["mqtt"]>["topics"]): readonly Fault[] {
+  return Object.entries(PLACES).flatMap(([name, places]: [string, readonly string[]]): readonly Fault[] => {
+    const text = topics[name as keyof typeof PLACES];
+    const named = [...text.matchAll(/\{([^{}]*)\}/g)].map((match) => match[1] ?? "");
+    const unknown = named.find((place) => !places.includes(place));
+    if (unknown !== undefined) {
+      return [[name, `{${unknown}} is not known here: ${places.map((place) => `{${place}}`).join(", ")}`]];
+    }
+    if (/[+#\p{Cc}]/u.test(text) || text.startsWith("$")) return [[name, say("config.topic")]];
+    if (/[{}]/.test(text.replaceAll(/\{[^{}]*\}/g, ""))) return [[name, say("config.brace")]];
+    const last = places.at(-1) ?? "";
+    const isOfOne = named.includes(last) && (named.includes("booth") || named.includes("serial"));
+    if (name === "status" || isOfOne) return [];
+    return [[name, `two would share a topic: it needs {${last}}, and {booth} or {serial}`]];
+  });
+}
+
+function checkNotice({ mail, webhook, mqtt, quiet }: NoticeInput): readonly Fault[] {
+  const faults: Fault[] = [];
+  const tz = quiet?.tz;
+  if ([mail, webhook, mqtt].filter((channel) => channel !== undefined).length !== 1) {
+    faults.push([[], say("notice.one_way")]);
+  }
+  if (quiet !== undefined && quiet.from === quiet.to) faults.push([["quiet", "to"], say("notice.quiet_length")]);
+  if (tz !== undefined && !isKnownZone(tz)) faults.push([["quiet", "tz"], say("notice.zone", { tz })]);
+  if (mail?.tls === "none" && !isLoopback(mail.host)) faults.push([["mail", "tls"], say("notice.tls_none")]);
+  return [
+    ...faults,
+    ...within(["mail"], checkLogin(mail)),
+    ...checkUrl(["webhook", "url"], webhook?.url, webhookUrlFault),
+    ...checkUrl(["mqtt", "url"], mqtt?.url, brokerUrlFault),
+    ...within(["mqtt"], checkLogin(mqtt)),
+  ];
+}
+
+/** A user name needs a password file, and the reverse. */
+function checkLogin(login: NoticeInput["mail"] | NoticeInput["mqtt"]): readonly Fault[] {
+  if ((login?.user === undefined) === (login?.password_file === undefined)) return [];
+  return [[login?.user === undefined ? "password_file" : "user", say("notice.login_pair")]];
 }

@@ -19,16 +19,15 @@ import { marked } from "./marks.ts";
 import { noticesSchema } from "./notices-schema.ts";
 import { outputsSchema } from "./outputs-schema.ts";
 
-/**
- * What the configuration's file may say. What comes out of parsing is the configuration itself, with its defaults and in its units;
- * `port.ts` takes its types from here. Two things are left to `config.ts`, since they need the file's place or its checks: relative
- * paths, and which of the two links a booth has.
+/*
+ * The schema of the configuration file. Parsing returns the configuration itself, with defaults and units; `port.ts` takes its types
+ * from here. `config.ts` adds what needs the file's folder or the checks: absolute paths, and which link a booth has.
  */
 
-/** A gateway is a small box: more booths than this belong on a second one. */
+/** A gateway is a small box: more booths than this belong on a second gateway. */
 export const MAX_BOOTHS = 64;
 
-/** Of a file or folder. A relative one counts from the configuration's folder if its key ends in _file or _dir. */
+/** A path of a file or folder. If its key ends in _file or _dir, a relative path counts from the configuration's folder. */
 const path = z.string().min(1).max(4096);
 const optionalPath = (what: string) => path.exactOptional().describe(what);
 const time = z
@@ -37,7 +36,7 @@ const time = z
   .overwrite((text) => (text.length === 5 ? `${text}:00` : text))
   .describe("Local wall-clock time, HH:MM or HH:MM:SS.");
 
-/** 0: any free one. */
+/** A TCP port; 0: any free one. */
 const port = whole(0, 65_535);
 
 const shiftSchema = z.strictObject({
@@ -98,7 +97,7 @@ const modbusSchema = z
 /** Security policies without known weaknesses, and None. */
 export const OPCUA_POLICIES = ["Basic256Sha256", "Aes128_Sha256_RsaOaep", "Aes256_Sha256_RsaPss", "None"] as const;
 
-/** 64 lower-case hex digits, or null: no SHA-256. Colons and blanks are left out, as tools print them. */
+/** Returns 64 lower-case hex digits, without the colons and blanks that tools print; null: not a SHA-256 fingerprint. */
 export function normaliseFingerprint(typed: string): string | null {
   const digits = typed
     .replace(/^sha-?256[:=]/i, "")
@@ -141,7 +140,7 @@ export const boothId: z.ZodType<BoothId, string> = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, say("config.booth_id"));
 
-/** What can't be one stays as it was typed, for the checks to refuse. */
+/** A text that can't be a serial number stays as typed: the checks reject it. */
 const serialNumber: z.ZodType<Serial, string> = z
   .string()
   .max(64)
@@ -168,7 +167,7 @@ const serviceSchema = z.strictObject({
   url: z
     .string()
     .max(2000)
-    // What has a query or a fragment is refused as it was written.
+    // A URL with a query or a fragment stays as written: the checks reject it.
     .overwrite((url) => (/[?#]/.test(url) ? url : url.replace(/(?<!\/)\/+$/, "")))
     .exactOptional()
     .describe("Base of /api. https, or http for loopback addresses. Absent: set up on the spot."),

@@ -1,11 +1,6 @@
-/**
- * Hides what may be a secret in a text of a configuration file: in its lines, which error messages show, and in values that they
- * quote. Each hidden character becomes an asterisk, so that the caret under a line still points at its column.
- */
-
-/** An address, up to the end of its quotes, or of a value without quotes. */
+/** A URL up to the end of its quotes, or of its value if it has none. */
 const ADDRESS = /([A-Za-z][A-Za-z0-9+.-]*:\/\/)([^"'\s,)}\]][^\n"']*?)(?=["'\n]|,\s|\s*[}\]]|\s#|$)/g;
-/** What may be shown of an address; the placeholders of our own sentences count. */
+/** The part of a URL that may be shown: host and port. PORT is a placeholder in the project's own sentences. */
 const PLAIN_HOST = /^(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::(?:\d+|PORT))?(?=$|[/?#\s;:)])/;
 /** A key whose value is a secret by its name, in any style of YAML. */
 const SECRET_KEY =
@@ -16,6 +11,10 @@ const ADDRESS_KEY = /(["']?)([A-Za-z0-9_-]*(?:url|endpoint))\1(\s*:\s+)("[^"\n]*
 const FILE_KEY =
   /(["']?)([A-Za-z0-9_-]*(?:passw(?:or)?d|secret|token|key|pin)_file)\1(\s*:\s+)("[^"\n]*"?|'[^'\n]*'?|[^,}\n#]+)/gi;
 
+/**
+ * Hides whatever may be a secret in a line of a configuration file, or in a message that quotes one. Each hidden character becomes
+ * an asterisk, so that the caret under a line still points at its column.
+ */
 export function masked(text: string): string {
   return text
     .replaceAll(ADDRESS, (_, scheme: string, rest: string) => scheme + maskedAddress(rest))
@@ -28,11 +27,11 @@ export function masked(text: string): string {
     );
 }
 
-/** The host stays, unless a user name and password may stand before it. */
+/** Keeps the host, unless the URL may have a user name and password. */
 function maskedAddress(rest: string): string {
   const host = rest.includes("@") ? "" : (PLAIN_HOST.exec(rest)?.[0] ?? "");
   const after = rest.slice(host.length);
-  // Words of a sentence that names an address follow it.
+  // The words after the URL are the rest of a sentence.
   return /^[/?#]?(?:$|[\s;:)])/.test(after) && host !== "" ? rest : host + stars(after);
 }
 

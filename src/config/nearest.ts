@@ -1,6 +1,6 @@
 import { say } from "../domain/sentences.ts";
 
-/** Number of single-character edits (insert, delete, replace, swap of neighbours) from one word to another. */
+/** Returns the number of single-character edits (insert, delete, replace, swap of neighbours) between two words. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -19,18 +19,17 @@ function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** The name that was probably meant; undefined where none is near enough to be worth a suggestion. */
+/** Returns the name that was probably meant; undefined: no name is close enough to suggest. */
 export function nearest(word: string, names: readonly string[]): string | undefined {
   if (word.length > 64) return undefined;
   const wanted = word.toLowerCase();
-  const ranked = names
+  const [best] = names
     .map((name) => ({ name, distance: editDistance(wanted, name.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);
-  const best = ranked[0];
   return best !== undefined && best.distance <= Math.max(2, Math.ceil(word.length / 3)) ? best.name : undefined;
 }
 
-/** "did you mean x?", where a name is near enough. */
+/** Returns "did you mean x?"; undefined: no name is close enough. */
 export function didYouMean(word: string, names: readonly string[]): string | undefined {
   const name = nearest(word, names);
   return name === undefined ? undefined : say("config.did_you_mean", { name });

@@ -3,9 +3,7 @@ import { NOTICE_CLASSES } from "../domain/notice.ts";
 import { profileModeSchema, whole } from "./common-schema.ts";
 import { marked } from "./marks.ts";
 
-/** Whom the box tells of alarms by itself, also while the service is away. */
-
-/** Each holds what waits for it in memory and on disk; more people are told by a list of one mail server. */
+/** Each notice keeps its waiting messages in memory and on disk. A mailing list reaches more people. */
 const MAX_NOTICES = 4;
 const MAX_RECIPIENTS = 20;
 
@@ -15,7 +13,7 @@ const time = z
   .string()
   .regex(/^([01]\d|2[0-3]):[0-5]\d$/, "a time of day is HH:MM, 24 hours")
   .describe("Local wall-clock time, HH:MM.");
-/** What a header holds: one address, bare or behind a name. */
+/** A mail address as in a header: bare, or in angle brackets after a name. */
 const address = z
   .string()
   .max(200)

@@ -1,15 +1,13 @@
-import { say } from "../domain/sentences.ts";
 import { z } from "zod";
+import { say } from "../domain/sentences.ts";
 import { whole } from "./common-schema.ts";
 import { marked } from "./marks.ts";
 
-/** Whom beside the service the box tells what it reads. */
-
-/** Each holds a connection and reads the log by itself; a small box has better things to do than more of them. */
+/** Each output holds a connection and reads the log on its own, which costs a small box memory and CPU. */
 const MAX_OUTPUTS = 4;
-/** Beside the first. */
+/** Further servers of a Sparkplug output. */
 const MORE_SERVERS = 3;
-/** MQTT allows 65,535 bytes; a topic of more than this nobody subscribes by hand. */
+/** Characters of a topic. MQTT allows 65,535 bytes, which is too long to subscribe to by hand. */
 const LONGEST_TOPIC = 512;
 
 const serverUrl = z.string().max(2000);

@@ -4,17 +4,17 @@ import type { BoothConfig } from "./port.ts";
 import type { FilterParameters, Parameters, TagParameters } from "../domain/parameters.ts";
 import { groupsInForce, type Profile } from "../domain/profile.ts";
 
-/** The four modes that count as use of the booth, where a profile says nothing else. */
+/** The modes that count as use of the booth by default. */
 const DEFAULT_IN_USE: ModeSets["in_use"] = ["spray", "flash", "purge", "bake"];
 
-/** Mode sets with what is absent derived: run = in_use and cool_down, runtime = run. */
+/** Completes mode sets: run defaults to in_use and cool_down, runtime to run. */
 export function completeModeSets(given: Partial<ModeSets>): ModeSets {
   const in_use = given.in_use ?? DEFAULT_IN_USE;
   const run = given.run ?? [...new Set([...in_use, "cool_down" as const])];
   return { in_use, run, runtime: given.runtime ?? run };
 }
 
-/** Everything that derivation depends on, for one booth: the box's configuration overrides the profile. Pure. */
+/** Returns everything that the derivation of a booth depends on. The booth's configuration overrides its profile. Pure. */
 export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
   const tags = Object.fromEntries(profile.tags.map((tag) => [tag.name, tagParameters(tag)]));
   const bits = profile.tags.flatMap(({ mode }) => mode ?? []);
@@ -32,23 +32,23 @@ export function parametersOf(profile: Profile, booth: BoothConfig): Parameters {
   };
 }
 
-/** A group that no tag is in yet, as a profile in the making has it, is polled by nobody. */
+/** Leaves out groups without a tag, which a profile in the making may have. */
 function groupsWithTags(profile: Profile, booth: BoothConfig): Profile["groups"] {
   const used = new Set(profile.tags.map(({ group }) => group));
   return Object.fromEntries(Object.entries(groupsInForce(profile, booth)).filter(([group]) => used.has(group)));
 }
 
-/** Poll groups that the booth's configuration names and the profile doesn't have: they would have no effect. */
+/** Returns the poll groups of a booth's configuration that its profile doesn't have: they would have no effect. */
 export function unknownGroups(profile: Profile, booth: BoothConfig): readonly string[] {
   return Object.keys(booth.poll).filter((group) => !Object.hasOwn(profile.groups, group));
 }
 
-/** These keys of it; one that is absent stays absent. */
+/** Returns an object with some of its keys; an absent one stays absent. */
 export function picked<T extends object, const K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
   return Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]))) as Pick<T, K>;
 }
 
-/** A tag without what only acquisition needs: where it stands in the device, and what people call it. */
+/** Returns a tag without its address and label, which only acquisition needs. */
 export function tagParameters(tag: TagParameters): TagParameters {
   return {
     ...picked(tag, ["role", "unfit_role", "mode", "filter", "bay", "unit", "factor", "conversion", "group"]),
@@ -56,7 +56,7 @@ export function tagParameters(tag: TagParameters): TagParameters {
   };
 }
 
-/** A set that the profile only had by derivation follows the override of the set it derives from. */
+/** A set that the profile had by default follows the override of the set that it derives from. */
 function overrideModeSets(base: ModeSets, override: Partial<ModeSets>): ModeSets {
   const { in_use, run, runtime } = base;
   const derived = completeModeSets({ in_use });
@@ -72,7 +72,7 @@ function sameModes(a: ModeSets["run"], b: ModeSets["run"]): boolean {
   return a.length === b.length && a.every((mode) => b.includes(mode));
 }
 
-/** Limits are overridden one by one, so that a box can change the minutes and keep the profile's pressure. */
+/** Overrides limits one by one, so that a booth can change the minutes and keep the profile's pressure. */
 function overrideFilters(base: Profile["filters"], override: BoothConfig["filters"]): Parameters["filters"] {
   const merged: Partial<Record<FilterType, FilterParameters>> = { ...base };
   for (const [type, { limits }] of Object.entries(override) as [FilterType, { limits: FilterParameters["limits"] }][]) {

@@ -1,14 +1,14 @@
-import { say } from "../domain/sentences.ts";
 import { LAST_ADDRESS, MODBUS_TABLES, type ModbusTable, type OpcuaName, type OpcuaNode } from "../domain/profile.ts";
+import { say } from "../domain/sentences.ts";
 import { didYouMean } from "./nearest.ts";
 
-/** `address` is 0-based within its table. */
+/** A Modbus address, 0-based within its table. */
 export interface TableAddress {
   readonly table: ModbusTable;
   readonly address: number;
 }
 
-/** What can't be understood, in a sentence. */
+/** The reason why a notation isn't an address, as a sentence. */
 export interface AddressFault {
   readonly message: string;
   readonly hint?: string;
@@ -23,11 +23,11 @@ const TABLE_BY_DIGIT: Readonly<Record<string, ModbusTable>> = {
 const SPELLINGS = say("address.spellings");
 
 /**
- * Reads every notation in use, as it was written: what two of them read differently is refused with both readings.
+ * Parses an address in any notation in use. Rejects a text that two notations read differently, with both readings.
  * - Modicon numbers count from 1: 40001..49999 and 400001..465536 holding, 30001..39999 and 300001..365536 input, 100001..165536
- *   discrete, 1..65536 else coils. Six digits with a 0 in front are a coil's.
- * - 10001..19999 are discrete inputs in five digits, and coils where six were meant (C1 of a CLICK is 016385): refused.
- * - `4x0001` counts from 1 too. `0x0010` is coil 10 so, and 16 in hexadecimal: refused. `4x40001` says its table twice: refused.
+ *   discrete, any other number from 1 to 65536 a coil. Six digits that start with 0 are a coil.
+ * - 10001..19999 are discrete inputs in five digits, and coils if six digits were meant (C1 of a CLICK is 016385): rejected.
+ * - `4x0001` counts from 1 too. `0x0010` is coil 10, or 16 in hexadecimal: rejected. `4x40001` names its table twice: rejected.
  * - `holding:0x4000` and `holding:16384` count from 0.
  */
 export function parseAddress(notation: string): TableAddress | AddressFault {
@@ -41,7 +41,7 @@ export function parseAddress(notation: string): TableAddress | AddressFault {
   return { message: say("address.none", { text: text.slice(0, 40) }), hint: SPELLINGS };
 }
 
-/** A sentence with both readings, and the spellings that have one. */
+/** Returns a sentence with both readings, and an unambiguous spelling of each. */
 function ambiguous(text: string, first: TableAddress, second: TableAddress): AddressFault {
   const meaning = ({ table, address }: TableAddress): string =>
     `${NAMES[table]} ${address + 1} counted from 1 (${address} from 0)`;
@@ -64,10 +64,9 @@ function hexadecimal(text: string): AddressFault {
   const value = Number(text);
   if (value > LAST_ADDRESS) return { message: say("address.beyond", { address: text, last: LAST_ADDRESS }) };
   if (/^\d+$/.test(digits) && Number(digits) >= 1) {
-    const hint = `write coil:${Number(digits) - 1} for the first, and for the second its table too, as holding:${text}`;
     return {
       message: `${text} can be read in two ways: coil ${Number(digits)} counted from 1, or ${value} in hexadecimal`,
-      hint,
+      hint: `write coil:${Number(digits) - 1} for the first, and for the second its table too, as holding:${text}`,
     };
   }
   return {
@@ -98,7 +97,7 @@ function explicitAddress(name: string, address: number): TableAddress | AddressF
 }
 
 function modicon(value: number, text: string): TableAddress | AddressFault {
-  // Six digits name their table by the first, and a 0 is a coil's.
+  // The first of six digits names the table; 0 is that of the coils.
   if (text.length === 6 && text.startsWith("0")) return oneBased("coil", value, text);
   const inFive = value < 100_000 ? TABLE_BY_DIGIT[String(Math.floor(value / 10_000))] : undefined;
   const short = value % 10_000;
@@ -124,9 +123,9 @@ const OPCUA_NAMESPACE = "http://opcfoundation.org/UA/";
 const GUID = /^g=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Reads a node's id: `nsu=URI;s=NAME` (also i=, g=, b=), or the part after the namespace alone, which is then `fallback`.
- * `i=` below 20,000 without any namespace is the standard's own. `ns=NUMBER` is refused: such a number points elsewhere
- * after a server's restart.
+ * Parses a node's id: `nsu=URI;s=NAME` (also i=, g=, b=), or only the part after the namespace, which is then `fallback`. `i=NUMBER`
+ * without any namespace is in the standard's namespace. Rejects `ns=NUMBER`: after a server's restart the number may mean another
+ * namespace.
  */
 export function parseNode(
   notation: string | { readonly namespace: string; readonly id: string },
@@ -143,7 +142,7 @@ export function parseNode(
     : idIn(standard, text);
 }
 
-/** Reads a way from the folder Objects: each step `NAME` (namespace `fallback`) or `nsu=URI;NAME`. */
+/** Parses a path from the folder Objects: each step is `NAME` (in the namespace `fallback`) or `nsu=URI;NAME`. */
 export function parsePath(steps: readonly string[], fallback: string | undefined): OpcuaNode | AddressFault {
   const names: OpcuaName[] = [];
   for (const step of steps) {
@@ -159,10 +158,7 @@ export function parsePath(steps: readonly string[], fallback: string | undefined
 }
 
 function indexed(text: string): AddressFault {
-  return {
-    message: say("address.by_number", { text: text.slice(0, 40) }),
-    hint: NODE_SPELLINGS,
-  };
+  return { message: say("address.by_number", { text: text.slice(0, 40) }), hint: NODE_SPELLINGS };
 }
 
 function idIn(namespace: string, id: string): OpcuaNode | AddressFault {

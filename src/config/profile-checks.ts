@@ -1,4 +1,3 @@
-import { say } from "../domain/sentences.ts";
 import { modeTagOf } from "../domain/mode-bits.ts";
 import {
   isBitTable,
@@ -8,17 +7,13 @@ import {
   type OpcuaType,
   pointWidth,
 } from "../domain/profile.ts";
-import type { Problem } from "./config-error.ts";
+import { say } from "../domain/sentences.ts";
 import { didYouMean } from "./nearest.ts";
 import type { ModbusProfileInput, ProfileInput, TagInput } from "./profile-schema.ts";
-import type { YamlSource } from "./yaml-source.ts";
-
-/** What the schema can't say because it concerns more than one value. Each check gives problems, never throws. */
-
-export type Fault = readonly [key: string, message: string, hint?: string | undefined];
+import { AT_KEY, type Fault } from "./yaml-source.ts";
 
 const FILTER_ROLES: ReadonlySet<string> = new Set(["filter_minutes", "filter_reset", "filter_pressure"]);
-/** Lowest and highest raw value. */
+/** The lowest and the highest raw value of each integer type. */
 const INTEGER_RANGES: Readonly<Partial<Record<ModbusType | OpcuaType, readonly [bigint, bigint]>>> = {
   uint8: [0n, 255n],
   int8: [-128n, 127n],
@@ -32,17 +27,17 @@ const INTEGER_RANGES: Readonly<Partial<Record<ModbusType | OpcuaType, readonly [
   int64: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 
-/** Checks that concern the profile as a whole. */
-export function checkProfile(input: ProfileInput, source: YamlSource): readonly Problem[] {
-  return [...checkNames(input, source), ...checkModes(input, source), ...checkHoles(input, source)];
+/** Returns the faults of a profile that concern more than one tag. */
+export function checkProfile(input: ProfileInput): readonly Fault[] {
+  return [...checkNames(input), ...checkModes(input), ...checkHoles(input)];
 }
 
-/** Checks of one tag that need no address. */
+/** Returns the faults of a tag, except those of its address. */
 export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
   const faults: Fault[] = [];
   const groups = Object.keys(input.groups);
   if (!groups.includes(tag.group))
-    faults.push(["group", say("config.no_group", { group: tag.group }), didYouMean(tag.group, groups)]);
+    faults.push(["group", say("config.no_group", { group: tag.group }), { hint: didYouMean(tag.group, groups) }]);
   const wantsFilter = tag.role !== undefined && FILTER_ROLES.has(tag.role);
   if (wantsFilter && tag.filter === undefined)
     faults.push(["role", say("config.needs_filter", { role: String(tag.role) })]);
@@ -62,7 +57,7 @@ export function checkTag(input: ProfileInput, tag: TagInput): readonly Fault[] {
   return [...faults, ...checkSentinels(tag), ...checkLabels(tag), ...checkModulus(tag)];
 }
 
-/** Checks of one tag against its device: the table that its address lies in, the orders of words and bytes. */
+/** Returns the faults of a tag's address: its table, width, bits, and the orders of words and bytes. */
 export function checkPoint(point: ModbusPoint, quirks: ModbusProfileInput["modbus"]): readonly Fault[] {
   const faults: Fault[] = [];
   const bits = isBitTable(point.table);
@@ -85,7 +80,11 @@ export function checkPoint(point: ModbusPoint, quirks: ModbusProfileInput["modbu
   const hole = (quirks.holes[point.table] ?? []).find(([from, to]) => point.address <= to && last >= from);
   if (hole !== undefined)
     faults.push(["address", `lies in the declared hole ${hole[0]}..${hole[1]} of table ${point.table}`]);
-  return [...faults, ...checkOrders(point)];
+  const isText = point.type === "string";
+  if (point.string_order !== undefined && !isText) faults.push(["string_order", say("config.only_string_order")]);
+  if (point.byte_order !== undefined && isText) faults.push(["byte_order", say("config.string_order")]);
+  if (point.word_order !== undefined && isText) faults.push(["word_order", say("config.string_words")]);
+  return faults;
 }
 
 function isNumeric(tag: TagInput): boolean {
@@ -118,16 +117,7 @@ function checkLabels(tag: TagInput): readonly Fault[] {
   return faults;
 }
 
-function checkOrders(point: ModbusPoint): readonly Fault[] {
-  const faults: Fault[] = [];
-  const isText = point.type === "string";
-  if (point.string_order !== undefined && !isText) faults.push(["string_order", say("config.only_string_order")]);
-  if (point.byte_order !== undefined && isText) faults.push(["byte_order", say("config.string_order")]);
-  if (point.word_order !== undefined && isText) faults.push(["word_order", say("config.string_words")]);
-  return faults;
-}
-
-/** A counter can't count further than its registers; what is smaller (a program's own rollover) is possible. */
+/** A counter can't count beyond its registers. A smaller modulus, such as a program's own rollover, is possible. */
 function checkModulus(tag: TagInput): readonly Fault[] {
   const range = INTEGER_RANGES[tag.type];
   const modulus = tag.counter?.modulus;
@@ -137,67 +127,59 @@ function checkModulus(tag: TagInput): readonly Fault[] {
   return [["counter", say("config.wraps", { type: tag.type, largest, modulus })]];
 }
 
-function checkNames(input: ProfileInput, source: YamlSource): readonly Problem[] {
-  const first = new Map<string, number>();
-  return input.tags.flatMap(({ name }, index) => {
-    const earlier = first.get(name);
-    first.set(name, earlier ?? index);
-    const hint = earlier === undefined ? undefined : say("config.first_used", { at: earlier });
-    return earlier === undefined
-      ? []
-      : [source.problemAt(["tags", index, "name"], say("config.name_taken", { name }), { hint })];
+function checkNames({ tags }: ProfileInput): readonly Fault[] {
+  return tags.flatMap(({ name }, index): readonly Fault[] => {
+    const earlier = tags.findIndex((tag) => tag.name === name);
+    if (earlier === index) return [];
+    const hint = say("config.first_used", { at: earlier });
+    return [[["tags", index, "name"], say("config.name_taken", { name }), { hint }]];
   });
 }
 
-function checkModes(input: ProfileInput, source: YamlSource): readonly Problem[] {
-  const tags = input.tags.filter(({ role }) => role === "mode");
-  const bits = input.tags.filter(({ role }) => role === "mode_bit");
-  const problems = [...checkModeTags(input, source), ...checkModeBits(input, source)];
-  const mapped = Object.keys(input.modes).length > 0;
+function checkModes(input: ProfileInput): readonly Fault[] {
+  const faults = [...checkModeTags(input), ...checkModeBits(input)];
+  const hasBits = input.tags.some(({ role }) => role === "mode_bit");
+  const hasTags = hasBits || input.tags.some(({ role }) => role === "mode");
+  const isMapped = Object.keys(input.modes).length > 0;
   if (input.kind === "device") {
-    const modeless = tags.length + bits.length === 0 && !mapped;
-    return modeless ? problems : [...problems, source.problemAt(["kind"], say("config.modeless"))];
+    if (hasTags || isMapped) faults.push(["kind", say("config.modeless")]);
+    return faults;
   }
-  if (tags.length + bits.length === 0)
-    problems.push(source.problemAt(["tags"], say("profile.no_mode_tag"), { at: "key" }));
-  if (!mapped && bits.length === 0) problems.push(source.problemAt(["modes"], say("profile.no_mode"), { at: "key" }));
-  return problems;
+  if (!hasTags) faults.push(["tags", say("profile.no_mode_tag"), AT_KEY]);
+  if (!isMapped && !hasBits) faults.push(["modes", say("profile.no_mode"), AT_KEY]);
+  return faults;
 }
 
-function checkModeTags({ tags }: ProfileInput, source: YamlSource): readonly Problem[] {
-  const bays = new Set<number>();
-  return tags.flatMap(({ role, bay }, index) => {
-    if (role !== "mode") return [];
-    const is_second = bays.has(bay);
-    bays.add(bay);
-    return is_second ? [source.problemAt(["tags", index, "role"], say("config.second_mode", { bay }))] : [];
+function checkModeTags({ tags }: ProfileInput): readonly Fault[] {
+  return tags.flatMap(({ role, bay }, index): readonly Fault[] => {
+    if (role !== "mode" || tags.findIndex((tag) => tag.role === "mode" && tag.bay === bay) === index) return [];
+    return [[["tags", index, "role"], say("config.second_mode", { bay })]];
   });
 }
 
-/** Bits of a bay are read together, and make the mode that another tag must not give. */
-function checkModeBits({ tags }: ProfileInput, source: YamlSource): readonly Problem[] {
-  const first = new Map<number, string>();
-  return tags.flatMap(({ name, role, mode, bay, group }, index) => {
-    const problem = (key: string, text: string): Problem[] => [source.problemAt(["tags", index, key], text)];
-    if (role !== "mode_bit") return mode === undefined ? [] : problem("mode", say("config.only_mode_bit"));
-    if (mode === undefined) return problem("role", say("config.needs_mode"));
-    if (tags.some((other) => other.role === "mode" && other.bay === bay))
-      return problem("role", say("config.mode_and_bit", { bay }));
-    if (tags.some((other) => other.name === modeTagOf(bay)))
-      return problem("role", `the bits of bay ${bay} make the tag "${modeTagOf(bay)}", and ${name} stands beside one`);
-    const together = first.get(bay) ?? group;
-    first.set(bay, together);
-    return group === together ? [] : problem("group", `the bits of bay ${bay} are read in one group, ${together}`);
+/** The bits of a bay are read together, and make the bay's mode, which no other tag may make. */
+function checkModeBits({ tags }: ProfileInput): readonly Fault[] {
+  return tags.flatMap(({ name, role, mode, bay, group }, index): readonly Fault[] => {
+    const fault = (key: string, text: string): readonly Fault[] => [[["tags", index, key], text]];
+    if (role !== "mode_bit") return mode === undefined ? [] : fault("mode", say("config.only_mode_bit"));
+    if (mode === undefined) return fault("role", say("config.needs_mode"));
+    if (tags.some((other) => other.role === "mode" && other.bay === bay)) {
+      return fault("role", say("config.mode_and_bit", { bay }));
+    }
+    if (tags.some((other) => other.name === modeTagOf(bay))) {
+      return fault("role", `the bits of bay ${bay} make the tag "${modeTagOf(bay)}", and ${name} stands beside one`);
+    }
+    const isBit = (tag: TagInput): boolean => tag.role === "mode_bit" && tag.mode !== undefined && tag.bay === bay;
+    const shared = tags.find(isBit)?.group ?? group;
+    return group === shared ? [] : fault("group", `the bits of bay ${bay} are read in one group, ${shared}`);
   });
 }
 
-function checkHoles(input: ProfileInput, source: YamlSource): readonly Problem[] {
+function checkHoles(input: ProfileInput): readonly Fault[] {
   if (input.protocol !== "modbus") return [];
   return Object.entries(input.modbus.holes).flatMap(([table, ranges]) =>
-    ranges.flatMap(([from, to], index) =>
-      from <= to
-        ? []
-        : [source.problemAt(["modbus", "holes", table, index], `the range ends (${to}) before it starts (${from})`)],
+    ranges.flatMap(([from, to], index): readonly Fault[] =>
+      from <= to ? [] : [[["modbus", "holes", table, index], `the range ends (${to}) before it starts (${from})`]],
     ),
   );
 }

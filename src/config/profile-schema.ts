@@ -1,8 +1,8 @@
-import { say } from "../domain/sentences.ts";
 import { z } from "zod";
 import { FILTER_TYPES } from "../domain/booth.ts";
 import { TAG_ROLES } from "../domain/parameters.ts";
 import { MODBUS_TABLES, MODBUS_TYPES, OPCUA_TYPES } from "../domain/profile.ts";
+import { say } from "../domain/sentences.ts";
 import {
   groupNameSchema,
   groupSchema,
@@ -13,8 +13,6 @@ import {
   profileNameSchema,
   whole,
 } from "./common-schema.ts";
-
-/** What stands in a profile for an OPC UA server alone. */
 
 const uri = z.string().min(1).max(500);
 const name = z.string().min(1).max(500);
@@ -44,7 +42,7 @@ const DEFAULT_HEARTBEAT_MS = 900_000;
 /** The protocol's limits for one answer. */
 const PROTOCOL_MAX_REGISTERS = 125;
 const PROTOCOL_MAX_BITS = 2000;
-/** Well above any booth; a bound against the wrong file. */
+/** Well above any booth: protects against the wrong file. */
 export const MOST_TAGS = 2000;
 
 const wordOrder = z.enum(["high_first", "low_first"]);
@@ -198,7 +196,7 @@ export const opcuaProfileSchema = z.strictObject({
   tags: z.array(opcuaTagSchema).min(1).max(MOST_TAGS),
 });
 
-/** For editors; the loader takes the schema of the file's own protocol, so that its messages are about that one. */
+/** The schema for editors. The loader uses the schema of the file's protocol, so that its messages fit. */
 export const profileSchema = z.discriminatedUnion("protocol", [modbusProfileSchema, opcuaProfileSchema]);
 
 export type ModbusProfileInput = z.output<typeof modbusProfileSchema>;

@@ -1,34 +1,34 @@
-import { say } from "../domain/sentences.ts";
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
+import { say } from "../domain/sentences.ts";
 import { ConfigError } from "./config-error.ts";
+import { writeDurably } from "./durable-file.ts";
 import { parseWith, refuseIfAny } from "./explain.ts";
 import { serviceUrlFault } from "./urls.ts";
 import { boothId, MAX_BOOTHS } from "./gateway-schema.ts";
-import { type DataPath, openYaml, pathText, readSource, type YamlSource } from "./yaml-source.ts";
+import { type DataPath, openYaml, pathText, readSource, valueAt, type YamlSource } from "./yaml-source.ts";
 
 /**
- * What was set up on the spot, by page or terminal: a file of its own in the data folder, which lies below the operator's. What
- * that one says counts, key by key; the link of a booth, `modbus` or `opcua`, is one key.
+ * The set-up's file in the data folder: the settings that somebody entered on the page or the terminal. The operator's configuration
+ * file overrides it.
  */
-
 export const SET_UP_FILE = "setup.json";
-/** Profiles made on the spot. */
+/** The folder of profiles made on the spot. */
 const MADE_PROFILES = "profiles";
-/** A person's answers of one set-up, not yet in force. */
+/** Characters of a draft: the answers of one set-up that are not in force yet. */
 const MAX_DRAFT = 16_384;
 
-/** As the operator's file has it; the checks of that one look at it once both are one. */
+/** A booth as in the operator's file. Its checks follow after the merge. */
 const entrySchema = z.looseObject({ id: boothId });
 
 const setUpSchema = z.strictObject({
   service: z.strictObject({ url: z.string().max(2000) }).exactOptional(),
   booths: z.array(entrySchema).max(MAX_BOOTHS).default([]),
-  /** An entry is in force on trial; `before`: what it replaced, null: nothing. */
+  /** The entry that is in force on trial; `before`: the entry that it replaced; null: no entry. */
   trial: z.strictObject({ booth: boothId, before: entrySchema.nullable() }).nullable().default(null),
-  /** The last entry that didn't prove itself, and why. */
+  /** The last entry that failed its trial, and the reason. */
   taken_back: z.strictObject({ booth: boothId, reason: z.string(), at: z.number() }).nullable().default(null),
   draft: z
     .record(z.string(), z.unknown())
@@ -41,7 +41,7 @@ export type BoothEntry = z.output<typeof entrySchema>;
 
 export const NOTHING_SET_UP: SetUp = { booths: [], trial: null, taken_back: null, draft: {} };
 
-/** The file's content. Throws ConfigError where it can't be used; none there is nothing set up. */
+/** Returns the file's content; without a file, that of an empty set-up. Throws ConfigError if the file can't be used. */
 export function readSetUp(data_dir: string): SetUp {
   return openSetUp(data_dir)?.values ?? NOTHING_SET_UP;
 }
@@ -49,7 +49,7 @@ export function readSetUp(data_dir: string): SetUp {
 function openSetUp(data_dir: string): { readonly source: YamlSource; readonly values: SetUp } | null {
   const file = join(data_dir, SET_UP_FILE);
   if (!existsSync(file)) return null;
-  // JSON is YAML, and that reader knows where each piece stands.
+  // JSON is YAML, and the YAML reader knows the line of each value.
   const source = openYaml(readSource(file), file);
   const values = parseWith(setUpSchema, source);
   const fault = values.service === undefined ? null : serviceUrlFault(values.service.url);
@@ -57,31 +57,12 @@ function openSetUp(data_dir: string): { readonly source: YamlSource; readonly va
   return { source, values };
 }
 
-/** Whole or not at all, durable when it returns. Rejects nothing: throws where the disk takes it not. */
+/** Writes the file durably. Throws the error of the file system. */
 export function writeSetUp(data_dir: string, values: SetUp): void {
-  mkdirSync(data_dir, { recursive: true, mode: 0o700 });
-  const path = join(data_dir, SET_UP_FILE);
-  const fresh = `${path}.new`;
-  const file = openSync(fresh, "w", 0o600);
-  try {
-    writeSync(file, `${JSON.stringify(setUpSchema.parse(values), null, 2)}\n`);
-    fsyncSync(file);
-  } catch (error) {
-    rmSync(fresh, { force: true });
-    throw error;
-  } finally {
-    closeSync(file);
-  }
-  renameSync(fresh, path);
-  const folder = openSync(data_dir, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  writeDurably(join(data_dir, SET_UP_FILE), `${JSON.stringify(setUpSchema.parse(values), null, 2)}\n`);
 }
 
-/** Pure. The booth's entry is this one from now on; null: it has none any more. */
+/** Returns the set-up with another entry of a booth; null: without an entry. Pure. */
 export function withEntry(values: SetUp, booth: string, entry: BoothEntry | null): SetUp {
   const index = values.booths.findIndex(({ id }) => id === booth);
   const booths = values.booths.toSpliced(
@@ -92,74 +73,72 @@ export function withEntry(values: SetUp, booth: string, entry: BoothEntry | null
   return { ...values, booths };
 }
 
-/** A configuration file with what was set up on the spot below it. */
-export interface Layers {
+/** A configuration file merged with the set-up's file. */
+interface Layers {
   readonly source: YamlSource;
-  /** Why the set-up's own file isn't in use; null: it is, or there is none. */
+  /** The reason why the set-up's file isn't in use; null: the file is in use, or doesn't exist. */
   readonly refused: ConfigError | null;
 }
 
-/** `values`: instead of what the file holds, to see what would become of them. Throws ConfigError for the operator's text. */
+/** `values` replace the content of the set-up's file, to try them out. Throws ConfigError for a fault of the operator's text. */
 export function openLayers(text: string, path: string, values?: SetUp): Layers {
   const source = openYaml(text, path);
-  const data_dir = dataDirIn(source);
+  const given = valueAt(source.data, ["data_dir"]);
+  const data_dir = resolve(dirname(resolve(path)), typeof given === "string" ? given : DEFAULT_DATA_DIR);
   try {
-    const below = values === undefined ? (openSetUp(data_dir)?.source ?? null) : asSource(values, data_dir);
-    return { source: below === null ? source : laidOver(source, below), refused: null };
+    const below =
+      values === undefined
+        ? openSetUp(data_dir)?.source
+        : openYaml(JSON.stringify(values, null, 2), join(data_dir, SET_UP_FILE));
+    return { source: below === undefined ? source : merged(source, below), refused: null };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { source, refused: error };
   }
 }
 
-function asSource(values: SetUp, data_dir: string): YamlSource {
-  return openYaml(JSON.stringify(values, null, 2), join(data_dir, SET_UP_FILE));
-}
-
-function dataDirIn({ data, file }: YamlSource): string {
-  const given = record(data)?.["data_dir"];
-  return resolve(dirname(resolve(file)), typeof given === "string" ? given : DEFAULT_DATA_DIR);
-}
-
-/** Whether the operator's own text says something there; booths by their id. Throws ConfigError. */
-export function operatorSays(text: string, file: string, [first, second, ...rest]: readonly string[]): boolean {
+/** Whether the operator's own text sets the value at a path, in which a booth is named by its id. Throws ConfigError. */
+export function operatorSays(text: string, file: string, path: readonly string[]): boolean {
   const { data } = openYaml(text, file);
-  const path: DataPath = [first, second].filter((step) => step !== undefined);
-  if (first !== "booths") return has(data, [...path, ...rest]);
-  const booths = record(data)?.["booths"];
-  const own = Array.isArray(booths) ? (booths as unknown[]).find((booth) => record(booth)?.["id"] === second) : null;
-  return has(own, rest);
+  const [first, id, ...rest] = path;
+  if (first !== "booths") return valueAt(data, path) !== undefined;
+  const booth = boothsIn(data)?.find((one) => valueAt(one, ["id"]) === id);
+  return valueAt(booth, rest) !== undefined;
 }
 
-/** Folders of profiles, the operator's first and the shipped ones after these. */
+/** Returns the folder of the profiles made on the spot. The operator's folders come before it, the shipped ones after it. */
 export function madeProfiles(data_dir: string): string {
   return join(data_dir, MADE_PROFILES);
 }
 
-/** Where a booth of both stands in each; null: in that one not at all. */
+/** A booth's index in each of the two files; -1: the file doesn't have it. */
 interface Place {
-  readonly top: number | null;
-  readonly below: number | null;
+  readonly top: number;
+  readonly below: number;
 }
 
-/** Pure. Each value, and each problem with it, has the file and line that it comes from. */
-export function laidOver(top: YamlSource, below: YamlSource): YamlSource {
-  const own = record(top.data);
-  const under = record(below.data);
-  // What isn't a mapping is refused as it stands.
-  if (own === null || under === null) return top;
-  const places = placesOf(own["booths"], under["booths"]);
+/**
+ * Merges two files, key by key: `top` overrides `below`. A booth's link, `modbus` or `opcua`, counts as one key. The booths of `top` keep
+ * their order, those of `below` alone follow. Each value, and each problem with it, has the file and line that it comes from. Pure.
+ */
+function merged(top: YamlSource, below: YamlSource): YamlSource {
+  // The schema rejects a file that isn't a mapping.
+  if (!isMapping(top.data) || !isMapping(below.data)) return top;
+  const { service } = below.data;
+  const places = placesOf(top.data, below.data);
+  const booths = places.map((place) => boothAt(place, boothsIn(top.data), boothsIn(below.data)));
   const data = {
-    ...own,
-    ...(under["service"] === undefined ? {} : { service: both(own["service"], under["service"]) }),
-    ...(places === null ? {} : { booths: places.map((place) => boothAt(place, own["booths"], under["booths"])) }),
+    ...top.data,
+    ...(service === undefined ? {} : { service: overridden(service, top.data["service"]) }),
+    ...(places.length === 0 ? {} : { booths }),
   };
-  const origin = (path: DataPath): readonly [YamlSource, DataPath] => {
-    const inBelow = pathIn(path, places, "below");
-    if (inBelow === null) return [top, path];
-    const inTop = pathIn(path, places, "top");
-    if (inTop === null) return [below, inBelow];
-    return has(top.data, inTop) || !has(below.data, inBelow) ? [top, inTop] : [below, inBelow];
+  const origin = ([first, second, ...rest]: DataPath): readonly [YamlSource, DataPath] => {
+    const path = [first, second, ...rest].filter((step) => step !== undefined);
+    const place = first === "booths" && typeof second === "number" ? places[second] : undefined;
+    const inTop = place === undefined ? path : ["booths", place.top, ...rest];
+    const inBelow = place === undefined ? path : ["booths", place.below, ...rest];
+    const isBelow = valueAt(top.data, inTop) === undefined && valueAt(below.data, inBelow) !== undefined;
+    return isBelow || place?.top === -1 ? [below, inBelow] : [top, inTop];
   };
   return {
     file: top.file,
@@ -175,59 +154,40 @@ export function laidOver(top: YamlSource, below: YamlSource): YamlSource {
   };
 }
 
-/** The operator's booths in their order, then those that were set up on the spot alone; null: theirs aren't a list. */
-function placesOf(own: unknown, under: unknown): readonly Place[] | null {
-  if ((own !== undefined && !Array.isArray(own)) || !Array.isArray(under)) return null;
-  const [top, below] = [own ?? [], under].map((booths: unknown[]) => booths.map((booth) => record(booth)?.["id"]));
-  const indexOf = (ids: readonly unknown[] = [], id: unknown): number | null => {
-    const index = ids.indexOf(id);
-    return index === -1 || id === undefined ? null : index;
-  };
-  return [
-    ...(top ?? []).map((id, index) => ({ top: index, below: indexOf(below, id) })),
-    ...(below ?? []).flatMap((id, index) => (indexOf(top, id) === null ? [{ top: null, below: index }] : [])),
-  ];
+/** Returns the places of all booths; [] if the operator's booths aren't a list, which the schema rejects. */
+function placesOf(top: Mapping, below: Mapping): readonly Place[] {
+  const upper = top["booths"] === undefined ? [] : boothsIn(top);
+  const lower = boothsIn(below);
+  if (upper === undefined || lower === undefined) return [];
+  const idsOf = (booths: readonly unknown[]): readonly unknown[] =>
+    booths.map((booth) => valueAt(booth, ["id"]) ?? booth);
+  const lowerIds = idsOf(lower);
+  const upperIds = idsOf(upper);
+  const alone = lowerIds.flatMap((id, index) => (upperIds.includes(id) ? [] : [{ top: -1, below: index }]));
+  return [...upperIds.map((id, index) => ({ top: index, below: lowerIds.indexOf(id) })), ...alone];
 }
 
-function boothAt({ top, below }: Place, own: unknown, under: unknown): unknown {
-  const upper = itemOf(own, top);
-  const lower = itemOf(under, below);
-  if (upper === undefined || lower === undefined) return upper ?? lower;
-  const { modbus, opcua, ...rest } = record(lower) ?? {};
-  const named = record(upper) ?? {};
-  const hasLink = named["modbus"] !== undefined || named["opcua"] !== undefined;
-  const link = Object.entries({ modbus, opcua }).filter(([, value]) => value !== undefined);
-  return both(upper, { ...rest, ...(hasLink ? {} : Object.fromEntries(link)) });
+function boothAt({ top, below }: Place, uppers: readonly unknown[] = [], lowers: readonly unknown[] = []): unknown {
+  const upper = uppers[top];
+  const lower = lowers[below];
+  if (!isMapping(lower)) return upper ?? lower;
+  const hasLink = valueAt(upper, ["modbus"]) !== undefined || valueAt(upper, ["opcua"]) !== undefined;
+  const { modbus: _, opcua: __, ...rest } = lower;
+  return overridden(hasLink ? rest : lower, upper);
 }
 
-function both(upper: unknown, lower: unknown): unknown {
+function overridden(lower: unknown, upper: unknown): unknown {
   if (upper === undefined) return lower;
-  const named = record(upper);
-  return named === null ? upper : { ...record(lower), ...named };
+  return isMapping(upper) && isMapping(lower) ? { ...lower, ...upper } : upper;
 }
 
-/** The same place in one of the files; null: it isn't there for it. */
-function pathIn(path: DataPath, places: readonly Place[] | null, file: keyof Place): DataPath | null {
-  const [first, second, ...rest] = path;
-  if (first !== "booths" || typeof second !== "number") return file === "top" || first === "service" ? path : null;
-  const place = places?.[second];
-  if (place === undefined) return file === "top" ? path : null;
-  const index = place[file];
-  return index === null ? null : [first, index, ...rest];
+function boothsIn(data: unknown): readonly unknown[] | undefined {
+  const booths = valueAt(data, ["booths"]);
+  return Array.isArray(booths) ? booths : undefined;
 }
 
-function has(data: unknown, path: DataPath): boolean {
-  return path.reduce<unknown>((at, step) => (isThing(at) ? Reflect.get(at, step) : undefined), data) !== undefined;
-}
+type Mapping = Readonly<Record<string, unknown>>;
 
-function itemOf(list: unknown, index: number | null): unknown {
-  return index === null || !Array.isArray(list) ? undefined : (list as unknown[])[index];
-}
-
-function isThing(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> | null {
-  return isThing(value) && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : null;
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

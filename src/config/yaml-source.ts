@@ -21,35 +21,34 @@ import { ConfigError, type Problem } from "./config-error.ts";
 import { MOST_TAGS } from "./profile-schema.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-/**
- * What a YAML file may hold at most. The parser, the schemas and the search for a problem's place take a time that grows with the
- * square of one or the other, so a file is measured first, in one pass over its characters, and refused before any of them sees it.
+/*
+ * Limits of a YAML file. The parser, the schemas and the search for a problem's place need a time that grows with the square of
+ * the file's pieces, aliases or depth. A first pass over the characters counts these and rejects a file that exceeds a limit.
  */
 
-/** Some seven for each key with its value: a profile with as many tags as there may be, of fourteen keys each, has fewer. */
+/** A key with its value has some seven pieces. A profile with the most tags, each with fourteen keys, stays below. */
 const MAX_PIECES = 200_000;
-/** Aliases resolve to copies: without a bound a few lines make gigabytes; and each is looked for in the whole file. */
+/** Aliases resolve to copies, so a few lines could make gigabytes. The parser also searches the whole file for each. */
 const MAX_ALIASES = 100;
-/** Open brackets and indents at once, two for a list in a mapping; the deepest setting there is has a dozen. The parser recurses. */
+/** Open brackets and indents, two for a list in a mapping. The deepest setting has a dozen. The parser recurses. */
 const MAX_OPEN = 64;
-/** Of the text itself: a file with more isn't YAML, and the parser takes ever longer over each. */
+/** Syntax errors: a file with more isn't YAML, and the parser slows down with each. */
 const MAX_MISTAKES = 100;
-/** Of one mapping or list; a profile's tags are the longest that there is. */
+/** Entries of one mapping or list. The longest valid list is a profile's tags. */
 const MAX_ENTRIES = MOST_TAGS;
 
-/** Where a file breaks a bound, and which. */
+/** A limit that a file exceeds, and its offset in characters. */
 interface Excess {
-  /** In characters from the text's beginning. */
   readonly offset: number;
   readonly message: string;
 }
 
-/** null: small and flat enough to be parsed. */
+/** Returns the limit that a text exceeds; null: it is small and flat enough to be parsed. */
 export function excessOf(text: string): Excess | null {
   return tokensOf(text, new LineCounter()).excess;
 }
 
-/** Stops at the first piece that is too much; `lines` counts the lines up to there. */
+/** Stops at the first piece that exceeds a limit; `lines` counts the lines up to that piece. */
 function tokensOf(text: string, lines: LineCounter): { readonly tokens: CST.Token[]; readonly excess: Excess | null } {
   const parser = new Parser(lines.addNewLine);
   const tokens: CST.Token[] = [];
@@ -57,6 +56,12 @@ function tokensOf(text: string, lines: LineCounter): { readonly tokens: CST.Toke
   let pieces = 0;
   let aliases = 0;
   let mistakes = 0;
+  const excess = (): string | null => {
+    if (parser.stack.length > MAX_OPEN) return say("yaml.too_deep", { most: MAX_OPEN });
+    if (aliases > MAX_ALIASES) return say("yaml.aliases", { most: MAX_ALIASES });
+    if (mistakes > MAX_MISTAKES) return say("yaml.mistakes", { most: MAX_MISTAKES });
+    return pieces > MAX_PIECES ? say("yaml.pieces", { most: MAX_PIECES }) : null;
+  };
   for (const piece of new Lexer().lex(text)) {
     for (const token of parser.next(piece)) {
       tokens.push(token);
@@ -64,71 +69,65 @@ function tokensOf(text: string, lines: LineCounter): { readonly tokens: CST.Toke
     }
     pieces += 1;
     if (piece.startsWith("*")) aliases += 1;
-    const message = excess({ pieces, aliases, mistakes, open: parser.stack.length });
+    const message = excess();
     if (message !== null) return { tokens, excess: { offset: parser.offset, message } };
   }
   tokens.push(...parser.end());
   return { tokens, excess: null };
 }
 
-type Counted = Readonly<Record<"pieces" | "aliases" | "mistakes" | "open", number>>;
-
-function excess({ pieces, aliases, mistakes, open }: Counted): string | null {
-  if (open > MAX_OPEN) return say("yaml.too_deep", { most: MAX_OPEN });
-  if (aliases > MAX_ALIASES) return say("yaml.aliases", { most: MAX_ALIASES });
-  if (mistakes > MAX_MISTAKES) return say("yaml.mistakes", { most: MAX_MISTAKES });
-  if (pieces > MAX_PIECES) return say("yaml.pieces", { most: MAX_PIECES });
-  return null;
-}
-
-/** What is too long in a document, or stands twice; the parser itself would compare each key with each. */
+/** Returns collections with too many entries, and duplicate keys: the parser itself would compare each key with each. */
 function excessIn(document: Document.Parsed): readonly Excess[] {
   const found: Excess[] = [];
+  const offsetOf = (node: unknown): number => startOf(node) ?? 0;
   visit(document, {
     Collection: (_, node) => {
       if (!isMap(node) && !isSeq(node)) return undefined;
       if (node.items.length > MAX_ENTRIES) {
         const message = say("yaml.entries", { count: node.items.length, most: MAX_ENTRIES });
-        found.push({ offset: startOf(node) ?? 0, message });
+        found.push({ offset: offsetOf(node), message });
         return visit.SKIP;
       }
-      if (isMap(node)) found.push(...doublesIn(node.items.map(({ key }) => key)));
+      const seen = new Set<unknown>();
+      for (const { key } of isMap(node) ? node.items : []) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) found.push({ offset: offsetOf(key), message: say("yaml.twice") });
+        seen.add(key.value);
+      }
       return undefined;
     },
   });
   return found;
 }
 
-function doublesIn(keys: readonly unknown[]): readonly Excess[] {
-  const seen = new Set<unknown>();
-  return keys.flatMap((key) => {
-    if (!isScalar(key)) return [];
-    const isDouble = seen.has(key.value);
-    seen.add(key.value);
-    return isDouble ? [{ offset: startOf(key) ?? 0, message: say("yaml.twice") }] : [];
-  });
-}
-
 function startOf(node: unknown): number | undefined {
   return (node as Node | null | undefined)?.range?.[0];
 }
 
-/** Larger than any profile that a person keeps; a bound against the wrong file. */
+/** Larger than any profile written by a person: protects against the wrong file. */
 const MAX_FILE_BYTES = 1_048_576;
-/** Keys that stand twice are looked for by `excessIn`. */
+/** `excessIn` finds duplicate keys. */
 const PARSING = { prettyErrors: false, stringKeys: true, merge: false, uniqueKeys: false } as const;
 /** Keys that change an object's behaviour instead of its data. */
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 export type DataPath = readonly (string | number)[];
 
-/** A parsed YAML file that still knows where each piece of data stands. */
+/**
+ * A parsed YAML file that still knows the line and column of each value.
+ *
+ * Schemas and checks read `data` and report a fault by its path; `problemAt` turns the path into a place with an excerpt, for a
+ * value that is missing into the place of the nearest enclosing one. Two kinds of sources exist besides a plain file, with the same
+ * promise that a problem points at the file and line that the value comes from: the operator's file merged with the set-up's file
+ * (`set-up.ts`), and a file without its faulty entries (`entries.ts`). A source doesn't change after it was made. It holds the whole
+ * document, so it is dropped once the configuration is read.
+ */
 export interface YamlSource {
   readonly file: string;
   readonly data: unknown;
-  /** A problem with the value at `path`, or with its key; the nearest enclosing piece where nothing stands there. */
+  /** A problem with the value at `path`, or with its key. If the file has no such value, with the nearest enclosing one. */
   problemAt(path: DataPath, message: string, options?: ProblemOptions): Problem;
-  /** A single value as it stands in the file, where YAML drops what people wrote: 030001 is 30001, 0x10 is 16; null: no single value. */
+  /** A scalar as written, before YAML reads 030001 as 30001 and 0x10 as 16; null: the value is missing or not a scalar. */
   writtenAt(path: DataPath): string | null;
 }
 
@@ -137,10 +136,34 @@ export interface ProblemOptions {
   readonly hint?: string | undefined;
 }
 
-/** What to do where there is no configuration. */
+/** A fault found by a check: its path, the message, and options of `problemAt`. */
+export type Fault = readonly [path: string | DataPath, message: string, options?: ProblemOptions | undefined];
+
+/** Marks a fault of a key instead of its value. */
+export const AT_KEY = { at: "key" } as const;
+
+/** Returns the faults of a part, with paths that start at the whole. */
+export function within(base: DataPath, faults: readonly Fault[]): readonly Fault[] {
+  return faults.map(([path, message, options]) => [[...base, path].flat(), message, options]);
+}
+
+export function problemsFrom(source: YamlSource, faults: readonly Fault[]): readonly Problem[] {
+  return faults.map(([path, message, options]) => source.problemAt([path].flat(), message, options));
+}
+
+/** Returns the value at a path of parsed data; undefined: it is missing. */
+export function valueAt(data: unknown, path: DataPath): unknown {
+  return path.reduce<unknown>(
+    (at, step) =>
+      typeof at === "object" && at !== null && Object.hasOwn(at, step) ? (Reflect.get(at, step) as unknown) : undefined,
+    data,
+  );
+}
+
+/** The remedy if the configuration file is missing. */
 export const NO_CONFIG_HINT = say("config.no_file_hint");
 
-/** Reads a file of bounded size. Throws ConfigError where it is absent (with the hint), unreadable or too large. */
+/** Reads a file of bounded size. Throws ConfigError if it is missing (with the hint), unreadable or too large. */
 export function readSource(file: string, hint?: string): string {
   try {
     const size = statSync(file).size;
@@ -150,15 +173,12 @@ export function readSource(file: string, hint?: string): string {
     if (cause instanceof ConfigError) throw cause;
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
     if (code === "ENOENT") throw whole(file, say("config.no_file"), { hint, cause });
-    if (code === "EACCES") {
-      const rights = say("config.sudo");
-      throw whole(file, say("config.no_right"), { hint: rights, cause });
-    }
+    if (code === "EACCES") throw whole(file, say("config.no_right"), { hint: say("config.sudo"), cause });
     throw whole(file, `can't be read: ${errorMessage(cause)}`, { cause });
   }
 }
 
-/** Throws ConfigError for a text that would keep its readers busy for longer than a person waits. */
+/** Returns a text's tokens. Throws ConfigError for a text that would take too long to parse. */
 function boundedTokens(text: string, file: string, lines: LineCounter): readonly CST.Token[] {
   if (text.length > MAX_FILE_BYTES) throw whole(file, `is longer than ${MAX_FILE_BYTES} characters`);
   const { tokens, excess } = tokensOf(text, lines);
@@ -168,7 +188,7 @@ function boundedTokens(text: string, file: string, lines: LineCounter): readonly
   throw new ConfigError(file, [placer(text, lines)(excess.offset, "", excess.message)]);
 }
 
-/** What `parseDocument` makes of the text that the tokens are from, which would be taken apart once more for it. */
+/** Does the second half of `parseDocument`, which would split the text into tokens once more. */
 function documentOf(tokens: readonly CST.Token[], length: number): Document.Parsed {
   const [document, second] = new Composer(PARSING).compose(tokens, true, length);
   if (document === undefined) throw new Error("it makes no document");
@@ -179,43 +199,45 @@ function documentOf(tokens: readonly CST.Token[], length: number): Document.Pars
   return document;
 }
 
-/** Pure. Throws ConfigError for what isn't one plain YAML 1.2 document. */
+/** Parses one plain YAML 1.2 document. Pure. Throws ConfigError for any other text. */
 export function openYaml(text: string, file: string): YamlSource {
   const lines = new LineCounter();
   const tokens = boundedTokens(text, file, lines);
   try {
     const document = documentOf(tokens, text.length);
     const place = placer(text, lines);
-    const broken = [...document.errors, ...document.warnings].map(({ pos, message }) =>
-      place(pos[0], "", unquoted(message)),
-    );
-    const faults = [...broken, ...excessIn(document).map(({ offset, message }) => place(offset, "", message))];
+    const faults = [
+      ...[...document.errors, ...document.warnings].map(({ pos, message }) => place(pos[0], "", unquoted(message))),
+      ...excessIn(document).map(({ offset, message }) => place(offset, "", message)),
+    ];
     const refused = faults.length > 0 ? faults : forbiddenKeys(document, place);
     if (refused.length > 0) throw new ConfigError(file, refused);
     if (document.contents === null) throw whole(file, say("config.empty"));
-    const data: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     return {
       file,
-      data,
+      data: document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown,
       problemAt: (path, message, { at = "value", hint } = {}) => ({
-        ...place(offsetOf(document, path, at), pathText(path), message),
+        ...place(locate(document, path)[at], pathText(path), message),
         hint,
       }),
-      writtenAt: (path) => writtenAt(document, path),
+      writtenAt: (path) => {
+        const { node } = locate(document, path);
+        return isScalar(node) ? (node.source ?? null) : null;
+      },
     };
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
-    // More aliases of aliases than allowed.
+    // Aliases of aliases, more than allowed.
     throw whole(file, `can't be parsed: ${unquoted(errorMessage(cause))}`);
   }
 }
 
-/** What the parser says, without what it quotes of the file: that may be a secret, and the place is told beside it. */
+/** Removes the part of a parser's message that quotes the file: it may be a secret. */
 function unquoted(message: string): string {
   return message.replace(/: .*$/s, "");
 }
 
-/** tags[3].role */
+/** Writes a path as in tags[3].role. */
 export function pathText(path: DataPath): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === "number") return `${text}[${step}]`;
@@ -223,7 +245,7 @@ export function pathText(path: DataPath): string {
   }, "");
 }
 
-/** A problem of the file as a whole. */
+/** An error of the file as a whole. */
 export function whole(
   file: string,
   message: string,
@@ -238,7 +260,7 @@ function placer(text: string, lines: LineCounter): Place {
   return (offset, path, message) => {
     const { line, col } = lines.linePos(offset);
     const start = offset - (col - 1);
-    // The counter has each line's beginning: looking for the end costs a long line's length for each of its problems.
+    // The counter knows where each line starts. A search for the line's end would cost a long line's length per problem.
     const source = text.slice(start, lines.lineStarts[line]).trimEnd();
     return { line, column: col, path, message, text: source };
   };
@@ -255,37 +277,31 @@ function forbiddenKeys(document: Document.Parsed, place: Place): readonly Proble
   return problems;
 }
 
-function offsetOf(document: Document.Parsed, path: DataPath, at: "key" | "value"): number {
+/** Follows a path as far as the document has it. Returns the offsets of the last key and value found, and the path's node. */
+function locate(document: Document.Parsed, path: DataPath) {
+  const resolved = (node: unknown): unknown => (isAlias(node) ? node.resolve(document) : node);
   let node: unknown = document.contents;
-  let offset = startOf(node) ?? 0;
-  for (const [depth, step] of path.entries()) {
-    if (isAlias(node)) node = node.resolve(document);
-    const pair = isMap(node) ? node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step)) : null;
-    const value: unknown = isSeq(node) ? node.items[Number(step)] : pair?.value;
-    if (pair === undefined || (pair === null && !isSeq(node))) return offset;
-    const wantsKey = at === "key" && depth === path.length - 1;
-    offset = (wantsKey ? undefined : startOf(value)) ?? startOf(pair?.key) ?? offset;
-    node = value;
-  }
-  return offset;
-}
-
-function writtenAt(document: Document.Parsed, path: DataPath): string | null {
-  let node: unknown = document.contents;
+  let value = startOf(node) ?? 0;
+  let key = value;
   for (const step of path) {
-    if (isAlias(node)) node = node.resolve(document);
-    node = isMap(node) || isSeq(node) ? node.get(step, true) : undefined;
+    const parent = resolved(node);
+    const pair = isMap(parent)
+      ? parent.items.find((item) => isScalar(item.key) && String(item.key.value) === String(step))
+      : undefined;
+    if (pair === undefined && !isSeq(parent)) return { key: value, value, node: null };
+    key = startOf(pair?.key) ?? value;
+    node = isSeq(parent) ? parent.items[Number(step)] : pair?.value;
+    value = startOf(node) ?? key;
   }
-  const found = isAlias(node) ? node.resolve(document) : node;
-  return isScalar(found) && found.source !== undefined ? found.source : null;
+  return { key, value, node: resolved(node) };
 }
 
 /**
- * Where an agent with this configuration has its socket. Nothing else of the file is looked at: a mistake elsewhere must not
- * keep anybody from asking an agent that runs. Throws ConfigError where the file can't be read.
+ * Returns the folder of the agent's socket. Ignores the rest of the file, so that a mistake elsewhere doesn't cut off a running
+ * agent. Throws ConfigError if the file can't be read.
  */
 export function runtimeDirOf(file: string): string {
   const { data } = openYaml(readSource(file, NO_CONFIG_HINT), file);
-  const given: unknown = typeof data === "object" && data !== null ? Reflect.get(data, "runtime_dir") : undefined;
+  const given = valueAt(data, ["runtime_dir"]);
   return resolve(dirname(resolve(file)), typeof given === "string" ? given : DEFAULT_RUNTIME_DIR);
 }

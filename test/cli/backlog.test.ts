@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { type BacklogAnswer, backlogText, drainOf, type Look } from "../../src/cli/backlog.ts";
+import { type BacklogAnswer, backlogText, drainOf, type Measurement } from "../../src/cli/backlog.ts";
 import { terminalText } from "../../src/tools/terminal-text.ts";
 import { barText, linkText, styleOf } from "../../src/tools/texts.ts";
 import type { LinkStatus } from "../../src/domain/status.ts";
 
-const look = (second: number, newest_seq: number, acked_seq: number): Look => ({
+const look = (second: number, newest_seq: number, acked_seq: number): Measurement => ({
   mono: second * 1_000,
   newest_seq,
   acked_seq,
 });
 
 describe("the pace of a backlog", () => {
-  it.each<[string, readonly Look[], ReturnType<typeof drainOf>]>([
+  it.each<[string, readonly Measurement[], ReturnType<typeof drainOf>]>([
     ["isn't known before two looks", [look(0, 100, 0)], null],
     [
       "counts what comes meanwhile",

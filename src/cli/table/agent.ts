@@ -6,7 +6,7 @@ const LEAVING_NOTES = [
   "Readings go on being taken and kept.",
 ] as const;
 
-/** The agent, and the booth's binding. */
+/** The commands of the agent and of the booth's binding. */
 export const AGENT_TABLE = [
   {
     name: "run",
@@ -53,9 +53,9 @@ export const AGENT_TABLE = [
     summary: "set the box up at its terminal: service, PLC, profile, time zone, serial number; as on its page",
     options: {
       ...AGENT,
-      booth: { value: "BOOTH", text: "which booth, a new one or one that is there (default: the next new one)" },
-      keep: { value: "", text: "what is being tried stays, whether the PLC answers or not" },
-      back: { value: "", text: "what is being tried is taken back" },
+      "booth BOOTH": "which booth, a new one or one that is there (default: the next new one)",
+      keep: "what is being tried stays, whether the PLC answers or not",
+      back: "what is being tried is taken back",
       ...BY,
     },
     notes: [
@@ -72,13 +72,11 @@ export const AGENT_TABLE = [
     operands: [{ name: "SERIAL", text: "as on the nameplate; asked for where it is left out", optional: true }],
     options: {
       ...AGENT,
-      booth: {
-        value: "BOOTH",
-        text: "which booth, where there are several: of this gateway, of the service by its id, or both as OWN/ID",
-      },
-      yes: { value: "", text: "confirm without asking that this box stands beside that booth" },
-      "key-file": { value: "FILE", text: "the API key to claim with (-: standard input), where none is installed" },
-      replace: { value: "", text: "take the place of the gateway that holds the booth, if that one is broken or gone" },
+      "booth BOOTH":
+        "which booth, where there are several: of this gateway, of the service by its id, or both as OWN/ID",
+      yes: "confirm without asking that this box stands beside that booth",
+      "key-file FILE": "the API key to claim with (-: standard input), where none is installed",
+      replace: "take the place of the gateway that holds the booth, if that one is broken or gone",
       ...BY,
     },
     notes: [
@@ -98,10 +96,7 @@ export const AGENT_TABLE = [
     options: {
       ...AGENT,
       ...BOOTH,
-      "wrong-serial": {
-        value: "",
-        text: "the serial number was mistyped: what was sent is taken off that booth, and kept here",
-      },
+      "wrong-serial": "the serial number was mistyped: what was sent is taken off that booth, and kept here",
       ...YES,
     },
     notes: LEAVING_NOTES,
@@ -126,8 +121,8 @@ export const AGENT_TABLE = [
     summary: "a PIN for the technician's page; with --for, the page on the network for phones and laptops",
     options: {
       ...AGENT,
-      for: { value: "TIME", text: "open it on the network, over HTTPS, for so long: 30m, 2h, up to 12h" },
-      close: { value: "", text: "close it, and end every session" },
+      "for TIME": "open it on the network, over HTTPS, for so long: 30m, 2h, up to 12h",
+      close: "close it, and end every session",
     },
     notes: [
       "Without --for the page is reached from this machine alone. Each call makes a new PIN; it holds for 30 minutes, or TIME.",
@@ -140,7 +135,7 @@ export const AGENT_TABLE = [
     summary: "what to stick on this box: a QR code that opens its page, its addresses, its PIN, its certificate",
     options: {
       ...AGENT,
-      svg: { value: "FILE", text: "the label as an SVG picture, too: code, PIN, addresses, the words" },
+      "svg FILE": "the label as an SVG picture, too: code, PIN, addresses, the words",
     },
     notes: [
       "The PIN is the one set beforehand (page.pin_file), which the package draws for a new box: with it the page is open on the network until 30 minutes after boot, while no booth is bound.",

@@ -4,7 +4,7 @@ import { PLC_TABLE } from "./plc.ts";
 import { PROFILE_TABLE } from "./profile.ts";
 import { REPORTS_TABLE } from "./reports.ts";
 
-/** Every command, in the order of help and manual. Parser, help, manual page and completion are made of this alone. */
+/** Every command, in the order of help and manual page. */
 export const GROUPS = [
   { title: "Agent and booth", commands: AGENT_TABLE },
   { title: "What the booth did", commands: REPORTS_TABLE },

@@ -1,7 +1,7 @@
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, JSON_OPTION } from "../spec.ts";
 
-/** Configuration, store, and the program itself. */
+/** The commands of configuration, store and the program itself. */
 export const CARE_TABLE = [
   {
     name: "check",
@@ -11,7 +11,7 @@ export const CARE_TABLE = [
     ],
     options: {
       ...AGENT,
-      addresses: { value: "", text: "show what each Modbus tag's address was taken for, in every notation" },
+      addresses: "show what each Modbus tag's address was taken for, in every notation",
     },
     notes: [
       "It needs no agent. A mistake is shown with file, line and column. The agent leaves out a booth with a mistake and runs the others; it refuses a file with a mistake outside the booths.",
@@ -72,7 +72,7 @@ export const CARE_TABLE = [
     summary: "put what whoever helps from afar needs into one file, without a secret",
     options: {
       ...AGENT,
-      out: { value: "FILE", text: "the bundle (default booth-gateway-support-TIME.tar.gz here); never overwrites" },
+      "out FILE": "the bundle (default booth-gateway-support-TIME.tar.gz here); never overwrites",
     },
     notes: [
       "Status, counts, readings, newest log lines, configuration, and what doctor says. Only what stands on a list of allowed fields: no key, password, PIN or customer's name. It says what it contains. Works without an agent too.",
@@ -98,7 +98,7 @@ export const CARE_TABLE = [
     ],
     options: {
       ...AGENT,
-      "data-dir": { value: "DIR", text: "the data folder, instead of the configuration's" },
+      "data-dir DIR": "the data folder, instead of the configuration's",
     },
     notes: [
       "check, export and backup may be run while the agent runs; salvage and import refuse then.",

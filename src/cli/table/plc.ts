@@ -11,11 +11,11 @@ import { MODBUS_PORT } from "../../domain/plc-address.ts";
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, BOOTH, CONFIG, JSON_OPTION, WATCH } from "../spec.ts";
 
-/** Of every tool at the PLC. */
+/** A note of every command at the PLC. */
 const SHARES =
   "It only reads: over the running agent's connection where that one reads the same PLC, between its polls, else over one of its own.";
 
-/** Tools at the PLC; they only read, and need no agent. */
+/** The commands at the PLC: they only read, and need no agent. */
 export const PLC_TABLE = [
   {
     name: "probe",
@@ -23,7 +23,7 @@ export const PLC_TABLE = [
     operands: [{ name: "HOST[:PORT]", text: "e.g. 192.0.2.10, plc.example:502 or [2001:db8::1]:502" }],
     options: {
       ...AGENT,
-      units: { value: "N,...", text: `unit ids to try (default ${USUAL_UNITS.join(",")})` },
+      "units N,...": `unit ids to try (default ${USUAL_UNITS.join(",")})`,
     },
     notes: [
       `Modbus TCP is tried at PORT (default ${MODBUS_PORT}), OPC UA at ${OPCUA_PORT}. It only reads: one register, the identification (43/14).`,
@@ -40,13 +40,13 @@ export const PLC_TABLE = [
     options: {
       ...AGENT,
       ...BOOTH,
-      host: { value: "HOST", text: "the PLC (default: the booth's of the configuration)" },
-      port: { value: "PORT", text: `its Modbus TCP port (default the booth's, else ${MODBUS_PORT})` },
-      rtu: { value: "", text: "RTU frames over TCP at --host; a booth's own way, serial lines too, is known already" },
-      unit: { value: "N", text: "its unit id (default the booth's or the profile's, else 1)" },
-      profile: { value: "NAME", text: "take the tag from this shipped profile, without a configuration" },
-      type: { value: "TYPE,...", text: `types to try (default the tag's, else ${USUAL_TYPES.join(",")})` },
-      expect: { value: "VALUE", text: "what the machine's own display shows now, in the tag's unit" },
+      "host HOST": "the PLC (default: the booth's of the configuration)",
+      "port PORT": `its Modbus TCP port (default the booth's, else ${MODBUS_PORT})`,
+      rtu: "RTU frames over TCP at --host; a booth's own way, serial lines too, is known already",
+      "unit N": "its unit id (default the booth's or the profile's, else 1)",
+      "profile NAME": "take the tag from this shipped profile, without a configuration",
+      "type TYPE,...": `types to try (default the tag's, else ${USUAL_TYPES.join(",")})`,
+      "expect VALUE": "what the machine's own display shows now, in the tag's unit",
     },
     notes: [
       SHARES,
@@ -62,11 +62,8 @@ export const PLC_TABLE = [
     options: {
       ...AGENT,
       ...BOOTH,
-      "round-trip": {
-        value: "MS",
-        text: `time of one request, as probe shows it (default ${ASSUMED_ROUND_TRIP_MS}, assumed)`,
-      },
-      measure: { value: "", text: "read each group from the PLC and show how long it really takes" },
+      "round-trip MS": `time of one request, as probe shows it (default ${ASSUMED_ROUND_TRIP_MS}, assumed)`,
+      measure: "read each group from the PLC and show how long it really takes",
     },
     notes: [
       "All booths, unless one is named.",
@@ -92,8 +89,8 @@ export const PLC_TABLE = [
       ...CONFIG,
       ...JSON_OPTION,
       ...BOOTH,
-      for: { value: "TIME", text: `how long, e.g. 90s, 10m, 2h (default ${RECORD_FOR})` },
-      out: { value: "FILE", text: "the trace; a file that exists is not overwritten" },
+      "for TIME": `how long, e.g. 90s, 10m, 2h (default ${RECORD_FOR})`,
+      "out FILE": "the trace; a file that exists is not overwritten",
     },
     notes: [
       SHARES,

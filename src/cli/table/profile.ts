@@ -3,7 +3,7 @@ import { LEARN_COUNTERS_FOR, LEARN_MODE_FOR, LEARNED_MODES, TEST_FOR } from "../
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, BOOTH, YES } from "../spec.ts";
 
-/** The profile workshop. */
+/** The command of the profile workshop. */
 export const PROFILE_TABLE = [
   {
     name: "profile",
@@ -32,48 +32,35 @@ export const PROFILE_TABLE = [
     options: {
       ...AGENT,
       ...BOOTH,
-      profile: { value: "NAME", text: "which profile, where there are several of your own" },
-      from: {
-        value: "FAMILY",
-        text: "new: a shipped profile, its family (click, micro800, s7), modbus or opcua (default modbus)",
-      },
-      at: { value: "ADDRESS", text: "add: as the manual has it: 428673, 4x0001, holding:28672, or a node" },
-      expect: { value: "VALUE", text: "add: what the machine's own display shows now: a number, a text, on or off" },
-      type: { value: "TYPE,...", text: "add: what it holds, where it is known" },
-      with: { value: "KEY=VALUE,...", text: "add: further keys of the tag, such as role=gas,unit=therm" },
-      host: { value: "HOST", text: "the PLC (default: the booth's of the configuration)" },
-      port: { value: "PORT", text: `its Modbus TCP port (default the booth's, else ${MODBUS_PORT})` },
-      rtu: { value: "", text: "RTU frames over TCP at --host" },
-      unit: { value: "N", text: "its unit id (default the booth's or the profile's)" },
-      base: { value: "0|1", text: "import: the first number of a table in the list" },
-      table: { value: "TABLE", text: "import: where register numbers without a table are, holding or input" },
-      "bit-table": { value: "TABLE", text: "import: where numbers of bits without a table are, coil or discrete" },
-      tables: { value: "WORD=TABLE,...", text: "import: what words of the list's table column mean, e.g. 3=input" },
-      digits: {
-        value: "WHAT",
-        text: "import: the first digit of numbers such as 40001: table, or part of the address",
-      },
-      dots: { value: "WHAT", text: "import: numbers such as 12.3: bits of registers, or bytes of a data block" },
-      block: { value: "NAME", text: "import: what MB_HOLD_REG maps: a data block such as DB11, M, words, or none" },
-      scale: { value: "HOW", text: "import: whole scales such as 10: multiply or divide" },
-      "unknown-units": { value: "drop", text: "import: take tags whose unit isn't known without a unit" },
-      "same-names": { value: "HOW", text: "import: names that the profile has already: replace, keep (both) or skip" },
-      "by-name": {
-        value: "yes|no",
-        text: "import, browse: whether usual tags are known by name where no unit is given (default: ask, else no)",
-      },
-      modes: { value: "MODE,...", text: `learn modes: which, in this order (default ${LEARNED_MODES.join(",")})` },
-      range: {
-        value: "TABLE:FIRST-LAST,...",
-        text: "learn: where to look, e.g. holding:0-499,coil:0-99 (default: between the profile's holes, else 0-499 of each table)",
-      },
-      rate: { value: "N", text: "learn, browse: requests a second to the PLC, at most (default 5)" },
-      for: {
-        value: "TIME",
-        text: `how long: test (default ${TEST_FOR}), each mode of learn (${LEARN_MODE_FOR}), learn counters (${LEARN_COUNTERS_FOR})`,
-      },
-      trace: { value: "FILE", text: "test: a trace of record instead of the PLC" },
-      out: { value: "FILE", text: "export: the list; a file that exists is not overwritten" },
+      "profile NAME": "which profile, where there are several of your own",
+      "from FAMILY": "new: a shipped profile, its family (click, micro800, s7), modbus or opcua (default modbus)",
+      "at ADDRESS": "add: as the manual has it: 428673, 4x0001, holding:28672, or a node",
+      "expect VALUE": "add: what the machine's own display shows now: a number, a text, on or off",
+      "type TYPE,...": "add: what it holds, where it is known",
+      "with KEY=VALUE,...": "add: further keys of the tag, such as role=gas,unit=therm",
+      "host HOST": "the PLC (default: the booth's of the configuration)",
+      "port PORT": `its Modbus TCP port (default the booth's, else ${MODBUS_PORT})`,
+      rtu: "RTU frames over TCP at --host",
+      "unit N": "its unit id (default the booth's or the profile's)",
+      "base 0|1": "import: the first number of a table in the list",
+      "table TABLE": "import: where register numbers without a table are, holding or input",
+      "bit-table TABLE": "import: where numbers of bits without a table are, coil or discrete",
+      "tables WORD=TABLE,...": "import: what words of the list's table column mean, e.g. 3=input",
+      "digits WHAT": "import: the first digit of numbers such as 40001: table, or part of the address",
+      "dots WHAT": "import: numbers such as 12.3: bits of registers, or bytes of a data block",
+      "block NAME": "import: what MB_HOLD_REG maps: a data block such as DB11, M, words, or none",
+      "scale HOW": "import: whole scales such as 10: multiply or divide",
+      "unknown-units drop": "import: take tags whose unit isn't known without a unit",
+      "same-names HOW": "import: names that the profile has already: replace, keep (both) or skip",
+      "by-name yes|no":
+        "import, browse: whether usual tags are known by name where no unit is given (default: ask, else no)",
+      "modes MODE,...": `learn modes: which, in this order (default ${LEARNED_MODES.join(",")})`,
+      "range TABLE:FIRST-LAST,...":
+        "learn: where to look, e.g. holding:0-499,coil:0-99 (default: between the profile's holes, else 0-499 of each table)",
+      "rate N": "learn, browse: requests a second to the PLC, at most (default 5)",
+      "for TIME": `how long: test (default ${TEST_FOR}), each mode of learn (${LEARN_MODE_FOR}), learn counters (${LEARN_COUNTERS_FOR})`,
+      "trace FILE": "test: a trace of record instead of the PLC",
+      "out FILE": "export: the list; a file that exists is not overwritten",
       ...YES,
     },
     notes: [

@@ -1,7 +1,7 @@
 import type { CommandSpec } from "../spec.ts";
 import { AGENT, BOOTH, BY, REPORT, REPORT_NOTES } from "../spec.ts";
 
-/** Those of reports/explain, which would load half of all reports for the sake of a name. */
+/** The figures of reports/explain.ts, which isn't imported: it would load half of all reports. */
 const FIGURES = {
   duration_by_mode: "time in each mode",
   frequency_by_mode: "how often each mode began",
@@ -22,7 +22,7 @@ const FIGURES = {
   validation_incidents: "what looked wrong",
 } as const;
 
-/** What the booth did. */
+/** The commands of reports. */
 export const REPORTS_TABLE = [
   {
     name: "durations",
@@ -37,8 +37,8 @@ export const REPORTS_TABLE = [
     operands: [{ name: "TAGS", text: "names of tags with commas between" }],
     options: {
       ...REPORT,
-      page: { value: "N", text: "page, from 1" },
-      limit: { value: "N", text: "readings on a page, at most 1000 (default 50)" },
+      "page N": "page, from 1",
+      "limit N": "readings on a page, at most 1000 (default 50)",
     },
     notes: [...REPORT_NOTES, "A reading is logged when its value changes, and with each heartbeat."],
     examples: ["history mode,cycle_count --limit 200"],
@@ -57,10 +57,10 @@ export const REPORTS_TABLE = [
     ],
     options: {
       ...REPORT,
-      ago: { value: "TIME", text: "changed: how long ago, e.g. 30m or 2h, up to 36h (default now)" },
-      part: { value: "TEXT", text: "changed: part number of the new one, up to 60 characters" },
-      note: { value: "TEXT", text: "changed: a note on it, up to 200 characters; both stay on this box" },
-      undo: { value: "", text: "changed: take the last entry of that filter back, within 24 h" },
+      "ago TIME": "changed: how long ago, e.g. 30m or 2h, up to 36h (default now)",
+      "part TEXT": "changed: part number of the new one, up to 60 characters",
+      "note TEXT": "changed: a note on it, up to 200 characters; both stay on this box",
+      undo: "changed: take the last entry of that filter back, within 24 h",
       ...BY,
     },
     notes: [
@@ -85,7 +85,7 @@ export const REPORTS_TABLE = [
     options: {
       ...AGENT,
       ...BOOTH,
-      day: { value: "DAY", text: "local day, YYYY-MM-DD (default: the last one that is over)" },
+      "day DAY": "local day, YYYY-MM-DD (default: the last one that is over)",
     },
     notes: [
       "Each finished day is compared by the agent itself, two hours after it.",
@@ -100,7 +100,7 @@ export const REPORTS_TABLE = [
     options: {
       ...AGENT,
       ...BOOTH,
-      current: { value: "", text: "with today's parameters instead of those in force then" },
+      current: "with today's parameters instead of those in force then",
     },
     notes: [
       "The agent goes on meanwhile; the results come in force at once, at the end, or not at all.",
