@@ -20,7 +20,7 @@ const STATIONS = {
     ...pkg("modbus-serial", "serialport", "node-opcua-client", "node-opcua-crypto"),
   ],
   contract: [...whole("domain"), ...pkg("zod")],
-  delivery: [...whole("domain", "contract"), ...door("store", "config"), ...pkg("mqtt", "p-retry")],
+  delivery: [...whole("domain", "contract"), ...door("store", "config"), ...pkg("mqtt")],
   provisioning: [...whole("domain", "contract"), ...door("delivery", "store", "reports", "config")],
   outputs: [
     ...whole("domain", "contract"),

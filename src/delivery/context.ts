@@ -11,7 +11,7 @@ import type { DeliveredLog, NewKey, ServiceLink, TakesCommands } from "./port.ts
 import type { Conflict, WaitingRecord } from "./rules/refusals.ts";
 import type { Cursor, Silence } from "./rules/sending.ts";
 
-/** What delivery uses of the gateway, for as long as the gateway runs. */
+/** The parts of the gateway that delivery uses, for as long as the gateway runs. */
 export interface DeliveryGateway extends Signals {
   readonly clock: Clock;
   readonly random: Random;
@@ -23,20 +23,20 @@ export interface DeliveryGateway extends Signals {
   readonly heartbeat_interval_ms: Milliseconds;
   /** Used if the service's record names no broker. */
   readonly broker_url: string | null;
-  /** Most backlog records a second; null: as fast as the service acks. */
+  /** Most backlog records per second; null: as fast as the service acks. */
   readonly backlog_rate: number | null;
-  /** So many waiting records are sent in a lane of their own. Absent: LEAST_BACKLOG. */
+  /** Waiting records from which on they are sent in a lane of their own. Absent: LEAST_BACKLOG. */
   readonly least_backlog?: number | undefined;
-  /** Lets other work of this thread run between two chunks; absent: there is none. */
+  /** Lets other work of this thread run between two chunks. */
   readonly turn?: (() => Promise<void>) | undefined;
   /** The present limits that spare the month's budget of data; absent: there is no budget. */
   readonly thrift?: () => Thrift;
-  /** The key that was given for the service; null: none was. */
+  /** Returns the key that was configured for the service; null: none was. */
   readonly firstKey: () => Promise<string | null>;
   readonly new_key: NewKey;
-  /** Takes the service's commands, and answers them, during a session. */
+  /** Receives the service's commands during a session. */
   readonly commands: TakesCommands;
-  /** Gives the log a new name at the service. `forked`: because the service holds other records than ours. */
+  /** Gives the log a new name at the service. `forked`: because the service holds other records than this box. */
   readonly rename: (booth: DeliveredBooth, from: Seq, forked?: NewName["forked"]) => Promise<void>;
   readonly turned: CameRound;
 }
@@ -61,7 +61,7 @@ export interface BoothDelivery {
   retried_to: Seq;
   /** Refusals in a row, with nothing taken in between. */
   refusals: number;
-  /** Nothing is sent before `retry_at`. */
+  /** Whether delivery sends nothing before `retry_at`. */
   is_resting: boolean;
   /** null: the service names no conflict. */
   conflict: Conflict | null;
@@ -69,12 +69,12 @@ export interface BoothDelivery {
   chunks_at: Milliseconds;
   /** Records that were set aside because the service refused them for a day. */
   refused: RefusedRecords;
-  /** Where the last session ended; null: there was none. */
+  /** The cursor at the end of the last session; null: there was none. */
   left: LeftCursor | null;
 }
 
-/** The cursor of a session, and of which stream. */
-export interface LeftCursor extends Cursor {
+/** The cursor of a session, and the stream it belongs to. */
+interface LeftCursor extends Cursor {
   readonly stream: StreamId;
   readonly generation: number;
 }

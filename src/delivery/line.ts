@@ -7,25 +7,25 @@ import type { Meter, Purpose, SharedOut } from "../domain/traffic.ts";
 import type { Milliseconds } from "../domain/units.ts";
 
 /**
- * Connections as bare lines that are counted from their first byte on. TLS comes over one that stands: its own socket tells of the
- * contents alone. Not over one that is still connecting: where the first of several addresses fails, Node gives that another
- * handle, and dies by the one that TLS holds.
+ * TCP connections whose bytes are counted from the first one. TLS is put on a connection that is established: a TLS socket reports only
+ * the bytes of its contents. It is not put on one that is still connecting: if the first of several addresses fails, Node gives
+ * that connection another handle, and crashes on the one that TLS holds.
  */
 
-/** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
+/** Without an import of node:http, which would load its WebSocket and with it undici: 14 MB and 40 ms of CPU. */
 const { Agent: HttpAgent } = process.getBuiltinModule("node:http");
 const { Agent: HttpsAgent } = process.getBuiltinModule("node:https");
 
-/** Who counts a connection, and what for. */
+/** The meter that counts a connection, and the purpose it counts it for. */
 export interface Counted {
   readonly meter: Meter;
   readonly purpose: Purpose | SharedOut;
 }
 
 interface Opening {
-  /** The line must stand within this; with TLS that comes on top. */
+  /** Time for the connection; TLS has the same time once more. */
   readonly within_ms: Milliseconds;
-  /** Absent: it isn't counted. */
+  /** Absent: the bytes aren't counted. */
   readonly counted?: Counted | undefined;
 }
 
@@ -34,14 +34,19 @@ export interface LineTo extends Opening {
   readonly port: number;
 }
 
-/** Opens a line; `settle` is called once. Destroying what is returned before takes it back, without a word. */
-export function openLine(
-  { host, port, within_ms, counted }: LineTo,
-  settle: (error: Error | null, socket?: Socket) => void,
-): Socket {
+type Settle = (error: Error | null, socket?: Socket) => void;
+
+/** A connection in the making. Destroying it cancels it. */
+interface Connecting {
+  destroy(reason?: Error): unknown;
+  once(event: "connect" | "close", done: () => void): unknown;
+}
+
+/** Opens a connection; `settle` is called once. If what it returns is destroyed first without an error, `settle` isn't called. */
+export function openLine({ host, port, within_ms, counted }: LineTo, settle: Settle): Socket {
   const socket = connect({ host, port, noDelay: true });
   counted?.meter.count(socket, counted.purpose);
-  const late = Object.assign(new Error(none(within_ms)), { code: "ETIMEDOUT" });
+  const late = Object.assign(new Error(noConnectionText(within_ms)), { code: "ETIMEDOUT" });
   const timer = setTimeout(() => socket.destroy(late), within_ms);
   const fail = (error: Error): void => settle(error);
   socket.once("error", fail);
@@ -54,50 +59,73 @@ export function openLine(
   return socket;
 }
 
-/** A server that takes a connection and never says who it is must not hold anybody up. */
-export function secureWithin(socket: TLSSocket, within_ms: Milliseconds): void {
-  const timer = setTimeout(() => socket.destroy(new Error(none(within_ms))), within_ms);
-  for (const over of ["secureConnect", "close"]) socket.once(over, () => clearTimeout(timer));
+/** Destroys a TLS connection whose handshake isn't done in time: a server that never answers must not block a request. */
+function secureWithin(socket: TLSSocket, within_ms: Milliseconds): void {
+  const timer = setTimeout(() => socket.destroy(new Error(noConnectionText(within_ms))), within_ms);
+  for (const event of ["secureConnect", "close"]) socket.once(event, () => clearTimeout(timer));
 }
 
-function none(within_ms: Milliseconds): string {
+function noConnectionText(within_ms: Milliseconds): string {
   return `no connection within ${within_ms / 1000} s`;
 }
 
-/** Keeps the connections of one client. */
+/** The connections of one client. */
 export interface Connections {
   readonly agent: PlainAgent | Agent;
-  /** Ends them all; those who wait for one that is still to come hear of the reason. */
+  /** Ends them all. Requests that wait for a connection in the making fail with the reason. */
   close(reason: Error): void;
 }
 
-/** Connections over such lines; how many there are is the client's to bound. `secure` null: without TLS. */
-export function lineAgent(secure: AgentOptions | null, opening: Opening): Connections {
-  const kept = { keepAlive: true };
-  const agent = secure === null ? new HttpAgent(kept) : new HttpsAgent({ ...kept, ...secure });
-  const own = agent.createConnection.bind(agent);
-  // A line that is still to come is in no agent's hands.
-  const coming = new Set<Socket>();
+/**
+ * Returns an agent that keeps connections alive and opens new ones by `open`. It has no bound of its own. `secure`: the TLS options; null:
+ * without TLS.
+ */
+export function lineAgent(
+  secure: AgentOptions | null,
+  opening: Opening,
+  open: (to: LineTo, settle: Settle) => Connecting = openLine,
+): Connections {
+  const agent = secure === null ? new HttpAgent({ keepAlive: true }) : new HttpsAgent({ keepAlive: true, ...secure });
+  const wrap = agent.createConnection.bind(agent);
+  // The agent doesn't know of connections that are still in the making.
+  const connecting = new Set<Connecting>();
   agent.createConnection = (target, settle) => {
     const port = Number(target.port ?? (secure === null ? 80 : 443));
-    const line = openLine({ ...opening, host: target.host ?? "", port }, (error, socket) => {
-      // The type wants a stream there; nobody looks at it beside an error.
+    const line = open({ ...opening, host: target.host ?? "", port }, (error, socket) => {
+      // The type requires a stream, which is ignored if there is an error.
       if (socket === undefined) return settle?.(error, new PassThrough());
       const over = { ...target, socket };
-      const stream = secure === null ? socket : own(over);
+      const stream = secure === null ? socket : wrap(over);
       if (stream instanceof TLSSocket) secureWithin(stream, opening.within_ms);
       settle?.(null, stream ?? socket);
     });
-    coming.add(line);
-    for (const over of ["connect", "close"]) line.once(over, () => coming.delete(line));
+    connecting.add(line);
+    for (const event of ["connect", "close"] as const) line.once(event, () => connecting.delete(line));
     return undefined;
   };
   return {
     agent,
     close(reason) {
-      // Node tells a request of its end by its connection: without a word one that has none yet would wait for ever.
-      for (const line of coming) line.destroy(reason);
+      // Node ends a request by its connection: a request that has none yet would wait for ever.
+      for (const line of connecting) line.destroy(reason);
       agent.destroy();
     },
+  };
+}
+
+/** Returns a function that runs at most `most` actions at once, and the others in the order in which they came. */
+export function limitConcurrency(most: number): <T>(run: () => Promise<T>) => Promise<T> {
+  const queue: (() => void)[] = [];
+  let free = most;
+  return async (run) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => queue.push(resolve));
+    try {
+      return await run();
+    } finally {
+      const next = queue.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
   };
 }

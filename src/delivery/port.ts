@@ -9,75 +9,82 @@ import type { Seq, StreamId } from "../domain/units.ts";
 import type { MqttVersion } from "../domain/status.ts";
 import type { Store } from "../store/port.ts";
 
-/** What delivery asks of the log's store. */
+/** The calls of the log's store that delivery makes. */
 export type DeliveredLog = Pick<Store, "read" | "contextRecords" | "chunks" | "ack" | "setAside">;
 
 /** The service's HTTP interface, as far as one booth's binding needs it. Never rejects: every outcome is a value. */
 export interface ServiceApi {
   lookUp(key: string, serial: string): Promise<ServiceAnswer<ServiceRecord>>;
-  /** What the service shows of the booth's devices. */
+  /** Returns the service's view of the booth's devices. */
   shown(key: string, booth_id: string): Promise<ServiceAnswer<DeviceFields & { readonly booth: ShownBooth }>>;
-  /** The booth's newest stream, and how far the service has it; null: it names none. */
+  /** Returns the booth's newest stream, and how far the service has it; null: it names none. */
   lastStream(key: string, booth_id: string): Promise<ServiceAnswer<{ readonly acked: AckedStream | null }>>;
-  /** A report; its body as plain data. */
+  /** Returns a report's body as plain data. */
   report(key: string, path: string): Promise<ServiceAnswer<unknown>>;
-  /** Safe to repeat with the same claim id, after whatever. */
+  /** Safe to repeat with the same claim id. */
   claim(key: string, claim: Claim): Promise<ServiceAnswer<ServiceRecord>>;
   update(key: string, serial: string, change: BindingChange): Promise<ServiceAnswer<ServiceRecord>>;
 }
 
-/** One connected session. It never reconnects by itself; when `closed` resolves, it is over. */
+/**
+ * One connected session with the service. The session loop opens it, and it never reconnects by itself: once `closed` resolves, all calls
+ * reject or resolve with "keep", and the loop opens another one. Several batches may be under way at once. Only an outcome "acked" from the
+ * service moves the cursor, so that a lost session costs nothing but resends. Implemented by `mqtt/link.ts`.
+ */
 export interface LinkSession {
   readonly url: string;
-  /** What is spoken there; absent: no MQTT. */
+  /** The MQTT version in use; absent: not MQTT. */
   readonly mqtt?: MqttVersion;
-  /** Resolves, with the reason, when the session has ended for whatever cause. */
+  /** Resolves with the reason when the session has ended. */
   readonly closed: Promise<ServiceLinkError>;
   hello(booths: readonly HelloBooth[]): Promise<void>;
   heartbeat(booths: readonly BoothHeartbeat[]): Promise<void>;
   /** Consecutive records of one boot and one clock offset. Resolves with the service's own ack, never with the broker's. */
   send(stream: StreamId, generation: number, records: readonly Placed[]): Promise<BatchOutcome>;
   /**
-   * A part of the log as it stands in the store, where the service takes such. Resolves as `send` does; with a conflict or a refusal
-   * nothing of it is stored.
+   * Sends a part of the log as it is stored, if the service accepts chunks. Resolves as `send` does. After a conflict or a refusal nothing
+   * of it is stored.
    */
   sendChunk(stream: StreamId, generation: number, chunk: LogChunk): Promise<BatchOutcome>;
   /** Whether the service has said in this session that it takes chunks. */
   takesChunks(): boolean;
-  /** Batches that the service lets be under way. */
+  /** Returns the number of batches that the service allows under way. */
   window(): number;
-  /** Gives each command of the service to `take`, those first that came before. To be called once. */
+  /** Passes each command of the service to `take`, and first those that came earlier. To be called once. */
   commands(take: (heard: HeardCommand) => void): void;
-  /** Resolves once the broker has it; rejects with the session's end. */
+  /** Resolves once the broker has the message; rejects at the session's end. */
   say(message: UpMessage): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface ServiceLink {
-  /** Connects once, looking the broker's name up anew; rejects with a ServiceLinkError. */
+  /** Connects once, with a new lookup of the broker's name; rejects with a ServiceLinkError. */
   connect(account: LinkAccount, signal: AbortSignal): Promise<LinkSession>;
 }
 
-/** A record that the service says it will never take. */
+/** A record that the service rejected. */
 export interface Rejection {
   readonly seq: Seq;
   readonly reason: string;
 }
 
-/** What the service says of a batch, with the hash of what it stored of it. */
+/** The service's answer to a batch. */
 interface Answered {
-  /** Of the batch's own records. */
+  /** Records of this batch only. */
   readonly rejected: readonly Rejection[];
-  /** Something of it was stored, so the hash shows that the service has looked at it. The hash of nothing is anybody's. */
+  /** Some of it was stored, so the hash proves that the service has read it. The hash of nothing proves nothing. */
   readonly is_proven: boolean;
-  /** The newest record of the stream that the service holds, by its own word; 0: it doesn't say. */
+  /** The newest record of the stream that the service claims to hold; 0: it doesn't say. */
   readonly held_seq: Seq;
 }
 
 /**
- * What became of one batch. `keep`: not known to be stored, send it again. `refused`: nothing of it was taken, and as it is it
- * never will be; some record in it is to blame. `too_long`: the broker, or the service, takes no message of that size: a smaller batch may
- * fit, and no record in it is to blame. `conflict`: all before that seq is stored, and under it the service holds another record.
+ * The outcome of one batch.
+ * - acked: stored, except the rejected records.
+ * - keep: not known to be stored; send it again.
+ * - refused: nothing was stored, and the same batch will be refused again because of some record in it.
+ * - too_long: the broker or the service accepts no message of that size. A smaller batch may fit; no record is to blame.
+ * - conflict: all records before that seq are stored, and under it the service holds another record.
  */
 export type BatchOutcome =
   | (Answered & { readonly kind: "acked" })
@@ -86,37 +93,37 @@ export type BatchOutcome =
   | {
       readonly kind: "keep";
       readonly reason: string;
-      /** The broker has it, the connection stands, and the service said nothing in time. */
+      /** The broker has confirmed it, the connection is up, and the service didn't answer in time. */
       readonly is_silent?: boolean;
     };
 
 export interface LinkAccount {
   readonly gateway_id: string;
   readonly credential: string;
-  /** mqtt:// on loopback, mqtts:// or wss:// else. */
+  /** mqtt:// only on loopback; mqtts:// or wss:// otherwise. */
   readonly url: string;
-  /** The same broker over WebSocket, for networks that hold the other port back; null: there is no such way. */
+  /** The same broker over WebSocket, for networks that block the other port; null: not available. */
   readonly ws_url: string | null;
   readonly client_id: string;
   readonly username: string;
   readonly topic_prefix: string;
-  /** Whose word counts as delivered: the service's ack, or the broker's where the service gives none. */
+  /** The confirmation that counts as delivery: the service's ack, or the broker's if the service sends none. */
   readonly confirmed_by: "service" | "broker";
 }
 
-/** Takes what the service orders. */
+/** Receives the service's commands. */
 export interface TakesCommands {
-  /** A session begins; null: it has ended. */
+  /** Reports a session that begins; null: it has ended. */
   setSession(session: LinkSession | null): void;
 }
 
-/** A key that is to take the present one's place. */
+/** A key that is to replace the present one. */
 export interface NewKey {
-  /** To be tried before the present one; null: none is to be tried now. */
+  /** Returns the key to try before the present one; null: none now. */
   candidate(): string | null;
-  /** A session stands with the candidate. Durable when it resolves. */
+  /** Reports that the candidate has opened a session. Durable when it resolves. */
   connected(candidate: string): Promise<void>;
-  /** It opened nothing. */
+  /** Reports that the candidate opened no session. */
   refused(): void;
 }
 

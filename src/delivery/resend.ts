@@ -4,8 +4,8 @@ import { labelOf } from "../domain/stream-label.ts";
 import type { Seq, StreamId } from "../domain/units.ts";
 import type { Store } from "../store/port.ts";
 import type { DeliveryGateway } from "./context.ts";
-import { cutBatches } from "./lane-reader.ts";
 import type { LinkSession, Resend, ResendOrder } from "./port.ts";
+import { cutBatches } from "./rules/sending.ts";
 
 /** Records read from the store at a time. */
 const READ_LIMIT = 1_000;
@@ -15,8 +15,8 @@ interface Resending extends Pick<DeliveryGateway, "clock" | "store" | "news" | "
 }
 
 /**
- * Sends ranges of a booth's stream again, one batch at a time beside the live lane; the cursor has no part in it. What a lost
- * session leaves undone goes on in the next. Throws a CommandFailure where the ranges aren't this stream's to send.
+ * Sends ranges of a booth's stream again, one batch at a time, in addition to the live lane and without the cursor. After a lost session it
+ * continues in the next one. Throws a CommandFailure if the stream isn't this booth's.
  */
 export async function resend(resending: Resending, order: ResendOrder, signal: AbortSignal): ReturnType<Resend> {
   const limits = limitsOf(order);
@@ -38,19 +38,19 @@ export async function resend(resending: Resending, order: ResendOrder, signal: A
   return sums;
 }
 
-/** Records in ranges that don't overlap. */
+/** Returns the number of records in ranges that don't overlap. */
 function lengthOf(ranges: readonly SeqRange[]): number {
   return ranges.reduce((sum, { from, to }) => sum + Math.max(0, to - from + 1), 0);
 }
 
-/** The parts of the ranges that lie within a batch, whose records are consecutive. */
+/** Returns the parts of the ranges within a batch, whose records are consecutive. */
 function clipped(ranges: readonly SeqRange[], batch: readonly Placed[]): readonly SeqRange[] {
   const first = batch[0]?.seq ?? 0;
   const last = batch.at(-1)?.seq ?? 0;
   return ranges.map(({ from, to }) => ({ from: Math.max(from, first), to: Math.min(to, last) }));
 }
 
-/** Under its present name a log may go to its end, under the one before up to where that one ended. */
+/** Returns the range that may be resent: under the present name to the log's end, under the previous name to that name's end. */
 function limitsOf({ state, stream }: ResendOrder): SeqRange {
   const { reach } = state.log;
   const label = labelOf(state.binding.row, reach);
@@ -59,7 +59,7 @@ function limitsOf({ state, stream }: ResendOrder): SeqRange {
   return { from: reach.oldest_seq, to: label.predecessor.last_seq };
 }
 
-/** What the store has of a range, cut to go. */
+/** Yields the stored records of a range as batches. */
 async function* batchesOf(store: Pick<Store, "read">, stream: StreamId, { from, to }: SeqRange) {
   let next: Seq = from;
   while (next <= to) {
@@ -71,7 +71,7 @@ async function* batchesOf(store: Pick<Store, "read">, stream: StreamId, { from, 
   }
 }
 
-/** Whether the service doesn't take it. */
+/** Sends a batch until it has an outcome. Returns whether the service refused it, or a part of it. */
 async function send(
   resending: Resending,
   { order, batch }: { readonly order: ResendOrder; readonly batch: readonly Placed[] },
@@ -88,16 +88,14 @@ async function send(
     }
     const outcome = await session.send(order.stream, binding.row.generation ?? 0, batch);
     if (outcome.kind === "keep") {
-      // Its session is over, or about to be: the next one raises it.
+      // The session is ending; the next one raises the signal.
       await news.wait(signal, 1_000);
       continue;
     }
     if (outcome.kind === "too_long" && batch.length > 1) {
-      const refused = [];
       const middle = Math.ceil(batch.length / 2);
-      for (const half of [batch.slice(0, middle), batch.slice(middle)])
-        refused.push(await send(resending, { order, batch: half }, signal));
-      return refused.includes(true);
+      const isRefused = await send(resending, { order, batch: batch.slice(0, middle) }, signal);
+      return (await send(resending, { order, batch: batch.slice(middle) }, signal)) || isRefused;
     }
     if (backlog_rate !== null) await clock.sleep(Math.ceil((batch.length / backlog_rate) * 1000), signal);
     return outcome.kind !== "acked";

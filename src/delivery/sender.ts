@@ -1,15 +1,16 @@
 import type { BoothState, LogReach } from "../domain/booth-state.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import { isPlain } from "../domain/provisioning.ts";
+import type { LogChunk, Placed } from "../domain/record.ts";
 import { say } from "../domain/sentences.ts";
 import { labelOf } from "../domain/stream-label.ts";
 import { NO_THRIFT } from "../domain/traffic.ts";
 import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
 import { createWaiters, type Waiters } from "../domain/waiters.ts";
+import type { NextChunk } from "../store/port.ts";
 import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
-import { chunkReader, type LaneBatch, laneReaders } from "./lane-reader.ts";
-import type { BatchOutcome, LinkSession } from "./port.ts";
-import { type Held, heldOf, type LetGo, letGo, logNow, NOTHING_HELD } from "./rules/held.ts";
+import type { BatchOutcome, DeliveredLog, LinkSession } from "./port.ts";
+import { type Held, heldOf, logNow, NOTHING_HELD, type Release, releaseAfter } from "./rules/held.ts";
 import {
   conflictAfter,
   heldSeqs,
@@ -28,6 +29,7 @@ import {
   afterSending,
   byRecord,
   type Cursor,
+  cutBatches,
   type LaneName,
   nextAction,
   openStretch,
@@ -45,7 +47,7 @@ import {
 } from "./rules/sending.ts";
 import { sayConflict, sayForked, sayRefused, saySetAside } from "./service-words.ts";
 
-/** A booth's log on its way over one session. */
+/** A booth's log that is sent over one session. */
 interface SentLog {
   readonly gateway: Pick<
     DeliveryGateway,
@@ -53,33 +55,42 @@ interface SentLog {
   >;
   readonly booth: DeliveredBooth;
   readonly session: Pick<LinkSession, "send" | "sendChunk" | "takesChunks" | "window">;
-  /** Called when the service has taken something. */
+  /** Called when the service has acked something. */
   readonly proven: () => void;
 }
 
+/**
+ * The state of one sender: one booth's stream over one session.
+ *
+ * It lives from the session's begin to its end. `sending` holds all decisions and is replaced by each step of `rules/sending.ts`; this file
+ * only carries them out. The cursor in it moves as acks come, in any order, and never over a record that the service hasn't taken, was
+ * not found in the store as given up, or was set aside. The store's cursor follows it and may lag behind: a crash costs resends, no records.
+ * What was acked out of order is kept in `delivery.left` for the next session.
+ *
+ * A failed delivery is noted in `failure`, which ends the loop, and with it the session: all unacked batches are sent again in the next one.
+ */
 interface SenderRun extends SentLog {
   readonly generation: number;
   /** The log's name at the service. */
   readonly stream: StreamId;
-  /** Each with the bytes of the chunk that it carries, 0 of a batch. */
-  readonly under_way: Waiters<{ readonly way: Promise<void>; readonly bytes: number }>;
-  /** How far the log goes under that name. */
+  /** Deliveries under way, each with the bytes of its chunk; 0: a batch. */
+  readonly under_way: Waiters<{ readonly done: Promise<void>; readonly bytes: number }>;
+  /** Returns how far the log may be sent under that name. */
   readonly reach: () => LogReach;
   readers: ReturnType<typeof laneReaders>;
-  readonly chunks: ReturnType<typeof chunkReader>;
+  readonly nextChunk: ReturnType<typeof chunkReader>;
   readonly moveCursor: () => Promise<void>;
   sending: Sending;
-  /** null: the month's budget holds nothing. */
-  gone: LetGo | null;
-  /** Records that fit in a message of late; null: as many as a batch holds. */
+  /** null: the month's budget keeps nothing back. */
+  released: Release | null;
+  /** Records that fitted in a message lately; null: as many as a batch holds. */
   fits: number | null;
   failure: Error | null;
 }
 
 /**
- * Sends one booth's stream over one session, a few batches under way at once; rules/sending.ts decides what to send next and what an
- * outcome means. Throws, with the reason, if it is unknown whether a batch arrived: the session is then worth nothing, and all unacked
- * batches are sent again in the next one.
+ * Sends one booth's stream over one session, with a few batches under way at once. Throws, with the reason, if it is unknown whether a
+ * batch arrived: the session must then end.
  */
 export async function runSender(sent: SentLog, signal: AbortSignal): Promise<never> {
   const run = newRun(sent);
@@ -88,8 +99,9 @@ export async function runSender(sent: SentLog, signal: AbortSignal): Promise<nev
     for (;;) {
       signal.throwIfAborted();
       if (run.failure !== null) throw run.failure;
-      if (delivery.is_resting || isRetryDue(run)) await offerAgain(run, signal);
-      else await act(run, signal);
+      const isRetryDue = delivery.retry_at !== null && sent.gateway.clock.mono() >= delivery.retry_at;
+      if (delivery.is_resting || isRetryDue) await offerAgain(run, signal);
+      else await sendOrWait(run, signal);
     }
   } finally {
     const { stream, generation, sending } = run;
@@ -114,31 +126,30 @@ function newRun(sent: SentLog): SenderRun {
     reach,
     under_way: createWaiters(),
     readers: laneReaders(gateway.store, reach),
-    chunks: chunkReader(gateway.store, reach),
+    nextChunk: chunkReader(gateway.store, reach),
     moveCursor: cursorMover(sent, reach, () => run.sending.cursor.acked_seq),
     sending: sendingFrom(cursor, { silence, waiting: notDue(booth) }),
-    gone: null,
+    released: null,
     fits: null,
     failure: null,
   };
   return run;
 }
 
-/** The log as far as it is this booth's to send under that name. */
-function sendable({ log, binding: { row } }: BoothState, name: StreamId): LogReach {
-  const { reach } = log;
+/** Returns the reach of the log, limited to what is this booth's to send under that name. */
+function sendable({ log: { reach }, binding: { row } }: BoothState, name: StreamId): LogReach {
   const label = labelOf(row, reach);
   const limits = [
-    row.last_seq ?? reach.sendable_seq,
+    row.last_seq ?? Infinity,
     (newNameFrom(row, reach) ?? Infinity) - 1,
-    label.stream === name ? reach.sendable_seq : label.oldest_seq - 1,
+    label.stream === name ? Infinity : label.oldest_seq - 1,
   ];
   return { ...reach, sendable_seq: Math.min(reach.sendable_seq, ...limits) };
 }
 
 /**
- * Returns a function that moves the log's cursor up to the seq that `ackedTo` tells, never back. Acks that come during a move go
- * together with the next one: each call wakes the store's thread, which takes this thread's core for it.
+ * Returns a function that moves the log's cursor forward to the seq that `ackedTo` returns. Acks that come during a move are left to the next
+ * one, because each call wakes the store's thread, which then takes this thread's core.
  */
 function cursorMover(
   { gateway, booth }: Pick<SentLog, "gateway" | "booth">,
@@ -151,7 +162,7 @@ function cursorMover(
     next = null;
     const { stream, acked_seq } = reach();
     const up_to = ackedTo();
-    if (up_to > acked_seq) tellAcked(gateway, booth, (await gateway.store.ack(stream, up_to)).acked_seq);
+    if (up_to > acked_seq) noteAcked(gateway, booth, (await gateway.store.ack(stream, up_to)).acked_seq);
   };
   return () => {
     next ??= moving.then(() => (moving = move()));
@@ -159,7 +170,7 @@ function cursorMover(
   };
 }
 
-function tellAcked(
+function noteAcked(
   { log: logger }: Pick<SentLog["gateway"], "log">,
   { state, delivery }: DeliveredBooth,
   acked_seq: Seq,
@@ -176,21 +187,17 @@ function tellAcked(
   progress.raise();
 }
 
-/** Returns the waiting records that aren't offered again yet, or were already. */
+/** Returns the waiting records that are offered later, or were offered already. */
 function notDue({ delivery }: DeliveredBooth): readonly Seq[] {
   const { waiting, retry_at, retried_to } = delivery;
   return [...waiting.keys()].filter((seq) => retry_at !== null || seq <= retried_to);
 }
 
-function isRetryDue({ booth: { delivery }, gateway }: SenderRun): boolean {
-  return delivery.retry_at !== null && gateway.clock.mono() >= delivery.retry_at;
-}
-
-/** Waits until waiting records are due, then begins again at the cursor. The session goes on: it sends other booths' logs too. */
+/** Waits until waiting records are due, then begins at the cursor again. The session continues, because it sends other booths' logs too. */
 async function offerAgain(run: SenderRun, signal: AbortSignal): Promise<void> {
   const { gateway, booth, reach } = run;
   const { delivery } = booth;
-  await Promise.all(run.under_way.all().map(({ way }) => way));
+  await Promise.all(run.under_way.all().map(({ done }) => done));
   if (run.failure !== null) return;
   const ms = (delivery.retry_at ?? 0) - gateway.clock.mono();
   if (ms > 0) await gateway.clock.sleep(ms, signal);
@@ -201,19 +208,19 @@ async function offerAgain(run: SenderRun, signal: AbortSignal): Promise<void> {
   delivery.retried_to = 0;
 }
 
-/** Nothing is sent before the next offer. */
+/** Stops sending until the next offer. */
 function rest({ booth, gateway }: SenderRun): void {
   booth.delivery.is_resting = true;
   booth.delivery.retry_at ??= gateway.clock.mono() + RETRY_MS;
 }
 
-async function act(run: SenderRun, signal: AbortSignal): Promise<void> {
+async function sendOrWait(run: SenderRun, signal: AbortSignal): Promise<void> {
   const { sendable_seq } = run.reach();
   run.sending = splitOnce(run.sending, sendable_seq, run.gateway.least_backlog);
-  const next = nextAction(run.sending, { sendable_seq, ...roomOf(run) });
+  const next = nextAction(run.sending, { sendable_seq, ...loadOf(run) });
   switch (next.kind) {
     case "acks":
-      return Promise.race(run.under_way.all().map(({ way }) => way));
+      return Promise.race(run.under_way.all().map(({ done }) => done));
     case "news":
       return waitForNews(run, next.ms, signal);
     case "probe":
@@ -231,8 +238,8 @@ function waitForNews({ booth, gateway }: SenderRun, ms: Milliseconds | null, sig
   return booth.state.progress.wait(signal, soonest(ms, retry_ms) ?? undefined);
 }
 
-/** What is under way, and may be. */
-function roomOf(run: SenderRun) {
+/** Returns what is under way, and the limits on it. */
+function loadOf(run: SenderRun) {
   const { gateway, booth, session, under_way } = run;
   const mono = gateway.clock.mono();
   const sizes = under_way.all().map(({ bytes }) => bytes);
@@ -247,18 +254,17 @@ function roomOf(run: SenderRun) {
   };
 }
 
-/** What waits to spare the month's budget. */
+/** Returns the lanes that wait to save the month's data budget. */
 function heldNow(run: SenderRun): Held {
   const thrift = run.gateway.thrift?.() ?? NO_THRIFT;
   if (thrift.hold_ms === 0) {
-    run.gone = null;
+    run.released = null;
     return NOTHING_HELD;
   }
-  const { log } = run.booth.state;
   const reached = { sendable_seq: run.reach().sendable_seq, live_seq: run.sending.lanes.live_seq };
-  const now = { ...logNow(log), ...reached, mono: run.gateway.clock.mono() };
-  run.gone = letGo(run.gone, now, thrift);
-  return heldOf(run.gone, now, thrift);
+  const now = { ...logNow(run.booth.state.log), ...reached, mono: run.gateway.clock.mono() };
+  run.released = releaseAfter(run.released, now, thrift);
+  return heldOf(run.released, now, thrift);
 }
 
 /** Offers the service's newest record once more: if it is the same here, the service isn't ahead of this store. */
@@ -276,8 +282,8 @@ async function sendChunk(
   { from, end }: { readonly from: Seq; readonly end: Seq },
   signal: AbortSignal,
 ): Promise<void> {
-  const { chunk, to } = await run.chunks(from, end);
-  // Several are ready at once, and a poll waits for no more than one of them.
+  const { chunk, to } = await run.nextChunk(from, end);
+  // Several chunks are ready at once, and a poll waits for no more than one of them.
   await run.gateway.turn?.();
   signal.throwIfAborted();
   if (chunk === null) run.sending = byRecord(run.sending, { from, to });
@@ -294,7 +300,7 @@ async function sendNext(run: SenderRun, lane: LaneName, limit: number | null): P
   }
   const next = await run.readers[lane](stretch.seq, end, soonest(limit, run.fits));
   startSending(run, lane, next);
-  // What a lane of the whole log doesn't hold was given up: a gap record later in the log says so.
+  // Records that are missing in a lane of the whole log were given up: a gap record later in the log reports them.
   if (next.batch.length === 0 && lane !== "context") await moveOver(run, next);
 }
 
@@ -305,11 +311,11 @@ function startSending(run: SenderRun, lane: LaneName, next: LaneBatch): void {
   const sent = { to: next.to, records, mono: gateway.clock.mono(), rate: gateway.backlog_rate };
   run.sending = afterSending(run.sending, lane, sent);
   if (records === 0) return;
-  const way = deliver(run, next).catch((error: unknown) => {
+  const done = deliver(run, next).catch((error: unknown) => {
     run.failure ??= error instanceof Error ? error : new Error(String(error));
     booth.state.progress.raise();
   });
-  void way.then(under_way.add({ way, bytes: next.chunk?.body.length ?? 0 }));
+  void done.then(under_way.add({ done, bytes: next.chunk?.body.length ?? 0 }));
 }
 
 function recordsIn({ batch, chunk, from, to }: LaneBatch): number {
@@ -320,11 +326,20 @@ function recordsIn({ batch, chunk, from, to }: LaneBatch): number {
 async function deliver(run: SenderRun, next: LaneBatch): Promise<void> {
   const { booth } = run;
   const outcome = await send(run, next);
-  const { sending, verdict } = verdictOf(run.sending, rangeOf(run, next), outcome);
+  const { from, to, chunk } = next;
+  const records = recordsIn(next);
+  const range = { from, to, records, is_chunk: chunk !== undefined, sendable_seq: run.reach().sendable_seq };
+  const { sending, verdict } = verdictOf(run.sending, range, outcome);
   run.sending = sending;
   switch (verdict.kind) {
     case "acked":
-      return acked(run, next, verdict.refused);
+      // After a batch with as many records as fit, a few more are tried.
+      if (run.fits !== null && next.batch.length >= run.fits) run.fits += Math.ceil(run.fits / 8);
+      if (records > verdict.refused.length) {
+        booth.delivery.refusals = 0;
+        run.proven();
+      }
+      return settle(run, next, verdict.refused);
     case "by_record":
       booth.state.progress.raise();
       return;
@@ -332,42 +347,27 @@ async function deliver(run: SenderRun, next: LaneBatch): Promise<void> {
       if (outcome.kind === "too_long") run.fits = Math.ceil(next.batch.length / 2);
       return deliverHalves(run, next);
     case "refused":
-      return refused(run, [verdict.refused]);
+      return keepRefused(run, [verdict.refused]);
     case "conflict":
-      return conflict(run, next, verdict);
+      return handleConflict(run, next, verdict);
     case "end":
       booth.delivery.silence = sending.silence;
-      if (verdict.refused !== null) await refused(run, [verdict.refused]);
+      if (verdict.refused !== null) await keepRefused(run, [verdict.refused]);
       throw new ServiceLinkError("no_ack", verdict.reason);
   }
-}
-
-function rangeOf(run: SenderRun, next: LaneBatch): SentRange {
-  const { sendable_seq } = run.reach();
-  return { from: next.from, to: next.to, records: recordsIn(next), is_chunk: next.chunk !== undefined, sendable_seq };
 }
 
 async function send(run: SenderRun, { batch, chunk }: LaneBatch): Promise<BatchOutcome> {
   const { gateway, booth, session, stream, generation } = run;
   if (chunk === undefined) return session.send(stream, generation, batch);
   const outcome = await session.sendChunk(stream, generation, chunk);
-  // A connection that broke says nothing about chunks.
+  // A broken connection says nothing about chunks.
   const isFailed = outcome.kind === "keep" ? outcome.is_silent === true : outcome.kind !== "acked";
   if (isFailed) booth.delivery.chunks_at = gateway.clock.mono() + WITHOUT_CHUNKS_MS;
   return outcome;
 }
 
-async function acked(run: SenderRun, next: LaneBatch, rejected: readonly RefusedRecord[]): Promise<void> {
-  // After a batch with as many records as fit, a few more are tried.
-  if (run.fits !== null && next.batch.length >= run.fits) run.fits += Math.ceil(run.fits / 8);
-  if (recordsIn(next) > rejected.length) {
-    run.booth.delivery.refusals = 0;
-    run.proven();
-  }
-  await settle(run, next, rejected);
-}
-
-/** Forgets what waited of an acked range, and moves the cursor. `rejected`: its records that the service didn't take. */
+/** Removes the acked records of a range from those that wait, and moves the cursor. `rejected`: records that the service didn't take. */
 async function settle(
   run: SenderRun,
   { from, to }: Pick<SentRange, "from" | "to">,
@@ -378,15 +378,18 @@ async function settle(
   const kept = new Set(rejected.map(({ seq }) => seq));
   for (const seq of waiting.keys()) if (seq >= from && seq <= to && !kept.has(seq)) waiting.delete(seq);
   if (waiting.size === 0 && !delivery.is_resting) delivery.retry_at = null;
-  if (rejected.length > 0) await refused(run, rejected);
+  if (rejected.length > 0) await keepRefused(run, rejected);
   await run.moveCursor();
 }
 
 /** Keeps records that the service didn't take for the next offer. Those that it has refused for a day are set aside and count as acked. */
-async function refused(run: SenderRun, records: readonly RefusedRecord[]): Promise<void> {
+async function keepRefused(run: SenderRun, records: readonly RefusedRecord[]): Promise<void> {
   const { gateway, booth } = run;
   const { delivery } = booth;
-  const now = { mono: gateway.clock.mono(), at: gateway.clock.wall(), isEnding: isEnding(booth) };
+  const { row } = booth.state.binding;
+  // If the binding ends, the service won't be asked for a day.
+  const isEnding = row.leaving !== null || row.state === "suspended";
+  const now = { mono: gateway.clock.mono(), at: gateway.clock.wall(), isEnding };
   const added: RefusedRecord[] = [];
   const aside: RefusedRecord[] = [];
   for (const record of records) {
@@ -402,18 +405,13 @@ async function refused(run: SenderRun, records: readonly RefusedRecord[]): Promi
     if (delivery.refusals >= MOST_REFUSALS || delivery.waiting.size > MOST_WAITING) rest(run);
     sayRefused(gateway, booth, added);
   } else if (delivery.refusals >= MOST_REFUSALS) {
-    // The other waiting records are left to the next offer, so that new ones go on.
+    // The other waiting records are left to the next offer, so that new records are sent.
     delivery.retried_to = records.at(-1)?.seq ?? 0;
     run.sending = passing(run.sending, [...delivery.waiting.keys()]);
   }
   if (aside.length === 0) return;
   await setAside(gateway, booth, aside);
   for (const { seq } of aside) await moveOver(run, { from: seq, to: seq });
-}
-
-/** The service ends the binding or is asked to: it won't be asked for a day. */
-function isEnding({ state: { binding } }: DeliveredBooth): boolean {
-  return binding.row.leaving !== null || binding.row.state === "suspended";
 }
 
 async function setAside(
@@ -426,7 +424,7 @@ async function setAside(
   saySetAside(gateway, booth, refusals);
 }
 
-/** Sets the waiting records of a booth aside that no session speaks for any more, so that its log counts as delivered. */
+/** Sets the waiting records of a booth aside that is no longer part of any session, so that its log counts as delivered. */
 export async function setWaitingAside(
   gateway: Pick<SentLog["gateway"], "store" | "log">,
   booth: DeliveredBooth,
@@ -437,10 +435,10 @@ export async function setWaitingAside(
   await setAside(gateway, booth, refused);
   waiting.clear();
   const { acked_seq } = withAcked(left, ...refused.map(({ seq }) => [seq, seq] as const));
-  tellAcked(gateway, booth, (await gateway.store.ack(booth.state.log.reach.stream, acked_seq)).acked_seq);
+  noteAcked(gateway, booth, (await gateway.store.ack(booth.state.log.reach.stream, acked_seq)).acked_seq);
 }
 
-/** Nothing of the range will be sent: it counts as acked. */
+/** Counts a range as acked that will never be sent. */
 function moveOver(run: SenderRun, range: Pick<SentRange, "from" | "to">): Promise<void> {
   run.sending = taken(run.sending, range);
   return settle(run, range);
@@ -453,11 +451,11 @@ async function deliverHalves(run: SenderRun, { batch, from, to }: LaneBatch): Pr
   if (!run.booth.delivery.is_resting) await deliver(run, { batch: batch.slice(middle), from: between, to });
 }
 
-/** Rests, and asks again at the next offer. If the service names the same conflict for long enough, the log goes on under a new name. */
-async function conflict(
+/** Rests after a conflict. If the service claims the same conflict for long enough, the log continues under a new name. */
+async function handleConflict(
   run: SenderRun,
   { from }: LaneBatch,
-  { seq, held_seq, refused: rejected }: Extract<SendingVerdict, { kind: "conflict" }>,
+  { seq, held_seq, refused }: Extract<SendingVerdict, { kind: "conflict" }>,
 ): Promise<void> {
   const { gateway, booth } = run;
   const { delivery, state } = booth;
@@ -465,16 +463,91 @@ async function conflict(
   const before = delivery.conflict;
   const named = conflictAfter(before, { seq, held_seq }, now.mono);
   delivery.conflict = named;
-  await settle(run, { from, to: seq - 1 }, rejected);
+  await settle(run, { from, to: seq - 1 }, refused);
   const due_at = newNameAt(named, state.binding.row.stream, now);
+  const seqs = heldSeqs(named);
   if (due_at > now.at || run.reach().acked_seq !== seq - 1) {
     rest(run);
-    if (before?.seq !== seq) sayConflict(gateway, booth, { seqs: heldSeqs(named), due_at });
+    if (before?.seq !== seq) sayConflict(gateway, booth, { seqs, due_at });
     return;
   }
-  const seqs = heldSeqs(named);
   delivery.conflict = null;
   await gateway.rename(booth, seq, { at: now.at, seqs });
   sayForked(gateway, booth, { seqs, at: now.at });
   throw new ServiceLinkError("closed", say("log.other_records", { seq }));
+}
+
+/** Records read from the store at a time: more at once would delay a poll. */
+const READ_LIMIT = 1_000;
+
+/** The next part of a lane. */
+interface LaneBatch {
+  /** Empty: the lane has no records in this range. */
+  readonly batch: readonly Placed[];
+  /** Sent as it is stored; `batch` is then empty. */
+  readonly chunk?: LogChunk;
+  /** The sequence range that this part covers. Numbers missing from it in a lane of the whole log were given up. */
+  readonly from: Seq;
+  readonly to: Seq;
+}
+
+/** Reads the batch of a lane after `after`, up to `end`, with `most` records at most; null: as many as fit. */
+type LaneReader = (after: Seq, end: Seq, most?: number | null) => Promise<LaneBatch>;
+
+export function laneReaders(store: DeliveredLog, info: () => LogReach): Readonly<Record<LaneName, LaneReader>> {
+  return {
+    context: async (after, end, most) => {
+      const { records, looked_to } = await store.contextRecords(info().stream, after + 1, end);
+      const [cut = []] = cutBatches(records);
+      const batch = cut.slice(0, most ?? cut.length);
+      return { batch, from: batch[0]?.seq ?? after + 1, to: batch.at(-1)?.seq ?? looked_to };
+    },
+    live: logReader(store, info),
+    backlog: logReader(store, info),
+  };
+}
+
+/** Returns a function that returns the next part of the backlog as it is stored. Parts that were read ahead are kept for the next calls. */
+function chunkReader(store: DeliveredLog, info: () => LogReach): (from: Seq, end: Seq) => Promise<NextChunk> {
+  let ready: readonly NextChunk[] = [];
+  let readyFrom: Seq = 0;
+  return async (from, end) => {
+    const [known, ...others] = readyFrom === from ? ready : [];
+    const isKnown = known !== undefined && known.to <= end;
+    const [next, ...rest] = isKnown ? [known, ...others] : await store.chunks(info().stream, from, end);
+    ready = rest;
+    readyFrom = next.to + 1;
+    return next;
+  };
+}
+
+/**
+ * Returns a reader of all records of a log. It rejects if the store lacks records that it should have. A full store may have given up a whole
+ * stretch, and hold only records that wait for a clock sync or belong to the log's next name: then the batch up to `end` is empty.
+ */
+function logReader(store: DeliveredLog, info: () => LogReach): LaneReader {
+  /** Batches read ahead, and the seq after which the first of them begins. */
+  let ready: (readonly Placed[])[] = [];
+  let readyAfter: Seq | null = null;
+  return async (after, end, most = null) => {
+    if (readyAfter !== after || most !== null) ready = [];
+    let isFound = ready.length > 0;
+    // Only the last batch may still grow.
+    let isMore = ready.length < 2;
+    while (isMore) {
+      const records = ready.flat();
+      const more = await store.read(info().stream, (records.at(-1)?.seq ?? after) + 1, most ?? READ_LIMIT);
+      isFound ||= more.length > 0;
+      ready = [...cutBatches([...records, ...more])];
+      isMore = most === null && ready.length < 2 && more.length === READ_LIMIT && (more.at(-1)?.seq ?? end) < end;
+    }
+    const [first = [], ...others] = ready;
+    const batch = first.filter(({ seq }) => seq <= end);
+    ready = batch.length < first.length ? [first.slice(batch.length), ...others] : others;
+    if (batch.length === 0 && !isFound && info().oldest_seq <= end)
+      throw new Error(`the store has no record from seq ${after + 1} on, though it should`);
+    const to = batch.at(-1)?.seq ?? end;
+    readyAfter = most === null ? to : null;
+    return { batch, from: after + 1, to };
+  };
 }

@@ -18,7 +18,7 @@ export function serviceIsUp(
   news.raise();
 }
 
-/** No booth is left to speak for: what stood open was closed on purpose, and nothing is known of the service from here on. */
+/** Reports that the link was closed because no booth is bound. The state of the service is unknown from then on. */
 export function serviceIsLeft({ clock, log, service, news }: DeliveryGateway): void {
   if (service.link.kind !== "up") return;
   const reason = say("service.no_booth");
@@ -49,27 +49,27 @@ export function serviceIsDown(
   news.raise();
 }
 
-/** The same, and it is noted how the service answers what it is asked: where no session is wanted that is all there is to tell. */
+/** Wraps the interface so that the service's state shows how it answers: without a session this is all that is known of it. */
 export function watched(
   api: ServiceApi,
   { clock, service }: { readonly clock: Pick<Clock, "wall" | "mono">; readonly service: ServiceState },
 ): ServiceApi {
-  const heard = async <T>(answering: Promise<ServiceAnswer<T>>): Promise<ServiceAnswer<T>> => {
+  const noting = async <T>(answering: Promise<ServiceAnswer<T>>): Promise<ServiceAnswer<T>> => {
     const answer = await answering;
     service.answers = { at: clock.mono(), link: linkBy(answer, service.answers?.link ?? null, clock.wall()) };
     return answer;
   };
   return {
     ...api,
-    lookUp: (key, serial) => heard(api.lookUp(key, serial)),
-    claim: (key, claim) => heard(api.claim(key, claim)),
-    update: (key, serial, change) => heard(api.update(key, serial, change)),
+    lookUp: (key, serial) => noting(api.lookUp(key, serial)),
+    claim: (key, claim) => noting(api.claim(key, claim)),
+    update: (key, serial, change) => noting(api.update(key, serial, change)),
   };
 }
 
 const KEPT = say("bind.kept");
 
-/** Whatever it says, a service that answers is there. */
+/** Returns the link's state after an answer. Any answer but "keep" means that the service is up. */
 function linkBy(answer: ServiceAnswer<unknown>, before: LinkStatus | null, now: EpochMs): LinkStatus {
   if (answer.kind !== "keep") return before?.kind === "up" ? before : { kind: "up", since: now };
   const down = linkDown(now, answer.reason, KEPT);

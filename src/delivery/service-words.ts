@@ -36,7 +36,7 @@ function recordsText(refused: readonly Pick<RefusedRecord, "seq">[]): string {
   return `record ${refused[0]?.seq ?? 0}${more}`;
 }
 
-/** The service's record of the booth may say why it doesn't take something, so it is read again. */
+/** Raises news, and has the service's record of the booth read again: it may say why a record is refused. */
 function raiseNews({ binding, news }: DeliveredBooth["state"]): void {
   binding.lookAgain();
   news.raise();
@@ -56,7 +56,7 @@ export function sayForked({ log }: Gateway, { state }: DeliveredBooth, fork: For
   news.raise();
 }
 
-/** A new name that the log gets if the service keeps to its word until then. */
+/** A new name that the log gets if the service still claims the conflict then. */
 interface DueName {
   readonly seqs: HeldSeqs;
   readonly due_at: EpochMs;
@@ -67,10 +67,10 @@ interface Fork {
   readonly at: EpochMs;
 }
 
-/** People are shown a new name for so long. */
+/** Time for which a new name is shown. */
 const SHOWN_MS: Milliseconds = 30 * DAY_MS;
 
-/** Returns what to tell people about a log's names at the service; null: nothing. */
+/** Returns the trouble with a log's names at the service; null: none. */
 export function forkTrouble(
   label: StreamLabel | null,
   conflict: Conflict | null,
@@ -98,7 +98,7 @@ function seqsText({ from, to }: HeldSeqs): string {
   return to === from ? say("log.seq", { from }) : say("log.seqs", { from, to });
 }
 
-/** In UTC. */
+/** Returns the minute in UTC. */
 function minuteOf(at: EpochMs): string {
   return new Date(at).toISOString().slice(0, 16).replace("T", " ");
 }

@@ -16,7 +16,7 @@ import { runSender, setWaitingAside } from "./sender.ts";
 import { serviceIsDown, serviceIsLeft, serviceIsUp } from "./service-news.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-/** Owns the session with the service: connects, sends every bound booth's stream, and begins anew after any failure. */
+/** Keeps a session with the service: connects, sends every bound booth's stream, and reconnects after any failure. */
 export async function sessionLoop(
   gateway: DeliveryGateway,
   booths: readonly DeliveredBooth[],
@@ -39,7 +39,7 @@ export async function sessionLoop(
   }
 }
 
-/** One session from connect to its end; waits first until there is a booth to speak for. Throws the reason of the end. */
+/** Runs one session from connect to its end, or waits for news if no booth needs one. Throws the reason of the end. */
 async function oneSession(
   gateway: DeliveryGateway,
   { booths, tries }: { readonly booths: readonly DeliveredBooth[]; readonly tries: Tries },
@@ -47,15 +47,15 @@ async function oneSession(
 ): Promise<void> {
   const { clock, service, commands } = gateway;
   Object.assign(tries, { began: null, proven: false });
-  const withSession = spokenFor(booths);
-  // With a mistyped serial number given up, the records go to another booth.
+  const withSession = boundBooths(booths);
+  // If a booth is leaving because of a mistyped serial number, its records belong to another booth.
   const ended = booths.filter((booth) => !withSession.includes(booth) && booth.state.binding.row.leaving === null);
   for (const booth of ended) await setWaitingAside(gateway, booth);
   const account = await accountOf(gateway, booths);
   service.wanted = account !== null;
   if (account === null) {
     serviceIsLeft(gateway);
-    await letGo(gateway, booths);
+    await countAsAcked(gateway, booths);
     gateway.turned(Number.POSITIVE_INFINITY);
     return gateway.progress.wait(signal);
   }
@@ -63,16 +63,16 @@ async function oneSession(
   const session = await connectWithKey(gateway, account, signal);
   tries.began = clock.mono();
   try {
-    const spoken = spokenFor(booths);
-    for (const booth of spoken) {
+    const bound = boundBooths(booths);
+    for (const booth of bound) {
       booth.delivery.in_session = true;
       await renewName(gateway, booth);
     }
-    await session.hello(spoken.map(({ state }) => helloOf(state)));
+    await session.hello(bound.map(({ state }) => helloOf(state)));
     commands.setSession(session);
     serviceIsUp(gateway, { url: session.url, took_ms: tries.began - started, mqtt: session.mqtt ?? null });
     const proven = (): void => void Object.assign(tries, { proven: true, lost: null });
-    await runSession({ gateway, session, all: booths, booths: spoken, proven }, signal);
+    await runSession({ gateway, session, all: booths, booths: bound, proven }, signal);
   } finally {
     commands.setSession(null);
     await session.close();
@@ -81,15 +81,15 @@ async function oneSession(
   }
 }
 
-/** A session while it stands. */
+/** A session while it is up. */
 interface Session {
   readonly gateway: DeliveryGateway;
   readonly session: LinkSession;
-  /** The gateway's, live. */
+  /** All booths of the gateway; the list changes while the session is up. */
   readonly all: readonly DeliveredBooth[];
-  /** Those that the session speaks for. */
+  /** The booths of this session. */
   readonly booths: readonly DeliveredBooth[];
-  /** Called at each ack: only a session that brings something to the service ends the back-off. */
+  /** Called at each ack: only a session in which something is acked resets the backoff. */
   readonly proven: () => void;
 }
 
@@ -108,16 +108,17 @@ async function runSession(running: Session, signal: AbortSignal): Promise<void> 
     await Promise.race(work);
   } finally {
     ending.abort();
-    // Each of them ends by the abort; what they throw then is the ending itself.
+    // Each of them ends by the abort, and rejects with it.
     await Promise.allSettled(work.slice(1));
   }
 }
 
-function spokenFor(booths: readonly DeliveredBooth[]): readonly DeliveredBooth[] {
+/** Returns the booths whose records the service expects. */
+function boundBooths(booths: readonly DeliveredBooth[]): readonly DeliveredBooth[] {
   return booths.filter(({ state }) => speaksFor(state.binding.row, state.log.reach.acked_seq));
 }
 
-/** What was found of a salvaged log goes under its old name first, where it can't get there twice; then it gets another. */
+/** Renames a salvaged log once all records that were salvaged are acked under its old name, where they can't be stored twice. */
 async function renewName({ rename }: DeliveryGateway, booth: DeliveredBooth): Promise<void> {
   const { log, binding } = booth.state;
   const from = newNameFrom(binding.row, log.reach);
@@ -131,8 +132,8 @@ async function renewNames({ gateway, booths }: Session, signal: AbortSignal): Pr
   }
 }
 
-/** Of these a change is said at once; the others grow by themselves. */
-const SAID_AT_ONCE = [
+/** Fields whose change is sent at once; the others change all the time. */
+const SENT_AT_ONCE = [
   "stream",
   "serial",
   "generation",
@@ -143,22 +144,22 @@ const SAID_AT_ONCE = [
   "mode",
 ] as const satisfies readonly (keyof BoothHeartbeat)[];
 
-/** The retained state: at once, on each change of what it says, and as a heartbeat. */
+/** Sends the retained state at once, on each change, and as a heartbeat. */
 async function heartbeats({ gateway, session, booths }: Session, signal: AbortSignal): Promise<never> {
   const { clock, store, progress } = gateway;
-  let said: readonly Beat[] = [];
-  let saidAt = Number.NEGATIVE_INFINITY;
+  let sent: readonly Beat[] = [];
+  let sentAt = Number.NEGATIVE_INFINITY;
   for (;;) {
-    // Where confirming one takes longer than their interval it never waits.
+    // If each confirmation takes longer than the interval, this loop never waits.
     signal.throwIfAborted();
     const now = booths.map(({ state }) => heartbeatOf(state));
-    const isNew = now.some((beat, index) => SAID_AT_ONCE.some((field) => beat[field] !== said[index]?.[field]));
+    const isNew = now.some((beat, index) => SENT_AT_ONCE.some((field) => beat[field] !== sent[index]?.[field]));
     const interval = Math.max(gateway.heartbeat_interval_ms, gateway.thrift?.().heartbeat_ms ?? 0);
-    const due = interval - (clock.mono() - saidAt);
+    const due = interval - (clock.mono() - sentAt);
     gateway.turned(Math.max(0, due) + LOOP_MS);
     if (isNew || due <= 0) {
-      said = now;
-      saidAt = clock.mono();
+      sent = now;
+      sentAt = clock.mono();
       const beats = booths.map(async ({ state }) => {
         const { oldest_at } = await backlogOf(state, store);
         return { ...heartbeatOf(state), oldest_at };
@@ -170,10 +171,10 @@ async function heartbeats({ gateway, session, booths }: Session, signal: AbortSi
   }
 }
 
-/** A session speaks for a fixed set of booths; when that set changes it is over, and the next one begins at once. */
+/** Resolves when the set of bound booths changes, or a new key is to be tried: the session is for a fixed set, and the next begins at once. */
 async function untilBindingsChange({ gateway, all, booths }: Session, signal: AbortSignal): Promise<void> {
-  const keyOf = (spoken: readonly DeliveredBooth[]): string =>
-    spoken
+  const keyOf = (bound: readonly DeliveredBooth[]): string =>
+    bound
       .map(({ state: { log, binding } }) => {
         const { generation, last_seq } = binding.row;
         return `${labelOf(binding.row, log.reach).stream}:${generation ?? 0}:${last_seq ?? 0}`;
@@ -181,14 +182,14 @@ async function untilBindingsChange({ gateway, all, booths }: Session, signal: Ab
       .join();
   const before = keyOf(booths);
   const isSame = (now: readonly DeliveredBooth[]): boolean =>
-    // A booth that was taken out of the configuration and is back is another: the session would follow the old one's log.
+    // A booth that was removed from the configuration and added again is another object, with another log.
     now.every((booth, index) => booth === booths[index]) && keyOf(now) === before;
-  while (isSame(spokenFor(all)) && gateway.new_key.candidate() === null) await gateway.progress.wait(signal);
+  while (isSame(boundBooths(all)) && gateway.new_key.candidate() === null) await gateway.progress.wait(signal);
 }
 
-/** A service without generations, and no broker: nobody will ever ask for the readings, so they go by age as if they had been. */
-async function letGo({ store }: DeliveryGateway, booths: readonly DeliveredBooth[]): Promise<void> {
-  for (const { state } of spokenFor(booths).filter(({ state: { binding } }) => isPlain(binding.row))) {
+/** Counts readings as acked at a service without generations and without a broker: they are never sent, and are deleted by age. */
+async function countAsAcked({ store }: DeliveryGateway, booths: readonly DeliveredBooth[]): Promise<void> {
+  for (const { state } of boundBooths(booths).filter(({ state: { binding } }) => isPlain(binding.row))) {
     const { stream, sendable_seq } = state.log.reach;
     const { acked_seq } = await store.ack(stream, sendable_seq);
     state.log.cursorMoved(acked_seq);
@@ -199,7 +200,7 @@ async function accountOf(
   { identity, firstKey, broker_url }: DeliveryGateway,
   booths: readonly DeliveredBooth[],
 ): Promise<LinkAccount | null> {
-  const [bound] = spokenFor(booths);
+  const [bound] = boundBooths(booths);
   if (bound === undefined) return null;
   const { row } = bound.state.binding;
   const mqtt = row.record?.mqtt;
@@ -219,7 +220,7 @@ async function accountOf(
   };
 }
 
-/** A new key is tried before the one in force, and takes its place once it has opened a session. */
+/** Connects with the new key if there is one, which then replaces the present one; else, or if it is refused, with the present one. */
 async function connectWithKey(
   { link, log, new_key }: DeliveryGateway,
   account: LinkAccount,
@@ -239,19 +240,19 @@ async function connectWithKey(
   }
 }
 
-/** What is known of the sessions of late. */
+/** The history of the latest sessions, from which the backoff follows. */
 interface Tries {
-  /** Sessions that failed in a row. */
+  /** Failed sessions in a row. */
   attempt: number;
-  /** Mono at which the present session began; null: it hasn't. */
+  /** Mono at which the present session began; null: it hasn't begun. */
   began: Milliseconds | null;
-  /** Something was acked in it. */
+  /** Whether something was acked in the present session. */
   proven: boolean;
-  /** Mono at which the last session in which something was acked ended, or else the first failure; null: there was none yet. */
+  /** Mono at the end of the last session with an ack, or else of the first failure; null: neither yet. */
   lost: Milliseconds | null;
 }
 
-/** A session has ended, or never began: how long to wait for the next. */
+/** Returns the time to wait for the next session after one has ended or failed to begin. */
 function waitAfter(tries: Tries, { fault }: ServiceLinkError, { clock, random }: DeliveryGateway): Milliseconds {
   const now = clock.mono();
   const { proven, began } = tries;
@@ -263,7 +264,7 @@ function waitAfter(tries: Tries, { fault }: ServiceLinkError, { clock, random }:
   return fullJitter(attempt, backoff, () => random.next());
 }
 
-/** What a session says of a booth when it begins. */
+/** Returns the description of a booth at the begin of a session. */
 function helloOf({ log: { reach }, binding: { row } }: BoothState): HelloBooth {
   const { stream, oldest_seq, predecessor } = labelOf(row, reach);
   return {
@@ -273,12 +274,12 @@ function helloOf({ log: { reach }, binding: { row } }: BoothState): HelloBooth {
     oldest_seq,
     newest_seq: reach.newest_seq,
     config_revision: row.record?.config?.revision ?? 0,
-    // A log that went on under another name here follows its own; the first that was taken over with, the other gateway's.
+    // A renamed log follows its previous name. The first log after a takeover follows that of the other gateway.
     predecessor: predecessor ?? row.claim?.predecessor ?? null,
   };
 }
 
-/** What the heartbeat says of a booth, but for the oldest record that waits: that one has to be looked up. */
+/** A booth's part of the heartbeat without the time of the oldest waiting record, which must be read from the store. */
 type Beat = Omit<BoothHeartbeat, "oldest_at">;
 
 function heartbeatOf({ link, log, binding: { row } }: BoothState): Beat {
@@ -297,7 +298,7 @@ function heartbeatOf({ link, log, binding: { row } }: BoothState): Beat {
   };
 }
 
-/** What of a booth's log waits for the service, and since when the oldest of it does. */
+/** Returns how many records of a booth's log wait for the service, and the time of the oldest. */
 export async function backlogOf({ booth, log }: BoothState, store: Pick<Store, "read">): Promise<BacklogStatus> {
   const { newest_seq, acked_seq, stream } = log.reach;
   const [oldest] = newest_seq > acked_seq ? await store.read(stream, acked_seq + 1, 1) : [];

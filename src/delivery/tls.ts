@@ -2,7 +2,7 @@ import { rootCertificates } from "node:tls";
 import { FileError, hasIntermediate, readCertificates } from "../credential-files.ts";
 import { tlsSentence } from "../domain/link-error.ts";
 
-/** Whom a TLS connection trusts. */
+/** The authorities that a TLS connection trusts. */
 export interface Trust {
   readonly ca: string[];
   readonly allowPartialTrustChain: boolean;
@@ -17,7 +17,7 @@ export function trustIn(ca: string): Trust {
   return { ca: [...rootCertificates, ca], allowPartialTrustChain: hasIntermediate(ca) };
 }
 
-/** The same by the file, which is read anew. Throws a FileError if the file holds no certificates. */
+/** As trustIn, with the authority read from a file. Throws a FileError if the file holds no certificates. */
 export function trustInFile(ca_file: string): Trust {
   return trustIn(readCertificates(ca_file));
 }
@@ -29,7 +29,7 @@ export function tlsReason(error: unknown): string | null {
   return tlsSentence(error, new Date().toISOString().slice(0, 10));
 }
 
-/** A fault of TLS in the words for people, any other error as it is. */
+/** Returns a fault of TLS in words for people, any other error as it is. */
 export function explained(error: Error): Error {
   const reason = tlsReason(error);
   if (reason === null || error instanceof FileError) return error;

@@ -1,6 +1,7 @@
 import type { Quality, TagValue } from "../domain/booth.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
-import type { ReadingTold, Window } from "../store/port.ts";
+import type { Placed, Reading } from "../domain/record.ts";
+import type { Window } from "../store/port.ts";
 import { stateOf, type Source } from "./source.ts";
 
 /** How far back a value is looked for at first; each further look goes four times as far. */
@@ -31,8 +32,8 @@ export function latestValuesBefore(source: Source, before: EpochMs, tags: readon
 }
 
 /** The readings that gave them. */
-export function latestReadingsBefore(source: Source, before: EpochMs, tags: readonly TagName[]): ReadingTold[] {
-  const found = new Map<TagName, ReadingTold>();
+export function latestReadingsBefore(source: Source, before: EpochMs, tags: readonly TagName[]): Placed<Reading>[] {
+  const found = new Map<TagName, Placed<Reading>>();
   let end = before;
   // The log is looked through backwards in growing steps: heartbeats make the first one enough nearly always.
   for (let look = FIRST_LOOK_MS; found.size < tags.length && end > 0; look *= 4) {
@@ -46,7 +47,7 @@ export function latestReadingsBefore(source: Source, before: EpochMs, tags: read
   return tags.flatMap((tag) => found.get(tag) ?? []);
 }
 
-function valueOf({ tag, value, time, quality }: ReadingTold): Value {
+function valueOf({ tag, value, time, quality }: Placed<Reading>): Value {
   return { tag, value, at: time, quality };
 }
 
@@ -55,7 +56,7 @@ export function* history(source: Source, window: Window, tags: readonly TagName[
   for (const reading of readings(source, window, tags)) yield valueOf(reading);
 }
 
-function readings({ reader, stream }: Source, window: Window, tags: readonly TagName[]): Iterable<ReadingTold> {
+function readings({ reader, stream }: Source, window: Window, tags: readonly TagName[]): Iterable<Placed<Reading>> {
   return reader.readings(stream, window, tags.length === 0 ? undefined : new Set(tags));
 }
 

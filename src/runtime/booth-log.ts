@@ -149,15 +149,13 @@ function committedIn(
   return ({ newest_seq, sendable_seq, oldest_seq, renew_from = 0, storage, commit_ms, facts, present }) => {
     tellMissing(storage);
     const before = newsIn(fields.summary);
-    const { parameters = fields.state.parameters } = present;
-    const state = { ...present, parameters };
     Object.assign(fields, {
       reach: { ...fields.reach, newest_seq, sendable_seq, oldest_seq, renew_from },
-      state,
+      state: present,
       storage,
       commit_ms,
-      offsets: kept(fields.offsets, counterOffsets(state)),
-      summary: shown(state, correctedNow(state, clock)),
+      offsets: kept(fields.offsets, counterOffsets(present)),
+      summary: shown(present, correctedNow(present, clock)),
       pending: pending(),
       commits: fields.commits + 1,
       last_commit_at: clock.wall(),

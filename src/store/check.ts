@@ -7,15 +7,15 @@ import { CELL_PROBLEM, mustHoldTogether, pageProblems, StoreDamaged } from "./op
 import type { StreamInfo } from "./port.ts";
 import { createQuarantine } from "./log/quarantine.ts";
 
-/** Rows checked in one piece. */
+/** Log rows checked in one piece. */
 const PIECE_ROWS = 24;
-/** SQLite's limit for any number of rows: facts between two log rows have no bound. */
+/** SQLite's value for no limit: the facts between two log rows have none. */
 const ALL = -1;
 
-/** What is wrong with one piece of a stream. */
-export interface Finding {
+/** The damage in one piece of a stream. */
+interface Finding {
   readonly info: StreamInfo;
-  /** Seq at which the piece begins. */
+  /** First seq of the piece. */
   readonly from: number;
   readonly damaged_rows: readonly LogRow[];
   readonly damaged_facts: readonly FactRow[];
@@ -25,9 +25,9 @@ export interface Finding {
   readonly missing: readonly Span[];
 }
 
-type Looking = ReturnType<typeof lookingAt>;
+type CheckStatements = ReturnType<typeof prepareCheck>;
 
-function lookingAt(db: Database) {
+function prepareCheck(db: Database) {
   return {
     ...prepareReadStatements(db),
     quarantine: createQuarantine(db),
@@ -40,21 +40,21 @@ function lookingAt(db: Database) {
 }
 
 /**
- * Checks every row of all streams by its checksum, a bounded piece at a time, and changes nothing: the log rows, the facts from before
- * the oldest log row, the snapshots. With `from` only log rows and facts from that seq on. A piece must be mended before the next one
- * is asked for, or not at all. Throws StoreDamaged if keys are out of order: then no search in the file can be trusted.
+ * Checks every row of all streams by its checksum, a bounded piece at a time, without changes: the log rows, the facts from before
+ * the oldest log row, the snapshots. With `from` only log rows and facts from that seq on. A piece must be repaired before the next one
+ * is requested, or not at all. Throws StoreDamaged if keys are out of order: then no search in the file can be trusted.
  */
 export function* find(db: Database, streams: () => readonly StreamInfo[], from?: number): Generator<Finding, void> {
-  const looking = lookingAt(db);
+  const sql = prepareCheck(db);
   const done = new Set<string>();
   for (let info = streams()[0]; info !== undefined; info = streams().find(({ stream }) => !done.has(stream))) {
     const { stream, oldest_seq } = info;
     const now = (): StreamInfo => streams().find((one) => one.stream === stream) ?? info;
     done.add(stream);
-    yield* piecesFrom(from ?? oldest_seq, (at) => rowsAt(looking, now(), at));
+    yield* piecesFrom(from ?? oldest_seq, (at) => rowsAt(sql, now(), at));
     if (from !== undefined) continue;
-    yield* piecesFrom(1, (at) => factsAt(looking, now(), at));
-    yield { ...nothingIn(now(), oldest_seq), damaged_states: looking.snapshots.damaged(stream) };
+    yield* piecesFrom(1, (at) => factsAt(sql, now(), at));
+    yield { ...nothingIn(now(), oldest_seq), damaged_states: sql.snapshots.damaged(stream) };
   }
 }
 
@@ -62,27 +62,27 @@ function nothingIn(info: StreamInfo, from: number): Finding {
   return { info, from, damaged_rows: [], damaged_facts: [], damaged_states: [], missing: [] };
 }
 
-/** A finding, and the seq at which the next piece begins; null: there is no next piece. */
+/** A finding, and the first seq of the next piece; null: there is none. */
 type Piece = readonly [found: Finding, next: number | null];
 
 function* piecesFrom(from: number, pieceAt: (at: number) => Piece): Generator<Finding> {
   for (let at: number | null = from; at !== null;) {
     const [found, next]: Piece = pieceAt(at);
     yield found;
-    // A row that fills a whole piece by itself can't be passed by its own first seq.
+    // If one row fills a whole piece, the next piece must not begin at that row again.
     at = next !== null && next <= at ? at + 1 : next;
   }
 }
 
-function rowsAt(looking: Looking, info: StreamInfo, from: number): Piece {
+function rowsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   const { stream } = info;
-  const rows = looking.logRowsFrom.all({ stream, from, rows: PIECE_ROWS });
+  const rows = sql.logRowsFrom.all({ stream, from, rows: PIECE_ROWS });
   const isEnd = rows.length < PIECE_ROWS;
   const to = isEnd ? info.newest_seq : Math.min(info.newest_seq, rows.at(-1)?.first_seq ?? from);
-  const facts = looking.factsFrom.all({ stream, from, to, rows: ALL });
+  const facts = sql.factsFrom.all({ stream, from, to, rows: ALL });
   mustAscend(rows.map(({ first_seq }) => first_seq));
   mustAscend(facts.map(({ seq }) => seq));
-  // The search gave the last row that begins at `from` or before. A later one that does so too was hidden by a damaged key.
+  // The first row is the last one that begins at `from` or before. If the next one does too, a damaged key has hidden it.
   if (rows[1] !== undefined && rows[1].first_seq <= from) mustAscend([1, 0]);
   const seqs = rows.map((row) => {
     const isOurs = row.first_seq <= row.last_seq && row.last_seq <= info.newest_seq;
@@ -92,28 +92,28 @@ function rowsAt(looking: Looking, info: StreamInfo, from: number): Piece {
   const [first] = damaged_rows;
   if (first !== undefined && first.first_seq < from && from > info.oldest_seq) {
     // The damaged row begins before `from`: the piece begins with the row before it.
-    return rowsAt(looking, info, Math.max(info.oldest_seq, Math.min(from, first.first_seq) - 1));
+    return rowsAt(sql, info, Math.max(info.oldest_seq, Math.min(from, first.first_seq) - 1));
   }
   const damaged_facts = damagedIn(facts);
   const kept = facts.filter((row) => !damaged_facts.includes(row)).map(({ seq }): Span => [seq, seq]);
   const missing = missingIn([...seqs.flatMap((spans) => spans ?? []), ...kept], [from, to]);
-  const unknown = missing.flatMap((range) => unnoted(looking, stream, range));
+  const unknown = missing.flatMap((range) => unnoted(sql, stream, range));
   return [{ ...nothingIn(info, from), damaged_rows, damaged_facts, missing: unknown }, isEnd ? null : to];
 }
 
-/** Each fact names the fact before it. Between the two no fact was made, unless one was noted as damaged. */
-function factsAt(looking: Looking, info: StreamInfo, from: number): Piece {
+/** Checks facts by the chain of their names: each fact names the previous one, and none was made in between, unless it is noted as lost. */
+function factsAt(sql: CheckStatements, info: StreamInfo, from: number): Piece {
   const { stream, oldest_seq } = info;
-  const { facts_upto } = looking.factsUpTo.get(stream) ?? { facts_upto: 0 };
+  const { facts_upto } = sql.factsUpTo.get(stream) ?? { facts_upto: 0 };
   const begin = Math.max(from, facts_upto + 1);
-  const facts = looking.factsFrom.all({ stream, from: begin, to: oldest_seq, rows: PIECE_ROWS });
+  const facts = sql.factsFrom.all({ stream, from: begin, to: oldest_seq, rows: PIECE_ROWS });
   mustAscend(facts.map(({ seq }) => seq));
   const damaged_facts = damagedIn(facts);
   const missing: Span[] = damaged_facts.map(({ seq }) => [seq, seq]);
-  // The first kept fact names one that was dropped.
-  let before = Math.max(facts_upto, looking.factBefore.get({ stream, seq: from })?.seq ?? 0);
+  // The first kept fact names one that was deleted.
+  let before = Math.max(facts_upto, sql.factBefore.get({ stream, seq: from })?.seq ?? 0);
   const mustBeBefore = (seq: number): void => {
-    if (seq > before) missing.push(...unnoted(looking, stream, [seq, seq]));
+    if (seq > before) missing.push(...unnoted(sql, stream, [seq, seq]));
   };
   for (const row of facts) {
     if (!damaged_facts.includes(row)) mustBeBefore(row.prev);
@@ -122,8 +122,8 @@ function factsAt(looking: Looking, info: StreamInfo, from: number): Piece {
   const next = facts.length < PIECE_ROWS ? null : (facts.at(-1)?.seq ?? from);
   if (next === null) {
     // A damaged key ends a search too early. The next fact names the last one, and a search from the other side finds it.
-    mustBeBefore(looking.factAfter.get({ stream, seq: oldest_seq })?.prev ?? 0);
-    mustBeBefore(looking.factBefore.get({ stream, seq: oldest_seq + 1 })?.seq ?? 0);
+    mustBeBefore(sql.factAfter.get({ stream, seq: oldest_seq })?.prev ?? 0);
+    mustBeBefore(sql.factBefore.get({ stream, seq: oldest_seq + 1 })?.seq ?? 0);
   }
   return [{ ...nothingIn(info, from), damaged_facts, missing }, next];
 }
@@ -132,8 +132,8 @@ function damagedIn(facts: readonly FactRow[]): readonly FactRow[] {
   return facts.filter((row) => ifWhole(unpackFact, row) === undefined);
 }
 
-/** Parts of the range that aren't noted as lost yet. */
-function unnoted({ quarantine }: Looking, stream: string, range: Span): Span[] {
+/** Returns the parts of the range that aren't noted as lost yet. */
+function unnoted({ quarantine }: CheckStatements, stream: string, range: Span): Span[] {
   return missingIn(quarantine.known(stream, ...range), range);
 }
 

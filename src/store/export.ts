@@ -4,17 +4,17 @@ import type { StoreCopy, StoreProgress } from "./port.ts";
 import { storePath } from "./open.ts";
 import { SCHEMA_VERSION, type Cell } from "./schema.ts";
 
-/** Tables whose rows are proven by themselves; the others follow from them. */
+/** Tables whose rows have checksums; the others follow from them. */
 const TABLES = ["origin", "stream", "fork", "state", "boot", "fact", "log", "dead_letter"] as const;
 const FORMAT = "booth-gateway store";
-/** Rows between two words of progress. */
+/** Rows between two calls of `progress`. */
 const PROGRESS_ROWS = 1_000;
 const CHUNK_BYTES = 1_000_000;
 const MAX_LINE_BYTES = 64_000_000;
 
 /**
- * Writes every row of the store as a JSON array, a line each, under a line that says what it is and over one that counts: a file cut
- * short is known by that. One state of the store, whatever is committed meanwhile. Throws where the file is there already.
+ * Writes every row of the store as a JSON array, one per line, after a line with the format and before a line with the count, which a
+ * truncated file lacks. It writes one state of the store, whatever is committed meanwhile. Throws if the file exists.
  */
 export function exportStore(dataDir: string, file: string, progress: StoreProgress): StoreCopy {
   const db = new Database(storePath(dataDir), { readonly: true, fileMustExist: true });
@@ -24,7 +24,7 @@ export function exportStore(dataDir: string, file: string, progress: StoreProgre
       const of = TABLES.reduce((sum, table) => sum + countOf(db, table), 0);
       const lines = rowLines(db, (done) => progress(done, of));
       writeSync(out, `${JSON.stringify({ format: FORMAT, schema: SCHEMA_VERSION, rows: of })}\n`);
-      for (const chunk of chunksOf(lines)) writeSync(out, chunk);
+      for (const line of lines) writeSync(out, line);
       writeSync(out, `${JSON.stringify({ end: of })}\n`);
     })();
     fsyncSync(out);
@@ -35,7 +35,7 @@ export function exportStore(dataDir: string, file: string, progress: StoreProgre
   return { file, bytes: statSync(file).size };
 }
 
-/** Bytes have no JSON of their own. */
+/** A cell as JSON, which has no bytes. */
 type Written = string | number | null | { readonly base64: string };
 
 function written(cell: Cell): Written {
@@ -61,18 +61,7 @@ function* rowLines(db: Database.Database, progress: (done: number) => void): Gen
   progress(done);
 }
 
-function* chunksOf(lines: Iterable<string>): Generator<string> {
-  let chunk = "";
-  for (const line of lines) {
-    chunk += line;
-    if (chunk.length < CHUNK_BYTES) continue;
-    yield chunk;
-    chunk = "";
-  }
-  yield chunk;
-}
-
-/** Whether a file says of itself that it is an export. */
+/** Returns whether a file begins as an export does. */
 export function isExport(file: string): boolean {
   const begin = `{"format":"${FORMAT}"`;
   const head = Buffer.alloc(begin.length);
@@ -85,7 +74,7 @@ export function isExport(file: string): boolean {
   return head.toString("latin1") === begin;
 }
 
-/** The rows of an export, as they stand there. Throws where the file isn't whole. */
+/** Yields the rows of an export. Throws if the file is incomplete. */
 export function* rowsOfExport(file: string, progress: StoreProgress): Generator<readonly Cell[]> {
   let of = 0;
   let done = 0;

@@ -15,10 +15,10 @@ import { addRowSum } from "./log/rows.ts";
 import { readWal } from "./wal.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-/** Pages copied between two words of progress. */
+/** Pages copied between two calls of `progress`. */
 const BACKUP_PAGES = 512;
 
-/** Work on whole stores, for the command line. `wall` dates what is made. */
+/** Returns the work on whole stores, for the command line. `wall` dates new rows. */
 export function storeFiles(wall: () => number): StoreFiles {
   return {
     check: (dataDir, progress) => {
@@ -59,7 +59,7 @@ export function storeFiles(wall: () => number): StoreFiles {
   };
 }
 
-/** No agent may run: it would go on writing the file that is replaced. */
+/** Runs `act` while no agent runs: an agent would continue to write the file that is replaced. */
 function alone(dataDir: string, act: () => StoreMade): StoreMade {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const lock = lockFolder(dataDir);
@@ -78,40 +78,40 @@ function mustBeFree(file: string): void {
   if (existsSync(file)) throw new Error(`${file} is there already: name another file, or remove it`);
 }
 
-/** Looks through a store without changing anything, also while the agent runs. Throws where there is none. */
+/** Checks a store without changing anything, also while the agent runs. Throws if there is no store. */
 export function checkStore(dataDir: string, progress: StoreProgress): StoreCheck {
   const file = storePath(dataDir);
   const bytes = statSync(file).size;
   const problems = readWal(file).end === "hurt" ? ["the write-ahead log breaks off before commits that it holds"] : [];
-  const streams: StreamCheck[] = [];
+  const found: FoundInStream[] = [];
   let db: Database.Database | null = null;
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });
-    // All of it as it stood at one moment: the agent puts rows together meanwhile, and a row that has gone looks like damage.
-    db.transaction(look)(db, { problems, streams, progress });
+    // In one transaction, because the agent merges rows meanwhile, and a row that is gone looks like damage.
+    db.transaction(checkRows)(db, { problems, found, progress });
   } catch (error) {
     problems.push(errorMessage(error));
   } finally {
     db?.close();
   }
-  const told = streams.map(({ info: { stream, booth, oldest_seq, newest_seq, acked_seq }, ...found }) => ({
+  const streams = found.map(({ info: { stream, booth, oldest_seq, newest_seq, acked_seq }, ...one }) => ({
     stream,
     booth,
     oldest_seq,
     newest_seq,
     acked_seq,
-    damaged_rows: found.rows.size,
-    damaged_facts: found.facts.size,
-    damaged_states: found.states.size,
-    missing: sizeOf(found.missing),
-    quarantined: found.quarantined,
+    damaged_rows: one.rows.size,
+    damaged_facts: one.facts.size,
+    damaged_states: one.states.size,
+    missing: sizeOf(one.missing),
+    quarantined: one.quarantined,
   }));
-  const isWell = told.every((one) => one.damaged_rows + one.damaged_facts + one.damaged_states + one.missing === 0);
-  return { file, bytes, sound: problems.length === 0 && isWell, problems, streams: told };
+  const isWell = streams.every((one) => one.damaged_rows + one.damaged_facts + one.damaged_states + one.missing === 0);
+  return { file, bytes, sound: problems.length === 0 && isWell, problems, streams };
 }
 
-/** What was found of a stream. Pieces of the look overlap: each row and seq is counted once. */
-interface StreamCheck {
+/** The findings of one stream, each row and seq once: the pieces of a check overlap. */
+interface FoundInStream {
   readonly info: StreamInfo;
   readonly quarantined: number;
   readonly rows: Set<number>;
@@ -120,44 +120,43 @@ interface StreamCheck {
   readonly missing: Span[];
 }
 
-interface Looking {
+interface Checking {
   readonly problems: string[];
-  readonly streams: StreamCheck[];
+  readonly found: FoundInStream[];
   readonly progress: StoreProgress;
 }
 
-function look(db: Database.Database, { problems, streams, progress }: Looking): void {
+function checkRows(db: Database.Database, { problems, found, progress }: Checking): void {
   const schema = schemaOf(db);
   if (schema !== SCHEMA_VERSION) throw new Error(otherSchema(schema));
   addRowSum(db);
   const quarantine = createQuarantine(db);
-  const infos = prepareReadStatements(db).allStreams.all().map(infoOf);
-  const recordsOf = ({ oldest_seq, newest_seq }: StreamInfo): number => newest_seq - oldest_seq + 1;
-  const of = infos.reduce((sum, info) => sum + recordsOf(info), 0);
-  let done = 0;
-  const begun = new Map<string, StreamCheck & { readonly done: number }>();
-  for (const info of infos) {
-    const found = { rows: new Set<number>(), facts: new Set<number>(), states: new Set<number>(), missing: [] };
-    begun.set(info.stream, { info, quarantined: quarantine.count(info.stream), ...found, done });
-    done += recordsOf(info);
+  for (const info of prepareReadStatements(db).allStreams.all().map(infoOf)) {
+    const quarantined = quarantine.count(info.stream);
+    found.push({ info, quarantined, rows: new Set(), facts: new Set(), states: new Set(), missing: [] });
   }
-  streams.push(...begun.values());
   problems.push(...pageProblems(db));
-  for (const { info, from, damaged_rows, damaged_facts, damaged_states, missing } of find(db, () => infos)) {
-    const stream = begun.get(info.stream);
-    if (from >= info.oldest_seq) progress((stream?.done ?? 0) + from - info.oldest_seq, of);
-    for (const { first_seq } of damaged_rows) stream?.rows.add(first_seq);
-    for (const { seq } of damaged_facts) stream?.facts.add(seq);
-    for (const seq of damaged_states) stream?.states.add(seq);
-    stream?.missing.push(...missing);
+  const recordsOf = ({ info }: FoundInStream): number => info.newest_seq - info.oldest_seq + 1;
+  const of = found.reduce((sum, stream) => sum + recordsOf(stream), 0);
+  let done = 0;
+  for (const stream of found) {
+    const { info } = stream;
+    for (const { from, damaged_rows, damaged_facts, damaged_states, missing } of find(db, () => [info])) {
+      if (from >= info.oldest_seq) progress(done + from - info.oldest_seq, of);
+      for (const { first_seq } of damaged_rows) stream.rows.add(first_seq);
+      for (const { seq } of damaged_facts) stream.facts.add(seq);
+      for (const seq of damaged_states) stream.states.add(seq);
+      stream.missing.push(...missing);
+    }
+    done += recordsOf(stream);
   }
 }
 
-/** How many seqs the ranges hold together. */
+/** Returns the number of seqs in ranges that may overlap. */
 function sizeOf(ranges: readonly Span[]): number {
   let size = 0;
   let end = 0;
-  for (const [from, to] of [...ranges].sort((a, b) => a[0] - b[0])) {
+  for (const [from, to] of ranges.toSorted((a, b) => a[0] - b[0])) {
     size += Math.max(0, to - Math.max(from - 1, end));
     end = Math.max(end, to);
   }

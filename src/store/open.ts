@@ -9,12 +9,12 @@ import { PAGE_BYTES, readWal } from "./wal.ts";
 const BUSY_TIMEOUT_MS = 5_000;
 /** Pages of WAL after which a commit checkpoints; the file is reused, not truncated, to spare flash. */
 const WAL_AUTOCHECKPOINT_PAGES = 1_000;
-/** A larger file is looked through as a whole later on: polls wait for the start. */
+/** Size from which on a file is checked as a whole only later: polls wait for the start. */
 const WHOLE_LOOK_BYTES = 64_000_000;
 
 /**
- * The file is damaged beyond single rows: rows are hidden or out of order, or the stream's own row is wrong. What it holds has to
- * be salvaged into a new file. `code` is told to the main thread.
+ * The file is damaged beyond single rows: rows are hidden or out of order, or the stream's own row is wrong. Its content must be salvaged
+ * into a new file. `code` is sent to the main thread.
  */
 export class StoreDamaged extends Error {
   readonly code = "DAMAGED";
@@ -40,7 +40,7 @@ export function openWriter(path: string): Database.Database {
   return db;
 }
 
-/** Opens the log store of a data folder for writing, with its tables; throws where an agent of another schema wrote it. */
+/** Opens the log store of a data folder for writing, with its tables. Throws if an agent with another schema wrote it. */
 export function openStoreFile(dataDir: string): Database.Database {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const db = openWriter(storePath(dataDir));
@@ -49,8 +49,8 @@ export function openStoreFile(dataDir: string): Database.Database {
 }
 
 /**
- * As openStoreFile, of a file that can be relied on. Throws StoreDamaged where it can't; else as the disk does, and where an agent of
- * another schema wrote the file: it is then left alone.
+ * Opens the store after checking that the file is sound. Throws StoreDamaged if it isn't, the disk's errors, and an error if an agent with
+ * another schema wrote the file, which is then left alone.
  */
 export function openSound(dataDir: string): Database.Database {
   try {
@@ -59,22 +59,22 @@ export function openSound(dataDir: string): Database.Database {
       throw new StoreDamaged("the store is damaged: its write-ahead log breaks off before commits that it holds");
     }
     mustBeOurs(storePath(dataDir));
-    const db = lookedAt(openStoreFile(dataDir));
-    // What is left of the torn commit would look like a hurt one once a shorter commit stands before it.
+    const db = checked(openStoreFile(dataDir));
+    // After a shorter commit the rest of a torn one would look like damage.
     if (end === "torn") db.pragma("wal_checkpoint(TRUNCATE)");
     return db;
   } catch (error) {
-    // Nothing but our own fixed words have been said to SQLite: what it can't do with them is the file's fault.
+    // SQLite got only fixed statements, so if one fails, the file is the cause.
     const isDamage = error instanceof Database.SqliteError && !NOT_THE_FILE.test(error.code);
     throw isDamage ? new StoreDamaged(error.message, { cause: error }) : error;
   }
 }
 
-/** What the disk, not the file, is to blame for. */
+/** Errors of the disk, not of the file. */
 const NOT_THE_FILE = /^SQLITE_(IOERR(?!_SHORT_READ)|FULL|READONLY|CANTOPEN|BUSY|LOCKED|NOMEM|PERM|AUTH|INTERRUPT)/;
 
-/** The file that was opened; closed where it is damaged. */
-function lookedAt(db: Database.Database): Database.Database {
+/** Returns the opened file after checking it. Closes it if it is damaged. */
+function checked(db: Database.Database): Database.Database {
   try {
     if (schemaText(db) !== ownSchema()) {
       throw new StoreDamaged("the store is damaged: its tables aren't as they were made");
@@ -97,19 +97,19 @@ function lookedAt(db: Database.Database): Database.Database {
   }
 }
 
-/** A cell of another type than its column: the row's checksum shows that too, and it costs that row alone. */
+/** A cell of another type than its column. The row's checksum shows that too, and only that row is lost. */
 export const CELL_PROBLEM = /^(?:NULL|TEXT|NUMERIC|non-[A-Z]+) value in /;
 
-/** Problems of the file's pages, tables and indexes, in SQLite's words; [] if there are none. */
+/** Returns the problems of the file's pages, tables and indexes, in SQLite's words. */
 export function pageProblems(db: Database.Database): readonly string[] {
   const verdicts = db.prepare<[], string>("PRAGMA integrity_check(20)").pluck().all();
   return verdicts.filter((verdict) => verdict !== "ok");
 }
 
 /**
- * Throws StoreDamaged if the file's pages or tables are wrong. Reads the whole file, 2 ms of CPU a megabyte (x86). To be called before
- * anything is written to pages that may be damaged, and before a damaged row is deleted: if a pointer leads to another row's pages, or
- * into the list of free ones, these would be overwritten.
+ * Throws StoreDamaged if the file's pages or tables are wrong. Reads the whole file, 2 ms of CPU per megabyte (x86). To be called before
+ * a write to pages that may be damaged, and before a damaged row is deleted: a wrong pointer to another row's pages, or into the list
+ * of free ones, would get these overwritten.
  */
 export function mustHoldTogether(db: Database.Database): void {
   const verdict = String(db.pragma("quick_check(1)", { simple: true }));
@@ -119,8 +119,8 @@ export function mustHoldTogether(db: Database.Database): void {
 }
 
 /**
- * Small tables whose rows nothing else would show to be wrong. A log whose stream isn't found, as under another booth's name, would
- * be left lying, and the booth would get a new one.
+ * Finds damaged rows of the small tables, which no other check finds. If a stream's row were missed, or under another booth's name, its log
+ * would be ignored and the booth would get a new one.
  */
 const DAMAGED_SMALL = `SELECT 1 FROM stream
     WHERE sum <> row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)
@@ -131,7 +131,7 @@ const DAMAGED_SMALL = `SELECT 1 FROM stream
   UNION ALL SELECT 1 FROM dead_letter WHERE sum <> row_sum(stream_id, seq, at, reason, record, declared)
   UNION ALL SELECT 1 FROM fork WHERE sum <> row_sum(stream_id, from_seq) LIMIT 1`;
 
-/** A version number alone, under tables of ours, is no other agent's work. */
+/** Throws StoreDamaged if the version differs but the tables are ours: another agent would have changed both. */
 function mustBeOurs(path: string): void {
   if (!existsSync(path)) return;
   const db = new Database(path, { fileMustExist: true });
@@ -145,18 +145,18 @@ function mustBeOurs(path: string): void {
   }
 }
 
-let own: string | undefined;
+let schemaOfOurs: string | undefined;
 
 function ownSchema(): string {
-  return (own ??= schemaTextMadeBy(prepareSchema));
+  return (schemaOfOurs ??= schemaTextMadeBy(prepareSchema));
 }
 
 /** Another agent runs on the same data folder. */
 export class FolderInUse extends Error {}
 
 /**
- * Takes a data folder for this process alone: two writers would spoil each other's log. The lock is an open exclusive
- * transaction on a file of its own, which the kernel ends with the process, however it ends. Throws FolderInUse; else as the disk does.
+ * Locks a data folder for this process: two writers would corrupt each other's log. The lock is an open exclusive transaction on a
+ * file of its own, which the kernel ends with the process. Throws FolderInUse, or the disk's errors.
  */
 export function lockFolder(dataDir: string): { release(): void } {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -165,7 +165,7 @@ export function lockFolder(dataDir: string): { release(): void } {
     db.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
     db.close();
-    // The disk lets nobody write: whether another runs can't be told by this.
+    // On a read-only disk this doesn't show whether another agent runs.
     if (!(cause instanceof Database.SqliteError) || cause.code !== "SQLITE_BUSY") throw cause;
     throw new FolderInUse(`another agent runs on ${dataDir}: stop it first, or give this one a data_dir of its own`, {
       cause,

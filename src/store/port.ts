@@ -6,12 +6,12 @@ import type { Fact, LogChunk, LogRecord, Placed, Reading, Stored } from "../doma
 import type { RebuildProgress } from "../domain/rebuild.ts";
 import type { LogReach } from "../domain/booth-state.ts";
 
-/** What a look through a store's file found. */
+/** The result of checking a store's file. */
 export interface StoreCheck {
   readonly file: string;
   readonly bytes: number;
   readonly sound: boolean;
-  /** Beyond single rows; [] where the file as a whole is well. */
+  /** Problems beyond single rows. */
   readonly problems: readonly string[];
   readonly streams: readonly {
     readonly stream: StreamId;
@@ -21,16 +21,16 @@ export interface StoreCheck {
     readonly acked_seq: Seq;
     readonly damaged_rows: number;
     readonly damaged_facts: number;
-    /** Of those from which the log could be folded again. */
+    /** Damaged snapshots, from which the log could be folded again. */
     readonly damaged_states: number;
-    /** Records that are neither there nor known to be gone. */
+    /** Records that are neither stored nor noted as lost. */
     readonly missing: number;
-    /** Records known to be gone by damage. */
+    /** Records noted as lost by damage. */
     readonly quarantined: number;
   }[];
 }
 
-/** What a salvage or an import put into the new store. */
+/** The new store that a salvage or an import made. */
 export interface StoreMade {
   readonly log_rows: number;
   readonly facts: number;
@@ -38,12 +38,12 @@ export interface StoreMade {
     readonly stream: StreamId;
     readonly booth: BoothId;
     readonly newest_seq: Seq;
-    /** Records of the kept range that weren't found. */
+    /** Records of the kept range that were not found. */
     readonly missing: number;
-    /** From here on it goes to the service under another name: behind the last record found. */
+    /** First seq that is sent to the service under another name: after the last record found. */
     readonly renew_from: Seq;
   }[];
-  /** The file that was the store before; null: there was none. */
+  /** The previous store's file; null: there was none. */
   readonly aside: string | null;
 }
 
@@ -52,18 +52,18 @@ export interface StoreCopy {
   readonly bytes: number;
 }
 
-/** Told of long work: how much of how much, in pages or rows. */
+/** Called during long work with pages or rows done and their total. */
 export type StoreProgress = (done: number, of: number) => void;
 
-/** Work on a data folder's store as a whole. What replaces it throws where an agent runs. */
+/** Work on a data folder's store as a whole. Calls that replace the store throw while an agent runs. */
 export interface StoreFiles {
   check(dataDir: string, progress: StoreProgress): StoreCheck;
   salvage(dataDir: string, progress: StoreProgress): StoreMade;
-  /** Rows as JSON lines, each with its checksum. Throws where the file is there already. */
+  /** Writes the rows as JSON lines, each with its checksum. Throws if the file exists. */
   export(dataDir: string, file: string, progress: StoreProgress): StoreCopy;
-  /** From an export or a backup. */
+  /** Makes a store from an export or a backup. */
   import(dataDir: string, file: string, progress: StoreProgress): StoreMade;
-  /** A copy of the file, made while the agent goes on. Rejects where the file is there already. */
+  /** Copies the store, also while the agent runs. Rejects if the file exists. */
   backup(dataDir: string, file: string, progress: StoreProgress): Promise<StoreCopy>;
 }
 
@@ -76,62 +76,66 @@ export interface Ingested {
   readonly newest_seq: Seq;
   readonly sendable_seq: Seq;
   readonly facts: readonly Stored<Fact>[];
-  /** What the fold says of the booth after the last record. */
-  readonly present: PresentState;
+  /** The fold's state after the last record, as far as it describes the present. */
+  readonly present: DeriveState;
   readonly commit_ms: Milliseconds;
-  /** Oldest kept seq: what came before has been acked, outlived its age, or is declared by a gap record. */
+  /** Oldest kept seq. Earlier records were acked and deleted by age, or are declared by a gap record. */
   readonly oldest_seq: Seq;
   /** As in StreamInfo. */
   readonly renew_from?: Seq;
   readonly storage: StorageStatus;
 }
 
-/** The fold's state as far as it says how the booth is now. `parameters` absent: those of the stream's answer before, or of `state`. */
-export type PresentState = Omit<DeriveState, "parameters"> & Partial<Pick<DeriveState, "parameters">>;
-
-/** Calls as they are made from another thread: each answers later, and rejects where it throws there. */
+/** The same calls from another thread: each returns a promise, which rejects if the call throws there. */
 export type Remote<Calls> = {
   readonly [Name in keyof Calls]: Calls[Name] extends (...args: infer Args) => infer Answer
     ? (...args: Args) => Promise<Answer>
     : never;
 };
 
-/** Calls of the only writer. Each is one transaction, durable when it answers; they are carried out in order. */
+/**
+ * The calls of the only writer, which lives in the store thread (`thread/writer.ts`). They run in order. Each is one transaction and is
+ * durable when it returns, except `ack`. A call that fails has changed nothing and may be repeated.
+ *
+ * A stream is the log of one booth: records and the facts made of them share one count of sequence numbers, which `ingest` assigns.
+ * oldest_seq .. acked_seq .. sendable_seq .. newest_seq: deleted before the first, confirmed by the service up to the second, with a
+ * confirmed time up to the third.
+ */
 export interface StoreCalls {
-  /** The booth's stream; made where there is none. */
+  /** Returns the booth's stream, and creates it if it doesn't exist. */
   openStream(booth: BoothId): StreamInfo;
   /** Appends in the given order, folds, appends the facts, moves last_take. Takes already seen change nothing. */
   ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Ingested;
-  /** Records from seq on up to sendable_seq, in seq order, at most `limit`; facts among them. A hole was given up. */
+  /** Returns records and facts from seq on up to sendable_seq, in seq order, at most `limit`. A hole in the seqs was given up. */
   read(stream: StreamId, from: Seq, limit: number): readonly Placed[];
   /**
-   * Like read, up to newest_seq. Records after sendable_seq wait for a confirmed clock: their `time` is the gateway's own, and changes once
+   * As read, up to newest_seq. Records after sendable_seq wait for a confirmed clock: their `time` is the gateway's own, and changes once
    * the clock is confirmed. Their seqs don't change.
    */
   readCommitted(stream: StreamId, from: Seq, limit: number): readonly Placed[];
   /**
-   * The first parameter and clock records from seq on up to `end`, without those that wait for a sync, and up to where was
-   * looked: a call looks at some hundred rows at most.
+   * Returns the first parameter and clock records from seq on up to `end`, without those that wait for a sync, and the seq up to which it
+   * searched: some hundred rows at most.
    */
   contextRecords(stream: StreamId, from: Seq, end: Seq): ContextRecords;
   /**
-   * What stands from seq on, up to `end` at most, as chunks that follow one another, where it can be had without unpacking anything: eight
-   * at most. What can't be had so is the last.
+   * Returns up to eight consecutive chunks from seq on, up to `end`, which can be sent without unpacking. The last one is null if its range
+   * must be read record by record.
    */
   chunks(stream: StreamId, from: Seq, end: Seq): NextChunks;
   /**
-   * Moves the acked cursor forward; never back. The one call that is not durable at once: it rides with the next
-   * commit, or the next close, because a lost ack costs a resend and each commit costs flash.
+   * Moves the acked cursor forward, never back. It is stored with the next commit or the close, because a lost ack costs only a resend,
+   * and each commit wears the flash.
    */
   ack(stream: StreamId, upTo: Seq): StreamInfo;
-  /** Sets the acked cursor back before `from`: those records go again, to whoever they belong to. */
+  /** Moves the acked cursor back before `from`, so that those records are sent again. */
   resend(stream: StreamId, from: Seq): StreamInfo;
-  /** The service will never take those records: they are kept aside with its reasons. Again: no change. */
+  /** Sets records aside that the service will never take, with its reasons. Repeating it changes nothing. */
   setAside(stream: StreamId, refusals: readonly Refusal[]): RefusedRecords;
-  /** What was set aside of the stream. */
+  /** Returns the records of the stream that were set aside. */
   refused(stream: StreamId): RefusedRecords;
   info(stream: StreamId): StreamInfo;
-  /** The fold's present state. */
+  /** Returns the fold's present state. */
   state(stream: StreamId): DeriveState;
 }
 
@@ -139,48 +143,42 @@ export interface Store extends Remote<StoreCalls> {
   close(): Promise<void>;
 }
 
-/** Folds a stream's kept log again and puts the facts that come out in the stored ones' place; ingest goes on meanwhile. */
+/** Folds a stream's kept log again and replaces the stored facts by the result, while ingest continues. */
 export interface RebuildCalls {
-  /** `current`: with today's parameters. Throws where it can't be done, saying why. Idempotent while one is under way. */
+  /** Starts a rebuild, unless one is running. `current`: with today's parameters. Throws with the reason if it can't be done. */
   start(stream: StreamId, current: boolean): RebuildProgress;
-  /** null: none since the agent's start. */
+  /** Returns the progress; null: no rebuild since the agent's start. */
   progress(stream: StreamId): RebuildProgress | null;
 }
 
 export type Rebuilds = Remote<RebuildCalls>;
 
-/**
- * A report as it comes from its thread: the body, UTF-8, in parts, each made when it is asked for, and to be done with by then:
- * the next may stand in the same memory.
- */
+/** A report from its thread. The body is UTF-8, in parts that are made on demand. A part is valid until the next one is requested. */
 export interface ReportParts {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** A stage of the booth as reports need it. */
+/** A stage of the booth, with the fields that reports need. */
 export type BoothStage = Omit<StageSpan, "raw">;
 
-/** A reading without what the wall clock and the device said of its time, which no figure is made of. */
-export type ReadingTold = Omit<Placed<Reading>, "at" | "source_at">;
-
-/** Read-only access to what is durable, for reports. Synchronous: reports run on a thread of their own. */
+/** Read-only access to durable records, for reports. Synchronous: reports run on a thread of their own. */
 export interface StoreReader {
   streams(): readonly StreamInfo[];
-  /** Facts of a kind whose [start, end] touches the window, by start, none that a rebuild replaced; last those of a boot that waits for a sync. */
+  /** Facts of a kind whose [start, end] touches the window, by start, without replaced ones; last those of a boot that waits for a sync. */
   facts<K extends Fact["kind"]>(
     stream: StreamId,
     kind: K,
     window: Window,
   ): readonly Stored<Extract<Fact, { kind: K }>>[];
-  /** Closed stages of the booth (bay 0) that overlap or touch the window, by start: what a year's figures are made of. */
+  /** Closed stages of the booth (bay 0) that overlap or touch the window, by start. */
   stages(stream: StreamId, window: Window): readonly BoothStage[];
-  /** Log records by seq whose corrected time lies in the window; what waits for a sync stands where it is shown, uncertain. */
+  /** Log records by seq whose corrected time is in the window. Those that wait for a sync have a provisional time and are uncertain. */
   log(stream: StreamId, window: Window): Iterable<Placed<LogRecord>>;
-  /** The readings among them, of these tags alone, or of all: where there are few tags, for a small part of the log's cost. */
-  readings(stream: StreamId, window: Window, tags?: ReadonlySet<TagName>): Iterable<ReadingTold>;
-  /** The fold's state after the newest record, those that wait for a sync among them; undefined before the first. */
+  /** The readings among them, of these tags or of all. With few tags this costs a small part of reading the log. */
+  readings(stream: StreamId, window: Window, tags?: ReadonlySet<TagName>): Iterable<Placed<Reading>>;
+  /** The fold's state after the newest record, including those that wait for a sync; undefined before the first. */
   state(stream: StreamId): DeriveState | undefined;
 }
 
@@ -190,37 +188,37 @@ export interface Window {
   readonly end: EpochMs;
 }
 
-/** Small secrets and identity, in a database of their own (mode 0600) with a second copy. Durable and copied when they answer. */
+/** Identity and small secrets, in a database of their own (mode 0600) with a second copy. Durable and copied when a call returns. */
 export interface IdentityCalls {
-  /** `is_lost`: an earlier identity was lost with its key, and no booth has been bound under this one yet. Absent: no. */
+  /** `is_lost`: an earlier identity was lost with its key, and no booth is bound under this one yet. */
   gateway(): { readonly gateway_id: string; readonly credential: string | null; readonly is_lost?: boolean };
   setCredential(credential: string | null): void;
-  /** The provisioning row of a booth, as its state machine wrote it; undefined: none yet. */
+  /** Returns the provisioning row of a booth, as its state machine wrote it; undefined: none yet. */
   provisioning(booth: BoothId): unknown;
   setProvisioning(booth: BoothId, row: unknown): void;
-  /** What drivers learned of the booth's device, as they wrote it; undefined: nothing yet. Losing it costs a request or two. */
+  /** Returns facts about the booth's device that drivers stored; undefined: none yet. Losing them costs a request or two. */
   learned(booth: BoothId): unknown;
-  /** Not in the copy until something else is written. */
+  /** Copied only with the next other write. */
   setLearned(booth: BoothId, what: unknown): void;
-  /** Small things that outlive the process, each under a name; undefined: nothing yet. */
+  /** Returns a value stored by name; undefined: none yet. */
   kept(name: string): unknown;
   keep(name: string, what: unknown): void;
-  /** Another credential takes the present one's place, and what is kept under the name changes with it, or neither does. */
+  /** Replaces the credential and the value under the name in one transaction. */
   promote(credential: string, name: string, what: unknown): void;
 }
 
 export type Identity = Remote<IdentityCalls>;
 
-/** Records that others can't be read without. */
+/** Records without which later ones can't be interpreted. */
 export interface ContextRecords {
-  /** Consecutive in seq; empty: none up to `looked_to`. */
+  /** Consecutive records; empty: none up to `looked_to`. */
   readonly records: readonly Placed[];
   readonly looked_to: Seq;
 }
 
-/** What stands next in a log. */
+/** The next part of a log. */
 export interface NextChunk {
-  /** null: it is to be had record by record, up to `to`. */
+  /** null: the part up to `to` must be read record by record. */
   readonly chunk: LogChunk | null;
   readonly to: Seq;
 }
@@ -230,8 +228,8 @@ export type NextChunks = readonly [NextChunk, ...NextChunk[]];
 /** A record that the service will never take. */
 export interface Refusal {
   readonly seq: Seq;
-  /** The service's, in its words. */
+  /** The service's reason, in its words. */
   readonly reason: string;
-  /** The service doesn't know that it refused this very record: the stream's next commit logs a gap record that says so. */
+  /** The service doesn't know that it refused this record: the stream's next commit logs a gap record for it. */
   readonly declare: boolean;
 }

@@ -1,39 +1,41 @@
 import Database from "better-sqlite3";
 import type { DeriveState } from "../derivation/state.ts";
-import { KIND, type Fact, type LogRecord, type Placed, type StageFact } from "../domain/record.ts";
+import { KIND, type Fact, type LogRecord, type Placed, type Reading, type StageFact } from "../domain/record.ts";
 import type { EpochMs, Seq, StreamId } from "../domain/units.ts";
-import type { BoothStage, ReadingTold, StoreReader, Window } from "./port.ts";
+import type { BoothStage, StoreReader, Window } from "./port.ts";
 import { createSnapshots } from "./facts/snapshots.ts";
 import { deriveFold } from "./facts/fold.ts";
 import { storePath } from "./open.ts";
-import { type FactRow, ifWhole, type LogRow, spanOf, toldInLog, unpackFact, unpackLog } from "./log/rows.ts";
+import { type FactRow, ifWhole, type LogRow, spanOf, unpackFact, unpackLog } from "./log/rows.ts";
 import { LOG_ROWS_FROM, prepareReadStatements, type ReadStatements, type StreamRow } from "./log/statements.ts";
 import { foldAll, foldOn, type FoldedStore, type Hearer, infoOf } from "./log/streams.ts";
 import { statSync } from "node:fs";
 
-/** Rows fetched at a time: no statement stays open between them, since an open one would keep the WAL from shrinking. */
+/** Rows fetched at a time. No statement stays open in between, because an open one would keep the WAL from shrinking. */
 const PAGE_ROWS = 100;
-/** Stage facts fetched at a time while the list is filled. */
+/** Stage facts fetched at a time. */
 const STAGE_ROWS = 2_000;
 
-/** A store reader with the life of a connection. */
-export interface OpenReader extends StoreReader {
-  /** Carries `act` out on one state of the store, whatever is committed meanwhile. `act` must not keep an iterator. */
+/** A store reader on a connection of its own. */
+interface OpenReader extends StoreReader {
+  /** Runs `act` on one state of the store, whatever is committed meanwhile. `act` must not keep an iterator. */
   snapshot<T>(act: () => T): T;
   close(): void;
 }
 
+/** The part of a stream that is kept in memory until a rebuild replaces facts. */
 interface Remembered {
   readonly rebuilds: number;
-  readonly stages: StageList;
+  /** Closed stages of the booth, by start: some 7 MB for the 73,000 of a year. */
+  readonly stages: BoothStage[];
   /** Seq up to which stage facts are in the list. */
   seq: number;
   shown: Shown | null;
 }
 
 /**
- * Read-only view of a data folder's store, on a connection of its own. Throws where there is no store. Damaged rows are
- * left out, as if they had been taken out already: what they told of is missing, never wrong. What doesn't change any more is kept in memory until a rebuild replaces it. Close it when done.
+ * Opens a read-only view of a data folder's store. Throws if there is no store. Damaged rows are skipped, so that their content is missing
+ * and never wrong. Stages are kept in memory until a rebuild replaces them. The caller closes it.
  */
 export function openReader(dataDir: string, fold = deriveFold): OpenReader {
   const db = new Database(storePath(dataDir), { readonly: true, fileMustExist: true });
@@ -44,7 +46,7 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
     const rebuilds = sql.rebuilds.get(stream)?.rebuilds ?? 0;
     const known = memory.get(stream);
     if (known?.rebuilds === rebuilds) return known;
-    const fresh: Remembered = { rebuilds, stages: stageList(), seq: 0, shown: null };
+    const fresh: Remembered = { rebuilds, stages: [], seq: 0, shown: null };
     memory.set(stream, fresh);
     return fresh;
   };
@@ -54,12 +56,12 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
     const kept = remembered(stream);
     if (kept.shown?.newest === row.newest_seq) return kept.shown;
     const waiting = sql.firstWaiting.get(stream)?.first_seq ?? null;
-    // Had what waited got its time, the first that waits now would have come later.
+    // After a sync the first waiting record would be a later one.
     const isSame = waiting !== null && kept.shown !== null && waiting <= kept.shown.newest;
     kept.shown = show(store, row, { waiting, before: isSame ? kept.shown : null });
     return kept.shown;
   };
-  /** Facts of what waits for a sync; nearly always there are none, and nothing is folded to find that. */
+  /** Returns the facts of records that wait for a sync. Usually none wait, and nothing is folded. */
   const waitingFacts = <K extends Fact["kind"]>(stream: StreamId, kind: K, window: Window) => {
     const shown = sql.firstWaiting.get(stream) === undefined ? null : shownOf(stream);
     return (shown?.facts ?? []).filter((fact): fact is Placed<Extract<Fact, { kind: K }>> => {
@@ -78,17 +80,15 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
     stages(stream, window) {
       const kept = remembered(stream);
       fillStages(sql, stream, kept);
-      const written = kept.stages.within(window);
+      const written = kept.stages.filter(({ start, end }) => start < window.end && end >= window.start);
       const waiting = waitingFacts(stream, KIND.stage, window).map(({ value }) => value);
-      // Put together, a year's stages would be copied one by one.
-      return waiting.length === 0 ? written : [...written, ...waiting.filter(({ bay }) => bay === 0)];
+      return [...written, ...waiting.filter(({ bay }) => bay === 0)];
     },
     log: (stream, window) => logRows(sql, { stream, ...window }, (row) => unpackLog(row)),
     readings(stream, window, tags) {
       const isWanted = (kind: string, tag: string) => kind === KIND.reading && tags?.has(tag) !== false;
-      // Of this kind alone.
-      const readingsIn = (row: LogRow) => toldInLog(row, isWanted) as readonly ReadingTold[];
-      return logRows(sql, { stream, ...window }, readingsIn);
+      // The rows are asked for this kind only.
+      return logRows(sql, { stream, ...window }, (row) => unpackLog(row, isWanted) as Placed<Reading>[]);
     },
     state: (stream) => shownOf(stream)?.state,
     snapshot: (act) => db.transaction(act)(),
@@ -98,7 +98,7 @@ export function openReader(dataDir: string, fold = deriveFold): OpenReader {
 
 type Reports = ReturnType<typeof prepareReports>;
 
-/** What reports ask the store, each a search by an index or a key, never a scan. */
+/** The queries of reports, each a search by an index or a key, never a scan. */
 export const REPORT_SQL = {
   facts: `SELECT * FROM fact WHERE stream_id = @stream AND kind = @kind AND start_ms < @end AND end_ms >= @start
     AND replaced = 0 ORDER BY start_ms, seq`,
@@ -125,26 +125,26 @@ function prepareReports(db: Database.Database) {
   };
 }
 
-/** Facts come with each commit's seqs, or by a rebuild, which begins the list anew. */
+/** Adds the stages that were committed since the last call. After a rebuild the list is empty and is read again. */
 function fillStages(sql: Reports & Pick<ReadStatements, "streamById">, stream: StreamId, kept: Remembered): void {
   const newest = sql.streamById.get(stream)?.newest_seq ?? 0;
   while (kept.seq < newest) {
     const rows = sql.stagesAfter.all({ stream, seq: kept.seq, rows: STAGE_ROWS });
     for (const row of rows) {
-      // The statement asks for kind m alone.
+      // The statement asks for kind m only.
       const value = (ifWhole(unpackFact, row) as StageFact | undefined)?.value;
-      if (value?.bay === 0) kept.stages.add(value);
+      if (value?.bay === 0) addStage(kept.stages, value);
       kept.seq = row.seq;
     }
-    // Behind the last stage other facts may stand in thousands: they aren't looked through again.
+    // Thousands of other facts may follow the last stage; they aren't searched again.
     if (rows.length < STAGE_ROWS) kept.seq = Math.max(kept.seq, newest);
   }
 }
 
 /**
- * First seq of the last row that begins before the instant: the log has no index by time. 0: none. It is looked where the instant would stand in
- * a log that fills evenly, as most do, then right behind that row, and each third time in the middle. A look takes 0.2 ms: to compare two
- * keys SQLite reads whole rows, whose packed records lie on pages of their own.
+ * Returns the first seq of the last row that begins before the instant; 0: none. The log has no index by time, so this is an interpolation
+ * search: first where the instant would be in a log that fills evenly, then right after that row, then in the middle, and so on. Each step
+ * takes 0.2 ms: SQLite reads whole rows to compare two keys, and their packed records are on pages of their own.
  */
 function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
   const newest = sql.rowAtOrBefore.get({ stream, seq: Number.MAX_SAFE_INTEGER });
@@ -153,28 +153,28 @@ function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
   if (oldest === undefined || oldest.t0 >= at) return 0;
   let low = oldest;
   let high = newest;
-  // Up to its end there is no other row: a chunk has thousands of seqs.
-  let looked = low.last_seq;
-  for (let look = 0; high.first_seq - looked > 1; look += 1) {
+  // A row ends at its last seq, thousands after its first one.
+  let searched = low.last_seq;
+  for (let step = 0; high.first_seq - searched > 1; step += 1) {
     const shares = [(at - low.t0) / (high.t0 - low.t0), 0, 0.5];
-    const ahead = (shares[look % shares.length] ?? 0) * (high.first_seq - 1 - looked);
-    const seq = looked + Math.max(1, Math.ceil(ahead));
+    const ahead = (shares[step % shares.length] ?? 0) * (high.first_seq - 1 - searched);
+    const seq = searched + Math.max(1, Math.ceil(ahead));
     const row = sql.rowAtOrBefore.get({ stream, seq });
     if (row !== undefined && row.t0 >= at) high = row;
     else {
       low = row ?? low;
-      looked = Math.max(seq, low.last_seq);
+      searched = Math.max(seq, low.last_seq);
     }
   }
   return low.first_seq;
 }
 
 /**
- * Rows stand in time order within a stream, so the scan ends at the first that begins after the window. Between two pages
- * rows may have been put together in a chunk, so it goes on by seq. What waits for a sync stands where the state that is
- * shown has it, and is uncertain: a box that nobody ever gives the time still shows what it read.
+ * Yields the records of a window. Rows are in time order within a stream, so the scan ends at the first row that begins after the window.
+ * It continues by seq, because rows may be merged into a chunk between two pages. Records that wait for a sync have provisional times and
+ * are uncertain: a box whose clock is never synced still shows its readings.
  */
-function* logRows<R extends ReadingTold | Placed<LogRecord>>(
+function* logRows<R extends Placed<LogRecord>>(
   sql: Reports & Pick<ReadStatements, "logRowsFrom">,
   { stream, start, end }: Window & { readonly stream: StreamId },
   unpack: (row: LogRow) => readonly R[],
@@ -194,27 +194,24 @@ function* logRows<R extends ReadingTold | Placed<LogRecord>>(
   }
 }
 
-/** Facts of what waits for a sync, newest kept: some two months of a busy booth, 8 MB. A box that waits longer isn't looked after. */
+/** Most facts kept of records that wait for a sync: the newest two months of a busy booth, 8 MB. */
 const MAX_FACTS = 20_000;
 
-/** What is shown of a stream, by clocks that nobody may have vouched for yet. */
+/** The state and facts of a stream that are shown, by clocks that may not be confirmed yet. */
 interface Shown {
-  /** Seq of the newest record in it. */
+  /** Seq of the newest record that is included. */
   readonly newest: Seq;
   /** The fold's state after that record. */
   readonly state: DeriveState;
-  /**
-   * What the records that wait for a sync make, oldest first: uncertain, and under seqs of their own until the sync gives them their
-   * time and has them written.
-   */
+  /** Facts of the records that wait for a sync, oldest first: uncertain, and with provisional seqs. The sync has them made again and stored. */
   readonly facts: Placed<Fact>[];
-  /** How many there were, those that are no longer kept among them. */
+  /** Number of these facts made so far, including those that are no longer kept. */
   readonly made: number;
 }
 
 /**
- * `waiting`: seq of the first record that waits for a sync; null: none does. `before`: what was shown while the same ones waited, and what
- * this goes on from: a year without a sync isn't folded anew for each question.
+ * Folds the stream to its newest record. `waiting`: seq of the first record that waits for a sync; null: none. `before`: the last result while
+ * the same records waited, from which this one continues, so that a year without a sync isn't folded again for each request.
  */
 function show(
   store: FoldedStore,
@@ -236,11 +233,11 @@ function show(
   return { newest: row.newest_seq, state, facts, made };
 }
 
-/** A reader that goes along when the store's file is replaced by a new one, as after a salvage. Throws at use where there is no store. */
+/** Returns a reader that follows the store to a new file, as after a salvage. Throws on use if there is no store. */
 export function followReader(dataDir: string) {
   let open: { readonly reader: OpenReader; readonly file: number } | null = null;
   return {
-    /** As OpenReader.snapshot, on the file that is the store now. */
+    /** As OpenReader.snapshot, on the present file. */
     snapshot<T>(act: (reader: StoreReader) => T): T {
       const path = storePath(dataDir);
       const file = statSync(path, { throwIfNoEntry: false })?.ino;
@@ -255,39 +252,8 @@ export function followReader(dataDir: string) {
   };
 }
 
-type StageList = ReturnType<typeof stageList>;
-
-/**
- * A booth's closed stages in memory, by start: some 7 MB for the 73,000 of a year, of which a report gets its part without
- * a copy of any. They tile the booth's time, so their ends are in order too.
- */
-function stageList() {
-  const stages: BoothStage[] = [];
-  /** Index of the first for which a condition holds that holds for all after it. */
-  const firstWhere = (holds: (stage: BoothStage) => boolean): number => {
-    let low = 0;
-    let high = stages.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const stage = stages[middle];
-      if (stage === undefined || holds(stage)) high = middle;
-      else low = middle + 1;
-    }
-    return low;
-  };
-  return {
-    add({ mode, start, end, is_new_start, uncertain_ms }: BoothStage): void {
-      const last = stages.at(-1);
-      // One that replaces another came later than its place.
-      const at = last === undefined || last.start <= start ? stages.length : firstWhere((one) => one.start > start);
-      stages.splice(at, 0, { mode, start, end, is_new_start, uncertain_ms });
-    },
-    /** Stages that overlap or touch the window. */
-    within({ start, end }: Window): BoothStage[] {
-      return stages.slice(
-        firstWhere((one) => one.end >= start),
-        firstWhere((one) => one.start >= end),
-      );
-    },
-  };
+/** Adds a stage by start. A stage that replaces another comes later than its place. */
+function addStage(stages: BoothStage[], { mode, start, end, is_new_start, uncertain_ms }: BoothStage): void {
+  const at = stages.findLastIndex((one) => one.start <= start) + 1;
+  stages.splice(at, 0, { mode, start, end, is_new_start, uncertain_ms });
 }

@@ -2,23 +2,23 @@ import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rm
 import { join } from "node:path";
 import { storePath } from "./open.ts";
 
-/** Damaged files kept for people to look at; each may be as large as the budget. */
+/** Damaged files kept for inspection; each may be as large as the budget. */
 const KEPT_DAMAGED = 2;
 const SUFFIXES = ["", "-wal", "-shm"] as const;
 
-/** Where a new store file is made. */
+/** Returns the path at which a new store file is made. */
 export function freshPath(dataDir: string): string {
   return `${storePath(dataDir)}.new`;
 }
 
-/** A new store file that is whole and on the disk, and takes the store's place however the process ends. */
+/** Returns the path of a new store file that is complete and synced. It replaces the store even after a crash. */
 function readyPath(dataDir: string): string {
   return `${storePath(dataDir)}.renewed`;
 }
 
 /**
- * Makes the file at freshPath, closed and without a write-ahead log, the one that will be the store, once the disk has confirmed it.
- * From here on the old one must not be written any more. Throws where the disk refuses; nothing has changed then.
+ * Makes the file at freshPath, which is closed and without a write-ahead log, the next store, once the disk has confirmed it. From then on
+ * the old one must not be written. Throws if the disk refuses, with nothing changed.
  */
 export function readyFresh(dataDir: string): void {
   syncFile(freshPath(dataDir));
@@ -32,9 +32,8 @@ export function readyFresh(dataDir: string): void {
 }
 
 /**
- * Puts the file made ready in the store's place; nothing where there is none, so that it also ends what a crash or a power cut
- * interrupted. The old one, which nobody has open, is kept aside with its write-ahead log, or removed. Returns what it is called
- * now; null: there was none, or it was removed.
+ * Replaces the store by the file made ready, if there is one; so it also completes a replacement that a crash interrupted. The old store,
+ * which is closed, is kept aside with its write-ahead log, or removed. Returns its new path; null: there was none, or it was removed.
  */
 export function finishReplacing(dataDir: string, keepOld: boolean): string | null {
   if (!existsSync(readyPath(dataDir))) return null;
@@ -49,7 +48,7 @@ export function finishReplacing(dataDir: string, keepOld: boolean): string | nul
   return aside;
 }
 
-/** Files set aside, oldest first. */
+/** Returns the files that were set aside, oldest first. */
 export function damagedFiles(dataDir: string): readonly string[] {
   const pattern = /^store\.db\.damaged-(\d+)$/;
   return readdirSync(dataDir)
@@ -70,7 +69,7 @@ function nextAside(dataDir: string): string {
   return `${storePath(dataDir)}.damaged-${last + 1}`;
 }
 
-/** A file, or a folder's list of names. */
+/** Syncs a file, or the list of names in a folder. */
 export function syncFile(path: string): void {
   const file = openSync(path, "r");
   try {

@@ -1,31 +1,31 @@
 import { addRowSum } from "./log/rows.ts";
 import Sqlite, { type Database } from "better-sqlite3";
 
-/** Which tables a store has, written in the file as `user_version`. */
+/** Version of the tables, in the file as `user_version`. */
 export const SCHEMA_VERSION = 9;
 
 /**
- * The store's tables. Each file holds these texts too, and at the start they are compared to the letter, blanks among them: that is why
- * columns stand where they stand.
+ * The store's tables. Each file holds these texts, and at the start they are compared character by character, so even blanks must not
+ * change.
  *
- * stream: `closed_seq`: rows up to there have been put together in chunks; `facts_upto`: facts up to there have been dropped; `rebuilds`: how
- * often it was rebuilt.
- * log: one row per run of records of one commit, or of a chunk of many, that share a boot and a clock offset, in time order, no index beside
- * the key: each further index would multiply the blocks that a commit writes. `t0` is the corrected time at `mono0`, `packed` holds the
- * records by column; `body` is empty.
- * A row with placed = 0 is of a boot whose clock isn't synced yet: its `t0` is what that clock shows. The index is partial:
- * the usual row isn't in it.
- * fact: one row per derived fact, with the times that windows are asked by, the version of the definitions that made it, whether another has
- * replaced it, and the seq of the fact before.
- * state: the fold's state after the record with that seq; the newest row is what start-up continues from.
- * boot: the place in time that a boot was given after it had waited.
- * quarantine: ranges in which rows were found damaged and taken out; declared = 1: a gap record says so.
- * origin: which booth a stream is of, beside the row that each commit writes: a salvage needs it where that row is lost.
- * fork: from which seq on a salvaged stream's records go to the service under another name.
- * due: events that the stream's next commit logs.
- * base: the fold's state once a day, as long as the log from there on is kept: a rebuild begins with the first of them.
- * dead_letter: records that the service will never take, with its reason, as they were; declared = 0: a gap record is to say so.
- * `crc` and `sum` are checksums over whole rows; `whole` says which sort, and is one of the cells.
+ * - stream: one row per log. `closed_seq`: rows up to it are merged into chunks. `facts_upto`: facts up to it are deleted. `rebuilds`: the
+ *   number of rebuilds.
+ * - log: one row per run of records, of one commit or of a chunk of many, that share a boot and a clock offset, in time order. It has no
+ *   index besides the key, because each one would multiply the blocks that a commit writes. `t0` is the corrected time at `mono0`,
+ *   `packed` holds the records by column, `body` is empty. placed = 0: the boot's clock isn't synced yet, and `t0` is provisional; only
+ *   these rows are in the partial index.
+ * - fact: one row per derived fact, with the times of its window, the version of its definitions, whether it was replaced, and the seq of
+ *   the previous fact.
+ * - state: the fold's state after the record with that seq, from which a start continues.
+ * - boot: the clock offset that a boot got after it had waited for a sync.
+ * - quarantine: ranges in which rows were damaged and removed; declared = 1: a gap record reports them.
+ * - origin: the booth of a stream, apart from the row that each commit writes: a salvage needs it if that row is lost.
+ * - fork: the seq from which on a salvaged stream's records are sent under another name.
+ * - due: events that the stream's next commit logs.
+ * - base: the fold's state once a day, while the log after it is kept. A rebuild begins with the first one.
+ * - dead_letter: records that the service will never take, with its reason; declared = 0: a gap record is still to report them.
+ *
+ * `crc` and `sum` are checksums over whole rows; `whole` is the sort of checksum, and one of the cells.
  */
 const TABLES = `
    CREATE TABLE stream (
@@ -117,12 +117,10 @@ const TABLES = `
      PRIMARY KEY (stream_id, seq)
    ) STRICT, WITHOUT ROWID;`;
 
-/** A value as the file holds it: a number beyond 2^53 doesn't occur in ours. */
+/** A value in the file; numbers beyond 2^53 don't occur. */
 export type Cell = string | number | Buffer | null;
 
-/**
- * Gives an empty database its tables. Throws where an agent of another schema wrote the file; it is then left alone.
- */
+/** Creates the tables in an empty database. Throws if an agent with another schema wrote the file, which is then left alone. */
 export function prepareSchema(db: Database): void {
   addRowSum(db);
   const version = schemaOf(db);
@@ -134,12 +132,12 @@ export function prepareSchema(db: Database): void {
   })();
 }
 
-/** 0: nothing has been written yet. */
+/** Returns the schema's version; 0: an empty file. */
 export function schemaOf(db: Database): number {
   return Number(db.pragma("user_version", { simple: true }));
 }
 
-/** What is said of a store of another schema, and what to do. */
+/** Returns the message about a store with another schema, with advice. */
 export function otherSchema(version: number): string {
   const known = SCHEMA_VERSION.toString();
   if (version === 0) return "the store holds nothing yet: start the agent once";
@@ -149,12 +147,12 @@ export function otherSchema(version: number): string {
         `then move the file away`;
 }
 
-/** Tables, indexes and triggers as they were made, to the letter. */
+/** Returns the exact texts of tables, indexes and triggers. */
 export function schemaText(db: Database): string {
   return JSON.stringify(db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").all());
 }
 
-/** As schemaText, of a file that `make` has just made. */
+/** Returns the schemaText of a new database made by `make`. */
 export function schemaTextMadeBy(make: (db: Database) => void): string {
   const db = new Sqlite(":memory:");
   make(db);

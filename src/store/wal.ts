@@ -1,24 +1,24 @@
 import { existsSync, readFileSync } from "node:fs";
 
 /**
- * Bytes of a page in every store. A commit changes few bytes in few pages: with 512 bytes a page the store of 60 tags at 1 Hz,
- * committed every 10 s, made a device write 74 MB a day, with 1,024 105, with 2,048 114, with 4,096 158 (npm run bench store). The
- * price: a fact needs a page of overflow, 640 bytes in all where 2,048 need 365.
+ * Bytes of a page in every store. A commit changes few bytes in few pages. For 60 tags at 1 Hz, committed every 10 s, the device writes
+ * 74 MB a day with pages of 512 bytes; 105 MB with 1,024; 114 MB with 2,048; 158 MB with 4,096 (npm run bench store). The drawback: a fact
+ * needs a page of overflow, 640 bytes in all instead of 365 with pages of 2,048.
  */
 export const PAGE_BYTES = 512;
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES;
-/** First word of a log whose checksums take words as little-endian, as all supported machines write them. */
+/** First word of a log with checksums over little-endian words, as all supported machines write them. */
 const MAGIC = 0x377f0682;
 
-export interface WalContent {
+interface WalContent {
   /** Page images in the order of writing, up to the last commit, whether or not SQLite would still reach it. */
   readonly frames: readonly { readonly page: number; readonly image: Buffer }[];
   /**
    * Whether SQLite reads the log to its end. "torn": it stops in the last commit, as after a power cut before that commit was confirmed,
-   * so nothing durable is missing. "hurt": it stops at a frame with a flipped bit, or before several commits. All but the last of them
-   * had been confirmed, and SQLite would drop them without an error.
+   * so that nothing durable is missing. "hurt": it stops at a frame with a flipped bit, or before several commits. All but the last of
+   * them had been confirmed, and SQLite would drop them without an error.
    */
   readonly end: "whole" | "torn" | "hurt";
 }
@@ -110,7 +110,7 @@ function flip(bytes: Buffer, bit: number): void {
   bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
 }
 
-/** Over page number, size after a commit, and the image. */
+/** Returns the checksum over page number, size after a commit, and the image. */
 function sumOfFrame(frame: Buffer, before: Sum): Sum {
   return sumOf(frame.subarray(FRAME_HEADER_BYTES), sumOf(frame.subarray(0, 8), before));
 }

@@ -9,7 +9,7 @@ import { emptyRow } from "../../src/domain/provisioning.ts";
 import { runSender } from "../../src/delivery/sender.ts";
 import { createServiceTime } from "../../src/acquisition/clock.ts";
 import { createMqttLink } from "../../src/delivery/mqtt/link.ts";
-import { cutBatches } from "../../src/delivery/lane-reader.ts";
+import { cutBatches } from "../../src/delivery/rules/sending.ts";
 import type { Placed } from "../../src/domain/record.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { LinkAccount } from "../../src/delivery/port.ts";

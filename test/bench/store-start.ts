@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { history as historyIn } from "../../src/reports/values.ts";
-import { byteSource, inflated } from "../../src/store/log/columns.ts";
+import { ByteSource, inflated } from "../../src/store/log/columns.ts";
 import { openReader } from "../../src/store/reader.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
 import { createWriter } from "../../src/store/thread/writer.ts";
@@ -14,13 +14,13 @@ const TAG = "counter_1";
 
 /** Inflates both blocks of a chunk and reads the numbers of the tag: docs/reference/wire.md describes the format. */
 function numbersOf(packed: Buffer): number {
-  const head = byteSource(packed.subarray(2));
+  const head = new ByteSource(packed.subarray(2));
   head.number();
   for (let runs = 2 * head.number(); runs > 0; runs -= 1) head.number();
   const first = head.number();
   const second = head.number();
-  const at = 2 + head.at();
-  const list = byteSource(inflated(packed.subarray(at, at + first)));
+  const at = 2 + head.at;
+  const list = new ByteSource(inflated(packed.subarray(at, at + first)));
   const values = inflated(packed.subarray(at + first, at + first + second));
   let from = 0;
   for (let series = list.number(); series > 0; series -= 1) {
@@ -30,7 +30,7 @@ function numbersOf(packed: Buffer): number {
     const count = list.number();
     const bytes = list.number();
     if (tag.toString("latin1") === TAG) {
-      const own = byteSource(values.subarray(from, from + bytes));
+      const own = new ByteSource(values.subarray(from, from + bytes));
       for (let left = count; left > 0; left -= 1) own.number();
       return count;
     }

@@ -5,7 +5,7 @@ import type { BoothSetup } from "../../src/acquisition/link.ts";
 import type { AgentSetup } from "../../src/runtime/gateway.ts";
 import type { LogRecord, Stored } from "../../src/domain/record.ts";
 import type { Driver, GroupSamples } from "../../src/acquisition/port.ts";
-import { parseAck } from "../../src/delivery/mqtt/acks.ts";
+import { parseAck } from "../../src/delivery/mqtt/link.ts";
 import type { LinkSession } from "../../src/delivery/port.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
 import type { HttpClient } from "../../src/delivery/http/client.ts";

@@ -1,16 +1,14 @@
 import { deflateRawSync } from "node:zlib";
 import { createServiceTime } from "../../src/acquisition/clock.ts";
 import {
-  type AckedBatch,
   type Acking,
   chunkOutcomeOf,
-  exchange,
-  heardAck,
+  commandSide,
+  createExchange,
+  handleAck,
   outcomeOf,
-  readWriteLock,
-  type Waiting,
-} from "../../src/delivery/mqtt/acks.ts";
-import { commandSide } from "../../src/delivery/mqtt/link.ts";
+  type PendingAck,
+} from "../../src/delivery/mqtt/link.ts";
 import { ServiceLinkError } from "../../src/domain/link-error.ts";
 import type { BatchOutcome, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
 import type { Clock } from "../../src/domain/machine.ts";
@@ -99,7 +97,7 @@ function openLine({ clock, way }: LinkParts): Line {
   const acking: Acking = { waiting: createWaiters(), window: 1, takes: [] };
   // Of the process that opened it: what comes for one that has ended is heard by nobody.
   const service_time = way.listener ?? createServiceTime();
-  const hear = way.hear(heardAck);
+  const hear = way.hear(handleAck);
   let tell: (reason: ServiceLinkError) => void = () => undefined;
   const closed = new Promise<ServiceLinkError>((resolve) => (tell = resolve));
   const end = (reason: string): void => {
@@ -122,28 +120,22 @@ function openLine({ clock, way }: LinkParts): Line {
 
 function senders(parts: LinkParts, line: Line, gateway_id: string): Pick<LinkSession, "send" | "sendChunk"> {
   const { clock } = parts;
-  const turn = readWriteLock();
-  const offer = async (sent: Sent, outcome: Waiting["outcome"]): Promise<BatchOutcome> => {
+  const exchange = createExchange({
+    clock,
+    waiting: line.acking.waiting,
+    atDeadline: (late) => {
+      const settled = new AbortController();
+      clock.sleep(ACK_DEADLINE_MS, settled.signal).then(late, () => undefined);
+      return () => settled.abort();
+    },
+  });
+  const offer = (sent: Sent, outcome: PendingAck["outcome"]): Promise<BatchOutcome> => {
     const publish = async (): Promise<null> => {
       await line.pass();
       void answer(parts, line, sent);
       return null;
     };
-    const once = (): Promise<AckedBatch> =>
-      exchange({
-        publish,
-        outcome,
-        waiting: line.acking.waiting,
-        sent: clock.mono(),
-        atDeadline: (late) => {
-          const settled = new AbortController();
-          clock.sleep(ACK_DEADLINE_MS, settled.signal).then(late, () => undefined);
-          return () => settled.abort();
-        },
-      });
-    const first = await turn.together(once);
-    const last = first.kind === "unclear" ? await turn.alone(once) : first;
-    return last.kind === "unclear" ? { kind: "keep", reason: last.reason } : last;
+    return exchange({ publish, outcome });
   };
   const { db, came } = parts;
   const offered = () => ({ gatewayId: gateway_id, nowMs: clock.wall() });
@@ -244,5 +236,5 @@ export interface ServiceWay {
   /** Seqs that the service itself has refused for good. */
   readonly refused: Set<number>;
   /** How a gateway hears what comes there; given its own way to. */
-  hear: (own: typeof heardAck) => typeof heardAck;
+  hear: (own: typeof handleAck) => typeof handleAck;
 }

@@ -99,7 +99,7 @@ function serviceOn(db: SqliteDb, clock: Clock, facility: Facility): VirtualServi
   const came: unknown[] = [];
   const sessions = new Map<string, ReturnType<typeof commandSide>>();
   const orderText = (gateway: string, text: string): void => {
-    if (!way.down) sessions.get(gateway)?.came(Buffer.from(text));
+    if (!way.down) sessions.get(gateway)?.receive(Buffer.from(text));
   };
   const order = (gateway: string, command: unknown): void => orderText(gateway, JSON.stringify(command));
   const look = (path: string, query: Readonly<Record<string, string>>): HttpAnswer | Promise<HttpAnswer> => {

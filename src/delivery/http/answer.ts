@@ -6,14 +6,14 @@ import type { HttpAnswer } from "./client.ts";
 import { say } from "../../domain/sentences.ts";
 
 /**
- * Statuses that mean "later"; everything else in 4xx will never be taken as it is. 413 is mostly the limit of a proxy on the way, and no
- * verdict on what was sent.
+ * Statuses that mean "try again later". A request with any other 4xx fails again if it is repeated unchanged. 413 is mostly the limit of a
+ * proxy, and no verdict on the request.
  */
 export const KEEP = new Set([408, 413, 425, 429, 500, 502, 503, 504]);
-/** The service may hold us off for an hour at most. */
+/** Longest wait that a service can ask for. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** Retry-After in seconds or as a date; null where absent or unreadable. */
+/** Returns the wait of a Retry-After header, in seconds or as a date; null if it is absent or unreadable. */
 export function retryAfterMs(header: string | string[] | undefined, now: EpochMs): Milliseconds | null {
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined) return null;
@@ -21,18 +21,18 @@ export function retryAfterMs(header: string | string[] | undefined, now: EpochMs
   return Number.isFinite(wait) ? Math.min(Math.max(0, wait), MAX_RETRY_AFTER_MS) : null;
 }
 
-/** The Date header as an instant, in the middle of the second that it names; null where absent or unreadable. */
+/** Returns the middle of the second that a Date header names; null if it is absent or unreadable. */
 export function dateOf(header: string | string[] | undefined): EpochMs | null {
   const time = typeof header === "string" ? Date.parse(header) : NaN;
   return Number.isFinite(time) ? time + 500 : null;
 }
 
-/** null: the body isn't what was asked for. */
+/** Parses a body; null: it isn't what was asked for. */
 export type Parse<T> = (body: unknown) => T | null;
 
 /**
- * What an answer means for whoever asked. Decided by status, never by the error's text; a body that isn't the
- * JSON expected (a captive portal's page, a cut answer) counts as "later".
+ * Returns what an answer means. The status decides, never the error's text. A body that isn't the expected JSON (a captive portal's
+ * page, a truncated answer) means "try again later".
  */
 export function answerOf<T>(answer: HttpAnswer, parse: Parse<T>, now: EpochMs): ServiceAnswer<T> {
   const { status } = answer;

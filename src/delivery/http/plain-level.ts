@@ -3,7 +3,7 @@ import { readAs } from "../../contract/fields.ts";
 import type { BoothCard, ServiceAnswer, ServiceRecord } from "../../domain/service.ts";
 import type { Parse } from "./answer.ts";
 
-/** Longest list that a person is asked to choose from: a service that leaves `search` aside answers with all it has. */
+/** Longest list that a person is asked to choose from: a service that ignores `search` answers with all booths. */
 const MAX_CHOICES = 10;
 
 /** Asks one path of the service. */
@@ -11,17 +11,17 @@ export type Ask = <T>(path: string, parse: Parse<T>) => Promise<ServiceAnswer<T>
 
 type Answer = ServiceAnswer<ServiceRecord>;
 
-/** What the binding of the one serial number needs of a service that knows nothing of gateways. */
+/** Requests for the binding of one serial number at a service that knows no gateways. */
 export interface PlainService {
   readonly get: Ask;
   readonly serial: string;
-  /** Asks for, or changes, its provisioning record. */
+  /** Reads or changes the serial number's provisioning record. */
   readonly record: (method: "GET" | "POST" | "PUT", body?: unknown) => Promise<Answer>;
 }
 
 /**
- * A booth's record without a time zone gets zone and hours of its facility. Where that can't be read the record stays as it is:
- * what was known keeps counting, and it is asked again with the next reading.
+ * Adds zone and hours of the facility to a booth's record without a time zone. If the facility can't be read, the record stays as it is:
+ * the known values stay in force, and the next read of the record tries again.
  */
 export async function withFacility(get: Ask, answer: Answer): Promise<Answer> {
   if (answer.kind !== "ok" || answer.value.generation === null || answer.value.tz !== null) return answer;
@@ -31,14 +31,14 @@ export async function withFacility(get: Ask, answer: Answer): Promise<Answer> {
   return { kind: "ok", value: { ...answer.value, tz, working_hours, place_from: "facility" } };
 }
 
-/** null: there is none to ask for. */
+/** Returns the facility; null: the booth has none. */
 async function facilityOf(get: Ask, id: string | null) {
   return id === null ? null : get(`/api/facilities/${encodeURIComponent(id)}`, readAs(facilityShape));
 }
 
 /**
- * The booth by its serial number: among the account's booths, its days and hours by its facility. `known`: the provisioning
- * record of that number; null: there is none. not_found: neither a record nor a booth that it may be.
+ * Finds a booth by its serial number among the account's booths, with the days and hours of its facility. `known`: the provisioning
+ * record of that number, if there is one. not_found: neither a record nor a possible booth exists.
  */
 export async function findPlain({ get, serial }: PlainService, known: ServiceRecord | null): Promise<Answer> {
   const list = await get(`/api/booths?search=${encodeURIComponent(serial)}`, readAs(boothListShape));
@@ -69,26 +69,20 @@ export async function findPlain({ get, serial }: PlainService, known: ServiceRec
   return { kind: "ok", value };
 }
 
-/** A facility that can't be had leaves zone and hours open; a service that is away is asked again. */
+/** Returns a booth's card, without zone and hours if the service refuses the facility. */
 async function cardOf(get: Ask, booth: FoundBooth): Promise<ServiceAnswer<BoothCard>> {
   const facility = await facilityOf(get, booth.facility_id);
   if (facility?.kind === "keep") return facility;
   const place = facility?.kind === "ok" ? facility.value : null;
-  const { id: booth_id, account_id, account_name, created_at, facility_id, brand_name, model_number } = booth;
+  const { id: booth_id, serial_number: _, ...rest } = booth;
   return {
     kind: "ok",
     value: {
+      ...rest,
       booth_id,
-      account_id,
-      account_name,
-      created_at,
-      facility_id,
-      brand_name,
-      model_number,
       facility_name: place?.name ?? null,
       tz: place?.tz ?? null,
       working_hours: place?.working_hours ?? [],
-      shown: booth.shown,
     },
   };
 }
@@ -105,8 +99,8 @@ const NO_CARD: BoothCard = {
 };
 
 /**
- * A record that is there is taken as it is, whoever made it: the service may refuse to have it made twice. Refused as a
- * repetition, the record decides; one that names a gateway is that one's.
+ * Claims a booth by creating its record. An existing record is used as it is, because the service may refuse to create it twice. After a
+ * conflict the record decides: if it names a gateway, the booth is that gateway's.
  */
 export async function claimPlain({ record, serial }: PlainService): Promise<Answer> {
   const before = await record("GET");
@@ -118,10 +112,10 @@ export async function claimPlain({ record, serial }: PlainService): Promise<Answ
   return isFree || after.kind === "keep" ? after : made;
 }
 
-/** Refused, the record decides as well: it may say already what it was to say. */
+/** Completes the record. After a refusal the record decides: it may be complete already. */
 export async function completePlain({ record }: PlainService): Promise<Answer> {
-  const told = await record("PUT", { completion_status: "COMPLETE" });
-  if (told.kind !== "conflict" && told.kind !== "reject") return told;
+  const answer = await record("PUT", { completion_status: "COMPLETE" });
+  if (answer.kind !== "conflict" && answer.kind !== "reject") return answer;
   const now = await record("GET");
-  return now.kind === "ok" && now.value.completion_status === "COMPLETE" ? now : told;
+  return now.kind === "ok" && now.value.completion_status === "COMPLETE" ? now : answer;
 }

@@ -3,19 +3,22 @@ import { sessionTokenShape } from "../../contract/provisioning.ts";
 import type { HttpAnswer, HttpClient } from "./client.ts";
 
 const PATH = "/api/authenticate";
-/** The first key, the gateway's own and the next one are all that are in use at once. */
+/** Most tokens kept. At most three keys are in use at once: the first one, the gateway's own and the next one. */
 const MAX_SESSIONS = 8;
 
-/** What signing in came to: a token, or the answer that stands for the request's own. */
+/** The result of signing in: a token, or the answer to give for the request instead. */
 type SignedIn = { readonly token: string } | { readonly answer: HttpAnswer };
 
 /**
- * For services that want a session token instead of the bare key: asks for one with the key, once for all requests, and sends
- * `Bearer <token>`. A 401 has it asked for anew, once; a key that is refused is answered as the request's own 401. Rejects, as
- * on network trouble, where the service gives no token and doesn't say why.
+ * Returns a client for services that expect a session token instead of the bare key. It signs in with the key, once for all requests, and
+ * sends `Bearer <token>`. After a 401 it signs in once more. If the key is refused, the request is answered with that 401. Rejects, as on
+ * network trouble, if the service returns no token without an error.
  */
 export function withSessionTokens(http: HttpClient): HttpClient {
   const sessions = new Map<string, Promise<SignedIn>>();
+  const forget = (key: string, session: Promise<SignedIn>): void => {
+    if (sessions.get(key) === session) sessions.delete(key);
+  };
   const sessionOf = (key: string): Promise<SignedIn> => {
     const known = sessions.get(key);
     if (known !== undefined) return known;
@@ -26,9 +29,6 @@ export function withSessionTokens(http: HttpClient): HttpClient {
     const drop = (): void => forget(key, fresh);
     fresh.then((signed) => ("answer" in signed ? drop() : undefined), drop);
     return fresh;
-  };
-  const forget = (key: string, session: Promise<SignedIn>): void => {
-    if (sessions.get(key) === session) sessions.delete(key);
   };
   const sendOnce: HttpClient["send"] = async (request) => {
     const session = sessionOf(request.key);
@@ -42,7 +42,7 @@ export function withSessionTokens(http: HttpClient): HttpClient {
     async send(request) {
       const isKnown = sessions.has(request.key);
       const answer = await sendOnce(request);
-      // A token ends by itself; where one that was given just now is refused, it is the key.
+      // A known token may have expired. If a new one is refused, the key is wrong.
       return answer.status === 401 && isKnown ? sendOnce(request) : answer;
     },
     close: () => http.close(),

@@ -1,33 +1,36 @@
+import { X509Certificate } from "node:crypto";
 import type { IClientOptions, Packet } from "mqtt";
 import { TOPICS } from "../../contract/telemetry.ts";
-import type { Meter, Purpose } from "../../domain/traffic.ts";
-import type { Clock, Logger } from "../../domain/machine.ts";
-import type { ServiceTime } from "../../domain/service-time.ts";
+import type { CertificatePair } from "../../credential-files.ts";
 import { isWayBlocked, ServiceLinkError } from "../../domain/link-error.ts";
-import type { MqttVersion } from "../../domain/status.ts";
+import type { Clock, Logger } from "../../domain/machine.ts";
+import { say } from "../../domain/sentences.ts";
+import type { ServiceTime } from "../../domain/service-time.ts";
+import { certificateStatus, type KnownCertificate, type MqttVersion } from "../../domain/status.ts";
+import { HOUR_MS } from "../../domain/time.ts";
+import type { Meter, Purpose } from "../../domain/traffic.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { LinkAccount } from "../port.ts";
-import type { CertificatePair } from "../../credential-files.ts";
 import { type Connected, connectOnce, isSecure, keepPoolSmall, typedError } from "./dial.ts";
-import { say } from "../../domain/sentences.ts";
 
-/** A broker that took 3.1.1 alone is asked for 5 again at the first connect after so long: it may have been renewed. */
-const ASK_5_AGAIN_MS: Milliseconds = 6 * 3_600_000;
-/** What sessions with the broker are made with. */
+/** After this time a broker that took only 3.1.1 is asked for 5 again at the next connect: it may have been upgraded. */
+const ASK_5_AGAIN_MS: Milliseconds = 6 * HOUR_MS;
+
+/** The parts that sessions with the broker are made of. */
 export interface MqttSetup {
   readonly clock: Clock;
   readonly log: Logger;
   readonly service_time: ServiceTime;
   readonly agentVersion: string;
-  /** The site's own authority, PEM, or what reads it at each connect. */
+  /** The site's own authority, PEM, or a function that reads it at each connect. */
   readonly ca?: string | (() => string);
-  /** Asked at each connect. */
+  /** Called at each connect. */
   readonly client_certificate?: () => CertificatePair | undefined;
   /** Default 10 s. */
   readonly connect_timeout_ms?: Milliseconds;
-  /** From a batch's sending to the service's ack. Default 15 s. */
+  /** Time from sending a batch to the service's ack. Default 15 s. */
   readonly ack_deadline_ms?: Milliseconds;
-  /** Counts what goes there and comes back; absent: nobody does. */
+  /** Counts the bytes in both directions; absent: they aren't counted. */
   readonly meter?: Meter | undefined;
 }
 
@@ -35,114 +38,160 @@ interface Dial {
   readonly account: LinkAccount;
   readonly will: NonNullable<IClientOptions["will"]>;
   readonly signal: AbortSignal;
-  /** What the box shows of itself, where it has a certificate. */
-  readonly shown: () => CertificatePair | undefined;
 }
 
 export interface Dialled extends Connected {
   readonly mqtt: MqttVersion;
 }
 
+/** A broker that took 3.1.1 after refusing 5, until when that counts, and how it had refused. */
+interface OlderBroker {
+  readonly url: string;
+  readonly until: Milliseconds;
+  readonly why: string;
+}
+
 /**
- * Connects to the service's broker: over the way that worked last, else over the others in turn, each with MQTT 5, or with 3.1.1
- * where the broker refuses 5, or closes at it without an answer. What worked is remembered.
+ * Connects to the service's broker: at the URL that worked last, then at the others in turn, each with MQTT 5, or with 3.1.1 if the broker
+ * refuses 5 or closes the connection without an answer. Remembers what worked.
  */
-export function createDialler(setup: MqttSetup): (dial: Dial) => Promise<Dialled> {
+export function createDialler(setup: MqttSetup) {
   keepPoolSmall();
-  const known: Known = { url: null, older: null };
-  return async (dial) => {
-    const failures: ServiceLinkError[] = [];
-    for (const url of waysOf(dial.account, known.url)) {
-      try {
-        const { protocol, hostname } = new URL(url);
-        // The broker's address comes from the service: without TLS the credential goes to this machine alone.
-        const open = `the service names ${protocol}//${hostname} as its broker: without TLS nothing is sent there`;
-        if (!isSecure(url) && !LOOPBACK.test(hostname)) throw new ServiceLinkError("tls", open);
-        const dialled = await dialUrl(setup, { ...dial, url }, known);
-        known.url = url;
-        return dialled;
-      } catch (error) {
-        const typed = typedError(error);
-        failures.push(typed);
-        if (!isWayBlocked(typed.fault)) break;
-      }
+  const certificates = knownCertificates(setup);
+  let lastUrl: string | null = null;
+  let older: OlderBroker | null = null;
+  const dialUrl = async (dial: Dial, url: string): Promise<Dialled> => {
+    const known: OlderBroker | null = older;
+    const connect = (protocol: 4 | 5): Promise<Connected> =>
+      connectBy(setup, { ...dial, url, protocol, certificate: isSecure(url) ? certificates.own() : undefined });
+    // If 3.1.1 fails now, the next try asks for 5 first.
+    older = null;
+    if (known?.url === url && setup.clock.mono() < known.until) {
+      const connected = await connect(4);
+      older = known;
+      return { ...connected, mqtt: { version: "3.1.1", why: known.why } };
     }
-    // The last one went furthest: what blocked the ways before it is the lesser news.
-    throw failures.at(-1) ?? new ServiceLinkError("unknown_host", say("service.no_broker"));
+    try {
+      return { ...(await connect(5)), mqtt: { version: "5", why: "" } };
+    } catch (error) {
+      const why = refusalOf5(error);
+      if (why === null) throw error;
+      const connected = await connect(4);
+      older = { url, until: setup.clock.mono() + ASK_5_AGAIN_MS, why };
+      return { ...connected, mqtt: { version: "3.1.1", why } };
+    }
+  };
+  return {
+    ...certificates,
+    async dial(dial: Dial): Promise<Dialled> {
+      const failures: ServiceLinkError[] = [];
+      for (const url of urlsOf(dial.account, lastUrl)) {
+        try {
+          const { protocol, hostname } = new URL(url);
+          // The broker's address comes from the service: without TLS the credential goes only to this machine.
+          const open = `the service names ${protocol}//${hostname} as its broker: without TLS nothing is sent there`;
+          if (!isSecure(url) && !LOOPBACK.test(hostname)) throw new ServiceLinkError("tls", open);
+          const dialled = await dialUrl(dial, url);
+          lastUrl = url;
+          certificates.seen(url, dialled.certificate_ends);
+          return dialled;
+        } catch (error) {
+          const typed = typedError(error);
+          failures.push(typed);
+          if (!isWayBlocked(typed.fault)) break;
+        }
+      }
+      // The last try got furthest, so its error says most.
+      throw failures.at(-1) ?? new ServiceLinkError("unknown_host", say("service.no_broker"));
+    },
   };
 }
 
-interface Known {
-  url: string | null;
-  /** A broker that took 3.1.1 after it hadn't taken 5, until when that counts, and how it had refused. */
-  older: { readonly url: string; readonly until: Milliseconds; readonly why: string } | null;
-}
-
-function waysOf({ url, ws_url }: LinkAccount, known: string | null): string[] {
-  const ways = ws_url === null || ws_url === url ? [url] : [url, ws_url];
-  return ways.sort((a, b) => Number(b === known) - Number(a === known));
+function urlsOf({ url, ws_url }: LinkAccount, last: string | null): string[] {
+  const urls = ws_url === null || ws_url === url ? [url] : [url, ws_url];
+  return urls.sort((a, b) => Number(b === last) - Number(a === last));
 }
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-async function dialUrl(setup: MqttSetup, dial: Dial & { readonly url: string }, known: Known): Promise<Dialled> {
-  const { url } = dial;
-  const { older } = known;
-  // Whatever keeps 3.1.1 from being taken now, 5 is asked for first the next time.
-  known.older = null;
-  if (older?.url === url && setup.clock.mono() < older.until) {
-    const dialled = await dialOnce(setup, dial, 4);
-    known.older = older;
-    return { ...dialled, mqtt: { version: "3.1.1", why: older.why } };
-  }
-  try {
-    return await dialOnce(setup, dial, 5);
-  } catch (error) {
-    const why = refusalOf5(error);
-    if (why === null) throw error;
-    const dialled = await dialOnce(setup, dial, 4);
-    known.older = { url, until: setup.clock.mono() + ASK_5_AGAIN_MS, why };
-    return { ...dialled, mqtt: { version: "3.1.1", why } };
-  }
-}
-
-/** Why it is taken for one; "": the broker says so itself; null: it isn't. Some brokers of 3.1.1 close at 5 without a word, as one does that is ending. */
+/**
+ * Returns why an error counts as a refusal of MQTT 5; "": the broker says so itself; null: it isn't one. Some brokers of 3.1.1 close the
+ * connection at 5 without an answer, as a broker does that is stopping.
+ */
 function refusalOf5(error: unknown): string | null {
   if (error instanceof ServiceLinkError && error.fault === "unanswered")
     return "since the broker closes the connection at MQTT 5; 5 is asked for again within hours";
-  // How brokers of 3.1.1 and of 5 say that they don't speak the version asked for.
+  // The codes of 3.1.1 and of 5 for "unacceptable protocol version".
   const isRefused = error instanceof Error && "code" in error && (error.code === 1 || error.code === 132);
   return isRefused ? "" : null;
 }
 
-async function dialOnce(
-  setup: MqttSetup,
-  { account, will, signal, shown, url }: Dial & { readonly url: string },
-  protocol: 4 | 5,
-): Promise<Dialled> {
-  const { ca, connect_timeout_ms, meter } = setup;
-  const certificate = isSecure(url) ? shown() : undefined;
-  const connected = await connectOnce(
-    {
-      url,
-      will,
-      protocol,
-      client_id: account.client_id,
-      username: account.username,
-      password: account.credential,
-      ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : ca() }),
-      ...(certificate === undefined ? {} : { certificate }),
-      ...(connect_timeout_ms === undefined ? {} : { connect_timeout_ms }),
-      ...(meter === undefined ? {} : { counted: { meter, purposeOf } }),
-    },
-    signal,
-  );
-  return { ...connected, mqtt: { version: "5", why: "" } };
+interface DialBy extends Dial {
+  readonly url: string;
+  readonly protocol: 4 | 5;
+  readonly certificate: CertificatePair | undefined;
 }
 
-/** Confirmations go with the readings: hardly anything else is confirmed. */
+function connectBy(
+  { ca, connect_timeout_ms, meter }: MqttSetup,
+  { account, signal, ...dial }: DialBy,
+): Promise<Connected> {
+  const broker = {
+    ...dial,
+    client_id: account.client_id,
+    username: account.username,
+    password: account.credential,
+    ca: typeof ca === "function" ? ca() : ca,
+    connect_timeout_ms,
+    counted: meter && { meter, purposeOf },
+  };
+  return connectOnce(broker, signal);
+}
+
+/** Returns what a packet's bytes count as. A PUBACK counts as readings, because hardly anything else is confirmed. */
 function purposeOf(cmd: Packet["cmd"], topic: string): Purpose {
   const isOf = (...names: readonly string[]): boolean => names.some((name) => topic.endsWith(`/${name}`));
   if (cmd === "pingreq" || cmd === "pingresp" || isOf(TOPICS.state)) return "heartbeats";
   return cmd === "puback" || isOf(TOPICS.batch, TOPICS.chunk, TOPICS.ack) ? "readings" : "session";
+}
+
+/** Remembers the certificates of both sides, and warns of those that expire. */
+function knownCertificates({ clock, log, client_certificate }: MqttSetup) {
+  let ours: KnownCertificate | null = null;
+  let brokers: KnownCertificate | null = null;
+  const warned = new Set<string>();
+  /** Reads the gateway's own certificate. */
+  const own = (): CertificatePair | undefined => {
+    const certificate = client_certificate?.();
+    if (certificate === undefined) return undefined;
+    const expires = new X509Certificate(certificate.cert).validToDate.getTime();
+    ours = { link: "service", server: null, expires };
+    return certificate;
+  };
+  try {
+    own();
+  } catch {
+    // Each connect reports a file that can't be used.
+  }
+  const certificates = (): readonly KnownCertificate[] => [ours, brokers].filter((certificate) => certificate !== null);
+  return {
+    own,
+    certificates,
+    seen(server: string, expires: number | null): void {
+      if (expires !== null) brokers = { link: "service", server, expires };
+    },
+    /** Warns once of each certificate that expires within a month, or has expired. To be called now and then. */
+    warnOfExpiry(): void {
+      for (const known of certificates()) {
+        const { server, expires, state, advice } = certificateStatus(known, clock.wall());
+        const key = `${server ?? ""} ${expires} ${state}`;
+        if (state === "valid" || warned.has(key)) continue;
+        warned.add(key);
+        const whose = server === null ? "the gateway's client certificate" : `the certificate of ${server}`;
+        const until = new Date(expires).toISOString().slice(0, 10);
+        const text = `${whose} ${state === "expired" ? "ended" : "ends"} on ${until}: ${advice}`;
+        log.warn({ event: "certificate_ends", server, until, state }, text);
+      }
+    },
+  };
 }

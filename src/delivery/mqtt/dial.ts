@@ -1,47 +1,45 @@
 import type { IClientOptions, IConnackPacket, IStore, MqttClient, Packet } from "mqtt";
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { type CertificatePair, FileError } from "../../credential-files.ts";
 import { faultOfCode, ServiceLinkError, tlsFaultOf } from "../../domain/link-error.ts";
-import type { EpochMs, Milliseconds } from "../../domain/units.ts";
-import type { Bytes, Meter, Purpose, SharedOut } from "../../domain/traffic.ts";
-import { onAbort } from "../../domain/signal.ts";
-import { type Connections, lineAgent, type LineTo, openLine } from "../line.ts";
-import type { CertificatePair } from "../../credential-files.ts";
-import { tlsReason, trustIn } from "../tls.ts";
-import { FileError } from "../../credential-files.ts";
 import { say } from "../../domain/sentences.ts";
+import { onAbort } from "../../domain/signal.ts";
+import type { Bytes, Meter, Purpose, SharedOut } from "../../domain/traffic.ts";
+import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import { type Connections, lineAgent, type LineTo, openLine } from "../line.ts";
+import { tlsReason, trustIn } from "../tls.ts";
 
-/** One connection to an MQTT broker, bounded and verified: what every station that speaks MQTT has in common. */
+/** One connection to an MQTT broker, bounded and verified: shared by all stations that use MQTT. */
 
-/** From the first packet to the broker's answer, for the connection and then for the subscription. */
+/** Time from the first packet to the broker's answer, for the connection and then for the subscription. */
 export const CONNECT_TIMEOUT_MS: Milliseconds = 10_000;
 const KEEPALIVE_S = 30;
-/** The library's pings go by a timer of this kind; this one never fires. */
+/** Replaces the timer of the library's pings by one that never fires. */
 const NO_TIMER = { set: () => 0, clear: () => undefined };
-/** Longer packets than this nobody has a reason to send us: acks and commands are far below. */
+/** Limit of a packet that is received: acks and commands are far shorter. */
 const MAX_PACKET_BYTES = 128 * 1024;
 const OLDEST_TLS = { minVersion: "TLSv1.2" } as const;
-/** Without a word from the broker: as many as the protocol has identifiers for. */
+/** Receive maximum of a broker that names none: the protocol's number of packet identifiers. */
 const ALL_IN_FLIGHT = 65_535;
 
-/** Whom to connect to, and as whom. */
-export interface Broker {
+/** A broker to connect to, and the account to use there. */
+interface Broker {
   readonly url: string;
   readonly client_id: string;
   readonly username?: string;
   readonly password?: string;
-  /** Absent: nothing is said where the connection breaks off. */
   readonly will?: NonNullable<IClientOptions["will"]>;
   readonly protocol: 4 | 5;
   /** A site's own authority, PEM. */
-  readonly ca?: string;
-  /** What the box shows of itself, where it has a certificate. */
-  readonly certificate?: CertificatePair;
-  /** Whoever connects sends the pings, more often than each 30 s. Default: the library does. */
+  readonly ca?: string | undefined;
+  /** The gateway's own certificate. */
+  readonly certificate?: CertificatePair | undefined;
+  /** True: the caller sends the pings, more often than every 30 s. Default: the library sends them. */
   readonly own_pings?: boolean;
   /** Default 10 s. */
-  readonly connect_timeout_ms?: Milliseconds;
-  /** Who counts its bytes, and what a packet is for (`topic` of a message, else ""); absent: nobody. */
+  readonly connect_timeout_ms?: Milliseconds | undefined;
+  /** Counts the bytes by purpose (`topic` of a message, else ""); absent: they aren't counted. */
   readonly counted?:
     { readonly meter: Meter; readonly purposeOf: (cmd: Packet["cmd"], topic: string) => Purpose } | undefined;
 }
@@ -53,18 +51,18 @@ export interface Connected {
   readonly protocol: 4 | 5;
   /** QoS 1 messages that the broker lets be under way. */
   readonly receive_maximum: number;
-  /** Longest packet that the broker takes, bytes. */
+  /** Longest packet that the broker accepts, bytes. */
   readonly maximum_packet_size: number;
   readonly maximum_qos: 0 | 1;
   /** False: a retained message, or will, ends the session. */
   readonly retain_available: boolean;
-  /** The longest time without a packet of ours, seconds: what we asked for, or what the broker wants. */
+  /** Longest time without a packet from the gateway, seconds: as requested, or as the broker demands. */
   readonly keep_alive_s: number;
-  /** When the broker's certificate ends; null: not known. */
+  /** Expiry of the broker's certificate; null: unknown. */
   readonly certificate_ends: EpochMs | null;
 }
 
-/** Whether what goes there is protected. */
+/** Returns whether the connection to this URL is encrypted. */
 export const isSecure = (url: string): boolean => ["mqtts:", "wss:"].includes(new URL(url).protocol);
 
 /** Reason codes of a refused connection that are about the will: retain, and the QoS, are not supported (MQTT 5, 3.2.2.2). */
@@ -72,8 +70,8 @@ const NO_RETAIN = 0x9a;
 const NO_SUCH_QOS = 0x9b;
 
 /**
- * Connects once, with the will as the broker takes it: a broker that keeps nothing, or takes QoS 0 alone, says so by refusing the first try.
- * Rejects with the library's error, or with a ServiceLinkError; with the signal's reason when aborted.
+ * Connects once, with the will as the broker accepts it: a broker that keeps no retained messages, or takes only QoS 0, refuses the first
+ * try with that reason. Rejects with the library's error, with a ServiceLinkError, or with the signal's reason when aborted.
  */
 export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<Connected> {
   const { will } = broker;
@@ -91,7 +89,7 @@ export async function connectOnce(broker: Broker, signal: AbortSignal): Promise<
 
 async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected> {
   const { url, protocol, ca, certificate, will } = broker;
-  // At the first session, which is after the first reading: loading it would take a tenth of a start.
+  // Loaded with the first session, which is after the first reading: it would take a tenth of a start.
   const { connect, Store } = await import("mqtt");
   signal.throwIfAborted();
   const account = accountOf(broker);
@@ -103,7 +101,7 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
     ...(broker.password === undefined ? {} : { password: broker.password }),
     protocolVersion: protocol,
     clean: true,
-    // A broker that is promised nothing never finds out that a box has lost its power.
+    // Without a keep-alive the broker never notices that a box has lost its power.
     keepalive: KEEPALIVE_S,
     ...(broker.own_pings === true ? { timerVariant: NO_TIMER } : {}),
     connectTimeout: broker.connect_timeout_ms ?? CONNECT_TIMEOUT_MS,
@@ -111,41 +109,41 @@ async function connectAs(broker: Broker, signal: AbortSignal): Promise<Connected
     queueQoSZero: false,
     resubscribe: false,
     outgoingStore: keepingNothing(new Store()),
-    // Else all 65,536 numbers of two bytes are made in advance: 13 MB, for packets that are few.
+    // The cache would hold all 65,536 numbers of two bytes, 13 MB, for few packets.
     writeCache: false,
     rejectUnauthorized: true,
     ...OLDEST_TLS,
     ...(protocol === 5 ? { properties: { maximumPacketSize: MAX_PACKET_BYTES } } : {}),
     ...(ca === undefined ? {} : trustIn(ca)),
-    // With one the library would speak TLS whatever the URL says.
+    // With a certificate the library would use TLS whatever the URL says.
     ...(isSecure(url) ? certificate : {}),
     ...(will === undefined ? {} : { will }),
   });
   account?.follow(client);
-  // A batch's last piece must not wait a round trip until those before it are confirmed.
+  // Without this a batch's last segment would wait a round trip for the acknowledgement of the others.
   if (client.stream instanceof Socket) client.stream.setNoDelay(true);
+  const refuse = (reason: string): void => {
+    client.emit("error", new ServiceLinkError("protocol", reason));
+    client.stream.destroy();
+  };
   const isTooLong = packetSizes(MAX_PACKET_BYTES);
   client.stream.on("data", (chunk: Buffer) => {
-    if (!isTooLong(chunk)) return;
-    client.emit("error", new ServiceLinkError("protocol", say("service.packet_too_long")));
-    client.stream.destroy();
+    if (isTooLong(chunk)) refuse(say("service.packet_too_long"));
   });
-  // The library keeps such a message until its sender lets it go, 65,535 of them: who subscribes here asks for QoS 1 at most.
+  // The library keeps a message of QoS 2 until the broker releases it, up to 65,535 of them. All subscriptions ask for QoS 1 at most.
   client.on("packetreceive", (packet) => {
-    if (packet.cmd !== "publish" || packet.qos !== 2) return;
-    client.emit("error", new ServiceLinkError("protocol", say("service.qos_2")));
-    client.stream.destroy();
+    if (packet.cmd === "publish" && packet.qos === 2) refuse(say("service.qos_2"));
   });
   const stop = (): void => void client.end(true);
   signal.addEventListener("abort", stop, { once: true });
   try {
     const connack = await connackOf(client);
     account?.settle();
-    return { client, url, protocol, ...limitsIn(connack), certificate_ends: certificateOf(client) };
+    return { client, url, protocol, ...limitsIn(connack), certificate_ends: certificateEndOf(client) };
   } catch (error) {
     client.end(true);
     lines?.close(error instanceof Error ? error : new Error(String(error)));
-    // Who stops closes the connection too: that isn't the broker's word about anything.
+    // A stop closes the connection too, which says nothing about the broker.
     signal.throwIfAborted();
     throw error;
   } finally {
@@ -163,7 +161,7 @@ function limitsIn({ properties }: IConnackPacket) {
   } as const;
 }
 
-/** The library keeps what is under way for a connection of its own making, of which there is none here: whoever sent it still has it. */
+/** Makes the library's store keep nothing. It is for resending after the library's own reconnection, which is off. */
 function keepingNothing(store: IStore): IStore {
   store.put = (_, done) => {
     done();
@@ -176,10 +174,10 @@ function keepingNothing(store: IStore): IStore {
   return store;
 }
 
-/** What the library is to speak over where it would make lines of its own, whose bytes nobody could tell. */
+/** The connection that the library gets instead of opening one of its own, whose bytes couldn't be counted. */
 interface Over extends Partial<IClientOptions> {
   readonly socket?: Socket;
-  /** To be closed where nothing comes of them. */
+  /** To be closed if the library's connection fails. */
   readonly lines?: Connections;
 }
 
@@ -191,23 +189,13 @@ async function linesFor(
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const to = { host, within_ms: connect_timeout_ms, counted };
-  switch (protocol) {
-    case "mqtts:":
-      return { socket: await lineWithin({ ...to, port: Number(port === "" ? 8883 : port) }, signal) };
-    case "ws:":
-      return overWebSocket(lineAgent(null, to));
-    case "wss:":
-      return overWebSocket(lineAgent(OLDEST_TLS, to));
-    default:
-      return {};
-  }
-}
-
-function overWebSocket(lines: Connections): Over {
+  if (protocol === "mqtts:") return { socket: await openSocket({ ...to, port: Number(port || 8883) }, signal) };
+  if (!protocol.startsWith("ws")) return {};
+  const lines = lineAgent(protocol === "wss:" ? OLDEST_TLS : null, to);
   return { lines, wsOptions: { agent: lines.agent } };
 }
 
-function lineWithin(to: LineTo, signal: AbortSignal): Promise<Socket> {
+function openSocket(to: LineTo, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = openLine(to, (error, line) => {
       forget();
@@ -221,47 +209,47 @@ function lineWithin(to: LineTo, signal: AbortSignal): Promise<Socket> {
   });
 }
 
-/** What an MQTT packet has around its topic and payload. */
-const AROUND_BYTES = 6;
+/** Bytes of an MQTT packet without topic and payload. */
+const OVERHEAD_BYTES = 6;
 
-/** The account of one connection: its packets tell what its bytes were for, its line how many they were. */
+/** Splits the bytes of one connection among purposes: its packets show the purposes, its socket the number of bytes. */
 function accountOf({ counted, url }: Broker) {
   if (counted === undefined) return null;
   const { meter, purposeOf } = counted;
-  let told = new Map<Purpose, Bytes>();
+  let noted = new Map<Purpose, Bytes>();
   let settle = (): void => undefined;
-  const note = (packet: Packet, way: keyof Bytes): void => {
+  const note = (packet: Packet, direction: keyof Bytes): void => {
     const isMessage = packet.cmd === "publish";
     const purpose = purposeOf(packet.cmd, isMessage ? packet.topic : "");
-    const { up, down } = told.get(purpose) ?? { up: 0, down: 0 };
-    const bytes = AROUND_BYTES + (isMessage ? packet.topic.length + packet.payload.length : 0);
-    told.set(purpose, way === "up" ? { up: up + bytes, down } : { up, down: down + bytes });
+    const before = noted.get(purpose) ?? { up: 0, down: 0 };
+    const bytes = OVERHEAD_BYTES + (isMessage ? packet.topic.length + packet.payload.length : 0);
+    noted.set(purpose, { ...before, [direction]: before[direction] + bytes });
   };
   const purpose: SharedOut = () => {
-    const shares = Object.fromEntries(told);
-    told = new Map();
+    const shares = Object.fromEntries(noted);
+    noted = new Map();
     return shares;
   };
   const counting: Meter = { count: (socket) => (settle = meter.count(socket, purpose)) };
   return {
     line: { meter: counting, purpose },
-    /** What went so far was for what was told so far. */
+    /** Splits the bytes counted so far among the purposes of the packets noted so far. */
     settle: () => settle(),
     follow(client: MqttClient): void {
       client.on("packetsend", (packet) => note(packet, "up"));
       client.on("packetreceive", (packet) => note(packet, "down"));
-      // The library's own line, without TLS.
+      // Without TLS and WebSocket the library opens the socket itself.
       if (new URL(url).protocol === "mqtt:" && client.stream instanceof Socket) counting.count(client.stream, purpose);
     },
   };
 }
 
 function connackOf(client: MqttClient): Promise<IConnackPacket> {
-  // A second error of the same connection has nobody to tell.
+  // Keeps a second error of the same connection from being thrown.
   client.on("error", () => undefined);
-  // Through a WebSocket's own handshake nobody gets who isn't taken.
-  let taken = !(client.stream instanceof Socket);
-  client.stream.once(client.stream instanceof TLSSocket ? "secureConnect" : "connect", () => (taken = true));
+  // A WebSocket is established by then: its own handshake fails earlier.
+  let isEstablished = !(client.stream instanceof Socket);
+  client.stream.once(client.stream instanceof TLSSocket ? "secureConnect" : "connect", () => (isEstablished = true));
   const unanswered = (cause?: unknown): ServiceLinkError =>
     new ServiceLinkError("unanswered", say("service.unanswered"), cause);
   const unreachable = (cause?: unknown): ServiceLinkError =>
@@ -271,20 +259,20 @@ function connackOf(client: MqttClient): Promise<IConnackPacket> {
     client.once("error", (error) => {
       const isReset = ["ECONNRESET", "EPIPE"].includes(String(codeOf(error)));
       const isLate = error.message === "connack timeout";
-      if (taken) reject(isReset ? unanswered(error) : error);
+      if (isEstablished) reject(isReset ? unanswered(error) : error);
       else reject(isLate ? unreachable(error) : error);
     });
-    client.once("close", () => reject(taken ? unanswered() : unreachable()));
+    client.once("close", () => reject(isEstablished ? unanswered() : unreachable()));
   });
 }
 
-function certificateOf({ stream }: MqttClient): EpochMs | null {
+function certificateEndOf({ stream }: MqttClient): EpochMs | null {
   if (!(stream instanceof TLSSocket)) return null;
   const ends = Date.parse(stream.getPeerCertificate().valid_to);
   return Number.isNaN(ends) ? null : ends;
 }
 
-/** An error of the library, of Node or of the broker, as one of ours. */
+/** Returns an error of the library, of Node or of the broker as a ServiceLinkError. */
 export function typedError(error: unknown): ServiceLinkError {
   if (error instanceof ServiceLinkError) return error;
   if (error instanceof FileError) return new ServiceLinkError("file", error.message, error);
@@ -294,7 +282,7 @@ export function typedError(error: unknown): ServiceLinkError {
   return new ServiceLinkError(tlsFaultOf(error) ?? fault ?? "closed", tlsReason(error) ?? text, error);
 }
 
-/** An error may stand inside another: several addresses tried, or a WebSocket in between, which keeps what happened in an event. */
+/** Returns the code of an error, or of the one inside it: Node tries several addresses, and a WebSocket keeps its error in an event. */
 function codeOf(error: unknown): string | number | undefined {
   if (!(error instanceof Error)) return undefined;
   if ("code" in error && (typeof error.code === "string" || typeof error.code === "number")) return error.code;
@@ -303,30 +291,30 @@ function codeOf(error: unknown): string | number | undefined {
   return inner === error ? undefined : codeOf(inner);
 }
 
-/** Small buffers of Node share one piece of memory of this size; that is freed when none of them is in use any more. */
+/** Node cuts small buffers from a pool of this size, which is freed when all of them are. */
 const POOL_BYTES = 1_024;
 
 /**
- * The MQTT library keeps the four bytes of each packet length that it ever wrote, of 16,384 lengths at most, and with each of
- * them the whole piece that they were cut from: at Node's own size of 64 KiB a gigabyte in the end, and 4 MB for the
- * first 70 lengths. For the whole process.
+ * Makes Node's buffer pool small, for the whole process. The MQTT library keeps the four bytes of each packet length that it has written, of
+ * up to 16,384 lengths, and with each of them the whole pool that they were cut from. At Node's own size of 64 KiB that is a
+ * gigabyte in the end, and 4 MB for the first 70 lengths.
  */
 export function keepPoolSmall(): void {
   Buffer.poolSize = POOL_BYTES;
 }
 
-/** Bytes of a fixed header's length field at most (MQTT 2.1.4). */
+/** Most bytes of a fixed header's length field (MQTT 2.1.4). */
 const LENGTH_BYTES = 4;
 
 /**
- * Watches a stream of MQTT packets for one longer than `limit`, before anything is kept of it: the library collects a packet
- * whole, whatever length it announces. Answers true from the first such packet, or length that is none, on.
+ * Returns a function that watches a stream of MQTT packets. It returns true from the first packet on that is longer than `limit` or has an
+ * invalid length. The library itself buffers a packet of any announced length.
  */
 export function packetSizes(limit: number): (chunk: Uint8Array) => boolean {
   let skip = 0;
   let length: { value: number; bytes: number } | null = null;
-  let broken = false;
-  const header = (byte: number): void => {
+  let isBroken = false;
+  const readHeader = (byte: number): void => {
     if (length === null) {
       length = { value: 0, bytes: 0 };
       return;
@@ -334,21 +322,21 @@ export function packetSizes(limit: number): (chunk: Uint8Array) => boolean {
     length.value += (byte & 0x7f) * 128 ** length.bytes;
     length.bytes += 1;
     if (byte >= 0x80) {
-      broken ||= length.bytes === LENGTH_BYTES;
+      isBroken ||= length.bytes === LENGTH_BYTES;
       return;
     }
-    broken ||= length.value > limit;
+    isBroken ||= length.value > limit;
     skip = length.value;
     length = null;
   };
   return (chunk) => {
-    for (let at = 0; at < chunk.length && !broken; at += 1) {
+    for (let at = 0; at < chunk.length && !isBroken; at += 1) {
       const step = Math.min(skip, chunk.length - at);
       skip -= step;
       at += step;
       const byte = chunk[at];
-      if (byte !== undefined) header(byte);
+      if (byte !== undefined) readHeader(byte);
     }
-    return broken;
+    return isBroken;
   };
 }

@@ -1,83 +1,61 @@
-import { randomUUID, X509Certificate } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setImmediate as turn, setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { constants, deflateRaw, deflateRawSync, gzip, gzipSync, zstdCompress, zstdCompressSync } from "node:zlib";
-import { ServiceLinkError } from "../../domain/link-error.ts";
-import type { Milliseconds } from "../../domain/units.ts";
-import { certificateStatus, type KnownCertificate } from "../../domain/status.ts";
-import type { BatchOutcome, LinkAccount, LinkSession, ServiceLink } from "../port.ts";
 import { chunkMessage, factLines } from "../../contract/chunk.ts";
-import { recordHash, sha256 } from "../../contract/hash.ts";
-import { batchOf, heartbeatText, helloText, TAKES, TOPICS } from "../../contract/telemetry.ts";
-import {
-  type AckedBatch,
-  chunkOutcomeOf,
-  exchange,
-  heardAck,
-  outcomeOf,
-  type Waiting,
-  brokerRefusal,
-  type Endings,
-  publishOnce,
-  readWriteLock,
-} from "./acks.ts";
-import { createDialler, type Dialled, type MqttSetup } from "./connect.ts";
-import { CONNECT_TIMEOUT_MS, typedError } from "./dial.ts";
-import { leave, slots, withinLimits } from "./publish.ts";
-import type { CertificatePair } from "../../credential-files.ts";
 import { parseCommand, upMessageOf } from "../../contract/commands.ts";
+import { hashOf, recordHash, sha256 } from "../../contract/hash.ts";
+import { ackShape, type AckWire, batchOf, heartbeatText, helloText, TAKES, TOPICS } from "../../contract/telemetry.ts";
 import type { HeardCommand, UpMessage } from "../../domain/command.ts";
-import type { Placed } from "../../domain/record.ts";
+import { errorMessage } from "../../domain/error-message.ts";
+import { jsonOf } from "../../domain/json.ts";
+import { ServiceLinkError } from "../../domain/link-error.ts";
+import type { LogChunk, Placed } from "../../domain/record.ts";
 import { say } from "../../domain/sentences.ts";
-import { createWaiters } from "../../domain/waiters.ts";
+import type { KnownCertificate } from "../../domain/status.ts";
+import type { Milliseconds, Seq } from "../../domain/units.ts";
+import { createWaiters, type Waiters } from "../../domain/waiters.ts";
+import { limitConcurrency } from "../line.ts";
+import type { BatchOutcome, LinkAccount, LinkSession, Rejection, ServiceLink } from "../port.ts";
+import { createDialler, type Dialled, type MqttSetup } from "./connect.ts";
+import { type Connected, CONNECT_TIMEOUT_MS, typedError } from "./dial.ts";
+import { type BrokerMessage, disconnect, publishError, RefusedMessage, withinLimits } from "./publish.ts";
 
-/** Time for the last words of a session; DISCONNECT follows at once, so that a stop takes less than 500 ms. */
+/** Time for the last message of a session. DISCONNECT follows at once, so that a stop takes less than 500 ms. */
 const CLOSE_WITHIN_MS = 300;
 const ACK_DEADLINE_MS: Milliseconds = 15_000;
+/** Time for the broker's PUBACK. Without it the session is dead, whatever TCP reports. */
+const PUBLISH_DEADLINE_MS = 15_000;
+/** Most batches under way, whatever window the service allows. */
+const MAX_WINDOW = 4;
 const gzipAsync = promisify(gzip);
 const deflateRawAsync = promisify(deflateRaw);
 const zstdAsync = promisify(zstdCompress);
 const HASHED_AT_ONCE = 400;
 /**
- * A live batch and a chunk's facts are mostly 2 KB, zipped in 15 to 30 us; to have that done by another thread takes three to six times
- * the CPU.
+ * Texts up to this length are compressed on this thread. A live batch and a chunk's facts are mostly 2 KB, which takes 15 to 30 us; a
+ * thread of the pool costs three to six times the CPU.
  */
 const ZIPPED_AT_ONCE = 16_384;
 const SMALL_DEFLATE = { windowBits: 13, memLevel: 6 };
-/** A quarter of gzip's work for three hundredths more bytes; the levels above cost more than they save. */
+/** A quarter of gzip's work for three hundredths more bytes; the higher levels cost more than they save. */
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** Room for what comes out, which is less than a third. */
+/** Initial output buffer; a small text compresses to less than a third of its size. */
 const SMALL_CHUNK = { chunkSize: 4_096 };
 
 export interface MqttLink extends ServiceLink {
-  /** Ours, where we have one, and the broker's of the session before. */
+  /** Returns the gateway's own certificate, if it has one, and that of the broker as of the last session. */
   certificates(): readonly KnownCertificate[];
 }
 
 /**
- * Telemetry over MQTT. mqtt.js is used as a bare client: its reconnection, its queue and its store are off, since the log in
- * SQLite is the queue and the session loop owns the retry. PUBACK proves nothing; only down/ack does.
+ * Telemetry over MQTT. mqtt.js is used as a bare client: its reconnection, its queue and its store are off, because the log in
+ * SQLite is the queue and the session loop owns the retry. A PUBACK proves nothing; only a message on down/ack does.
  */
 export function createMqttLink(setup: MqttSetup): MqttLink {
-  const known: { own: KnownCertificate | null; server: KnownCertificate | null } = { own: null, server: null };
-  const shown = (): CertificatePair | undefined => {
-    const certificate = setup.client_certificate?.();
-    if (certificate === undefined) return undefined;
-    const expires = new X509Certificate(certificate.cert).validToDate.getTime();
-    known.own = { link: "service", server: null, expires };
-    return certificate;
-  };
-  try {
-    shown();
-  } catch {
-    // Each connect reports a file that can't be used.
-  }
-  const dial = createDialler(setup);
-  const certificates = (): readonly KnownCertificate[] =>
-    [known.own, known.server].filter((certificate) => certificate !== null);
-  const sayWhatEnds = certificateNews(setup, certificates);
+  const dialler = createDialler(setup);
   return {
-    certificates,
+    certificates: dialler.certificates,
     async connect(account, signal) {
       const session = randomUUID();
       const since = setup.clock.wall();
@@ -87,15 +65,13 @@ export function createMqttLink(setup: MqttSetup): MqttLink {
         qos: 1,
         retain: true,
       } as const;
-      const dialled = await dial({ account, will, signal, shown });
-      const { url, certificate_ends } = dialled;
-      if (certificate_ends !== null) known.server = { link: "service", server: url, expires: certificate_ends };
-      // Who stops doesn't wait for a broker that takes its time over the subscription.
+      const dialled = await dialler.dial({ account, will, signal });
+      // A stop doesn't wait for a slow answer to the subscription.
       const stop = (): void => void dialled.client.end(true);
       signal.addEventListener("abort", stop, { once: true });
       if (signal.aborted) stop();
       try {
-        return await sessionOf(setup, { ...dialled, account, session, sayWhatEnds });
+        return await sessionOf(setup, { ...dialled, account, session, warnOfExpiry: () => dialler.warnOfExpiry() });
       } finally {
         signal.removeEventListener("abort", stop);
       }
@@ -106,87 +82,103 @@ export function createMqttLink(setup: MqttSetup): MqttLink {
 interface Open extends Dialled {
   readonly account: LinkAccount;
   readonly session: string;
-  /** Warns of certificates that end soon. */
-  readonly sayWhatEnds: () => void;
+  readonly warnOfExpiry: () => void;
 }
 
 async function sessionOf(setup: MqttSetup, open: Open): Promise<LinkSession> {
   const { client, account, session, url } = open;
+  const { topic_prefix } = account;
   if (account.confirmed_by === "broker" && open.maximum_qos === 0) {
     client.end(true);
     throw new ServiceLinkError("limit", say("service.no_qos_1"));
   }
   const since = setup.clock.wall();
-  const living = watchSession(setup, open);
-  const slot = slots(open.receive_maximum);
+  const state = watchSession(open);
+  const limited = limitConcurrency(open.receive_maximum);
   const publish = (topic: string, payload: string | Buffer, retain = false): Promise<void> =>
-    slot(() => {
-      if (living.over !== null) return Promise.reject(living.over);
-      return publishOnce(open, { topic: `${account.topic_prefix}/${topic}`, payload, retain }, living.endings);
+    limited(() => {
+      if (state.over !== null) return Promise.reject(state.over);
+      return publishOnce(open, { topic: `${topic_prefix}/${topic}`, payload, retain }, state.endings);
     });
+  const { receive, ...commands } = commandSide(publish);
+  client.on("message", (topic, payload) => {
+    if (topic === `${topic_prefix}/${TOPICS.command}`) receive(payload);
+    if (topic === `${topic_prefix}/${TOPICS.ack}`) handleAck(setup, state, payload);
+  });
   // Without a deadline a broker that never answers would keep the session open for ever, by its pings alone.
   const late = delay(setup.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, undefined, { ref: false }).then(() =>
     Promise.reject(new ServiceLinkError("unreachable", say("service.no_subscription"))),
   );
-  const ended = living.closed.then((reason) => Promise.reject(reason));
-  const commands = commandSide(publish);
-  living.command = commands.came;
-  const subscribed = client.subscribeAsync(`${account.topic_prefix}/down/#`, { qos: 1 });
+  const ended = state.closed.then((reason) => Promise.reject(reason));
+  const subscribed = client.subscribeAsync(`${topic_prefix}/down/#`, { qos: 1 });
   await Promise.race([subscribed, late, ended]).catch((error: unknown) => {
     client.end(true);
-    throw living.over ?? notAllowed(error);
+    throw state.over ?? subscriptionError(error);
   });
   return {
     url,
     mqtt: open.mqtt,
-    closed: living.closed,
+    closed: state.closed,
     ...commands,
-    window: () => living.window,
+    window: () => state.window,
     hello: (booths) => publish(TOPICS.hello, helloText(session, booths)),
     heartbeat(booths) {
-      open.sayWhatEnds();
+      open.warnOfExpiry();
       return publish(TOPICS.state, heartbeatText(setup, { session, since, online: true, booths }), true);
     },
-    ...senders(setup, open, { living, publish }),
-    takesChunks: () => living.takes.includes(TAKES.chunks),
+    ...senders(setup, account, { state, publish }),
+    takesChunks: () => state.takes.includes(TAKES.chunks),
     async close() {
       const last = heartbeatText(setup, { session, since, online: false, booths: [] });
-      // A broker that hangs must not hold a stop: the will says the same.
+      // A broker that hangs must not delay a stop: the will says the same.
       const farewell = publish(TOPICS.state, last, true).catch(() => undefined);
       await Promise.race([farewell, delay(CLOSE_WITHIN_MS, undefined, { ref: false })]);
-      if (living.over === null) leave(client);
+      if (state.over === null) disconnect(client);
       else client.end(true);
     },
   };
 }
 
-/** Without its own topics a session is worth nothing. */
-function notAllowed(error: unknown): ServiceLinkError {
+/** Returns the error of a subscription that failed. Without its own topics a session is useless. */
+function subscriptionError(error: unknown): ServiceLinkError {
   const typed = typedError(error);
   return typed.fault === "credential" || typed.fault === "protocol"
     ? new ServiceLinkError("not_allowed", say("service.refuses_subscription", { reason: typed.message }), error)
     : typed;
 }
 
-/** What a session is while it stands. */
-function watchSession(setup: MqttSetup, { client, account }: Open) {
+/** The batches and chunks that wait for their acks, and what the service said last of its limits. */
+export interface Acking {
+  readonly waiting: Waiters<PendingAck>;
+  /** Batches that the service lets be under way. */
+  window: number;
+  /** Optional formats that the service accepts. */
+  takes: readonly string[];
+}
+
+interface SessionState extends Acking {
+  /** Callbacks for the session's end. Racing each publish against one promise would keep all of them in memory until that end. */
+  readonly endings: Waiters<(reason: ServiceLinkError) => void>;
+  readonly closed: Promise<ServiceLinkError>;
+  over: ServiceLinkError | null;
+}
+
+/** Follows a session until its end, which settles everything that waits. */
+function watchSession({ client }: Open): SessionState {
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<ServiceLinkError>();
-  const endings: Endings = createWaiters();
-  const living = {
+  const state: SessionState = {
     closed,
-    endings,
+    endings: createWaiters(),
     window: 1,
-    waiting: createWaiters<Waiting>(),
-    takes: [] as readonly string[],
-    over: null as ServiceLinkError | null,
-    /** Gets what comes on down/cmd. */
-    command: null as ((payload: Buffer) => void) | null,
+    waiting: createWaiters(),
+    takes: [],
+    over: null,
   };
   const end = (reason: ServiceLinkError): void => {
-    living.over ??= reason;
-    for (const entry of living.waiting.all()) entry.settle({ kind: "keep", reason: reason.message });
-    for (const tell of endings.all()) tell(living.over);
-    resolveClosed(living.over);
+    state.over ??= reason;
+    for (const pending of state.waiting.all()) pending.settle({ kind: "keep", reason: reason.message });
+    for (const notify of state.endings.all()) notify(state.over);
+    resolveClosed(state.over);
   };
   client.on("close", () => end(new ServiceLinkError("closed", say("service.gone"))));
   client.on("disconnect", ({ reasonCode = 0 }) => end(endedByBroker(reasonCode)));
@@ -194,11 +186,7 @@ function watchSession(setup: MqttSetup, { client, account }: Open) {
     end(typedError(error));
     client.end(true);
   });
-  client.on("message", (topic, payload) => {
-    if (topic === `${account.topic_prefix}/${TOPICS.command}`) living.command?.(payload);
-    if (topic === `${account.topic_prefix}/${TOPICS.ack}`) heardAck(setup, living, payload);
-  });
-  return living;
+  return state;
 }
 
 /** MQTT 5, 3.14.2.1. */
@@ -210,50 +198,33 @@ function endedByBroker(reasonCode: number): ServiceLinkError {
     : new ServiceLinkError("closed", say("service.ended", { code: reasonCode }));
 }
 
-interface Line {
-  readonly living: ReturnType<typeof watchSession>;
+interface Uplink {
+  readonly state: SessionState;
   readonly publish: (topic: string, body: Buffer) => Promise<void>;
 }
 
-/**
- * Batches and chunks go together, as many as the caller likes. Where something was refused without saying which, each that may be
- * meant goes again with nothing else under way.
- */
-function senders(setup: MqttSetup, open: Open, { living, publish }: Line): Pick<LinkSession, "send" | "sendChunk"> {
-  const { account } = open;
-  const lock = readWriteLock();
-  const offer = async (topic: string, body: Buffer, outcome: Waiting["outcome"]): Promise<BatchOutcome> => {
-    try {
-      withinLimits({ topic: `${account.topic_prefix}/${topic}`, payload: body, qos: 1, retain: false }, open);
-    } catch (error) {
-      return brokerRefusal(error);
-    }
-    const published = () => publish(topic, body).then(() => null, brokerRefusal);
-    const once = (): Promise<AckedBatch> => {
-      if (living.over !== null) return Promise.resolve({ kind: "keep", reason: living.over.message });
-      // The broker's word is all there is.
-      if (account.confirmed_by === "broker") return published().then((refusal) => refusal ?? HANDED_OVER);
-      return exchange({
-        waiting: living.waiting,
-        outcome,
-        publish: published,
-        sent: setup.clock.mono(),
-        // The broker's answers come by real time, whatever the clock is that records go by.
-        atDeadline: (late) => {
-          const timer = setTimeout(late, setup.ack_deadline_ms ?? ACK_DEADLINE_MS);
-          return () => clearTimeout(timer);
-        },
-      });
-    };
-    const first = await lock.together(once);
-    const last = first.kind === "unclear" ? await lock.alone(once) : first;
-    return last.kind === "unclear" ? { kind: "keep", reason: last.reason } : last;
+/** Returns the session's functions that send batches and chunks, as many at once as the caller likes. */
+function senders(
+  { clock, ack_deadline_ms = ACK_DEADLINE_MS }: MqttSetup,
+  { gateway_id, confirmed_by }: LinkAccount,
+  { state, publish }: Uplink,
+): Pick<LinkSession, "send" | "sendChunk"> {
+  // The broker answers in real time, whatever clock dates the records.
+  const atDeadline = (late: () => void): (() => void) => {
+    const timer = setTimeout(late, ack_deadline_ms);
+    return () => clearTimeout(timer);
   };
-  const { gateway_id } = account;
+  const exchange = createExchange({ clock, waiting: state.waiting, atDeadline });
+  const offer = async (topic: string, body: Buffer, outcome: PendingAck["outcome"]): Promise<BatchOutcome> => {
+    const published = () => publish(topic, body).then(() => null, brokerRefusal);
+    return confirmed_by === "broker"
+      ? ((await published()) ?? CONFIRMED_BY_BROKER)
+      : exchange({ outcome, publish: published });
+  };
   return {
     async send(stream, generation, records) {
-      const wire = batchOf({ gateway_id, generation, stream }, records, setup.clock.wall());
-      const zipping = zipped(JSON.stringify(wire), living.takes.includes(TAKES.zstd));
+      const wire = batchOf({ gateway_id, generation, stream }, records, clock.wall());
+      const zipping = zipped(JSON.stringify(wire), state.takes.includes(TAKES.zstd));
       const [body, hash] = await Promise.all([zipping, hashInPieces(records)]);
       return offer(TOPICS.batch, body, (ack, alone) => outcomeOf(ack, { stream, records, hash }, alone));
     },
@@ -266,12 +237,14 @@ function senders(setup: MqttSetup, open: Open, { living, publish }: Line): Pick<
   };
 }
 
+const CONFIRMED_BY_BROKER: BatchOutcome = { kind: "acked", rejected: [], is_proven: false, held_seq: 0 };
+
 function zipped(text: string, isZstd: boolean): Buffer | Promise<Buffer> {
   if (text.length > ZIPPED_AT_ONCE) return isZstd ? zstdAsync(text, ZSTD) : gzipAsync(text);
   return isZstd ? zstdCompressSync(text, { ...ZSTD, ...SMALL_CHUNK }) : gzipSync(text, SMALL_CHUNK);
 }
 
-/** A full batch takes 2 ms, and polls wait for no more than a part of it. */
+/** Hashes records in pieces, because a full batch takes 2 ms and a poll must not wait that long. */
 async function hashInPieces(records: readonly Placed[]): Promise<string> {
   const hash = recordHash();
   for (let at = 0; at < records.length; at += HASHED_AT_ONCE) {
@@ -286,45 +259,249 @@ async function deflatedFacts(lines: string): Promise<Buffer> {
   return lines.length > ZIPPED_AT_ONCE ? deflateRawAsync(lines, SMALL_DEFLATE) : deflateRawSync(lines, SMALL_DEFLATE);
 }
 
-const HANDED_OVER: BatchOutcome = { kind: "acked", rejected: [], is_proven: false, held_seq: 0 };
+/** An outcome as one ack gives it. `unclear`: the service refused something that may or may not be this batch. */
+export type AckedBatch = BatchOutcome | { readonly kind: "unclear"; readonly reason: string };
 
-/** Says once of each certificate that it ends within a month, or has ended. To be asked now and then. */
-function certificateNews({ clock, log }: MqttSetup, certificates: () => readonly KnownCertificate[]): () => void {
-  const said = new Set<string>();
-  return () => {
-    for (const known of certificates()) {
-      const { server, expires, state, advice } = certificateStatus(known, clock.wall());
-      const key = `${server ?? ""} ${expires} ${state}`;
-      if (state === "valid" || said.has(key)) continue;
-      said.add(key);
-      const whose = server === null ? "the gateway's client certificate" : `the certificate of ${server}`;
-      const until = new Date(expires).toISOString().slice(0, 10);
-      const text = `${whose} ${state === "expired" ? "ended" : "ends"} on ${until}: ${advice}`;
-      log.warn({ event: "certificate_ends", server, until, state }, text);
-    }
+/** A batch or a chunk that waits for its ack. */
+export interface PendingAck {
+  /**
+   * Returns what an ack means for this batch; null: the ack is about another one. `alone`: nothing else is under way, so that an ack
+   * without a name can only be about this one.
+   */
+  readonly outcome: (ack: AckWire, alone: boolean) => AckedBatch | null;
+  /** Mono at which it was handed to the broker. */
+  readonly sent: Milliseconds;
+  readonly settle: (outcome: AckedBatch) => void;
+}
+
+interface Offer extends Pick<PendingAck, "outcome"> {
+  /** Resolves with the broker's own refusal of the batch, or null. */
+  readonly publish: () => Promise<BatchOutcome | null>;
+}
+
+interface ExchangeSetup extends Pick<MqttSetup, "clock"> {
+  readonly waiting: Waiters<PendingAck>;
+  /** Calls `late` once the ack is overdue. Returns a function that cancels this. */
+  readonly atDeadline: (late: () => void) => () => void;
+}
+
+/**
+ * Returns a function that publishes a batch and resolves with its outcome: the service's ack of this very batch, the broker's
+ * refusal, or "keep" after the deadline. If the service refused something without naming it, each batch that it may mean is
+ * published once more while nothing else is under way.
+ */
+export function createExchange({ clock, waiting, atDeadline }: ExchangeSetup): (offer: Offer) => Promise<BatchOutcome> {
+  const under_way = createWaiters<Promise<unknown>>();
+  let alone: Promise<unknown> = Promise.resolve();
+  const exchange = ({ outcome, publish }: Offer): Promise<AckedBatch> =>
+    new Promise((resolve) => {
+      let is_silent = false;
+      const cancel = atDeadline(() => settle({ kind: "keep", reason: say("service.no_ack"), is_silent }));
+      const settle = (settled: AckedBatch): void => {
+        cancel();
+        remove();
+        resolve(settled);
+      };
+      const remove = waiting.add({ outcome, sent: clock.mono(), settle });
+      publish().then(
+        (refusal) => {
+          if (refusal === null) is_silent = true;
+          else settle(refusal);
+        },
+        (error: unknown) => settle({ kind: "keep", reason: errorMessage(error) }),
+      );
+    });
+  return async (offer) => {
+    await alone;
+    const together = exchange(offer);
+    void together.then(under_way.add(together));
+    const first = await together;
+    if (first.kind !== "unclear") return first;
+    const again = alone.then(() => Promise.all(under_way.all())).then(() => exchange(offer));
+    alone = again;
+    const last = await again;
+    return last.kind === "unclear" ? { kind: "keep", reason: last.reason } : last;
   };
 }
 
-/** Commands kept until somebody listens; the service repeats those that nobody answers. */
+/** Parses a message on down/ack; null: it is no ack, and the batch's deadline ends the wait. */
+export function parseAck(payload: Buffer): AckWire | null {
+  return ackShape.safeParse(jsonOf(payload.toString("utf8"))).data ?? null;
+}
+
+/**
+ * Handles a message on down/ack. An ack settles only the batch that it names, and only if the service stored what was sent. Its other
+ * fields are used only if its hash proves that the service has looked at the batch.
+ */
+export function handleAck(
+  { clock, service_time }: Pick<MqttSetup, "clock" | "service_time">,
+  acking: Acking,
+  payload: Buffer,
+): void {
+  const ack = parseAck(payload);
+  if (ack === null) return;
+  const alone = acking.waiting.size === 1;
+  for (const pending of acking.waiting.all()) {
+    const outcome = pending.outcome(ack, alone);
+    if (outcome === null) continue;
+    if ((outcome.kind === "acked" || outcome.kind === "conflict") && outcome.is_proven) {
+      // At least one batch: only another ack can widen the window again.
+      if (ack.window !== null) acking.window = Math.min(MAX_WINDOW, Math.max(1, ack.window));
+      acking.takes = ack.takes;
+      if (ack.server_time !== null)
+        service_time.heard({ way: "ack", time: ack.server_time, sent: pending.sent, received: clock.mono() });
+    }
+    pending.settle(outcome);
+  }
+}
+
+interface SentBatch {
+  readonly stream: string;
+  readonly records: readonly Placed[];
+  /** Hash of all its records, if it is known already. */
+  readonly hash?: string;
+}
+
+/** Errors that are about the batch itself: sent again unchanged it would be refused again. */
+const CONTENT_REFUSED = /^(malformed|too_large)/;
+/** The service's limit for one message, which says nothing about the records in it. */
+const TOO_LARGE = /^too_large/;
+
+/** Returns what an ack means for a batch; null: it is about another one. Pure. */
+export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): AckedBatch | null {
+  if ("chunk" in ack) return null;
+  if (ack.error !== "") return refusalOf(ack, batch, alone);
+  const { records } = batch;
+  const isNamed = ack.st === batch.stream && ack.s0 === firstSeq(batch) && ack.n === records.length;
+  if (!isNamed) return null;
+  const isWithin = ack.conflict !== null && records.some(({ seq }) => seq === ack.conflict);
+  const conflict = isWithin ? ack.conflict : null;
+  const rejected = rejectedOf(ack, records.length);
+  // Nothing from the conflict on was stored.
+  const looked = conflict === null ? records : records.filter(({ seq }) => seq < conflict);
+  const stored = looked.filter(({ seq }) => !rejected.has(seq));
+  const isAll = stored.length === records.length;
+  if (ack.hash !== (isAll ? (batch.hash ?? hashOf(records)) : hashOf(stored)))
+    return { kind: "keep", reason: "the service's ack has another hash than what was sent" };
+  const proof = {
+    rejected: looked.flatMap(({ seq }) => rejected.get(seq) ?? []),
+    is_proven: stored.length > 0,
+    held_seq: heldSeq(ack),
+  };
+  return conflict === null ? { kind: "acked", ...proof } : { kind: "conflict", ...proof, seq: conflict };
+}
+
+/** Returns the rejected records by seq. A list longer than what was sent makes no sense and is ignored. */
+function rejectedOf({ reject }: AckWire, records: number): ReadonlyMap<Seq, Rejection> {
+  return new Map(reject.length > records ? [] : reject.map((entry) => [entry.seq, entry]));
+}
+
+function heldSeq({ newest_seq, acked_seq }: AckWire): Seq {
+  return newest_seq ?? acked_seq ?? 0;
+}
+
+function refusalOf(ack: Exclude<AckWire, { chunk: string }>, batch: SentBatch, alone: boolean): AckedBatch | null {
+  const isOfStream = ack.st === batch.stream;
+  if (!isOfStream && ack.st !== "") return null;
+  const reason = say("service.took_nothing", { reason: ack.error });
+  if (!CONTENT_REFUSED.test(ack.error)) return { kind: "keep", reason };
+  const refusal = { kind: TOO_LARGE.test(ack.error) ? "too_long" : "refused", reason: ack.error } as const;
+  const isNameless = !isOfStream || ack.s0 === 0;
+  if (isNameless) return alone ? refusal : { kind: "unclear", reason };
+  return ack.s0 === firstSeq(batch) ? refusal : null;
+}
+
+function firstSeq({ records }: SentBatch): number {
+  return records[0]?.seq ?? 0;
+}
+
+/** A chunk under way, by what its ack must name. */
+interface SentChunk extends Pick<LogChunk, "from" | "to" | "first_seq"> {
+  readonly stream: string;
+  /** Hash of the whole message. */
+  readonly hash: string;
+}
+
+/**
+ * Returns what an ack means for a chunk; null: it is about another message. The hash only says which message is meant. With a conflict, an
+ * error or another range nothing of the chunk counts as stored. Pure.
+ */
+export function chunkOutcomeOf(ack: AckWire, { stream, hash, from, to, first_seq }: SentChunk): AckedBatch | null {
+  if (!("chunk" in ack) || ack.chunk !== hash) return null;
+  const { error, conflict } = ack;
+  if (error !== "") return { kind: "refused", reason: error };
+  const held_seq = heldSeq(ack);
+  if (conflict !== null) return { kind: "conflict", rejected: [], is_proven: false, held_seq, seq: conflict };
+  const records = to - from + 1;
+  if (ack.st !== stream || ack.s0 !== first_seq || ack.n !== records)
+    return { kind: "refused", reason: "the service's ack of a chunk names another range" };
+  const rejected = [...rejectedOf(ack, records).values()].filter(({ seq }) => seq >= from && seq <= to);
+  return { kind: "acked", rejected, is_proven: rejected.length < records, held_seq };
+}
+
+/**
+ * Publishes with QoS 1. Resolves with the broker's PUBACK. Rejects with its refusal, after the deadline, or at the session's end, after
+ * which mqtt.js never settles anything.
+ */
+function publishOnce(
+  connected: Connected,
+  message: Pick<BrokerMessage, "topic" | "payload" | "retain">,
+  endings: SessionState["endings"],
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const { topic, payload, qos, retain } = withinLimits({ ...message, qos: 1 }, connected);
+    const finish = (error: Error | null): void => {
+      clearTimeout(timer);
+      remove();
+      if (error === null) resolve();
+      else reject(error);
+    };
+    const timer = setTimeout(() => finish(new Error("the broker doesn't confirm")), PUBLISH_DEADLINE_MS);
+    const remove = endings.add(finish);
+    const bytes = typeof payload === "string" ? payload : Buffer.from(payload);
+    connected.client.publish(topic, bytes, { qos, retain }, (error) =>
+      finish(error ? publishError(error, topic) : null),
+    );
+  });
+}
+
+/** Reason codes of a PUBACK (MQTT 5, 3.4.2.1): packet too large, payload format invalid. */
+const PACKET_TOO_LARGE = 0x95;
+const PAYLOAD_INVALID = 0x99;
+
+/** Returns what a failed publish means for the batch. A size limit is no verdict on its records. */
+function brokerRefusal(error: unknown): BatchOutcome {
+  const reason = errorMessage(error);
+  const code = codeIn(error) ?? (error instanceof Error ? codeIn(error.cause) : null);
+  const isTooLong = error instanceof RefusedMessage && error.refusal.kind === "too_long";
+  if (isTooLong || code === PACKET_TOO_LARGE) return { kind: "too_long", reason };
+  return { kind: code === PAYLOAD_INVALID ? "refused" : "keep", reason };
+}
+
+function codeIn(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : null;
+}
+
+/** Commands kept until a listener is set; the service repeats commands that get no answer. */
 const MAX_EARLY = 64;
 
-/** The part of a session that commands and their answers go through. */
+/** The part of a session that receives commands and sends their answers. */
 export function commandSide(publish: (topic: string, payload: string) => Promise<void>) {
   const early: HeardCommand[] = [];
-  let listener: ((heard: HeardCommand) => void) | null = null;
+  let listener = (heard: HeardCommand): void => {
+    if (early.length < MAX_EARLY) early.push(heard);
+  };
   return {
-    /** A payload came on down/cmd. */
-    came: (payload: Buffer): void => {
+    /** Handles a message on down/cmd. */
+    receive: (payload: Buffer): void => {
       const heard = parseCommand(payload.toString("utf8"));
-      if (heard === null) return;
-      if (listener !== null) listener(heard);
-      else if (early.length < MAX_EARLY) early.push(heard);
+      if (heard !== null) listener(heard);
     },
-    commands: (take: (heard: HeardCommand) => void): void => {
+    commands(take: (heard: HeardCommand) => void): void {
       listener = take;
       for (const heard of early.splice(0)) take(heard);
     },
-    say: (message: UpMessage): Promise<void> => {
+    say(message: UpMessage): Promise<void> {
       const { topic, body } = upMessageOf(message);
       return publish(topic, JSON.stringify(body));
     },

@@ -4,7 +4,7 @@ import { say } from "../../domain/sentences.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { type Connected, typedError } from "./dial.ts";
 
-/** Publishing within the broker's limits, and an orderly end: shared by delivery, outputs and notices. */
+/** Publishing within the broker's limits, and an orderly disconnect: shared by delivery, outputs and notices. */
 
 export interface BrokerMessage {
   readonly topic: string;
@@ -13,12 +13,12 @@ export interface BrokerMessage {
   readonly retain: boolean;
 }
 
-/** Why the broker doesn't get one message while the connection stands. `code`: the reason code of the PUBACK. */
+/** The reason why the broker doesn't get one message while the connection continues. `code`: the reason code of the PUBACK. */
 export type Refusal =
   | { readonly kind: "too_long"; readonly topic: string; readonly bytes: number; readonly limit: number }
   | { readonly kind: "refused"; readonly topic: string; readonly code: number };
 
-/** The broker doesn't get one message, and would not get it in another session either. */
+/** A message that the broker refuses, and would refuse in another session too. */
 export class RefusedMessage extends ServiceLinkError {
   readonly refusal: Refusal;
 
@@ -35,18 +35,14 @@ export function refusalText(refusal: Refusal): string {
     : say("service.refuses_topic", { topic });
 }
 
-/** Bytes of the length field of a packet that has so many bytes after it (MQTT 2.1.4). */
-function lengthFieldBytes(bytes: number): number {
-  return bytes < 128 ? 1 : bytes < 16_384 ? 2 : bytes < 2_097_152 ? 3 : 4;
-}
-
-/** Returns the exact size of a PUBLISH packet without properties. */
-export function publishBytes({ topic, payload, qos }: Omit<BrokerMessage, "retain">, protocol: 4 | 5): number {
+/** Returns the exact size of a PUBLISH packet without properties, its length field included (MQTT 2.1.4). */
+function publishBytes({ topic, payload, qos }: BrokerMessage, protocol: 4 | 5): number {
   const rest = 2 + Buffer.byteLength(topic) + (qos > 0 ? 2 : 0) + (protocol === 5 ? 1 : 0) + Buffer.byteLength(payload);
-  return 1 + lengthFieldBytes(rest) + rest;
+  const lengthField = [128, 16_384, 2_097_152].filter((limit) => rest >= limit).length + 1;
+  return 1 + lengthField + rest;
 }
 
-/** Returns the message as the broker takes it, or throws RefusedMessage if it is longer than the broker takes. */
+/** Returns the message as the broker accepts it. Throws RefusedMessage if it is longer than the broker's limit. */
 export function withinLimits(message: BrokerMessage, limits: Omit<Connected, "client">): BrokerMessage {
   const { protocol, maximum_qos, maximum_packet_size: limit, retain_available } = limits;
   const allowed: BrokerMessage = {
@@ -62,7 +58,7 @@ export function withinLimits(message: BrokerMessage, limits: Omit<Connected, "cl
 /** Reason codes of a PUBACK that will come again for the same topic: not authorized, topic name invalid (MQTT 5, 3.4.2.1). */
 const REFUSED_TOPIC: readonly unknown[] = [0x87, 0x90];
 
-/** What a publish failed with. A reason code of a PUBACK is about the topic or the message, never about user and password. */
+/** Returns the error of a failed publish. A reason code of a PUBACK is about the topic or the message, never about the credential. */
 export function publishError(error: Error, topic: string): ServiceLinkError {
   if (!("code" in error) || typeof error.code !== "number") return typedError(error);
   const { code } = error;
@@ -70,33 +66,16 @@ export function publishError(error: Error, topic: string): ServiceLinkError {
   return new ServiceLinkError("closed", say("service.puback", { topic, code }), error);
 }
 
-/** What is left of a connection after DISCONNECT is destroyed after this: a broker that hangs must not hold a stop. */
+/** Time after DISCONNECT until the connection is destroyed: a broker that hangs must not delay a stop. */
 const LINGER_MS: Milliseconds = 100;
 
 /**
- * Sends DISCONNECT at once, whatever the broker still has to confirm, and closes the connection. mqtt.js would wait for all PUBACKs first.
+ * Sends DISCONNECT at once, although PUBACKs may be missing, and closes the connection. mqtt.js would wait for all of them first.
  * Without `reason_code` the broker drops the will.
  */
-export function leave(client: MqttClient, reason_code?: number): void {
+export function disconnect(client: MqttClient, reason_code?: number): void {
   for (const id of Object.keys(client.outgoing)) client.removeOutgoingMessage(Number(id));
   if (client.disconnecting) return;
   client.end(false, reason_code === undefined ? {} : { reasonCode: reason_code });
   setTimeout(() => client.stream.destroy(), LINGER_MS).unref();
-}
-
-/** Lets so many act at once, the others in the order in which they came. */
-export function slots(most: number): <T>(act: () => Promise<T>) => Promise<T> {
-  const queue: (() => void)[] = [];
-  let free = most;
-  return async (act) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => queue.push(resolve));
-    try {
-      return await act();
-    } finally {
-      const next = queue.shift();
-      if (next === undefined) free += 1;
-      else next();
-    }
-  };
 }

@@ -1,12 +1,12 @@
 import { fullJitter } from "../../domain/retrying.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
-/** Failures in a row after which asking on is of no use to anybody. */
+/** Failures in a row after which the breaker opens. */
 const FAILURES = 5;
-/** A technician who mends the network doesn't want to wait longer. */
+/** Time until the next request. A technician who repairs the network shouldn't wait longer. */
 const OPEN = { base_ms: 5_000, cap_ms: 60_000 };
 
-/** Keeps requests from a host that fails all of them. `until`: mono before which nothing is asked. */
+/** A circuit breaker for a host that fails all requests. `until`: mono before which no request is sent. */
 export interface Breaker {
   readonly failures: number;
   readonly until: Milliseconds;
@@ -14,17 +14,17 @@ export interface Breaker {
 
 export const CLOSED: Breaker = { failures: 0, until: 0 };
 
-/** How long nothing is to be asked yet; 0: ask. After that one request in earnest decides. */
+/** Returns the time until the next request; 0: send it now. Its result decides whether the breaker closes. */
 export function heldOff({ until }: Breaker, mono: Milliseconds): Milliseconds {
   return Math.max(0, until - mono);
 }
 
-/** After an answer of whatever kind that a working service gives. */
+/** Returns the breaker after any answer that a working service gives. */
 export function afterAnswer(breaker: Breaker): Breaker {
   return breaker.failures === 0 ? breaker : CLOSED;
 }
 
-/** After no answer, or one that says that the service is down. */
+/** Returns the breaker after no answer, or after one that says that the service is down. */
 export function afterFailure({ failures }: Breaker, mono: Milliseconds, random: () => number): Breaker {
   const more = failures + 1;
   if (more < FAILURES) return { failures: more, until: 0 };

@@ -5,9 +5,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import type { EpochMs, Milliseconds, Seq } from "../../domain/units.ts";
 
 /**
- * The rule against a service that is wrong. A service may refuse a record, leave it unanswered, or claim that it holds another record
+ * The rule for a service that is wrong. A service may refuse a record, leave it unanswered, or claim that it holds another record
  * under the same seq. No such answer is final at once: the record stays unacked and is offered again every five minutes. A refused or
- * unanswered record holds nothing up; after a conflict the booth's delivery rests until the next offer. A refusal is accepted after a
+ * unanswered record delays no other. After a conflict the booth's delivery rests until the next offer. A refusal is accepted after a
  * day: the record is set aside. A conflict is accepted after an hour: the log gets a new name at the service.
  */
 export const RETRY_MS: Milliseconds = 5 * MINUTE_MS;
@@ -16,13 +16,16 @@ const IN_CONFLICT_FOR_MS: Milliseconds = HOUR_MS;
 
 /** Refusals in a row after which a booth's delivery rests until the next offer: a service that refuses everything costs little traffic. */
 export const MOST_REFUSALS = 50;
-/** The store keeps as many records that were set aside. With more waiting records, delivery rests until the next offer. */
+/** Most waiting records; with more, delivery rests until the next offer. The store keeps as many records that were set aside. */
 export const MOST_WAITING = 10_000;
 
 /**
- * The reason why a record waits. named: the ack of a batch names it. whole: the service takes nothing of a batch with this record alone.
- * unanswered: no ack came for it alone, though the service acked another batch of the session. silence: the same, but nothing was acked.
- * too_long: no message may be as long.
+ * The reason why a record waits.
+ * - named: the ack of a batch names it.
+ * - whole: the service refuses a batch of this record alone.
+ * - unanswered: no ack came for it alone, though the service acked another batch of the session.
+ * - silence: no ack came for it alone, and none in the whole session.
+ * - too_long: it is longer than a message may be.
  */
 export type RefusalCause = "named" | "whole" | "unanswered" | "silence" | "too_long";
 
@@ -40,7 +43,7 @@ export interface WaitingRecord extends RefusedRecord {
   readonly at: EpochMs;
 }
 
-/** Silence of the whole service is no refusal of one record, so the time counts from the last such silence. */
+/** Returns a waiting record after another refusal. Silence of the whole service is no refusal of one record, and restarts its time. */
 export function waitingAfter(
   before: WaitingRecord | undefined,
   refused: RefusedRecord,
@@ -80,7 +83,7 @@ export function tooLongOf(waiting: Waiting): TooLongRecords | null {
   return newest === undefined ? null : { count: long.length, newest: { seq: newest.seq, reason: newest.reason } };
 }
 
-/** The service claims that it holds another record under `seq`. `held_seq`: the newest record that it holds, by its own word. */
+/** A claim of the service that it holds another record under `seq`. `held_seq`: the newest record that it claims to hold. */
 export interface Conflict {
   readonly seq: Seq;
   readonly held_seq: Seq;
@@ -96,24 +99,24 @@ export function conflictAfter(
   return { seq, held_seq, since: before?.seq === seq ? before.since : mono };
 }
 
-/** Returns from when on a conflict gives the log a new name: after an hour, and once in 24 h at most, because a service that lies could demand names without end. */
+/** Returns the time from which on a conflict gives the log a new name: after an hour, and at most once in 24 h, to limit a faulty service. */
 export function newNameAt(
   { since }: Conflict,
   label: StreamLabel | null,
   { mono, at }: { readonly mono: Milliseconds; readonly at: EpochMs },
 ): EpochMs {
-  const believed = at + Math.max(0, since + IN_CONFLICT_FOR_MS - mono);
+  const accepted_at = at + Math.max(0, since + IN_CONFLICT_FOR_MS - mono);
   const last = label?.forked_at;
-  // A time in the future was given by a clock that was wrong, and must not hold anything up for years.
-  return last === undefined || last > at ? believed : Math.max(believed, last + DAY_MS);
+  // A time in the future came from a wrong clock, and must not block the name for years.
+  return last === undefined || last > at ? accepted_at : Math.max(accepted_at, last + DAY_MS);
 }
 
-/** The records that a service holds otherwise than this box: from the first that differs to the newest it has. */
+/** Returns the records that differ between service and box: from the first difference to the newest that the service has. */
 export function heldSeqs({ seq, held_seq }: Conflict): HeldSeqs {
   return held_seq < seq ? { from: seq } : { from: seq, to: held_seq };
 }
 
-/** Returns from which seq on a salvaged log waits for a new name; null: it doesn't. */
+/** Returns the seq from which on a salvaged log needs a new name; null: it needs none. */
 export function newNameFrom(
   { stream }: { readonly stream: StreamLabel | null },
   { renew_from = 0 }: Pick<LogReach, "renew_from">,
@@ -121,5 +124,5 @@ export function newNameFrom(
   return renew_from > (stream?.from_seq ?? 0) ? renew_from : null;
 }
 
-/** After a chunk that came to nothing only batches are sent for so long: a refused chunk costs its range a second time. */
+/** Time after a failed chunk in which only batches are sent, because each failed chunk is sent a second time as batches. */
 export const WITHOUT_CHUNKS_MS: Milliseconds = 10 * MINUTE_MS;

@@ -2,23 +2,23 @@ import { step } from "../../derivation/fold.ts";
 import { STATE_VERSION, type DeriveState } from "../../derivation/state.ts";
 import { DERIVATION_VERSION } from "../../domain/rebuild.ts";
 
-/** What folds a booth's log: the derivation, or one that a test puts round it or in its place. */
+/** The fold of a booth's log: the derivation, or a wrapper or replacement of it in tests. */
 export interface Fold {
-  /** Of the definitions that facts are made by; stored with each. */
+  /** Version of the definitions of facts; stored with each fact. */
   readonly version: number;
-  /** Takes the state over: the caller uses only the one that comes back. Facts have no seq yet: the commit gives it. */
+  /** Changes the state: the caller continues with the returned one only. Facts have no seq yet: the commit assigns it. */
   readonly step: typeof step;
 }
 
 export const deriveFold: Fold = { version: DERIVATION_VERSION, step };
 
-/** A state as it was saved; undefined: another version saved it, and this one can't go on from it. */
+/** Parses a saved state; undefined: another version saved it. */
 export function savedState(text: string): DeriveState | undefined {
   const state = JSON.parse(text) as Partial<DeriveState> | null;
   return state?.version === STATE_VERSION ? (state as DeriveState) : undefined;
 }
 
-/** A copy that can be folded on by itself. */
+/** Returns a copy that can be folded independently. */
 export function copyOf(state: DeriveState): DeriveState {
   return JSON.parse(JSON.stringify(state)) as DeriveState;
 }

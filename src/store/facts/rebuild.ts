@@ -15,33 +15,32 @@ import { keepSnapshot, refold, type Refolding, refoldingFrom } from "./refold.ts
 import { startOf } from "./snapshots.ts";
 import { errorMessage } from "../../domain/error-message.ts";
 
-/** An estimate from less than this says nothing. */
+/** Time after which an estimate of the remaining time is meaningful. */
 const ESTIMATE_AFTER_MS = 200;
-/** Records that get another time in one transaction, about. */
+/** Records, about, that get another time in one transaction. */
 const MOST_MOVED = 20_000;
-/** A stream whose time is ahead is folded again so many times, should it fail. */
+/** Rebuilds of a stream whose time is ahead, if they fail. */
 const MOST_TRIES = 3;
 
 interface Job extends Refolding {
   readonly current: boolean;
   readonly started: number;
-  /** Boots that had been placed when it began. */
+  /** Number of boots with a confirmed clock when it began. */
   readonly places: number;
 }
 
 /**
- * Folds a stream's kept log again while ingest goes on, and replaces the stored facts by the result. Facts that come out the
- * same keep their seq. A changed fact is a new record that names the old one. A fact that no longer holds is withdrawn by an
- * x record: what was delivered is never altered.
+ * Folds a stream's kept log again while ingest continues, and replaces the stored facts by the result. Equal facts keep their seq. A changed
+ * fact is a new record that names the old one. A wrong fact is withdrawn by an x record: delivered records are never altered.
  */
 export function createRebuilder(store: OpenStore) {
   const jobs = new Map<StreamId, { readonly job: Job; readonly slices: Generator<void> }>();
   const over = new Map<StreamId, RebuildProgress>();
-  /** How often a stream whose time is ahead was folded again, by stream and time. */
+  /** Number of rebuilds because of a time that is ahead, by stream and time. */
   const tries = new Map<string, number>();
-  const begin = (stream: StreamId, way: Way): void => {
+  const begin = (stream: StreamId, how: RebuildOptions): void => {
     if (jobs.has(stream)) return;
-    const job = newJob(store, stream, way);
+    const job = newJob(store, stream, how);
     jobs.set(stream, { job, slices: refold(store, job) });
     over.delete(stream);
   };
@@ -74,7 +73,7 @@ export function createRebuilder(store: OpenStore) {
       begin(stream, { current, moves: false });
       return progress(stream) ?? { kind: "failed", current, reason: "it didn't start" };
     },
-    /** null: the stream wasn't rebuilt since the store was opened. */
+    /** Returns the progress; null: no rebuild since the store was opened. */
     progress,
     /** Does a bounded piece of work; false: no rebuild is left. */
     slice,
@@ -99,19 +98,19 @@ export function createRebuilder(store: OpenStore) {
   };
 }
 
-interface Way {
+interface RebuildOptions {
   /** With today's parameters instead of those that were in force. */
   readonly current: boolean;
-  /** Stored records get the times that come out. */
+  /** Whether stored records get their new times. */
   readonly moves: boolean;
 }
 
-function newJob(store: OpenStore, stream: StreamId, { current, moves }: Way): Job {
+function newJob(store: OpenStore, stream: StreamId, { current, moves }: RebuildOptions): Job {
   const { info, state: present, hold } = store.live(stream);
   if (info.newest_seq === 0) throw new Error("the log is empty: there is nothing to rebuild from");
   const [damaged] = store.quarantine.firstOfLog(stream);
   const isAhead = aheadOf(present) !== null;
-  // Where time stands still until the log is folded again, even what is lost with damaged records is the lesser evil.
+  // If time stands still until the log is folded again, losing the facts of damaged records is the lesser evil.
   if (damaged !== undefined && !isAhead) {
     // Folding what is left would withdraw facts that the missing records proved.
     throw new Error(
@@ -126,12 +125,12 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: Way): Jo
   const places = store.sql.bootPlaces.all(stream).length;
   const { seq, state: kept } = startOf(store, stream, info.oldest_seq);
   const stretches = takenBackFrom(store.sql, stream, { seq, shown: shownBy(kept) });
-  // Where nothing older is left it was itself kept by a wrong time.
+  // If no older snapshot is left, this one may have a wrong time itself.
   const right = putBack(kept, rightOffset(kept, stretches));
   const limit = right.clock.now;
   const by = kept.clock.now - limit;
   const begin = takeBack(right, stretches);
-  // Parameters are records too: those in force at a kept state came before it.
+  // Parameters are records: those in force at a snapshot came before it.
   const { state, facts: adopted } =
     today === null || seq === 0 ? { state: begin, facts: [] } : adoptParameters(begin, today);
   return {
@@ -147,7 +146,7 @@ function newJob(store: OpenStore, stream: StreamId, { current, moves }: Way): Jo
   };
 }
 
-/** Weeks of wrong times are too many for one transaction. A stop in between leaves rows that the next start moves again. */
+/** Stores new times so far: weeks of wrong times are too many for one transaction. After a stop the next start moves the rows again. */
 function moveSome({ db, sql }: OpenStore, { stream, moved }: Job): void {
   if (moved === null || moved.size < MOST_MOVED) return;
   db.transaction(() => moveRows(sql, stream, moved))();
@@ -162,7 +161,7 @@ function runningOf({ now, live }: OpenStore, job: Job): RebuildProgress {
   return { kind: "running", current: job.current, folded_seq: job.seq, newest_seq, elapsed_ms, left_ms };
 }
 
-/** The one transaction that puts the results in place. */
+/** Stores the result in one transaction. */
 function swap(store: OpenStore, job: Job): RebuildProgress {
   const { db, sql, fold } = store;
   const target = store.live(job.stream);
@@ -199,7 +198,7 @@ function swap(store: OpenStore, job: Job): RebuildProgress {
   return { kind: "done", current, records, from_seq, changes, examples, ...versions, elapsed_ms };
 }
 
-/** Appends what is new, withdraws what no longer holds. Returns the newest seq. */
+/** Appends new facts and withdraws wrong ones. Returns the newest seq. */
 function write({ sql, fold, live }: OpenStore, job: Job, comparison: Comparison): number {
   const { stream, last } = job;
   let seq: number = live(stream).info.newest_seq;
@@ -215,7 +214,7 @@ function write({ sql, fold, live }: OpenStore, job: Job, comparison: Comparison)
   if (withdrawals.length > 0) sql.addLogRow.run(packLog(stream, withdrawals, true));
   const fresh = comparison.append.map(({ fact, time, supersedes }) => {
     const value = supersedes === null ? fact.value : { ...fact.value, supersedes };
-    // The value is that of the fact's own kind, with the one field more that these kinds have.
+    // The value is of the fact's own kind, plus the one field that these kinds have.
     return { ...fact, value, seq: ++seq, time } as Placed<Fact>;
   });
   addFacts(sql, stream, { facts: fresh, version: fold.version });
@@ -226,7 +225,7 @@ function write({ sql, fold, live }: OpenStore, job: Job, comparison: Comparison)
   return seq;
 }
 
-/** The facts that stand are those that this version makes. */
+/** Marks the stored facts as made by this version. */
 function setVersion({ sql, fold: { version } }: OpenStore, stream: StreamId): void {
   for (const row of sql.standingFacts.all({ stream, from: 0 })) {
     if (row.version !== version) sql.changeFact.run(changedFact(row, { version }));
@@ -234,9 +233,9 @@ function setVersion({ sql, fold: { version } }: OpenStore, stream: StreamId): vo
 }
 
 /**
- * Inside a transaction: gives log records another corrected time, and the facts that came with them the time of the record
- * before. Their content stays, so what the service has of them is still the same. The rows are read as they are now: chunks
- * may have been closed after the times were found.
+ * Inside a transaction: gives log records another corrected time, and the facts that came with them the time of the preceding record. Their
+ * content stays, so that it still equals what the service has. The rows are read again, because chunks may have been closed since the times
+ * were computed.
  */
 function moveRows(sql: Statements, stream: StreamId, times: ReadonlyMap<Seq, EpochMs>): void {
   const seqs = [...times.keys()].sort((a, b) => a - b);
@@ -245,7 +244,7 @@ function moveRows(sql: Statements, stream: StreamId, times: ReadonlyMap<Seq, Epo
   if (first === undefined || last === undefined) return;
   for (const [index, seq] of seqs.entries()) {
     const next = seqs[index + 1] ?? nextInLog(sql, stream, seq);
-    moveFacts(sql, { stream, seq, next, time: times.get(seq) ?? Infinity });
+    moveFacts(sql, stream, { seq, next, time: times.get(seq) ?? Infinity });
   }
   for (const row of logRowsAfter(sql, stream, first - 1)) {
     if (row.first_seq > last) return;
@@ -258,15 +257,11 @@ function moveRows(sql: Statements, stream: StreamId, times: ReadonlyMap<Seq, Epo
 /** Most facts of one record. */
 const MOST_FACTS = 200;
 
-/** Moves the facts between two log records back to the first one's time. Sent with a wrong time they would be refused for ever. */
+/** Moves the facts between two log records back to the first one's time. With a wrong time the service would refuse them for ever. */
 function moveFacts(
   sql: Statements,
-  {
-    stream,
-    seq,
-    next,
-    time,
-  }: { readonly stream: StreamId; readonly seq: Seq; readonly next: Seq; readonly time: EpochMs },
+  stream: StreamId,
+  { seq, next, time }: { readonly seq: Seq; readonly next: Seq; readonly time: EpochMs },
 ): void {
   if (next === seq + 1) return;
   for (const row of sql.factsFrom.all({ stream, from: seq + 1, to: next - 1, rows: MOST_FACTS })) {
@@ -274,7 +269,7 @@ function moveFacts(
   }
 }
 
-/** Facts behind the next log record are of a later commit. */
+/** Returns the seq of the next log record. Facts after it belong to a later commit. */
 function nextInLog(sql: Statements, stream: StreamId, seq: Seq): Seq {
   const [row] = sql.logRowsFrom.all({ stream, from: seq + 1, rows: 1 });
   return row === undefined ? Number.MAX_SAFE_INTEGER : Math.max(row.first_seq, seq + 1);

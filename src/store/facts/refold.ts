@@ -9,18 +9,18 @@ import { copyOf, type Fold } from "./fold.ts";
 import type { Refolded } from "./compare.ts";
 import type { Snapshot, Start } from "./snapshots.ts";
 
-/** One slice delays commits by at most about this long. */
+/** Time of one slice, by which it delays commits. */
 const SLICE_MS = 15;
-/** Records folded between two looks at the clock. */
+/** Records folded between two checks of the clock. */
 const SLICE_RECORDS = 200;
 
-/** A kept log that is folded again from a stored state on. */
+/** The folding of a kept log from a stored state on, as it proceeds. */
 export interface Refolding {
   readonly stream: StreamId;
   readonly from_seq: Seq;
   /** Replaces all logged parameters; null: those in force then hold. */
   readonly today: Parameters | null;
-  /** Seqs and times of the stored snapshots that are to be made again: those of old definitions would spoil the next rebuild. */
+  /** Seqs and times of the stored snapshots to make again: those of old definitions would spoil the next rebuild. */
   readonly awaited: Pick<Snapshot, "seq" | "at">[];
   readonly snapshots: Snapshot[];
   state: DeriveState;
@@ -31,7 +31,7 @@ export interface Refolding {
   readonly facts: Refolded[];
   /** New times of log records whose time changes, by seq; null: times stay as they are. */
   readonly moved: Map<Seq, EpochMs> | null;
-  /** Records before a start state whose time was wrong; null: there are none. */
+  /** Records before a start state whose time was wrong; null: none. */
   readonly early: Early | null;
 }
 
@@ -43,7 +43,7 @@ interface Early {
   readonly by: Milliseconds;
 }
 
-/** A refolding from a start on that looks for nothing but facts. */
+/** Returns a refolding from a start on that only makes facts. */
 export function refoldingFrom(stream: StreamId, { seq, state }: Start): Refolding {
   return {
     stream,
@@ -62,8 +62,8 @@ export function refoldingFrom(stream: StreamId, { seq, state }: Start): Refoldin
 }
 
 /**
- * Folds everything that the log holds after the refolding's start, and ends with the newest record. It yields after each
- * slice of work, so that commits go on in between. Throws if rows leave the log before they are folded, or are damaged.
+ * Folds all records of the log after the refolding's start, up to the newest one. Yields after each slice of work, so that commits
+ * continue in between. Throws if rows are deleted before they are folded, or are damaged.
  */
 export function* refold({ sql, fold, now, live }: OpenStore, job: Refolding): Generator<void> {
   const { stream, from_seq, early, moved } = job;

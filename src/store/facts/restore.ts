@@ -8,36 +8,37 @@ import { bagOf, type Refolded, textOf } from "./compare.ts";
 import { refold, type Refolding, refoldingFrom } from "./refold.ts";
 import { startOf } from "./snapshots.ts";
 
-/** Streams with seqs from which lost facts were looked for: a fact that can't be made again isn't tried for each day. */
-export type Tried = Set<string>;
-
 /**
- * Makes facts that a damaged file has lost again from the log, under the seqs that they had, so that the service gets nothing twice.
- * Only losses that a gap record reports, or that the service has, are looked for: the others must stay noted until they are reported.
- * Yields after each bounded piece of work. Throws as the database does.
+ * Makes facts that a damaged file has lost again from the log, under their old seqs, so that the service gets nothing twice. Only losses
+ * that a gap record reports, or that the service has, are restored: the others must stay noted until they are reported. `tried`: streams
+ * and seqs of earlier tries, so that a fact that can't be restored isn't tried every day. Yields after each bounded piece of work. Throws
+ * as the database does.
  */
-export function* restoreLost(store: OpenStore, streams: readonly StreamId[], tried: Tried): Generator<void> {
+export function* restoreLost(store: OpenStore, streams: readonly StreamId[], tried: Set<string>): Generator<void> {
   const { quarantine, live } = store;
   for (const stream of streams) {
     const { info, hold } = live(stream);
     const keys = quarantine.declared(stream).flatMap(([from]) => (from >= info.oldest_seq ? `${stream} ${from}` : []));
-    // Records that wait for a sync have no place in time yet, and neither have their facts.
+    // Records that wait for a sync have no final time yet, and neither have their facts.
     if (hold.length > 0 || keys.every((key) => tried.has(key))) continue;
     for (const key of keys) tried.add(key);
     yield;
     try {
       const job = refoldingFrom(stream, startOf(store, stream, info.oldest_seq));
       yield* refold(store, job);
-      putBack(store, job);
+      storeLost(store, job);
     } catch (error) {
-      // Nothing was changed. A log that can't be folded again stays as it is; errors of file and disk have a code.
+      // Nothing was changed. A log that can't be folded again stays as it is. Errors of file and disk have a code.
       if (error instanceof Error && "code" in error) throw error;
     }
   }
 }
 
-/** Does nothing if the fold ends in another state than the stored one: then the log lacks more than facts. */
-function putBack({ db, sql, fold, live, quarantine }: OpenStore, { stream, from_seq, state, facts }: Refolding): void {
+/** Stores the lost facts, unless the fold ends in another state than the stored one: then the log lacks more than facts. */
+function storeLost(
+  { db, sql, fold, live, quarantine }: OpenStore,
+  { stream, from_seq, state, facts }: Refolding,
+): void {
   if (!isSameState(state, live(stream).state)) return;
   const standing = sql.standingFacts.all({ stream, from: from_seq }).map(unpackFact);
   const lost = quarantine.declared(stream).filter(([from]) => from >= from_seq);
@@ -51,7 +52,7 @@ function putBack({ db, sql, fold, live, quarantine }: OpenStore, { stream, from_
       sql.addFact.run(packFact(stream, fact, { version: fold.version, prev }));
     }
     for (const range of whole) quarantine.forget(stream, ...range);
-    // Whoever reads goes by this: what was read lacks them.
+    // Tells readers that what they keep in memory lacks these facts.
     sql.countRebuild.run(stream);
   })();
 }
@@ -62,10 +63,9 @@ function isWithin([from, to]: Span, seqs: ReadonlySet<number>): boolean {
 }
 
 /**
- * Lost facts, each under the seq that it had. Seqs were given in the order in which facts were made: those that come out between two
- * that stand are the ones lost between these, if they are as many. Nothing where a standing fact doesn't come out again: then the log
- * has lost what it was made from, or the definitions have changed.
- * `lost`: ascending; some may have been log records.
+ * Returns the lost facts, each under its old seq. Seqs were assigned in the order in which facts were made. So facts that are made between
+ * two stored ones are the ones lost between these, if their number fits. Returns nothing if a stored fact isn't made again: then the log
+ * has lost its source, or the definitions have changed. `lost`: ascending; some may have been log records.
  */
 export function lostFacts(
   { facts, lost }: { readonly facts: readonly Placed<Fact>[]; readonly lost: readonly Span[] },
@@ -77,7 +77,7 @@ export function lostFacts(
   let before: Seq = 0;
   const close = (next: Seq): void => {
     const seqs = seqsBetween(lost, { before, next, most: fresh.length });
-    // The kind goes with the value, as it came out.
+    // Kind and value are of the same fact.
     if (seqs.length === fresh.length)
       found.push(...fresh.map(({ fact, time }, index) => ({ ...fact, time, seq: seqs[index] }) as Placed<Fact>));
     fresh = [];
@@ -92,7 +92,7 @@ export function lostFacts(
   return standing.rest().length > 0 ? [] : found;
 }
 
-/** Lost seqs between two facts; where there are more than `most` one more than that. */
+/** Returns lost seqs between two facts, but not more than `most` + 1. */
 function seqsBetween(
   lost: readonly Span[],
   { before, next, most }: { readonly before: Seq; readonly next: Seq; readonly most: number },

@@ -3,12 +3,13 @@ import type { Database } from "better-sqlite3";
 import { knownTime, placeBoots } from "../../derivation/clock.ts";
 import { forgetModes } from "../../derivation/fold.ts";
 import { emptyState, type DeriveState } from "../../derivation/state.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import type { EpochMs, Milliseconds, Seq, StreamId } from "../../domain/units.ts";
 import type { ReadStatements } from "../log/statements.ts";
 import { savedState } from "./fold.ts";
 
-/** A kept state is some kilobytes: one a day, as long as the log after it is kept, costs less than a hundredth of a budget. */
-const EVERY_MS: Milliseconds = 86_400_000;
+/** Interval of snapshots. One a day, of some kilobytes, takes less than a hundredth of a budget. */
+const EVERY_MS: Milliseconds = DAY_MS;
 
 /** The fold's state after the record with that seq, kept so that the log can be folded again from there. */
 export interface Snapshot {
@@ -28,7 +29,7 @@ interface SnapshotRow {
   readonly packed: Buffer;
 }
 
-/** Where in a stream a rebuild can begin, once its first records are gone. */
+/** The snapshots of the streams, from which a rebuild can begin once the first records are deleted. */
 export function createSnapshots(db: Database) {
   const newest = db.prepare<[string], { seq: number; at: number }>(
     `SELECT seq, at FROM base WHERE stream_id = ? ORDER BY seq DESC LIMIT 1`,
@@ -44,8 +45,8 @@ export function createSnapshots(db: Database) {
   const drop = db.prepare<[string, number]>(`DELETE FROM base WHERE stream_id = ? AND seq = ?`);
   return {
     /**
-     * Inside a commit's transaction: keeps the state where the last one kept is a day old, or the log right behind it is gone, as in a full
-     * store: what is kept of a log can always be folded from some state. Those from before `oldest` go.
+     * Inside a commit's transaction: keeps the state if the last snapshot is a day old, or if the log right after it was deleted, as in a
+     * full store, so that a kept log can always be folded from some state. Deletes snapshots from before `oldest`.
      */
     keep(stream: StreamId, snapshot: Snapshot, oldest: Seq) {
       const last = newest.get(stream);
@@ -53,19 +54,19 @@ export function createSnapshots(db: Database) {
       dropBefore.run(stream, oldest - 1);
       add.run(packSnapshot(stream, snapshot));
     },
-    /** The first after which nothing is missing; undefined: there is none, or it is damaged or of another version. */
+    /** Returns the first snapshot after which nothing is missing; undefined: none, or it is damaged or of another version. */
     first: (stream: StreamId, oldest: Seq) => unpacked(from.all({ stream, seq: oldest - 1 })).at(0),
-    /** The last one that isn't damaged or of another version; undefined: there is none. */
+    /** Returns the last snapshot that isn't damaged or of another version. */
     last: (stream: StreamId) => unpacked(from.all({ stream, seq: 0 })).at(-1),
-    /** Seqs of those that are damaged. */
+    /** Returns the seqs of damaged snapshots. */
     damaged: (stream: StreamId): readonly Seq[] =>
       from.all({ stream, seq: 0 }).flatMap((row) => (isWhole(row) ? [] : row.seq)),
-    /** How many it dropped: one, unless the file doesn't show it any more. */
+    /** Deletes a snapshot. Returns how many it deleted: one, unless the file hides it. */
     drop: (stream: StreamId, seq: Seq) => drop.run(stream, seq).changes,
-    /** Of those after a seq, in order, where they stand. */
+    /** Returns seqs and times of the snapshots after a seq, in order. */
     after: (stream: StreamId, seq: Seq): readonly Pick<Snapshot, "seq" | "at">[] =>
       from.all({ stream, seq: seq + 1 }).map(({ seq: own, at }) => ({ seq: own, at })),
-    /** Inside a transaction: puts these in the place of all after `seq`. */
+    /** Inside a transaction: replaces all snapshots after `seq`. */
     replaceAfter(stream: StreamId, seq: Seq, snapshots: readonly Snapshot[]) {
       dropAfter.run(stream, seq);
       for (const snapshot of snapshots) add.run(packSnapshot(stream, snapshot));
@@ -82,7 +83,7 @@ function isWhole(row: SnapshotRow): boolean {
   return sumOf(row) === row.sum;
 }
 
-/** Those that are whole and of this version. */
+/** Returns the snapshots that are undamaged and of this version. */
 function unpacked(rows: readonly SnapshotRow[]): Snapshot[] {
   return rows.flatMap((row) => {
     const state = isWhole(row) ? savedState(inflateRawSync(row.packed).toString()) : undefined;
@@ -94,14 +95,14 @@ function sumOf({ stream, seq, at, packed }: Omit<SnapshotRow, "sum">): number {
   return crc32(packed, crc32(JSON.stringify([stream, seq, at])));
 }
 
-/** A state, and the seq of the record after which it stands. */
+/** A state, and the seq of the last record folded into it. */
 export type Start = Pick<Snapshot, "seq" | "state">;
 
 type BootStatements = Pick<ReadStatements, "bootPlaces" | "bootsAfter">;
 
 /**
- * Where folding the kept log again begins: before the first record, or, once that is gone, with the first snapshot after
- * which nothing is missing. Throws where there is none.
+ * Returns the start for folding the kept log again: before the first record, or, once that is deleted, the first snapshot after which
+ * nothing is missing. Throws if there is no such snapshot.
  */
 export function startOf(
   { sql, snapshots }: { readonly sql: BootStatements; readonly snapshots: Pick<Snapshots, "first"> },
@@ -114,7 +115,7 @@ export function startOf(
   return startWith(sql, stream, first);
 }
 
-/** Where the latest state can be made anew from: what was kept last, though records after it may be gone, or the log's begin. */
+/** Returns the start for making the latest state again: the last snapshot, although records after it may be missing, or the log's begin. */
 export function lastStart(
   { sql, snapshots }: { readonly sql: BootStatements; readonly snapshots: Pick<Snapshots, "last"> },
   stream: StreamId,
@@ -122,11 +123,11 @@ export function lastStart(
 ): Start {
   const last = snapshots.last(stream);
   const { seq, state } = startWith(sql, stream, last);
-  // Who begins with nothing has nothing to forget.
+  // An empty state has no modes to forget.
   return { seq, state: last !== undefined && seq + 1 < oldest ? forgetModes(state) : state };
 }
 
-/** It knows the places in time of the boots to come. */
+/** Returns a start that knows the clock offsets of the boots that follow. */
 function startWith(sql: BootStatements, stream: StreamId, snapshot: Snapshot | undefined): Start {
   const placed = sql.bootPlaces.all(stream).map(({ boot, offset_ms: offset, uncertain }) => {
     return { boot, offset, uncertain: uncertain === 1 };

@@ -8,13 +8,13 @@ import type { IdentityCalls } from "../port.ts";
 import { schemaText, schemaTextMadeBy } from "../schema.ts";
 import { rowSum } from "../log/rows.ts";
 
-/** What an identity holds, in this order under its seal. */
+/** Tables of the identity, in the order in which its seal covers them. */
 const TABLES = ["gateway", "provisioning", "learned", "kept", "origin"] as const;
 
 /**
- * seal: a checksum over all rows of all tables, so that a row that a flipped bit changes or hides is noticed. Whoever changes a row
- * breaks it, by a trigger, and puts it back in the same transaction; an older agent, which knows of no seal, leaves none.
- * origin: which booth a stream of the log is of, for a salvage that finds neither in the log's own file.
+ * seal: a checksum over all rows of all tables, which shows a row that a flipped bit changes or hides. A trigger deletes it with each change,
+ * and the same transaction writes it again. An older agent, which knows no seal, leaves it deleted.
+ * origin: the booth of each stream of the log, for a salvage of a log file that has lost it.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS gateway (one INTEGER PRIMARY KEY CHECK (one = 1), gateway_id TEXT NOT NULL, credential TEXT) STRICT;
@@ -30,10 +30,10 @@ function breaking(table: string, change: string): string {
   return `CREATE TRIGGER IF NOT EXISTS ${name} AFTER ${change} ON ${table} BEGIN DELETE FROM seal; END;`;
 }
 
-/** Goes up by one with each change of the tables that this version couldn't read. */
+/** Version of the tables, increased with each change that older versions can't read. */
 const IDENTITY_VERSION = 0;
 
-/** Makes what isn't there yet. Throws where the tables aren't as they were made, or the rows don't fit their seal. */
+/** Creates missing tables. Throws if existing ones have been altered, or if the rows don't match their seal. */
 function prepareTables(db: Database): void {
   db.exec(SCHEMA);
   if (schemaText(db) !== ownSchema()) throw new Error("the identity is damaged: its tables aren't as they were made");
@@ -42,7 +42,7 @@ function prepareTables(db: Database): void {
   else if (found.sum !== sumOf(db)) throw new Error("the identity is damaged: its rows don't fit their seal");
 }
 
-/** Inside the transaction of a change. */
+/** Writes the seal, inside the transaction of a change. */
 function seal(db: Database): void {
   db.prepare("INSERT OR REPLACE INTO seal (one, sum) VALUES (1, ?)").run(sumOf(db));
 }
@@ -55,25 +55,25 @@ function ownSchema(): string {
   return schemaTextMadeBy((db) => db.exec(SCHEMA));
 }
 
-/** The identity on its file. */
+/** The identity in its file. */
 export interface IdentityFile extends IdentityCalls {
-  /** Keeps in mind which booth a stream of the log is of; nothing where it is known. */
+  /** Stores the booth of a stream of the log, unless it is known. */
   noteOrigin(origin: Origin): void;
   close(): void;
 }
 
-/** Under this name it is kept that an earlier identity was lost, until a booth is bound again. */
-export const LOST = "lost";
+/** Name of the mark that an earlier identity was lost, until a booth is bound again. */
+const LOST = "lost";
 
 /**
- * Opens identity.db (mode 0600) of a data folder; if it is gone, emptied or damaged, its copy takes its place. The gateway id is made
- * once, by `uuid`. `hadStore`: the folder has held records before, so that a missing identity was lost. Throws if a newer agent wrote
+ * Opens identity.db (mode 0600) of a data folder; if it is gone, emptied or damaged, its copy replaces it. The gateway id is made
+ * once, by `uuid`. `hadStore`: the folder already holds records, so that a missing identity was lost. Throws if a newer agent wrote
  * the file, which is then left alone.
  */
 export function openIdentity(dataDir: string, uuid: () => string, hadStore = false): IdentityFile {
   const path = join(dataDir, "identity.db");
   const copy = join(dataDir, "identity.copy.db");
-  // A file with content that can't be read held an identity too.
+  // An unreadable file that was set aside held an identity too.
   const isDamaged = (): boolean => [path, copy].some((one) => existsSync(`${one}.damaged`));
   const db = openWhole(path, copy);
   const sealed = (write: () => unknown): void =>
@@ -126,7 +126,7 @@ export function openIdentity(dataDir: string, uuid: () => string, hadStore = fal
   };
 }
 
-/** A table of JSON by name. */
+/** Returns access to a table of JSON by name. */
 function bodies(db: Database, table: string, key: string) {
   const get = db.prepare<[string], { body: string }>(`SELECT body FROM ${table} WHERE ${key} = ?`);
   const put = db.prepare<[string, string]>(
@@ -158,7 +158,7 @@ function openWhole(path: string, copy: string): Database {
   return openAnew(path);
 }
 
-/** null: the file is damaged. Throws if the disk fails, or if a newer agent wrote the file. */
+/** Opens the file; null: it is damaged. Throws if the disk fails, or if a newer agent wrote the file. */
 function openUsable(path: string): Database | null {
   if (isNewer(path)) {
     throw new Error(
@@ -184,14 +184,14 @@ function setAside(path: string): void {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
 }
 
-/** An emptied file opens as a new database, without an identity. */
+/** Returns whether the database holds an identity; an emptied file opens as a new database without one. */
 function hasGateway(db: Database): boolean {
   return db.prepare("SELECT 1 FROM gateway").get() !== undefined;
 }
 
 /**
- * Whether a newer agent wrote the file, by its version and its tables: a version number alone, under tables of ours, is no
- * newer agent's work. Whatever else is wrong with the file shows when it is opened.
+ * Returns whether a newer agent wrote the file, by its version and its tables: a newer agent would have changed both. All other faults
+ * show when the file is opened.
  */
 function isNewer(path: string): boolean {
   let db: Database | undefined;
@@ -205,7 +205,7 @@ function isNewer(path: string): boolean {
   }
 }
 
-/** The disk, not the file, is to blame: the copy wouldn't fare better. */
+/** Returns whether the disk, not the file, caused the error, so that opening the copy would fail too. */
 function isOfDisk(error: unknown): boolean {
   const fault = error instanceof Error && "code" in error ? faultOf(String(error.code)) : "other";
   return fault !== "other" && fault !== "damaged";
@@ -224,7 +224,7 @@ function openChecked(path: string): Database {
   }
 }
 
-/** Written beside, synced, then renamed over the old one: at a power cut one of the two is whole. */
+/** Replaces the copy by writing, syncing and renaming a new file: after a power cut one of the two is complete. */
 function replaceCopy(db: Database, path: string, copy: string): void {
   db.pragma("wal_checkpoint(TRUNCATE)");
   const fresh = `${copy}.new`;
@@ -232,14 +232,14 @@ function replaceCopy(db: Database, path: string, copy: string): void {
   renameSync(fresh, copy);
 }
 
-/** Which booth a stream of the log is of. */
+/** The booth of a stream of the log. */
 export interface Origin {
   readonly stream: StreamId;
   readonly booth: BoothId;
   readonly created_at: EpochMs;
 }
 
-/** What a folder's identity knows of the log's streams; [] where it is gone, or of an agent that didn't note them. */
+/** Returns the origins that a folder's identity knows; [] if it is gone, or an older agent wrote it. */
 export function originsIn(dataDir: string): readonly Origin[] {
   const files = ["identity.db", "identity.copy.db"].map((name) => originsOf(join(dataDir, name)));
   return files.find((origins) => origins.length > 0) ?? [];
@@ -255,7 +255,7 @@ function originsOf(file: string): readonly Origin[] {
       db.close();
     }
   } catch (error) {
-    // Damaged, or without that table: the other file may have it, and without any a stream's booth stays unknown.
+    // The file is damaged or has no such table. The other file may have it; otherwise the booths stay unknown.
     if (error instanceof Sqlite.SqliteError) return [];
     throw error;
   }

@@ -1,23 +1,23 @@
 import type { Quality } from "../../domain/booth.ts";
 import type { LogRecord, Placed } from "../../domain/record.ts";
-import { type ByteSource, byteSource, inflated, type Last, takeValue, TEXT, type Way } from "./columns.ts";
+import { ByteSource, type Encoding, inflated, TEXT, valueReader } from "./columns.ts";
 import type { Span } from "./missing.ts";
 
 /**
- * A row's body, which is a chunk's body on the wire as well: docs/reference/wire.md describes it for readers in other languages. Behind it
- * in the row stands what never leaves the box.
+ * Version of a row's body, which is also a chunk's body on the wire: docs/reference/wire.md describes it for readers in other languages. In a row
+ * it is followed by a local part that is never sent.
  */
 export const CHUNK_VERSION = 3;
 
-/** Flags, the second byte: whether the chunk holds a gap record; whether it holds parameters or a clock record. */
+/** Flags in the second byte: whether the chunk holds a gap record; whether it holds parameters or a clock record. */
 export const HAS_GAP = 1;
 export const HAS_CONTEXT = 2;
 
 export const QUALITIES: readonly Quality[] = ["good", "uncertain", "bad"];
-/** Much more than any row holds: what a damaged count may not exceed. */
+/** Limit far above any row: bounds a damaged count. */
 const MOST_RECORDS = 1_000_000;
 
-/** Where a row begins, from which its records are told. */
+/** The begin of a row, to which its records are relative. */
 export interface Start {
   readonly first_seq: number;
   readonly boot: string;
@@ -25,12 +25,11 @@ export interface Start {
   readonly t0: number;
 }
 
-/** Whether records of a kind and tag are wanted. */
+/** Returns whether records of a kind and tag are wanted. */
 export type Wanted = (kind: string, tag: string) => boolean;
 
-/** A chunk's head: all that is told without inflating anything. */
+/** A chunk's head: the part that is read without inflating anything. */
 interface Head {
-  readonly flags: number;
   readonly count: number;
   readonly runs: readonly Span[];
   readonly a: Buffer;
@@ -39,7 +38,7 @@ interface Head {
 }
 
 function headOf(first_seq: number, packed: Buffer): Head {
-  const source = byteSource(packed.subarray(2));
+  const source = new ByteSource(packed.subarray(2));
   const count = source.number();
   const runs: Span[] = [];
   let next = first_seq;
@@ -51,36 +50,30 @@ function headOf(first_seq: number, packed: Buffer): Head {
     runs.push([from, next - 1]);
   }
   must(held === count && count <= MOST_RECORDS, "its seqs");
-  const lengths = [source.number(), source.number()] as const;
-  const at = 2 + source.at();
-  const end = at + lengths[0] + lengths[1];
+  const [lengthA, lengthB] = [source.number(), source.number()];
+  const at = 2 + source.at;
+  const end = at + lengthA + lengthB;
   must(end <= packed.length, "its blocks");
-  return {
-    flags: packed[1] ?? 0,
-    count,
-    runs,
-    a: packed.subarray(at, at + lengths[0]),
-    b: packed.subarray(at + lengths[0], end),
-    local: packed.subarray(end),
-  };
+  const b = packed.subarray(at + lengthA, end);
+  return { count, runs, a: packed.subarray(at, at + lengthA), b, local: packed.subarray(end) };
 }
 
 function must(isSo: boolean, what: string): void {
   if (!isSo) throw new RangeError(`a chunk's parts don't fit each other: ${what}`);
 }
 
-/** The part of a row that is sent. */
+/** Returns the part of a row that is sent. */
 export function bodyOf(packed: Buffer): Buffer {
   const { local } = headOf(0, packed);
   return packed.subarray(0, packed.length - local.length);
 }
 
-/** The seqs of what was packed, as runs. */
+/** Returns the seqs of the packed records, as runs. */
 export function chunkSeqs(first_seq: number, packed: Buffer): readonly Span[] {
   return headOf(first_seq, packed).runs;
 }
 
-/** Whether parameters or a clock record are in it. */
+/** Returns whether the chunk holds parameters or a clock record. */
 export function hasContext(packed: Buffer): boolean {
   return ((packed[1] ?? 0) & HAS_CONTEXT) !== 0;
 }
@@ -88,71 +81,48 @@ export function hasContext(packed: Buffer): boolean {
 interface Listed {
   readonly kind: string;
   readonly tag: string;
-  readonly way: Way;
+  readonly encoding: Encoding;
   readonly count: number;
   readonly wanted: boolean;
-  /** Records of the series before it. */
+  /** Number of records in all series before this one. */
   readonly before: number;
-  /** Where its values stand in block B. */
+  /** Begin of its values in block B. */
   readonly from: number;
   readonly end: number;
 }
 
-/** A record as its chunk's body tells it; what never leaves the box stands behind it. */
-export type Told = Omit<Placed<LogRecord>, "at" | "source_at">;
-
-/** What was packed, as far as it is wanted. Throws RangeError, or zlib's error, where the bytes are none that packChunk made. */
+/** Unpacks the wanted records. Throws RangeError, or zlib's error, if packChunk didn't make these bytes. */
 export function unpackChunk(start: Start, packed: Buffer, isWanted: Wanted): Placed<LogRecord>[] {
-  const head = headOf(start.first_seq, packed);
-  const local = localsOf(head.local, head.count);
-  const make = (told: Told, place: number): Placed<LogRecord> => {
-    const { off, source_off } = local(place);
-    const at = told.time + off;
-    const record = source_off === undefined ? { ...told, at } : { ...told, at, source_at: told.time + source_off };
-    // Packed from a LogRecord: its shape is the one that went in.
-    return record as Placed<LogRecord>;
-  };
-  return wantedIn(start, head, { isWanted, make });
-}
-
-/** The same by the body alone: two inflates, and of what isn't wanted it is only counted where it stands. */
-export function toldInChunk(start: Start, packed: Buffer, isWanted: Wanted): Told[] {
-  return wantedIn(start, headOf(start.first_seq, packed), { isWanted, make: (told) => told });
-}
-
-/** `make` gets each wanted record with its place among all. */
-interface Wish<T> {
-  readonly isWanted: Wanted;
-  readonly make: (told: Told, place: number) => T;
-}
-
-function wantedIn<T>({ boot, mono0, t0 }: Start, { count, runs, a, b }: Head, { isWanted, make }: Wish<T>): T[] {
-  const source = byteSource(inflated(a));
+  const { boot, mono0, t0 } = start;
+  const { count, runs, a, b, local } = headOf(start.first_seq, packed);
+  const source = new ByteSource(inflated(a));
   const list = listOf(source, isWanted);
   must(list.reduce((sum, one) => sum + one.count, 0) === count, "how many");
   const wanted = list.filter((one) => one.wanted);
   if (wanted.length === 0) return [];
   const monos = monosOf(source, mono0);
   const { polls, places } = placesOf(source, list, monos.length);
-  must(source.at() === source.length, "its times");
+  must(source.at === source.length, "its times");
   const block = inflated(b);
   const qualities = oddQualities(block.subarray(list.at(-1)?.end ?? 0));
+  const { offsets, sources } = localsOf(local, count);
   const seqAt = seqsBy(runs);
-  // A series alone is in order.
-  const found = new Array<T | undefined>(wanted.length === 1 ? 0 : count);
+  const found = new Array<Placed<LogRecord> | undefined>(count);
   let nth = 0;
-  for (const one of wanted) {
-    const { kind, tag } = one;
-    const take = valueTaker(one, block.subarray(one.from, one.end));
-    for (let index = one.before; index < one.before + one.count; index += 1, nth += 1) {
+  for (const { kind, tag, encoding, before, ...one } of wanted) {
+    const next = nextValue({ tag, encoding }, block.subarray(one.from, one.end));
+    for (let index = before; index < before + one.count; index += 1, nth += 1) {
       const place = places[nth] ?? 0;
       const mono = monos[polls[nth] ?? 0] ?? 0;
       const quality = qualities.get(index) ?? "good";
-      const told = { kind, seq: seqAt(place), boot, mono, tag, value: take(mono), quality, time: t0 + mono - mono0 };
-      // Packed from a LogRecord, as it is told.
-      const record = make(told as Told, place);
-      if (wanted.length === 1) found.push(record);
-      else found[place] = record;
+      const time = t0 + mono - mono0;
+      const at = time + (offsets[place] ?? 0);
+      const record = { kind, seq: seqAt(place), boot, mono, at, tag, value: next(mono), quality, time };
+      const source_off = sources[place];
+      // Packed from a LogRecord, whose shape it has again.
+      found[place] = (
+        source_off === undefined ? record : { ...record, source_at: time + source_off }
+      ) as Placed<LogRecord>;
     }
   }
   return found.filter((record) => record !== undefined);
@@ -164,12 +134,12 @@ function listOf(source: ByteSource, isWanted: Wanted): Listed[] {
   let before = 0;
   for (let left = source.number(); left > 0; left -= 1) {
     const kind = String.fromCharCode(source.number());
-    const tag = source.text();
-    const way = source.number();
+    const tag = source.block().toString();
+    const encoding = source.number();
     const count = source.number();
-    const bytes = source.number();
-    list.push({ kind, tag, way, count, wanted: isWanted(kind, tag), before, from, end: from + bytes });
-    from += bytes;
+    const end = from + source.number();
+    list.push({ kind, tag, encoding, count, wanted: isWanted(kind, tag), before, from, end });
+    from = end;
     before += count;
   }
   return list;
@@ -188,7 +158,7 @@ function monosOf(source: ByteSource, mono0: number): Float64Array {
   return monos;
 }
 
-/** Of each wanted record, series by series: its poll, and its place in the order of all seqs. */
+/** The poll of each wanted record, series by series, and its place in the order of all seqs. */
 interface Places {
   readonly polls: readonly number[];
   readonly places: readonly number[];
@@ -197,7 +167,7 @@ interface Places {
 function placesOf(source: ByteSource, list: readonly Listed[], length: number): Places {
   const polls: number[] = [];
   const before: number[] = [];
-  /** How many records each poll has so far, then where its first one stands. */
+  /** First the number of records of each poll so far, then the place of its first one. */
   const starts = new Uint32Array(length);
   for (const one of list) {
     let poll = -1;
@@ -220,7 +190,7 @@ function placesOf(source: ByteSource, list: readonly Listed[], length: number): 
   return { polls, places: before.map((size, nth) => size + (starts[polls[nth] ?? 0] ?? 0)) };
 }
 
-/** The seq of the record at a place; mostly asked for in ascending order. */
+/** Returns a function that returns the seq of the record at a place; mostly called in ascending order. */
 function seqsBy(runs: readonly Span[]): (place: number) => number {
   let run = 0;
   let begin = 0;
@@ -239,57 +209,50 @@ function seqsBy(runs: readonly Span[]): (place: number) => number {
   };
 }
 
-function valueTaker({ tag, way }: Listed, bytes: Buffer): (mono: number) => unknown {
-  if (way === TEXT) {
-    const texts = (JSON.parse(bytes.toString()) as unknown[])[Symbol.iterator]();
-    return () => texts.next().value;
-  }
-  const source = { numbers: byteSource(bytes), texts: [][Symbol.iterator]() };
-  const run = { way, last: [0, 0, 0] as Last };
-  return (mono) => takeValue(source, run, { tag, mono });
+function nextValue({ tag, encoding }: Pick<Listed, "tag" | "encoding">, bytes: Buffer): (mono: number) => unknown {
+  if (encoding !== TEXT) return valueReader(new ByteSource(bytes), encoding, tag);
+  const texts = (JSON.parse(bytes.toString()) as unknown[])[Symbol.iterator]();
+  return () => texts.next().value;
 }
 
 function oddQualities(block: Buffer): Map<number, Quality> {
-  const source = byteSource(block);
+  const source = new ByteSource(block);
   const found = new Map<number, Quality>();
-  for (let index = 0; source.at() < block.length; index += 1) {
+  for (let index = 0; !source.isAtEnd; index += 1) {
     index += source.number();
     found.set(index, QUALITIES[source.number()] ?? "good");
   }
   return found;
 }
 
-interface Local {
-  readonly off: number;
-  readonly source_off?: number;
+/** By place: how far the wall clock was off, and the device's own clock, if the device named a time. */
+interface Locals {
+  readonly offsets: readonly number[];
+  readonly sources: readonly (number | undefined)[];
 }
 
-const NOTHING_LOCAL: Local = { off: 0 };
-
-/** By the place in the order of seqs: how far the wall clock and the device's own were off. */
-function localsOf(local: Buffer, count: number): (place: number) => Local {
-  if (local.length === 0) return () => NOTHING_LOCAL;
-  const both = byteSource(inflated(local));
-  const offs = both.block();
-  const sources = both.at() < both.length ? both.block() : null;
-  const off = byteSource(offs);
-  const source = sources === null ? null : byteSource(sources);
-  const told: Local[] = [];
+function localsOf(local: Buffer, count: number): Locals {
+  const offsets: number[] = [];
+  const sources: (number | undefined)[] = [];
+  if (local.length === 0) return { offsets, sources };
+  const blocks = new ByteSource(inflated(local));
+  const offset = new ByteSource(blocks.block());
+  const source = blocks.isAtEnd ? null : new ByteSource(blocks.block());
   let now = 0;
-  let left = off.at() < offs.length ? off.number() : Infinity;
+  let left = offset.isAtEnd ? Infinity : offset.number();
   let source_off = 0;
-  while (told.length < count) {
+  while (offsets.length < count) {
     if (left === 0) {
-      now += off.signed();
-      // The record at which it changes is one of those that it holds for.
-      left = off.at() < offs.length ? off.number() + 1 : Infinity;
+      now += offset.signed();
+      // The count excludes the record at which the offset changes.
+      left = offset.isAtEnd ? Infinity : offset.number() + 1;
     }
     left -= 1;
-    if (source === null || source.number() === 0) told.push({ off: now });
-    else {
-      source_off += source.signed();
-      told.push({ off: now, source_off });
-    }
+    offsets.push(now);
+    if (source === null) continue;
+    const isNamed = source.number() !== 0;
+    if (isNamed) source_off += source.signed();
+    sources.push(isNamed ? source_off : undefined);
   }
-  return (place) => told[place] ?? NOTHING_LOCAL;
+  return { offsets, sources };
 }

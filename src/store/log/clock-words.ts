@@ -7,25 +7,25 @@ import { ifWhole, unpackLog } from "./rows.ts";
 import { logRowsAfter, type Statements } from "./statements.ts";
 
 interface Words {
-  /** Boot and offset by which the fold went when they were looked through. */
+  /** Boot and offset of the fold when the records were searched. */
   clock: string;
-  /** Looked through up to here. */
+  /** Seq up to which the records were searched. */
   upto: Seq;
-  /** null: what lies before `upto` wasn't needed yet. */
+  /** Clock records up to `upto`; null: not needed yet. */
   shown: Shown[] | null;
 }
 
 export type ClockWords = ReturnType<typeof clockWords>;
 
-/** Tells when a word about the time changes which earlier ones are taken back. */
+/** Finds out when a new clock record changes which earlier clock records are taken back. */
 export function clockWords(sql: Statements) {
   const known = new Map<StreamId, Words>();
   return {
-    /** The stream as it was loaded: what its log takes back by then its facts know. */
+    /** Notes a stream when it is loaded. Its facts include all that is taken back by then. */
     opened(stream: StreamId, clock: string, newest: Seq): void {
       if (!known.has(stream)) known.set(stream, { clock, upto: newest, shown: null });
     },
-    /** Whether what was committed since takes back another stretch than before. Costs nothing while the offset stays. */
+    /** Returns whether newer records take back another stretch than before. Costs nothing while the offset stays. */
     hasChanged({ stream, oldest_seq: oldest, newest_seq: newest }: StreamInfo, clock: string): boolean {
       const words = known.get(stream);
       if (words === undefined || words.clock === clock) return false;
@@ -38,8 +38,8 @@ export function clockWords(sql: Statements) {
 }
 
 /**
- * What is taken back of the words about the time from a state on: of its own, which may have left the log long ago (null: it goes by
- * none), and of the clock records behind it.
+ * Returns the clock records that are taken back from a state on: the state's own, which may have been deleted from the log long ago (null: it
+ * has none), and those after it.
  */
 export function takenBackFrom(
   sql: Statements,

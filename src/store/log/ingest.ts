@@ -18,23 +18,23 @@ import type { Statements } from "./statements.ts";
 /** The state is saved at each fact and at least this often, which bounds what start-up folds again. */
 const SAVE_STATE_EVERY_MS = 600_000;
 
-/** Records to append, and what the store adds to them. */
+/** The input of a commit: records to append, and what the store declares with them. */
 interface Input {
   readonly records: readonly LogRecord[];
   readonly lastTake: number;
-  /** Oldest kept seq, if rows of the stream were dropped for these records. */
+  /** Oldest kept seq, if rows of the stream were deleted for these records. */
   readonly oldest: Seq | undefined;
-  /** Ranges that gap records must declare: given up in a full store, or refused by the service. */
+  /** Ranges that gap records must declare: deleted in a full store, or refused by the service. */
   readonly givenUp: readonly GapRecord["value"][];
-  /** Ranges that a full store gave up before. Their gap record may be among damaged records. */
+  /** Ranges that a full store deleted earlier. Their gap record may be among damaged records. */
   readonly givenUpBefore: readonly GapRecord["value"][];
 }
 
 /**
  * Inside a transaction: appends the records in the given order, folds each, appends the facts right after the record that
- * made them, saves the state if due, moves newest_seq and last_take. Records of a boot without a sync are appended and
- * wait; the sync folds them all, in the same transaction. Returns the facts. If the transaction fails, the stream in memory is
- * useless and must be loaded again, because the fold has gone on.
+ * made them, saves the state if due, moves newest_seq and last_take. Each record and fact gets the next seq here, and nowhere else. Records
+ * of a boot without a clock sync are appended and wait; the sync folds them all, in the same transaction. Returns the facts. If the
+ * transaction fails, the stream in memory must be loaded again, because the fold has changed it.
  */
 export function ingest(store: OpenStore, live: LiveStream, input: Input): readonly Placed<Fact>[] {
   const { sql, quarantine } = store;
@@ -46,8 +46,8 @@ export function ingest(store: OpenStore, live: LiveStream, input: Input): readon
   const damaged = isEmpty ? [] : quarantine.undeclared(stream);
   const due = isEmpty ? [] : sql.dueEvents.all(stream);
   const before = damaged.length > 0 ? input.givenUpBefore : [];
-  const own = ownRecords(input.records, { givenUp: [...before, ...input.givenUp, ...damaged], due });
-  for (const record of [...input.records, ...own]) {
+  const added = storeRecords(input.records, { givenUp: [...before, ...input.givenUp, ...damaged], due });
+  for (const record of [...input.records, ...added]) {
     take(commit, { ...record, seq: ++commit.newest });
   }
   if (due.length > 0) sql.dropDue.run(stream);
@@ -60,7 +60,7 @@ export function ingest(store: OpenStore, live: LiveStream, input: Input): readon
     sql.saveState.run(stateRow(stream, seq, live.state));
     if (commit.last !== undefined) live.saved = { seq, mono: commit.last.mono, boot: commit.last.boot };
     const kept_from = input.oldest ?? live.info.oldest_seq;
-    // Not while some wait for a sync: their facts are still to come, and stand after them.
+    // Not while records wait for a sync, because their facts come later.
     if (live.hold.length === 0) {
       store.snapshots.keep(stream, { seq: commit.newest, at: live.state.clock.now, state: live.state }, kept_from);
     }
@@ -71,22 +71,22 @@ export function ingest(store: OpenStore, live: LiveStream, input: Input): readon
   return commit.facts;
 }
 
-/** What a commit has made so far. */
+/** A commit while it is made. */
 interface Commit {
   readonly store: OpenStore;
   readonly live: LiveStream;
   newest: number;
   log: Placed<LogRecord>[];
-  /** Of boots that wait for a sync; in rows of their own. */
+  /** Records of boots that wait for a sync; stored in rows of their own. */
   waiting: Placed<LogRecord>[];
   readonly facts: Placed<Fact>[];
-  /** Boots were placed: the state must be saved, as the rows before it have changed. */
+  /** Boots got their clock offset, so the state must be saved: earlier rows have changed. */
   placed: boolean;
   /** The newest record with a known time. */
   last?: Placed<LogRecord>;
 }
 
-/** Folds a record whose time is known; its facts get the next seqs. */
+/** Folds a record whose time is known. Its facts get the next seqs. */
 function foldOne(commit: Commit, record: Stored<LogRecord>): Placed<LogRecord> {
   const { store, live } = commit;
   const out = store.fold.step(live.state, record);
@@ -113,7 +113,7 @@ function take(commit: Commit, record: Stored<LogRecord>): void {
   commit.log.push(foldOne(commit, unsure ? { ...record, quality: "uncertain" } : record));
 }
 
-/** Appends what the commit has of the log. */
+/** Appends the commit's log records so far. */
 function addRows(commit: Commit): void {
   const { sql } = commit.store;
   const { stream } = commit.live.info;
@@ -125,7 +125,7 @@ function addRows(commit: Commit): void {
   if (last !== undefined) commit.last = last;
 }
 
-/** Inside a transaction: appends facts, in seq order; each row names the one before it, so that none can vanish unnoticed. */
+/** Inside a transaction: appends facts in seq order. Each row names the previous fact, so that a lost one is noticed. */
 export function addFacts(
   sql: Statements,
   stream: string,
@@ -146,8 +146,8 @@ function stateIsDue({ live, last, facts, placed }: Commit): boolean {
   return placed || facts.length > 0 || saved?.boot !== last.boot || last.mono - saved.mono >= SAVE_STATE_EVERY_MS;
 }
 
-/** What the store itself has to say stands behind the commit's last record: its boot's clock record must come before. */
-function ownRecords(
+/** Returns the store's own records. They follow the commit's last record, because the clock record of its boot must come first. */
+function storeRecords(
   records: readonly LogRecord[],
   { givenUp, due }: { readonly givenUp: readonly GapRecord["value"][]; readonly due: readonly EventRecord["value"][] },
 ): (GapRecord | EventRecord)[] {
@@ -161,13 +161,13 @@ function ownRecords(
   ];
 }
 
-/** Rows placed at a time: bounds the memory after weeks without a sync. */
+/** Rows handled at a time: bounds the memory after weeks without a sync. */
 const PLACE_ROWS = 200;
 
 /**
- * Inside a commit's transaction: gives everything that waits its place in time, as `sync` says, and folds it from where the
- * time was known last. Its facts come after the sync in seq, as all seqs before are taken. Nothing of it has been sent, so
- * its rows may still change: a record whose place is inferred becomes uncertain.
+ * Inside a commit's transaction: gives all waiting records their times, as `sync` determines them, and folds them from the last known
+ * time on. Their facts get seqs after the sync, because all earlier ones are taken. None of them has been sent, so their rows may still
+ * change: a record whose time is inferred becomes uncertain.
  */
 function placeWaiting(commit: Commit, sync: Stored<LogRecord>): void {
   const { live } = commit;
@@ -196,14 +196,13 @@ function placeWaiting(commit: Commit, sync: Stored<LogRecord>): void {
   commit.placed = true;
 }
 
-/** Bounds the memory, and the time that one commit spends on it. */
+/** Most rows merged at once: bounds memory and time of a commit. */
 const CHUNK_ROWS = 2_500;
 
 /**
- * Inside a commit's transaction, behind its rows: puts the oldest rows that no chunk holds yet into one, as soon as they make
- * a full one. Rows whose boot or clock offset changes begin another, as do those behind damaged ones that were taken out: seqs that
- * are missing inside a row are facts', and can be made anew. Those that wait for a sync, and all behind them, stay as they are; a
- * damaged one is left for the check to find.
+ * Inside a commit's transaction, after its rows: merges the oldest rows that are in no chunk yet, as soon as they make a full one. A new boot
+ * or clock offset begins another chunk, and so does a row after removed damaged ones: missing seqs inside a row must be facts, which
+ * can be made again. Rows that wait for a sync, and all rows after them, stay as they are. A damaged row is left to the check.
  */
 function closeRows({ sql, quarantine, sizes }: OpenStore, live: LiveStream, newest: number): void {
   const { closed_records } = sizes;
@@ -223,7 +222,7 @@ function closeRows({ sql, quarantine, sizes }: OpenStore, live: LiveStream, newe
   sql.moveClosed.run({ stream, upTo });
 }
 
-/** The rows that go together, with their records; `upTo`: what then is done. null: the first one must wait. */
+/** Returns the rows to merge, with their records. `upTo`: the last seq that is then done; null: the first row must wait. */
 function chunkOf(rows: readonly LogRow[], { lost, most }: { readonly lost: readonly Span[]; readonly most: number }) {
   const chunk: LogRow[] = [];
   const records: Placed<LogRecord>[] = [];

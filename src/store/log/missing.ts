@@ -1,7 +1,7 @@
-/** Seqs, both ends included. */
+/** A range of seqs, both ends included. */
 export type Span = readonly [from: number, to: number];
 
-/** Ranges of [from, to] that no span covers. */
+/** Returns the ranges of [from, to] that no span covers. */
 export function missingIn(spans: readonly Span[], [from, to]: Span): Span[] {
   const missing: Span[] = [];
   let next = from;

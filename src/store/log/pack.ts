@@ -1,15 +1,15 @@
 import type { LogRecord, Placed } from "../../domain/record.ts";
 import { CHUNK_VERSION, HAS_CONTEXT, HAS_GAP, QUALITIES, type Start } from "./chunk.ts";
-import { byteSink, deflated, deflatedParts, type Last, putValue, TEXT, type Way, wayFor } from "./columns.ts";
+import { byteSink, deflated, deflatedParts, type Encoding, encodingFor, TEXT, valueWriter } from "./columns.ts";
 
-/** A kind and tag among the records. */
+/** The records of one kind and tag. */
 interface Series {
   readonly kind: string;
   readonly tag: string;
   readonly records: Placed<LogRecord>[];
-  /** Those that stood right behind it in a poll. */
+  /** The series that come right after it in a poll. */
   readonly followers: Set<Series>;
-  /** Where it stands among the others. */
+  /** Its index among all series. */
   place: number;
   /** The number of the poll that each of its records belongs to, ascending. */
   readonly polls: number[];
@@ -19,22 +19,30 @@ interface Series {
 export function packChunk(start: Start, records: readonly Placed<LogRecord>[]): Buffer {
   const owners = ownersOf(records);
   const series = ordered(owners);
-  const ways = series.map(({ kind, records: own }) => wayFor(kind, own));
-  const values = series.map(({ records: own }, index) => valuesOf(ways[index] ?? TEXT, own));
+  const columns = series.map(({ kind, records: own }) => {
+    const encoding = encodingFor(kind, own);
+    return { encoding, bytes: valuesOf(encoding, own) };
+  });
   const times = pollTimes(start, pollsOf(records, owners));
   const list = byteSink();
   list.number(series.length);
   for (const [index, { kind, tag, records: own }] of series.entries()) {
     list.number(kind.charCodeAt(0));
     list.block(Buffer.from(tag));
-    list.number(ways[index] ?? TEXT);
+    list.number(columns[index]?.encoding ?? TEXT);
     list.number(own.length);
-    list.number(values[index]?.length ?? 0);
+    list.number(columns[index]?.bytes.length ?? 0);
   }
   const numbers = byteSink();
-  for (const { polls } of series) gaps(polls, (gap) => numbers.number(gap));
+  for (const { polls } of series) {
+    let next = 0;
+    for (const poll of polls) {
+      numbers.number(poll - next);
+      next = poll + 1;
+    }
+  }
   const a = deflatedParts([list.bytes(), times, numbers.bytes()]);
-  const b = deflated(Buffer.concat([...values, qualitiesOf(series)]));
+  const b = deflated(Buffer.concat([...columns.map(({ bytes }) => bytes), qualitiesOf(series)]));
   const head = byteSink();
   head.number(records.length);
   const runs = runsOf(start, records);
@@ -53,7 +61,7 @@ function flagsOf(series: readonly Series[]): number {
   return (has("g") ? HAS_GAP : 0) + (has("p", "t") ? HAS_CONTEXT : 0);
 }
 
-/** How many seqs are left out before each run of them, and its length. */
+/** Returns the number of seqs skipped before each run of seqs, and the run's length. */
 function runsOf({ first_seq }: Start, records: readonly Placed<LogRecord>[]): [skipped: number, length: number][] {
   const runs: [skipped: number, length: number][] = [];
   let next = first_seq;
@@ -66,9 +74,9 @@ function runsOf({ first_seq }: Start, records: readonly Placed<LogRecord>[]): [s
   return runs;
 }
 
-/** Each record's series. */
+/** Returns the series of each record. */
 function ownersOf(records: readonly Placed<LogRecord>[]): Series[] {
-  // A tag is read, and a group covered, under its name: few kinds share one.
+  // Few kinds share a name: readings have their tag's, coverage its group's.
   const byTag = new Map<string, Series[]>();
   let before: { readonly mono: number; readonly own: Series } | undefined;
   return records.map((record) => {
@@ -87,31 +95,31 @@ function ownersOf(records: readonly Placed<LogRecord>[]): Series[] {
 }
 
 /**
- * The series in the order in which they stand in the polls, so that a poll's records ascend: each further run of them costs bytes. Each
- * before its followers; where they go round in a circle, from the first on.
+ * Returns the series in the order in which polls have them, because a poll whose records don't ascend costs bytes: each series before its
+ * followers; if they form a circle, from the first on.
  */
 function ordered(owners: readonly Series[]): readonly Series[] {
   const waitsFor = new Map([...new Set(owners)].map((series) => [series, 0]));
   for (const { followers } of waitsFor.keys())
     for (const follower of followers) waitsFor.set(follower, (waitsFor.get(follower) ?? 0) + 1);
   const order = new Set<Series>();
-  const put = (series: Series): void => {
+  const add = (series: Series): void => {
     if (order.has(series)) return;
     series.place = order.size;
     order.add(series);
     for (const follower of series.followers) {
       const left = (waitsFor.get(follower) ?? 0) - 1;
       waitsFor.set(follower, left);
-      if (left === 0) put(follower);
+      if (left === 0) add(follower);
     }
   };
   const first = [...waitsFor].filter(([, count]) => count === 0);
-  for (const [series] of first) put(series);
-  for (const series of waitsFor.keys()) put(series);
+  for (const [series] of first) add(series);
+  for (const series of waitsFor.keys()) add(series);
   return [...order];
 }
 
-/** The instants of the polls: a poll is a run of records of one instant in ascending series. Notes each record's poll in its series. */
+/** Returns the instants of the polls, and notes each record's poll in its series. A poll is a run of records of one instant in ascending series. */
 function pollsOf(records: readonly Placed<LogRecord>[], owners: readonly Series[]): number[] {
   const monos: number[] = [];
   let last = Infinity;
@@ -125,7 +133,7 @@ function pollsOf(records: readonly Placed<LogRecord>[], owners: readonly Series[
   return monos;
 }
 
-/** The usual step, and by how much each one differs from it. */
+/** Writes the usual step between polls, and how much each step differs from it. */
 function pollTimes({ mono0 }: Start, monos: readonly number[]): Buffer {
   const steps = monos.map((mono, index) => mono - (monos[index - 1] ?? mono0));
   const counts = new Map<number, number>();
@@ -138,26 +146,15 @@ function pollTimes({ mono0 }: Start, monos: readonly number[]): Buffer {
   return sink.bytes();
 }
 
-/** Ascending numbers as the count of those left out before each. */
-function gaps(ascending: readonly number[], put: (gap: number) => void): void {
-  let next = 0;
-  for (const number of ascending) {
-    put(number - next);
-    next = number + 1;
-  }
+function valuesOf(encoding: Encoding, records: readonly Placed<LogRecord>[]): Buffer {
+  if (encoding === TEXT) return Buffer.from(JSON.stringify(records.map(({ value }) => value)));
+  const sink = byteSink();
+  const write = valueWriter(sink, encoding);
+  for (const { value } of records) write(value);
+  return sink.bytes();
 }
 
-function valuesOf(way: Way, records: readonly Placed<LogRecord>[]): Buffer {
-  if (way === TEXT) return Buffer.from(JSON.stringify(records.map(({ value }) => value)));
-  const numbers = byteSink();
-  const last: Last = [0, 0, 0];
-  const sink = { numbers, texts: [] };
-  const run = { way, last };
-  for (const record of records) putValue(sink, run, record);
-  return numbers.bytes();
-}
-
-/** Which records aren't good, counted series by series: how many good ones stand before each, and what it is. */
+/** Writes each quality that isn't good, series by series, with the number of good records before it. */
 function qualitiesOf(series: readonly Series[]): Buffer {
   const sink = byteSink();
   let good = 0;
@@ -173,7 +170,7 @@ function qualitiesOf(series: readonly Series[]): Buffer {
   return sink.bytes();
 }
 
-/** What the wall clock was off, and when the device says it was so: in seq order, and nothing where there is nothing to say. */
+/** Writes the offsets of the wall clock and of the device's own clock in seq order; nothing if there are none. */
 function localOf(records: readonly Placed<LogRecord>[]): Buffer {
   const offs = byteSink();
   const sources = byteSink();
@@ -202,7 +199,7 @@ function localOf(records: readonly Placed<LogRecord>[]): Buffer {
   return deflated(sink.bytes());
 }
 
-/** When the device says it was so: a reading's alone, and of some drivers alone. */
+/** Returns the time that the device named, which only readings of some drivers have. */
 export function sourceOf(record: object): number | undefined {
   return "source_at" in record ? (record.source_at as number | undefined) : undefined;
 }

@@ -3,16 +3,16 @@ import type { Seq, StreamId } from "../../domain/units.ts";
 import type { GapRecord } from "../../domain/record.ts";
 import type { Span } from "./missing.ts";
 
-/** Ranges that people are told of: a disk that rots makes thousands. */
-const MOST_TOLD = 5;
+/** Ranges that are reported: a failing disk makes thousands. */
+const MOST_REPORTED = 5;
 
 export type Quarantine = ReturnType<typeof createQuarantine>;
 
 const RANGE = `from_seq AS "from", to_seq AS "to"`;
 
-/** What damage took: ranges that were found missing. Every call stands for itself or inside the caller's transaction. */
+/** The ranges that were lost by damage. Each call may be made alone or inside the caller's transaction. */
 export function createQuarantine(db: Database) {
-  /** Each asks for as many seqs as its SQL has marks behind the stream. */
+  /** Prepares a query of ranges. The call has a seq for each question mark after the stream. */
   const ranges = (which: string) => {
     const found = db.prepare<[string, ...Seq[]], { readonly from: number; readonly to: number }>(
       `SELECT ${RANGE} FROM quarantine WHERE stream_id = ? ${which}`,
@@ -29,36 +29,36 @@ export function createQuarantine(db: Database) {
   const count = db.prepare<[string], { records: number }>(
     `SELECT ifnull(sum(to_seq - from_seq + 1), 0) AS records FROM quarantine WHERE stream_id = ?`,
   );
-  const newest = ranges(`ORDER BY from_seq DESC LIMIT ${MOST_TOLD}`);
+  const newest = ranges(`ORDER BY from_seq DESC LIMIT ${MOST_REPORTED}`);
   return {
-    /** From and to; so do the others that take a range. */
+    /** Notes the range from ... to as lost. */
     note: change(
       `INSERT OR REPLACE INTO quarantine (stream_id, from_seq, to_seq, reason, declared)
        VALUES (?, ?, ?, 'damaged in the store', 0)`,
     ),
-    /** Those that touch the range. */
+    /** Returns the ranges that touch from ... to. */
     known: ranges("AND to_seq >= ? AND from_seq <= ?"),
-    /** Those behind a seq, ascending. */
+    /** Returns the ranges after a seq, ascending. */
     behind: ranges("AND from_seq > ? ORDER BY from_seq"),
-    /** The first that may have held log records, if there is one: what lies inside a whole row was facts. */
+    /** Returns the first range that may have held log records: a range inside a whole row held facts. */
     firstOfLog: ranges(
       `AND NOT EXISTS (SELECT 1 FROM log
          WHERE log.stream_id = quarantine.stream_id AND first_seq < from_seq AND last_seq > to_seq)
        ORDER BY from_seq LIMIT 1`,
     ),
-    /** Those that no gap record tells of yet. */
+    /** Returns the ranges that no gap record reports yet. */
     undeclared: (stream: StreamId): readonly GapRecord["value"][] => undeclared.all(stream),
-    /** They are declared by this commit. */
+    /** Marks all ranges as reported by this commit. */
     declare: change(`UPDATE quarantine SET declared = 1 WHERE stream_id = ?`),
-    /** Among what is lost may be the gap records that told of earlier losses: what isn't acked is declared again. */
+    /** Has the unacked ranges reported again, because their gap records may be lost too. */
     declareAgain: change(`UPDATE quarantine SET declared = 0 WHERE stream_id = ? AND to_seq > ? AND declared = 1`),
-    /** Those of which a gap record tells, or that the service had before they were lost; ascending. */
+    /** Returns the ranges that a gap record reports, or that the service had before they were lost; ascending. */
     declared: ranges("AND declared = 1 ORDER BY from_seq"),
-    /** What was lost there stands again. */
+    /** Removes a range whose records were restored. */
     forget: change(`DELETE FROM quarantine WHERE stream_id = ? AND from_seq = ? AND to_seq = ?`),
-    /** Records in quarantine. */
+    /** Returns the number of lost records. */
     count: (stream: StreamId) => count.get(stream)?.records ?? 0,
-    /** Where they stood: the newest few ranges, ascending. */
+    /** Returns the newest few ranges, ascending. */
     newest: (stream: StreamId): readonly Span[] => newest(stream).reverse(),
   };
 }

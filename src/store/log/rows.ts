@@ -2,13 +2,14 @@ import type { Database } from "better-sqlite3";
 import { crc32 } from "node:zlib";
 import { KIND, type Fact, type LogRecord, type Placed } from "../../domain/record.ts";
 import type { DeriveState } from "../../derivation/state.ts";
+import { HOUR_MS } from "../../domain/time.ts";
 import type { EpochMs } from "../../domain/units.ts";
 import { savedState } from "../facts/fold.ts";
 import type { Span } from "./missing.ts";
-import { CHUNK_VERSION, chunkSeqs, type Told, toldInChunk, unpackChunk, type Wanted } from "./chunk.ts";
+import { CHUNK_VERSION, chunkSeqs, unpackChunk, type Wanted } from "./chunk.ts";
 import { packChunk, sourceOf } from "./pack.ts";
 
-/** One row of table log: records of one commit, or of a closed chunk of many, with one boot and one clock offset. */
+/** A row of table log: records of one commit, or of a closed chunk of many, with one boot and one clock offset. */
 export interface LogRow {
   readonly stream_id: string;
   readonly first_seq: number;
@@ -17,14 +18,14 @@ export interface LogRow {
   readonly mono0: number;
   readonly t0: number;
   readonly crc: number;
-  /** 0: its boot waits for a sync, and `t0` is provisional. */
+  /** 0: its boot waits for a clock sync, and `t0` is provisional. */
   readonly placed: number;
-  /** A cell of the checksum: it is over the whole row. */
+  /** The sort of checksum: 1, over the whole row. */
   readonly whole: number;
   readonly packed: Buffer;
 }
 
-/** One row of table fact. */
+/** A row of table fact. */
 export interface FactRow {
   readonly stream_id: string;
   readonly seq: number;
@@ -34,17 +35,17 @@ export interface FactRow {
   readonly time: number;
   readonly crc: number;
   readonly body: string;
-  /** Version of the definitions that made it. */
+  /** Version of the definitions that made the fact. */
   readonly version: number;
-  /** 1: a rebuild has put another in its place. */
+  /** 1: a rebuild has replaced it. */
   readonly replaced: number;
-  /** Seq of the stream's fact before; 0: it is the first. */
+  /** Seq of the stream's previous fact; 0: it is the first. */
   readonly prev: number;
-  /** As in a log row. */
+  /** The sort of checksum: 2, over the whole row. */
   readonly whole: number;
 }
 
-/** One row of table state. */
+/** A row of table state. */
 export interface StateRow {
   readonly stream_id: string;
   readonly seq: number;
@@ -53,8 +54,8 @@ export interface StateRow {
   readonly whole: number;
 }
 
-/** A row whose checksum doesn't fit its content: bit rot or a torn write. */
-export class DamagedRow extends Error {}
+/** A row whose checksum doesn't match its content: bit rot or a torn write. */
+class DamagedRow extends Error {}
 
 /** Packs records of one boot and one offset (time - mono equal for all) into a row. */
 export function packLog(stream: string, records: readonly Placed<LogRecord>[], placed: boolean): LogRow {
@@ -66,13 +67,13 @@ export function packLog(stream: string, records: readonly Placed<LogRecord>[], p
   const isWhole = records.every(({ mono, at, time, ...more }) =>
     [mono, at, time, sourceOf(more) ?? 0].every(Number.isSafeInteger),
   );
-  // Packed, it would come back as another instant.
+  // Another instant would be read back.
   if (!isWhole) throw new RangeError("an instant in the log is a whole number of ms: a clock or a driver gave another");
   const packed = packChunk(start, records);
   return { ...row, packed, crc: crcOfLog({ ...row, packed }) };
 }
 
-/** NaN, which fits no row, where a flipped bit made something else than text or bytes of a body. */
+/** Returns the checksum; NaN, which matches no row, if a flipped bit has changed the type of the body. */
 function crcOf(body: unknown, start: number): number {
   return typeof body === "string" || body instanceof Uint8Array ? crc32(body, start) : NaN;
 }
@@ -88,7 +89,7 @@ function crcOfFact(row: Omit<FactRow, "crc">): number {
   return crcOf(row.body, crc32(JSON.stringify(cells)));
 }
 
-/** The row with another version, mark or time, under a checksum of its own. Throws DamagedRow where the present one is wrong. */
+/** Returns the row with another version, mark or time, and a new checksum. Throws DamagedRow if the present checksum is wrong. */
 export function changedFact(row: FactRow, change: Partial<Pick<FactRow, "version" | "replaced" | "time">>): FactRow {
   unpackFact(row);
   const changed = { ...row, ...change };
@@ -99,19 +100,13 @@ function crcOfState({ stream_id, seq, body, whole }: Omit<StateRow, "crc">): num
   return crcOf(body, crc32(JSON.stringify([stream_id, seq, whole])));
 }
 
-/** Unpacks a row; throws DamagedRow when its checksum is wrong. `isWanted`: of its records those alone; absent: all. */
+/** Unpacks the wanted records of a row; absent: all. Throws DamagedRow if its checksum is wrong. */
 export function unpackLog(row: LogRow, isWanted: Wanted = () => true): Placed<LogRecord>[] {
   mustFit(row);
   return unpackChunk(row, row.packed, isWanted);
 }
 
-/** The same without the wall clock's word and the device's, which cost an inflate of their own. */
-export function toldInLog(row: LogRow, isWanted: Wanted): readonly Told[] {
-  mustFit(row);
-  return toldInChunk(row, row.packed, isWanted);
-}
-
-/** The seqs that a row holds, as runs, without unpacking its records; throws DamagedRow when its checksum is wrong. */
+/** Returns the seqs in a row, as runs, without unpacking its records. Throws DamagedRow if its checksum is wrong. */
 export function seqsOfLog(row: LogRow): readonly Span[] {
   mustFit(row);
   return chunkSeqs(row.first_seq, row.packed);
@@ -123,22 +118,22 @@ function mustFit(row: LogRow): void {
 }
 
 /**
- * The instants by which windows find a fact: of what it tells of, in whole milliseconds around it, for the file takes no others. What
- * is no instant at all is found where the fact was made: one odd value must not keep the booth from committing.
+ * Returns start and end by which windows find a fact, rounded outwards to whole milliseconds, as the table requires. An invalid instant
+ * is replaced by the time of the fact, because one odd value must not keep the booth from committing.
  */
 export function spanOf(fact: Fact & { readonly time: EpochMs }): readonly [EpochMs, EpochMs] {
-  const [start, end] = toldOf(fact);
+  const [start, end] = exactSpanOf(fact);
   const wholeOf = (instant: EpochMs): EpochMs => (Number.isSafeInteger(instant) ? instant : fact.time);
   return [wholeOf(Math.floor(start)), wholeOf(Math.ceil(end))];
 }
 
-function toldOf(fact: Fact): readonly [EpochMs, EpochMs] {
+function exactSpanOf(fact: Fact): readonly [EpochMs, EpochMs] {
   switch (fact.kind) {
     case KIND.stage:
     case KIND.cycle:
       return [fact.value.start, fact.value.end];
     case KIND.hour:
-      return [fact.value.hour, fact.value.hour + 3_600_000];
+      return [fact.value.hour, fact.value.hour + HOUR_MS];
     case KIND.revision:
       return [fact.value.first_seen_at, fact.value.first_seen_at];
     case KIND.filter:
@@ -148,7 +143,7 @@ function toldOf(fact: Fact): readonly [EpochMs, EpochMs] {
   }
 }
 
-/** `by`: version of the definitions, and the seq of the stream's fact before. */
+/** Packs a fact. `by`: version of the definitions, and the seq of the stream's previous fact. */
 export function packFact(
   stream: string,
   fact: Placed<Fact>,
@@ -162,15 +157,15 @@ export function packFact(
   return { ...row, crc: crcOfFact(row) };
 }
 
-/** Unpacks a fact; throws DamagedRow when its checksum is wrong. */
+/** Unpacks a fact. Throws DamagedRow if its checksum is wrong. */
 export function unpackFact(row: FactRow): Placed<Fact> {
   if (crcOfFact(row) !== row.crc) throw new DamagedRow(`fact ${row.seq} doesn't fit its checksum`);
   const [boot, mono, at, tag, value, quality] = JSON.parse(row.body) as unknown[];
-  // As in unpackLog: what went in comes out.
+  // Packed from a Fact, whose shape it has again.
   return { kind: row.kind, seq: row.seq, boot, mono, at, tag, value, quality, time: row.time } as Placed<Fact>;
 }
 
-/** The fold's state after the record with that seq. */
+/** Packs the fold's state after the record with that seq. */
 export function stateRow(stream: string, seq: number, state: DeriveState): StateRow {
   const row = { stream_id: stream, seq, body: JSON.stringify(state), whole: 1 };
   return { ...row, crc: crcOfState(row) };
@@ -180,13 +175,13 @@ export function isWholeState(row: StateRow): boolean {
   return crcOfState(row) === row.crc;
 }
 
-/** The state that a row holds; undefined: it doesn't fit its checksum, or is of another version. */
+/** Returns the state in a row; undefined: its checksum is wrong, or it is of another version. */
 export function unpackState(row: StateRow): { readonly state: DeriveState; readonly seq: number } | undefined {
   const state = isWholeState(row) ? savedState(row.body) : undefined;
   return state && { state, seq: row.seq };
 }
 
-/** What a row holds; undefined: it is damaged. */
+/** Returns the content of a row; undefined: the row is damaged. */
 export function ifWhole<R, V>(unpack: (row: R) => V, row: R): V | undefined {
   try {
     return unpack(row);
@@ -211,7 +206,7 @@ export function runsOf(records: readonly Placed<LogRecord>[]): Placed<LogRecord>
   return runs;
 }
 
-/** Makes the checksum over a row's cells known to SQL, as row_sum(cell, ...). */
+/** Adds the checksum over a row's cells to SQL, as row_sum(cell, ...). */
 export function addRowSum(db: Database): void {
   db.function("row_sum", { deterministic: true, varargs: true }, (...cells: unknown[]) => rowSum(cells));
 }

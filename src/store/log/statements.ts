@@ -44,10 +44,10 @@ interface Named {
   readonly at: number;
 }
 
-/** Log rows fetched at a time while a log is gone through: no statement stays open between two fetches. */
+/** Log rows fetched at a time. No statement stays open between two fetches. */
 const PAGE_ROWS = 50;
 
-/** Goes through a stream's log rows that hold records after a seq, in order. Rows may change while the caller looks at one. */
+/** Yields a stream's log rows with records after a seq, in order. Rows may change between two of them. */
 export function* logRowsAfter(
   sql: Pick<ReadStatements, "logRowsFrom">,
   stream: string,
@@ -62,7 +62,7 @@ export function* logRowsAfter(
   }
 }
 
-/** Those that only read, as far as readers share them, prepared once, named as sentences. */
+/** The statements that only read and that several users share. */
 export type ReadStatements = ReturnType<typeof prepareReadStatements>;
 
 export function prepareReadStatements(db: Database) {
@@ -83,14 +83,14 @@ export function prepareReadStatements(db: Database) {
     bootPlaces: db.prepare<[string], { boot: string; offset_ms: number; uncertain: number }>(
       `SELECT boot, offset_ms, uncertain FROM boot WHERE stream_id = ?`,
     ),
-    /** Boots with records after a seq. */
+    /** Returns the boots with records after a seq. */
     bootsAfter: db.prepare<[At], { boot: string }>(
       `SELECT DISTINCT boot FROM log WHERE stream_id = @stream AND last_seq > @seq`,
     ),
   };
 }
 
-/** Every statement of the writer on streams, log, facts and states. */
+/** The writer's statements on streams, log, facts and states. */
 export type Statements = ReturnType<typeof prepareStatements>;
 
 export function prepareStatements(db: Database) {
@@ -117,7 +117,7 @@ function prepareStreams(db: Database) {
     closedSeq: db.prepare<[string], { closed_seq: number }>(`SELECT closed_seq FROM stream WHERE stream_id = ?`),
     moveClosed: db.prepare<[UpTo]>(`UPDATE stream SET closed_seq = @upTo WHERE stream_id = @stream`),
     countRebuild: db.prepare<[string]>(`UPDATE stream SET rebuilds = rebuilds + 1 WHERE stream_id = ?`),
-    /** Finds a row where the stream's own doesn't fit its checksum. */
+    /** Returns a row if the stream's own row doesn't match its checksum. */
     damagedStream: db.prepare<[string]>(
       `SELECT 1 FROM stream WHERE stream_id = ?
        AND sum <> row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto)`,
@@ -133,7 +133,7 @@ function prepareStreams(db: Database) {
        ON CONFLICT (stream_id) DO UPDATE
        SET seq = excluded.seq, crc = excluded.crc, body = excluded.body, whole = excluded.whole`,
     ),
-    /** Events that the stream's next commit logs. */
+    /** Returns the events that the stream's next commit logs. */
     dueEvents: db.prepare<[string], EventRecord["value"]>(`SELECT event, detail FROM due WHERE stream_id = ?`),
     dropDue: db.prepare<[string]>(`DELETE FROM due WHERE stream_id = ?`),
   };
@@ -149,16 +149,16 @@ function prepareLog(db: Database) {
     dropLogRows: db.prepare<[{ stream: string; from: number; to: number }]>(
       `DELETE FROM log WHERE stream_id = @stream AND first_seq BETWEEN @from AND @to`,
     ),
-    /** Rows behind the last one that was put together with others in a chunk. */
+    /** Returns the rows after the last chunk. */
     openRows: db.prepare<[Rows & { after: number }], LogRow>(
       `SELECT * FROM log WHERE stream_id = @stream AND first_seq > @after ORDER BY first_seq LIMIT @rows`,
     ),
     logRow: db.prepare<[At], LogRow>(`SELECT * FROM log WHERE stream_id = @stream AND first_seq = @seq`),
-    /** Where the row behind one begins: nothing of its records is read. */
+    /** Returns the first seq of the next row, without reading its records. */
     rowBehind: db.prepare<[At], { first_seq: number }>(
       `SELECT first_seq FROM log WHERE stream_id = @stream AND first_seq > @seq ORDER BY first_seq LIMIT 1`,
     ),
-    /** Between the first and the last row of a log. */
+    /** Returns the time between the first and the last row of a log. */
     keptMs: db.prepare<[{ stream: string }], { kept_ms: number | null }>(
       `SELECT (SELECT t0 FROM log WHERE stream_id = @stream ORDER BY first_seq DESC LIMIT 1)
          - (SELECT t0 FROM log WHERE stream_id = @stream ORDER BY first_seq LIMIT 1) AS kept_ms`,
@@ -175,7 +175,7 @@ function prepareFacts(db: Database) {
     standingFacts: db.prepare<[{ stream: string; from: number }], FactRow>(
       `SELECT * FROM fact WHERE stream_id = @stream AND seq >= @from AND replaced = 0 ORDER BY seq`,
     ),
-    /** Version, mark and time, with the checksum that goes with them. */
+    /** Changes version, mark and time, with the checksum over them. */
     changeFact: db.prepare<[FactRow]>(
       `UPDATE fact SET version = @version, replaced = @replaced, time = @time, whole = @whole, crc = @crc
        WHERE stream_id = @stream_id AND seq = @seq`,

@@ -12,22 +12,26 @@ import type { Quarantine } from "./quarantine.ts";
 import { ifWhole, unpackLog, unpackState } from "./rows.ts";
 import { logRowsAfter, type ReadStatements, type Statements, type StreamRow } from "./statements.ts";
 
-/** What the writer keeps in memory of a stream: its row, its fold, and when the fold's state was last saved. */
+/**
+ * A stream in the writer's memory: its row, its fold, and when the fold's state was saved last. It is loaded when first used, changed by each
+ * commit inside that commit's transaction, and thrown away if the transaction fails; the next use loads it again from the saved state and
+ * the records after it.
+ */
 export interface LiveStream {
   info: StreamInfo;
-  /** After the last record that has its place in time. */
+  /** State after the last record with a known time. */
   state: DeriveState;
-  /** Boots behind it that wait for a sync; empty: none. */
+  /** Boots after it that wait for a clock sync. */
   hold: Hold;
-  /** What is shown while some wait: all records folded, by clocks that nobody vouches for. null: none waits. */
+  /** State that is shown while records wait: all records folded, by unconfirmed clocks; null: none waits. */
   shown: DeriveState | null;
-  /** Seq after which the saved state stands, and the mono of the record there; null before the first saving. */
+  /** Seq, mono and boot of the last record in the saved state; null before the first saving. */
   saved: { seq: number; mono: number; boot: string } | null;
-  /** Log rows up to this seq have been put together in chunks. */
+  /** Log rows up to this seq have been merged into chunks. */
   closed: number;
 }
 
-/** Last seq that has its place in time: what comes after may not be sent yet. */
+/** Returns the last seq with a known time. Later records must not be sent yet. */
 export function sendableSeq(newest: number, hold: Hold): number {
   return hold[0] === undefined ? newest : hold[0].first_seq - 1;
 }
@@ -39,7 +43,7 @@ export function infoOf(row: StreamRow): StreamInfo {
 
 type FoldStatements = Pick<ReadStatements, "savedState" | "logRowsFrom" | "bootPlaces" | "bootsAfter">;
 
-/** A store's file as those need it who fold what it holds. */
+/** The parts of a store that folding its records needs. */
 export interface FoldedStore {
   readonly sql: FoldStatements;
   readonly fold: Fold;
@@ -54,16 +58,16 @@ export function loadStream(
   return { info: infoOf(row), ...foldOf(store, row), saved: null, closed };
 }
 
-/** Hears of the provisional facts that one record makes which waits for a sync, with the state after it. */
+/** Called with the provisional facts of one record that waits for a sync, and the state after it. */
 export type Hearer = (facts: readonly Fact[], state: DeriveState) => void;
 
-/** The state after the stream's newest record, as it is shown. */
+/** Returns the state after the stream's newest record, as it is shown. */
 export function foldAll(store: FoldedStore, row: StreamRow, hear: Hearer): DeriveState {
   const { state, shown } = foldOf(store, row, hear);
   return shown ?? state;
 }
 
-/** The same, from a state that it once gave while records waited: those that came since wait too. Takes the state over. */
+/** Continues foldAll from an earlier result while records wait; those that came since wait too. Changes that state. */
 export function foldOn(
   { sql, fold }: FoldedStore,
   from: { readonly row: StreamRow; readonly state: DeriveState; readonly seq: Seq },
@@ -80,8 +84,8 @@ function heard({ state, facts }: ReturnType<Fold["step"]>, hear: Hearer): Derive
 }
 
 /**
- * The fold after the stream's newest record: the saved state, then everything after it folded again. The facts that
- * placed records make are dropped: the commit that first made them wrote them. Those of records that wait are provisional.
+ * Returns the fold after the stream's newest record: the saved state, with all later records folded again. Facts of records with a known
+ * time are ignored, because the commit that first made them stored them. Facts of waiting records are provisional.
  */
 function foldOf(store: FoldedStore, row: StreamRow, hear: Hearer = () => undefined) {
   const { sql, fold } = store;
@@ -99,13 +103,13 @@ function foldOf(store: FoldedStore, row: StreamRow, hear: Hearer = () => undefin
   return { state, hold, shown };
 }
 
-/** A damaged one, or one of another version, is made anew: what else would know what stood in records that are gone. */
+/** Returns the saved state; if it is damaged or of another version, that of the last snapshot, which also covers deleted records. */
 function savedStart(store: FoldedStore, row: StreamRow): Start {
   const saved = store.sql.savedState.get(row.stream_id);
   return (saved && unpackState(saved)) ?? lastStart(store, row.stream_id, row.oldest_seq);
 }
 
-/** Log records after a seq, without those of damaged rows. */
+/** Yields the log records after a seq, without those of damaged rows. */
 function* logAfter(sql: FoldStatements, { stream_id }: StreamRow, seq: Seq) {
   for (const row of logRowsAfter(sql, stream_id, seq)) {
     for (const record of ifWhole(unpackLog, row) ?? [])
@@ -113,7 +117,7 @@ function* logAfter(sql: FoldStatements, { stream_id }: StreamRow, seq: Seq) {
   }
 }
 
-/** A store's file, open for writing, with its tables and what is kept of them in memory. The writer makes it once. */
+/** A store's file, open for writing, with its tables and its streams in memory. The writer makes it once. */
 export interface OpenStore {
   readonly db: Database;
   readonly sql: Statements;
@@ -122,10 +126,10 @@ export interface OpenStore {
   readonly quarantine: Quarantine;
   readonly words: ClockWords;
   readonly sizes: RowSizes;
-  /** Monotonic, ms. */
+  /** Returns the monotonic time, ms. */
   readonly now: () => number;
-  /** Dates what is made. */
+  /** Returns the wall-clock time for new rows. */
   readonly wall: () => EpochMs;
-  /** A stream as it stands in memory; checked and loaded where it isn't there yet. */
+  /** Returns a stream in memory; checks and loads it first if necessary. */
   readonly live: (stream: StreamId) => LiveStream;
 }

@@ -19,7 +19,7 @@ import { prepareSchema, type Cell } from "../schema.ts";
 import { rowsOfPages } from "./pages.ts";
 import { settleStreams } from "./settle.ts";
 
-/** A damaged file, or one to be imported. Nobody has the folder's store open. */
+/** The file to salvage or import. The folder's store must not be open. */
 interface SalvageInput {
   readonly dataDir: string;
   /** A store's file or an export to import. Absent: the folder's own store is salvaged. */
@@ -30,9 +30,9 @@ interface SalvageInput {
 }
 
 /**
- * Builds a new store from each row of a damaged file, or of an export, that its own checksum proves. The new file takes the store's
- * place, the old one is kept aside. Missing seqs are noted for gap records. Each stream goes on under a new name, because nobody knows
- * which records the service was given under the lost seqs.
+ * Builds a new store from each row of a damaged file, or of an export, whose checksum is right. The new file replaces the store, and the
+ * old one is kept aside. Missing seqs are noted for gap records. Each stream continues under a new name, because it is unknown which
+ * records the service got under the lost seqs.
  */
 export function salvage({ dataDir, source, wall, progress = () => undefined }: SalvageInput): StoreMade {
   const path = source ?? storePath(dataDir);
@@ -42,10 +42,10 @@ export function salvage({ dataDir, source, wall, progress = () => undefined }: S
   let made: Omit<StoreMade, "aside">;
   try {
     prepareSchema(db);
-    const put = rowPutter(db);
+    const addRow = rowAdder(db);
     db.transaction(() => {
-      if (isExport(path)) putExport(path, put, progress);
-      else for (const cells of rowsOfPages(path, `${fresh}.pages`, progress)) put(cells);
+      if (isExport(path)) addExport(path, addRow, progress);
+      else for (const cells of rowsOfPages(path, `${fresh}.pages`, progress)) addRow(cells);
     })();
     const streams = settleStreams(db, { wall, origins: source === undefined ? originsIn(dataDir) : [] });
     const count = (table: string): number => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
@@ -61,16 +61,16 @@ export function salvage({ dataDir, source, wall, progress = () => undefined }: S
   return { ...made, aside: finishReplacing(dataDir, true) };
 }
 
-/** An export promises to be whole: each of its rows must be. */
-function putExport(file: string, put: (cells: readonly Cell[]) => boolean, progress: StoreProgress): void {
+/** Adds the rows of an export, all of which must be whole. */
+function addExport(file: string, addRow: (cells: readonly Cell[]) => boolean, progress: StoreProgress): void {
   let row = 0;
   for (const cells of rowsOfExport(file, progress)) {
     row += 1;
-    if (!put(cells)) throw new Error(`row ${row} of ${file} is damaged: take another copy`);
+    if (!addRow(cells)) throw new Error(`row ${row} of ${file} is damaged: take another copy`);
   }
 }
 
-/** The tables to fill. Of several versions of a row the later one stays: placed after waiting, chunk after rows, replaced after current. */
+/** The tables to fill, with the condition for a later version of a row, which is kept: placed after waiting, chunk after rows, replaced after current. */
 const IS_LATER = {
   log: "(excluded.placed, excluded.last_seq) > (placed, last_seq)",
   fact: "excluded.replaced > replaced",
@@ -79,14 +79,14 @@ const IS_LATER = {
     > (newest_seq, acked_seq, oldest_seq, facts_upto)`,
   fork: "excluded.from_seq > from_seq",
   dead_letter: "excluded.declared > declared",
-  // These are written once.
+  // Rows that are written once.
   boot: "FALSE",
   origin: "FALSE",
 } as const;
 
 type Row = Readonly<Record<string, Cell>>;
 
-/** How the checksums of rows are verified; absent: the last cell is a checksum over all others. */
+/** Functions that verify the checksums of rows; absent: the last cell is a checksum over all others. */
 const PROOFS: Readonly<Record<string, ((row: never) => boolean) | undefined>> = {
   log: (row: LogRow) => ifWhole(seqsOfLog, row) !== undefined,
   fact: (row: FactRow) => ifWhole(unpackFact, row) !== undefined,
@@ -95,11 +95,11 @@ const PROOFS: Readonly<Record<string, ((row: never) => boolean) | undefined>> = 
     rowSum([stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto]) === sum,
 };
 
-/** Returns a function that puts cells into the table whose columns and checksum they fit; false: no table's. */
-function rowPutter(db: Database): (cells: readonly Cell[]) => boolean {
+/** Returns a function that adds cells to the table whose columns and checksum they match. It returns false if no table matches. */
+function rowAdder(db: Database): (cells: readonly Cell[]) => boolean {
   const tables = Object.entries(IS_LATER).map(([name, isLater]) => {
     const columns = db.pragma(`table_info(${name})`) as readonly { readonly name: string; readonly type: string }[];
-    // A log row's body is empty, and its checksum doesn't cover that.
+    // A log row's body is empty and not part of its checksum.
     const values = columns.map((column) => (name === "log" && column.name === "body" ? "''" : "?"));
     const later = columns.map((column) => `${column.name} = excluded.${column.name}`).join(", ");
     const insert = db.prepare<Cell[]>(

@@ -23,7 +23,7 @@ interface StreamOfRows {
   readonly is_known: number;
 }
 
-/** Makes the rows of a new file consistent: each stream gets its own row, a note of what is missing, and the seq from which it needs a new name. */
+/** Makes the rows of a new file consistent: each stream gets its own row, a note of missing records, and the seq from which it needs a new name. */
 export function settleStreams(db: Database, { origins, wall }: Known): StoreMade["streams"] {
   dropOverlaps(db);
   const streams = db.prepare<[], StreamOfRows>(
@@ -42,7 +42,7 @@ export function settleStreams(db: Database, { origins, wall }: Known): StoreMade
   );
   return streams.all().map((found) => {
     const { stream } = found;
-    // A stream without a booth is kept for people to look at.
+    // A stream without a booth is kept for inspection.
     const unknown = { booth: `unknown ${stream}`, created_at: wall() };
     const { booth, created_at } = ownOrigin.get(stream) ?? origins.find((one) => one.stream === stream) ?? unknown;
     addOrigin.run({ stream, booth, created_at });
@@ -51,16 +51,16 @@ export function settleStreams(db: Database, { origins, wall }: Known): StoreMade
   });
 }
 
-/** Statements that bring the small tables in line with the rows found. */
+/** Statements that make the small tables consistent with the rows found. */
 const SETTLE = [
-  // The stream's booth and age, which the origin's row knows even if the identity doesn't.
+  // Takes the stream's booth and age from the origin's row.
   `INSERT OR IGNORE INTO stream (stream_id, booth_id, created_at, oldest_seq, newest_seq, acked_seq, last_take, facts_upto)
    SELECT stream_id, booth_id, created_at, @oldest, @last, @oldest - 1, 0, @facts_upto FROM origin WHERE stream_id = @stream`,
-  // A row older than the newest record doesn't know how many takes were committed.
+  // If the row is older than the newest record, the number of committed takes is unknown.
   `UPDATE stream SET newest_seq = @last, last_take = 0 WHERE stream_id = @stream AND newest_seq < @last`,
   `UPDATE stream SET rebuilds = rebuilds + 1,
    sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, facts_upto) WHERE stream_id = @stream`,
-  // Free pages still hold rows that were dropped.
+  // Free pages still hold deleted rows.
   `DELETE FROM log WHERE stream_id = @stream AND last_seq < (SELECT oldest_seq FROM stream WHERE stream_id = @stream)`,
   `DELETE FROM fact WHERE stream_id = @stream AND seq <= (SELECT facts_upto FROM stream WHERE stream_id = @stream)`,
   `DELETE FROM state WHERE stream_id = @stream AND seq > (SELECT newest_seq FROM stream WHERE stream_id = @stream)`,
@@ -80,7 +80,7 @@ function finished(db: Database, { stream, last, is_known }: StreamOfRows): Store
   // Records that the service has acked need no gap record.
   db.prepare("UPDATE quarantine SET declared = 1 WHERE stream_id = ? AND to_seq <= ?").run(stream, info.acked_seq);
   if (is_known === 0 && info.oldest_seq > 1) {
-    // Which of them had been dropped by age was known by the stream's row alone.
+    // Only the stream's own row knew which of them had been deleted by age.
     db.prepare(
       `INSERT OR REPLACE INTO quarantine (stream_id, from_seq, to_seq, reason, declared)
        VALUES (?, 1, ?, 'gone before a salvage: by age, or by the damage', 0)`,
@@ -97,7 +97,7 @@ function finished(db: Database, { stream, last, is_known }: StreamOfRows): Store
 
 type Held = Pick<LogRow, "stream_id" | "first_seq" | "last_seq" | "placed">;
 
-/** Drops old versions of rows: of two rows that hold the same seqs the one that still waits for a sync, else the shorter one. */
+/** Deletes old versions of rows: of two rows with the same seqs the one that still waits for a sync, else the shorter one. */
 function dropOverlaps(db: Database): void {
   const drop = db.prepare<[Held]>("DELETE FROM log WHERE stream_id = @stream_id AND first_seq = @first_seq");
   const rows = db.prepare<[], Held>(
@@ -105,9 +105,9 @@ function dropOverlaps(db: Database): void {
   );
   let before: Held | undefined;
   for (const row of rows.all()) {
-    const overlaps = before?.stream_id === row.stream_id && before.last_seq >= row.first_seq;
-    const isWorse = overlaps && before !== undefined && isEarlier(row, before);
-    if (overlaps && before !== undefined) drop.run(isWorse ? row : before);
+    const overlapped = before?.stream_id === row.stream_id && before.last_seq >= row.first_seq ? before : null;
+    const isWorse = overlapped !== null && isEarlier(row, overlapped);
+    if (overlapped !== null) drop.run(isWorse ? row : overlapped);
     if (!isWorse) before = row;
   }
 }

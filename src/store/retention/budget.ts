@@ -2,20 +2,20 @@ import type { Database } from "better-sqlite3";
 import { statfsSync } from "node:fs";
 import type { StoreBudget } from "../../domain/storage.ts";
 import type { GapRecord } from "../../domain/record.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import type { EpochMs, Milliseconds, Seq, StreamId } from "../../domain/units.ts";
 import type { StreamInfo } from "../port.ts";
 
-/** The write-ahead log is folded back after this many pages at most; a small budget takes a 16th of its own. */
+/** Most pages of the write-ahead log before a checkpoint; with a small budget a 16th of its pages. */
 const WAL_PAGES = 1_000;
-/** Of the pages left beside the WAL: from here on room is made, down to there. What is between bounds how often. */
+/** Shares of the pages without the WAL: above the first one rows are deleted, down to the second. The distance bounds how often. */
 const HIGH_MARK = 15 / 16;
 const LOW_MARK = 14 / 16;
 
-export type FileBudget = ReturnType<typeof fileBudget>;
-
 /**
- * The byte budget of one store file: that of a booth times the booths it holds. Sets the file's bounds. A WAL is let grow to three times its checkpoint, since one large commit, or a reader that holds the
- * checkpoint up, comes on top. A file that is already larger than the budget doesn't shrink: what is freed in it is used again.
+ * The byte budget of one store file: that of a booth times its booths. Sets the file's limits. The WAL may grow to three times its
+ * checkpoint, because of a large commit or a reader that delays the checkpoint. A file that is larger than the budget doesn't shrink; its
+ * freed pages are used again.
  */
 export function fileBudget(db: Database, budget: StoreBudget) {
   const booths = db.prepare<[], { booths: number }>("SELECT count(DISTINCT booth_id) AS booths FROM stream");
@@ -23,40 +23,37 @@ export function fileBudget(db: Database, budget: StoreBudget) {
     "SELECT page_count - freelist_count AS used FROM pragma_page_count, pragma_freelist_count",
   );
   const page_bytes = Number(db.pragma("page_size", { simple: true }));
-  const set = () => {
+  const limitsNow = () => {
     const pages = Math.floor((budget.max_bytes * Math.max(1, booths.get()?.booths ?? 1)) / page_bytes);
     const wal = Math.min(WAL_PAGES, Math.max(8, pages >> 4));
     const most = pages - 3 * wal;
     db.pragma(`wal_autocheckpoint = ${wal}`);
     db.pragma(`max_page_count = ${most}`);
     return {
-      /** In pages: SQLite refuses to grow beyond. */
+      /** Limit of the file in pages, which SQLite enforces. */
       most,
-      /** Room is made when more are in use. */
+      /** Rows are deleted when more pages are in use. */
       high: Math.floor(most * HIGH_MARK),
       low: Math.floor(most * LOW_MARK),
       page_bytes,
     };
   };
-  let limits = set();
+  let limits = limitsNow();
   return {
     budget,
     limits: () => limits,
     usedPages: () => used.get()?.used ?? 0,
-    /** After a booth has been added. */
+    /** To be called after a booth was added. */
     refresh: (): void => {
-      limits = set();
+      limits = limitsNow();
     },
   };
 }
 
-/**
- * Shares of the file's pages to keep free for one commit, tried in turn until it fits. Its size can only be guessed, for example if
- * weeks of records get their facts at once.
- */
+/** Shares of the file's pages to keep free for one commit, tried in turn until it fits. Its size is a guess: weeks of records may get their facts at once. */
 export const RESERVES = [0, 1 / 8, 1 / 4, 1 / 2] as const;
 
-/** Whether a write found no room, in the budget or on the disk. */
+/** Returns whether a write failed because the budget or the disk is full. */
 export function isFull(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "SQLITE_FULL";
 }
@@ -66,28 +63,29 @@ export function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** Rows dropped between two looks at the file's size; a chunk has some kilobytes. */
+/** Rows deleted between two checks of the file's size; a chunk has some kilobytes. */
 const ROWS_AT_A_TIME = 8;
-/** One commit drops at most this many lots: it bounds how long it takes. */
+/** Most lots of rows that one commit deletes: bounds its time. */
 const LOTS_PER_COMMIT = 250;
-/** Rows go by age in lots of several hours: one by one they would double the blocks that each commit writes. */
-const AGE_LOT_MS = 6 * 3_600_000;
-/** Facts are what the years are told from. */
-const FACT_AGE_MS = 400 * 86_400_000;
-/** More than this share of the file's pages isn't kept free of readings nobody else has: acked facts go before those do. */
+/** Rows are deleted by age in lots of several hours: one by one they would double the blocks that each commit writes. */
+const AGE_LOT_MS = 6 * HOUR_MS;
+/** Age of facts, which yearly reports are made of. */
+const FACT_AGE_MS = 400 * DAY_MS;
+/** Share of the file's pages for facts. Above it acked facts are deleted before unacked readings. */
 const FACT_SHARE = 1 / 2;
 /** Rough size of a record in its row, for the room that a commit needs. */
 const RECORD_BYTES = 120;
 
 const BUDGET_IS_FULL = "the store's budget is full";
 
-export interface Room {
+/** The result of making room. */
+interface Room {
   readonly givenUp: readonly GapRecord["value"][];
   /** Oldest kept seq of each stream that lost some. */
   readonly oldest: ReadonlyMap<StreamId, Seq>;
 }
 
-/** A log row as eviction looks at it. */
+/** The columns of a log row that eviction needs. */
 interface OldRow {
   readonly first_seq: number;
   readonly last_seq: number;
@@ -99,8 +97,8 @@ interface OldRow {
 /** A store's file, and how gap records in it are read. */
 export interface FullStore {
   readonly sql: RoomStatements;
-  readonly file: FileBudget;
-  /** The first seqs that the gap records in the row beginning at a seq give up. */
+  readonly file: ReturnType<typeof fileBudget>;
+  /** Returns the first seqs of the ranges that gap records in the row beginning at a seq declare. */
   readonly gapsAt: (stream: StreamId, seq: Seq) => readonly Seq[];
 }
 
@@ -117,7 +115,7 @@ export function prepareRoom(db: Database) {
       `SELECT first_seq, t0 FROM log WHERE stream_id = ? ORDER BY first_seq LIMIT 1`,
     ),
     oldestRows: oldest(1),
-    /** Rows of boots that wait for a sync. */
+    /** Returns rows of boots that wait for a sync. */
     oldestWaiting: oldest(0),
     dropLogRows: db.prepare<[{ stream: StreamId; to: Seq }]>(
       `DELETE FROM log WHERE stream_id = @stream AND first_seq <= @to`,
@@ -130,7 +128,7 @@ export function prepareRoom(db: Database) {
       `UPDATE stream SET facts_upto = @upTo,
        sum = row_sum(stream_id, booth_id, newest_seq, acked_seq, last_take, oldest_seq, @upTo) WHERE stream_id = @stream`,
     ),
-    /** Streams with the seq up to which rows need no gap record: acked, and part of a saved state. */
+    /** Returns the streams with the seq up to which rows need no gap record: acked, and part of a saved state. */
     freeUpTo: db.prepare<[], { stream_id: string; up_to: number }>(
       `SELECT stream.stream_id, min(acked_seq, state.seq) AS up_to FROM stream JOIN state USING (stream_id)`,
     ),
@@ -140,14 +138,14 @@ export function prepareRoom(db: Database) {
     dropFacts: db.prepare<[{ stream: StreamId; upTo: Seq }]>(
       `DELETE FROM fact WHERE stream_id = @stream AND seq <= @upTo`,
     ),
-    /** Pages that hold facts, found by reading them all. */
+    /** Counts the pages that hold facts by reading them all. */
     factPages: db.prepare<[], { pages: number }>(
       `SELECT ifnull(sum(pageno), 0) AS pages FROM dbstat WHERE name IN ('fact', 'fact_by_time') AND aggregate = 1`,
     ),
   };
 }
 
-/** Room that is being made. */
+/** The state of making room. */
 interface Making extends Pick<FullStore, "sql" | "gapsAt"> {
   readonly info: StreamInfo;
   readonly oldest: Map<StreamId, Seq>;
@@ -157,11 +155,16 @@ interface Making extends Pick<FullStore, "sql" | "gapsAt"> {
 }
 
 /**
- * Inside a commit's transaction, before it appends: drops what has outlived its age, and, where the file is full, makes room
- * for `records` more. In this order: acked log rows of the stream, those of others, its acked facts as long as facts fill half of the
- * file, its unacked log rows, its acked facts, its rows that wait for a sync, its other facts. Always the oldest first and whole rows. The caller saves the
- * state in the same transaction, since start-up can't fold dropped rows again, and appends a gap record for each range given up.
- * `reserve_pages`: beside what the records need by the usual guess, which was too little before.
+ * Inside a commit's transaction, before it appends: deletes rows by age, and, if the file is full, makes room for `records` more. Always the
+ * oldest first and whole rows, in this order:
+ * 1. acked log rows of the stream, then those of other streams
+ * 2. its acked facts, while facts fill half of the file
+ * 3. its unacked log rows
+ * 4. its acked facts
+ * 5. its rows that wait for a sync
+ * 6. its other facts.
+ * The caller saves the state in the same transaction, because a start can't fold deleted rows again, and appends a gap record for each
+ * range given up. `reserve_pages`: pages in addition to the usual estimate, which was too low in an earlier try.
  */
 export function makeRoom(
   { sql, file, gapsAt }: FullStore,
@@ -182,7 +185,7 @@ export function makeRoom(
     if (stream_id !== info.stream) dropRowsWhileFull(making, { stream: stream_id, upTo: up_to });
   }
   const before = (): Seq => (sql.firstRow.get(info.stream)?.first_seq ?? info.newest_seq + 1) - 1;
-  // Pages are counted by reading them, hence once, and seldom: only where nothing acked is left in the log.
+  // Counting reads all pages of facts, so it is done once, and only if no acked row is left in the log.
   const factPages = isFull() ? (sql.factPages.get()?.pages ?? 0) : 0;
   const spare = factPages - Math.floor(file.limits().most * FACT_SHARE);
   const least = file.usedPages() - spare;
@@ -195,7 +198,7 @@ export function makeRoom(
   return { givenUp: [{ from: making.from, to: before(), reason: BUDGET_IS_FULL }], oldest };
 }
 
-/** What was given up before the log's begin and isn't acked; the facts among it are there yet. */
+/** Returns the range that was deleted before the log's begin and isn't acked; its facts are still stored. */
 export function givenUpBefore({ acked_seq, oldest_seq }: StreamInfo): readonly GapRecord["value"][] {
   if (acked_seq + 1 >= oldest_seq) return [];
   return [{ from: acked_seq + 1, to: oldest_seq - 1, reason: BUDGET_IS_FULL }];
@@ -217,7 +220,7 @@ function dropAged(making: Pick<Making, "sql" | "info" | "oldest">, now: EpochMs,
   if (fact !== undefined) dropFacts(sql, info.stream, fact.seq);
 }
 
-/** Whole rows that end at `upTo` at most, of the placed ones where it isn't said otherwise. */
+/** Deletes whole rows that end at `upTo` or before, by default rows with a known time. */
 function dropRowsWhileFull(
   making: Making,
   { stream, upTo }: { readonly stream: StreamId; readonly upTo: Seq },
@@ -235,7 +238,7 @@ function dropRowsWhileFull(
   }
 }
 
-/** A gap record that goes itself hands its range on: the new one then begins where the old one did. */
+/** Notes the range to declare. If a gap record is deleted, the new range begins where that one began. */
 function noteGivenUp(making: Making, rows: readonly OldRow[]): void {
   const { gapsAt, info } = making;
   for (const { first_seq, last_seq, has_gap } of rows) {

@@ -4,14 +4,14 @@ import type { RefusedRecords } from "../../domain/status.ts";
 import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";
 import type { Refusal } from "../port.ts";
 
-/** Kept for each stream. If more are refused, a look at the newest shows what is wrong. */
+/** Most records kept per stream. With more refusals the newest ones show what is wrong. */
 const MOST_KEPT = 10_000;
-/** A reason is somebody else's text. */
+/** Limit of a reason, which is the service's text. */
 const REASON_CHARACTERS = 200;
 
 export type DeadLetters = ReturnType<typeof createDeadLetters>;
 
-/** Records that the service will never take. Every call stands for itself or inside the caller's transaction. */
+/** The records that the service will never take. Each call may be made alone or inside the caller's transaction. */
 export function createDeadLetters(db: Database) {
   const add = db.prepare<[Record<string, string | number>]>(
     `INSERT OR IGNORE INTO dead_letter (stream_id, seq, at, reason, record, declared, sum)
@@ -35,13 +35,17 @@ export function createDeadLetters(db: Database) {
      WHERE stream_id = ? AND declared = 0`,
   );
   return {
-    /** `recordAt` answers the stream's first record from that seq on. A record set aside before stays as it was. */
-    add(stream: StreamId, refusals: readonly Refusal[], { at, recordAt }: About) {
-      for (const { seq, reason, declare: isUntold } of refusals) {
+    /** Adds records. `recordAt` returns the stream's first record from a seq on. A record that was added earlier stays unchanged. */
+    add(
+      stream: StreamId,
+      refusals: readonly Refusal[],
+      { at, recordAt }: { readonly at: EpochMs; readonly recordAt: (seq: Seq) => Placed | undefined },
+    ) {
+      for (const { seq, reason, declare: mustDeclare } of refusals) {
         const record = recordAt(seq);
         const body = JSON.stringify(record?.seq === seq ? record : null);
         const text = reason.slice(0, REASON_CHARACTERS);
-        add.run({ stream, seq, at, reason: text, record: body, declared: isUntold ? 0 : 1 });
+        add.run({ stream, seq, at, reason: text, record: body, declared: mustDeclare ? 0 : 1 });
       }
       thin.run({ stream, most: MOST_KEPT });
     },
@@ -49,16 +53,11 @@ export function createDeadLetters(db: Database) {
       count: count.get(stream)?.count ?? 0,
       newest: newest.get(stream) ?? null,
     }),
-    /** Those that a gap record is still to tell of. */
+    /** Returns the records that a gap record is still to report. */
     undeclared: (stream: StreamId): readonly GapRecord["value"][] =>
       waiting
         .all(stream)
         .map(({ seq, reason }) => ({ from: seq, to: seq, reason: `refused by the service: ${reason}` })),
     declare: (stream: StreamId) => void declare.run(stream),
   };
-}
-
-interface About {
-  readonly at: EpochMs;
-  readonly recordAt: (seq: Seq) => Placed | undefined;
 }

@@ -2,12 +2,12 @@ import type { IdentityCalls, Remote, StoreCalls } from "../port.ts";
 import type { Writer } from "./writer.ts";
 
 /**
- * The file that a call needs while the data folder takes no writes: "now", the copy in memory that is open; "real", the data folder's
- * own file, which is tried again first.
+ * The file that a call uses while the data folder accepts no writes: "now", the copy in memory; "real", the data folder's own file, which
+ * is opened again first.
  */
-export type Way = "now" | "real";
+export type CallTarget = "now" | "real";
 
-/** Every call of the store, by name, for the threads and the standby that hand calls on. */
+/** The calls of the store by name, for the threads and the standby, which forward calls. */
 export const STORE_CALLS = {
   openStream: "now",
   ingest: "real",
@@ -21,9 +21,9 @@ export const STORE_CALLS = {
   refused: "now",
   info: "now",
   state: "now",
-} as const satisfies Record<keyof StoreCalls, Way>;
+} as const satisfies Record<keyof StoreCalls, CallTarget>;
 
-/** The calls of the writer: those of the store, and those that its thread makes by itself. */
+/** The calls of the writer: those of the store, and those that its thread makes. */
 export const WRITER_CALLS = {
   ...STORE_CALLS,
   check: "now",
@@ -31,7 +31,7 @@ export const WRITER_CALLS = {
   rebuild: "real",
   rebuildProgress: "now",
   rebuildSlice: "now",
-} as const satisfies Record<Exclude<keyof Writer, "close">, Way>;
+} as const satisfies Record<Exclude<keyof Writer, "close">, CallTarget>;
 
 export const IDENTITY_CALLS = {
   gateway: "now",
@@ -43,27 +43,27 @@ export const IDENTITY_CALLS = {
   kept: "now",
   keep: "real",
   promote: "real",
-} as const satisfies Record<keyof IdentityCalls, Way>;
+} as const satisfies Record<keyof IdentityCalls, CallTarget>;
 
-type Table<Calls> = Readonly<Record<keyof Calls & string, Way>>;
+type Table<Calls> = Readonly<Record<keyof Calls & string, CallTarget>>;
 
-/** Returns the calls of a table, each made by `carry`, which returns the call's answer. */
+/** Returns the calls of a table, each forwarded by `forward`, which returns the call's result. */
 export function callsBy<Calls extends object>(
   table: Table<Calls>,
-  carry: (name: keyof Calls & string, args: readonly unknown[]) => unknown,
+  forward: (name: keyof Calls & string, args: readonly unknown[]) => unknown,
 ): Calls {
   const names = Object.keys(table) as (keyof Calls & string)[];
-  const calls = names.map((name) => [name, (...args: readonly unknown[]): unknown => carry(name, args)] as const);
+  const calls = names.map((name) => [name, (...args: readonly unknown[]): unknown => forward(name, args)] as const);
   // The table has every name.
   return Object.fromEntries(calls) as Calls;
 }
 
-/** Returns calls that answer later, as callsBy does. */
+/** Returns calls that return promises, forwarded as by callsBy. */
 export function remoteBy<Calls extends object>(
   table: Table<Calls>,
-  carry: (name: keyof Calls & string, args: readonly unknown[]) => Promise<unknown>,
+  forward: (name: keyof Calls & string, args: readonly unknown[]) => Promise<unknown>,
 ): Remote<Calls> {
-  return callsBy(table, carry) as Remote<Calls>;
+  return callsBy(table, forward) as Remote<Calls>;
 }
 
 /** Makes a call by its name. */

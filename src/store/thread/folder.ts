@@ -5,33 +5,33 @@ import type { BoothId, StreamId } from "../../domain/units.ts";
 import { openIdentity } from "../identity/identity.ts";
 import { lockFolder, storePath } from "../open.ts";
 import type { IdentityCalls } from "../port.ts";
-import { callsBy, IDENTITY_CALLS, invoke, type Way, WRITER_CALLS } from "./calls.ts";
+import { callsBy, type CallTarget, IDENTITY_CALLS, invoke, WRITER_CALLS } from "./calls.ts";
 import { keepStore, type KeptStore, StoreRefusal } from "./keeper.ts";
 import { monotonicMs } from "../../monotonic.ts";
 
-/** Both databases of a data folder, which belongs to this process until they are closed. */
+/** Both databases of a data folder, which is locked for this process until they are closed. */
 export interface OpenedFolder {
   readonly store: Omit<KeptStore, "close" | "abandon">;
   readonly identity: IdentityCalls;
   close(): void;
 }
 
-/** Which folder, and what may stand in it. */
+/** The data folder, and the limits of its content. */
 export interface FolderInput {
   readonly dataDir: string;
-  /** A folder in memory, emptied here; copies stand there while the data folder takes no writes. */
+  /** A folder in memory, emptied here, for copies while the data folder accepts no writes. */
   readonly standbyDir: string;
-  /** What each booth may keep. */
+  /** The budget of each booth. */
   readonly budget: StoreBudget;
 }
 
-/** Where names come from, for what isn't there yet. */
+/** Functions that name a new gateway and new streams. */
 interface Names {
   readonly gateway: () => string;
   readonly stream: () => string;
 }
 
-/** Opens a data folder. Throws FolderInUse; else as keepStore and openIdentity do, and then nothing is left open. */
+/** Opens a data folder. Throws FolderInUse, or as keepStore and openIdentity do; then nothing is left open. */
 export function openFolder(dataDir: string, budget: StoreBudget, names: Names): OpenedFolder {
   const lock = lockFolder(dataDir);
   let store: KeptStore | undefined;
@@ -59,10 +59,10 @@ export function openFolder(dataDir: string, budget: StoreBudget, names: Names): 
   }
 }
 
-/** What a data folder may hold of both databases. */
+/** The files of both databases in a data folder. */
 const FILES = ["store.db", "store.db-wal", "store.db.renewed", "identity.db", "identity.db-wal", "identity.copy.db"];
 
-/** Of a box's or a log's first day: any other start needs none of Node's cryptography. */
+/** Loads Node's cryptography only for a new gateway or stream: no other start needs it. */
 function randomUUID(): string {
   return process.getBuiltinModule("node:crypto").randomUUID();
 }
@@ -70,10 +70,9 @@ function randomUUID(): string {
 const NEW_NAMES: Names = { gateway: randomUUID, stream: randomUUID };
 
 /**
- * Opens a data folder. Where the disk takes no writes, as a card that has gone read-only, copies in memory are opened instead: all that
- * is stored can be read, and every write is refused as it is where the disk fails later, so that nothing is called durable. Each
- * write first tries the data folder again, and once it opens, everything goes on there under the same names. Throws FolderInUse,
- * and whatever isn't the disk's fault.
+ * Opens a data folder. If the disk accepts no writes, as a card that has become read-only, it opens copies in memory: all stored records can
+ * be read, and each write is refused as after a later disk fault, so that nothing counts as durable. Each write first tries the data
+ * folder again; once that opens, the store continues there under the same names. Throws FolderInUse, and errors that aren't the disk's.
  */
 export function openOrStandBy(input: FolderInput): OpenedFolder {
   rmSync(input.standbyDir, { recursive: true, force: true });
@@ -95,13 +94,13 @@ function standBy({ dataDir, standbyDir, budget }: FolderInput): OpenedFolder {
   const streams = new Map<BoothId, StreamId>();
   const real = (): OpenedFolder => {
     if (!isReal) {
-      files = leave(files, streams, (names) => openFolder(dataDir, budget, names));
+      files = leaveStandby(files, streams, (names) => openFolder(dataDir, budget, names));
       isReal = true;
       rmSync(standbyDir, { recursive: true, force: true });
     }
     return files;
   };
-  const fileFor = (way: Way): OpenedFolder => (way === "real" ? real() : files);
+  const fileFor = (target: CallTarget): OpenedFolder => (target === "real" ? real() : files);
   const store: OpenedFolder["store"] = {
     ...callsBy<OpenedFolder["store"]>(WRITER_CALLS, (name, args) =>
       invoke(fileFor(WRITER_CALLS[name]).store, name, args),
@@ -122,8 +121,8 @@ function standBy({ dataDir, standbyDir, budget }: FolderInput): OpenedFolder {
   return { store, identity, close };
 }
 
-/** Throws StoreRefusal as long as the disk refuses. What was told of gateway and streams is true of the real ones as well. */
-function leave(
+/** Replaces the standby by the real folder, with the same names of gateway and streams. Throws StoreRefusal as long as the disk refuses. */
+function leaveStandby(
   standby: OpenedFolder,
   streams: ReadonlyMap<BoothId, StreamId>,
   open: (names: Names) => OpenedFolder,
@@ -148,7 +147,7 @@ function leave(
   return real;
 }
 
-/** null: it isn't the disk that refuses. */
+/** Returns the disk's refusal; null: the error has another cause. */
 function refusalOf(error: unknown): StoreRefusal | null {
   if (error instanceof StoreRefusal) return error;
   if (!(error instanceof Error) || !("code" in error)) return null;

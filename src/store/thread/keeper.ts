@@ -10,9 +10,10 @@ import { damagedFiles, finishReplacing, freshPath, readyFresh } from "../replace
 import { callsBy, invoke, WRITER_CALLS } from "./calls.ts";
 import { createWriter, type Writer, type WriterOptions } from "./writer.ts";
 import { errorMessage } from "../../domain/error-message.ts";
+import { MINUTE_MS } from "../../domain/time.ts";
 
-/** How often it is looked whether the ballast can be made again, and which damaged files still lie there. */
-const BALLAST_EVERY_MS = 60_000;
+/** Interval of the check whether the ballast can be restored, and which damaged files exist. */
+const BALLAST_EVERY_MS = MINUTE_MS;
 
 interface KeeperOptions extends Omit<WriterOptions, "db" | "health"> {
   readonly dataDir: string;
@@ -24,9 +25,9 @@ interface KeeperOptions extends Omit<WriterOptions, "db" | "health"> {
 
 type WriterCalls = Omit<Writer, "close">;
 
-/** A writer whose file is looked after. */
+/** A writer whose file is repaired and replaced when necessary. */
 export interface KeptStore extends Writer {
-  /** Lets go of the file as the end of the process does: nothing more is saved. */
+  /** Closes the file as a crash does: nothing more is saved. */
   abandon(): void;
 }
 
@@ -40,16 +41,16 @@ export class StoreRefusal extends Error {
 }
 
 /**
- * The writer of a data folder's store, on a file that is looked after: a damaged one is salvaged into a new one, one whose fsync
- * failed or that somebody removed is written anew from what is known, and a full disk gets the ballast. A call that fails has
- * changed nothing and may be made again. Throws at the opening as openSound does, but for damage.
+ * Opens the writer of a data folder's store and repairs its file: a damaged file is salvaged into a new one, a file whose fsync failed or
+ * that was removed is written again from the open one, and on a full disk the ballast is deleted. A call that fails has changed nothing
+ * and may be repeated. Throws as openSound does, except for damage.
  */
 export function keepStore(options: KeeperOptions): KeptStore {
   const keeper = new Keeper(options);
   return {
     ...callsBy<WriterCalls>(WRITER_CALLS, (name, args) => keeper.call(name, args)),
     rebuildProgress: (stream) => keeper.writer.rebuildProgress(stream),
-    // Where opening anew has failed there is nothing left to save to.
+    // After a failed reopening there is no file to save to.
     close: () => {
       if (keeper.db.open) keeper.writer.close();
     },
@@ -62,9 +63,9 @@ class Keeper {
   readonly #ballast: ReturnType<typeof openBallast>;
   db: Database;
   writer: Writer;
-  /** Which file on the disk is open. */
+  /** The ids of the open files. */
   #file: ReturnType<typeof fileIds>;
-  /** What must be done before the next call: the file opened anew, and then written anew. */
+  /** Work before the next call: reopen the file, and then write it again. */
   #mustReopen = false;
   #mustRenew = false;
   #ballastAt = Number.NEGATIVE_INFINITY;
@@ -99,7 +100,7 @@ class Keeper {
     return createWriter({ ...this.#options, db: this.db, health });
   }
 
-  /** What an earlier failure left to be done comes first: a call on a file that can't be relied on would be worth nothing. */
+  /** Does the work that an earlier failure requires: until then the file isn't reliable. */
   #prepare(): void {
     if (this.#mustReopen) this.#reopen();
     if (this.#mustRenew || this.#isGone()) this.#renew();
@@ -115,11 +116,11 @@ class Keeper {
     return damagedFiles(dataDir).map((path) => path.slice(dataDir.length + 1));
   }
 
-  /** True: the call may be made again at once. */
+  /** Repairs the file after a fault. Returns true if the call may be repeated at once. */
   #mend(fault: StoreFault, detail: string): boolean {
     switch (fault) {
       case "damaged":
-        // Whatever fails from here on, the next call tries again.
+        // If a later step fails, the next call tries again.
         this.#mustReopen = true;
         this.db.close();
         salvageFor(this.#options, detail);
@@ -155,8 +156,8 @@ class Keeper {
   }
 
   /**
-   * Writes all that the open file says into a new one, which takes its place once the disk has confirmed it. The open file is let go
-   * of only then: where its name is gone it is all there is.
+   * Writes the content of the open file into a new one, which replaces it once the disk has confirmed it. The open file is closed only
+   * then: if its name was removed, it is the only copy.
    */
   #renew(): void {
     const { dataDir } = this.#options;
@@ -172,7 +173,7 @@ class Keeper {
     this.#reopen();
   }
 
-  /** Somebody removed or replaced a file that is in use: what is written to it would be gone at the next start. */
+  /** Returns whether an open file was removed or replaced on disk: records written to it would be lost at the next start. */
   #isGone(): boolean {
     const now = fileIds(this.#options.dataDir);
     return now.db !== this.#file.db || (this.#file.wal !== null && now.wal !== this.#file.wal);
@@ -180,8 +181,8 @@ class Keeper {
 }
 
 /**
- * Opens the store of a data folder; where it is damaged beyond single rows it is set aside and salvaged into a new one. Throws where
- * the disk refuses, and where an agent of another schema wrote the file: it is then left alone.
+ * Opens the store of a data folder. If it is damaged beyond single rows, sets it aside and salvages it into a new one. Throws if the disk
+ * refuses, and if an agent with another schema wrote the file, which is then left alone.
  */
 export function openMended(options: Pick<KeeperOptions, "dataDir" | "wall" | "salvaged">): Database {
   finishReplacing(options.dataDir, true);
@@ -199,7 +200,7 @@ function salvageFor({ dataDir, wall, salvaged }: Parameters<typeof openMended>[0
   salvaged?.(reason);
 }
 
-/** Inodes of the database and of its write-ahead log; null: none. */
+/** Returns the inodes of the database and of its write-ahead log; null: no such file. */
 function fileIds(dataDir: string) {
   const path = storePath(dataDir);
   const id = (name: string): number | null => statSync(name, { throwIfNoEntry: false })?.ino ?? null;
@@ -211,30 +212,30 @@ function readError(error: unknown) {
   return { fault: faultOf(code), code, detail: errorMessage(error) };
 }
 
-/** Days of a booth's readings, at what a commit needs. */
+/** Size of the ballast: enough for days of a booth's readings. */
 const BALLAST_BYTES = 4_000_000;
-/** So much must be free beside it before it is made again: otherwise it would fill the disk itself. */
+/** Free space, in sizes of the ballast, that is required to restore it: otherwise it would fill the disk itself. */
 const FREE_FACTOR = 4;
 const CHUNK_BYTES = 500_000;
 
-/** A file that only takes space, for the day when others have filled the disk: removing it lets commits go on. 0 bytes: none is kept. */
+/** A file that only reserves space: when other files fill the disk, deleting it lets commits continue. 0 bytes: no ballast. */
 function openBallast(dataDir: string, bytes: number) {
   const path = join(dataDir, "ballast");
   const isThere = (): boolean => sizeOf(path) >= bytes;
   return {
     isThere,
-    /** False: there was none, or the disk isn't full. */
+    /** Deletes the ballast; false: there was none, or the disk isn't full. */
     release(): boolean {
       if (bytes === 0 || sizeOf(path) === 0 || freeBytes(dataDir) > bytes) return false;
       rmSync(path, { force: true });
       return true;
     },
-    /** Makes it where there is space enough. Never throws: without it everything goes on. */
+    /** Restores the ballast if there is enough space. Never throws, because the store works without it. */
     restore(): void {
       try {
         if (!isThere() && freeBytes(dataDir) > FREE_FACTOR * bytes) make(path, bytes);
       } catch (error) {
-        // No space, no right: what it was for has come. It is tried again later, and status says that it isn't there.
+        // No space or no permission: it is tried again later, and `status` shows that the ballast is missing.
         rmSync(`${path}.new`, { force: true });
         if (!(error instanceof Error && "code" in error)) throw error;
       }
@@ -242,7 +243,7 @@ function openBallast(dataDir: string, bytes: number) {
   };
 }
 
-/** Random bytes: a file system that compresses would keep zeros for nothing. */
+/** Writes the ballast with random bytes, because a compressing file system would reserve nothing for zeros. */
 function make(path: string, bytes: number): void {
   const { randomFillSync } = process.getBuiltinModule("node:crypto");
   const file = openSync(`${path}.new`, "w", 0o600);

@@ -2,20 +2,20 @@ import type { MessagePort } from "node:worker_threads";
 import type { ReportParts } from "../port.ts";
 import { errorMessage } from "../../domain/error-message.ts";
 
-/** What the main thread sends: a question, one whose answer is plain data, a wish for the next part of its answer, or that nobody reads it any more. */
+/** A message of the main thread: a request for a report or for plain data, for the next part of a report, or to drop the rest of it. */
 export type ReportCall =
   | { readonly id: number; readonly kind: "ask" | "value"; readonly request: unknown }
   | { readonly id: number; readonly kind: "more" | "drop" };
 
-/** One part of an answer, the first with its head. */
+/** A message of the reports thread: one part of a report, the first with its head, plain data, or a failure. */
 export type ReportReply =
   | {
       readonly id: number;
       readonly kind: "part";
       readonly head?: Head;
       /**
-       * UTF-8, in memory that both threads share and that the next part of the same answer is written to. Memory handed over
-       * instead would be collected on the main thread: at 15 MB a second a collection of 10 to 40 ms each second.
+       * UTF-8, in memory that both threads share and that the next part of the same report overwrites. Transferred memory would be
+       * collected on the main thread: at 15 MB a second for 10 to 40 ms each second.
        */
       readonly bytes: Uint8Array;
       readonly done: boolean;
@@ -39,7 +39,7 @@ interface Body {
   memory: Buffer;
 }
 
-/** The text as bytes in the body's memory, which grows when a part doesn't fit. */
+/** Writes the text into the body's memory, which grows if a part doesn't fit. */
 function written(body: Body, text: string): Uint8Array {
   const length = Buffer.byteLength(text);
   if (length > body.memory.length) body.memory = Buffer.from(new SharedArrayBuffer(Math.max(length, 2 * PART_CHARS)));
@@ -47,14 +47,14 @@ function written(body: Body, text: string): Uint8Array {
   return body.memory.subarray(0, length);
 }
 
-/** What makes the answers, each of what is durable at one moment. */
+/** The functions that make the answers, each from the durable records of one moment. */
 interface Makers {
   readonly report: (request: unknown) => Promise<MadeAnswer>;
   /** Plain data. */
   readonly value: (request: unknown) => Promise<unknown>;
 }
 
-/** Serves the thread's port; a report's long body is made part by part as it is asked for. */
+/** Serves the thread's port. A report's long body is made part by part on request. */
 export function serveReports(port: MessagePort, make: Makers): void {
   const bodies = new Map<number, Body>();
   const reply = (message: ReportReply): void => port.postMessage(message);

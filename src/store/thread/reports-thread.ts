@@ -1,40 +1,41 @@
 import { Worker } from "node:worker_threads";
 import type { ReportParts } from "../port.ts";
 import type { ReportCall, ReportPart, ReportReply } from "./reports-port.ts";
+import { MINUTE_MS } from "../../domain/time.ts";
 import { monotonicMs } from "../../monotonic.ts";
 
-/** Reports under way or waiting at once; people and one page ask, not a crowd. */
+/** Most reports under way or waiting at once: only a few people and pages ask. */
 const MAX_OPEN = 16;
-/** Without a question for this long the thread ends, and its memory is free again. */
-const IDLE_MS = 60_000;
+/** Time without a request after which the thread ends and frees its memory. */
+const IDLE_MS = MINUTE_MS;
 /** A report that needs more ends its thread, never the agent. */
 const MAX_HEAP_MB = 192;
 
-/** No report at the moment: too many are being made, or the thread has died. */
-export class ReportsBusy extends Error {}
+/** No report at the moment: too many are being made, or the thread has ended. */
+class ReportsBusy extends Error {}
 
-/** What the entry's makers take and give. */
-export interface ReportsAsked {
+/** The types of the thread's requests and of its plain data. */
+interface ReportsAsked {
   readonly report: unknown;
   readonly wish: unknown;
   readonly value: unknown;
 }
 
-/** Reports made on a thread of their own, started when one is asked for. */
+/** Reports made on a thread of their own, which is started on demand. */
 export interface ReportsThread<Asked extends ReportsAsked = ReportsAsked> {
   /** Rejects with the thread's error, or with ReportsBusy. */
   ask(request: Asked["report"]): Promise<ReportParts>;
-  /** Plain data. Rejects as `ask` does. */
+  /** Returns plain data. Rejects as `ask` does. */
   value(wish: Asked["wish"]): Promise<Asked["value"]>;
   close(): Promise<void>;
 }
 
-/** The thread itself, begun anew by the first call after it has ended; whoever waits then is told. */
+/** The thread itself, started again by the first call after it has ended. When it ends, all waiting calls reject. */
 function oneThread(entry: URL, workerData: unknown, onLost: () => void) {
   const waiting = new Map<number, PromiseWithResolvers<ReportReply>>();
   let worker: Worker | null = null;
-  const lost = (own: Worker, error: Error): void => {
-    if (worker !== own) return;
+  const lost = (ended: Worker, error: Error): void => {
+    if (worker !== ended) return;
     worker = null;
     onLost();
     for (const { reject } of waiting.values()) reject(error);
@@ -61,7 +62,7 @@ function oneThread(entry: URL, workerData: unknown, onLost: () => void) {
       started().postMessage(message);
       return reply.promise;
     },
-    /** Nobody waits for an answer; nothing where it has ended. */
+    /** Sends a message without an answer, if the thread runs. */
     tell: (message: ReportCall): void => worker?.postMessage(message),
     async end(): Promise<void> {
       const old = worker;
@@ -72,12 +73,12 @@ function oneThread(entry: URL, workerData: unknown, onLost: () => void) {
   };
 }
 
-/** A part of 64 kB is made in 3 to 5 ms on a quick machine; a slow one shows how long it takes. */
+/** Time for a part of 64 kB: 3 to 5 ms on a fast machine, measured on each. */
 const PART_MS = { least: 8, most: 40, forgotten: 0.98 };
 
 /**
- * `entry`: the thread's file, which serves its port with `serveReports`. `gap` is waited for before each further part of a long
- * report is made, so that it never runs beside a poll that is due: so long as the longest of the last parts took.
+ * Opens the reports thread. `entry`: its file, which serves its port with `serveReports`. `gap` resolves at a gap between polls of the given
+ * length; it is awaited before each further part of a long report.
  */
 export function openReportsThread<Asked extends ReportsAsked>(
   entry: URL,
@@ -151,8 +152,8 @@ interface Rest {
 }
 
 /**
- * The parts, each asked for when the one before is taken; a reader that leaves early stops the making. Not a generator: one
- * that is left before its first part would never come to its `finally`.
+ * Returns the parts, each requested after the previous one was taken. A reader that stops early ends the report. Not a generator: if one is
+ * stopped before its first part, its `finally` never runs.
  */
 function partsOf(first: ReportPart, rest: Rest): AsyncIterable<Uint8Array> {
   let ready: Uint8Array | null = first.bytes;

@@ -5,13 +5,8 @@ import type { FolderInput } from "./folder.ts";
 import type { Answer, Call } from "./worker.ts";
 import { errorMessage } from "../../domain/error-message.ts";
 
-interface Waiting {
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /** A failed call of the store. `code` is SQLite's, e.g. SQLITE_FULL, else "". */
-export class StoreError extends Error {
+class StoreError extends Error {
   readonly code: string;
   constructor(message: string, code: string) {
     super(message);
@@ -19,23 +14,23 @@ export class StoreError extends Error {
   }
 }
 
-/** Calls under way at once: ingest, reads for delivery and provisioning together stay far below. */
+/** Most calls under way at once: ingest, reads for delivery and provisioning together stay far below. */
 const MAX_WAITING = 256;
 
 /**
- * The store in a thread of its own, so that a slow fsync never delays a poll.
- * When the thread dies, every waiting and later call rejects with a StoreError.
+ * Starts the store in a thread of its own, so that a slow fsync never delays a poll. When the thread ends, every waiting and later call
+ * rejects with a StoreError.
  */
 export function openStoreThread(input: FolderInput): {
   readonly store: Store;
   readonly identity: Identity;
   readonly rebuilds: Rebuilds;
-  /** Ends the thread at once, whatever it is doing. What it has not committed is lost, as in a crash. */
+  /** Ends the thread at once. Uncommitted records are lost from the store, as in a crash. */
   readonly terminate: () => Promise<unknown>;
 } {
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: input, name: "store" });
-  /** It answers in the order in which it is asked. */
-  const waiting: Waiting[] = [];
+  /** The waiting calls, in the order of the answers. */
+  const waiting: Omit<PromiseWithResolvers<unknown>, "promise">[] = [];
   let dead: Error | null = null;
   const die = (error: Error): void => {
     dead ??= error;

@@ -4,8 +4,9 @@ import { COLLECT_AFTER_MS, collectGarbage, keepMemorySmall } from "./memory.ts";
 import { StoreRefusal } from "./keeper.ts";
 import { openOrStandBy, type FolderInput } from "./folder.ts";
 import { errorMessage } from "../../domain/error-message.ts";
+import { DAY_MS } from "../../domain/time.ts";
 
-/** What the main thread asks, one call at a time; the answers come in the same order. */
+/** A call of the main thread. The answers come in the order of the calls. */
 export interface Call {
   readonly method: string;
   readonly args: readonly unknown[];
@@ -15,13 +16,13 @@ export type Answer =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly message: string; readonly code: string };
 
-/** Between two slices of a rebuild or a check, so that commits come first and the core stays half free. */
+/** Pause between two slices of a rebuild or a check, for commits, and to leave half of the core free. */
 const PAUSE_MS = 15;
-/** Cold rows rot, too: all that is stored is looked through after the start, and then once a day. */
+/** The whole store is checked after the start, and then once a day, because unused rows can be damaged too. */
 const FIRST_CHECK_MS = 10_000;
-const CHECK_EVERY_MS = 24 * 3_600_000;
+const CHECK_EVERY_MS = DAY_MS;
 
-/** What may be asked for, by name. */
+/** The calls by name. */
 type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
 
 function methodsOf(input: FolderInput): Methods {
@@ -63,7 +64,7 @@ function methodsOf(input: FolderInput): Methods {
   };
 }
 
-/** A piece of the check, or of what a wrong time left to be done; false: it is done, or the disk stops it, which the next commit tells. */
+/** Runs one piece of work; false: all is done, or the disk refuses, which the next commit reports. */
 function slice(act: () => boolean): boolean {
   try {
     return act();
@@ -84,8 +85,8 @@ function answerTo(methods: Methods, call: Call): Answer {
   }
 }
 
-/** Memory that goes with the answer rather than being copied once more. */
-function handedOver({ method }: Call, answer: Answer): ArrayBuffer[] {
+/** Returns the memory that is transferred with the answer instead of copied. */
+function transferred({ method }: Call, answer: Answer): ArrayBuffer[] {
   if (method !== "chunks" || !answer.ok) return [];
   return (answer.value as NextChunks).flatMap(({ chunk }) =>
     chunk === null ? [] : [chunk.body.buffer as ArrayBuffer],
@@ -98,7 +99,7 @@ if (parentPort !== null) {
   const methods = methodsOf(workerData as FolderInput);
   port.on("message", (call: Call) => {
     const answer = answerTo(methods, call);
-    port.postMessage(answer, handedOver(call, answer));
+    port.postMessage(answer, transferred(call, answer));
     if (call.method === "close") port.close();
   });
 }

@@ -1,80 +1,287 @@
-import { expect, it } from "vitest";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { virtualClock } from "../../../simulators/virtual/clock.ts";
+import { hashOf, sha256 } from "../../../src/contract/hash.ts";
+import { ackShape, type AckWire } from "../../../src/contract/telemetry.ts";
 import {
   type AckedBatch,
   type Acking,
-  heardAck,
+  chunkOutcomeOf,
+  handleAck,
   outcomeOf,
-  type Waiting,
-  windowAfter,
-} from "../../../src/delivery/mqtt/acks.ts";
+  parseAck,
+  type PendingAck,
+} from "../../../src/delivery/mqtt/link.ts";
 import type { Placed } from "../../../src/domain/record.ts";
-import { hashOf } from "../../../src/contract/hash.ts";
 import { createWaiters } from "../../../src/domain/waiters.ts";
 import { reading, T0 } from "../../support/records.ts";
-import { virtualClock } from "../../../simulators/virtual/clock.ts";
 
-const records = [5, 6].map((seq): Placed => ({ ...reading(seq * 1000, "mode", seq), seq, time: T0 + seq * 1000 }));
-
-/** What an ack brings to a batch that waits for one. */
-function heard(change: Record<string, unknown>): Pick<Acking, "window" | "takes"> & {
-  times: number[];
-  settled: AckedBatch[];
-} {
-  const clock = virtualClock({ wall: T0 });
-  const times: number[] = [];
-  const settled: AckedBatch[] = [];
-  const settle = (outcome: AckedBatch): void => void settled.push(outcome);
-  const outcome: Waiting["outcome"] = (ack, alone) => outcomeOf(ack, { stream: "s", records }, alone);
-  const waiting = createWaiters<Waiting>();
-  waiting.add({ outcome, sent: clock.mono(), settle });
-  const acking: Acking = { waiting, window: 2, takes: ["before"] };
-  const service_time = {
-    heard: ({ time }: { time: number }) => void times.push(time),
-    verdict: () => ({ synced: false, offset_ms: null }),
-  };
-  const ack = {
-    st: "s",
-    s0: 5,
-    n: 2,
-    hash: hashOf(records),
-    server_time: T0,
-    window: 3,
-    takes: ["chunk/1"],
-    ...change,
-  };
-  heardAck({ clock, service_time }, acking, Buffer.from(JSON.stringify(ack)));
-  return { window: acking.window, takes: acking.takes, times, settled };
-}
-
-it("time, window and what the service takes are heard from an ack whose hash is of what was sent", () => {
-  expect(heard({})).toMatchObject({ window: 3, takes: ["chunk/1"], times: [T0], settled: [{ kind: "acked" }] });
+const records = [5, 6, 7].map((seq): Placed => ({ ...reading(seq * 1000, "mode", seq), seq, time: T0 + seq * 1000 }));
+const batch = { stream: "s", records };
+const named = { st: "s", s0: 5, n: 3, hash: hashOf(records), acked_seq: 7, window: 4 };
+const ack = (change: Partial<AckWire>): AckWire => ackShape.parse({ ...named, ...change });
+const outcome = (change: Partial<AckWire>, alone = true) => outcomeOf(ack(change), batch, alone);
+const hashBefore = (seq: number): string => hashOf(records.filter((record) => record.seq < seq));
+const rejectionOf = (...seqs: readonly number[]) => seqs.map((seq) => ({ seq, reason: "no" }));
+const refusal = (change: Partial<AckWire>): Partial<AckWire> => ({
+  n: 0,
+  hash: hashOf([]),
+  error: "malformed",
+  ...change,
 });
 
-it.each([
-  ["another hash", { hash: "x" }],
-  ["all rejected, and the hash of nothing", { hash: hashOf([]), reject: [5, 6].map((seq) => ({ seq, reason: "no" })) }],
-  ["a conflict at the first record", { hash: hashOf([]), conflict: 5 }],
-  ["another stream", { st: "other" }],
-  ["another batch", { s0: 4 }],
-  ["an error", { error: "generation" }],
-])("none of them is heard from one with %s", (_, change) => {
-  expect(heard(change)).toMatchObject({ window: 2, takes: ["before"], times: [] });
+describe("an ack of a batch", () => {
+  it("means that the batch is stored if it names the batch with the hash of what was sent", () => {
+    expect(outcome({}, false)).toEqual({ kind: "acked", rejected: [], held_seq: 7, is_proven: true });
+  });
+
+  it("is compared with the hash made at sending, or for a part of the batch with a new one", () => {
+    const sent = { ...batch, hash: named.hash };
+    const reject = rejectionOf(7);
+    expect(outcomeOf(ack({}), sent, false)?.kind).toBe("acked");
+    expect(outcomeOf(ack({ hash: hashBefore(7) }), sent, false)?.kind).toBe("keep");
+    expect(outcomeOf(ack({ reject, hash: hashBefore(7) }), sent, false)).toMatchObject({
+      kind: "acked",
+      rejected: reject,
+    });
+    expect(outcomeOf(ack({ reject }), sent, false)?.kind).toBe("keep");
+  });
+
+  it.each([{ st: "other" }, { s0: 4 }, { s0: 6 }, { n: 2 }, { n: 4 }])("is ignored if it names %o", (change) => {
+    expect(outcome(change)).toBe(null);
+  });
+
+  it("acks nothing if its hash differs", () => {
+    expect(outcome({ hash: hashOf(records.slice(1)) })?.kind).toBe("keep");
+  });
+
+  it("acks all but the records that it rejects, and rejects only records of the batch", () => {
+    const hash = hashOf(records.filter(({ seq }) => seq !== 6));
+    const rejected = rejectionOf(6);
+    expect(outcome({ reject: rejectionOf(6, 99), hash })).toEqual({
+      kind: "acked",
+      rejected,
+      held_seq: 7,
+      is_proven: true,
+    });
+    const tooMany = rejectionOf(6, 6, 6, 6);
+    expect(outcome({ reject: tooMany, hash })?.kind).toBe("keep");
+    expect(outcome({ reject: tooMany })).toMatchObject({ kind: "acked", rejected: [] });
+  });
+
+  it("reports a conflict if its hash covers what was sent before it", () => {
+    expect(outcome({ conflict: 6, hash: hashBefore(6), reject: rejectionOf(7) })).toMatchObject({
+      kind: "conflict",
+      seq: 6,
+      rejected: [],
+      is_proven: true,
+    });
+  });
+
+  it("proves nothing with a conflict at the first record, or if it rejects every record", () => {
+    const unproven = { is_proven: false };
+    expect(outcome({ conflict: 5, hash: hashBefore(5) })).toMatchObject({ kind: "conflict", seq: 5, ...unproven });
+    const reject = rejectionOf(5, 6, 7);
+    expect(outcome({ reject, hash: hashOf([]) })).toMatchObject({ kind: "acked", rejected: reject, ...unproven });
+  });
+
+  it.each([
+    [{ newest_seq: 264 }, 264],
+    [{ newest_seq: null, acked_seq: 7 }, 7],
+    [{ newest_seq: null, acked_seq: null }, 0],
+  ])("says with a conflict how far the service has the stream: %o", (held, held_seq) => {
+    expect(outcome({ conflict: 6, hash: hashBefore(6), ...held })).toMatchObject({ kind: "conflict", held_seq });
+  });
+
+  it.each(["", hashOf(records), hashBefore(7), hashOf([])])("reports no conflict at 6 with the hash %s", (hash) => {
+    expect(outcome({ conflict: 6, hash })?.kind).toBe("keep");
+  });
+
+  it.each([0, 4, 8, 264, -1, 1e18, "many", Number.NaN])(
+    "with a conflict outside the batch, at %s, means what its hash proves",
+    (conflict) => {
+      const said = (hash: string): AckWire => ackShape.parse({ ...named, hash, conflict });
+      expect(outcomeOf(said(named.hash), batch, true)?.kind).toBe("acked");
+      expect(outcomeOf(said(hashOf([])), batch, true)?.kind).toBe("keep");
+    },
+  );
+
+  it("means the same with any values in the fields that are only hints", () => {
+    const nonsense = fc.oneof(fc.anything({ maxDepth: 1 }), fc.double(), fc.constantFrom(-1, 0, 1e300, "", null));
+    const hints = fc.record({ acked_seq: nonsense, newest_seq: nonsense, server_time: nonsense, window: nonsense });
+    fc.assert(
+      fc.property(hints, (said) => {
+        const meant = outcomeOf(ackShape.parse({ ...named, ...said }), batch, false);
+        expect(meant).toMatchObject({ kind: "acked", rejected: [], is_proven: true });
+      }),
+    );
+  });
+
+  it("with any content counts no record as stored that isn't, and none as refused of another batch", () => {
+    const seqs = fc.integer({ min: -2, max: 12 });
+    const lie = fc.record(
+      {
+        st: fc.constantFrom("s", "other", ""),
+        s0: seqs,
+        n: seqs,
+        hash: fc.constantFrom(...[3, 5, 6, 7, 8].map(hashBefore), "x"),
+        reject: fc.array(fc.record({ seq: seqs, reason: fc.string() }), { maxLength: 5 }),
+        conflict: fc.option(seqs),
+        error: fc.constantFrom("", "", "malformed", "generation"),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(lie, (said) => {
+        const parsed = ackShape.safeParse({ ...named, ...said });
+        if (!parsed.success) return;
+        const meant = outcomeOf(parsed.data, batch, true);
+        if (meant?.kind !== "acked" && meant?.kind !== "conflict") return;
+        const refused = meant.rejected.map(({ seq }) => seq);
+        const end = meant.kind === "conflict" ? meant.seq : 8;
+        const stored = records.filter(({ seq }) => seq < end && !refused.includes(seq));
+        expect(parsed.data).toMatchObject({ st: "s", s0: 5, n: 3, error: "", hash: hashOf(stored) });
+        expect([...refused, end - 1].every((seq) => seq >= 4 && seq < end)).toBe(true);
+      }),
+    );
+  });
+
+  it.each([
+    [{}, false, "refused"],
+    [{ s0: 0 }, true, "refused"],
+    [{ st: "", s0: 0 }, true, "refused"],
+    [{ s0: 0 }, false, "unclear"],
+    [{ st: "", s0: 0 }, false, "unclear"],
+    [{ error: "too_large" }, false, "too_long"],
+    [{ error: "not_bound" }, false, "keep"],
+    [{ error: "generation", st: "", s0: 0 }, true, "keep"],
+    [{ error: "something new" }, true, "keep"],
+    [{ s0: 8 }, true, undefined],
+    [{ st: "other" }, true, undefined],
+  ])("that refuses with %o (alone: %s) means: %s", (change, alone, kind) => {
+    expect(outcome(refusal(change), alone)?.kind).toBe(kind);
+  });
 });
 
-it("the last one says what the service takes: one that says nothing of it takes nothing of it", () => {
-  expect(heard({ takes: undefined }).takes).toEqual([]);
+describe("an ack of a chunk", () => {
+  const HASH = sha256("the message");
+  const CHUNK = { stream: "s", hash: HASH, from: 11, to: 14, first_seq: 12 };
+  const said = { chunk: HASH, st: "s", s0: 12, n: 4, newest_seq: 14 };
+  const chunkAck = (change: object): AckWire => ackShape.parse({ ...said, ...change });
+  const chunkOutcome = (change: object) => chunkOutcomeOf(chunkAck(change), CHUNK);
+
+  it("means that the chunk is stored if it names its message and its range", () => {
+    expect(chunkOutcome({})).toEqual({ kind: "acked", rejected: [], is_proven: true, held_seq: 14 });
+  });
+
+  it("is ignored if it names another message or a batch", () => {
+    expect(chunkOutcome({ chunk: sha256("another") })).toBe(null);
+    expect(chunkOutcomeOf(chunkAck({ chunk: undefined, hash: HASH }), CHUNK)).toBe(null);
+    expect(outcomeOf(chunkAck({ s0: 5, n: 3 }), batch, true)).toBe(null);
+  });
+
+  it("acks all but the records that it rejects, and rejects only records of the chunk", () => {
+    const reject = rejectionOf(11, 14, 15);
+    expect(chunkOutcome({ reject })).toMatchObject({ kind: "acked", is_proven: true, rejected: reject.slice(0, 2) });
+    const all = rejectionOf(11, 12, 13, 14);
+    expect(chunkOutcome({ reject: all })).toMatchObject({ kind: "acked", is_proven: false, rejected: all });
+    expect(chunkOutcome({ reject: [...all, ...all] })).toMatchObject({ kind: "acked", rejected: [] });
+  });
+
+  it.each([
+    [{ error: "malformed: n", n: 0 }, "refused"],
+    [{ error: "generation", st: "", s0: 0, n: 0 }, "refused"],
+    [{ conflict: 13 }, "conflict"],
+    [{ conflict: 999 }, "conflict"],
+    [{ n: 0 }, "refused"],
+    [{ n: 3 }, "refused"],
+    [{ s0: 11 }, "refused"],
+    [{ st: "other" }, "refused"],
+  ])("with %o means that nothing is stored: %s", (change, kind) => {
+    expect(chunkOutcome(change)?.kind).toBe(kind);
+  });
+
+  it("with any content acks nothing unless message, range and fields fit", () => {
+    const seq = fc.oneof(fc.integer({ min: -2, max: 20 }), fc.anything({ maxDepth: 1 }));
+    const lie = fc.record(
+      {
+        st: fc.constantFrom("s", "s", "other"),
+        s0: fc.oneof(fc.constant(12), seq),
+        n: fc.oneof(fc.constant(4), seq),
+        chunk: fc.oneof(fc.constantFrom(HASH, HASH.toUpperCase(), "", sha256("x")), fc.anything({ maxDepth: 1 })),
+        hash: fc.constantFrom(HASH, ""),
+        reject: fc.array(fc.record({ seq, reason: fc.string() }), { maxLength: 6 }),
+        conflict: fc.option(seq),
+        error: fc.constantFrom("", "", "malformed", "generation"),
+        takes: fc.anything({ maxDepth: 2 }),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(lie, (content) => {
+        const text = JSON.stringify({ ...said, ...content });
+        const heard = parseAck(Buffer.from(text));
+        const meant = heard === null ? null : chunkOutcomeOf(heard, CHUNK);
+        if (meant?.kind !== "acked") return;
+        expect(JSON.parse(text)).toMatchObject({ chunk: HASH, st: "s" });
+        expect([Number(content.s0 ?? 12), Number(content.n ?? 4), content.error ?? ""]).toEqual([12, 4, ""]);
+        const { conflict } = content;
+        expect(typeof conflict === "number" && conflict >= 0 && Number.isSafeInteger(conflict)).toBe(false);
+        for (const { seq: refused } of meant.rejected) expect(refused >= 11 && refused <= 14).toBe(true);
+      }),
+    );
+  });
 });
 
-it("an ack of another stream settles nothing", () => {
-  expect(heard({ st: "other" }).settled).toEqual([]);
-});
+describe("a message on down/ack", () => {
+  /** Handles an ack while the batch waits for one. */
+  function received(change: Record<string, unknown>) {
+    const clock = virtualClock({ wall: T0 });
+    const times: number[] = [];
+    const settled: AckedBatch[] = [];
+    const waiting = createWaiters<PendingAck>();
+    waiting.add({
+      outcome: (said, alone) => outcomeOf(said, batch, alone),
+      sent: clock.mono(),
+      settle: (one) => void settled.push(one),
+    });
+    const acking: Acking = { waiting, window: 2, takes: ["before"] };
+    const service_time = {
+      heard: ({ time }: { time: number }) => void times.push(time),
+      verdict: () => ({ synced: false, offset_ms: null }),
+    };
+    const message = { ...named, server_time: T0, window: 3, takes: ["chunk/1"], ...change };
+    handleAck({ clock, service_time }, acking, Buffer.from(JSON.stringify(message)));
+    return { window: acking.window, takes: acking.takes, times, settled };
+  }
 
-it.each([
-  [null, 2],
-  [0, 1],
-  [1, 1],
-  [3, 3],
-  [1_000_000, 4],
-])("a window of %s lets %i batches be under way: one always", (said, window) => {
-  expect(windowAfter(2, said)).toBe(window);
+  it("sets time, window and accepted formats if its hash is of what was sent", () => {
+    expect(received({})).toMatchObject({ window: 3, takes: ["chunk/1"], times: [T0], settled: [{ kind: "acked" }] });
+    expect(received({ takes: undefined }).takes).toEqual([]);
+  });
+
+  it.each([
+    ["another hash", { hash: "x" }],
+    ["all records rejected and the hash of nothing", { hash: hashOf([]), reject: rejectionOf(5, 6, 7) }],
+    ["a conflict at the first record", { hash: hashOf([]), conflict: 5 }],
+    ["another stream", { st: "other" }],
+    ["another batch", { s0: 4 }],
+    ["an error", { error: "generation" }],
+  ])("sets none of them with %s", (_, change) => {
+    expect(received(change)).toMatchObject({ window: 2, takes: ["before"], times: [] });
+  });
+
+  it("settles nothing of another stream", () => {
+    expect(received({ st: "other" }).settled).toEqual([]);
+  });
+
+  it.each([
+    [null, 2],
+    [0, 1],
+    [1, 1],
+    [3, 3],
+    [1_000_000, 4],
+  ])("with the window %s lets %i batches be under way, at least one", (window, expected) => {
+    expect(received({ window }).window).toBe(expected);
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { heldOf, isNight, letGo, NOTHING_HELD } from "../../../src/delivery/rules/held.ts";
+import { heldOf, isNight, releaseAfter, NOTHING_HELD } from "../../../src/delivery/rules/held.ts";
 import { nextAction, sendingFrom, type Sending } from "../../../src/delivery/rules/sending.ts";
 import { thriftFor } from "../../../src/domain/traffic.ts";
 
@@ -18,26 +18,26 @@ const BACKLOG = thriftFor(90, 100);
 
 describe("what waits to spare the budget", () => {
   it("readings wait until ten minutes are over, all of them go then, and those that came meanwhile wait anew", () => {
-    const gone = letGo(null, NOW, BATCHES);
+    const gone = releaseAfter(null, NOW, BATCHES);
     expect(gone.up_to).toBe(100);
     const later = { ...NOW, mono: 599_999, sendable_seq: 150 };
-    expect(letGo(gone, later, BATCHES)).toBe(gone);
+    expect(releaseAfter(gone, later, BATCHES)).toBe(gone);
     expect(heldOf(gone, later, BATCHES)).toEqual({ live: true, backlog: false, ms: 1 });
-    const due = letGo(gone, { ...later, mono: 600_000 }, BATCHES);
+    const due = releaseAfter(gone, { ...later, mono: 600_000 }, BATCHES);
     expect(heldOf(due, { ...later, mono: 600_000 }, BATCHES)).toEqual(NOTHING_HELD);
     expect(heldOf(due, { ...later, mono: 600_001, live_seq: 150 }, BATCHES)).toMatchObject({ live: true });
   });
 
   it("a change of mode goes at once, with all before it", () => {
-    const gone = letGo(null, NOW, BATCHES);
+    const gone = releaseAfter(null, NOW, BATCHES);
     const changed = { ...NOW, mono: 5_000, mode: "cool_down", sendable_seq: 130 };
-    const now = letGo(gone, changed, BATCHES);
+    const now = releaseAfter(gone, changed, BATCHES);
     expect(now.up_to).toBe(130);
     expect(heldOf(now, changed, BATCHES).live).toBe(false);
   });
 
   it("what waited during an outage goes at night, by the booth's own clock", () => {
-    const gone = letGo(null, NOW, BACKLOG);
+    const gone = releaseAfter(null, NOW, BACKLOG);
     expect(heldOf(gone, NOW, BACKLOG).backlog).toBe(true);
     expect(heldOf(gone, { ...NOW, at: Date.UTC(2026, 2, 3, 5) }, BACKLOG).backlog).toBe(false);
     expect(isNight("America/Denver", Date.UTC(2026, 2, 3, 4, 59))).toBe(false);
@@ -46,7 +46,7 @@ describe("what waits to spare the budget", () => {
   });
 
   it("nothing waits where records would have to be given up within two days", () => {
-    const gone = letGo(null, NOW, BACKLOG);
+    const gone = releaseAfter(null, NOW, BACKLOG);
     expect(heldOf(gone, { ...NOW, hours_to_full: 47 }, BACKLOG)).toEqual(NOTHING_HELD);
   });
 });

@@ -15,9 +15,12 @@ import {
   stretchOf,
   verdictOf,
   withAcked,
-  withSent,
 } from "../../../src/delivery/rules/sending.ts";
 
+const withSent = (
+  lanes: Lanes,
+  ...sent: Parameters<typeof afterSending> extends [unknown, ...infer Rest] ? Rest : never
+) => afterSending({ ...sendingFrom({ acked_seq: 0, ahead: [] }), lanes }, ...sent).lanes;
 const NOW = { sendable_seq: 20, mono: 0, window: 4, under_way: 0, chunks: null };
 const at = (acked_seq: number) => ({ acked_seq, ahead: [] });
 const range = (from: number, to: number) => ({

@@ -4,7 +4,7 @@ import { recordsOf, type StoredRecord } from "../../../simulators/service/ingest
 import { type ChunkAck, ingestChunk } from "../../../simulators/service/ingest/store.ts";
 import { findStream } from "../../../simulators/service/ingest/streams.ts";
 import { unpackChunk } from "../../../src/store/log/chunk.ts";
-import { byteSink, byteSource } from "../../../src/store/log/columns.ts";
+import { byteSink, ByteSource } from "../../../src/store/log/columns.ts";
 import { batchOf, type Bench, boundBench, EPOCH, type LogRecord } from "../../simulators/service/service-log.ts";
 import { EDITS } from "../edits.ts";
 import type { Judge, Target, Verdict } from "../target.ts";
@@ -32,21 +32,21 @@ interface Parts {
 }
 
 function cut(message: Buffer): { readonly header: Buffer; readonly body: Buffer; readonly facts: Buffer } {
-  const source = byteSource(message.subarray(1));
+  const source = new ByteSource(message.subarray(1));
   const header = source.block();
   const body = source.block();
-  return { header, body, facts: message.subarray(1 + source.at()) };
+  return { header, body, facts: message.subarray(1 + source.at) };
 }
 
 function partsOf(message: Buffer): Parts {
   const { header, body, facts } = cut(message);
-  const source = byteSource(body.subarray(2));
+  const source = new ByteSource(body.subarray(2));
   source.number();
   for (let left = 2 * source.number(); left > 0; left -= 1) source.number();
-  const start = body.subarray(0, 2 + source.at());
+  const start = body.subarray(0, 2 + source.at);
   const lengths = [source.number(), source.number()] as const;
   const end = body.length;
-  const blocks = body.subarray(2 + source.at());
+  const blocks = body.subarray(2 + source.at);
   const a = blocks.subarray(0, lengths[0]);
   const b = blocks.subarray(lengths[0], end);
   const lines = facts.length === 0 ? facts : inflateRawSync(facts);

@@ -1,4 +1,4 @@
-import { chunkOutcomeOf, outcomeOf, parseAck } from "../../../src/delivery/mqtt/acks.ts";
+import { chunkOutcomeOf, outcomeOf, parseAck } from "../../../src/delivery/mqtt/link.ts";
 import { packetSizes } from "../../../src/delivery/mqtt/dial.ts";
 import { hashOf, sha256 } from "../../../src/contract/hash.ts";
 import { parseCommand } from "../../../src/contract/commands.ts";
