@@ -2,27 +2,24 @@ import type { KnownOffset } from "../domain/service-time.ts";
 import type { LogEnd } from "../domain/taken.ts";
 import { KIND, type ClockRecord, type LogRecord, type Stored } from "../domain/record.ts";
 import type { BootId, EpochMs, Milliseconds, Seq } from "../domain/units.ts";
-import type { ClockState, TimelineState, BootPlace, TakenBack } from "./timeline/state.ts";
-import { DAY_MS } from "../domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+import type { BootPlace, ClockState, DeriveState, TakenBack } from "./state.ts";
 
-type Clocked = Pick<TimelineState, "clock">;
-
-/** A record's place in time. */
+/** A place in time. */
 export interface Instant {
-  /** The boot differs from that of the instant before. */
+  /** True if the boot differs from that of the previous instant. */
   readonly new_boot: boolean;
   readonly mono: Milliseconds;
   readonly at: EpochMs;
-  /** Corrected time moved on by this much more than elapsed time did: the wall clock was put forward. */
+  /** Time by which the wall clock was put forward: corrected time moved on by this much more than elapsed time. */
   readonly jump_ms: Milliseconds;
 }
 
 /**
- * Places a record: corrected time = mono + offset of its boot. It stands still rather than run back, so that time
- * which was counted once is not counted again after the clock was put back. A mono that runs back within a boot
- * counts as the instant before.
+ * Places a record: corrected time = mono + offset of its boot. Corrected time stands still rather than run back, so that no time is
+ * counted twice after the clock was put back. If mono runs back within a boot, the previous instant counts.
  */
-export function placeOf(state: TimelineState, record: LogRecord): Instant {
+export function placeOf(state: DeriveState, record: LogRecord): Instant {
   const { clock } = state;
   if (record.boot !== clock.boot) {
     const at = Math.max(clock.now, firstOffset(state, record) + record.mono);
@@ -32,12 +29,12 @@ export function placeOf(state: TimelineState, record: LogRecord): Instant {
   return { new_boot: false, mono, at: Math.max(clock.now, mono + clock.offset), jump_ms: 0 };
 }
 
-/** Enters the instant. */
-export function moveClock(state: TimelineState, record: LogRecord, instant: Instant): void {
+/** Moves the clock to the instant of the record. */
+export function moveClock(state: DeriveState, record: LogRecord, instant: Instant): void {
   const { clock } = state;
   if (instant.new_boot) {
     const place = placeFor(clock, record);
-    const back = stretchOf(clock, record);
+    const back = stretchIn(clock.taken_back, record);
     clock.offset = firstOffset(state, record);
     clock.boot = record.boot;
     clock.placed = back !== undefined || place !== undefined || record.kind === KIND.clock;
@@ -50,30 +47,30 @@ export function moveClock(state: TimelineState, record: LogRecord, instant: Inst
   clock.now = instant.at;
 }
 
-/** Time that moved on by a day at once may yet be taken back: for a day nothing is judged by its age. */
+/** Notes a jump by more than a day: a later record may take it back, so for a day the age of records proves nothing. */
 function noteLeap(clock: ClockState, { new_boot, mono, at }: Instant): void {
   const isLeap = clock.now > 0 && at - clock.now > DAY_MS && (new_boot || at - clock.now > mono - clock.mono + DAY_MS);
   if (isLeap || (new_boot && clock.leapt !== undefined)) clock.leapt = mono;
   else if (clock.leapt !== undefined && mono - clock.leapt > DAY_MS) delete clock.leapt;
 }
 
-/** Whether records are old by the time that stands: it has stood for long enough. */
-export function isSettled({ clock }: Clocked): boolean {
+/** Returns whether time has not jumped for long enough that the age of records can be trusted. */
+export function isSettled({ clock }: DeriveState): boolean {
   return clock.leapt === undefined;
 }
 
 /**
- * What a clock record changes at its own instant. The first one of a boot gives the offset, whatever its state;
- * afterwards a sync does, or a step that has a witness: a step without one moves nothing.
- * @returns the instant to advance to, or null where the offset stays.
+ * Applies a clock record at its own instant. The first one of a boot sets the offset, whatever its state. Later ones set it only with a
+ * witness.
+ * @returns the instant to advance to; null if the offset stays the same
  */
 export function reclock(clock: ClockState, record: ClockRecord): Instant | null {
   const witnessed = isWitnessed(record);
   if (clock.placed && !witnessed) return null;
-  const back = stretchOf(clock, record);
-  const provisional = Math.max(record.value.wall - record.mono, clock.offset);
-  const said = witnessed ? record.value.wall - record.mono : provisional;
-  const offset = back === undefined ? said : (back.offset ?? clock.offset);
+  const back = stretchIn(clock.taken_back, record);
+  const recorded = record.value.wall - record.mono;
+  const accepted = witnessed ? recorded : Math.max(recorded, clock.offset);
+  const offset = back === undefined ? accepted : (back.offset ?? clock.offset);
   clock.placed = true;
   clock.synced ||= witnessed;
   if (witnessed) clock.unsure = back !== undefined || record.value.unsure === true;
@@ -83,13 +80,13 @@ export function reclock(clock: ClockState, record: ClockRecord): Instant | null 
   return { new_boot: false, mono: clock.mono, at, jump_ms: at - clock.now };
 }
 
-/** Tells the fold where boots stand whose records come next. State and list are taken over. */
-export function placeBoots<S extends Clocked>(state: S, places: readonly BootPlace[]): S {
+/** Sets the places of boots whose records come next. Changes and returns the state. */
+export function placeBoots(state: DeriveState, places: readonly BootPlace[]): DeriveState {
   state.clock.places = [...state.clock.places, ...places];
   return state;
 }
 
-/** The box's clocks. */
+/** The box's boot and clocks. */
 interface Present {
   readonly boot: BootId;
   mono(): Milliseconds;
@@ -97,58 +94,73 @@ interface Present {
 }
 
 /**
- * Corrected time now: by the offset of the state's boot. Before the first record of another boot the wall clock says it, but
- * never less than what is known: that boot has lasted `mono` since.
+ * Returns corrected time now, by the offset of the state's boot. Before the first record of a new boot, returns the wall clock, but at
+ * least the last known instant plus the boot's `mono`.
  */
-export function correctedNow(state: TimelineState | undefined, present: Present): EpochMs {
+export function correctedNow(state: DeriveState | undefined, present: Present): EpochMs {
   const wall = present.wall();
   if (state === undefined) return wall;
   if (state.clock.boot !== present.boot) return Math.max(wall, knownTime(state).now + present.mono());
   return Math.max(state.clock.now, present.mono() + state.clock.offset);
 }
 
-/** Offset that a sync gave in that boot; null: none did. */
-export function syncedOffset({ clock }: Clocked, boot: BootId): KnownOffset | null {
+/** Returns the offset that a sync set in that boot; null without a sync. */
+export function syncedOffset({ clock }: DeriveState, boot: BootId): KnownOffset | null {
   return clock.boot === boot && clock.synced ? { offset: clock.offset, unsure: clock.unsure } : null;
 }
 
-/** Tells the fold which clock records to come are taken back by later ones. The state is taken over. */
-export function takeBack<S extends Clocked>(state: S, stretches: readonly TakenBack[]): S {
+/** Sets the stretches whose clock records later ones correct. Changes and returns the state. */
+export function takeBack(state: DeriveState, stretches: readonly TakenBack[]): DeriveState {
   if (stretches.length === 0) delete state.clock.taken_back;
   else state.clock.taken_back = [...stretches];
   return state;
 }
 
 /**
- * Names the time that stands, where corrected time is ahead of it by so much that what came before must have been wrong: the log is then to be
- * folded again. null: it isn't.
+ * Returns the present boot and offset as text if corrected time is ahead of them by so much that an earlier time was wrong: the log must
+ * be folded again. Returns null otherwise.
  */
-export function aheadOf({ clock }: Clocked): string | null {
-  const { boot, mono, offset, now } = clock;
-  return boot !== "" && now - (mono + offset) > WRONG_MS ? clockText({ clock }) : null;
+export function aheadOf(state: DeriveState): string | null {
+  const { boot, mono, offset, now } = state.clock;
+  return boot !== "" && now - (mono + offset) > WRONG_MS ? clockText(state) : null;
 }
 
-/** By which boot and offset the state goes: another text, and a clock record has changed it. */
-export function clockText({ clock }: Clocked): string {
+/** Returns boot and offset as text, which differs after a clock record has changed them. */
+export function clockText({ clock }: DeriveState): string {
   return `${clock.boot} ${clock.offset}`;
 }
 
-/** The word about the time that the state goes by; null: nobody vouched for it. */
-export function shownBy({ clock: { boot, mono, offset, synced } }: Clocked): Shown | null {
+/** Returns the time that the state relies on, as a clock record; null if no witness confirmed it. */
+export function shownBy({ clock: { boot, mono, offset, synced } }: DeriveState): Shown | null {
   return synced ? { boot, mono, wall: mono + offset } : null;
 }
 
-/** The offset of the state's boot, as later clock records have it. */
-export function rightOffset({ clock }: Clocked, stretches: readonly TakenBack[]): Milliseconds {
+/** Returns the offset of the state's boot after the corrections by later clock records. */
+export function rightOffset({ clock }: DeriveState, stretches: readonly TakenBack[]): Milliseconds {
   return stretchIn(stretches, clock)?.offset ?? clock.offset;
 }
 
-function stretchOf({ taken_back = [] }: ClockState, record: LogRecord): TakenBack | undefined {
-  return stretchIn(taken_back, record);
+/**
+ * Corrects a state that was saved while the time was wrong, if no older state is left. Moves back each instant that lies after the right
+ * time, by the error of the clock. Numbers that are not instants are far smaller.
+ * @param right offset: mono + this is the right time of the state's boot
+ */
+export function putBack(state: DeriveState, right: Milliseconds): DeriveState {
+  const limit = state.clock.mono + right;
+  const by = state.clock.now - limit;
+  if (by <= WRONG_MS) return state;
+  const moved = JSON.parse(JSON.stringify(state), (_, value: unknown) =>
+    typeof value === "number" && value > limit ? value - by : value,
+  ) as DeriveState;
+  moved.clock.offset = right;
+  moved.hours = Object.fromEntries(Object.entries(state.hours).filter(([hour]) => Number(hour) <= limit));
+  const hour = Math.floor(limit / HOUR_MS) * HOUR_MS;
+  if (moved.hour_next !== null) moved.hour_next = Math.min(state.hour_next ?? hour, hour);
+  return moved;
 }
 
 function stretchIn(
-  stretches: readonly TakenBack[],
+  stretches: readonly TakenBack[] = [],
   { boot, mono }: Pick<LogRecord, "boot" | "mono">,
 ): TakenBack | undefined {
   return stretches.find((one) => one.boot === boot && one.from <= mono && mono < (one.to ?? Infinity));
@@ -158,21 +170,21 @@ function placeFor(clock: ClockState, record: LogRecord): BootPlace | undefined {
   return clock.places.find(({ boot }) => boot === record.boot);
 }
 
-/** How far time is known: to the last record, or to the end of what its boot's coverage proves. */
-export function knownTime({ clock, groups }: TimelineState): KnownTime {
-  const ends = Object.values(groups).map(({ boot, to }) => (boot === clock.boot ? clock.now + to - clock.mono : 0));
-  return { boot: clock.boot, now: Math.max(clock.now, ...ends) };
+/** Returns the last known instant: the last record, or the end of its boot's coverage. */
+export function knownTime(state: DeriveState): KnownTime {
+  const { boot, mono, now } = state.clock;
+  return { boot, now: now + (endOf(state)?.mono ?? mono) - mono };
 }
 
-/** How far time is known to the log; null: the boot waits for its place, and what is shown of it proves nothing. */
-export function reachedTime(state: TimelineState): EpochMs | null {
+/** Returns the last known instant of the log; null if the boot waits for its place in time. */
+export function reachedTime(state: DeriveState): EpochMs | null {
   const { synced, unsure } = state.clock;
   return synced || unsure ? knownTime(state).now : null;
 }
 
-/** Without a witness time at least doesn't run back: what an unsynced clock shows is put after the last known instant. */
-function firstOffset(state: TimelineState, record: LogRecord): Milliseconds {
-  const back = stretchOf(state.clock, record);
+/** Returns the offset of a new boot. Without a witness, its first record comes no earlier than the last known instant. */
+function firstOffset(state: DeriveState, record: LogRecord): Milliseconds {
+  const back = stretchIn(state.clock.taken_back, record);
   if (back !== undefined) return back.offset ?? knownTime(state).now - record.mono;
   const place = placeFor(state.clock, record);
   if (place !== undefined) return place.offset;
@@ -180,14 +192,14 @@ function firstOffset(state: TimelineState, record: LogRecord): Milliseconds {
   return isWitnessed(record) ? raw : Math.max(raw, knownTime(state).now - record.mono);
 }
 
-/** The last instant of which the log tells, the last poll that coverage proves among it; null: nothing is logged yet. */
-export function endOf({ clock, groups }: TimelineState): LogEnd | null {
+/** Returns boot and mono of the last record or covered poll; null if nothing is logged yet. */
+export function endOf({ clock, groups }: DeriveState): LogEnd | null {
   if (clock.boot === "") return null;
   const polled = Object.values(groups).flatMap(({ boot, to }) => (boot === clock.boot ? [to] : []));
   return { boot: clock.boot, mono: Math.max(clock.mono, ...polled) };
 }
 
-/** A boot whose clock no witness has vouched for yet: its records wait for their place in time. */
+/** A boot without a confirmed clock. Its records wait for their place in time. */
 interface HeldBoot {
   readonly boot: BootId;
   readonly first_seq: Seq;
@@ -195,16 +207,16 @@ interface HeldBoot {
   readonly last_mono: Milliseconds;
 }
 
-/** Boots that wait, oldest first. Every record after the first of them waits too. */
+/** Boots that wait for their place, oldest first. Every record after the first of them waits too. */
 export type Hold = readonly HeldBoot[];
 
-/** How far time is known: the boot of the last placed record ("": none yet), and its corrected time. */
+/** The last known instant, with the boot of the last placed record ("" before the first). */
 interface KnownTime {
   readonly boot: BootId;
   readonly now: EpochMs;
 }
 
-/** A witness gave the time. A step without one moves nothing. */
+/** Returns whether the record is a clock record whose time a witness confirmed. */
 export function isWitnessed(record: LogRecord): boolean {
   if (record.kind !== KIND.clock) return false;
   const { state, witness } = record.value;
@@ -212,15 +224,15 @@ export function isWitnessed(record: LogRecord): boolean {
 }
 
 /**
- * What becomes of the next record of a stream. fold: its time is known. hold: it waits. place: it gives the time to
- * everything that waits, and is folded after it.
+ * Decides about the next record of a stream. fold: its time is known. hold: it waits. place: it sets the time of all waiting records and
+ * is folded after them.
  */
 export function verdictOf(known: KnownTime, hold: Hold, record: LogRecord): "fold" | "hold" | "place" {
   if (hold.length > 0) return isWitnessed(record) ? "place" : "hold";
   return record.boot === known.boot || isWitnessed(record) ? "fold" : "hold";
 }
 
-/** The hold with one more record in it. */
+/** Returns the hold with one more record. */
 export function held(hold: Hold, record: Stored<LogRecord>): Hold {
   const { boot, mono, seq } = record;
   const until = record.kind === KIND.coverage ? Math.max(mono, record.value.to) : mono;
@@ -230,8 +242,8 @@ export function held(hold: Hold, record: Stored<LogRecord>): Hold {
 }
 
 /**
- * The hold after records before `seq` were given up: what is left of a boot still tells of its whole length. The last boot stays
- * even where nothing is left of it, since it goes on.
+ * Returns the hold after the records before `seq` were deleted. A boot keeps its whole length. The last boot stays even without records,
+ * because it is still running.
  */
 export function heldFrom(hold: Hold, seq: Seq): Hold {
   const left = hold.filter((_, index) => (hold[index + 1]?.first_seq ?? Number.MAX_SAFE_INTEGER) > seq);
@@ -239,8 +251,8 @@ export function heldFrom(hold: Hold, seq: Seq): Hold {
 }
 
 /**
- * Places for all boots that wait, now that `sync` gives its own boot's offset. Those before it, which nobody will ever
- * vouch for, are put one after the other right after the last known instant; where nothing is known, right before it.
+ * Places all waiting boots after `sync` has set the offset of its own boot. Earlier boots can never be confirmed: they follow each other
+ * right after the last known instant. If no instant is known, they end at the start of the synced boot.
  */
 export function placesOf(known: KnownTime, hold: Hold, sync: LogRecord): BootPlace[] {
   const wall = sync.kind === KIND.clock ? sync.value.wall : sync.at;
@@ -262,10 +274,10 @@ function lengthOf({ first_mono, last_mono }: HeldBoot): Milliseconds {
   return last_mono - first_mono;
 }
 
-/** A later time that is lower by more than this says that the earlier one was wrong. By less, a clock was a little fast. */
-export const WRONG_MS: Milliseconds = 3_600_000;
+/** If a later time is lower by more than this, the earlier one was wrong. By less, a clock was a little fast. */
+const WRONG_MS: Milliseconds = 3_600_000;
 
-/** What a clock record with a witness said. */
+/** The time of a clock record with a witness. */
 export interface Shown {
   readonly boot: BootId;
   readonly mono: Milliseconds;
@@ -273,8 +285,8 @@ export interface Shown {
 }
 
 /**
- * Which of a log's clock records, given in order, are taken back by later ones. The last word of a boot is right about the whole
- * boot, as mono went on all the while; a later boot is right about those before it, which had ended when it began.
+ * Finds the clock records of a log, given in order, that later ones prove wrong. The last record of a boot is right about the whole boot,
+ * because mono is continuous. A later boot is right about earlier ones, which ended before it began.
  */
 export function takenBack(shown: readonly Shown[]): TakenBack[] {
   const boots = [...new Set(shown.map(({ boot }) => boot))].reverse();
@@ -286,7 +298,7 @@ export function takenBack(shown: readonly Shown[]): TakenBack[] {
     const isRight = (one: Shown): boolean => last !== undefined && offsetOf(one) <= offsetOf(last) + WRONG_MS;
     own.forEach((one, index) => {
       if (isRight(one)) return;
-      // What took it back says where it stands; where that was a later boot, what was right before.
+      // The correcting record gives the right offset. If it belongs to a later boot, the last right record before does.
       const by = own.slice(index).find(isRight) ?? own.slice(0, index).findLast(isRight);
       const from = index === 0 ? 0 : one.mono;
       const to = own[index + 1]?.mono ?? null;

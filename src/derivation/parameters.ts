@@ -1,17 +1,17 @@
 import type { FilterType, Mode, TagValue } from "../domain/booth.ts";
 import { modesIn } from "../domain/mode-bits.ts";
-import type { Parameters, TagRole } from "../domain/parameters.ts";
+import type { Parameters, ReportRules, TagRole } from "../domain/parameters.ts";
 import { say } from "../domain/sentences.ts";
-import type { TagName, Milliseconds } from "../domain/units.ts";
 import { HOUR_MS } from "../domain/time.ts";
+import type { Milliseconds, TagName } from "../domain/units.ts";
+import type { DeriveState, Machine } from "./state.ts";
 
-/** A PLC's mode value as text, the way the mode map names it: true is "1", 3 is "3". */
+/** Returns a PLC's mode value as text, as the mode map spells it: true is "1", 3 is "3". */
 export function rawMode(value: TagValue): string {
-  if (typeof value === "boolean") return value ? "1" : "0";
-  return String(value);
+  return String(typeof value === "boolean" ? Number(value) : value);
 }
 
-/** A code that the profile doesn't map is unknown; its raw value is kept beside. Of several bits the highest one counts. */
+/** Returns the mode of a raw value; unknown if the profile does not map it. Of several bits, the highest one counts. */
 export function modeOf({ modes }: Parameters, raw: string): Mode {
   const code = Object.hasOwn(modes, raw) ? raw : (modesIn(raw)[0] ?? raw);
   return Object.hasOwn(modes, code) ? (modes[code] ?? "unknown") : "unknown";
@@ -21,14 +21,14 @@ export function isIn(set: readonly Mode[] | undefined, mode: Mode): boolean {
   return set?.includes(mode) ?? false;
 }
 
-/** The first tag with that role; undefined: the profile has none. */
+/** Returns the first tag with that role; undefined if the profile has none. */
 export function tagWithRole(parameters: Parameters | null, role: TagRole): TagName | undefined {
   if (parameters === null) return undefined;
   for (const tag in parameters.tags) if (parameters.tags[tag]?.role === role) return tag;
   return undefined;
 }
 
-/** All tags with that role, of that filter if it is given. */
+/** Returns all tags with that role, of that filter if one is given. */
 export function tagsWithRole(parameters: Parameters | null, role: TagRole, filter?: FilterType): TagName[] {
   const tags = Object.entries(parameters?.tags ?? {});
   return tags.flatMap(([tag, one]) =>
@@ -36,7 +36,7 @@ export function tagsWithRole(parameters: Parameters | null, role: TagRole, filte
   );
 }
 
-/** The tags whose unit does not fit their role, so that a figure is missing, each with the reason. */
+/** Returns the tags whose unit does not fit their role, so that a figure is missing, each with the reason. */
 export function unfitUnits(
   parameters: Parameters | null,
 ): readonly { readonly tag: TagName; readonly reason: string }[] {
@@ -45,17 +45,15 @@ export function unfitUnits(
   );
 }
 
-/** What energy is estimated for. */
-export type Machine = "burner" | "fan";
-
 export const MACHINES: readonly Machine[] = ["burner", "fan"];
 
-/** What a machine's load is read from, how large it is, and the meter that makes an estimate needless. */
+/** A machine's size and the tag of its load. */
 export interface Load {
   readonly tag: TagName;
   readonly group: string;
   /** BTU/h or hp. */
   readonly size: number;
+  /** Tag of a meter that makes the estimate unnecessary. */
   readonly meter: TagName | null;
 }
 
@@ -64,17 +62,17 @@ const ROLES: Readonly<Record<Machine, { load: TagRole; meter: TagRole }>> = {
   fan: { load: "fan_speed", meter: "kwh" },
 };
 const BTU_PER_THERM = 100_000;
-/** Of a hp. */
-const WATT = 745.7;
+const WATT_PER_HP = 745.7;
 const MILLIONTHS = 1_000_000;
 
-const known = new WeakMap<Parameters, Readonly<Record<Machine, Load | null>>>();
+/** Loads by parameters: each record of the fold asks for them. */
+const cachedLoads = new WeakMap<Parameters, Readonly<Record<Machine, Load | null>>>();
 
-/** Per machine: null where its size or its load isn't told. */
+/** Returns the load of each machine; null if its size or the tag of its load is missing. */
 export function loadsOf(parameters: Parameters): Readonly<Record<Machine, Load | null>> {
-  const found = known.get(parameters) ?? { burner: loadOf(parameters, "burner"), fan: loadOf(parameters, "fan") };
-  known.set(parameters, found);
-  return found;
+  const loads = cachedLoads.get(parameters) ?? { burner: loadOf(parameters, "burner"), fan: loadOf(parameters, "fan") };
+  cachedLoads.set(parameters, loads);
+  return loads;
 }
 
 function loadOf(parameters: Parameters, machine: Machine): Load | null {
@@ -86,41 +84,61 @@ function loadOf(parameters: Parameters, machine: Machine): Load | null {
 }
 
 /**
- * Work that a machine does in a millisecond, from its load in %, taken in whole percent of 0 to 100: burners by size x
- * load, fans by size x load cubed. Sums of it over an hour are whole numbers, and exact up to 25 million BTU/h.
+ * Returns the work of a machine in a millisecond from its load, rounded to a whole percent of 0 to 100: size x load for a burner, size x
+ * load cubed for a fan. Sums over an hour are whole numbers, exact up to 25 million BTU/h.
  */
 export function workRate(machine: Machine, size: number, percent: number): number {
   const load = Math.min(100, Math.max(0, Math.round(percent)));
   return machine === "burner" ? size * load : size * load ** 3;
 }
 
-/** The work of at most an hour as energy: whole millionths of a therm or kWh, so that parts of an hour add up. */
+/** Converts the work of at most an hour to whole millionths of a therm or kWh, so that parts of an hour add up. */
 export function millionthsOf(machine: Machine, work: number): number {
   if (machine === "burner") return Math.floor(work / ((100 * HOUR_MS * BTU_PER_THERM) / MILLIONTHS));
   // Percent cubed, and W to kW.
-  return Math.floor((work * WATT) / (1000 * HOUR_MS));
+  return Math.floor((work * WATT_PER_HP) / (1000 * HOUR_MS));
 }
 
-/** Energy, therm or kWh, of any amount of work. */
+/** Converts work to energy: therm for the burner, kWh for the fan. */
 export function energyOf(machine: Machine, work: number): number {
   return millionthsOf(machine, work) / MILLIONTHS;
 }
 
-/** The most that a motor of so many hp can take in that time, kWh. */
+/** Returns the energy of a motor at full load over that time, kWh. */
 export function fullLoadKwh(size_hp: number, ms: Milliseconds): number {
-  return (size_hp * WATT * ms) / (1000 * HOUR_MS);
+  return (size_hp * WATT_PER_HP * ms) / (1000 * HOUR_MS);
 }
 
 const BRIDGE_POLLS = 3;
 const BRIDGE_AT_LEAST_MS = 15_000;
-/** Where the parameters don't name the group. */
+/** Poll interval of a group that the parameters do not name. */
 const DEFAULT_POLL_MS = 1000;
 
 export function pollIntervalMs(parameters: Parameters | null, group: string): Milliseconds {
   return parameters?.groups[group]?.poll_interval_ms ?? DEFAULT_POLL_MS;
 }
 
-/** The longest gap over which a value of the group simply holds: max(3 x poll interval, 15 s). */
+/** Returns the longest gap over which a value of the group stays valid: max(3 x poll interval, 15 s). */
 export function bridgeMs(parameters: Parameters | null, group: string): Milliseconds {
   return Math.max(BRIDGE_POLLS * pollIntervalMs(parameters, group), BRIDGE_AT_LEAST_MS);
+}
+
+/** Returns whether the group was polled without a break around the present instant. */
+export function isCovered({ groups, clock }: DeriveState, group: string): boolean {
+  const coverage = groups[group];
+  return coverage?.boot === clock.boot && coverage.from <= clock.mono && clock.mono <= coverage.to;
+}
+
+/** Changes of rules that the state keeps: a few a year are usual, and a service that flaps must not grow the state. */
+const MAX_CHANGES = 64;
+
+/** Notes the rules of reports that come into force now, if they differ from the last ones. */
+export function noteRules(state: DeriveState, { mode_sets, tz, working_hours }: Parameters): void {
+  const rules: ReportRules = { from: state.clock.now, mode_sets, tz, working_hours };
+  const changes = (state.rules ??= []);
+  const last = changes.at(-1);
+  if (last !== undefined && JSON.stringify({ ...last, from: rules.from }) === JSON.stringify(rules)) return;
+  if (last?.from === rules.from) changes.pop();
+  changes.push(rules);
+  if (changes.length > MAX_CHANGES) changes.shift();
 }

@@ -1,129 +1,86 @@
-import { KIND } from "../domain/record.ts";
 import type { TagValue } from "../domain/booth.ts";
 import type { TagRole } from "../domain/parameters.ts";
-import type { BootId, EpochMs, Milliseconds } from "../domain/units.ts";
+import { KIND } from "../domain/record.ts";
+import type { Milliseconds } from "../domain/units.ts";
 import { tagWithRole } from "./parameters.ts";
-import type { Slice, SliceFold } from "./timeline/events.ts";
+import { type DeriveState, type Fold, type RevisionCandidate, writeFact } from "./state.ts";
 
-/** Versions of the PLC's firmware and program. */
-export interface RevisionsState {
-  revisions: { firmware: RevisionState; program: RevisionState };
-}
-
-export interface RevisionState {
-  /** Last good strings; "": none. */
-  read: { version: string; revision: string };
-  /** Newest entry; null: none yet. */
-  entered: { version: string; revision: string; first_seen_at: EpochMs; initial: boolean } | null;
-  candidate: Candidate | null;
-}
-
-interface Candidate {
-  version: string;
-  revision: string;
-  first_seen_at: EpochMs;
-  first_boot: BootId;
-  first_mono: Milliseconds;
-}
-
-type Fold = SliceFold<RevisionsState>;
-
-/** A string that is being written, or a PLC in mid-download, doesn't stay the same this long. */
+/** A version is accepted after it stayed the same for this long: a string may be half written, or a PLC in mid-download. */
 const UNCHANGED_MS: Milliseconds = 60_000;
 
-type Item = "firmware" | "program";
+const ITEMS = ["firmware", "program"] as const;
+type Item = (typeof ITEMS)[number];
 
-export function emptyRevisions(): RevisionsState {
-  const none = (): RevisionState => ({ read: { version: "", revision: "" }, entered: null, candidate: null });
-  return { revisions: { firmware: none(), program: none() } };
-}
-
-export const revisionsSlice: Slice<RevisionsState> = {
-  reading({ own: { revisions } }, { role, reading }) {
-    if (role === "firmware_version") readText(reading.value, (text) => (revisions.firmware.read.version = text));
-    if (role === "plc_program") readText(reading.value, (text) => (revisions.program.read.version = text));
-    if (role === "plc_program_revision") readText(reading.value, (text) => (revisions.program.read.revision = text));
-  },
-  instant_over(fold) {
-    noteCandidate(fold, "firmware");
-    noteCandidate(fold, "program");
-  },
-  due(fold) {
-    passCandidate(fold, "firmware");
-    passCandidate(fold, "program");
-  },
-};
-
-/** Empty or broken strings are ignored. */
-function readText(value: TagValue, take: (text: string) => void): void {
+/** Notes a good reading of a version string. Empty or broken strings are ignored. */
+export function readVersion({ revisions: { firmware, program } }: DeriveState, role: TagRole, value: TagValue): void {
   const text = textOf(value);
-  if (text !== null) take(text);
+  if (text === null) return;
+  if (role === "firmware_version") firmware.read.version = text;
+  if (role === "plc_program") program.read.version = text;
+  if (role === "plc_program_revision") program.read.revision = text;
 }
 
-/** The present instant is complete: what was read, if it is new, becomes a candidate. */
-function noteCandidate({ own, seen }: Fold, item: Item): void {
-  const revision = own.revisions[item];
-  const { version, revision: minor } = revision.read;
-  if (version === "" || !isWhole(seen, item, minor)) return;
-  if (revision.entered?.version === version && revision.entered.revision === minor) {
-    revision.candidate = null;
-    return;
-  }
-  const { candidate } = revision;
-  const { now, boot, mono } = seen.clock;
-  if (candidate?.version !== version || candidate.revision !== minor) {
-    revision.candidate = { version, revision: minor, first_seen_at: now, first_boot: boot, first_mono: mono };
+/** Makes new versions candidates, after all readings of the present instant. */
+export function noteCandidates({ revisions, parameters, clock }: DeriveState): void {
+  for (const item of ITEMS) {
+    const known = revisions[item];
+    const { version, revision } = known.read;
+    const { entered, candidate } = known;
+    const hasRevision = item === "program" && tagWithRole(parameters, "plc_program_revision") !== undefined;
+    if (version === "" || (hasRevision && revision === "")) continue;
+    if (entered?.version === version && entered.revision === revision) known.candidate = null;
+    else if (candidate?.version !== version || candidate.revision !== revision) {
+      const { now: first_seen_at, boot: first_boot, mono: first_mono } = clock;
+      known.candidate = { version, revision, first_seen_at, first_boot, first_mono };
+    }
   }
 }
 
 /**
- * Time has passed: a candidate that stood long enough is entered. It stands as far as its strings were polled, so a
- * value that was read once before an outage waits for its next good read.
+ * Accepts candidates that stayed the same for long enough. Only time in which their strings were polled counts: a value that was read
+ * once before an outage waits for its next good read.
  */
-function passCandidate(fold: Fold, item: Item): void {
-  const { candidate } = fold.own.revisions[item];
-  if (candidate === null) return;
-  const { now, boot, mono } = fold.seen.clock;
-  const until = readUntil(fold.seen, item);
-  const elapsed =
-    candidate.first_boot === boot ? until - candidate.first_mono : now - (mono - until) - candidate.first_seen_at;
-  if (elapsed >= UNCHANGED_MS) enterRevision(fold, item, candidate);
+export function passCandidates(fold: Fold): void {
+  const { revisions, clock } = fold.state;
+  for (const item of ITEMS) {
+    const { candidate } = revisions[item];
+    if (candidate === null) continue;
+    const { first_boot, first_mono, first_seen_at } = candidate;
+    const until = readUntil(fold.state, item);
+    const elapsed = first_boot === clock.boot ? until - first_mono : clock.now - (clock.mono - until) - first_seen_at;
+    if (elapsed >= UNCHANGED_MS) enterRevision(fold, item, candidate);
+  }
 }
 
-function enterRevision(fold: Fold, item: Item, candidate: Candidate): void {
-  const revision = fold.own.revisions[item];
-  const initial = revision.entered === null;
-  const { version, revision: minor, first_seen_at } = candidate;
-  revision.entered = { version, revision: minor, first_seen_at, initial };
-  revision.candidate = null;
+function enterRevision(fold: Fold, item: Item, { version, revision, first_seen_at }: RevisionCandidate): void {
+  const known = fold.state.revisions[item];
+  const initial = known.entered === null;
+  known.entered = { version, revision, first_seen_at, initial };
+  known.candidate = null;
   const names =
     item === "firmware"
       ? { firmware_version: version }
-      : { plc_program: version, ...(minor === "" ? {} : { plc_program_revision: minor }) };
-  fold.fact({ kind: KIND.revision, value: { item, ...names, first_seen_at, initial }, quality: "good" });
+      : { plc_program: version, ...(revision === "" ? {} : { plc_program_revision: revision }) };
+  writeFact(fold, { kind: KIND.revision, value: { item, ...names, first_seen_at, initial }, quality: "good" });
 }
 
-function isWhole({ parameters }: Fold["seen"], item: Item, minor: string): boolean {
-  return item === "firmware" || minor !== "" || tagWithRole(parameters, "plc_program_revision") === undefined;
-}
-
-/** Mono up to which all of the item's strings were read well; -Infinity: they aren't at the moment. */
-function readUntil(seen: Fold["seen"], item: Item): Milliseconds {
+/** Returns the mono up to which all strings of the item were read well; -Infinity if one cannot be read at present. */
+function readUntil({ parameters, groups, latest, clock }: DeriveState, item: Item): Milliseconds {
   const roles: TagRole[] = item === "firmware" ? ["firmware_version"] : ["plc_program", "plc_program_revision"];
-  const untils = roles.map((role) => {
-    const tag = tagWithRole(seen.parameters, role);
-    if (tag === undefined) return seen.clock.mono;
-    const group = seen.groups[seen.parameters?.tags[tag]?.group ?? ""];
-    if (group?.boot !== seen.clock.boot || seen.latest[tag]?.quality === "bad") return -Infinity;
-    return Math.min(group.to, seen.clock.mono);
+  const ends = roles.map((role) => {
+    const tag = tagWithRole(parameters, role);
+    if (tag === undefined) return clock.mono;
+    const group = groups[parameters?.tags[tag]?.group ?? ""];
+    const isKnown = group?.boot === clock.boot && latest[tag]?.quality !== "bad";
+    return isKnown ? Math.min(group.to, clock.mono) : -Infinity;
   });
-  return Math.min(...untils);
+  return Math.min(...ends);
 }
 
-/** Trimmed; null for what is empty, holds control characters, or lost characters on the way. */
+/** Returns the text without surrounding blanks; null if it is empty, has control characters or lost characters in decoding. */
 function textOf(value: TagValue): string | null {
   if (typeof value !== "string") return typeof value === "number" ? String(value) : null;
   const text = value.trim();
-  // A NUL-filled string is what an unfinished download looks like.
+  // An unfinished download shows as a string of NUL characters.
   return text === "" || /[\u0000-\u001f\u007f\ufffd]/.test(text) ? null : text;
 }

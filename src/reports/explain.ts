@@ -1,7 +1,7 @@
 import { tagsWithRole, tagWithRole, unfitUnits, bridgeMs } from "../derivation/parameters.ts";
 import { minStageMs } from "../derivation/timeline/stages.ts";
 import { FILTER_TYPES, type FilterType, type Quality, type TagValue } from "../domain/booth.ts";
-import type { Parameters } from "../domain/parameters.ts";
+import type { Parameters, TagRole } from "../domain/parameters.ts";
 import { DERIVATION_VERSION } from "../domain/rebuild.ts";
 import { lengthOf, utcText } from "../domain/time-zone.ts";
 import type { EpochMs, Seq, TagName } from "../domain/units.ts";
@@ -18,7 +18,7 @@ import { durationByMode, frequencyByMode, utilization } from "./usage.ts";
 /** A tag is logged at least this often while it is read. */
 const HEARTBEAT_MS = 3_600_000;
 
-/** A reading that a part rests on. The PLC's register follows from the tag's place in the profile. */
+/** A reading that proves a part. The profile names the PLC's register of its tag. */
 export interface Evidence {
   readonly seq: Seq;
   readonly tag: TagName;
@@ -30,14 +30,14 @@ export interface Evidence {
 interface Part {
   readonly start: EpochMs;
   readonly end: EpochMs;
-  /** What it is and why it counts, in words. */
+  /** English description, with the reason it counts. */
   readonly text: string;
-  /** What it adds to the figure, in the figure's unit. */
+  /** The part's share of the figure, in the figure's unit. */
   readonly amount: number;
   readonly evidence: readonly Evidence[];
 }
 
-/** A figure taken apart. */
+/** A figure with its parts. */
 interface Explained {
   readonly unit: "ms" | "count" | "therm" | "kWh";
   readonly value: Readonly<Record<string, number>>;
@@ -45,20 +45,21 @@ interface Explained {
   readonly rules: readonly string[];
 }
 
-/** A figure taken apart, as it is told. */
+/** The answer to a request for an explanation. */
 export interface Explanation extends Explained {
   readonly figure: string;
   readonly window: Window;
+  /** Number of parts beyond `MAX_PARTS`. */
   readonly left_out: number;
   readonly coverage: FigureCoverage;
 }
 
-/** Parts of one explanation; a longer one says how many it left out. */
+/** Parts of one explanation. */
 const MAX_PARTS = 500;
 
-/** Figures that can be explained, each with its own way back to readings. */
-const WAYS: Readonly<Record<string, (source: Source, line: TimeLine) => Explained>> = {
-  duration_by_mode: ofStages,
+/** Figures that can be explained. */
+const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => Explained>> = {
+  duration_by_mode: explainStages,
   frequency_by_mode: (source, line) => ({
     unit: "count",
     value: frequencyByMode(source, line.window).by_mode,
@@ -67,31 +68,31 @@ const WAYS: Readonly<Record<string, (source: Source, line: TimeLine) => Explaine
       "a stage counts where its start lies in the window; after no_data into the same mode there is no new start",
     ],
   }),
-  runtime: (source, line) => inSet(source, line, "runtime"),
-  runtime_series: (source, line) => inSet(source, line, "runtime"),
-  utilization: (source, line) => inSet(source, line, "in_use"),
-  utilization_stats: explainUse,
-  utilization_summary: ofStages,
-  utilization_timeline: ofStages,
-  recent_stages: ofStages,
+  runtime: (source, line) => explainModeSet(source, line, "runtime"),
+  runtime_series: (source, line) => explainModeSet(source, line, "runtime"),
+  utilization: (source, line) => explainModeSet(source, line, "in_use"),
+  utilization_stats: explainUtilization,
+  utilization_summary: explainStages,
+  utilization_timeline: explainStages,
+  recent_stages: explainStages,
   cycle_count: explainCycles,
-  gas_usage: (source, line) => ofMeter(source, line, "gas"),
-  kwh_usage: (source, line) => ofMeter(source, line, "kwh"),
-  working_minutes: ofWorkingTime,
-  overuse: ofOveruse,
-  filter_maintenance_history: ofMaintenance,
-  revision_history: ofRevisions,
-  validation_incidents: ofIncidents,
+  gas_usage: (source, line) => explainEnergy(source, line, "gas"),
+  kwh_usage: (source, line) => explainEnergy(source, line, "kwh"),
+  working_minutes: explainWorkingTime,
+  overuse: explainOveruse,
+  filter_maintenance_history: explainMaintenance,
+  revision_history: explainRevisions,
+  validation_incidents: explainIncidents,
 };
 
-export const EXPLAINABLE: readonly string[] = Object.keys(WAYS);
+export const EXPLAINABLE: readonly string[] = Object.keys(EXPLANATIONS);
 
-/** Takes a figure back to stages and cycles, and these to readings. null: no such figure. */
+/** Traces a figure back to stages and cycles, and these to readings. Returns null for an unknown figure. */
 export function explain(source: Source, figure: string, window: Window): Explanation | null {
-  const way = Object.hasOwn(WAYS, figure) ? WAYS[figure] : undefined;
-  if (way === undefined) return null;
+  const explained = Object.hasOwn(EXPLANATIONS, figure) ? EXPLANATIONS[figure] : undefined;
+  if (explained === undefined) return null;
   const line = timeLineOf(source, window);
-  const { parts, rules, unit, value } = way(source, line);
+  const { parts, rules, unit, value } = explained(source, line);
   return {
     figure,
     window: line.window,
@@ -118,22 +119,20 @@ function commonRules({ state }: TimeLine): string[] {
   ];
 }
 
-/** What all figures of a time line are made of. */
-function ofStages(source: Source, line: TimeLine): Explained {
+function explainStages(source: Source, line: TimeLine): Explained {
   const parts = stageParts(source, line, () => true);
   const rules = ["stages tile the window: what none covers has no data, and the sum over all modes is the window"];
   return { unit: "ms", value: durationByMode(source, line.window).by_mode, parts, rules };
 }
 
-function explainUse(source: Source, line: TimeLine): Explained {
-  const use = inSet(source, line, "in_use");
+function explainUtilization(source: Source, line: TimeLine): Explained {
+  const use = explainModeSet(source, line, "in_use");
   const { in_use_ms, working_ms, in_use_working_ms, overtime_ms } = utilization(source, line.window);
-  const rules = ["the percentage is the time in use within working hours over these; explain working_minutes has them"];
-  const value = { in_use_ms, working_ms, in_use_working_ms, overtime_ms };
-  return { ...use, value, rules: [...use.rules, ...rules] };
+  const rule = "the percentage is the time in use within working hours over these; explain working_minutes has them";
+  return { ...use, value: { in_use_ms, working_ms, in_use_working_ms, overtime_ms }, rules: [...use.rules, rule] };
 }
 
-function inSet(source: Source, line: TimeLine, set: "runtime" | "in_use"): Explained {
+function explainModeSet(source: Source, line: TimeLine, set: "runtime" | "in_use"): Explained {
   const epochs = epochsIn(line.state, line.window);
   const counts = ({ mode, start, end }: BoothStage): boolean =>
     epochs.some((one) => one.start < end && one.end > start && one.mode_sets?.[set].includes(mode) === true);
@@ -149,7 +148,7 @@ function stageParts(source: Source, line: TimeLine, counts: (stage: BoothStage) 
     const { mode, start, end, uncertain_ms, is_new_start } = stage;
     const inferred = uncertain_ms > 0 ? `, ${uncertain_ms} ms of it inferred over gaps` : "";
     const text = `${mode}${is_new_start ? "" : " (goes on)"}${inferred}`;
-    // Looking up each reading of a year would cost more than it tells.
+    // Parts beyond the limit are left out, so their readings are not looked up.
     const evidence = index < MAX_PARTS && mode !== "no_data" ? evidenceAt(source, start, tags) : [];
     return { start, end, text, amount: end - start, evidence };
   });
@@ -159,18 +158,18 @@ function explainCycles(source: Source, line: TimeLine): Explained {
   const { cycle_count, derived, source: by, approximate } = cycleCount(source, line.window);
   const value = { cycle_count, derived };
   if (by === "plc") {
-    const tags = tagsWithRole(line.state.parameters, "cycle_counter");
-    const parts = countedParts(evidenceIn(source, line.window, tags), "counter");
+    const counters = tagsWithRole(line.state.parameters, "cycle_counter");
+    const parts = countedParts(evidenceIn(source, line.window, counters), "counter");
     const rules = [
       "the PLC's cycle counter is the figure: its booked increments, by the instant of the reading that shows them",
       ...approximateRule(approximate),
     ];
     return { unit: "count", value, parts, rules };
   }
+  const tags = tagsWithRole(line.state.parameters, "mode");
   const parts = cyclesIn(source, line).map(({ start, end, result, reason, counted, spray_ms, bake_ms }): Part => {
     const why = reason === "" ? "" : ` (${reason})`;
     const text = `${result}${why}: spray ${spray_ms} ms, bake ${bake_ms} ms`;
-    const tags = tagsWithRole(line.state.parameters, "mode");
     const evidence = [...evidenceAt(source, start, tags), ...evidenceAt(source, end, tags)];
     return { start, end, text, amount: counted ? 1 : 0, evidence };
   });
@@ -178,7 +177,7 @@ function explainCycles(source: Source, line: TimeLine): Explained {
   return { unit: "count", value, parts, rules };
 }
 
-/** What each meter counts, and what an estimate in its place is made from. */
+/** Figure and unit of each meter, and the role of the load that the estimate needs. */
 const METERS = {
   gas: { figure: "gas_therm", by: "gas_source", unit: "therm", load: "burner_modulation" },
   kwh: { figure: "energy_kwh", by: "energy_source", unit: "kWh", load: "fan_speed" },
@@ -188,23 +187,27 @@ function approximateRule(approximate: boolean): readonly string[] {
   return approximate ? ["approximate: the window cuts an hour whose readings have left the log"] : [];
 }
 
-function ofMeter(source: Source, { state: { parameters }, window }: TimeLine, role: keyof typeof METERS): Explained {
+function explainEnergy(
+  source: Source,
+  { state: { parameters }, window }: TimeLine,
+  role: keyof typeof METERS,
+): Explained {
   const { figure, by, unit, load } = METERS[role];
   const figures = energy(source, window);
   const amount = figures[figure] ?? 0;
-  const told = { unit, value: { [figure]: amount } };
+  const explained = { unit, value: { [figure]: amount } };
   if (figures[by] === "estimate") {
     const evidence = evidenceIn(source, window, tagsWithRole(parameters, load));
     const parts = [{ ...window, text: "estimated: no meter counts it", amount, evidence }];
     const { burner_size_btu_h = 0, motor_size_hp = 0 } = parameters ?? {};
-    const made =
+    const formula =
       role === "gas"
         ? `burner size (${burner_size_btu_h} BTU/h) x modulation`
         : `motor size (${motor_size_hp} hp) x fan speed cubed`;
     return {
-      ...told,
+      ...explained,
       parts,
-      rules: [`an estimate: ${made}, over the time it was read`, ...approximateRule(figures.approximate)],
+      rules: [`an estimate: ${formula}, over the time it was read`, ...approximateRule(figures.approximate)],
     };
   }
   const tags = tagsWithRole(parameters, role);
@@ -214,10 +217,10 @@ function ofMeter(source: Source, { state: { parameters }, window }: TimeLine, ro
     "an hour that the window cuts is shared out by the readings in it, and pro rata once these have left the log",
     ...approximateRule(figures.approximate),
   ];
-  return { ...told, parts: countedParts(evidenceIn(source, window, tags), "meter", factor), rules };
+  return { ...explained, parts: countedParts(evidenceIn(source, window, tags), "meter", factor), rules };
 }
 
-/** Each reading of what counts, with what it went on by since the one before. */
+/** Makes a part of each reading of a counter, with its difference to the previous reading. */
 function countedParts(readings: readonly Evidence[], what: "meter" | "counter", factor = 1): Part[] {
   return readings.map((one, index) => {
     const before = readings[index - 1];
@@ -226,7 +229,7 @@ function countedParts(readings: readonly Evidence[], what: "meter" | "counter", 
   });
 }
 
-function ofWorkingTime(source: Source, line: TimeLine): Explained {
+function explainWorkingTime(source: Source, line: TimeLine): Explained {
   const { state } = line;
   const window = watchedWindow(source, line);
   const shifts = workingTime(state, window);
@@ -241,7 +244,7 @@ function ofWorkingTime(source: Source, line: TimeLine): Explained {
   return { unit: "ms", value: { working_ms: lengthOf(shifts) }, parts, rules };
 }
 
-function ofOveruse(source: Source, line: TimeLine): Explained {
+function explainOveruse(source: Source, line: TimeLine): Explained {
   const { overuse_ms, overuse_cycles, overuse_count, cycles_source } = overuse(source, line.window);
   const parts = episodesIn(source, line.window).map(({ type, start, end }): Part => {
     const amount = Math.min(end, line.window.end) - Math.max(start, line.window.start);
@@ -257,7 +260,7 @@ function ofOveruse(source: Source, line: TimeLine): Explained {
   return { unit: "ms", value: { overuse_ms, overuse_cycles, overuse_count }, parts, rules };
 }
 
-function ofMaintenance(source: Source, line: TimeLine): Explained {
+function explainMaintenance(source: Source, line: TimeLine): Explained {
   const { parameters } = line.state;
   const removed = filterMaintenanceHistory(source, line.window);
   const parts = removed.map((record): Part => {
@@ -280,30 +283,30 @@ function filterTags(parameters: Parameters | null, type: FilterType): string[] {
   return [...tagsWithRole(parameters, "filter_minutes", type), ...tagsWithRole(parameters, "filter_reset", type)];
 }
 
-function ofRevisions(source: Source, line: TimeLine): Explained {
+function explainRevisions(source: Source, line: TimeLine): Explained {
   const { firmware_versions, program_versions } = revisionHistory(source);
   const { start, end } = line.window;
   const entries = [...firmware_versions, ...program_versions].filter(
     ({ first_seen_at }) => first_seen_at >= start && first_seen_at < end,
   );
-  const { parameters } = line.state;
-  const firmware_tags = tagsWithRole(parameters, "firmware_version");
-  const program_tags = [
-    ...tagsWithRole(parameters, "plc_program"),
-    ...tagsWithRole(parameters, "plc_program_revision"),
-  ];
   const parts = entries.map((entry): Part => {
     const { item, first_seen_at: at, initial, firmware_version, plc_program = "", plc_program_revision = "" } = entry;
     const version = firmware_version ?? `${plc_program} ${plc_program_revision}`.trim();
     const text = `${item} ${version}${initial ? " (found at first contact)" : ""}`;
-    const evidence = evidenceAt(source, at, item === "firmware" ? firmware_tags : program_tags);
+    const roles: readonly TagRole[] =
+      item === "firmware" ? ["firmware_version"] : ["plc_program", "plc_program_revision"];
+    const evidence = evidenceAt(
+      source,
+      at,
+      roles.flatMap((role) => tagsWithRole(line.state.parameters, role)),
+    );
     return { start: at, end: at, amount: 1, evidence, text };
   });
   const rules = ["a new value is entered once it was read unchanged for 60 s, in two good reads, with its first one"];
   return { unit: "count", value: { entries: entries.length }, parts, rules };
 }
 
-function ofIncidents(source: Source, line: TimeLine): Explained {
+function explainIncidents(source: Source, line: TimeLine): Explained {
   const incidents = validationIncidents(source, line.window);
   const parts = incidents.map(({ check, tag_name, reason, logic, first_seen_at, resolved_at }): Part => {
     const evidence = tag_name === "" ? [] : evidenceAt(source, first_seen_at, [tag_name]);
@@ -314,7 +317,7 @@ function ofIncidents(source: Source, line: TimeLine): Explained {
   return { unit: "count", value: { incidents: incidents.length }, parts, rules };
 }
 
-/** The readings at the instant; where there is none (the polls came back, a limit was reached), the values that held by then. */
+/** Returns the readings at the instant, or the values in force if there is none (a limit was reached, or polls came back). */
 function evidenceAt(source: Source, at: EpochMs, tags: readonly TagName[]): Evidence[] {
   const exact = evidenceIn(source, { start: at, end: at + 1 }, tags);
   if (exact.length > 0 || tags.length === 0) return exact;

@@ -1,5 +1,6 @@
 import { overuseMs, runningEpisode } from "../derivation/filters/overuse.ts";
-import { type Installation, usedMinutes } from "../derivation/filters/installation.ts";
+import { usedMinutes } from "../derivation/filters/installation.ts";
+import type { Installation } from "../derivation/state.ts";
 import { FILTER_TYPES, type FilterLimits, type FilterType } from "../domain/booth.ts";
 import { KIND, type FilterService, type Maintenance, type Stored } from "../domain/record.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";

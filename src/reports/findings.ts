@@ -1,4 +1,4 @@
-import type { RevisionState } from "../derivation/revisions.ts";
+import type { RevisionState } from "../derivation/state.ts";
 import { KIND, type IncidentFact } from "../domain/record.ts";
 import type { EpochMs } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";

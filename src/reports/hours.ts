@@ -1,6 +1,6 @@
 import { countOf } from "../derivation/timeline/readings.ts";
 import { energyOf } from "../derivation/parameters.ts";
-import type { HourState } from "../derivation/hours.ts";
+import type { HourState } from "../derivation/state.ts";
 import { maxRateOf } from "../domain/parameters.ts";
 import { KIND, type HourFact } from "../domain/record.ts";
 import { HOUR_MS } from "../domain/time.ts";

@@ -1,7 +1,6 @@
 import { entriesOf } from "../derivation/filters/entries.ts";
-import { type Installation } from "../derivation/filters/installation.ts";
 import { runningEpisode, usedShare } from "../derivation/filters/overuse.ts";
-import type { DeriveState } from "../derivation/state.ts";
+import type { DeriveState, Installation } from "../derivation/state.ts";
 import { tagWithRole, unfitUnits } from "../derivation/parameters.ts";
 import { openEndOf } from "../derivation/fold.ts";
 import { FILTER_TYPES, type FilterType, type Mode } from "../domain/booth.ts";

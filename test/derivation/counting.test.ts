@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countOf } from "../../src/derivation/timeline/readings.ts";
-import type { CountKind } from "../../src/derivation/timeline/events.ts";
+import { type Count, countOf } from "../../src/derivation/timeline/readings.ts";
 import { type CounterParameters, maxRateOf, type TagParameters, type TagRole } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, reboot, run, script, silence, stay, valuesOf } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
@@ -22,7 +21,7 @@ function rateOf({ role, unit, step, factor = 1 }: Kind): number | undefined {
 
 /** One step + the default max_rate x time x 1.5. */
 describe("a rise", () => {
-  it.each<[string, Kind, number, number, CountKind]>([
+  it.each<[string, Kind, number, number, Count["kind"]]>([
     ["cycles in 1 h, one below", CYCLES, HOUR_MS, 9, "normal"],
     ["cycles in 1 h, at it", CYCLES, HOUR_MS, 10, "normal"],
     ["cycles in 1 h, one above", CYCLES, HOUR_MS, 11, "unexplained"],
@@ -45,7 +44,7 @@ describe("a rise", () => {
 
 /** 10 counts are plausible. Where the value after the fall could also have been counted from 0 it is a reset. */
 describe("a fall", () => {
-  it.each<[string, number | undefined, [number, number], CountKind, number]>([
+  it.each<[string, number | undefined, [number, number], Count["kind"], number]>([
     ["16 bits, a count below the last plausible one", 65_536, [65_528, 1], "wrap", 9],
     ["16 bits, at it", 65_536, [65_528, 2], "wrap", 10],
     ["16 bits, one above", 65_536, [65_528, 3], "reset", 3],

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { counterOffsets } from "../../src/derivation/filters/changes.ts";
 import { entriesOf } from "../../src/derivation/filters/entries.ts";
-import { type Installation, usedMinutes } from "../../src/derivation/filters/installation.ts";
+import { usedMinutes } from "../../src/derivation/filters/installation.ts";
+import type { Installation } from "../../src/derivation/state.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";

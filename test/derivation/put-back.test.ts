@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { putBack, type DeriveState } from "../../src/derivation/state.ts";
+import { putBack } from "../../src/derivation/clock.ts";
+import type { DeriveState } from "../../src/derivation/state.ts";
 import { commit, foldRecords, T0 } from "../support/booth.ts";
 import { clockedEntries, type ClockedLife } from "../support/clocked.ts";
 import { PLAIN } from "../support/parameters.ts";

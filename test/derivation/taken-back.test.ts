@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { takenBack, type Shown } from "../../src/derivation/clock.ts";
-import type { TakenBack } from "../../src/derivation/timeline/state.ts";
+import type { TakenBack } from "../../src/derivation/state.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 
 const T = 1_740_960_000_000;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type FilterState, usedMinutes } from "../../src/derivation/filters/installation.ts";
+import { usedMinutes } from "../../src/derivation/filters/installation.ts";
+import type { FilterState } from "../../src/derivation/state.ts";
 import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
 import {
   forget,

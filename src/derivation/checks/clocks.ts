@@ -1,79 +1,71 @@
 import type { ClockRecord, Reading } from "../../domain/record.ts";
-import type { EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
-import type { ChecksFold } from "./state.ts";
-import { isWitnessed } from "../clock.ts";
-import { judge, report } from "../timeline/events.ts";
 import { say } from "../../domain/sentences.ts";
+import { MINUTE_MS } from "../../domain/time.ts";
+import type { Milliseconds, TagName } from "../../domain/units.ts";
+import { isWitnessed } from "../clock.ts";
+import { judge, report } from "../incidents.ts";
+import type { DeriveState, Fold } from "../state.ts";
 
-/** A PLC's or a server's clock may be off by this. */
-const SKEW_MS: Milliseconds = 60_000;
-/** A clock that is put by more than this was wrong. */
+/** Allowed deviation of a PLC's or a server's clock. */
+const SKEW_MS: Milliseconds = MINUTE_MS;
+/** Allowed correction of the box's clock. */
 const STEP_MS: Milliseconds = 2000;
 
 /**
- * A reading's own time against ours. A value that stands keeps the time at which it was taken, which may be long ago; so the
- * past proves something only where the value changed while it was polled without a break. Told of at the first bay's mode,
- * as a server has one clock for all its tags.
+ * Compares a reading's own time with the box's. A value that does not change keeps the time it was taken at, which may be long ago. So a
+ * time in the past counts only if the value changed while it was polled without a break. The incident is reported at the first bay's
+ * mode, because a server has one clock for all its tags.
  */
-export function checkSourceTime(fold: ChecksFold, { tag, value, quality, source_at }: Reading): void {
-  const { seen } = fold;
-  if (source_at === undefined || quality === "bad" || !seen.clock.synced) return;
-  const ahead = source_at - seen.clock.now;
-  const changed = changedJustNow(seen, tag, value);
-  if (ahead <= SKEW_MS && !changed) return;
-  compare(fold, seen.bays[0]?.tag ?? tag, { ahead, whose: "server" });
-}
-
-/** The PLC's own clock, where the profile has it. */
-export function checkPlcClocks(fold: ChecksFold): void {
-  const { pending, clock, parameters } = fold.seen;
-  for (const { tag, value, quality } of pending) {
-    const parameter = parameters?.tags[tag];
-    if (parameter?.role !== "plc_clock" || quality === "bad" || typeof value !== "number" || !clock.synced) continue;
-    const at: EpochMs = value * parameter.factor * (parameter.unit === "ms" ? 1 : 1000);
-    compare(fold, tag, { ahead: at - clock.now, whose: "plc" });
+export function checkSourceTime(fold: Fold, reading: Reading): void {
+  const { clock, bays } = fold.state;
+  if (reading.source_at === undefined || reading.quality === "bad" || !clock.synced) return;
+  const ahead = reading.source_at - clock.now;
+  if (ahead > SKEW_MS || hasJustChanged(fold.state, reading)) {
+    judgeSkew(fold, bays[0]?.tag ?? reading.tag, { ahead, clock: "server" });
   }
 }
 
-interface Skew {
-  readonly ahead: Milliseconds;
-  readonly whose: "plc" | "server";
+/** Compares the PLC's own clock with the box's, if the profile has it. */
+export function checkPlcClocks(fold: Fold): void {
+  const { pending, clock, parameters } = fold.state;
+  for (const { tag, value, quality } of pending) {
+    const parameter = parameters?.tags[tag];
+    if (parameter?.role !== "plc_clock" || quality === "bad" || typeof value !== "number" || !clock.synced) continue;
+    const at = value * parameter.factor * (parameter.unit === "ms" ? 1 : 1000);
+    judgeSkew(fold, tag, { ahead: at - clock.now, clock: "plc" });
+  }
 }
 
-function compare(fold: ChecksFold, tag_name: TagName, skew: Skew): void {
-  const isOff = Math.abs(skew.ahead) > SKEW_MS;
+function judgeSkew(
+  fold: Fold,
+  tag_name: TagName,
+  { ahead, clock }: { readonly ahead: Milliseconds; readonly clock: "plc" | "server" },
+): void {
+  const isOff = Math.abs(ahead) > SKEW_MS;
+  const seconds = Math.round(Math.abs(ahead) / 1000);
   judge(fold, isOff, {
     tag_name,
     check: "clock_skew",
     logic: { op: "clock_skew", max_seconds: SKEW_MS / 1000 },
-    reason: isOff ? skewText(skew) : "",
+    reason: isOff ? say(`incident.${clock}_clock_${ahead > 0 ? "ahead" : "behind"}`, { seconds }) : "",
   });
 }
 
-function skewText({ ahead, whose }: Skew): string {
-  const seconds = Math.round(Math.abs(ahead) / 1000);
-  return say(`incident.${whose}_clock_${ahead > 0 ? "ahead" : "behind"}`, { seconds });
-}
-
-/** It has another value than before, and its group was polled without a break since that was read. */
-function changedJustNow(
-  { latest, groups, parameters, clock }: ChecksFold["seen"],
-  tag: TagName,
-  value: unknown,
-): boolean {
+/** Returns whether the value differs from the previous one, and its group was polled without a break since then. */
+function hasJustChanged({ latest, groups, parameters, clock }: DeriveState, { tag, value }: Reading): boolean {
   const before = latest[tag];
   const group = groups[parameters?.tags[tag]?.group ?? ""];
   if (before === undefined || before.value === value || before.quality === "bad") return false;
   return group?.boot === clock.boot && before.at >= clock.now - (clock.mono - group.from);
 }
 
-/** A wall clock that was put by over 2 s, with or without a witness, is an incident of the gateway's own. */
-export function checkStep(fold: ChecksFold, record: ClockRecord): void {
-  const { clock } = fold.seen;
-  const by = record.value.wall - record.mono - clock.offset;
-  const moved = record.value.state === "stepped" || (clock.synced && isWitnessed(record) && Math.abs(by) > STEP_MS);
-  if (!moved) return;
+/** Reports a correction of the box's own clock by over 2 s, with or without a witness. */
+export function checkStep(fold: Fold, record: ClockRecord): void {
+  const { clock } = fold.state;
+  const { wall, state } = record.value;
+  const by = wall - record.mono - clock.offset;
+  const isCorrection = clock.synced && isWitnessed(record) && Math.abs(by) > STEP_MS;
+  if (state !== "stepped" && !isCorrection) return;
   const logic = { op: "clock_skew", max_seconds: STEP_MS / 1000 };
-  const reason = say("incident.clock_put", { seconds: by / 1000 });
-  report(fold, { tag_name: "", check: "clock_skew", logic, reason });
+  report(fold, { tag_name: "", check: "clock_skew", logic, reason: say("incident.clock_put", { seconds: by / 1000 }) });
 }

@@ -1,72 +1,62 @@
-import { tagsWithRole } from "../parameters.ts";
 import { FILTER_TYPES, type FilterType } from "../../domain/booth.ts";
 import type { FilterEntry } from "../../domain/entry.ts";
 import type { FilterService, Stored, VoidRecord } from "../../domain/record.ts";
 import type { EpochMs, Seq } from "../../domain/units.ts";
-import {
-  type EntryState,
-  type FiltersFold,
-  type FiltersState,
-  type Installation,
-  newInstallation,
-  takeBack,
-  UNDO_MS,
-  withoutEntry,
-} from "./installation.ts";
+import { tagsWithRole } from "../parameters.ts";
+import type { DeriveState, EntryState, Fold, Installation } from "../state.ts";
+import { DOUBLE_PRESS_MS, replaceFilter, SAME_CHANGE_MS, shareRecentUse, writeService } from "./changes.ts";
+import { newInstallation, restoreWithoutEntry, UNDO_MS, withoutEntry } from "./installation.ts";
 import { isOverLimit, startOveruse } from "./overuse.ts";
-import { DOUBLE_PRESS_MS, SAME_CHANGE_MS, shareRecentUse, replaceFilter, pushService } from "./changes.ts";
 
-/** Some weeks of them; whoever asks again does so within minutes. */
+/** Entries that the state keeps, some weeks of them. A client repeats an entry within minutes. */
 const MAX_ENTRIES = 32;
 
-/** A person entered that a filter was changed. The same entry again changes nothing. */
-export function takeEntry(fold: FiltersFold, record: Stored<FilterService>): void {
-  const { value, seq } = record;
-  if (value.source !== "technician" && value.source !== "service") return;
-  const { now } = fold.seen.clock;
-  const { id, filter, by = "", ago_ms } = value;
-  const entries = (fold.own.entries ??= []);
+/** Handles a person's entry of a filter change. A repeated entry has no effect. */
+export function takeEntry(fold: Fold, { value, seq }: Stored<FilterService>): void {
+  const { id, filter, source, by = "", ago_ms } = value;
+  if (source !== "technician" && source !== "service") return;
+  const { now } = fold.state.clock;
+  const entries = (fold.state.entries ??= []);
   if (id !== undefined && entries.some((entry) => entry.id === id)) return;
   const installed_at = ago_ms === undefined ? Math.min(value.installed_at, now) : now - ago_ms;
-  const outcome = enterService(fold, record, { seq, at: installed_at });
+  const outcome = enterService(fold, { ...value, installed_at }, seq);
   if (id === undefined) return;
   entries.push({ id, seq, filter, by, entered_at: now, installed_at, outcome });
   if (entries.length > MAX_ENTRIES) entries.shift();
 }
 
-/** A person entered that a filter was changed at `at`. */
+/** Puts in the filter of an entry, if the entry is a change of its own. */
 function enterService(
-  fold: FiltersFold,
-  { value }: FilterService,
-  { seq, at }: { readonly seq: Seq; readonly at: EpochMs },
+  fold: Fold,
+  { filter: type, installed_at, source, flagged }: FilterService["value"],
+  seq: Seq,
 ): EntryState["outcome"] {
-  const filter = fold.own.filters[value.filter];
+  const { filters, clock } = fold.state;
+  const filter = filters[type];
   if (filter === undefined) return "not_fitted";
   const { current } = filter;
-  const { now } = fold.seen.clock;
-  if (current.source === "plc_reset" && Math.abs(at - current.installed_at) <= SAME_CHANGE_MS) return "same_change";
-  if (current.source === "assumed" && at <= current.installed_at) {
-    const without_entry = withoutEntry(filter, now);
-    datePresent(fold, value.filter, { installed_at: at, source: value.source, flagged: value.flagged });
-    Object.assign(filter, { entry: { seq, at: now }, without_entry });
-    return "entered";
-  }
-  if (at < current.installed_at) return "older";
-  // Entered twice: like a button pressed twice.
-  if (current.source !== "assumed" && at - current.installed_at <= DOUBLE_PRESS_MS) return "same_change";
+  const { now } = clock;
+  const age = installed_at - current.installed_at;
+  if (current.source === "plc_reset" && Math.abs(age) <= SAME_CHANGE_MS) return "same_change";
   const without_entry = withoutEntry(filter, now);
-  const next = newInstallation(at, value.source, { limits: current.limits, flagged: value.flagged });
-  replaceFilter(fold, value.filter, next);
-  // The counter wasn't reset: what it showed since the change belongs to the new filter, which it follows from its next
-  // reading on, as what was read last may be a deadband old.
-  current.counted_until = countedUntil(fold.seen, value.filter);
-  shareRecentUse(fold.seen, filter);
+  if (current.source === "assumed" && age <= 0) {
+    datePresent(fold, type, { installed_at, source, flagged });
+  } else {
+    if (age < 0) return "older";
+    // Entered twice: the same as a button that is pressed twice.
+    if (current.source !== "assumed" && age <= DOUBLE_PRESS_MS) return "same_change";
+    replaceFilter(fold, type, newInstallation(installed_at, source, { limits: current.limits, flagged }));
+    // The counter was not reset. What it counted since the change belongs to the new filter, which follows it from its next reading
+    // on, because the last reading may be a deadband old.
+    current.counted_until = countedUntil(fold.state, type);
+    shareRecentUse(fold.state, filter);
+  }
   Object.assign(filter, { entry: { seq, at: now }, without_entry });
   return "entered";
 }
 
-/** When the filter's counter was last polled; without one: now. */
-function countedUntil({ parameters, groups, clock, bays }: FiltersFold["seen"], type: FilterType): EpochMs {
+/** Returns the time of the last poll of the filter's counter; now if it has none. */
+function countedUntil({ parameters, groups, clock, bays }: DeriveState, type: FilterType): EpochMs {
   const [tag = ""] = tagsWithRole(parameters, "filter_minutes", type);
   const group = groups[parameters?.tags[tag]?.group ?? ""];
   if (group === undefined) return clock.now;
@@ -75,53 +65,44 @@ function countedUntil({ parameters, groups, clock, bays }: FiltersFold["seen"], 
   return bay === undefined ? clock.now : Math.min(clock.now, bay.good_until + (group.to - bay.good_mono));
 }
 
-/** The filter that was there at first contact went in before it: now somebody says when. Its use before that stays unknown. */
+/** Dates the filter that was in at first contact, after a person said when it went in. Its use before first contact stays unknown. */
 function datePresent(
-  fold: FiltersFold,
+  fold: Fold,
   type: FilterType,
-  told: Pick<Installation, "installed_at" | "source" | "flagged">,
+  entered: Pick<Installation, "installed_at" | "source" | "flagged">,
 ): void {
-  const filter = fold.own.filters[type];
+  const { filters, clock } = fold.state;
+  const filter = filters[type];
   if (filter === undefined) return;
   const unused = { plc: null, overuse: [], overuse_in_use_ms: 0, overuse_cycles: 0 };
-  filter.current = { ...filter.current, ...told, known: true, ...unused };
-  if (isOverLimit(filter.current, fold.seen.clock.now)) startOveruse(filter.current, fold.seen.clock.now);
-  pushService(fold, type, { installation: filter.current, maintenance: null });
+  filter.current = { ...filter.current, ...entered, known: true, ...unused };
+  if (isOverLimit(filter.current, clock.now)) startOveruse(filter.current, clock.now);
+  writeService(fold, type);
 }
 
-/** An entry is withdrawn, if it still can be. */
-export function undoEntry(fold: FiltersFold, record: VoidRecord): void {
-  if (!undoService(fold, record)) return;
-  const entry = fold.own.entries?.find(({ seq }) => seq === record.value.seq);
+/** Undoes a person's entry, if that is still possible: the filter before it never came out. */
+export function undoEntry(fold: Fold, { value: { seq } }: VoidRecord): void {
+  const { filters, clock } = fold.state;
+  const type = FILTER_TYPES.find((one) => filters[one]?.entry?.seq === seq);
+  const filter = type === undefined ? undefined : filters[type];
+  if (type === undefined || !filter?.entry) return;
+  if (clock.now - filter.entry.at > UNDO_MS || !restoreWithoutEntry(filter)) return;
+  if (filter.current.installed_at <= clock.now) writeService(fold, type);
+  const entry = fold.state.entries?.find((one) => one.seq === seq);
   if (entry !== undefined) entry.outcome = "undone";
 }
 
-/** A technician's entry is withdrawn: the filter before it never came out. False: it can't be withdrawn any more. */
-function undoService(fold: FiltersFold, { value }: VoidRecord): boolean {
-  for (const type of FILTER_TYPES) {
-    const filter = fold.own.filters[type];
-    if (filter === undefined || filter.entry?.seq !== value.seq) continue;
-    const { now } = fold.seen.clock;
-    if (now - filter.entry.at > UNDO_MS || !takeBack(filter)) return false;
-    if (filter.current.installed_at <= now)
-      pushService(fold, type, { installation: filter.current, maintenance: null });
-    return true;
-  }
-  return false;
+/** Returns the last entries of people and their outcome, oldest first. `now`: corrected time. */
+export function entriesOf({ entries = [], filters }: DeriveState, now: EpochMs): FilterEntry[] {
+  return entries.map(({ seq, ...entry }) => {
+    // An entry cannot be undone after a reset by the PLC or another change.
+    const filter = Object.values(filters).find((one) => one.entry?.seq === seq);
+    const end = (filter?.entry?.at ?? -Infinity) + UNDO_MS;
+    return { ...entry, undo_until: now > end ? null : end };
+  });
 }
 
-/** The last entries of people and what became of them, oldest first; `now`: corrected time. */
-export function entriesOf(state: FiltersState, now: EpochMs): FilterEntry[] {
-  return (state.entries ?? []).map(({ seq, ...entry }) => ({ ...entry, undo_until: undoUntil(state, seq, now) }));
-}
-
-/** Seq of the record that made the entry; undefined: none of that name is known. */
-export function seqOfEntry({ entries = [] }: FiltersState, id: EntryState["id"]): number | undefined {
+/** Returns the sequence number of the record that made the entry; undefined if the state has no entry of that id. */
+export function seqOfEntry({ entries = [] }: DeriveState, id: EntryState["id"]): number | undefined {
   return entries.find((entry) => entry.id === id)?.seq;
-}
-
-/** An entry that the PLC's own reset came after, or another change, stands. */
-function undoUntil({ filters }: FiltersState, seq: number, now: EpochMs): EpochMs | null {
-  const entry = Object.values(filters).find((filter) => filter.entry?.seq === seq)?.entry ?? null;
-  return entry === null || now > entry.at + UNDO_MS ? null : entry.at + UNDO_MS;
 }

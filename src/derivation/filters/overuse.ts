@@ -1,28 +1,22 @@
 import type { FilterLimits } from "../../domain/booth.ts";
+import { DAY_MS, MINUTE_MS } from "../../domain/time.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
-import type { Settled } from "../timeline/state.ts";
-import { MINUTE_MS, DAY_MS } from "../../domain/time.ts";
-import { type Episode, type Installation, usedMinutes } from "./installation.ts";
+import type { Episode, Installation, Settled } from "../state.ts";
+import { usedMinutes } from "./installation.ts";
 
 export function runningEpisode(filter: Installation): Episode | null {
   const last = filter.overuse.at(-1);
   return last?.until === null ? last : null;
 }
 
-/** The start of the present or last overuse; null: none. */
-export function overuseSince(filter: Installation): EpochMs | null {
-  return filter.overuse.at(-1)?.since ?? null;
-}
-
-/** `flagged`: the limit was reached while nothing was seen. */
+/** Starts overuse, unless it lasts already. `flagged`: the limit was reached while nothing was read. */
 export function startOveruse(filter: Installation, since: EpochMs, flagged = false): void {
   if (runningEpisode(filter) === null) filter.overuse.push({ since, until: null, flagged });
 }
 
 /**
- * Adds settled time to the filter, clipped to the time it was in. An own limit reached on the way starts overuse at
- * that instant; inside inferred time or time without data, at the first good reading after it
- * (time without data is in no mode, so that is where the next time begins).
+ * Adds settled time to the filter, clipped to the time it was in. A limit that the box counts starts overuse at the instant it is
+ * reached. Inside inferred time or time without data, overuse starts at the first good reading after it.
  */
 function useFilter(filter: Installation, time: Settled, in_use: boolean): void {
   const from = Math.max(time.from, filter.installed_at);
@@ -45,18 +39,18 @@ function useFilter(filter: Installation, time: Settled, in_use: boolean): void {
 /** Cycles counted at an instant. */
 export type Count = readonly [at: EpochMs, cycles: number];
 
-/** Cycles of all counts. */
+/** Returns the sum of all counts. */
 export function sumOf(counts: readonly Count[]): number {
   return counts.reduce((sum, [, cycles]) => sum + cycles, 0);
 }
 
-/** The time, and the cycles counted in it, in the order of time: each is in overuse or not as it stood then. */
+/** Adds settled time and the cycles counted in it, in the order of time, so that each counts as overuse by the limits of its moment. */
 export function useCounting(
   filter: Installation,
   { time, in_use, counts }: { readonly time: Settled; readonly in_use: boolean; readonly counts: readonly Count[] },
 ): void {
   let { from } = time;
-  // Of inferred time nobody knows what came first: what it reaches begins at its end.
+  // The order inside inferred time is unknown: overuse that it reaches starts at its end.
   for (const count of time.inferred ? [] : counts) {
     const [at] = count;
     if (at > from) useFilter(filter, { ...time, from, to: at }, in_use);
@@ -67,7 +61,7 @@ export function useCounting(
   for (const count of time.inferred ? counts : []) addCycles(filter, count);
 }
 
-/** Cycles counted while the filter was in. */
+/** Adds cycles counted while the filter was in. */
 export function addCycles(filter: Installation, [at, cycles]: Count): void {
   filter.cycles += cycles;
   const episode = filter.overuse.findLast(({ since }) => since < at);
@@ -76,12 +70,12 @@ export function addCycles(filter: Installation, [at, cycles]: Count): void {
   if (limits.cycles === undefined || !known || filter.cycles < limits.cycles || removed_at === at) return;
   const reached = Math.max(at, filter.limits_from ?? 0);
   const running = runningEpisode(filter);
-  // A counter in the PLC may have shown another limit reached a little later, before this much of the time was settled.
+  // The PLC's minutes may have reached their limit later than this, but before this time was settled.
   if (running === null) startOveruse(filter, reached);
   else running.since = Math.min(running.since, reached);
 }
 
-/** Own time of before the counter was first read, which is final only now. */
+/** Adds the box's own time before the counter was first read, which is final only now, to the offset of the counter. */
 function settleOffset(filter: Installation, { from, to }: Pick<Settled, "from" | "to">): void {
   const { plc, own_until = from } = filter;
   const ms = Math.min(to, own_until) - from;
@@ -90,7 +84,7 @@ function settleOffset(filter: Installation, { from, to }: Pick<Settled, "from" |
   if (isOverLimit(filter, own_until)) startOveruse(filter, own_until);
 }
 
-/** What the PLC counted between a removal and the entry of it isn't the old filter's. `time`: settled time in use. */
+/** Subtracts what the PLC counted between a removal and its entry by a person. `time`: settled time in use. */
 export function takeOff(filter: Installation, time: Settled): void {
   const { removed_at, plc, counted_until = 0 } = filter;
   if (removed_at === null || plc === null) return;
@@ -103,7 +97,7 @@ function dueByAge(filter: Installation): EpochMs {
   return days === undefined || !filter.known ? Infinity : filter.installed_at + days * DAY_MS;
 }
 
-/** With a counter in the PLC its readings decide from the first one on; otherwise our own time does. */
+/** Returns the instant at which the box's own time reaches the limit. From its first reading on, a counter in the PLC decides. */
 function dueByUse(filter: Installation, from: EpochMs): EpochMs {
   const { minutes } = filter.limits;
   if (minutes === undefined || !filter.known) return Infinity;
@@ -111,18 +105,18 @@ function dueByUse(filter: Installation, from: EpochMs): EpochMs {
   return filter.plc !== null && due >= (filter.own_until ?? 0) ? Infinity : due;
 }
 
-/** Limits that stand by themselves, judged at `at`: minutes and cycles used, and age. */
+/** Returns whether the filter is over a limit at `at`: minutes, cycles, age or pressure. */
 export function isOverLimit(filter: Installation, at: EpochMs): boolean {
   if (at < filter.installed_at) return false;
   const minutes = usedMinutes(filter);
   const { limits } = filter;
-  // A counter's decimal steps aren't exact in binary; a millionth of a minute is no time.
+  // A counter's decimal steps are not exact in binary.
   if (limits.minutes !== undefined && minutes !== null && minutes >= limits.minutes - 1e-6) return true;
   if (limits.cycles !== undefined && filter.known && filter.cycles >= limits.cycles) return true;
   return isOverPressure(filter) || dueByAge(filter) <= at;
 }
 
-/** Share of the limit that is nearest, 1: reached; by minutes, cycles or age; null: there is none, or its use isn't known. */
+/** Returns the used share of the nearest limit (minutes, cycles or age; 1: reached); null without a limit or with unknown use. */
 export function usedShare(filter: Installation, at: EpochMs): number | null {
   const { limits, known, cycles, installed_at } = filter;
   const minutes = usedMinutes(filter);
@@ -134,7 +128,7 @@ export function usedShare(filter: Installation, at: EpochMs): number | null {
   return shares.length === 0 ? null : Math.max(...shares);
 }
 
-/** The last two spray stages were both over the clean drop by more than the limit. */
+/** Returns whether the last two spray stages both exceed the clean drop by more than the limit. */
 export function isOverPressure({ limits, pressure }: Installation): boolean {
   const { baseline } = pressure;
   const [one, two] = pressure.drops.slice(-2);
@@ -142,7 +136,7 @@ export function isOverPressure({ limits, pressure }: Installation): boolean {
   return Math.min(one.pascal, two.pascal) > baseline + limits.pressure_pa;
 }
 
-/** Limits change: at or over the new ones overuse starts now; under them a running episode ends now. */
+/** Changes the limits. At or over the new ones, overuse starts now; under them, overuse ends now. */
 export function changeLimits(filter: Installation, limits: FilterLimits, at: EpochMs): void {
   if (JSON.stringify(limits) !== JSON.stringify(filter.limits)) filter.limits_from = at;
   filter.limits = limits;
@@ -151,7 +145,7 @@ export function changeLimits(filter: Installation, limits: FilterLimits, at: Epo
   else if (episode !== null) episode.until = at;
 }
 
-/** Length of all overuse up to the removal, and up to `at` where the filter is still in. */
+/** Returns the length of all overuse up to the removal, or up to `at` if the filter is still in. */
 export function overuseMs(filter: Installation, at: EpochMs): Milliseconds {
   const end = filter.removed_at ?? at;
   return filter.overuse.reduce((sum, { since, until }) => sum + Math.max(0, Math.min(until ?? end, end) - since), 0);

@@ -1,45 +1,31 @@
-import { type TagParameters, type TagRole, unitsPerHour } from "../../domain/parameters.ts";
+import { type TagRole, unitsPerHour } from "../../domain/parameters.ts";
+import type { Coverage } from "../../domain/record.ts";
+import { HOUR_MS } from "../../domain/time.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import type { Instant } from "../clock.ts";
-import { bridgeMs, isIn, modeOf, pollIntervalMs, tagWithRole } from "../parameters.ts";
-import type { Fold } from "./events.ts";
-import { confirm, confirmAtGap, enterStage } from "./stages.ts";
+import { bridgeMs, isCovered, isIn, modeOf, pollIntervalMs, tagWithRole } from "../parameters.ts";
 import type {
   BayState,
   ClockState,
-  ClosedStage,
   CounterMark,
   CounterMarks,
   CounterState,
+  DeriveState,
+  Fold,
   OpenStage,
-  PendingReading,
   Restart,
-  TimelineState,
-  DeepReadonly,
-  GroupState,
-} from "./state.ts";
-import type { Coverage } from "../../domain/record.ts";
-import { HOUR_MS } from "../../domain/time.ts";
-
-/** Whether the reading shows that the PLC restarted: its uptime fell, or its first-scan bit came on. */
-export function isRestart(state: TimelineState, { tag, value }: PendingReading, { role }: TagParameters): boolean {
-  if (role !== "uptime" && role !== "first_scan") return false;
-  if (typeof value !== "number" && typeof value !== "boolean") return false;
-  const before = state.witnesses[tag];
-  state.witnesses[tag] = value;
-  if (before === undefined) return false;
-  return typeof value === "boolean" ? value && before === false : value < Number(before);
-}
+} from "../state.ts";
+import { confirm, confirmAtGap, enterStage } from "./stages.ts";
 
 /**
- * A restart inside a run ends the stage at the last good reading, unless the PLC was back within the bridge, in the
- * same mode, with its counters retained.
+ * Ends a stage in a run at the last good reading before a restart of the PLC, unless the PLC came back within the bridge, in the same
+ * mode, and kept its counters.
  */
 function restartBay(fold: Fold, bay: BayState, restart: Restart): void {
   const { resume, open } = bay;
   if (open === null || !isInRun(fold.state, bay)) return;
   if (resume !== null) {
-    // A stage that came after the gap has nothing to take back.
+    // A stage that started after the gap has no inferred time.
     if (resume.went_on && open.start <= resume.good_until) splitAt(bay, resume.good_until, resume.at);
     else markLast(bay);
     bay.resume = null;
@@ -52,51 +38,43 @@ function restartBay(fold: Fold, bay: BayState, restart: Restart): void {
   }
 }
 
-function isInRun(state: TimelineState, bay: BayState): boolean {
+function isInRun(state: DeriveState, bay: BayState): boolean {
   const run = state.parameters?.mode_sets.run;
   const stages = bay.closed.length > 0 ? bay.closed : [bay.open];
   return bay.run !== null || stages.some((stage) => stage !== null && isIn(run, stage.mode));
 }
 
-/** The stage that was open when the PLC went away ended by the restart. */
+/** Marks the stage that was open when the PLC went away as ended by the restart. */
 function markLast(bay: BayState): void {
   const last = bay.closed.findLast(({ mode }) => mode !== "no_data");
   if (last !== undefined) last.end_reason = "restart";
 }
 
-/** Takes back that the stage went on over the gap. */
+/** Splits the open stage, which was continued over the gap from `end` to `at`. */
 function splitAt(bay: BayState, end: EpochMs, at: EpochMs): void {
   const { open } = bay;
   if (open === null) return;
-  const stage: ClosedStage = { ...open, uncertain_ms: open.uncertain_ms - (at - end), end, end_reason: "restart" };
-  const gap: OpenStage = {
-    ...open,
-    mode: "no_data",
-    raw: "",
-    start: end,
-    uncertain_ms: 0,
-    before: open.mode,
-    entered: false,
-  };
-  bay.closed.push(stage);
-  if (at > end) bay.closed.push({ ...gap, end: at, end_reason: "changed" });
-  bay.open = { ...open, start: at, uncertain_ms: 0, before: at > end ? open.mode : null, entered: false };
+  bay.closed.push({ ...open, uncertain_ms: open.uncertain_ms - (at - end), end, end_reason: "restart" });
+  const fresh: OpenStage = { ...open, uncertain_ms: 0, before: open.mode, entered: false };
+  const gap = { mode: "no_data", raw: "", start: end, end: at, end_reason: "changed" } as const;
+  if (at > end) bay.closed.push({ ...fresh, ...gap });
+  bay.open = { ...fresh, start: at, before: at > end ? open.mode : null };
   bay.inferred = null;
 }
 
-/** No inference over a longer gap. */
-const INFERENCE_LIMIT_MS = 12 * 3_600_000;
-/** An hour meter whose step exceeds half the gap proves nothing: then the mode goes on this long. */
+/** A longer gap is never attributed to the mode. */
+const INFERENCE_LIMIT_MS = 12 * HOUR_MS;
+/** A gap up to this length is attributed to the mode if the hour meter's step exceeds half the gap, so that it proves nothing. */
 const UNPROVEN_LIMIT_MS = 120_000;
 const METER_TOLERANCE = 0.1;
 
-/** From the clock as it was to the present instant. */
+/** The step from the previous clock to the present instant. */
 interface Passage {
-  readonly was: ClockState;
+  readonly before: ClockState;
   readonly instant: Instant;
 }
 
-/** Takes the bay to the present instant: the mode is known as far as its group was polled. */
+/** Passes time up to the present instant. The mode is known as far as its group was polled. */
 export function passTime(fold: Fold, bay: BayState, passage: Passage): void {
   if (bay.open === null) return;
   const { clock, parameters } = fold.state;
@@ -107,40 +85,40 @@ export function passTime(fold: Fold, bay: BayState, passage: Passage): void {
       bay.gap = { expired: false, ...(bay.marks ?? marksOf(fold.state)) };
       confirmAtGap(fold, bay);
     }
-    // Either clock: after a jump the hours of the gap fall due by corrected time.
+    // The longer of both clocks: after a jump, hours are due by corrected time.
     const longest = Math.max(length, clock.now - bay.good_until);
     if (bay.gap !== null && !bay.gap.expired && longest > INFERENCE_LIMIT_MS) expire(fold, bay);
   }
   confirm(fold, bay, bay.gap?.expired === true ? clock.now : bay.good_until);
 }
 
-function followCoverage(state: TimelineState, bay: BayState, { was, instant }: Passage): void {
+function followCoverage(state: DeriveState, bay: BayState, { before, instant }: Passage): void {
   const group = state.groups[bay.group];
-  const to = group?.boot === was.boot ? Math.max(group.to, was.mono) : was.mono;
+  const to = group?.boot === before.boot ? Math.max(group.to, before.mono) : before.mono;
   if (!instant.new_boot && to >= instant.mono) {
     setGood(bay, state.clock);
-    if (instant.jump_ms > 0) spanJump(bay, { from: was.now, to: instant.at, jump_ms: instant.jump_ms });
+    if (instant.jump_ms > 0) spanJump(bay, { from: before.now, to: instant.at, jump_ms: instant.jump_ms });
     return;
   }
-  lose(state, bay);
-  bay.good_boot = was.boot;
+  loseMode(state, bay);
+  bay.good_boot = before.boot;
   bay.good_mono = instant.new_boot ? to : Math.min(to, instant.mono);
-  bay.good_until = Math.min(state.clock.now, was.now + (bay.good_mono - was.mono));
+  bay.good_until = Math.min(state.clock.now, before.now + (bay.good_mono - before.mono));
 }
 
-/** The mode isn't known any more. Other groups' counters may go on, and what they show from now on is the gap's. */
-function lose(state: TimelineState, bay: BayState): void {
+/** Notes that the mode is unknown. Counters of other groups may continue; what they count from now on belongs to the gap. */
+function loseMode(state: DeriveState, bay: BayState): void {
   bay.live = false;
   bay.marks = marksOf(state);
 }
 
-/** The mode isn't known until it is read anew. */
-export function forgetMode(state: TimelineState, bay: BayState): void {
-  if (bay.live) lose(state, bay);
+/** Makes the mode unknown until its next reading. */
+export function forgetMode(state: DeriveState, bay: BayState): void {
+  if (bay.live) loseMode(state, bay);
   bay.raw = null;
 }
 
-/** A clock put forward is spanned by the open stage; the time isn't certain. */
+/** Adds a jump of the clock to the open stage as uncertain time. */
 function spanJump(bay: BayState, { from, to, jump_ms }: { from: EpochMs; to: EpochMs; jump_ms: Milliseconds }): void {
   if (bay.open !== null) bay.open.uncertain_ms += jump_ms;
   bay.inferred ??= { from, to };
@@ -152,7 +130,7 @@ function setGood(bay: BayState, clock: ClockState): void {
   bay.good_mono = clock.mono;
 }
 
-/** Measured on the monotonic clock within a boot, in corrected time across one. */
+/** Returns the gap's length by the monotonic clock within a boot, by corrected time across boots. */
 function gapLength(bay: BayState, clock: ClockState): Milliseconds {
   return bay.good_boot === clock.boot ? clock.mono - bay.good_mono : clock.now - bay.good_until;
 }
@@ -163,20 +141,20 @@ function expire(fold: Fold, bay: BayState): void {
   enterStage(fold, bay, { mode: "no_data", raw: "", at: bay.good_until, reason: "gap", uncertainty_ms: 0 });
 }
 
-/** The present instant is complete: what the bay's mode is now, `raw` being this instant's reading of it, if any. */
+/** Decides the bay's mode after all readings of the instant. `raw`: this instant's reading of it; null: a bad one; undefined: none. */
 export function finishInstant(fold: Fold, bay: BayState, raw: string | null | undefined): void {
   const { state } = fold;
   const { clock, parameters } = state;
-  const covered = isCovered(state.groups[bay.group], clock);
-  // The value before a bad reading holds up to it.
+  const covered = isCovered(state, bay.group);
+  // The previous value is valid up to a bad reading.
   const isHeld = raw === null && bay.raw !== null && covered && bay.open !== null && bay.gap === null;
   if (isHeld) setGood(bay, clock);
   if (raw !== undefined) bay.raw = raw;
   if (parameters === null || bay.raw === null || !covered) {
-    if (bay.live || isHeld) lose(state, bay);
+    if (bay.live || isHeld) loseMode(state, bay);
     return;
   }
-  if (bay.open === null) enter(fold, bay, { reason: "changed", uncertainty_ms: 0 });
+  if (bay.open === null) changeMode(fold, bay, 0);
   else if (!bay.live) resume(fold, bay, gapLength(bay, clock));
   else changeMode(fold, bay, pollIntervalMs(parameters, bay.group));
   setGood(bay, clock);
@@ -190,24 +168,16 @@ export function finishInstant(fold: Fold, bay: BayState, raw: string | null | un
   confirm(fold, bay, bay.good_until);
 }
 
-function enter(
-  fold: Fold,
-  bay: BayState,
-  { reason, uncertainty_ms }: { reason: "changed" | "gap"; uncertainty_ms: Milliseconds },
-): void {
-  const { parameters, clock } = fold.state;
-  if (parameters === null || bay.raw === null) return;
-  const mode = modeOf(parameters, bay.raw);
-  enterStage(fold, bay, { mode, raw: bay.raw, at: clock.now, reason, uncertainty_ms });
-}
-
+/** Enters the mode that was read, if it differs from the open stage's. */
 function changeMode(fold: Fold, bay: BayState, uncertainty_ms: Milliseconds): void {
-  const { parameters } = fold.state;
-  if (parameters === null || bay.raw === null || bay.open === null) return;
-  if (modeOf(parameters, bay.raw) !== bay.open.mode) enter(fold, bay, { reason: "changed", uncertainty_ms });
+  const { parameters, clock } = fold.state;
+  const { raw, open } = bay;
+  if (parameters === null || raw === null) return;
+  const mode = modeOf(parameters, raw);
+  if (mode !== open?.mode) enterStage(fold, bay, { mode, raw, at: clock.now, reason: "changed", uncertainty_ms });
 }
 
-/** The mode is known again after `length` ms: the gap rule. */
+/** Applies the gap rule: the mode is known again after a gap of `length` ms. */
 function resume(fold: Fold, bay: BayState, length: Milliseconds): void {
   const { parameters, clock } = fold.state;
   const { open, gap, good_until } = bay;
@@ -236,48 +206,38 @@ function resume(fold: Fold, bay: BayState, length: Milliseconds): void {
   bay.resume = { at: clock.now, good_until, went_on };
 }
 
-/** Cycle counter unchanged, and the hour meter went on exactly as the mode says. */
-function isProven(state: TimelineState, bay: BayState, length: Milliseconds): boolean {
+/** Returns whether counters prove that the mode lasted: the cycle counter is unchanged, and the hour meter counted what the mode implies. */
+function isProven(state: DeriveState, bay: BayState, length: Milliseconds): boolean {
   const { parameters } = state;
   if (parameters === null || bay.open === null || bay.gap === null || length > INFERENCE_LIMIT_MS) return false;
-  const cycles = advanceOf(state, "cycle_counter", bay.gap.cycles);
-  const hours = advanceOf(state, "hour_meter", bay.gap.hours);
-  if (cycles === null || hours === null || cycles.steps !== 0) return false;
+  const cycles = countedSince(state, "cycle_counter", bay.gap.cycles);
+  const hours = countedSince(state, "hour_meter", bay.gap.hours);
+  if (hours === null || cycles?.steps !== 0) return false;
   const step_ms = (hours.step / unitsPerHour(hours.unit)) * HOUR_MS;
   if (step_ms > length / 2) return length <= UNPROVEN_LIMIT_MS;
   const expected = isIn(parameters.mode_sets.runtime, bay.open.mode) ? length : 0;
-  // Half a millisecond: the meter's decimal steps aren't exact in binary.
+  // Half a millisecond of slack: the meter's decimal steps are not exact in binary.
   return Math.abs(hours.steps * step_ms - expected) <= Math.max(METER_TOLERANCE * length, step_ms) + 0.5;
 }
 
-interface Advance {
-  readonly steps: number;
-  readonly step: number;
-  readonly unit: string;
-}
-
-/** What the counter of that role showed since the mark; null: not known for sure. */
-function advanceOf(state: TimelineState, role: TagRole, mark: CounterMark | null): Advance | null {
-  const tag = tagWithRole(state.parameters, role);
-  if (tag === undefined || mark === null) return null;
+/** Returns what the counter of that role counted since the mark, and its step in `unit`; null if that is uncertain. */
+function countedSince(state: DeriveState, role: TagRole, mark: CounterMark | null) {
+  const tag = tagWithRole(state.parameters, role) ?? "";
   const counter = state.counters[tag];
   const parameters = state.parameters?.tags[tag];
-  if (counter === undefined || parameters?.counter === undefined || counter.odd !== mark.odd) return null;
-  if (state.latest[tag]?.quality === "bad" || !isCovered(state.groups[parameters.group], state.clock)) return null;
-  return {
-    steps: counter.total_steps - mark.total_steps,
-    step: parameters.counter.step * parameters.factor,
-    unit: parameters.unit,
-  };
+  if (parameters?.counter === undefined || mark === null || counter?.odd !== mark.odd) return null;
+  if (state.latest[tag]?.quality === "bad" || !isCovered(state, parameters.group)) return null;
+  const steps = counter.total_steps - mark.total_steps;
+  return { steps, step: parameters.counter.step * parameters.factor, unit: parameters.unit };
 }
 
-/** Totals aren't lost with a gap; only the split by mode is. */
-function bookUnattributed(state: TimelineState, mark: CounterMark | null, role: TagRole): void {
+/** Notes that the split by mode of what was counted in the gap is unknown. The totals stay. */
+function bookUnattributed(state: DeriveState, mark: CounterMark | null, role: TagRole): void {
   const counter = counterOf(state, role);
   if (mark !== null && counter !== undefined) counter.unattributed_steps += counter.total_steps - mark.total_steps;
 }
 
-function marksOf(state: TimelineState): CounterMarks {
+function marksOf(state: DeriveState): CounterMarks {
   const markOf = (role: TagRole): CounterMark | null => {
     const counter = counterOf(state, role);
     return counter === undefined ? null : { total_steps: counter.total_steps, odd: counter.odd };
@@ -285,16 +245,16 @@ function marksOf(state: TimelineState): CounterMarks {
   return { cycles: markOf("cycle_counter"), hours: markOf("hour_meter") };
 }
 
-function counterOf({ parameters, counters }: TimelineState, role: TagRole): CounterState | undefined {
+function counterOf({ parameters, counters }: DeriveState, role: TagRole): CounterState | undefined {
   return counters[tagWithRole(parameters, role) ?? ""];
 }
 
-/** Takes a coverage record in at its `from`. One without polls passes time only. */
-export function cover(state: TimelineState, { boot, value }: Coverage): void {
+/** Adds a coverage record at its `from`. A record without polls only passes time. */
+export function addCoverage(state: DeriveState, { boot, value }: Coverage): void {
   if (value.polls === 0) return;
   const group = state.groups[value.group];
-  const goes_on = group?.boot === boot && value.from - group.to <= bridgeMs(state.parameters, value.group);
-  if (goes_on) {
+  const isContinued = group?.boot === boot && value.from - group.to <= bridgeMs(state.parameters, value.group);
+  if (isContinued) {
     group.to = Math.max(group.to, value.to);
     return;
   }
@@ -302,9 +262,4 @@ export function cover(state: TimelineState, { boot, value }: Coverage): void {
   const known_until =
     group === undefined ? null : group.boot === boot ? now - (value.from - group.to) : group.known_until;
   state.groups[value.group] = { boot, from: value.from, to: value.to, known_until };
-}
-
-/** Whether the group is known to have been polled without a break around the present instant. */
-export function isCovered(group: DeepReadonly<GroupState> | undefined, clock: DeepReadonly<ClockState>): boolean {
-  return group?.boot === clock.boot && group.from <= clock.mono && clock.mono <= group.to;
 }

@@ -1,17 +1,20 @@
 import type { FilterType } from "../../domain/booth.ts";
 import {
+  type CounterParameters,
   maxRateOf,
   type Parameters,
   type TagParameters,
   unitsPerHour,
-  type CounterParameters,
 } from "../../domain/parameters.ts";
-import type { TagName, Milliseconds } from "../../domain/units.ts";
-import { isRestart } from "./gaps.ts";
-import { bridgeMs } from "../parameters.ts";
-import type { CountKind, Fold } from "./events.ts";
-import type { CounterState, PendingReading, TimelineState } from "./state.ts";
+import { say } from "../../domain/sentences.ts";
 import { HOUR_MS } from "../../domain/time.ts";
+import type { Milliseconds, TagName } from "../../domain/units.ts";
+import { pressReset, readMinutes } from "../filters/changes.ts";
+import { addCount } from "../hours.ts";
+import { report, reportOver } from "../incidents.ts";
+import { bridgeMs } from "../parameters.ts";
+import { readVersion } from "../revisions.ts";
+import type { CounterState, DeriveState, Fold, PendingReading } from "../state.ts";
 
 interface CounterReading {
   readonly tag: string;
@@ -21,18 +24,11 @@ interface CounterReading {
   readonly fell: boolean;
 }
 
-/** What an instant's readings say of the PLC itself. */
-interface Evidence {
-  readonly restarted: boolean;
-  /** Its counters fell with it. */
-  readonly lost: boolean;
-}
-
 /**
- * Judges the readings of one instant together: counters that fall at once mean something else than one that falls
- * alone. Modes are left to the caller.
+ * Judges the readings of one instant together, because counters that fall at once mean something else than one that falls alone. Notes a
+ * restart of the PLC in the bays. Modes are left to the caller.
  */
-export function judgeReadings(fold: Fold, parameters: Parameters): Evidence {
+export function judgeReadings(fold: Fold, parameters: Parameters): void {
   const { state } = fold;
   let restarted = false;
   const pressed = new Set<FilterType>();
@@ -40,41 +36,55 @@ export function judgeReadings(fold: Fold, parameters: Parameters): Evidence {
   for (const reading of state.pending) {
     const tag = parameters.tags[reading.tag];
     if (tag === undefined || reading.quality === "bad" || reading.value === null) continue;
-    if (tag.role !== undefined) fold.tell({ kind: "reading", reading, role: tag.role });
+    if (tag.role !== undefined) readVersion(state, tag.role, reading.value);
+    // Only polls of the booth's own PLC have readings.
+    if (tag.role === "plc_serial") reportOver(fold, "identity", reading.tag);
     if (isRestart(state, reading, tag)) restarted = true;
-    if (tag.role === "filter_reset" && tag.filter !== undefined && isEdge(state, reading)) pressed.add(tag.filter);
-    if (tag.counter !== undefined) counters.push(counterReading(fold, reading, tag));
+    if (tag.role === "filter_reset" && tag.filter !== undefined && isPress(state, reading)) pressed.add(tag.filter);
+    if (tag.counter !== undefined) counters.push(counterReading(state, reading, tag));
   }
-  if (counters.length === 0 && pressed.size === 0) return { restarted, lost: false };
   const falls = counters.filter(
     ({ fell, parameters: { filter } }) => fell && (filter === undefined || !pressed.has(filter)),
   );
-  const is_joint = falls.length >= 2 && !areFreshFilters(state, parameters, falls);
-  if (is_joint || falls.some((reading) => isForgotten(fold, reading))) restarted = true;
-  for (const filter of pressed) fold.tell({ kind: "reset_pressed", filter });
+  const isJoint = falls.length >= 2 && !areFreshFilters(state, parameters, falls);
+  if (isJoint || falls.some((reading) => isForgotten(state, reading))) restarted = true;
+  for (const filter of pressed) pressReset(fold, filter);
   for (const reading of counters) takeCount(fold, reading, restarted);
   const lost = restarted && falls.length > 0;
-  if (lost) fold.tell({ kind: "memory_lost", tags: falls.map(({ tag }) => tag) });
-  return { restarted, lost };
+  if (lost) {
+    const reason = say("incident.memory_loss", { tags: falls.map(({ tag }) => tag).join(", ") });
+    report(fold, { tag_name: "", check: "memory_loss", logic: { op: "monotonic" }, reason });
+  }
+  if (restarted) for (const bay of state.bays) bay.restart = { at: state.clock.now, lost };
 }
 
-function isEdge(state: TimelineState, { tag, value }: PendingReading): boolean {
-  const before = state.witnesses[tag];
-  const pressed = value === true || value === 1;
-  state.witnesses[tag] = pressed;
-  return before === false && pressed;
+/** Returns whether the reading shows a restart of the PLC: its uptime fell, or its first-scan bit came on. */
+function isRestart({ witnesses }: DeriveState, { tag, value }: PendingReading, { role }: TagParameters): boolean {
+  if (role !== "uptime" && role !== "first_scan") return false;
+  if (typeof value !== "number" && typeof value !== "boolean") return false;
+  const before = witnesses[tag];
+  witnesses[tag] = value;
+  if (before === undefined) return false;
+  return typeof value === "boolean" ? value && before === false : value < Number(before);
 }
 
-function counterReading(fold: Fold, reading: PendingReading, parameters: TagParameters): CounterReading {
+function isPress({ witnesses }: DeriveState, { tag, value }: PendingReading): boolean {
+  const before = witnesses[tag];
+  const isPressed = value === true || value === 1;
+  witnesses[tag] = isPressed;
+  return before === false && isPressed;
+}
+
+function counterReading(state: DeriveState, reading: PendingReading, parameters: TagParameters): CounterReading {
   const value = Number(reading.value);
-  const before = fold.state.counters[reading.tag];
+  const before = state.counters[reading.tag];
   const candidate = { tag: reading.tag, value, parameters, before };
-  const count = before === undefined ? null : countReading(fold.state, candidate, false);
-  return { ...candidate, fell: before !== undefined && value < before.raw && count?.kind !== "wrap" };
+  const fell = before !== undefined && value < before.raw && countReading(state, candidate, false).kind !== "wrap";
+  return { ...candidate, fell };
 }
 
-/** A value that the PLC keeps in volatile memory started over after the link was lost. */
-function isForgotten({ state }: Fold, { parameters, before }: CounterReading): boolean {
+/** Returns whether a counter in volatile memory started over after the link was lost. */
+function isForgotten(state: DeriveState, { parameters, before }: CounterReading): boolean {
   if (before === undefined || parameters.counter === undefined || parameters.counter.retained) return false;
   return (
     elapsedMs(state, before) > bridgeMs(state.parameters, parameters.group) && wasUncovered(state, parameters, before)
@@ -82,42 +92,42 @@ function isForgotten({ state }: Fold, { parameters, before }: CounterReading): b
 }
 
 /**
- * Filters are changed in one visit, and their buttons pressed within one poll, or while nobody polled: where a counter beside them
- * stands that a loss of memory would have taken too, their minutes were set back and nothing was lost.
+ * Returns whether the falls are filters changed in one visit, their buttons pressed within one poll or while nothing was polled. The proof
+ * is another counter of the group that a loss of memory would have reset too, and that did not fall.
  */
-function areFreshFilters(state: TimelineState, parameters: Parameters, falls: readonly CounterReading[]): boolean {
-  const beside = Object.entries(parameters.tags).filter(([name]) => !falls.some(({ tag }) => tag === name));
+function areFreshFilters(state: DeriveState, parameters: Parameters, falls: readonly CounterReading[]): boolean {
+  const others = Object.entries(parameters.tags).filter(([name]) => !falls.some(({ tag }) => tag === name));
   return falls.every(({ parameters: tag, before }) => {
     if (tag.role !== "filter_minutes" || before === undefined) return false;
     const unseen_ms = wasUncovered(state, tag, before) ? elapsedMs(state, before) : null;
-    return beside.some(([name, other]) => {
+    return others.some(([name, other]) => {
       const { counter, group } = other;
       if (counter === undefined || group !== tag.group) return false;
       if (counter.retained && tag.counter?.retained !== true) return false;
-      if (unseen_ms === null) return stands(state, name, 0);
-      // It may have been lost at once, and have counted on from 0.
-      const most = roomOf({ counter, elapsed_ms: unseen_ms, max_rate_per_h: maxRateOf(other, parameters) });
-      return stands(state, name, most) && state.pending.some((reading) => reading.tag === name);
+      if (unseen_ms === null) return hasCounted(state, name, 0);
+      // It may have been reset at the start of the gap, and have counted on from 0.
+      const most = mostCounted({ counter, elapsed_ms: unseen_ms, max_rate_per_h: maxRateOf(other, parameters) });
+      return hasCounted(state, name, most) && state.pending.some((reading) => reading.tag === name);
     });
   });
 }
 
-/** It is readable, and had counted more than that. */
-function stands({ counters, latest }: TimelineState, name: TagName, most: number): boolean {
+/** Returns whether the counter is readable and had counted more than `most`. */
+function hasCounted({ counters, latest }: DeriveState, name: TagName, most: number): boolean {
   return (counters[name]?.raw ?? 0) > most && latest[name]?.quality !== "bad";
 }
 
-/** The group's present coverage began after the counter was last read. */
-function wasUncovered(state: TimelineState, { group }: TagParameters, before: CounterState): boolean {
-  const coverage = state.groups[group];
+/** Returns whether the group's present coverage began after the last reading of the counter. */
+function wasUncovered({ groups }: DeriveState, { group }: TagParameters, before: CounterState): boolean {
+  const coverage = groups[group];
   return coverage !== undefined && (coverage.boot !== before.boot || coverage.from > before.mono);
 }
 
-function elapsedMs({ clock }: TimelineState, before: CounterState): number {
+function elapsedMs({ clock }: DeriveState, before: CounterState): Milliseconds {
   return before.boot === clock.boot ? clock.mono - before.mono : clock.now - before.at;
 }
 
-function countReading(state: TimelineState, reading: Omit<CounterReading, "fell">, restarted: boolean): Count {
+function countReading(state: DeriveState, reading: Omit<CounterReading, "fell">, restarted: boolean): Count {
   const { parameters: tag, before, value } = reading;
   if (before === undefined || tag.counter === undefined || state.parameters === null)
     return { kind: "normal", delta: 0 };
@@ -139,40 +149,47 @@ function takeCount(fold: Fold, reading: CounterReading, restarted: boolean): voi
   if (before === undefined) {
     state.counters[tag] = { raw: value, total_steps: 0, unattributed_steps: 0, odd: 0, boot, mono, at };
   } else {
-    const count = countReading(state, reading, restarted);
-    const steps = book(before, count, parameters.counter.step);
-    const amount = steps * parameters.counter.step * parameters.factor;
-    if (steps > 0 || count.kind === "unexplained")
-      fold.tell({ kind: "count", tag, role: parameters.role, amount, as: count.kind, from: before.raw, to: value });
+    const { kind, delta } = countReading(state, reading, restarted);
+    const { step } = parameters.counter;
+    const steps = Math.round(delta / step);
+    before.total_steps += steps;
+    if (kind === "reset" || kind === "unexplained") before.odd += 1;
+    const amount = steps * step * parameters.factor;
+    if (amount > 0) addCount(state, parameters.role, amount);
+    if (kind === "unexplained") {
+      const reason = say("incident.monotonic", { from: before.raw, to: value });
+      report(fold, { tag_name: tag, check: "monotonic", logic: { op: "monotonic" }, reason });
+    }
   }
   if (parameters.role === "filter_minutes") takeMinutes(fold, reading, restarted);
   if (before !== undefined) Object.assign(before, { raw: value, boot, mono, at });
 }
 
 function takeMinutes(fold: Fold, { parameters: tag, value, before, fell }: CounterReading, lost: boolean): void {
-  if (tag.filter === undefined) return;
+  const { filter, group, factor, unit } = tag;
+  if (filter === undefined) return;
   const { state } = fold;
-  const minutes = (value * tag.factor * 60) / unitsPerHour(tag.unit);
+  const minutes = (value * factor * 60) / unitsPerHour(unit);
   const seen = before === undefined || !wasUncovered(state, tag, before);
-  const known_until = Math.max(before?.at ?? 0, state.groups[tag.group]?.known_until ?? 0);
-  fold.tell({ kind: "minutes", filter: tag.filter, minutes, seen, known_until, fell, lost });
+  const known_until = Math.max(before?.at ?? 0, state.groups[group]?.known_until ?? 0);
+  readMinutes(fold, { filter, minutes, seen, known_until, fell, lost });
 }
 
 /** Slack on the fastest plausible growth. */
 const RATE_SLACK = 1.5;
 
-interface Count {
-  readonly kind: CountKind;
-  /** What it counted since the reading before, in the tag's unit; never negative. */
+export interface Count {
+  readonly kind: "normal" | "wrap" | "reset" | "unexplained";
+  /** The count since the previous reading, in the tag's unit; never negative. */
   readonly delta: number;
 }
 
+/** Two consecutive good readings of a counter. */
 export interface Pair {
   readonly previous: number;
   readonly next: number;
-  /** Since the last good reading. */
   readonly elapsed_ms: Milliseconds;
-  /** The PLC restarted, or the reset was declared. */
+  /** True if the PLC restarted in between. */
   readonly restarted: boolean;
   readonly counter: CounterParameters;
   /** In the tag's unit per hour; absent: any growth is plausible. */
@@ -180,16 +197,16 @@ export interface Pair {
 }
 
 /**
- * What two readings of a counter mean. A wrap needs a known modulus and a plausible rate; a reset needs restart
- * evidence or a value small enough to have been counted from 0 since; any other fall, and a jump beyond
- * one step + rate x time x 1.5, is unexplained and books nothing.
+ * Returns what a counter counted between two readings. A wrap needs a known modulus and a plausible rate. A reset needs evidence of a
+ * restart, or a value small enough to have been counted from 0 in that time. Any other fall, and a jump beyond one step + rate x time x
+ * 1.5, is unexplained and counts nothing.
  */
 export function countOf(pair: Pair): Count {
   const { previous, next, counter } = pair;
   const rate = pair.max_rate_per_h;
-  const room = roomOf(pair);
-  // Decoded values carry rounding of the scale; half a step is far below what two counts differ by.
-  const fits = (delta: number): boolean => delta <= room + counter.step * 1e-6;
+  const most = mostCounted(pair);
+  // Decoded values carry rounding errors of the scale.
+  const fits = (delta: number): boolean => delta <= most + counter.step * 1e-6;
   const delta = next - previous;
   if (delta >= 0) return fits(delta) ? { kind: "normal", delta } : { kind: "unexplained", delta: 0 };
   const { modulus } = counter;
@@ -200,16 +217,8 @@ export function countOf(pair: Pair): Count {
   return { kind: pair.restarted ? "reset" : "unexplained", delta: 0 };
 }
 
-/** The most that it can have counted in that time, in the tag's unit. */
-function roomOf(pair: Pick<Pair, "elapsed_ms" | "counter" | "max_rate_per_h">): number {
+/** Returns the most that the counter can have counted in that time, in the tag's unit. */
+function mostCounted(pair: Pick<Pair, "elapsed_ms" | "counter" | "max_rate_per_h">): number {
   const { elapsed_ms, counter, max_rate_per_h: rate } = pair;
   return rate === undefined ? Infinity : counter.step + ((rate * Math.max(elapsed_ms, 0)) / HOUR_MS) * RATE_SLACK;
-}
-
-/** Books a count in whole steps. */
-function book(state: CounterState, count: Count, step: number): number {
-  const steps = Math.round(count.delta / step);
-  state.total_steps += steps;
-  if (count.kind === "reset" || count.kind === "unexplained") state.odd += 1;
-  return steps;
 }

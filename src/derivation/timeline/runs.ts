@@ -1,114 +1,100 @@
 import type { Mode } from "../../domain/booth.ts";
-import { KIND, type CycleResult } from "../../domain/record.ts";
+import { type CycleResult, KIND } from "../../domain/record.ts";
+import { MINUTE_MS } from "../../domain/time.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import { countCycle } from "../filters/filters.ts";
+import { addCycle } from "../hours.ts";
 import { isIn } from "../parameters.ts";
-import type { Fold } from "./events.ts";
-import type { BayState, ClosedStage, OpenStage, RunState } from "./state.ts";
+import { type BayState, type ClosedStage, type Fold, type OpenStage, type RunState, writeFact } from "../state.ts";
 
-/** A pause this long breaks a run. */
-const BREAK_MS = 120_000;
-/** No data this long breaks it, even between stages in the usual order. */
-const GAP_BREAK_MS = 1_800_000;
-/** A bake stage this long does its job. */
-const BAKE_DONE_MS = 300_000;
+/** A pause this long ends a run. */
+const BREAK_MS: Milliseconds = 2 * MINUTE_MS;
+/** A time without data this long ends a run, even between stages in the usual order. */
+const GAP_BREAK_MS: Milliseconds = 30 * MINUTE_MS;
+/** A bake stage this long completes the cycle. */
+const BAKE_DONE_MS: Milliseconds = 5 * MINUTE_MS;
 /** This much spraying without a bake is a job that dries in the air. */
-const SPRAY_DONE_MS: Milliseconds = 180_000;
+const SPRAY_DONE_MS: Milliseconds = 3 * MINUTE_MS;
 
 const SOFT: readonly Mode[] = ["idle", "setback", "prep", "unknown", "no_data"];
-/** Place in the usual order; a mode of a custom run set that isn't here has none. */
+/** Position in the usual order of a job; another mode of a custom run set has none. */
 const ORDER: Partial<Record<Mode, number>> = { spray: 0, flash: 0, purge: 1, bake: 2, cool_down: 3 };
 
-/** A stage whose start is final begins. */
+/** Starts a stage whose start is final. */
 export function enterMode(fold: Fold, bay: BayState, { mode, start }: OpenStage): void {
   passRunTime(fold, bay, start);
   if (isIn(fold.state.parameters?.mode_sets.run, mode)) enterRunStage(fold, bay, { mode, start });
-  else if (SOFT.includes(mode)) enterPause(bay, mode, start);
-  else enterHard(fold, bay, { mode, start });
+  else if (bay.run === null) return;
+  else if (SOFT.includes(mode)) {
+    const pause = (bay.run.pause ??= { since: start, no_data_from: null, only_no_data: true });
+    if (mode === "no_data") pause.no_data_from ??= start;
+    else pause.only_no_data = false;
+  } else enterFault(fold, bay, { mode, start });
 }
 
-function enterRunStage(fold: Fold, bay: BayState, { mode, start }: { mode: Mode; start: EpochMs }): void {
-  const pause = bay.run?.pause ?? null;
-  if (bay.run !== null && pause !== null && !holds(bay.run, mode, start)) endRun(fold, bay, start);
-  if (bay.cycle !== null && pause !== null && pause.no_data_from !== null) bay.cycle.gap = true;
+function enterRunStage(fold: Fold, bay: BayState, { mode, start }: Pick<OpenStage, "mode" | "start">): void {
+  const { run } = bay;
+  const pause = run?.pause ?? null;
+  if (run !== null && pause !== null) {
+    if (!isContinued(run, mode, start - pause.since)) endRun(fold, bay, start);
+    if (bay.cycle !== null && pause.no_data_from !== null) bay.cycle.gap = true;
+  }
   bay.run = { last_mode: mode, pause: null };
-  if (mode === "spray" && bay.cycle === null) bay.cycle = { start, spray_ms: 0, bake_ms: 0, gap: false };
+  if (mode === "spray") bay.cycle ??= { start, spray_ms: 0, bake_ms: 0, gap: false };
 }
 
-function enterPause(bay: BayState, mode: Mode, start: EpochMs): void {
-  if (bay.run === null) return;
-  const pause = bay.run.pause ?? { since: start, no_data_from: null, only_no_data: true };
-  if (mode === "no_data") pause.no_data_from ??= start;
-  else pause.only_no_data = false;
-  bay.run.pause = pause;
-}
-
-function enterHard(fold: Fold, bay: BayState, { mode, start }: { mode: Mode; start: EpochMs }): void {
-  if (bay.run === null) return;
-  // After a longer silence nobody knows how the run ended: a fault that follows says nothing of it.
-  const pause = bay.run.pause;
-  const goes_on = pause === null || start - pause.since < BREAK_MS;
-  if (goes_on && bay.cycle !== null && (mode === "fault" || mode === "estop")) {
+/** Ends the run by a mode that is neither part of it nor a pause. */
+function enterFault(fold: Fold, bay: BayState, { mode, start }: Pick<OpenStage, "mode" | "start">): void {
+  const pause = bay.run?.pause ?? null;
+  // After a longer silence it is unknown how the run ended: a fault that follows proves nothing.
+  const isEnd = pause === null || start - pause.since < BREAK_MS;
+  if (isEnd && bay.cycle !== null && (mode === "fault" || mode === "estop")) {
     bay.cycle.gap ||= pause !== null && pause.no_data_from !== null;
     closeCycle(fold, bay, { end: start, result: "aborted", reason: mode });
     bay.run = null;
   } else endRun(fold, bay, start);
 }
 
-/** Whether the run goes on although it paused until `at`, now that `mode` follows. */
-function holds(run: RunState, mode: Mode, at: EpochMs): boolean {
-  if (run.pause === null) return true;
-  const length = at - run.pause.since;
+/** Returns whether the run continues with `mode` after a pause of that length. */
+function isContinued({ pause, last_mode }: RunState, mode: Mode, length: Milliseconds): boolean {
   if (length < BREAK_MS) return true;
-  return run.pause.only_no_data && length < GAP_BREAK_MS && inUsualOrder(run.last_mode, mode);
+  const from = ORDER[last_mode] ?? Infinity;
+  const isInOrder = last_mode === mode || from <= (ORDER[mode] ?? -Infinity);
+  return pause?.only_no_data === true && length < GAP_BREAK_MS && isInOrder;
 }
 
-function inUsualOrder(before: Mode, after: Mode): boolean {
-  const from = ORDER[before];
-  const to = ORDER[after];
-  return before === after || (from !== undefined && to !== undefined && from <= to);
-}
-
-/** The open pause lasted until `known`: it may have broken the run in the meantime. */
+/** Ends the run if its pause has become too long by `known`. */
 export function passRunTime(fold: Fold, bay: BayState, known: EpochMs): void {
   const pause = bay.run?.pause ?? null;
   if (pause === null) return;
-  const limit: Milliseconds = pause.only_no_data ? GAP_BREAK_MS : BREAK_MS;
-  if (known - pause.since >= limit) endRun(fold, bay, known);
+  if (known - pause.since >= (pause.only_no_data ? GAP_BREAK_MS : BREAK_MS)) endRun(fold, bay, known);
 }
 
+/** Ends the run and closes its cycle by the first rule that fits. */
 function endRun(fold: Fold, bay: BayState, at: EpochMs): void {
-  const pause = bay.run?.pause ?? null;
-  endCycle(fold, bay, { end: pause?.since ?? at, no_data_from: pause?.no_data_from ?? null });
-  bay.run = null;
-}
-
-/** A stage is over, for good, and `next` follows. */
-export function leaveStage(fold: Fold, bay: BayState, { stage, next }: { stage: ClosedStage; next: Mode }): void {
-  const length = stage.end - stage.start;
-  if (bay.cycle !== null) {
-    if (stage.mode === "spray") bay.cycle.spray_ms += length;
-    if (stage.mode === "bake") bay.cycle.bake_ms += length;
-  }
-  if (stage.end_reason === "restart") {
-    closeCycle(fold, bay, { end: stage.end, result: "aborted", reason: "plc_restart" });
-    bay.run = null;
-    return;
-  }
-  const done = stage.mode === "bake" && length >= BAKE_DONE_MS && next !== "fault" && next !== "estop";
-  if (done) closeCycle(fold, bay, { end: stage.end, result: "complete" });
-}
-
-/** The run ended: the rest of the closing table, first row that fits. */
-function endCycle(
-  fold: Fold,
-  bay: BayState,
-  { end, no_data_from }: { end: EpochMs; no_data_from: EpochMs | null },
-): void {
+  const { since: end = at, no_data_from = null } = bay.run?.pause ?? {};
   const { bake_ms = 0, spray_ms = 0 } = bay.cycle ?? {};
   if (no_data_from !== null) closeCycle(fold, bay, { end: no_data_from, result: "indeterminate" });
   else if (bake_ms > 0) closeCycle(fold, bay, { end, result: "short_bake" });
   else if (spray_ms >= SPRAY_DONE_MS) closeCycle(fold, bay, { end, result: "complete_no_bake" });
   else closeCycle(fold, bay, { end, result: "aborted", reason: "short" });
+  bay.run = null;
+}
+
+/** Takes a final stage into account, which `next` follows. */
+export function leaveStage(fold: Fold, bay: BayState, { stage, next }: { stage: ClosedStage; next: Mode }): void {
+  const { mode, end } = stage;
+  const length = end - stage.start;
+  if (bay.cycle !== null) {
+    if (mode === "spray") bay.cycle.spray_ms += length;
+    if (mode === "bake") bay.cycle.bake_ms += length;
+  }
+  if (stage.end_reason === "restart") {
+    closeCycle(fold, bay, { end, result: "aborted", reason: "plc_restart" });
+    bay.run = null;
+  } else if (mode === "bake" && length >= BAKE_DONE_MS && next !== "fault" && next !== "estop") {
+    closeCycle(fold, bay, { end, result: "complete" });
+  }
 }
 
 /** Writes the open cycle, if there is one. */
@@ -117,12 +103,15 @@ function closeCycle(
   bay: BayState,
   { end, result, reason = "" }: { end: EpochMs; result: CycleResult; reason?: string },
 ): void {
-  const cycle = bay.cycle;
+  const { cycle } = bay;
   if (cycle === null) return;
   bay.cycle = null;
-  const counted = result === "complete" || result === "complete_no_bake";
   const { start, gap, spray_ms, bake_ms } = cycle;
+  const counted = result === "complete" || result === "complete_no_bake";
   const value = { bay: bay.bay, start, end, result, counted, reason, gap, spray_ms, bake_ms };
-  fold.fact({ kind: KIND.cycle, value, quality: gap ? "uncertain" : "good" });
-  if (counted) fold.tell({ kind: "cycle_ended", end });
+  writeFact(fold, { kind: KIND.cycle, value, quality: gap ? "uncertain" : "good" });
+  if (!counted) return;
+  addCycle(fold.state, end);
+  countCycle(fold.state, end);
+  fold.state.checks.cycles += 1;
 }

@@ -1,76 +1,83 @@
-import { KIND } from "../../domain/record.ts";
 import { type Mode, MODES_BY_PRIORITY } from "../../domain/booth.ts";
 import type { Parameters } from "../../domain/parameters.ts";
+import { KIND } from "../../domain/record.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import { addCheckedTime } from "../checks/checks.ts";
+import { checkSuccession } from "../checks/cross.ts";
+import { useFilters } from "../filters/filters.ts";
+import { endSpray } from "../filters/pressure.ts";
+import { addTime } from "../hours.ts";
 import { pollIntervalMs } from "../parameters.ts";
+import {
+  type BayState,
+  type ClosedStage,
+  type DeriveState,
+  type Fold,
+  type OpenStage,
+  type Settled,
+  writeFact,
+} from "../state.ts";
 import { enterMode, leaveStage, passRunTime } from "./runs.ts";
-import type { Fold, EventOf } from "./events.ts";
-import type { BayState, ClosedStage, OpenStage, Settled } from "./state.ts";
 
 const MIN_STAGE_AT_LEAST_MS = 2000;
-/** A bay that flaps between good and bad must not pile up stages that wait. */
+/** Ended stages that may wait to become final, so that a bay that flaps between good and bad cannot pile them up. */
 const MAX_WAITING = 4;
 
 interface Entry {
   readonly mode: Mode;
   readonly raw: string;
   readonly at: EpochMs;
-  /** Why the stage before it ended. */
+  /** Why the previous stage ended. */
   readonly reason: ClosedStage["end_reason"];
   readonly uncertainty_ms: Milliseconds;
 }
 
-/** Stages shorter than this are taken for a passing state: the parameters' value, else the larger of 2 s and one poll. */
+/** Returns the length below which a stage is merged into the next one: the parameters' value, else the larger of 2 s and one poll. */
 export function minStageMs(parameters: Parameters | null, group: string): Milliseconds {
   return parameters?.min_stage_ms ?? Math.max(MIN_STAGE_AT_LEAST_MS, pollIntervalMs(parameters, group));
 }
 
-/** The bay is in the entry's mode from its instant on. */
-export function enterStage(fold: Fold, bay: BayState, entry: Entry): void {
-  const { mode, raw, uncertainty_ms } = entry;
+/** Puts the bay into the entry's mode from its instant on. */
+export function enterStage(fold: Fold, bay: BayState, { mode, raw, at, reason, uncertainty_ms }: Entry): void {
   const { open } = bay;
+  const fresh = { mode, raw, start: at, uncertain_ms: 0, uncertainty_ms, before: null, entered: false };
   if (open === null) {
-    bay.open = { mode, raw, start: entry.at, uncertain_ms: 0, uncertainty_ms, before: null, entered: false };
-    bay.settled = entry.at;
+    bay.open = fresh;
+    bay.settled = at;
     return;
   }
-  if (mergesAway(open, entry, minStageMs(fold.state.parameters, bay.group))) {
-    bay.open = { ...open, mode, raw, before: mode === "no_data" ? lastMode(bay) : open.before };
+  // A stage is kept however short, if its end was not seen (before a gap or a restart) or its time is settled already.
+  const length = at - open.start;
+  const isTooShort =
+    mode === "no_data" || reason === "restart" ? length === 0 : length < minStageMs(fold.state.parameters, bay.group);
+  if (isTooShort && !isKept(open.mode) && !open.entered) {
+    const last = bay.closed.at(-1);
+    const lastMode = (last?.mode === "no_data" ? last.before : last?.mode) ?? null;
+    bay.open = { ...open, mode, raw, before: mode === "no_data" ? lastMode : open.before };
   } else {
-    bay.closed.push({ ...open, end: entry.at, end_reason: entry.reason });
-    bay.open = {
-      mode,
-      raw,
-      start: entry.at,
-      uncertain_ms: 0,
-      uncertainty_ms,
-      before: modeBefore(open, mode),
-      entered: false,
-    };
+    bay.closed.push({ ...open, end: at, end_reason: reason });
+    bay.open = { ...fresh, before: modeBefore(open, mode) };
   }
   unite(bay);
   while (bay.closed.length > MAX_WAITING) flushOne(fold, bay);
 }
 
 /**
- * Tells what has become final once the mode is known up to `known`: an open stage that lasted min_stage can't be
- * merged away any more, so those before it are facts; and its own time counts. Right after a gap nothing becomes
- * final for min_stage, as evidence of a restart comes with the other groups' polls.
+ * Makes final what the mode known up to `known` settles: an open stage that lasted min_stage cannot be merged away any more, so the
+ * stages before it become facts, and its own time counts. After a gap, nothing becomes final for min_stage, because evidence of a restart
+ * comes with the polls of other groups.
  */
 export function confirm(fold: Fold, bay: BayState, known: EpochMs): void {
   const { open, resume } = bay;
   if (open === null) return;
   const least = minStageMs(fold.state.parameters, bay.group);
   if (resume !== null && fold.state.clock.now - resume.at >= least) bay.resume = null;
-  if (!isKept(open.mode)) {
-    if (bay.resume !== null || known - open.start < least) return;
-  }
-  makeFinal(fold, bay, { open, known });
+  if (isKept(open.mode) || (bay.resume === null && known - open.start >= least)) makeFinal(fold, bay, { open, known });
 }
 
 /**
- * A gap opens: what came before it can't be merged away any more, however short, as its end wasn't seen: a reading is enough for a
- * stage, and for the cycle that it begins. Between two times without data an instant may still give way to them.
+ * Makes final what came before a gap, however short, because its end was not seen: a reading is enough for a stage, and for the cycle
+ * that it starts. A stage without length between two times without data may still be merged into them.
  */
 export function confirmAtGap(fold: Fold, bay: BayState): void {
   const { open, good_until } = bay;
@@ -96,42 +103,26 @@ function makeFinal(fold: Fold, bay: BayState, { open, known }: { open: OpenStage
   settle(fold, bay, { mode: open.mode, to: known });
 }
 
-/** A fault may be as short as it likes; time without data was never seen to be short. */
+/** Returns whether a stage of that mode is kept however short: a fault is, and a time without data, whose end was not seen. */
 function isKept(mode: Mode): boolean {
   return mode === "fault" || mode === "estop" || mode === "no_data";
 }
 
-/**
- * The end of a stage before a gap or a restart wasn't seen: it is kept however short it looks. So is one whose time counts
- * already, as after a gap in which the wall clock was put back, so that no corrected time passed.
- */
-function mergesAway(open: OpenStage, entry: Entry, least: Milliseconds): boolean {
-  if (isKept(open.mode) || open.entered) return false;
-  const length = entry.at - open.start;
-  return entry.mode === "no_data" || entry.reason === "restart" ? length === 0 : length < least;
-}
-
-function lastMode(bay: BayState): Mode | null {
-  const last = bay.closed.at(-1);
-  return last === undefined ? null : last.mode === "no_data" ? last.before : last.mode;
-}
-
-/** The mode that `mode`, which follows on a stage, is compared with: time without data in between doesn't count. */
+/** Returns the mode that the mode after a stage is compared with. A time without data in between does not count. */
 function modeBefore(stage: OpenStage, mode: Mode): Mode | null {
   if (mode === "no_data") return stage.mode;
   return stage.mode === "no_data" ? stage.before : null;
 }
 
-/** Equal neighbours become one stage, and the second no new start. */
+/** Makes one stage of equal neighbours, so that the second one is no new start. */
 function unite(bay: BayState): void {
   const last = bay.closed.at(-1);
   const { open } = bay;
   if (last === undefined || open === null) return;
   if (last.mode !== open.mode || last.end_reason === "restart") return;
   bay.closed.pop();
-  const { mode, raw, start, uncertainty_ms, before, entered } = last;
-  const uncertain_ms = last.uncertain_ms + open.uncertain_ms;
-  bay.open = { mode, raw, start, uncertain_ms, uncertainty_ms, before, entered };
+  const { end: _end, end_reason: _reason, ...stage } = last;
+  bay.open = { ...stage, uncertain_ms: stage.uncertain_ms + open.uncertain_ms };
 }
 
 function flushOne(fold: Fold, bay: BayState): void {
@@ -142,38 +133,45 @@ function flushOne(fold: Fold, bay: BayState): void {
   passRunTime(fold, bay, stage.end);
   settle(fold, bay, { mode: stage.mode, to: stage.end });
   leaveStage(fold, bay, { stage, next });
-  closeStage(fold, { bay: bay.bay, tag: bay.tag, stage, next });
+  if (bay.bay === 0 && stage.mode === "spray") endSpray(fold.state, stage);
+  checkSuccession(fold, bay.tag, { stage, next });
+  writeStage(fold, bay.bay, stage);
 }
 
-/** A stage can't change any more: it is told of, and written. */
-function closeStage(fold: Fold, closed: Omit<EventOf<"stage_closed">, "kind">): void {
-  const { bay, stage } = closed;
+/** Writes a final stage as a fact. */
+function writeStage(fold: Fold, bay: number, stage: ClosedStage): void {
   const { mode, raw, start, end, end_reason, uncertain_ms, uncertainty_ms } = stage;
-  fold.tell({ kind: "stage_closed", ...closed });
   const is_new_start = isNewStart(stage);
   const value = { bay, mode, start, end, end_reason, is_new_start, uncertain_ms, uncertainty_ms, raw };
-  fold.fact({ kind: KIND.stage, value, quality: uncertain_ms > 0 ? "uncertain" : "good" });
+  writeFact(fold, { kind: KIND.stage, value, quality: uncertain_ms > 0 ? "uncertain" : "good" });
 }
 
-/** After no_data into the same mode there is no new start; into another one there is. */
+/** Returns whether the stage counts as a start: it does not after a time without data in the same mode. */
 export function isNewStart(stage: OpenStage): boolean {
   return stage.before !== stage.mode;
 }
 
-/** The bay was in `mode` from where it was settled to `to`, for good. */
+/** Settles the bay's time up to `to` in `mode`. */
 function settle(fold: Fold, bay: BayState, { mode, to }: { mode: Mode; to: EpochMs }): void {
   while (bay.settled < to) {
     const settled = nextPiece(bay, mode, to);
     bay.settled = settled.to;
-    if (fold.state.booth === null) fold.tell({ kind: "time", settled });
+    if (fold.state.booth === null) passSettled(fold.state, settled);
     else {
       bay.slices.push(settled);
-      for (const united of unitedTime(fold)) fold.tell({ kind: "time", settled: united });
+      for (const united of unitedTime(fold)) passSettled(fold.state, united);
     }
   }
 }
 
-/** Up to `to`, but not across the border of an inferred span. */
+/** Gives settled time of the booth to hours, filters and checks. */
+function passSettled(state: DeriveState, settled: Settled): void {
+  addTime(state, settled);
+  useFilters(state, settled);
+  addCheckedTime(state, settled);
+}
+
+/** Returns the next span to settle, up to `to`, but not across the border of an inferred span. */
 function nextPiece(bay: BayState, mode: Mode, to: EpochMs): Settled {
   const { settled: from, inferred } = bay;
   if (inferred === null || to <= inferred.from) return { mode, from, to, inferred: false };
@@ -185,19 +183,16 @@ function nextPiece(bay: BayState, mode: Mode, to: EpochMs): Settled {
 }
 
 /**
- * Settled time that all bays have reached, in the booth's mode: the one with the highest priority among its bays'.
- * Where it changes, the booth's stage (bay 0) becomes a fact; equal neighbours unite, without min_stage.
+ * Returns the settled time that all bays have reached, in the booth's mode, which is the bays' mode with the highest priority. When it
+ * changes, the booth's stage (bay 0) becomes a fact. Equal neighbours become one stage; min_stage does not apply.
  */
 function unitedTime(fold: Fold): Settled[] {
   const { bays, booth } = fold.state;
   const united: Settled[] = [];
   if (booth === null || bays.some((bay) => bay.open === null)) return united;
   const until = Math.min(...bays.map((bay) => bay.settled));
-  // A bay that came later has no time before: the booth's time starts with the last one.
-  booth.settled = Math.max(
-    booth.settled,
-    ...bays.map((bay) => bay.slices[0]?.from ?? 0).filter(() => booth.open === null),
-  );
+  // The booth's time starts with the first time of the last bay.
+  if (booth.open === null) booth.settled = Math.max(booth.settled, ...bays.map((bay) => bay.slices[0]?.from ?? 0));
   while (booth.settled < until) {
     for (const bay of bays) while (bay.slices[0] !== undefined && bay.slices[0].to <= booth.settled) bay.slices.shift();
     const heads = bays.map((bay) => bay.slices[0]).filter((piece) => piece !== undefined);
@@ -216,6 +211,7 @@ function unitedTime(fold: Fold): Settled[] {
   return united;
 }
 
+/** Returns the mode with the highest priority. */
 export function highest(modes: readonly Mode[]): Mode {
   return MODES_BY_PRIORITY.find((mode) => modes.includes(mode)) ?? "no_data";
 }
@@ -231,7 +227,8 @@ function growBoothStage(fold: Fold, { mode, from, to, inferred }: Settled): void
   }
   if (open !== null) {
     const stage = { ...open, end: from, end_reason: mode === "no_data" ? "gap" : "changed" } as const;
-    closeStage(fold, { bay: 0, tag: null, stage, next: mode });
+    if (stage.mode === "spray") endSpray(fold.state, stage);
+    writeStage(fold, 0, stage);
   }
   const before = open === null ? null : modeBefore(open, mode);
   const raw = bays.map((bay) => bay.raw ?? "").join("/");

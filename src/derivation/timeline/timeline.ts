@@ -1,118 +1,85 @@
 import { modesIn } from "../../domain/mode-bits.ts";
 import { inFigureUnit, type Parameters } from "../../domain/parameters.ts";
 import { KIND, type Reading } from "../../domain/record.ts";
+import { checkReadings, continueIncidents, estimateWork, passDay, prepareChecks } from "../checks/checks.ts";
+import { checkPlcClocks, checkSourceTime, checkStep } from "../checks/clocks.ts";
+import { checkBay, checkCross, checkMode, passConflicts } from "../checks/cross.ts";
 import { type Instant, moveClock, placeOf, reclock } from "../clock.ts";
-import { cover, finishInstant, passTime } from "./gaps.ts";
-import { loadsOf, MACHINES, workRate, rawMode } from "../parameters.ts";
-import type { Fold } from "./events.ts";
+import { reportRemovals } from "../filters/changes.ts";
+import { takeEntry, undoEntry } from "../filters/entries.ts";
+import { beginFilters, fitFilters } from "../filters/filters.ts";
+import { samplePressures } from "../filters/pressure.ts";
+import { addWork, writeHours } from "../hours.ts";
+import { reportEvent, resolveExpired } from "../incidents.ts";
+import { loadsOf, MACHINES, noteRules, rawMode, workRate } from "../parameters.ts";
+import { noteCandidates, passCandidates } from "../revisions.ts";
+import type { BayState, DeriveState, Fold } from "../state.ts";
+import { addCoverage, finishInstant, passTime } from "./gaps.ts";
 import { judgeReadings } from "./readings.ts";
-import type { BayState, LatestValue, TimelineState } from "./state.ts";
 
-/**
- * Takes machines' work to the present instant: a good load holds until the next reading of its tag, as far as its group was
- * polled without a gap over the bridge; counted from the first mode on. To be called before a load changes and after the
- * parameters or a group's coverage did.
- */
-function passWork(fold: Fold): void {
-  const { state } = fold;
-  const { parameters, clock } = state;
-  if (parameters === null) return;
-  const loads = loadsOf(parameters);
-  for (const machine of MACHINES) {
-    const load = loads[machine];
-    const group = load === null ? undefined : state.groups[load.group];
-    if (load === null || group?.boot !== clock.boot) continue;
-    const marks = (state.worked ??= {});
-    const mark = marks[machine];
-    if (mark?.boot !== clock.boot) {
-      marks[machine] = { boot: clock.boot, mono: clock.mono };
-      continue;
-    }
-    const from = Math.max(group.from, mark.mono);
-    const to = Math.min(clock.mono, group.to);
-    if (to <= from) continue;
-    mark.mono = to;
-    const level = goodNumber(state.latest[load.tag]);
-    if (level === null) continue;
-    const percent = inFigureUnit(level, parameters.tags[load.tag]);
-    const at = clock.now - (clock.mono - to);
-    const rate = workRate(machine, load.size, percent);
-    fold.tell({ kind: "work", machine, rate, from: at - (to - from), to: at, metered: load.meter !== null });
-  }
-}
-
-function goodNumber(latest: LatestValue | undefined): number | null {
-  return latest === undefined || latest.quality === "bad" || typeof latest.value !== "number" ? null : latest.value;
-}
-
-/** Modes of the process: a booth can be in one at a time. */
+/** Modes of the process: a booth can be in only one at a time. */
 const PROCESS: readonly string[] = ["spray", "flash", "purge", "bake", "cool_down"];
 
-/** Takes the record under the fold's feet in. */
+/** Folds the record: moves to its instant, then applies it. */
 export function takeRecord(fold: Fold): void {
   const { state, record } = fold;
   advance(fold, placeOf(state, record));
   switch (record.kind) {
     case KIND.reading:
-      takeReading(fold, record);
-      break;
+      return takeReading(fold, record);
     case KIND.coverage:
-      cover(state, record);
-      passWork(fold);
-      break;
+      addCoverage(state, record);
+      return passWork(state);
     case KIND.clock: {
-      fold.tell({ kind: "clock_record", record });
+      checkStep(fold, record);
       const instant = reclock(state.clock, record);
       if (instant !== null) advance(fold, instant);
-      break;
+      return;
     }
     case KIND.parameters:
       applyParameters(fold, record.value);
-      passWork(fold);
-      break;
+      return passWork(state);
     case KIND.filter:
-      fold.tell({ kind: "entry", record });
-      break;
+      return takeEntry(fold, record);
     case KIND.void:
-      fold.tell({ kind: "void", record });
-      break;
+      return undoEntry(fold, record);
     case KIND.event:
-      fold.tell({ kind: "noticed", record });
-      break;
+      return reportEvent(fold, record);
     case KIND.gap:
-      break;
+      return;
   }
 }
 
-/** Closes the present instant and goes to the next one. */
+/** Completes the present instant and moves to the next one. */
 export function advance(fold: Fold, instant: Instant): void {
-  const { clock } = fold.state;
-  if (!instant.new_boot && instant.mono === clock.mono && instant.at === clock.now) return;
+  const { state, record } = fold;
+  const { new_boot, mono, at } = instant;
+  if (!new_boot && mono === state.clock.mono && at === state.clock.now) return;
+  const before = { ...state.clock };
   finish(fold);
-  const was = { ...clock };
-  moveClock(fold.state, fold.record, instant);
-  for (const bay of fold.state.bays) {
-    passTime(fold, bay, { was, instant });
-    // A clock put forward isn't time.
+  moveClock(state, record, instant);
+  for (const bay of state.bays) {
+    passTime(fold, bay, { before, instant });
+    // A jump of the clock is no time.
     if (bay.conflict !== null && bay.conflict !== undefined) bay.conflict += instant.jump_ms;
-    fold.tell({ kind: "bay_passed", bay });
+    checkBay(fold, bay);
   }
-  fold.tell({ kind: "passed", jump_ms: instant.jump_ms });
+  passConflicts(fold, instant.jump_ms);
   finishTime(fold);
 }
 
 function takeReading(fold: Fold, reading: Reading): void {
   const { state } = fold;
   const { tag, value, quality } = reading;
-  if (reading.source_at !== undefined) fold.tell({ kind: "source_time", reading });
-  passWork(fold);
+  checkSourceTime(fold, reading);
+  passWork(state);
   const latest = state.latest[tag];
   if (quality !== "bad" || latest === undefined) state.latest[tag] = { value, at: state.clock.now, quality };
   else latest.quality = quality;
   if (state.parameters?.tags[tag]?.role !== undefined) state.pending.push({ tag, value, quality });
 }
 
-/** The present instant is complete: no further record belongs to it. */
+/** Completes the present instant: no further record belongs to it. */
 export function finish(fold: Fold): void {
   const { state } = fold;
   const { parameters, pending } = state;
@@ -120,14 +87,16 @@ export function finish(fold: Fold): void {
     pending.length = 0;
     return;
   }
-  if (pending.length > 0) {
-    const evidence = judgeReadings(fold, parameters);
-    if (evidence.restarted) {
-      for (const bay of state.bays) bay.restart = { at: state.clock.now, lost: evidence.lost };
-    }
-  }
+  judgeReadings(fold, parameters);
   for (const bay of state.bays) finishBay(fold, bay);
-  fold.tell({ kind: "instant_over" });
+  noteCandidates(state);
+  beginFilters(fold);
+  samplePressures(state);
+  if (pending.length > 0) {
+    checkReadings(fold);
+    checkPlcClocks(fold);
+    checkCross(fold);
+  }
   pending.length = 0;
   finishTime(fold);
 }
@@ -144,30 +113,71 @@ function finishBay(fold: Fold, bay: BayState): void {
   // Two process bits at once contradict each other.
   if (modesIn(raw).filter((mode) => PROCESS.includes(mode)).length < 2) bay.conflict = null;
   else bay.conflict ??= fold.state.clock.now;
-  fold.tell({ kind: "mode_read", bay, raw });
+  checkMode(fold, bay, raw);
 }
 
+/** Does everything that is due by the present instant. */
 function finishTime(fold: Fold): void {
-  passWork(fold);
-  fold.tell({ kind: "due" });
+  passWork(fold.state);
+  passCandidates(fold);
+  reportRemovals(fold);
+  writeHours(fold);
+  passDay(fold);
+  continueIncidents(fold);
+  resolveExpired(fold);
 }
 
-/** Puts parameters in force from the present instant on. Time already settled keeps the rules that held then. */
+/**
+ * Counts the work of machines up to the present instant, from the first reading of the mode on. A good load is valid until the next
+ * reading of its tag, as far as its group was polled without a gap over the bridge. Must run before a load changes, and after the
+ * parameters or a group's coverage changed.
+ */
+function passWork(state: DeriveState): void {
+  const { parameters, clock, groups, latest } = state;
+  if (parameters === null) return;
+  const loads = loadsOf(parameters);
+  for (const machine of MACHINES) {
+    const load = loads[machine];
+    const group = groups[load?.group ?? ""];
+    if (load === null || group?.boot !== clock.boot) continue;
+    const marks = (state.worked ??= {});
+    const mark = marks[machine];
+    if (mark?.boot !== clock.boot) {
+      marks[machine] = { boot: clock.boot, mono: clock.mono };
+      continue;
+    }
+    const from = Math.max(group.from, mark.mono);
+    const end = Math.min(clock.mono, group.to);
+    if (end <= from) continue;
+    mark.mono = end;
+    const reading = latest[load.tag];
+    if (reading === undefined || reading.quality === "bad" || typeof reading.value !== "number") continue;
+    const rate = workRate(machine, load.size, inFigureUnit(reading.value, parameters.tags[load.tag]));
+    const to = clock.now - (clock.mono - end);
+    const work = { machine, rate, from: to - (end - from), to };
+    if (load.meter === null) addWork(state, work);
+    else estimateWork(state, work);
+  }
+}
+
+/** Puts parameters into force from the present instant on. Settled time keeps the rules that were in force then. */
 export function applyParameters(fold: Fold, parameters: Parameters): void {
   const { state } = fold;
   state.parameters = parameters;
   state.bays = baysOf(state, parameters);
   if (state.bays.length > 1) state.booth ??= { open: null, settled: 0 };
   else state.booth = null;
-  // A new mode map may give the code that holds another mode; one that was read at this very instant is the newer one.
+  // A new mode map may give the present code another mode. A reading of this very instant is newer.
   for (const { tag, raw, live } of state.bays) {
-    const is_read = state.pending.some((reading) => reading.tag === tag);
-    if (live && raw !== null && !is_read) state.pending.push({ tag, value: raw, quality: "good" });
+    const isRead = state.pending.some((reading) => reading.tag === tag);
+    if (live && raw !== null && !isRead) state.pending.push({ tag, value: raw, quality: "good" });
   }
-  fold.tell({ kind: "parameters", parameters });
+  fitFilters(fold, parameters);
+  prepareChecks(fold, parameters);
+  noteRules(state, parameters);
 }
 
-function baysOf({ bays }: TimelineState, { tags }: Parameters): BayState[] {
+function baysOf({ bays }: DeriveState, { tags }: Parameters): BayState[] {
   const modes = Object.entries(tags).filter(([, { role }]) => role === "mode");
   return modes.map(([tag, { bay, group }]) => {
     const number = modes.length === 1 ? 0 : bay;

@@ -1,6 +1,5 @@
-import { aheadOf, clockText, rightOffset, shownBy, takeBack } from "../../derivation/clock.ts";
+import { aheadOf, clockText, putBack, rightOffset, shownBy, takeBack } from "../../derivation/clock.ts";
 import { adoptParameters } from "../../derivation/fold.ts";
-import { putBack } from "../../derivation/state.ts";
 import type { RebuildProgress } from "../../domain/rebuild.ts";
 import { KIND, type Fact, type LogRecord, type Placed, type Stored } from "../../domain/record.ts";
 import type { EpochMs, Seq, StreamId } from "../../domain/units.ts";

@@ -1,6 +1,6 @@
 import { KIND } from "../../domain/record.ts";
 import { isWitnessed, takenBack, type Shown } from "../../derivation/clock.ts";
-import type { TakenBack } from "../../derivation/timeline/state.ts";
+import type { TakenBack } from "../../derivation/state.ts";
 import type { Seq, StreamId } from "../../domain/units.ts";
 import type { StreamInfo } from "../port.ts";
 import { ifWhole, unpackLog } from "./rows.ts";
