@@ -17,7 +17,7 @@ const STATIONS = {
   acquisition: [
     ...whole("domain"),
     ...door("store", "config"),
-    ...pkg("modbus-serial", "serialport", "node-opcua-client", "node-opcua-crypto"),
+    ...pkg("serialport", "node-opcua-client", "node-opcua-crypto"),
   ],
   contract: [...whole("domain"), ...pkg("zod")],
   delivery: [...whole("domain", "contract"), ...door("store", "config"), ...pkg("mqtt")],

@@ -16,57 +16,57 @@ import {
   withHeard,
 } from "./rules/clock-watch.ts";
 
-/** How often both clocks are looked at. A step is told with this delay and moves nothing by itself, so it may be long. */
-const LOOK_EVERY_MS: Milliseconds = 5000;
-/** Corrected time that is this much ahead of the witness's stands still. */
-const STANDS_MS: Milliseconds = 5000;
-/** While a time isn't vouched for HTTP is asked so often, and, where that settles nothing, only now and then. */
+/** Interval of the checks. A step is logged with this delay and moves nothing by itself, so it may be long. */
+const CHECK_EVERY_MS: Milliseconds = 5000;
+/** Corrected time that is this much ahead of the witness's time stands still until the witness has caught up. */
+const AHEAD_MS: Milliseconds = 5000;
+/** Interval of HTTP requests while the time is unconfirmed; after `ASK_OFTEN` requests in vain, `ASK_SELDOM_MS`. */
 const ASK_EVERY_MS: Milliseconds = 30_000;
 const ASK_SELDOM_MS: Milliseconds = 900_000;
 const ASK_OFTEN = 10;
 
-interface ClockLooking {
+interface ClockWatching {
   readonly clock: Clock;
   readonly log: Logger;
   readonly service_time: HeardTime;
   readonly booths: readonly { readonly clock: BoothClock; readonly state: BoothState }[];
 }
 
-/** Watches wall clock against elapsed time and against the service, and lets every booth log what it makes of it. Runs until aborted. */
-export async function clockLoop(looking: ClockLooking, signal: AbortSignal): Promise<never> {
-  const { clock, log, booths, service_time } = looking;
-  const ask = asker(looking);
-  let said = "";
+/** Compares the wall clock with elapsed time and with the service's clock, and has every booth log the result. Runs until aborted. */
+export async function clockLoop(watching: ClockWatching, signal: AbortSignal): Promise<never> {
+  const { clock, log, booths, service_time } = watching;
+  const ask = httpAsker(watching);
+  let logged = "";
   for (;;) {
     const { built_at } = service_time;
     const now = { mono: clock.mono(), wall: clock.wall(), kernel: clock.synced() };
     const reading = { ...now, heard: service_time.said(), built_at };
     for (const booth of booths) {
-      const told = booth.clock.look(reading);
-      if (told !== null && told !== said) log.info({ event: "clock", booth: booth.state.booth }, told);
-      said = told ?? said;
+      const text = booth.clock.check(reading);
+      if (text !== null && text !== logged) log.info({ event: "clock", booth: booth.state.booth }, text);
+      logged = text ?? logged;
     }
-    service_time.judged(verdictOf(looking));
+    service_time.judged(verdictOf(watching));
     ask();
-    await clock.sleep(LOOK_EVERY_MS, signal);
+    await clock.sleep(CHECK_EVERY_MS, signal);
   }
 }
 
-/** What every face says of the clock. A time that stands still, or that the service's answers are far from, isn't synchronised. */
-function verdictOf({ booths, clock, service_time }: ClockLooking): ClockVerdict {
+/** Returns the state of the clock for display. A time that stands still, or is far from the service's answers, isn't synchronized. */
+function verdictOf({ booths, clock, service_time }: ClockWatching): ClockVerdict {
   const [booth] = booths;
   const watch = booth?.clock.watch();
   if (booth === undefined || watch?.synced !== true) return { synced: false, offset_ms: null };
   const { log } = booth.state;
   const right = clock.mono() + watch.offset;
   const reached = log.reached();
-  const stands = reached !== null && reached - right > STANDS_MS;
-  const offset_ms = (stands ? log.now() : right) - clock.wall();
-  return { synced: !stands && !isDisputed(watch, { heard: service_time.said() }), offset_ms };
+  const isStanding = reached !== null && reached - right > AHEAD_MS;
+  const offset_ms = (isStanding ? log.now() : right) - clock.wall();
+  return { synced: !isStanding && !isDisputed(watch, { heard: service_time.said() }), offset_ms };
 }
 
-/** Gives the service a chance to say its time over HTTP, which is asked for other reasons a few times a day only. */
-function asker({ booths, clock, service_time }: ClockLooking): () => void {
+/** Returns a function that has the service asked over HTTP while the time is unconfirmed; otherwise that happens only a few times a day. */
+function httpAsker({ booths, clock, service_time }: ClockWatching): () => void {
   let asked = 0;
   let next = clock.mono() + ASK_EVERY_MS;
   return () => {
@@ -89,31 +89,31 @@ function asker({ booths, clock, service_time }: ClockLooking): () => void {
 /** A booth's watch on the clock. */
 export type BoothClock = ReturnType<typeof openClock>;
 
-/** Logs the clock at the start, and keeps the watch on it. */
+/** Logs the clock at the start, and watches it for one booth. */
 export function openClock(
   clock: Clock,
   { log, intake, leftover }: { log: LogState; intake: Pick<Intake, "record">; leftover: readonly TakenEntry[] },
 ) {
   const write = (value: ClockRecord["value"]): void =>
     intake.record((when) => ({ kind: KIND.clock, ...when, tag: "", value, quality: "good" }));
-  // Kept over the wait of a boot that has no time yet: what is shown of that proves nothing.
+  // While a boot has no time yet, the last known instant counts.
   let committed: EpochMs | null = null;
-  const reached = (): EpochMs | null => (committed = log.reached() ?? committed);
+  const committedUntil = (): EpochMs | null => (committed = log.reached() ?? committed);
   const started = startWatch(syncedIn(leftover, clock.boot) ?? log.syncedOffset(clock.boot), {
     mono: clock.mono(),
     wall: clock.wall(),
     kernel: clock.synced(),
     heard: [],
-    committed: reached(),
+    committed: committedUntil(),
   });
   let { watch } = started;
   write(started.value);
   return {
     watch: () => watch,
-    /** Logs what a look at the clocks brought, beside what the booth has committed. Returns it in words; null: nothing. */
-    look(reading: ClockReading): string | null {
+    /** Logs the result of a check. Returns it in words; null if nothing has changed. */
+    check(reading: ClockReading): string | null {
       const before = watch;
-      const { watch: after, value } = watchClock(before, { ...reading, committed: reached() });
+      const { watch: after, value } = watchClock(before, { ...reading, committed: committedUntil() });
       watch = after;
       if (value === null) return null;
       write(value);
@@ -122,7 +122,7 @@ export function openClock(
   };
 }
 
-/** A sync that a crash kept from being committed. */
+/** Finds the newest synchronization of this boot that a crash kept from being committed. */
 function syncedIn(leftover: readonly TakenEntry[], boot: BootId): KnownOffset | null {
   const records = leftover.map((entry) => (entry.kind === "record" ? entry.record : null));
   const sync = records.findLast(
@@ -131,14 +131,14 @@ function syncedIn(leftover: readonly TakenEntry[], boot: BootId): KnownOffset | 
   return sync?.kind === KIND.clock ? { offset: sync.value.wall - sync.mono, unsure: sync.value.unsure === true } : null;
 }
 
-/** An answer that took longer says too little about the instant at which it was given. */
+/** After a longer exchange the instant of the answer is too uncertain. */
 const LONGEST_EXCHANGE_MS: Milliseconds = 5000;
 
-/** The service's clock as it was heard last, for the clock loop. */
+/** The service's clock according to its last answers, for the clock loop. */
 export interface HeardTime extends ServiceTime {
-  /** What the last answers of this boot said, oldest first. */
+  /** Returns the last answers of this boot, oldest first. */
   said(): readonly Heard[];
-  /** When the program was made; absent: not known. */
+  /** Time of the program's build; absent: not known. */
   readonly built_at: EpochMs | undefined;
   judged(verdict: ClockVerdict): void;
 }
@@ -150,7 +150,7 @@ export function createServiceTime(built_at?: EpochMs): HeardTime {
     heard({ way, time, sent, received }) {
       const took = received - sent;
       if (took < 0 || took >= LONGEST_EXCHANGE_MS || !isPlausible(time)) return;
-      // The answer was made at some moment in between: the middle is off by half of it at most.
+      // The answer was made during the exchange, so the middle is off by at most half of it.
       said = withHeard(said, { way, mono: received, offset: Math.round(time - sent - took / 2) });
     },
     said: () => said,

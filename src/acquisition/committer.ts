@@ -8,9 +8,9 @@ import type { Ingested, Store, StreamInfo } from "../store/port.ts";
 import type { Tail } from "./port.ts";
 import { createSignal, isOver, LOOP_MS, type CameRound } from "../domain/signal.ts";
 
-/** Entries held, in memory and in the tail, while the store can't commit: about 14 h of one booth at 1 Hz, some 15 MB. */
+/** Bound of the entries in memory and in the tail while the store can't commit: about 14 h of one booth at 1 Hz, some 15 MB. */
 const MAX_PENDING = 50_000;
-/** One commit takes at most this many, so that a long backlog of the tail doesn't make one huge transaction. */
+/** Bound of the entries in one commit, so that a long backlog of the tail doesn't become one huge transaction. */
 const MAX_ENTRIES_PER_COMMIT = 2_000;
 const RETRY = { base_ms: 500, cap_ms: 10_000 };
 
@@ -24,28 +24,27 @@ interface Committing {
   /** Widest spacing of two answered polls of a group that one coverage record may span. */
   readonly bridge: (group: string) => Milliseconds;
   readonly committed: (result: Ingested) => void;
-  /** Says how the store is: "" well, else what is wrong. */
+  /** Called with the reason if commits fail, and with "" when they succeed again. */
   readonly trouble: (reason: string) => void;
-  /** Absent: nobody watches over the loop. */
   readonly turned?: CameRound;
 }
 
 export type Committer = ReturnType<typeof createCommitter>;
 
-/** Entries of a stream that an earlier process took and no commit holds. They are read from the tail part by part. */
+/** Entries of a stream that an earlier process took and that are not committed. They are read from the tail part by part. */
 export interface Leftover {
   readonly count: number;
-  /** The last take; 0: there is none. */
+  /** The last take; 0: no entries. */
   readonly last_take: TakeNumber;
-  /** The newest record of a confirmed clock among the entries; empty: there is none. */
+  /** The newest record of a synchronized clock among the entries; empty: no such record. */
   readonly clock: readonly TakenEntry[];
-  /** The next entries, oldest first; empty: all were given. */
+  /** Returns the next entries, oldest first; empty after the last ones. */
   next(limit: number): readonly TakenEntry[];
 }
 
 export const NO_LEFTOVER: Leftover = { count: 0, last_take: 0, clock: [], next: () => [] };
 
-/** Looks through what the tail holds of a stream beyond its last commit. At most one part of it is in memory at a time. */
+/** Finds the stream's entries in the tail that are not committed. At most one part of them is in memory at a time. */
 export function leftoverOf(tail: Pick<Tail, "leftover">, committed: Committed): Leftover {
   const { stream } = committed;
   let after = committed.last_take;
@@ -76,13 +75,13 @@ function isSynced(entry: TakenEntry): boolean {
   return entry.kind === "record" && entry.record.kind === KIND.clock && entry.record.value.state === "synced";
 }
 
-/** Entries that wait for a commit: first the leftover, because the store takes entries in the order of their numbers alone, then new entries. */
+/** Queues entries for commits: first the leftover, then new entries, because the store accepts takes in ascending order only. */
 function queueOf(leftover: Leftover) {
   const pending: TakenEntry[] = [];
   let left = leftover.count;
   return {
     add: (entry: TakenEntry): void => void pending.push(entry),
-    /** The entries of the next commit. Parts of the leftover are given once: the caller holds them until they are committed. */
+    /** Returns the entries of the next commit. A part of the leftover is returned once: the caller keeps it until it is committed. */
     next(): readonly TakenEntry[] {
       const older = left > 0 ? leftover.next(MAX_ENTRIES_PER_COMMIT) : [];
       if (older.length > 0) return older;
@@ -98,42 +97,39 @@ function queueOf(leftover: Leftover) {
   };
 }
 
-/** Groups taken entries into commits: one transaction each, at once where something urgent is among them. */
+/**
+ * Groups a booth's taken entries into commits of one transaction each: every `interval_ms`, and at once if an entry is urgent. A failed
+ * commit is retried with backoff and the same entries, because it may have become durable and the store recognizes it by its
+ * last take. Entries wait in memory and in the tail; at `MAX_PENDING` the intake must stop taking (`isFull`). After the abort
+ * `run` commits the rest once.
+ */
 export function createCommitter(committing: Committing, leftover: Leftover) {
   const { clock, store, tail, turned, trouble } = committing;
   const { stream } = committing.stream;
-  const rest = jittered(RETRY, committing.random);
+  const backoffMs = jittered(RETRY, committing.random);
   const added = createSignal(clock);
   const queue = queueOf(leftover);
   let urgent = true;
-  /**
-   * Entries of the commit that failed last. It is made again with the same entries, because it may have become durable all the same,
-   * and the store recognizes it only by the same last take. null: none failed.
-   */
-  let again: readonly TakenEntry[] | null = null;
+  /** Entries of the commit that failed last; null: it succeeded. */
+  let failed: readonly TakenEntry[] | null = null;
   let committedAt = Number.NEGATIVE_INFINITY;
 
   const commit = async (): Promise<void> => {
-    const entries = again ?? queue.next();
+    const entries = failed ?? queue.next();
     const last = entries.at(-1);
     if (last === undefined) return;
     urgent = queue.size() > entries.length;
     committedAt = clock.mono();
-    again = entries;
+    failed = entries;
     const result = await store.ingest(stream, recordsOf(entries, committing.bridge), last.take);
-    again = null;
+    failed = null;
     queue.committed(entries.length);
     tail.committed(stream, last.take);
     committing.committed(result);
   };
   const commitRetrying = (signal: AbortSignal): Promise<unknown> =>
     retrying(
-      {
-        clock,
-        signal,
-        wait: (failures) => 1 + rest(failures),
-        waits: (ms) => turned?.(ms + LOOP_MS),
-      },
+      { clock, signal, wait: (failures) => 1 + backoffMs(failures), waits: (ms) => turned?.(ms + LOOP_MS) },
       () => commit().catch((error: unknown) => (error instanceof Error ? error : new Error(String(error)))),
       (failure, failures) => {
         if (failure === undefined) {
@@ -145,7 +141,8 @@ export function createCommitter(committing: Committing, leftover: Leftover) {
         return {};
       },
     );
-  const idleFor = (): Milliseconds | undefined => {
+  /** Returns the time until the next commit is due; undefined if no entry waits. */
+  const untilDue = (): Milliseconds | undefined => {
     if (queue.size() === 0) return undefined;
     return urgent ? 0 : Math.max(0, committing.interval_ms - (clock.mono() - committedAt));
   };
@@ -153,16 +150,16 @@ export function createCommitter(committing: Committing, leftover: Leftover) {
     add(entry: TakenEntry, isUrgent: boolean): void {
       queue.add(entry);
       urgent ||= isUrgent;
-      // Whoever waits already for the next commit waits as long as before.
+      // The loop waits already if there were entries before.
       if (isUrgent || queue.size() === 1) added.raise();
     },
-    /** No more may be taken until a commit succeeds: what isn't taken is an honest gap, what is taken is never dropped. */
+    /** Returns whether nothing more may be taken until a commit succeeds. */
     isFull: queue.isFull,
     pending: queue.size,
-    /** Runs until aborted; then commits what is left, once. */
+    /** Runs until the signal aborts; then commits the rest once. */
     async run(signal: AbortSignal): Promise<void> {
       while (!isOver(signal)) {
-        const wait = idleFor();
+        const wait = untilDue();
         turned?.((wait ?? Number.POSITIVE_INFINITY) + LOOP_MS);
         await (wait === 0 ? commitRetrying(signal) : added.wait(signal, wait)).catch((error: unknown) => {
           if (!isOver(signal)) throw error;

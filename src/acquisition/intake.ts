@@ -1,24 +1,23 @@
-import {
-  filterChanges,
-  logRules,
-  type CounterOffsets,
-  type FilterState,
-  type PolledSamples,
-  NOTHING_ODD,
-  oddEvents,
-} from "./rules/change-filter.ts";
+import type { Clock } from "../domain/machine.ts";
 import { modeBitsOf, withModes } from "../domain/mode-bits.ts";
 import type { Parameters, TagRole } from "../domain/parameters.ts";
 import { KIND, type EventRecord, type LogRecord } from "../domain/record.ts";
-import type { Sample, TakenChange, TakenEntry } from "../domain/taken.ts";
 import type { Trouble } from "../domain/status.ts";
+import type { Sample, TakenChange, TakenEntry } from "../domain/taken.ts";
 import type { Serial, TagName, TakeNumber } from "../domain/units.ts";
-import type { Clock } from "../domain/machine.ts";
 import type { StreamInfo } from "../store/port.ts";
 import type { GroupSamples, Tail } from "./port.ts";
+import {
+  type CounterOffsets,
+  filterChanges,
+  type FilterState,
+  logRules,
+  NOTHING_ODD,
+  oddEvents,
+} from "./rules/change-filter.ts";
 import { identityIn, UNKNOWN_PLC } from "./rules/link.ts";
 
-/** A change of one of these is committed at once: others decide by them, or they say what the booth is. */
+/** Changes of these roles are committed at once: decisions depend on them, or they identify the booth. */
 const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
   "mode",
   "cycle_counter",
@@ -30,11 +29,8 @@ const URGENT: ReadonlySet<TagRole> = new Set<TagRole>([
   "first_scan",
 ]);
 
-/** While a group gets no answer, time passes in the log by one entry in this long. */
+/** Spacing of the entries that show passing time while a group gets no answer. */
 const UNANSWERED_EVERY_MS = 60_000;
-
-/** One for all: most polls bring none. */
-const NO_CHANGES: readonly TakenChange[] = [];
 
 type When = Pick<LogRecord, "boot" | "mono" | "at">;
 
@@ -43,30 +39,36 @@ interface Taking {
   readonly tail: Tail;
   readonly stream: StreamInfo;
   readonly parameters: () => Parameters;
-  /** Another object only when another offset holds; absent: none ever does. */
+  /** Returns another object only if an offset has changed; absent: there are no offsets. */
   readonly offsets?: () => CounterOffsets;
-  /** The tag that shows the PLC's serial number; null: none does. */
+  /** The tag that shows the PLC's serial number; null: the profile has none. */
   readonly identity: {
     readonly tag: TagName;
     readonly group: string;
-    /** The booth's own; null: not entered yet. */
+    /** Returns the booth's own serial number; null: not entered yet. */
     readonly expected: () => Serial | null;
-    /** Told of the one that the PLC shows. */
+    /** Called with the serial number that the PLC shows. */
     readonly shown: (serial: Serial | null) => void;
   } | null;
-  /** While true nothing is taken: there is no place left for it. */
+  /** Returns whether there is no room for more entries; then nothing is taken. */
   readonly isFull: () => boolean;
-  /** Gets every entry once it is in the tail. */
+  /** Called with every entry after it is in the tail. */
   readonly taken: (entry: TakenEntry, urgent: boolean) => void;
 }
 
 export type Intake = ReturnType<typeof createIntake>;
 
-/** Turns what loops bring into taken entries: numbered, in the tail file, handed on. */
+/**
+ * The only way into a booth's log. It turns samples and records into taken entries: numbers them, appends them to the tail file, and
+ * passes them to the committer. Only changes that the change filter lets through become part of an entry, but every poll becomes one.
+ * While the committer is full nothing is taken, which leaves an honest gap; what is taken is never dropped.
+ * @param lastTake the last take number of the stream
+ */
 export function createIntake(taking: Taking, lastTake: number) {
   const { clock, tail, isFull } = taking;
   const { stream } = taking.stream;
-  const filters = groupFilters();
+  /** The newest logged samples, by group. */
+  const filters = new Map<string, FilterState>();
   const silentSince = new Map<string, number>();
   let rules = rulesOf(taking);
   let odd = NOTHING_ODD;
@@ -76,15 +78,15 @@ export function createIntake(taking: Taking, lastTake: number) {
     tail.append(entries);
     for (const entry of entries) taking.taken(entry, urgent);
   };
-  const event = (value: EventRecord["value"], urgent: boolean): void => {
-    const record: EventRecord = { kind: KIND.event, ...when(), tag: "", value, quality: "good" };
+  const takeRecord = (record: LogRecord, urgent: boolean): void =>
     hand([{ kind: "record", take: ++take, stream, record }], urgent);
-  };
+  const takeEvent = (value: EventRecord["value"], urgent: boolean): void =>
+    takeRecord({ kind: KIND.event, ...when(), tag: "", value, quality: "good" }, urgent);
   const unanswered = (groups: readonly string[]): void => {
     const { boot, mono, at } = when();
     for (const group of groups) {
-      // What comes after a silence is logged anew, whether it changed or not.
-      filters.forget(group);
+      // After a silence every sample is logged again, changed or not.
+      filters.delete(group);
       if (isFull()) continue;
       const last = silentSince.get(group);
       if (last !== undefined && mono - last < UNANSWERED_EVERY_MS) continue;
@@ -92,30 +94,32 @@ export function createIntake(taking: Taking, lastTake: number) {
       hand([{ kind: "poll", take: ++take, stream, boot, mono, at, group, answered: false, changes: [] }], false);
     }
   };
-  const foreignIn = attribution(taking, (value) => event(value, true));
-  /** All of one read, at one instant: together, also where only one of its groups is urgent. */
-  const taken = (read: GroupSamples): void => {
+  const foreignIn = attribution(taking, (value) => takeEvent(value, true));
+  /** Takes all groups of a read at one instant; they are committed together, at once if one of them is urgent. */
+  const takeRead = (read: GroupSamples): void => {
     const { boot, mono, at } = when();
     const entries: TakenEntry[] = [];
-    const told: EventRecord["value"][] = [];
-    let anyUrgent = false;
+    const events: EventRecord["value"][] = [];
+    let isUrgent = false;
     for (const [group, answers] of read) {
       const samples = withModes(answers, rules.bits);
-      const { changes, urgent } = filters.passed(group, { mono, samples }, rules);
+      const filter: FilterState = filters.get(group) ?? new Map();
+      const changes = filterChanges(filter, { mono, samples }, rules.tags).map(changeOf);
+      isUrgent ||= !filters.has(group) || changes.some(([tag]) => hasUrgentRole(rules.of.tags, tag));
+      filters.set(group, filter);
       silentSince.delete(group);
-      anyUrgent ||= urgent;
       entries.push({ kind: "poll", take: ++take, stream, boot, mono, at, group, answered: true, changes });
-      const looked = oddEvents(odd, { mono, samples });
-      odd = looked.state;
-      told.push(...looked.events);
+      const checked = oddEvents(odd, { mono, samples });
+      odd = checked.state;
+      events.push(...checked.events);
     }
-    hand(entries, anyUrgent);
-    for (const value of told) event(value, false);
+    hand(entries, isUrgent);
+    for (const value of events) takeEvent(value, false);
   };
   return {
     /**
-     * Takes what one read gave, all of it at one instant. What comes from another booth's PLC is told of and logged as unanswered:
-     * then this says why; null: it counts.
+     * Takes one read, all of it at one instant. A read of another booth's PLC is logged as unanswered, with an event.
+     * @returns why the read doesn't count; null: it counts
      */
     answered(read: GroupSamples): Trouble | null {
       const foreign = foreignIn(read);
@@ -124,50 +128,45 @@ export function createIntake(taking: Taking, lastTake: number) {
         return foreign;
       }
       if (isFull()) {
-        // Logged anew once there is place again.
-        for (const group of read.keys()) filters.forget(group);
+        // When there is room again, every sample is logged, changed or not.
+        for (const group of read.keys()) filters.delete(group);
         return null;
       }
       if (taking.parameters() !== rules.of || taking.offsets?.() !== rules.offsets) rules = rulesOf(taking);
-      taken(read);
+      takeRead(read);
       return null;
     },
     unanswered,
-    /** A record that is no poll; `make` gets boot, mono and at. */
-    record(make: (now: When) => LogRecord): void {
-      hand([{ kind: "record", take: ++take, stream, record: make(when()) }], true);
-    },
-    /** The number of the take that was made last. */
+    /** Takes a record that is no poll; `make` gets boot, mono and at. */
+    record: (make: (now: When) => LogRecord): void => takeRecord(make(when()), true),
+    /** Returns the number of the last take. */
     last: (): TakeNumber => take,
-    /** What the next poll says of the tag is logged, whether it changed or not. */
-    logAnew: filters.forgetTag,
+    /** Has the tag's next sample logged, changed or not. */
+    logAnew: (tag: TagName): void => filters.forEach((logged) => logged.delete(tag)),
   };
 }
 
-/** What was logged last of each group. */
-function groupFilters() {
-  const filters = new Map<string, FilterState>();
-  return {
-    /** The group's next samples are logged, whether they changed or not. */
-    forget: (group: string): void => void filters.delete(group),
-    forgetTag: (tag: TagName): void => {
-      for (const logged of filters.values()) logged.delete(tag);
-    },
-    /** What the log gets of a group's samples, and whether at once. */
-    passed(group: string, poll: PolledSamples, { tags, of }: ReturnType<typeof rulesOf>) {
-      const before = filters.get(group);
-      const filter = before ?? (new Map() as FilterState);
-      if (before === undefined) filters.set(group, filter);
-      const changes = filterChanges(filter, poll, tags);
-      const urgent = before === undefined || changes.some(({ tag }) => isUrgent(of.tags, tag));
-      return { changes: changes.length === 0 ? NO_CHANGES : changes.map(changeOf), urgent };
-    },
+/**
+ * Returns a function that says why a read is not of the booth's own PLC; null: it is.
+ * @param takeEvent called with the event to log
+ */
+function attribution({ clock, identity }: Taking, takeEvent: (event: EventRecord["value"]) => void) {
+  let plc = UNKNOWN_PLC;
+  return (read: GroupSamples): Trouble | null => {
+    if (identity === null) return null;
+    const { tag, group, expected, shown } = identity;
+    const samples = read.get(group) ?? [];
+    const { state, event, foreign } = identityIn(plc, { mono: clock.mono(), samples, tag, expected: expected() });
+    plc = state;
+    shown(plc.shown);
+    if (event !== null) takeEvent(event);
+    return foreign;
   };
 }
 
-function rulesOf({ parameters, offsets: now }: Pick<Taking, "parameters" | "offsets">) {
+function rulesOf({ parameters, offsets: offsetsNow }: Pick<Taking, "parameters" | "offsets">) {
   const of = parameters();
-  const offsets = now?.();
+  const offsets = offsetsNow?.();
   return { of, offsets, tags: logRules(of, offsets), bits: modeBitsOf(of.tags) };
 }
 
@@ -175,22 +174,7 @@ function changeOf({ tag, value, quality, source_at }: Sample): TakenChange {
   return source_at === undefined ? [tag, value, quality] : [tag, value, quality, source_at];
 }
 
-function isUrgent(tags: Parameters["tags"], tag: TagName): boolean {
+function hasUrgentRole(tags: Parameters["tags"], tag: TagName): boolean {
   const role = tags[tag]?.role;
   return role !== undefined && URGENT.has(role);
-}
-
-/** Says of each poll why it isn't the booth's own, null: it is; `tell` gets what the log has to hold of that. */
-function attribution({ clock, identity }: Taking, tell: (event: EventRecord["value"]) => void) {
-  let plc = UNKNOWN_PLC;
-  return (read: GroupSamples): Trouble | null => {
-    if (identity === null) return null;
-    const { tag, group, expected, shown } = identity;
-    const samples = read.get(group) ?? [];
-    const looked = identityIn(plc, { mono: clock.mono(), samples, tag, expected: expected() });
-    plc = looked.state;
-    shown(plc.shown);
-    if (looked.event !== null) tell(looked.event);
-    return looked.foreign;
-  };
 }

@@ -39,25 +39,29 @@ import {
 
 /** A physical link and the booths that are polled over it: the loop first, then one booth's part of it, then reads for tools. */
 
-/** A booth as configured, with what its profile and the box's file make of it. */
-export interface BoothSetup {
+/** Timing of a device's link. */
+interface LinkManners {
+  /** Time that the device is left alone after a failure, in addition to the backoff. */
+  readonly settle_ms?: () => Milliseconds;
+  /** The device closes connections that are idle for this long. */
+  readonly idle_close_ms?: Milliseconds;
+}
+
+/** A booth as configured, with the results of its profile and the box's configuration. */
+export interface BoothSetup extends LinkManners {
   readonly config: BoothConfig;
   readonly profile: Profile;
   readonly parameters: Parameters;
   readonly address: string;
   readonly makeDriver: (passwords: PlcPasswords) => Driver;
-  /** Booths with the same one share a physical link, one at a time; absent: it has its own. */
+  /** Booths with the same name share a physical link, one at a time; absent: the booth has its own. */
   readonly link?: string;
-  /** Tools' reads over the booth's link, while nobody else is at work there; absent: it can't be shared. */
+  /** How tools read over the booth's link between polls; absent: it can't be shared. */
   readonly shared?: { readonly unit: number; readonly ask: AskOverLink };
-  /** What the booth's polls read last; absent: nobody wants it. */
+  /** Newest words of the booth's polls; absent: not collected. */
   readonly polled?: PolledWords;
-  /** The longest that the device keeps its link busy when it doesn't answer. */
+  /** The longest time that the device keeps its link busy without an answer. */
   readonly probe_ms?: () => Milliseconds;
-  /** After a failure the device is left alone for so long, beside the back-off. */
-  readonly settle_ms?: () => Milliseconds;
-  /** The device closes connections that rest for so long. */
-  readonly idle_close_ms?: Milliseconds;
 }
 
 /** A booth as its loops poll it and write its log. */
@@ -68,11 +72,10 @@ export interface PolledBooth {
   readonly intake: Intake;
   readonly watch: PollWatch;
   readonly clock: BoothClock;
-  /** The parameters in force. */
+  /** Returns the parameters in force. */
   parameters(): Parameters;
 }
 
-/** What a link's loop has of the machine. */
 interface LinkMachine {
   readonly clock: Clock;
   readonly random: Random;
@@ -80,68 +83,63 @@ interface LinkMachine {
 }
 
 /** A booth as its link's loop polls it. */
-export interface BoothOnLink {
-  /** As the configuration names it. */
+export interface BoothOnLink extends LinkManners {
+  /** Its id in the configuration. */
   readonly booth: string;
   readonly address: string;
   readonly status: () => LinkStatus;
   readonly setStatus: (status: LinkStatus) => void;
-  /** Gets what is unusual about the device at each poll; absent: nobody shows it. */
+  /** Called at each poll with what is unusual about the device. */
   readonly setNotes?: (notes: readonly string[]) => void;
   readonly groups: Parameters["groups"];
   readonly makeDriver: () => Driver;
   readonly intake: Pick<Intake, "answered" | "unanswered">;
   /** The group that shows which PLC this is: the first to be read on every connection. */
   readonly identity_group?: string;
-  /** Tags with a role: the link is degraded while one of them has no usable value. Absent: no tag has one. */
+  /** Tags with a role: the link is degraded while one of them has no usable value. */
   readonly watched_tags?: ReadonlySet<TagName>;
-  /** Whoever shows polls to people; absent: nobody does. */
   readonly watch?: PollWatch;
-  /** After a failure the device is left alone for so long, beside the back-off. */
-  readonly settle_ms?: () => Milliseconds;
-  /** The device closes connections that rest for so long. */
-  readonly idle_close_ms?: Milliseconds;
 }
 
-/** A physical link, and who is polled over it. */
+/** A physical link with the booths that are polled over it. */
 export interface PolledLink extends LinkMachine {
   readonly booths: readonly BoothOnLink[];
-  /** The longest that a device which doesn't answer keeps the link busy. */
+  /** The longest time that a device which doesn't answer keeps the link busy. */
   readonly probe_ms: () => Milliseconds;
-  /** The first attempt is made so much later. */
+  /** Delay of the first attempt. */
   readonly begins_in: Milliseconds;
-  /** What tools want over the link between polls; absent: it isn't shared with any. */
+  /** Reads that tools request between polls; absent: the link isn't shared. */
   readonly shared?: SharedLink | undefined;
-  /** Absent: nobody watches over the loop. */
   readonly beat?: CameRound;
-  /** Told when the next poll is due, in monotonic time. Infinity: the loop has ended. */
+  /** Called with the monotonic time of the next poll. Infinity: the loop has ended. */
   readonly due?: (at: Milliseconds) => void;
 }
 
 /**
- * Owns one physical link: connects, polls each booth's groups when they are due, and makes anew what failed. Returns when
- * aborted.
+ * Owns one physical link: connects, polls each booth's groups when they are due, and makes a new driver after each failure, with
+ * backoff. Returns when the signal aborts. Only one booth or tool uses the link at a time. A booth whose device is down costs the
+ * others at most `probe_ms`, at a time when no poll of theirs is due. Errors that aren't LinkErrors end the loop.
  */
 export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<void> {
   const { clock } = link;
-  const booths = link.booths.map((booth) => linkBooth(link, booth, link.begins_in));
+  const booths = link.booths.map((booth) => linkBooth(link, booth));
   try {
     while (!isOver(signal)) {
-      const next = nextPoll(
-        booths.map((booth) => booth.dues()),
-        clock.mono(),
-        link.probe_ms(),
-      );
+      const dues = booths.map((booth) => booth.dues());
+      const next = nextPoll(dues, clock.mono(), link.probe_ms());
       const booth = booths[next?.booth ?? -1];
       if (next === undefined || booth === undefined) throw new LinkError("config", "no booth has a poll group");
-      const { at } = next;
-      const wait = at - clock.mono();
+      const wait = next.at - clock.mono();
       link.beat?.(Math.max(0, wait) + LOOP_MS);
-      link.due?.(at);
+      link.due?.(next.at);
       if ((await pause(link, wait, signal)) === "asked") continue;
       if (isOver(signal)) break;
       const failure = await booth.poll(signal);
-      if (failure?.opening === true) failTogether(booths, booth, failure);
+      if (failure?.isOpening !== true) continue;
+      // A link that can't be opened is down for every booth that waits for it: they are retried together.
+      for (const other of booths) {
+        if (other !== booth && other.dues().retry_at !== null) other.failed(failure.error, failure.wait);
+      }
     }
   } finally {
     link.shared?.close();
@@ -151,7 +149,7 @@ export async function linkLoop(link: PolledLink, signal: AbortSignal): Promise<v
   }
 }
 
-/** Until the next poll; or until a tool has asked: others' polls may be due meanwhile. */
+/** Waits for the next poll, or until a tool has asked: polls of other booths can be due after that. */
 async function pause({ clock, shared }: PolledLink, wait: Milliseconds, signal: AbortSignal): Promise<"asked" | "due"> {
   const until = clock.mono() + wait;
   if (shared === undefined) {
@@ -163,14 +161,7 @@ async function pause({ clock, shared }: PolledLink, wait: Milliseconds, signal: 
   return wait > 0 && clock.mono() < until ? "asked" : "due";
 }
 
-/** A link that can't be opened is so for every booth that waits for it: they are told, and tried again, together. */
-function failTogether(booths: readonly LinkBooth[], first: LinkBooth, { error, wait }: LinkFailure): void {
-  for (const other of booths) {
-    if (other !== first && other.dues().retry_at !== null) other.failed(error, wait);
-  }
-}
-
-/** The booths of one physical link, whatever their number. */
+/** Runs `linkLoop` for the booths of one physical link. */
 export function pollLoop(
   gateway: LinkMachine & { readonly pulse: Pulse; readonly sealer: Sealer; readonly gaps?: PollGaps },
   {
@@ -187,14 +178,15 @@ export function pollLoop(
       beat: gateway.pulse.loop(`poll of ${booths.map(({ setup }) => setup.config.id).join(" and ")}`),
       due: (at) => gateway.gaps?.due(link, at),
       probe_ms: () => Math.max(...booths.map(({ setup }) => setup.probe_ms?.() ?? 0)),
-      booths: booths.map((booth) => onLink(booth, gateway.sealer)),
+      booths: booths.map((booth) => boothOnLink(booth, gateway.sealer)),
     },
     signal,
   );
 }
 
-function onLink({ setup, state, link, watch, intake }: PolledBooth, sealer: Sealer): BoothOnLink {
+function boothOnLink({ setup, state, link, watch, intake }: PolledBooth, sealer: Sealer): BoothOnLink {
   const serial = serialTagOf(setup.profile);
+  const reasonOf = (status: LinkStatus): string => (status.kind === "up" ? "" : status.reason);
   return {
     ...setup,
     makeDriver: () => setup.makeDriver(() => passwordsIn(state.binding.row, sealer)),
@@ -214,7 +206,7 @@ function onLink({ setup, state, link, watch, intake }: PolledBooth, sealer: Seal
     setNotes: (notes) => void (link.notes = notes),
     status: () => link.plc,
     setStatus: (status) => {
-      // One more try that failed the same way is no news: a PLC that is switched off would wake every loop all night.
+      // A retry that failed the same way is no news: a PLC that is switched off would wake every loop all night.
       const isNews = status.kind !== link.plc.kind || reasonOf(status) !== reasonOf(link.plc);
       link.plc = status;
       if (isNews) state.news.raise();
@@ -222,24 +214,17 @@ function onLink({ setup, state, link, watch, intake }: PolledBooth, sealer: Seal
   };
 }
 
-function reasonOf(status: LinkStatus): string {
-  return status.kind === "up" ? "" : status.reason;
-}
-
-/** The record names the password before a change and the one after it; nobody says which of them the PLC has by now. */
+/** The record has the passwords before and after a change; it doesn't say which one the PLC has now. */
 function passwordsIn({ record }: ProvisioningRow, sealer: Sealer): readonly string[] {
   const { old, new: next } = record?.plc_passwords ?? { old: null, new: null };
-  return [next, old].flatMap((sealed) => {
-    const opened = sealed === null ? null : sealer.open(sealed);
-    return opened === null || opened === "" ? [] : [opened];
-  });
+  return [next, old].flatMap((sealed) => (sealed === null ? [] : sealer.open(sealed) || []));
 }
 
-/** What people are told of a booth's link: its status at every change, and a line in the log where it matters. */
+/** Reports a booth's link: sets its status at every change, and logs what matters. */
 function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, clock: Clock, log: Logger) {
   const logged = new Set<LinkNote["kind"]>();
   return {
-    /** What is unusual and costs no reading: shown as it is now, logged once for each kind. */
+    /** Shows the current notes; logs each kind once. */
     noted(notes: readonly LinkNote[]): void {
       setNotes?.(notes.map(({ text }) => text));
       for (const { kind, text } of notes) {
@@ -248,7 +233,11 @@ function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, 
         log.info({ event: "plc_note", booth, address, note: kind }, `${booth}: PLC at ${address}: ${text}`);
       }
     },
-    /** A poll was answered. `trouble`: why that isn't all that it should be; null: it is. `started`: mono of the attempt. */
+    /**
+     * Reports an answered poll.
+     * @param trouble why the link is degraded; null: it is up
+     * @param started mono of the attempt
+     */
     answering(trouble: Trouble | null, started: Milliseconds): void {
       const before = status();
       if (before.kind === "down") {
@@ -268,7 +257,7 @@ function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, 
       setStatus({ kind: "degraded", since, ...trouble });
       log.warn({ event: "plc_degraded", booth, address, reason }, `${booth}: PLC at ${address}: ${reason}; ${advice}`);
     },
-    /** It failed, and is tried again after `wait`. */
+    /** Reports a failure; the next attempt follows after `wait`. */
     down(error: LinkError, attempt: number, wait: Milliseconds): void {
       const { kind, message: reason } = error;
       const before = status();
@@ -282,27 +271,22 @@ function linkNews({ booth, address, status, setStatus, setNotes }: BoothOnLink, 
 }
 
 /**
- * A PLC is a few metres away: whoever stands before it wants to see it back at once. With the time that an attempt
- * itself takes (2.5 s to connect), a PLC that is back is read again within 5 s.
+ * A technician in front of the PLC wants to see it back at once. With the time of an attempt itself (2.5 s to connect), a PLC that is
+ * back is read again within 5 s.
  */
 const RETRY = { base_ms: 250, cap_ms: 2_500 };
 
 interface LinkFailure {
   readonly error: LinkError;
-  /** The link couldn't be opened, so the fault may be nobody's in particular. */
-  readonly opening: boolean;
+  /** The link couldn't be opened, so the fault may concern every booth on it. */
+  readonly isOpening: boolean;
   readonly wait: Milliseconds;
 }
 
-type LinkBooth = ReturnType<typeof linkBooth>;
-
 const NO_TAGS: ReadonlySet<TagName> = new Set();
 
-/**
- * One booth on a link: its connection, its rhythm, what is known of its life.
- * @param begins_in the first attempt is made so much later
- */
-function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLink, begins_in: Milliseconds) {
+/** Polls one booth on a link: holds its connection, its schedule, and what is known about its failures. */
+function linkBooth({ clock, random, log, begins_in }: PolledLink, booth: BoothOnLink) {
   const { groups, identity_group, watch, watched_tags: watched = NO_TAGS } = booth;
   const news = linkNews(booth, clock, log);
   let schedule = scheduleFrom(groups, clock.mono());
@@ -311,34 +295,35 @@ function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLink, begi
   let refusals = NO_REFUSALS;
   let unusable = NO_UNUSABLE_TAGS;
   let losses = noLosses({ asked: 0, missed: 0 }, clock.mono());
-  /** The PLC is another booth's, as it said last. */
+  /** Set while the PLC shows another booth's serial number. */
   let foreign: Trouble | null = null;
 
-  const count = (driver: Driver | null): void => {
+  const countRequests = (driver: Driver | null): void => {
     const requests = driver?.requests?.();
     if (requests === undefined) return;
     losses = withRequests(losses, requests, clock.mono());
     watch?.asked(requests);
   };
-  /** What was read ahead of its time, for the identity, isn't among those that were `due`: it doesn't put off the poll to come. */
+  const connection = plcConnection(booth, clock, { countRequests, isForeign: () => foreign !== null });
+  /** Only groups that were `due` are rescheduled: an identity group that was read early keeps its next poll. */
   const answered = (read: GroupSamples, { due, mono }: { due: readonly string[]; mono: Milliseconds }): void => {
-    count(connection.driver());
+    countRequests(connection.driver());
     foreign = booth.intake.answered(read);
     attempt = 0;
     retry_at = null;
     for (const [group, samples] of read) {
       watch?.answered(group, samples, mono);
-      refusals = withPoll(refusals, group, samples);
+      refusals = withPoll(refusals, samples);
       unusable = withSamples(unusable, samples, { watched, mono });
     }
     for (const group of due) schedule = afterPoll(schedule, groups, { group, mono });
     const trouble = foreign ?? refusalTrouble(refusals) ?? unusableTrouble(unusable) ?? losses.trouble;
     news.answering(trouble, connection.started());
     news.noted(connection.driver()?.notes?.() ?? []);
-    if (foreign === null || identity_group === undefined) return;
-    schedule = soonAgain(schedule, groups, { group: identity_group, mono });
+    if (foreign !== null && identity_group !== undefined) {
+      schedule = soonAgain(schedule, groups, { group: identity_group, mono });
+    }
   };
-  const connection = plcConnection(booth, clock, { count, isForeign: () => foreign !== null });
   const failed = (error: LinkError, wait: Milliseconds): void => {
     attempt++;
     watch?.failed();
@@ -346,18 +331,18 @@ function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLink, begi
     booth.intake.unanswered(Object.keys(groups));
     news.down(error, attempt, wait);
   };
-  /** Better to close in order than to be closed in the middle of a request. */
-  const restsTooLong = (mono: Milliseconds): boolean =>
+  /** Closing in order is better than being closed in the middle of a request. */
+  const isIdleTooLong = (mono: Milliseconds): boolean =>
     booth.idle_close_ms !== undefined && (nextDue(schedule, groups)?.due ?? mono) - mono >= 0.8 * booth.idle_close_ms;
   return {
     dues: (): BoothDues => ({ schedule, groups, retry_at }),
-    /** Another booth found the link dead. */
+    /** Notes a failure; also called if another booth couldn't open the link. */
     failed,
     close: connection.close,
-    /** Reads every group that is due by now; where the device was away all of them are. Gives what went wrong with the link. */
+    /** Reads every group that is due by now; after a failure all groups are. Returns how the link failed; null: it didn't. */
     async poll(signal: AbortSignal): Promise<LinkFailure | null> {
       if (retry_at !== null) schedule = scheduleFrom(groups, clock.mono());
-      // A timer may ring a little early.
+      // A timer can fire a little early.
       const begins = Math.max(clock.mono(), nextDue(schedule, groups)?.due ?? 0);
       const due = dueGroups(schedule, groups, begins);
       if (retry_at === null) watch?.began(Math.max(...due.map((group) => begins - (schedule[group] ?? begins))));
@@ -365,7 +350,7 @@ function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLink, begi
         if (due.length === 0) throw new LinkError("config", "the profile has no poll group");
         const read = await connection.read(due, signal);
         answered(read, { due, mono: Math.max(begins, clock.mono()) });
-        if (restsTooLong(clock.mono())) await connection.close();
+        if (isIdleTooLong(clock.mono())) await connection.close();
         return null;
       } catch (error) {
         await connection.close();
@@ -373,30 +358,29 @@ function linkBooth({ clock, random, log }: LinkMachine, booth: BoothOnLink, begi
         if (!(error instanceof LinkError)) throw error;
         const wait = (booth.settle_ms?.() ?? 0) + fullJitter(attempt, RETRY, () => random.next());
         failed(error, wait);
-        return { error, opening: connection.opening(), wait };
+        return { error, isOpening: connection.isOpening(), wait };
       }
     },
   };
 }
 
 interface Reader {
-  /** Looks at a driver's requests. */
-  readonly count: (driver: Driver | null) => void;
+  readonly countRequests: (driver: Driver | null) => void;
   readonly isForeign: () => boolean;
 }
 
-/** A booth's way to its PLC: one driver after the other, none of which counts before its PLC has shown who it is. */
-function plcConnection({ makeDriver, identity_group }: BoothOnLink, clock: Clock, { count, isForeign }: Reader) {
+/** Holds a booth's driver, one after the other. Samples of a new connection count only after its PLC has shown its identity. */
+function plcConnection({ makeDriver, identity_group }: BoothOnLink, clock: Clock, reader: Reader) {
   let driver: Driver | null = null;
   let started = clock.mono();
-  let opening = false;
-  /** How often the connection had been made anew when the PLC was asked who it is. */
+  let isOpening = false;
+  /** Number of reconnects when the identity was read last. */
   let identified = 0;
   const close = async (): Promise<void> => {
-    count(driver);
-    const left = driver;
+    reader.countRequests(driver);
+    const closing = driver;
     driver = null;
-    await left?.close();
+    await closing?.close();
   };
   const readOver = async (over: Driver, groups: readonly string[]): Promise<GroupSamples> => {
     const renewals = over.renewals?.() ?? 0;
@@ -408,16 +392,15 @@ function plcConnection({ makeDriver, identity_group }: BoothOnLink, clock: Clock
     const made = makeDriver();
     driver = made;
     started = clock.mono();
-    opening = true;
+    isOpening = true;
     await made.open(signal);
-    opening = false;
-    if (identity_group === undefined) return readOver(made, groups);
-    // Another PLC may stand at the address since the last connection: it shows who it is with whatever is read first.
-    return readOver(made, [identity_group, ...groups.filter((group) => group !== identity_group)]);
+    isOpening = false;
+    // Another PLC may have the address now, so the identity is part of the first read.
+    return readOver(made, identity_group === undefined ? groups : [...new Set([identity_group, ...groups])]);
   };
   /**
-   * A connection that the device closed while it rested (common after 1 to 10 s), or that another booth's fault ended, is made anew
-   * at once: that is no fault of this device.
+   * Reads over the driver or a new one. A connection that the device closed while it was idle (common after 1 to 10 s), or that another
+   * booth's fault ended, is replaced at once: that is no fault of this device.
    */
   const readOnce = async (groups: readonly string[], signal: AbortSignal): Promise<GroupSamples> => {
     if (driver === null) return readAnew(groups, signal);
@@ -431,20 +414,19 @@ function plcConnection({ makeDriver, identity_group }: BoothOnLink, clock: Clock
   };
   return {
     close,
-    /** null: there is none now. */
     driver: () => driver,
-    /** Mono at which the attempt began that goes on, or the last one. */
+    /** Mono at which the newest attempt started. */
     started: () => started,
-    /** The attempt hasn't got as far as a connection. */
-    opening: () => opening,
-    /** The groups' samples, over the connection that there is or over a new one, and the identity's where that has to be shown. */
+    /** Returns whether the attempt has not got a connection yet. */
+    isOpening: () => isOpening,
+    /** Reads the groups, and the identity group if the connection is new. */
     async read(groups: readonly string[], signal: AbortSignal): Promise<GroupSamples> {
       const read = await readOnce(groups, signal);
       const isKnown = identity_group === undefined || identified === (driver?.renewals?.() ?? 0);
       if (isKnown || groups.every((group) => group === identity_group)) return read;
-      // After a connection was made anew in the midst of a poll another PLC may stand at the address: it shows who it is before what
-      // was read there counts. A poll that another booth's PLC began doesn't count, whoever ended it.
-      if (isForeign()) return new Map([...read].filter(([group]) => group !== identity_group));
+      // After a reconnect during the poll another PLC may answer, so the identity is read before the samples count. A poll that a
+      // foreign PLC started doesn't count, whichever PLC ended it.
+      if (reader.isForeign()) return new Map([...read].filter(([group]) => group !== identity_group));
       return new Map([...read, ...(await readOnce([identity_group], signal))]);
     },
   };
@@ -455,7 +437,7 @@ const LATE_BOUNDS_MS = [1, 2, 5, 10, 20, 50, 100, 500, 1_000, Infinity] as const
 
 export type PollWatch = ReturnType<typeof createPollWatch>;
 
-/** Remembers what a booth's polls said last and how they went, for screens and metrics alone. */
+/** Remembers the newest samples and counts polls, for screens and metrics only. */
 export function createPollWatch({ tags }: Pick<Profile, "tags">) {
   const last = new Map<string, { readonly samples: readonly Sample[]; readonly mono: Milliseconds }>();
   const late: number[] = LATE_BOUNDS_MS.map(() => 0);
@@ -468,14 +450,14 @@ export function createPollWatch({ tags }: Pick<Profile, "tags">) {
     },
     failed: (): void => void (sums.failed += 1),
     asked: (counts: RequestCounts): void => void (requests = counts),
-    /** A poll began so long after it was due. */
+    /** Counts the start of a poll by its lateness. */
     began(late_ms: Milliseconds): void {
       sums.late_ms += late_ms;
       LATE_BOUNDS_MS.forEach((bound, index) => {
         if (late_ms <= bound) late[index] = (late[index] ?? 0) + 1;
       });
     },
-    /** In the profile's order. */
+    /** Returns the newest readings in the profile's order. */
     readings: (mono: Milliseconds): readonly LiveReading[] =>
       tags.map(({ name, label, unit, group }) => {
         const poll = last.get(group);
@@ -501,26 +483,26 @@ export function createPollWatch({ tags }: Pick<Profile, "tags">) {
   };
 }
 
-/** A tool asks one thing at a time; more only come from several people at once. */
+/** A tool asks one thing at a time; more requests come only from several people at once. */
 const MAX_WAITING = 8;
 
 interface Waiting extends PromiseWithResolvers<Uint8Array> {
   readonly ask: PlcAsk;
   readonly since: Milliseconds;
-  /** It may go before a poll once it has waited for long; false: never, and it doesn't wait for long. */
+  /** After a long wait it may delay a poll; false: it never does, and is refused soon. */
   readonly patient: boolean;
 }
 
-/** Whoever shares the connection is told so late that there is no room: then it asks again. */
+/** Clients of the shared connection get "busy" after this long; then they ask again. */
 const IMPATIENT_MS: Milliseconds = 3_000;
 
-/** Reads that tools want over a link which the agent holds: carried out between polls, by the link's own loop. */
+/** Queues reads that tools want over a link which the agent holds; the link's own loop carries them out between polls. */
 export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
   const asked = createSignal(clock);
   const waiting: Waiting[] = [];
   let isClosed = false;
   return {
-    /** The answer's PDU. Rejects with a LinkError. */
+    /** Returns the answer's PDU. Rejects with a LinkError. */
     async ask(ask: PlcAsk, patient = true): Promise<Uint8Array> {
       if (isClosed) throw new LinkError("closed", say("plc.closed.stopping"));
       if (waiting.length >= MAX_WAITING) throw new LinkError("busy", say("plc.busy_tools"));
@@ -529,11 +511,15 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
       asked.raise();
       return answer.promise;
     },
-    /** Carries out what has waited longest, if it fits before the next poll, `free_ms` away; false: nothing to do now. */
+    /** Carries out the oldest request that fits before the next poll, `free_ms` away. Returns whether there was one. */
     async serve(free_ms: Milliseconds): Promise<boolean> {
-      giveUpImpatient(waiting, clock.mono());
+      const now = clock.mono();
+      for (const one of waiting.filter(({ patient, since }) => !patient && now - since > IMPATIENT_MS)) {
+        waiting.splice(waiting.indexOf(one), 1);
+        one.reject(new LinkError("busy", "the agent's own polls leave no room now"));
+      }
       for (const [index, next] of waiting.entries()) {
-        const within_ms = fitsBetween(free_ms, next.patient ? clock.mono() - next.since : 0);
+        const within_ms = fitsBetween(free_ms, next.patient ? now - next.since : 0);
         if (within_ms === null) continue;
         waiting.splice(index, 1);
         await askOverLink(next.ask, within_ms).then(next.resolve, next.reject);
@@ -541,9 +527,9 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
       }
       return false;
     },
-    /** Waits for so long or until somebody asks. Never rejects. */
+    /** Waits for this time or until a tool asks. Never rejects. */
     rest: (ms: Milliseconds, signal: AbortSignal) => asked.wait(signal, ms).catch(() => undefined),
-    /** Nobody carries anything out any more. */
+    /** Rejects all requests, because the loop has ended. */
     close(): void {
       isClosed = true;
       for (const { reject } of waiting.splice(0)) reject(new LinkError("closed", say("plc.closed.stopping")));
@@ -551,31 +537,24 @@ export function createSharedLink(clock: Clock, askOverLink: AskOverLink) {
   };
 }
 
-function giveUpImpatient(waiting: Waiting[], now: Milliseconds): void {
-  for (const one of waiting.filter(({ patient, since }) => !patient && now - since > IMPATIENT_MS)) {
-    waiting.splice(waiting.indexOf(one), 1);
-    one.reject(new LinkError("busy", "the agent's own polls leave no room now"));
-  }
-}
-
 type SharedLink = ReturnType<typeof createSharedLink>;
 
-/** The physical link that a booth is polled over. */
+/** Returns the name of the physical link that a booth is polled over. */
 export function linkOf({ link, config }: Pick<BoothSetup, "link" | "config">): string {
   return link ?? config.id;
 }
 
-/** The agent's links, as far as tools may ask over them. */
+/** Keeps the list of the agent's links that tools may use. */
 export function createSharedLinks(clock: Clock) {
   const links = new Map<string, { readonly units: readonly number[]; readonly shared: SharedLink }>();
   return {
-    /** A link begins, with these booths on it. undefined: it isn't shared. */
+    /** Adds a link with these booths. Returns undefined if it can't be shared. */
     begun(link: string, booths: readonly Pick<PolledBooth, "setup">[]): SharedLink | undefined {
-      const ways = booths.flatMap(({ setup }) => setup.shared ?? []);
-      const [first] = ways;
+      const shareable = booths.flatMap(({ setup }) => setup.shared ?? []);
+      const [first] = shareable;
       if (first === undefined) return undefined;
       const shared = createSharedLink(clock, first.ask);
-      links.set(link, { units: [...new Set(ways.map(({ unit }) => unit))], shared });
+      links.set(link, { units: [...new Set(shareable.map(({ unit }) => unit))], shared });
       return shared;
     },
     ended: (link: string): void => void links.delete(link),

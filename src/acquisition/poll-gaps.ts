@@ -1,31 +1,30 @@
-import type { Milliseconds } from "../domain/units.ts";
 import type { Clock } from "../domain/machine.ts";
+import type { Milliseconds } from "../domain/units.ts";
 
-/** A poll that is due has sent its request by then. */
-const BEGUN_MS: Milliseconds = 2;
-/** With so many polls that there is no gap the work goes on all the same, at a tenth of its speed. */
+/** A poll has sent its request this long after it was due. */
+const STARTED_MS: Milliseconds = 2;
+/** With so many polls that there is no gap, the work continues all the same, at a tenth of its speed. */
 const LONGEST_WAIT_MS: Milliseconds = 50;
 
 export type PollGaps = ReturnType<typeof createPollGaps>;
 
-/** Where between the polls of all links there is time for work that can wait. */
+/** Finds gaps between the polls of all links for work that can wait. */
 export function createPollGaps(clock: Pick<Clock, "mono" | "sleep">) {
+  // The due time of a poll under way is in the past.
   const dues = new Map<string, Milliseconds>();
-  // A poll under way has no due time yet but its last one, which has passed.
   return {
-    /** The link's next poll is due then, in monotonic time. Infinity: it has ended. */
+    /** Sets the monotonic time of the link's next poll. Infinity: the link has ended. */
     due(link: string, at: Milliseconds): void {
       if (at === Number.POSITIVE_INFINITY) dues.delete(link);
       else dues.set(link, at);
     },
-    /** Resolves when no poll is due for so long; after 50 ms at the latest. */
+    /** Resolves when no poll is due for `needed_ms`; after 50 ms at the latest. */
     async next(needed_ms: Milliseconds): Promise<void> {
       const until = clock.mono() + LONGEST_WAIT_MS;
-      const isNear = (at: Milliseconds, now: Milliseconds): boolean => at > now - BEGUN_MS && at <= now + needed_ms;
       for (let now = clock.mono(); now < until; now = clock.mono()) {
-        const near = [...dues.values()].filter((at) => isNear(at, now));
+        const near = [...dues.values()].filter((at) => at > now - STARTED_MS && at <= now + needed_ms);
         if (near.length === 0) return;
-        await clock.sleep(Math.min(until, Math.max(...near) + BEGUN_MS) - now);
+        await clock.sleep(Math.min(until, Math.max(...near) + STARTED_MS) - now);
       }
     },
   };

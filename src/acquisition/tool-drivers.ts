@@ -1,77 +1,81 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { ModbusAddress, OpcuaAddress } from "../config/port.ts";
-import type { EpochMs, Milliseconds } from "../domain/units.ts";
-import type { PlcTools, WireExchange, WireTap } from "./port.ts";
+import type { LinkSharer, LinkToShare } from "../domain/agent-control.ts";
 import type { Logger } from "../domain/machine.ts";
 import { modbusAddressText } from "../domain/plc-address.ts";
-import type { LinkSharer, LinkToShare } from "../domain/agent-control.ts";
-import { modbusExchange, pacedLine, sharedLinkLine, tappedLine, tappedRead } from "./modbus/tool-line.ts";
-import { modbusDriver } from "./modbus/driver.ts";
-import { modbusLine, type ModbusLine } from "./modbus/wire.ts";
-import { opcuaOffers } from "./opcua/connect.ts";
-import { browseServer } from "./opcua/browse.ts";
-import { greetsOpcua } from "./opcua/transport.ts";
-import { opcuaPki } from "./opcua/pki.ts";
-import { ownLinkDriver } from "./opcua/driver.ts";
+import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { monotonicMs } from "../monotonic.ts";
+import { modbusDriver } from "./modbus/driver.ts";
+import { modbusExchange, pacedLine, sharedLinkLine, tappedLine, tappedRead } from "./modbus/tool-line.ts";
+import { modbusLine, type ModbusLine } from "./modbus/wire.ts";
+import { browseServer } from "./opcua/browse.ts";
+import { opcuaOffers } from "./opcua/connect.ts";
+import { ownLinkDriver } from "./opcua/driver.ts";
+import { opcuaPki } from "./opcua/pki.ts";
+import { greetsOpcua } from "./opcua/transport.ts";
+import type { PlcTools, WireTap } from "./port.ts";
 
 interface Machine {
   readonly wall: () => EpochMs;
   readonly log: Logger;
-  /** Absent: nobody shares a link. */
+  /** Absent: no agent shares its links. */
   readonly sharer?: LinkSharer | undefined;
-  /** Of OPC UA servers, those given on the spot; absent: none can be known. */
+  /** Passwords for an OPC UA server that were entered on the spot; absent: there are none. */
   readonly passwords?: (server: OpcuaAddress) => readonly string[];
-  /** From one request to the next at least. */
+  /** Least time from one request to the next. */
   readonly pace_ms?: Milliseconds;
 }
 
+/** Makes the drivers' tools for commands: `PlcTools` of `port.ts`. */
 export function driverTools(machine: Machine): PlcTools {
   const { wall, log, sharer, passwords = () => [], pace_ms = 0 } = machine;
-  const sharedLinkTo = (address: ModbusAddress): LinkToShare | null =>
+  const sharedLink = (address: ModbusAddress): LinkToShare | null =>
     sharer?.links.find(({ link }) => link === modbusAddressText(address)) ?? null;
   const lineTo = (address: ModbusAddress): ModbusLine => {
-    const line = ownLineTo(address);
+    const shared = sharedLink(address);
+    const line =
+      sharer === undefined || shared === null
+        ? modbusLine(address)
+        : sharedLinkLine(address, (ask) => sharer.ask(shared.link, ask));
     return pace_ms === 0 ? line : pacedLine(line, pace_ms);
   };
-  const ownLineTo = (address: ModbusAddress): ModbusLine => {
-    const shared = sharedLinkTo(address);
-    return sharer === undefined || shared === null
-      ? modbusLine(address)
-      : sharedLinkLine(address, (ask) => sharer.ask(shared.link, ask));
-  };
+  const pkiIn = (data_dir: string) => opcuaPki({ dir: join(data_dir, "opcua"), wall, log });
   return {
     paced: (requests_per_s) => driverTools({ ...machine, pace_ms: 1000 / requests_per_s }),
     driver: (booth, profile, { config, onExchange, tap }) => {
       if (booth.modbus === undefined || profile.protocol !== "modbus") {
-        const pki = opcuaPki({ dir: join(config.data_dir, "opcua"), wall, log });
         const given = (): readonly string[] => (booth.opcua === undefined ? [] : passwords(booth.opcua));
-        return ownLinkDriver({ booth, profile, pki, wall, log, passwords: given });
+        return ownLinkDriver({ booth, profile, pki: pkiIn(config.data_dir), wall, log, passwords: given });
       }
       const { unit_id, answer_timeout_ms } = booth.modbus;
-      // Whoever holds the link keeps to the booth's own deadline.
-      const isOurs = sharedLinkTo(booth.modbus) === null;
-      return modbusDriver({
-        line: tappedLine(lineTo(booth.modbus), tap ?? tapOf(onExchange)),
-        profile,
-        unitId: unit_id,
-        timeouts: { answer_ms: isOurs ? answer_timeout_ms : undefined },
-      });
+      const exchanges: WireTap = {
+        answered: (request, answer) => {
+          const read = tappedRead(request, answer);
+          if (read !== null) onExchange?.(read);
+        },
+      };
+      // The agent that shares its link applies the booth's own deadline.
+      const answer_ms = sharedLink(booth.modbus) === null ? answer_timeout_ms : undefined;
+      const line = tappedLine(lineTo(booth.modbus), tap ?? exchanges);
+      return modbusDriver({ line, profile, unitId: unit_id, timeouts: { answer_ms } });
     },
-    sharedLink: sharedLinkTo,
+    sharedLink,
     lineCost: (address) => modbusLine(address),
     connect: (address, { connect_ms, answer_ms }) => {
       const line = lineTo(address);
-      const patience_ms = sharedLinkTo(address) === null ? answer_ms : line.answer_ms;
-      return modbusExchange(line, { connect_ms, answer_ms: patience_ms });
+      return modbusExchange(line, { connect_ms, answer_ms: sharedLink(address) === null ? answer_ms : line.answer_ms });
     },
-    browse: ({ address, data_dir }, io) => {
-      const pki = opcuaPki({ dir: join(data_dir, "opcua"), wall, log });
-      const given = (): readonly string[] => passwords(address);
-      const how = { signal: io.signal, progress: (found: number) => io.progress(found) };
-      return browseServer({ address, pki, wall, passwords: given, pace_ms, ...how });
-    },
+    browse: ({ address, data_dir }, io) =>
+      browseServer({
+        address,
+        pki: pkiIn(data_dir),
+        wall,
+        passwords: () => passwords(address),
+        pace_ms,
+        signal: io.signal,
+        progress: (found) => io.progress(found),
+      }),
     greetsOpcua,
     opcuaOffers,
     mono: monotonicMs,
@@ -80,16 +84,6 @@ export function driverTools(machine: Machine): PlcTools {
         signal.throwIfAborted();
         throw error;
       });
-    },
-  };
-}
-
-function tapOf(onExchange: ((read: WireExchange) => void) | undefined): WireTap {
-  return {
-    asked: () => undefined,
-    answered: (request, answer) => {
-      const read = tappedRead(request, answer);
-      if (read !== null) onExchange?.(read);
     },
   };
 }

@@ -96,7 +96,6 @@ const OWN = {
   "plc.closed.after": "made anew after: {reason}",
   "plc.odd.unasked": "{count} bytes that nobody asked for",
   "plc.odd.too_long": "more bytes than any answer has",
-  "plc.odd.refused": "refused by modbus-serial",
   "plc.odd.answer": "an answer that can't be understood",
   "plc.odd.hello": "the answer to the hello is none of OPC UA",
   "plc.opcua.room": "the server has no room for another session ({name})",

@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Driver } from "../acquisition/port.ts";
-import { holeKeepers } from "../acquisition/modbus/group-read.ts";
+import { holeKeepers } from "../acquisition/modbus/driver.ts";
 import { opcuaLibrary } from "../acquisition/opcua/library.ts";
 import { type OpcuaPki, opcuaPki } from "../acquisition/opcua/pki.ts";
 import { createPollGaps } from "../acquisition/poll-gaps.ts";

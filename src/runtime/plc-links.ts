@@ -1,7 +1,6 @@
 import type { BoothSetup } from "../acquisition/link.ts";
 import type { Driver } from "../acquisition/port.ts";
-import type { holeKeepers } from "../acquisition/modbus/group-read.ts";
-import { modbusLinks } from "../acquisition/modbus/driver.ts";
+import { type holeKeepers, modbusLinks } from "../acquisition/modbus/driver.ts";
 import { ownLinkDriver } from "../acquisition/opcua/driver.ts";
 import type { OpcuaPki } from "../acquisition/opcua/pki.ts";
 import { parametersOf } from "../config/parameters.ts";

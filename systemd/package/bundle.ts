@@ -49,11 +49,6 @@ const SPARED = [
     module: /[\\/]node-opcua-secure-channel[\\/]dist[\\/]source[\\/]verify_pcks1\.js$/,
     instead: "export const testRSAPKCS1V15_EncryptDecrypt = async () => undefined;",
   },
-  {
-    // The library reads through a port of ours. Its own load the serial ports' addon, even where there is none, and UDP.
-    module: /[\\/]modbus-serial[\\/](?:ports|servers|worker)[\\/]\w+\.js$/,
-    instead: "module.exports = {};",
-  },
 ] as const;
 
 export interface Bundle {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { planGroups } from "../../src/acquisition/modbus/group-read.ts";
+import { planGroups } from "../../src/acquisition/modbus/driver.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
 import { drain, isSameAtService } from "../support/delivered.ts";
 import { recordFault } from "../support/faults.ts";

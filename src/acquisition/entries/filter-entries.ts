@@ -6,19 +6,19 @@ import type { Clock } from "../../domain/machine.ts";
 import type { Signal } from "../../domain/signal.ts";
 import type { PolledBooth } from "../link.ts";
 
-/** An entry is committed at once; a store that hasn't by then has trouble of its own to tell of. */
+/** An entry is committed at once; a store that takes longer reports its own trouble. */
 const COMMITTED_WITHIN_MS: Milliseconds = 10_000;
 
 type Booth = Pick<PolledBooth, "state" | "intake" | "parameters">;
 
-/** How long an entry is waited for, and by what. */
+/** Waiting for the commit of an entry. */
 interface EntryWait {
   readonly clock: Clock;
   readonly progress: Signal;
   readonly signal: AbortSignal;
 }
 
-/** Writes a person's word that a filter was changed into the booth's log, and tells what the fold made of it. */
+/** Writes a technician's filter change into the booth's log, and returns what the fold made of it. */
 export async function changeFilter(booth: Booth, change: FilterChange, waiting: EntryWait): Promise<EntryAnswer> {
   const decided = decideChange(change, booth.state.log, booth.parameters());
   if (decided.kind !== "write") return decided;
@@ -33,7 +33,7 @@ export async function changeFilter(booth: Booth, change: FilterChange, waiting: 
   return outcome(booth, { id, undone: false }, waiting);
 }
 
-/** Withdraws an entry. */
+/** Withdraws a technician's filter change. */
 export async function undoFilter(booth: Booth, { id, by }: Pick<FilterChange, "id" | "by">, waiting: EntryWait) {
   const decided = decideUndo(id, booth.state.log);
   if (decided.kind !== "write") return decided;
@@ -42,7 +42,7 @@ export async function undoFilter(booth: Booth, { id, by }: Pick<FilterChange, "i
   return outcome(booth, { id, undone: true }, waiting);
 }
 
-/** Waits until the fold has seen what was written. */
+/** Waits until the fold has seen the written record. */
 async function outcome(
   booth: Booth,
   { id, undone }: { id: string; undone: boolean },

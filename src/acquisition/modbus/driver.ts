@@ -1,72 +1,88 @@
-import { abortedBy, LinkError } from "../../domain/link-error.ts";
-import { onAbort } from "../../domain/signal.ts";
-import { type Piece, uniteHoles } from "../rules/plan.ts";
-import type { ModbusProfile } from "../../domain/profile.ts";
-import type { Sample } from "../../domain/taken.ts";
-import { byGroup } from "../rules/link.ts";
-import type { Milliseconds, TagName } from "../../domain/units.ts";
-import { type Believed, nothingBelieved, agreed, believe, suspects, zerosToHold } from "../rules/change-filter.ts";
-import type { Driver, GroupSamples, LinkNote } from "../port.ts";
-import { type Answering, type AskBlock, asker, unknownDevice } from "./asker.ts";
-import {
-  type GroupsPlan,
-  noOutcome,
-  type PieceOutcome,
-  planGroups,
-  readPiece,
-  samplesOf,
-  expireHoles,
-  firmwareIn,
-  HOLE_TTL_MS,
-  type HoleMemory,
-  holesNow,
-  learnHoles,
-  NO_HOLES,
-  underFirmware,
-  type HoleKeeper,
-  type Instant,
-  keptHoles,
-  restoredHoles,
-} from "./group-read.ts";
-import { type ModbusLine, modbusLine } from "./wire.ts";
-import { modbusSession, renewing } from "./session.ts";
-import type { Orders } from "../rules/decode.ts";
-import { modbusAddressText } from "../../domain/plc-address.ts";
 import type { ModbusConfig } from "../../config/port.ts";
 import type { PlcAsk } from "../../domain/agent-control.ts";
-import { LATE_ANSWERS, type LineOddities } from "./rtu.ts";
-import { polledWords } from "./polled-words.ts";
-import { askOverLine, tappedLine } from "./tool-line.ts";
+import { errorMessage } from "../../domain/error-message.ts";
+import { abortedBy, LinkError } from "../../domain/link-error.ts";
+import type { Logger } from "../../domain/machine.ts";
+import { modbusAddressText } from "../../domain/plc-address.ts";
+import {
+  isBitTable,
+  MODBUS_TABLES,
+  type ModbusPoint,
+  type ModbusProfile,
+  type ModbusTable,
+  type ModbusTag,
+  pointWidth,
+  tagsOfGroups,
+} from "../../domain/profile.ts";
 import { say } from "../../domain/sentences.ts";
+import { onAbort } from "../../domain/signal.ts";
+import type { Sample } from "../../domain/taken.ts";
+import { DAY_MS } from "../../domain/time.ts";
+import type { BoothId, EpochMs, Milliseconds, TagName } from "../../domain/units.ts";
 import { monotonicMs } from "../../monotonic.ts";
+import type { Identity } from "../../store/port.ts";
+import type { Driver, GroupSamples, LinkNote } from "../port.ts";
+import { agreed, believe, type Believed, nothingBelieved, suspects, zerosToHold } from "../rules/change-filter.ts";
+import { decodePoint, type Orders } from "../rules/decode.ts";
+import { byGroup } from "../rules/link.ts";
+import {
+  gapBetween,
+  halves,
+  type HoleRange,
+  type Holes,
+  overlapGroups,
+  type Piece,
+  pieceOf,
+  type PlanOptions,
+  planReads,
+  rangeOf,
+  touchesHole,
+} from "../rules/plan.ts";
+import { LATE_ANSWERS, type LineOddities } from "./rtu.ts";
+import {
+  type Answering,
+  type AskBlock,
+  blockAsker,
+  modbusSession,
+  reconnecting,
+  type UnansweredReason,
+  unknownDevice,
+} from "./session.ts";
+import { askOverLine, polledWords, tappedLine } from "./tool-line.ts";
+import { type ModbusLine, modbusLine } from "./wire.ts";
+
+/** The Modbus driver, then the plan of a poll, then what is learned about a device's address ranges. */
 
 export interface ModbusDriverOptions {
-  /** May be shared with other drivers, of which one at a time is at work. */
+  /** May be shared with other drivers; one of them at a time reads. */
   readonly line: ModbusLine;
   /** Absent: the profile's. */
   readonly unitId?: number | undefined;
   readonly profile: ModbusProfile;
   readonly timeouts?: {
-    /** Until the connection stands; 2500. */
+    /** Until the connection is open; 2500. */
     readonly connect_ms?: Milliseconds;
-    /** From one request to the end of its answer, at most: less, as the device's answers teach; absent: the line's. */
+    /** From a request to the end of its answer, at most: the driver learns a shorter one. Absent: the line's. */
     readonly answer_ms?: Milliseconds | undefined;
   };
-  /** What earlier connections learned of the device; what this one learns goes there too. */
+  /** What earlier drivers learned about the device; this driver adds to it. */
   readonly memory?: DeviceMemory;
   /** How long a learned hole is believed; 24 h. */
   readonly hole_ttl_ms?: Milliseconds;
-  /** The clock that counters' rates and the age of holes are measured by; absent: real time. */
+  /** The clock for rates of counters and ages of holes; absent: real time. */
   readonly mono?: () => Milliseconds;
 }
 
-/** What is learned of a device over its connections. */
+/**
+ * What is learned about a device. It outlives a driver: each failure of a link ends its driver, and the next one continues with the same
+ * memory. `holes` also survive a restart of the agent, through `holesChanged`.
+ */
 export interface DeviceMemory {
-  /** Ranges the device has refused, beside those of the profile. */
+  /** Ranges that the device has refused, in addition to those of the profile. */
   holes: HoleMemory;
   believed: Believed;
   readonly answering: Answering;
-  /** Told when the holes are others than before. */
+  /** Called when the holes have changed. */
   readonly holesChanged?: () => void;
 }
 
@@ -74,18 +90,18 @@ export function emptyMemory(): DeviceMemory {
   return { holes: NO_HOLES, believed: nothingBelieved(), answering: unknownDevice() };
 }
 
-/** Two tries of TCP (at 0 and 1 s); a third would come after 3 s, when a new attempt is as good and jittered. */
+/** Two tries of TCP (at 0 and 1 s). A third would follow after 3 s, when a new attempt is as good and jittered. */
 const DEFAULT_CONNECT_MS = 2500;
-/** Points that were refused are asked again every so many reads, so that a PLC's new program can bring them back. */
+/** Refused points are read again after this many reads, so that a PLC's new program can bring them back. */
 const REFUSED_RETRY_READS = 20;
-/** Enough to find several holes in one read; a device that refuses everything costs no more than this. */
+/** Enough to find several holes in one read; bounds the cost of a device that refuses everything. */
 const MAX_SPLITS_PER_READ = 40;
-/** Sets of groups whose plans are kept: four groups have fifteen, and few of them fall due together. */
+/** Sets of groups whose plans are cached: four groups have fifteen, and few of them are due together. */
 const MAX_PLANS = 16;
 
 /**
- * Reads a Modbus device over one connection, and within a poll over a fresh one where an answer was lost, until `close` or
- * the first LinkError. Real time, unlike the rest of the agent: deadlines belong to the socket.
+ * Reads a Modbus device over one connection, and during a poll over a new one if an answer was lost, until `close` or the first
+ * LinkError. It uses real time, unlike the rest of the agent, because deadlines belong to the socket.
  */
 export function modbusDriver(options: ModbusDriverOptions): Driver {
   const { profile, line, timeouts = {}, memory = emptyMemory(), mono = monotonicMs } = options;
@@ -93,57 +109,52 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
   const unitId = options.unitId ?? quirks.unit_id;
   const answer_ms = timeouts.answer_ms ?? line.answer_ms;
   const connect_ms = timeouts.connect_ms ?? DEFAULT_CONNECT_MS;
-  const connection = renewing(() => modbusSession(line, { connect_ms, answer_ms }), quirks.connect_delay_ms);
+  const connection = reconnecting(() => modbusSession(line, { connect_ms, answer_ms }), quirks.connect_delay_ms);
   const { min_gap_ms } = quirks;
-  const begin = asker({ line, connection, unitId, answer_ms, min_gap_ms, device: memory.answering });
-  /** By the groups that are read together. */
-  const plans = new Map<string, GroupsPlan>();
-  /** Groups of which the device refused every point in the last read: splitting their blocks again would only cost. */
+  const beginPoll = blockAsker({ line, connection, unitId, answer_ms, min_gap_ms, device: memory.answering });
+  const plans = planCache(profile, line, memory);
+  const reads = new Map<string, number>();
+  /** Groups of which the device refused every point in the last read: splitting their blocks again would be in vain. */
   const barren = new Set<string>();
-  const isThorough = thoroughReads();
-  const alone = oneAtATime();
+  let isReading = false;
   let forget = (): void => undefined;
 
-  const planOf = (groups: readonly string[]): GroupsPlan => {
-    const key = groups.join(" ");
-    const known = plans.get(key);
-    if (known !== undefined) return known;
-    const learned = holesNow(memory.holes);
-    const holes = uniteHoles(quirks.holes, learned);
-    const options = { ...quirks, holes, round_trip_registers: line.round_trip_registers };
-    const plan = planGroups(profile, groups, { options, learned });
-    if (plans.size >= MAX_PLANS) plans.clear();
-    plans.set(key, plan);
-    return plan;
-  };
-  const remember = (holes: HoleMemory): void => {
+  const setHoles = (holes: HoleMemory): void => {
     if (holes === memory.holes) return;
     memory.holes = holes;
     memory.holesChanged?.();
-    plans.clear(); // what one group has shown may concern the blocks of all
+    plans.clear(); // a hole found by one group may be in the blocks of another
+  };
+  /** Returns whether this read of the group includes its refused points. */
+  const isThorough = (group: string): boolean => {
+    const count = reads.get(group) ?? 0;
+    reads.set(group, count + 1);
+    return count % REFUSED_RETRY_READS === 0;
   };
   const readGroups = async (groups: readonly string[]): Promise<GroupSamples> => {
-    remember(expireHoles(memory.holes, mono(), options.hole_ttl_ms ?? HOLE_TTL_MS));
-    const plan = planOf(groups);
+    setHoles(expireHoles(memory.holes, mono(), options.hole_ttl_ms ?? HOLE_TTL_MS));
+    const plan = plans.planFor(groups);
     const thorough = groups.filter(isThorough);
-    const pieces = piecesOf(plan, thorough);
+    const pieces = piecesToRead(plan, thorough);
     const maxSplits = thorough.length > 0 || groups.some((group) => !barren.has(group)) ? MAX_SPLITS_PER_READ : 0;
     const outcome = noOutcome();
-    const ask = begin();
+    const ask = beginPoll();
     try {
       await readPieces({ plan, pieces, maxSplits }, ask, outcome);
     } finally {
-      // Also where the device went away in between: what it has refused it needn't be asked again.
-      remember(learnHoles(memory.holes, outcome, mono()));
+      // Also if the device went away: refused ranges needn't be requested again.
+      setHoles(learnHoles(memory.holes, outcome, mono()));
     }
     for (const group of groups) {
-      if (hasAnswered(plan, outcome, group)) barren.delete(group);
+      const hasAnswer = ({ piece }: { piece: Piece }): boolean =>
+        piece.indices.some((index) => plan.tags[index]?.group === group);
+      if (outcome.answered.some(hasAnswer)) barren.delete(group);
       else barren.add(group);
     }
-    const looked = await secondLook({ plan, outcome, orders: quirks, believed: memory.believed }, ask, mono);
-    memory.believed = looked.believed;
-    remember(underFirmware(memory.holes, firmwareIn(plan.tags, looked.samples)));
-    return byGroup(groups, plan.tags, looked.samples);
+    const checked = await secondLook({ plan, outcome, orders: quirks, believed: memory.believed }, ask, mono);
+    memory.believed = checked.believed;
+    setHoles(underFirmware(memory.holes, firmwareIn(plan.tags, checked.samples)));
+    return byGroup(groups, plan.tags, checked.samples);
   };
 
   return {
@@ -151,7 +162,12 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
       forget = onAbort(signal, () => connection.leave(abortedBy(signal)));
       return connection.open();
     },
-    read: (groups) => alone(() => readGroups(groups)),
+    read: async (groups) => {
+      // A second caller's mistake must not cost the first one its connection.
+      if (isReading) throw new LinkError("config", "a read is already under way");
+      isReading = true;
+      return readGroups(groups).finally(() => (isReading = false));
+    },
     renewals: () => connection.renewals(),
     notes: () => notesOf(memory.answering, line.oddities),
     requests: () => ({ asked: memory.answering.asked, missed: memory.answering.missed }),
@@ -163,63 +179,60 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
   };
 }
 
-function notesOf({ closing: { per_connection } }: Answering, { echoes, stray_bytes }: LineOddities): LinkNote[] {
+/** Keeps the plans of groups that are read together, until the holes change. */
+function planCache(profile: ModbusProfile, { round_trip_registers }: ModbusLine, memory: DeviceMemory) {
+  const plans = new Map<string, GroupsPlan>();
+  return {
+    clear: () => plans.clear(),
+    planFor: (groups: readonly string[]): GroupsPlan => {
+      const key = groups.join(" ");
+      const known = plans.get(key);
+      if (known !== undefined) return known;
+      const { quirks } = profile;
+      const learned = holesNow(memory.holes);
+      const holes = Object.fromEntries(
+        MODBUS_TABLES.map((table) => [table, [...(quirks.holes[table] ?? []), ...(learned[table] ?? [])]]),
+      );
+      const plan = planGroups(profile, groups, { options: { ...quirks, holes, round_trip_registers }, learned });
+      if (plans.size >= MAX_PLANS) plans.clear();
+      plans.set(key, plan);
+      return plan;
+    },
+  };
+}
+
+function notesOf({ closing: { per_connection: count } }: Answering, { echoes, stray_bytes }: LineOddities): LinkNote[] {
   const notes: LinkNote[] = [];
-  if (per_connection === 1) notes.push({ kind: "closes", text: say("plc.note.closes_one") });
-  else if (per_connection !== null)
-    notes.push({ kind: "closes", text: say("plc.note.closes", { count: per_connection }) });
+  if (count !== null)
+    notes.push({ kind: "closes", text: count === 1 ? say("plc.note.closes_one") : say("plc.note.closes", { count }) });
   if (echoes > 0) notes.push({ kind: "echo", text: say("plc.note.echo", { count: echoes }) });
   if (stray_bytes > 0) notes.push({ kind: "stray_bytes", text: say("plc.note.stray", { count: stray_bytes }) });
   return notes;
 }
 
-/** Counts a group's reads; whether what was refused of it is asked for again in this one. */
-function thoroughReads(): (group: string) => boolean {
-  const reads = new Map<string, number>();
-  return (group) => {
-    const count = reads.get(group) ?? 0;
-    reads.set(group, count + 1);
-    return count % REFUSED_RETRY_READS === 0;
-  };
-}
-
-/** A second caller's mistake must not cost the first one its connection. */
-function oneAtATime(): <T>(act: () => Promise<T>) => Promise<T> {
-  let busy = false;
-  return async (act) => {
-    if (busy) throw new LinkError("config", "a read is already under way");
-    busy = true;
-    try {
-      return await act();
-    } finally {
-      busy = false;
-    }
-  };
-}
-
-/** What is asked for in this read. Where nothing is left to read but what was refused, one of that shows whether the device is there. */
-function piecesOf({ pieces, refused }: GroupsPlan, thorough: readonly string[]): readonly Piece[] {
+/** Returns the pieces to request. If all points are refused, one of them shows whether the device is reachable. */
+function piecesToRead({ pieces, refused }: GroupsPlan, thorough: readonly string[]): readonly Piece[] {
   if (thorough.length === 0 && pieces.length > 0) return pieces;
   const again = refused.filter(({ groups }) => thorough.some((group) => groups.has(group)));
   return pieces.length + again.length > 0 ? [...pieces, ...again] : refused.slice(0, 1);
 }
 
-function hasAnswered({ tags }: GroupsPlan, { answered }: PieceOutcome, group: string): boolean {
-  return answered.some(({ piece }) => piece.indices.some((index) => tags[index]?.group === group));
-}
-
 async function readPieces(
-  read: { readonly plan: GroupsPlan; readonly pieces: readonly Piece[]; readonly maxSplits: number },
+  {
+    plan,
+    pieces,
+    maxSplits,
+  }: { readonly plan: GroupsPlan; readonly pieces: readonly Piece[]; readonly maxSplits: number },
   ask: AskBlock,
   outcome: PieceOutcome,
 ): Promise<void> {
   let splits = 0;
-  const reader = { points: read.plan.points, ask, maySplit: () => ++splits <= read.maxSplits };
-  // Without any answer it asks on, until there is one or the device is found to be away.
+  const reader = { points: plan.points, ask, maySplit: () => ++splits <= maxSplits };
+  // Without any answer it continues until there is one, or until the device turns out to be away.
   do {
     outcome.unanswered.length = 0;
-    for (const piece of read.pieces) await readPiece(reader, piece, outcome);
-  } while (read.pieces.length > 0 && outcome.answered.length + outcome.refused.length === 0);
+    for (const piece of pieces) await readPiece(reader, piece, outcome);
+  } while (pieces.length > 0 && outcome.answered.length + outcome.refused.length === 0);
 }
 
 interface PolledGroups {
@@ -230,64 +243,57 @@ interface PolledGroups {
 }
 
 /**
- * What a poll gave, after what looked odd in it was looked at again: blocks that are suddenly all zero are held, the blocks of
+ * Returns the samples of a poll after a check of suspicious ones: blocks that are suddenly all zero are held back, and blocks with
  * counters that fell or ran are read a second time.
- * @param mono the clock that rates are measured by
+ * @param mono the clock for rates
  */
 async function secondLook(poll: PolledGroups, ask: AskBlock, mono: () => Milliseconds) {
   const { plan, outcome, orders } = poll;
-  const first_mono = mono();
-  const read = samplesOf(plan, outcome, orders);
-  const { believed, samples } = withoutSuddenZeros(poll, read);
   const { counters } = plan;
+  const first_mono = mono();
+  const { believed, samples } = withoutSuddenZeros(poll, samplesOf(plan, outcome, orders));
   const odd = suspects(believed, { mono: first_mono, samples }, counters);
   if (odd.size === 0) {
     believe(believed, { mono: first_mono, samples }, counters);
     return { samples, believed };
   }
-  const again = await readAgain(poll, odd, ask);
-  const second = { mono: mono(), first_mono, samples: again };
-  const settled = agreed(samples, second, counters);
-  believe(believed, { mono: second.mono, samples: settled }, counters);
+  const again: PieceOutcome = noOutcome();
+  for (const { piece } of outcome.answered) {
+    if (!piece.indices.some((index) => odd.has(plan.tags[index]?.name ?? ""))) continue;
+    const answer = await ask(piece.block);
+    if (typeof answer !== "string" && answer.kind !== "exception") again.answered.push({ piece, words: answer.words });
+  }
+  const repeated = samplesOf(plan, again, orders).filter(({ tag }) => odd.has(tag));
+  const second_mono = mono();
+  const settled = agreed(samples, { mono: second_mono, first_mono, samples: repeated }, counters);
+  believe(believed, { mono: second_mono, samples: settled }, counters);
   return { samples: settled, believed };
 }
 
 function withoutSuddenZeros({ plan, outcome, believed }: PolledGroups, samples: readonly Sample[]) {
-  const blocks = outcome.answered.flatMap(({ piece, data }) =>
-    data.kind === "words"
-      ? [{ address: piece.block.address, words: data.words, tags: plan.tagsOf.get(piece) ?? plan.tagsIn(piece) }]
-      : [],
-  );
-  const looked = zerosToHold(believed, blocks, isRestarted(plan, samples));
-  if (looked.held.size === 0) return { samples, believed: looked.believed };
+  const blocks = outcome.answered
+    .filter(({ piece }) => !isBitTable(piece.block.table))
+    .map(({ piece, words }) => ({
+      address: piece.block.address,
+      words,
+      tags: plan.tagsOf.get(piece) ?? plan.tagsIn(piece),
+    }));
+  // The PLC itself says that it has just started.
+  const isRestarted = plan.first_scans.some((index) => samples[index]?.value === true);
+  const checked = zerosToHold(believed, blocks, isRestarted);
+  if (checked.held.size === 0) return { samples, believed: checked.believed };
   const kept = samples.map((sample): Sample =>
-    looked.held.has(sample.tag) ? { tag: sample.tag, value: null, quality: "bad", reason: "all_zero" } : sample,
+    checked.held.has(sample.tag) ? { tag: sample.tag, value: null, quality: "bad", reason: "all_zero" } : sample,
   );
-  return { samples: kept, believed: looked.believed };
+  return { samples: kept, believed: checked.believed };
 }
 
-/** The PLC itself says that it has just started. */
-function isRestarted({ first_scans }: GroupsPlan, samples: readonly Sample[]): boolean {
-  return first_scans.some((index) => samples[index]?.value === true);
-}
-
-/** The blocks with these tags once more; of what they bring, these tags alone. */
-async function readAgain({ plan, outcome, orders }: PolledGroups, odd: ReadonlySet<TagName>, ask: AskBlock) {
-  const answered: PieceOutcome["answered"][number][] = [];
-  for (const { piece } of outcome.answered) {
-    if (!piece.indices.some((index) => odd.has(plan.tags[index]?.name ?? ""))) continue;
-    const data = await ask(piece.block);
-    if (typeof data !== "string" && data.kind !== "exception") answered.push({ piece, data });
-  }
-  return samplesOf(plan, { ...noOutcome(), answered }, orders).filter(({ tag }) => odd.has(tag));
-}
-
-/** What a device that is away may cost those behind the same Modbus TCP gateway. */
+/** Longest wait for a device that is away, for the sake of others at the same Modbus TCP gateway. */
 const SHARED_ANSWER_MS = 800;
 
 /**
- * Gives the booths of one agent their ways; every physical link is made once.
- * @param now the agent's clock, by which counters' rates and the age of holes are measured
+ * Returns a function that makes the parts of a booth's link; each physical line is made once for all booths of the agent.
+ * @param now the agent's clock, for rates of counters and ages of holes
  */
 export function modbusLinks(now: () => Instant) {
   const lines = new Map<string, { readonly line: ModbusLine; users: number }>();
@@ -297,20 +303,24 @@ export function modbusLinks(now: () => Instant) {
     shared.users++;
     lines.set(link, shared);
     const { line } = shared;
-    // Asked for when every booth is known.
+    // Called after all booths are known.
     const answer_ms = (): Milliseconds =>
       config.answer_timeout_ms ?? (shared.users > 1 ? Math.min(SHARED_ANSWER_MS, line.answer_ms) : line.answer_ms);
     const unit = config.unit_id ?? profile.quirks.unit_id;
     const device = [link, unit, profile.name, profile.version].join(" ");
     const polled = config.share === undefined ? null : polledWords(() => now().mono);
-    const memory = keeper === undefined ? emptyMemory() : memoryKept(keeper, device, now);
+    // Shared by all drivers of the booth, one after the other.
+    const memory: DeviceMemory = {
+      ...emptyMemory(),
+      holes: restoredHoles(keeper?.kept, device, now()),
+      holesChanged: () => keeper?.keep(keptHoles(memory.holes, device, now())),
+    };
     return {
       link,
       probe_ms: answer_ms,
       settle_ms: () => (line.numbered ? 0 : LATE_ANSWERS * answer_ms()),
       shared: { unit, ask: (ask: PlcAsk, within_ms: Milliseconds) => askOverLine(line, ask, within_ms) },
       ...(polled === null ? {} : { polled }),
-      /** What the last driver learned of the device, the next one knows. */
       makeDriver: () =>
         modbusDriver({
           line: polled === null ? line : tappedLine(line, polled.tap),
@@ -324,11 +334,288 @@ export function modbusLinks(now: () => Instant) {
   };
 }
 
-function memoryKept(keeper: HoleKeeper, device: string, now: () => Instant): DeviceMemory {
-  const memory: DeviceMemory = {
-    ...emptyMemory(),
-    holes: restoredHoles(keeper.kept, device, now()),
-    holesChanged: () => keeper.keep(keptHoles(memory.holes, device, now())),
+/** How poll groups are read together, given the holes known now. */
+type GroupsPlan = ReturnType<typeof planGroups>;
+
+/**
+ * Plans the requests that read the groups. Throws a LinkError if a group has no tag.
+ * @param learned points in these holes are read alone; `options` has these holes and the profile's
+ */
+export function planGroups(
+  profile: ModbusProfile,
+  groups: readonly string[],
+  { options, learned }: { options: PlanOptions; learned: Holes },
+) {
+  const tags = tagsOfGroups(profile, groups);
+  const points = tags.map((tag) => tag.point);
+  const isRefused = points.map((point) => touchesHole({ ...point, count: pointWidth(point) }, learned));
+  const all = [...points.keys()];
+  const readable = all.filter((index) => isRefused[index] === false);
+  const { blocks, places } = planReads(
+    readable.flatMap((index) => points[index] ?? []),
+    options,
+  );
+  const pieces = blocks.map((_, block) => {
+    const indices = readable.filter((_index, position) => places[position]?.block === block);
+    return pieceOf(points, overlapGroups(points, indices).flat());
+  });
+  const tagsIn = ({ indices }: Piece): readonly ModbusTag[] => indices.flatMap((index) => tags[index] ?? []);
+  const refused = MODBUS_TABLES.flatMap((table) => {
+    const indices = all.filter((index) => isRefused[index] === true && points[index]?.table === table);
+    return overlapGroups(points, indices).map((group) => pieceOf(points, group));
+  });
+  // A counter in one register can't be torn.
+  const canTear = ({ counter, point }: ModbusTag): boolean =>
+    counter !== undefined && point.type !== "string" && pointWidth(point) > 1;
+  return {
+    tags,
+    points,
+    /** Read in every poll. */
+    pieces,
+    /** Points that the device has refused, each alone; read now and then. */
+    refused: refused.map((piece) => ({ ...piece, groups: new Set(tagsIn(piece).map(({ group }) => group)) })),
+    /** Tags by planned piece; the halves of a split piece are not in it. */
+    tagsOf: new Map(pieces.map((piece) => [piece, tagsIn(piece)])),
+    tagsIn,
+    counters: new Map<TagName, ModbusTag>(tags.filter(canTear).map((tag) => [tag.name, tag])),
+    first_scans: tags.flatMap(({ role }, index) => (role === "first_scan" ? [index] : [])),
   };
-  return memory;
+}
+
+/** Results of reading pieces, which are split as far as the device requires. It grows with each answer, so that no answer is lost. */
+interface PieceOutcome {
+  readonly answered: { readonly piece: Piece; readonly words: readonly number[] }[];
+  readonly refused: { readonly piece: Piece; readonly code: number }[];
+  readonly unanswered: { readonly piece: Piece; readonly reason: UnansweredReason }[];
+  readonly learned: { readonly table: ModbusTable; readonly range: HoleRange }[];
+}
+
+function noOutcome(): PieceOutcome {
+  return { answered: [], refused: [], unanswered: [], learned: [] };
+}
+
+interface PieceReader {
+  readonly points: readonly ModbusPoint[];
+  readonly ask: AskBlock;
+  /** Returns whether one more piece may be split in this read. */
+  maySplit(): boolean;
+}
+
+/** Illegal function, address, value: the block's shape is wrong, so parts of it may be readable. */
+const SPLITTABLE: ReadonlySet<number> = new Set([1, 2, 3]);
+
+/** Reads a piece; if the device refuses it, its halves, down to single points. Returns whether it was answered as a whole. */
+async function readPiece(reader: PieceReader, piece: Piece, outcome: PieceOutcome): Promise<boolean> {
+  const answer = await reader.ask(piece.block);
+  if (typeof answer === "string") {
+    outcome.unanswered.push({ piece, reason: answer });
+    return false;
+  }
+  if (answer.kind !== "exception") {
+    outcome.answered.push({ piece, words: answer.words });
+    return true;
+  }
+  const { table } = piece.block;
+  const parts = SPLITTABLE.has(answer.code) ? halves(reader.points, piece) : null;
+  if (parts === null || !reader.maySplit()) {
+    outcome.refused.push({ piece, code: answer.code });
+    if (parts === null && SPLITTABLE.has(answer.code)) outcome.learned.push({ table, range: rangeOf(piece.block) });
+    return false;
+  }
+  const left = await readPiece(reader, parts[0], outcome);
+  const right = await readPiece(reader, parts[1], outcome);
+  // Only if both halves are answered as a whole, the gap between them is proven to be the reason.
+  if (left && right) outcome.learned.push({ table, range: gapBetween(parts[0].block, parts[1].block) });
+  return false;
+}
+
+/** Returns one sample for each tag, in the profile's order. A tag that was not requested is in a hole. */
+function samplesOf({ tags }: GroupsPlan, outcome: PieceOutcome, orders: Orders): readonly Sample[] {
+  const samples = new Array<Sample | undefined>(tags.length);
+  const unread = (index: number, reason: string): Sample => ({
+    tag: tags[index]?.name ?? "",
+    value: null,
+    quality: "bad",
+    reason,
+  });
+  for (const { piece, words } of outcome.answered) {
+    for (const index of piece.indices) {
+      const tag = tags[index];
+      if (tag === undefined) continue;
+      const { name, point } = tag;
+      const decoded = decodePoint(point, orders, { words, index: point.address - piece.block.address });
+      // Written out: a spread here took a fifth of a poll's CPU.
+      samples[index] =
+        decoded.quality === "good"
+          ? { tag: name, value: decoded.value, quality: "good" }
+          : { tag: name, value: null, quality: "bad", reason: decoded.reason };
+    }
+  }
+  for (const { piece, code } of outcome.refused) {
+    for (const index of piece.indices) samples[index] = unread(index, `exception_${code}`);
+  }
+  for (const { piece, reason } of outcome.unanswered) {
+    for (const index of piece.indices) samples[index] = unread(index, reason);
+  }
+  return Array.from(samples, (sample, index) => sample ?? unread(index, "hole"));
+}
+
+/** A range that a device has refused. */
+interface LearnedHole {
+  /** The firmware version that refused it. */
+  readonly firmware: string;
+  readonly table: ModbusTable;
+  readonly first: number;
+  readonly last: number;
+  /** On the monotonic clock; negative if it was learned before this boot. */
+  readonly learned_at: Milliseconds;
+}
+
+/**
+ * Address ranges that a device has refused, for each of its firmware versions; immutable. No block touches the ranges of the current
+ * version. A range is dropped after `HOLE_TTL_MS` and when a block that touches it is answered. After a firmware update the ranges of
+ * the old version are kept, in case it comes back. The functions below return the same object if nothing changes.
+ */
+export interface HoleMemory {
+  /** The version that the device shows; "": none was read yet. */
+  readonly firmware: string;
+  /** Ranges of the version used last are at the end. */
+  readonly ranges: readonly LearnedHole[];
+}
+
+/** How long a hole is believed; then its block is tried as a whole again, once. */
+export const HOLE_TTL_MS: Milliseconds = DAY_MS;
+/** A device that is updated back and forth needs two; more would mean that the firmware tag holds something else. */
+const MAX_VERSIONS = 4;
+
+export const NO_HOLES: HoleMemory = { firmware: "", ranges: [] };
+
+/** Returns the ranges that no block may touch now. */
+export function holesNow({ firmware, ranges }: HoleMemory): Holes {
+  const holes: Partial<Record<ModbusTable, HoleRange[]>> = {};
+  for (const range of ranges) {
+    if (range.firmware === firmware) (holes[range.table] ??= []).push([range.first, range.last]);
+  }
+  return holes;
+}
+
+/** Adds the results of one poll. A device that refuses everything (its program is being loaded) proves nothing about addresses. */
+function learnHoles(memory: HoleMemory, { answered, learned }: PieceOutcome, mono: Milliseconds): HoleMemory {
+  if (answered.length === 0 || learned.length + memory.ranges.length === 0) return memory;
+  const { firmware } = memory;
+  const isDisproved = ({ table, first, last }: LearnedHole): boolean =>
+    answered.some(({ piece: { block } }) => touchesHole(block, { [table]: [[first, last]] }));
+  const ranges = memory.ranges.filter((range) => range.firmware !== firmware || !isDisproved(range));
+  const kept = ranges.length;
+  for (const { table, range } of learned) {
+    const [first, last] = range;
+    const isSame = (known: LearnedHole): boolean =>
+      known.firmware === firmware && known.table === table && known.first === first && known.last === last;
+    if (!ranges.some(isSame)) ranges.push({ firmware, table, first, last, learned_at: mono });
+  }
+  return kept === memory.ranges.length && ranges.length === kept ? memory : { firmware, ranges };
+}
+
+function expireHoles(memory: HoleMemory, mono: Milliseconds, ttl_ms: Milliseconds): HoleMemory {
+  const { firmware } = memory;
+  const ranges = memory.ranges.filter((range) => range.firmware !== firmware || mono - range.learned_at < ttl_ms);
+  return ranges.length === memory.ranges.length ? memory : { firmware, ranges };
+}
+
+/**
+ * Switches to the ranges of this firmware version; null: the poll showed none. Ranges learned before the first version was read belong
+ * to that version.
+ */
+function underFirmware(memory: HoleMemory, firmware: string | null): HoleMemory {
+  if (firmware === null || firmware === memory.firmware) return memory;
+  const isOwn = (range: LearnedHole): boolean => range.firmware === firmware || range.firmware === "";
+  const others = memory.ranges.filter((range) => !isOwn(range));
+  const versions = [...new Set(others.map((range) => range.firmware))].slice(1 - MAX_VERSIONS);
+  return {
+    firmware,
+    ranges: [
+      ...others.filter((range) => versions.includes(range.firmware)),
+      ...memory.ranges.filter(isOwn).map((range) => ({ ...range, firmware })),
+    ],
+  };
+}
+
+function firmwareIn(tags: readonly ModbusTag[], samples: readonly Sample[]): string | null {
+  const tag = tags.find(({ role }) => role === "firmware_version");
+  const sample = samples.find((one) => one.tag === tag?.name && one.quality === "good");
+  return String(sample?.value ?? "").trim() || null;
+}
+
+export interface Instant {
+  readonly mono: Milliseconds;
+  readonly wall: EpochMs;
+}
+
+/** A device has few; a file with more is no list of holes. */
+const MAX_RANGES = 10_000;
+
+/**
+ * Returns learned holes as they are stored over a restart: JSON, in wall-clock time, because monotonic time ends with the boot.
+ * @param device address, unit and profile; for another device the holes mean nothing
+ */
+export function keptHoles({ firmware, ranges }: HoleMemory, device: string, now: Instant) {
+  const wallOf = (mono: Milliseconds): EpochMs => Math.round(now.wall - (now.mono - mono));
+  return {
+    version: 1,
+    device,
+    firmware,
+    ranges: ranges.map((range) => ({ ...range, learned_at: wallOf(range.learned_at) })),
+  };
+}
+
+/**
+ * Reads stored holes of this device. Skips what can't be read, because the device will show it again. A hole that seems to be
+ * learned in the future (the clock was wrong) counts from now on.
+ */
+export function restoredHoles(kept: unknown, device: string, now: Instant): HoleMemory {
+  const stored = fieldsOf(kept);
+  const { firmware, ranges } = stored;
+  if (stored["version"] !== 1 || stored["device"] !== device) return NO_HOLES;
+  if (typeof firmware !== "string" || !Array.isArray(ranges)) return NO_HOLES;
+  const readable = (ranges as readonly unknown[]).filter(isRange).slice(0, MAX_RANGES);
+  return {
+    firmware,
+    ranges: readable.map((range) => ({ ...range, learned_at: now.mono - Math.max(0, now.wall - range.learned_at) })),
+  };
+}
+
+function isRange(value: unknown): value is LearnedHole {
+  const { firmware, table, first, last, learned_at } = fieldsOf(value);
+  const isNumbers = Number.isInteger(first) && Number.isInteger(last) && Number.isFinite(learned_at);
+  return isNumbers && typeof firmware === "string" && MODBUS_TABLES.some((one) => one === table);
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+/** Storage for a device's holes over a restart of the agent. */
+export interface HoleKeeper {
+  /** The value of the last `keep`; anything else is ignored. */
+  readonly kept: unknown;
+  keep(holes: ReturnType<typeof keptHoles>): void;
+}
+
+/** Reads the stored holes of each booth's device. Changes are stored in order. */
+export async function holeKeepers(
+  { identity, log }: { readonly identity: Pick<Identity, "learned" | "setLearned">; readonly log: Logger },
+  booths: readonly { readonly config: { readonly id: BoothId } }[],
+): Promise<(booth: BoothId) => HoleKeeper> {
+  const kept = new Map<BoothId, unknown>();
+  for (const { config } of booths) kept.set(config.id, await identity.learned(config.id));
+  return (booth) => ({
+    kept: kept.get(booth),
+    keep: (holes) => {
+      // A loss costs a refused request after the next start, so polling continues.
+      identity.setLearned(booth, holes).catch((error: unknown) => {
+        const reason = errorMessage(error);
+        log.debug({ event: "holes_not_kept", booth, reason }, `${booth}: what was learned of the PLC isn't stored`);
+      });
+    },
+  });
 }

@@ -1,36 +1,43 @@
 import { LinkError } from "../../domain/link-error.ts";
-import { identificationLength } from "./device-id.ts";
-import {
-  crc16,
-  CRC_BYTES,
-  EXCEPTION_BIT,
-  type Expected,
-  expectedAnswer,
-  type Framing,
-  malformed,
-  PARTIAL,
-  type Verdict,
-} from "./framing.ts";
-import type { Block } from "../rules/plan.ts";
-import { isBitTable, type ModbusTable } from "../../domain/profile.ts";
-import type { Milliseconds } from "../../domain/units.ts";
+import { isBitTable } from "../../domain/profile.ts";
 import { say } from "../../domain/sentences.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 import { monotonicMs } from "../../monotonic.ts";
+import type { Block } from "../rules/plan.ts";
+import { answerEnd, EXCEPTION_BIT, type Expected, expectedAnswer, type Framing, READ_FUNCTIONS } from "./framing.ts";
 
 /**
- * Modbus RTU framing, pure (Modbus over Serial Line V1.02, 2.5.1). Converters and USB adapters don't keep the silences
- * between frames, so an answer's end is known from what was asked for and from its CRC alone, and every field has to fit.
+ * Modbus RTU framing, pure (Modbus over Serial Line V1.02, 2.5.1). Converters and USB adapters don't keep the silences between frames,
+ * so the end of an answer is derived from the request and the CRC alone, and every field must fit.
  */
 
 /** Largest RTU frame: unit, 253 bytes of PDU, CRC. */
 const MAX_RTU_BYTES = 256;
+const CRC_BYTES = 2;
 /** Unit, function, exception code, CRC. */
 const EXCEPTION_BYTES = 5;
-
 /** Driver chips that switch direction leave a byte or two at the ends of a frame; more is another fault. */
-const MOST_STRAY_BYTES = 2;
+const MAX_STRAY_BYTES = 2;
 
-/** What was skipped on a line and cost no reading. */
+const POLYNOMIAL = 0xa001;
+const CRC_TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = (crc & 1) === 1 ? (crc >> 1) ^ POLYNOMIAL : crc >> 1;
+  return crc;
+});
+
+/** CRC-16/MODBUS of `bytes[0, end)`. */
+export function crc16(bytes: Uint8Array, end = bytes.length): number {
+  let crc = 0xffff;
+  for (let i = 0; i < end; i++) crc = (crc >> 8) ^ (CRC_TABLE[(crc ^ (bytes[i] ?? 0)) & 0xff] ?? 0);
+  return crc;
+}
+
+function hasGoodCrc(bytes: Buffer, end: number): boolean {
+  return bytes.readUInt16LE(end - CRC_BYTES) === crc16(bytes, end - CRC_BYTES);
+}
+
+/** Bytes that were skipped on a line and cost no reading. */
 export interface LineOddities {
   /** Requests of ours that came back. */
   echoes: number;
@@ -44,121 +51,91 @@ export function noOddities(): LineOddities {
 
 interface Asked {
   readonly expected: Expected;
-  /** What was sent, with its CRC. */
+  /** The frame that was sent, with its CRC. */
   readonly request: Buffer;
 }
 
-type RtuVerdict =
-  | Extract<Verdict, { readonly kind: "partial" | "malformed" }>
-  /** The answer is bytes [start, end). */
-  | { readonly kind: "answer"; readonly start: number; readonly end: number };
-
 /**
- * Judges the frame at the start of `bytes[0, size)`, as early as possible. Unit, function, length and CRC must fit the request; at
- * most `MOST_STRAY_BYTES` may follow the frame.
+ * Judges the frame at the start of `bytes[0, size)`. Returns its end with CRC; null if more bytes are needed; a text that says why it
+ * is no answer. At most `MAX_STRAY_BYTES` may follow the frame.
  */
-function judgeFrame(bytes: Buffer, size: number, expected: Expected): Verdict {
-  if (size >= 1 && bytes[0] !== expected.unit) return malformed(`unit ${bytes[0] ?? 0} instead of ${expected.unit}`);
-  if (size < 2) return PARTIAL;
-  const code = bytes[1] ?? 0;
-  if (code !== expected.code && code !== (expected.code | EXCEPTION_BIT)) {
-    return malformed(`function ${code} instead of ${expected.code}`);
-  }
-  if (size < 3) return PARTIAL;
-  const third = bytes[2] ?? 0;
-  const isException = code !== expected.code;
-  if (isException && third === 0) return malformed("exception 0");
-  const end = isException ? EXCEPTION_BYTES : goodEnd(bytes, size, expected);
-  if (typeof end === "string") return malformed(end);
-  if (end === null || size < end) return PARTIAL;
-  if (size > end + MOST_STRAY_BYTES) return malformed(`${size - end} bytes too many`);
-  return hasGoodCrc(bytes, end) ? { kind: "answer", end } : malformed("its CRC is wrong");
+function judgeFrame(bytes: Buffer, size: number, expected: Expected): number | string | null {
+  const bodyEnd = answerEnd(bytes, size, expected);
+  if (typeof bodyEnd !== "number") return bodyEnd;
+  const end = bodyEnd + CRC_BYTES;
+  if (size < end) return null;
+  if (size > end + MAX_STRAY_BYTES) return `${size - end} bytes too many`;
+  return hasGoodCrc(bytes, end) ? end : "its CRC is wrong";
 }
 
 /**
- * Judges what has come in so far, `bytes[0, size)`, as early as possible. Some adapters send our own request back before the answer,
- * and some lines have a stray byte at either end of a frame: both are skipped. The first place where an answer may still begin
- * decides, so that no frame inside another one is taken.
+ * Judges the bytes received so far, `bytes[0, size)`, as early as possible. Some adapters send our own request back before the answer,
+ * and some lines have a stray byte at either end of a frame: both are skipped. The first position where an answer can still start
+ * decides, so that a frame inside another frame is never taken. Returns null if more bytes are needed, a text if they are no answer.
  */
-export function judgeRtu(bytes: Buffer, size: number, { expected, request }: Asked): RtuVerdict {
+export function judgeRtu(
+  bytes: Buffer,
+  size: number,
+  { expected, request }: Asked,
+): { readonly start: number; readonly end: number } | string | null {
   const echo_end = echoEnd(bytes, size, request);
   const from = echo_end ?? 0;
   let reason = "";
-  for (let start = from; start <= from + MOST_STRAY_BYTES; start++) {
-    // An answer may still begin after the stray bytes.
-    if (start >= size) return { kind: "partial" };
+  for (let start = from; start <= from + MAX_STRAY_BYTES; start++) {
+    // An answer can still start after the stray bytes.
+    if (start >= size) return null;
     const verdict = judgeFrame(bytes.subarray(start), size - start, expected);
-    if (verdict.kind === "answer") return { kind: "answer", start, end: start + verdict.end };
-    if (verdict.kind === "partial") return { kind: "partial" };
-    if (start === from) reason = verdict.reason;
+    if (typeof verdict === "number") return { start, end: start + verdict };
+    if (verdict === null) return null;
+    if (start === from) reason = verdict;
   }
-  if (echo_end === null && mayBecomeEcho(bytes, size, request)) return { kind: "partial" };
-  return { kind: "malformed", reason };
+  return echo_end === null && canBecomeEcho(bytes, size, request) ? null : reason;
 }
 
-/** Where an echo of the request ends, at most `MOST_STRAY_BYTES` behind the start; null: there is none. */
+/** Returns where an echo of the request ends that starts within the first `MAX_STRAY_BYTES`; null if there is no echo. */
 function echoEnd(bytes: Buffer, size: number, request: Buffer): number | null {
-  for (let at = 0; at <= MOST_STRAY_BYTES; at++) {
+  for (let at = 0; at <= MAX_STRAY_BYTES; at++) {
     const end = at + request.length;
     if (end <= size && request.equals(bytes.subarray(at, end))) return end;
   }
   return null;
 }
 
-/** What has come may become an echo of the request. */
-function mayBecomeEcho(bytes: Buffer, size: number, request: Buffer): boolean {
-  for (let at = 0; at <= MOST_STRAY_BYTES && at < size; at++) {
-    const there = bytes.subarray(at, size);
-    if (there.length < request.length && request.subarray(0, there.length).equals(there)) return true;
+function canBecomeEcho(bytes: Buffer, size: number, request: Buffer): boolean {
+  for (let at = 0; at <= MAX_STRAY_BYTES && at < size; at++) {
+    const rest = bytes.subarray(at, size);
+    if (rest.length < request.length && request.subarray(0, rest.length).equals(rest)) return true;
   }
   return false;
 }
 
-/** Where a good answer ends; null: too little of it is there to tell; a text: what is wrong with it. */
-function goodEnd(bytes: Buffer, size: number, expected: Expected): number | string | null {
-  if (expected.identify !== undefined) {
-    const length = identificationLength(bytes, { from: 1, size }, expected.identify);
-    return typeof length === "number" ? 1 + length + CRC_BYTES : length;
-  }
-  const third = bytes[2] ?? 0;
-  if (third !== expected.dataBytes) return `${third} bytes of data instead of ${expected.dataBytes}`;
-  return 3 + expected.dataBytes + CRC_BYTES;
-}
-
-/**
- * How long the frame at the start of the bytes is if it is a whole and sound answer to some read; 0: it isn't; -1: it may
- * become one.
- */
-function soundFrame(bytes: Buffer, size: number): number {
-  if (size < 3) return -1;
+/** Returns the length of the frame at the start of the bytes if it is a sound answer to any read; 0 if not; -1 if it can become one. */
+function soundFrame(bytes: Buffer): number {
+  if (bytes.length < 3) return -1;
   const isException = ((bytes[1] ?? 0) & EXCEPTION_BIT) !== 0;
   const end = isException ? EXCEPTION_BYTES : 3 + (bytes[2] ?? 0) + CRC_BYTES;
   if (end > MAX_RTU_BYTES) return 0;
-  if (size < end) return -1;
+  if (bytes.length < end) return -1;
   return hasGoodCrc(bytes, end) ? end : 0;
 }
 
-function hasGoodCrc(bytes: Buffer, end: number): boolean {
-  return bytes.readUInt16LE(end - CRC_BYTES) === crc16(bytes, 0, end - CRC_BYTES);
-}
-
 /**
- * Modbus RTU: collects the one answer that is awaited; anything else is a LinkError "malformed", but for whole frames that
- * may answer what was given up, an echo of the request, and up to two stray bytes at either end of an answer: they are dropped.
+ * Makes the framing of one RTU connection. Drops whole frames that answer a request that was given up, an echo of the request, and up
+ * to two stray bytes at either end of an answer. Everything else is a LinkError "malformed".
  */
 export function rtuFraming(late: LateAnswers, oddities: LineOddities = noOddities()): Framing {
   const frame = Buffer.alloc(2 * MAX_RTU_BYTES);
   let size = 0;
-  /** Stray bytes that have come since the last answer. */
+  /** Stray bytes since the last answer. */
   let stray = 0;
   let asked: (Asked & { readonly read: AskedRead }) | null = null;
 
-  /** Drops whole late frames, and stray bytes before them; true: what is there may be the beginning of one. */
+  /** Drops whole late frames, and stray bytes before them. Returns true if the rest can become a late frame. */
   const dropLate = (): boolean => {
-    for (let at = 0; at <= MOST_STRAY_BYTES && at < size; at++) {
+    for (let at = 0; at <= MAX_STRAY_BYTES && at < size; at++) {
       const rest = frame.subarray(at, size);
-      if (late.mayBegin(rest, rest.length, asked?.read ?? null)) {
-        const length = soundFrame(rest, rest.length);
+      if (late.canStart(rest, asked?.read ?? null)) {
+        const length = soundFrame(rest);
         if (length === -1) return true;
         if (length > 0) {
           oddities.stray_bytes += at;
@@ -168,29 +145,29 @@ export function rtuFraming(late: LateAnswers, oddities: LineOddities = noOdditie
           continue;
         }
       }
-      if (asked !== null && judgeFrame(rest, rest.length, asked.expected).kind !== "malformed") return false;
+      if (asked !== null && typeof judgeFrame(rest, rest.length, asked.expected) !== "string") return false;
     }
     return false;
   };
-  /** Up to two bytes while nothing is asked belong to the last answer. */
+  /** Drops bytes that arrive while nothing is asked: up to two belong to the last answer. */
   const dropStray = (): LinkError | null => {
     stray += size;
     oddities.stray_bytes += size;
     const count = size;
     size = 0;
-    return stray <= MOST_STRAY_BYTES ? null : new LinkError("malformed", say("plc.odd.unasked", { count }));
+    return stray <= MAX_STRAY_BYTES ? null : new LinkError("malformed", say("plc.odd.unasked", { count }));
   };
   return {
-    get awaiting() {
+    get isAwaiting() {
       return asked !== null;
     },
     request(request) {
-      const expected = expectedAnswer(request, 0);
+      const expected = expectedAnswer(request);
       if (expected === null) return null;
-      const bytes = Buffer.from(request);
-      bytes.writeUInt16LE(crc16(bytes, 0, bytes.length - CRC_BYTES), bytes.length - CRC_BYTES);
-      const read = askedRead(expected.unit, bytes.subarray(1, -CRC_BYTES));
-      asked = { expected, request: bytes, read };
+      const bytes = Buffer.alloc(request.length + CRC_BYTES);
+      bytes.set(request);
+      bytes.writeUInt16LE(crc16(request), request.length);
+      asked = { expected, request: bytes, read: askedRead(expected.unit, request.subarray(1)) };
       size = 0;
       return bytes;
     },
@@ -201,27 +178,25 @@ export function rtuFraming(late: LateAnswers, oddities: LineOddities = noOdditie
       if (dropLate()) return null;
       if (asked === null) return dropStray();
       const verdict = judgeRtu(frame, size, asked);
-      if (verdict.kind === "partial") return null;
+      if (verdict === null) return null;
       const { request, expected, read } = asked;
+      const received = size;
       asked = null;
       stray = 0;
-      if (verdict.kind === "malformed") {
-        size = 0;
-        return new LinkError("malformed", verdict.reason);
-      }
+      size = 0;
+      if (typeof verdict === "string") return new LinkError("malformed", verdict);
       const { start, end } = verdict;
       late.answered(read, frame[start + 1] === expected.code);
       const isEchoed = echoEnd(frame, start, request) !== null;
       if (isEchoed) oddities.echoes += 1;
-      oddities.stray_bytes += size - (end - start) - (isEchoed ? request.length : 0);
-      stray = size - end;
-      size = 0;
-      return frame.subarray(start, end);
+      oddities.stray_bytes += received - (end - start) - (isEchoed ? request.length : 0);
+      stray = received - end;
+      return frame.subarray(start, end - CRC_BYTES);
     },
   };
 }
 
-/** A read, as far as its answer tells it from another: address and count aren't in it. */
+/** A read request. Its answer carries unit and function, but neither address nor count. */
 export interface AskedRead {
   readonly unit: number;
   readonly code: number;
@@ -232,21 +207,20 @@ export interface AskedRead {
 interface Late extends AskedRead {
   readonly asked_at: number;
   readonly until: number;
-  /** The same was asked again, and gave values: an exception that comes isn't its. */
+  /** The same request was sent again and got values, so an exception is not its answer. */
   readonly isReadable: boolean;
 }
 
-const CODES: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
-const LAST_OF_BITS = 2;
-const LAST_READ = 4;
+const LAST_BIT_FUNCTION = 2;
+const LAST_READ_FUNCTION = 4;
 /** Unit, function, byte count. */
 const HEADER_BYTES = 3;
-/** Where the same was asked again, which of its answers came isn't known: the next takes at most as long, and a little. */
-const BEHIND = 1.1;
-/** After its deadline an answer is taken for possible for so many deadlines more. */
+/** If the same request was sent twice, the second answer takes at most as long as the first one, and a little. */
+const SECOND_ANSWER = 1.1;
+/** Number of deadlines for which an answer can still arrive after its own deadline. */
 export const LATE_ANSWERS = 2;
-/** So many sizes are tried for a marker: more aren't given up in a row. */
-const MARKERS = 4;
+/** Sizes that are tried for a marker: fewer sizes are given up in a row. */
+const MARKER_SIZES = 4;
 
 export function askedRead(unit: number, pdu: ArrayLike<number>): AskedRead {
   const word = (at: number): number => ((pdu[at] ?? 0) << 8) | (pdu[at + 1] ?? 0);
@@ -254,90 +228,84 @@ export function askedRead(unit: number, pdu: ArrayLike<number>): AskedRead {
 }
 
 export function blockRead(unit: number, { table, address, count }: Block): AskedRead {
-  return { unit, code: CODES[table], address, count };
+  return { unit, code: READ_FUNCTIONS[table], address, count };
 }
 
+export type LateAnswers = ReturnType<typeof lateAnswers>;
+
 /**
- * Answers that were given up and may still come. Frames of RTU carry no number: what was asked alone tells them apart. A unit
- * answers in the order in which it was asked, so an answer that can be of one read alone is the end of all that was asked before.
+ * Remembers requests on a serial line that were given up and whose answers can still arrive. RTU frames carry no number, so only the
+ * request's function and size tell answers apart. A unit answers in the order of the requests, so an answer that can belong to one
+ * request only shows that no answer to an earlier request follows. An entry ends with such an answer, or `LATE_ANSWERS` deadlines
+ * after its own deadline. Times are in monotonicMs().
  */
 export function lateAnswers() {
   const units = new Map<number, readonly Late[]>();
-  const of = (unit: number): readonly Late[] => {
+  const lateOf = (unit: number): readonly Late[] => {
     const now = monotonicMs();
     return (units.get(unit) ?? []).filter(({ until }) => now < until);
   };
   return {
-    /** The answer to what was asked then may still come for so long. */
+    /** Notes that the answer to this request can still arrive for `for_ms`. */
     gaveUp: (read: AskedRead, { asked_at, for_ms }: { asked_at: number; for_ms: Milliseconds }): void => {
-      units.set(read.unit, [...of(read.unit), { ...read, asked_at, until: monotonicMs() + for_ms, isReadable: false }]);
+      const until = monotonicMs() + for_ms;
+      units.set(read.unit, [...lateOf(read.unit), { ...read, asked_at, until, isReadable: false }]);
     },
-    /** A right answer has come; whether it was values, not an exception. */
+    /** Notes that a right answer has arrived: values, or an exception. */
     answered: (read: AskedRead, isValues: boolean): void => {
-      const same = of(read.unit).filter((late) => isSame(late, read));
+      const same = lateOf(read.unit).filter((late) => isSame(late, read));
       const now = monotonicMs();
-      const longest = BEHIND * same.length * (now - Math.min(...same.map(({ asked_at }) => asked_at)));
+      const longest = SECOND_ANSWER * same.length * (now - Math.min(...same.map(({ asked_at }) => asked_at)));
       units.set(
         read.unit,
         same.map((late) => ({ ...late, until: Math.min(late.until, now + longest), isReadable: isValues })),
       );
     },
-    /** Whether whatever answers the read, an exception too, can't be of another. */
-    isPlain: (read: AskedRead) =>
-      of(read.unit).every(
+    /** Returns whether any answer to this request, exceptions included, can only be its own. */
+    isUnambiguous: (read: AskedRead) =>
+      lateOf(read.unit).every(
         (late) =>
           isSame(late, read) || late.code !== read.code || (late.isReadable && dataBytes(late) !== dataBytes(read)),
       ),
     /**
-     * Until when an answer to an earlier request for the same may still come, in monotonicMs(). Within one poll it is as good as the
-     * newest answer; taken by a later poll it would show old values as new ones.
+     * Returns until when an answer to an earlier copy of this request can still arrive. Within one poll that answer is as good as the
+     * newest one; a later poll would show old values as new ones.
      */
     sameUntil: (read: AskedRead): number =>
-      Math.max(-Infinity, ...of(read.unit).flatMap((late) => (isSame(late, read) ? [late.until] : []))),
-    /** Part of a block whose values can't be taken for another's; null: none is. */
+      Math.max(-Infinity, ...lateOf(read.unit).flatMap((late) => (isSame(late, read) ? [late.until] : []))),
+    /** Returns a part of the block whose values can't be taken for another request's; null if no part has this property. */
     markerIn: (unit: number, block: Block): Block | null => {
       const step = isBitTable(block.table) ? 8 : 1;
-      const counts = Array.from({ length: MARKERS }, (_, i) => 1 + i * step).filter((count) => count <= block.count);
+      const counts = Array.from({ length: MARKER_SIZES }, (_, i) => 1 + i * step).filter((n) => n <= block.count);
       const isNew = (read: AskedRead): boolean =>
-        of(unit).every((late) => late.code !== read.code || dataBytes(late) !== dataBytes(read));
+        lateOf(unit).every((late) => late.code !== read.code || dataBytes(late) !== dataBytes(read));
       const count = counts.find((one) => isNew(blockRead(unit, { ...block, count: one })));
       return count === undefined ? null : { ...block, count };
     },
-    /** Whether bytes that begin like that are, or may become, the answer to another read than the one that is awaited. */
-    mayBegin: (bytes: Buffer, size: number, awaited: AskedRead | null): boolean => {
-      const others = of(bytes[0] ?? 0).filter((late) => awaited === null || !isSame(late, awaited));
-      return others.length > 0 && (size < HEADER_BYTES || others.some((late) => fits(late, bytes)));
+    /** Returns whether these bytes are, or can become, the answer to another request than the awaited one. */
+    canStart: (bytes: Buffer, awaited: AskedRead | null): boolean => {
+      const others = lateOf(bytes[0] ?? 0).filter((late) => awaited === null || !isSame(late, awaited));
+      return others.length > 0 && (bytes.length < HEADER_BYTES || others.some((late) => fits(late, bytes)));
     },
-    /** When the last of the unit has come or never will, in monotonicMs(). */
-    until: (unit: number) => Math.max(-Infinity, ...of(unit).map(({ until }) => until)),
+    /** Returns when the last answer of the unit has arrived or can no longer arrive. */
+    until: (unit: number) => Math.max(-Infinity, ...lateOf(unit).map(({ until }) => until)),
   };
 }
 
-export type LateAnswers = ReturnType<typeof lateAnswers>;
-
-/** Over a line whose frames carry a number, on a connection that doesn't see what was meant for the last one. */
-export const NEVER_LATE: LateAnswers = {
-  gaveUp: () => undefined,
-  answered: () => undefined,
-  isPlain: () => true,
-  sameUntil: () => -Infinity,
-  markerIn: () => null,
-  mayBegin: () => false,
-  until: () => -Infinity,
-};
+/** For lines whose frames carry a number and whose new connections don't get answers meant for the last one. */
+export const NEVER_LATE: LateAnswers = { ...lateAnswers(), gaveUp: () => undefined };
 
 function isSame(one: AskedRead, other: AskedRead): boolean {
-  return (
-    one.unit === other.unit && one.code === other.code && one.address === other.address && one.count === other.count
-  );
+  const isSameBlock = one.address === other.address && one.count === other.count;
+  return one.unit === other.unit && one.code === other.code && isSameBlock;
 }
 
-/** An exception says of what function it is, and no more. */
+/** An exception tells its function only. */
 function fits(late: Late, frame: Buffer): boolean {
   if (frame[1] === (late.code | EXCEPTION_BIT)) return !late.isReadable;
-  return frame[1] === late.code && (late.code > LAST_READ || frame[2] === dataBytes(late));
+  return frame[1] === late.code && (late.code > LAST_READ_FUNCTION || frame[2] === dataBytes(late));
 }
 
 function dataBytes({ code, count }: AskedRead): number {
-  return code <= LAST_OF_BITS ? Math.ceil(count / 8) : 2 * count;
+  return code <= LAST_BIT_FUNCTION ? Math.ceil(count / 8) : 2 * count;
 }

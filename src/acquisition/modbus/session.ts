@@ -1,354 +1,530 @@
-import modbus from "modbus-serial";
 import { setTimeout as delay } from "node:timers/promises";
-import { LinkError } from "../../domain/link-error.ts";
-import { isBitTable, type ModbusTable } from "../../domain/profile.ts";
-import type { Milliseconds } from "../../domain/units.ts";
-import type { BlockData } from "../rules/decode.ts";
-import type { Block } from "../rules/plan.ts";
-import type { ConnectTimes } from "../port.ts";
-import { CRC_BYTES } from "./framing.ts";
-import type { ModbusLine, Wire } from "./wire.ts";
+import { LinkError, type LinkErrorKind, PeerClosed } from "../../domain/link-error.ts";
+import { isBitTable } from "../../domain/profile.ts";
 import { say } from "../../domain/sentences.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 import { monotonicMs } from "../../monotonic.ts";
+import type { ConnectTimes, RegisterAnswer } from "../port.ts";
+import type { Block } from "../rules/plan.ts";
+import { readAnswer, readPdu } from "./framing.ts";
+import { blockRead, LATE_ANSWERS } from "./rtu.ts";
+import type { ModbusLine, Wire } from "./wire.ts";
 
-/** Settles what is under way; of something that is over by then it does nothing. */
-type Done<T> = (answer: T) => void;
+/** One connection to a Modbus device, then how its owner makes it anew, then how blocks are requested over it. */
 
-interface Pending {
-  readonly reject: (error: LinkError) => void;
+/** A PLC answers within its scan, and the agent has only seconds to stop. */
+const FAREWELL_MS: Milliseconds = 500;
+
+/** The operation of a session that is under way. */
+interface Operation extends PromiseWithResolvers<Buffer | null> {
   /** monotonicMs() at which its time is over. */
   readonly due: number;
-  readonly late: () => void;
+  timer?: NodeJS.Timeout;
 }
 
 /**
- * What is under way on one connection: at most one thing, which always settles.
- * @param destroy frees the connection, once, before what is under way learns of the end
+ * Runs one operation at a time until `end`. Every operation settles.
+ * @param close frees the connection; called once, before the operation under way is rejected
  */
-function oneAtATime(destroy: () => void) {
-  let pending: Pending | null = null;
+function operations(close: (isUnusable?: boolean) => void) {
+  let pending: Operation | null = null;
   let ended: LinkError | null = null;
   let ended_at = Infinity;
-  /** Why it ends with what is under way; null: it stays. */
   let leaving: { readonly error: LinkError; readonly timer: NodeJS.Timeout } | null = null;
-  /** One for all: hardly anything takes as long as it may, so a timer of its own for each would be set in vain. */
-  let timer: NodeJS.Timeout | undefined;
-  let rings_at = Infinity;
-  const ring = (): void => {
-    rings_at = Infinity;
-    if (pending === null) return;
-    if (monotonicMs() >= pending.due) pending.late();
-    else ringBy(pending.due);
+  const take = (): Operation | null => {
+    const taken = pending;
+    pending = null;
+    clearTimeout(taken?.timer);
+    return taken;
   };
-  const ringBy = (due: number): void => {
-    if (rings_at <= due) return;
-    clearTimeout(timer);
-    rings_at = due;
-    timer = setTimeout(ring, Math.ceil(due - monotonicMs()));
-  };
-  const end = (error: LinkError): void => {
+  /** @param isUnusable other users of the wire need a new one too, because an answer can still arrive on it */
+  const end = (error: LinkError, isUnusable?: boolean): void => {
     if (ended !== null) return;
     ended = error;
     ended_at = monotonicMs();
-    clearTimeout(timer);
     clearTimeout(leaving?.timer);
-    destroy();
-    const cut = pending;
-    pending = null;
+    const cut = take();
+    close(isUnusable);
     cut?.reject(error);
   };
   return {
-    /** Rejects at once where something is under way, or after the end; `late` says what happens when its time is over. */
-    begin: <T>(
-      ms: Milliseconds,
-      late: (done: Done<T>, waits: () => boolean) => void,
-      act: (done: Done<T>) => void,
-    ): Promise<T> =>
-      new Promise((resolve, reject) => {
-        if (ended !== null || pending !== null) {
-          reject(ended ?? new LinkError("config", "a request is already under way"));
-          return;
-        }
-        const done: Done<T> = (answer) => {
-          if (pending !== own) return;
-          pending = null;
-          resolve(answer);
-          if (leaving !== null) end(leaving.error);
-        };
-        const waits = (): boolean => pending === own;
-        const own: Pending = { reject, due: monotonicMs() + ms, late: () => late(done, waits) };
-        pending = own;
-        ringBy(own.due);
-        act(done);
-      }),
-    /** What is under way rejects with `error`, and so does everything after. The first reason stays. */
     end,
-    /** Ends as soon as what is under way has settled, after `ms` at most. */
-    endAfter: (error: LinkError, ms: Milliseconds): void => {
+    /** Ends after the operation under way, or after `FAREWELL_MS`. */
+    endSoon: (error: LinkError): void => {
       if (pending === null) end(error);
-      else leaving ??= { error, timer: setTimeout(() => end(error), ms) };
+      else leaving ??= { error, timer: setTimeout(() => end(error), FAREWELL_MS) };
     },
-    /** Why; null: it hasn't ended. */
+    settle: (answer: Buffer | null): void => {
+      take()?.resolve(answer);
+      if (leaving !== null) end(leaving.error);
+    },
+    /** Starts an operation. `onDeadline` must settle it, or end the session if the operation `isPending` still. */
+    begin: (ms: Milliseconds, onDeadline: (isPending: () => boolean) => void): Promise<Buffer | null> => {
+      if (ended !== null || pending !== null) {
+        return Promise.reject(ended ?? new LinkError("config", "a request is already under way"));
+      }
+      const operation: Operation = { ...Promise.withResolvers<Buffer | null>(), due: monotonicMs() + ms };
+      const watch = (): void => {
+        // A timer can fire a little early.
+        const left = operation.due - monotonicMs();
+        if (left > 0) operation.timer = setTimeout(watch, Math.ceil(left));
+        else onDeadline(() => pending === operation);
+      };
+      pending = operation;
+      watch();
+      return operation.promise;
+    },
+    isBusy: () => pending !== null,
     ended: () => ended,
     /** monotonicMs() at its end. */
     endedAt: () => ended_at,
   };
 }
 
-/** A PLC answers within its scan, and the agent has only seconds to stop. */
-const FAREWELL_MS: Milliseconds = 500;
-
-/** The error of something whose time is over. */
 function overdue(what: string, ms: Milliseconds): LinkError {
   return new LinkError("timeout", say("plc.no_within", { what, ms }));
 }
 
-/** What a device said to one request: data, or a Modbus exception. */
-export type BlockAnswer = BlockData | { readonly kind: "exception"; readonly code: number };
-
-/** What we use of modbus-serial: four ways to read, none to write. */
-type SendRead = (...request: [unit: number, address: number, count: number, next: Callback]) => void;
-type Reader = Readonly<Record<"writeFC1" | "writeFC2" | "writeFC3" | "writeFC4", SendRead>>;
-type Callback = (error: (Error & { modbusCode?: unknown }) | null, result?: { data: unknown[] }) => void;
-
-const SEND: Readonly<Record<ModbusTable, keyof Reader>> = {
-  coil: "writeFC1",
-  discrete: "writeFC2",
-  holding: "writeFC3",
-  input: "writeFC4",
-};
+type Session = ReturnType<typeof modbusSession>;
 
 /**
- * One connection: opened once, ended once, one request at a time. Every promise settles: with an answer, or with a
- * LinkError at the deadline, at the peer's close, at the first wrong byte, or when `end` is called.
+ * One connection: opened once, ended once, one operation at a time (open, pause or request). Every promise settles: with its result, or
+ * with a LinkError at the deadline, when the peer closes, at the first wrong byte, or when `end` is called. After the end every call
+ * rejects with the first reason. Only reads are sent: the framing refuses anything else, and that ends the connection.
  */
-export function modbusSession(line: FramedWire, { connect_ms, answer_ms }: ConnectTimes) {
-  const { begin, end, endAfter, ended, endedAt } = oneAtATime(() => port.destroy());
-  const port = wirePort(line, end);
-  const client = new modbus.default(port);
-  const reader = client as unknown as Reader;
-  let isRequesting = false;
-  const request = async <T>(
-    within_ms: Milliseconds,
-    send: (answered: (answer: T | LinkError) => void) => void,
-  ): Promise<T> => {
-    if (ended() === null && !port.isOpen) throw new LinkError("closed", say("plc.closed.not_open"));
-    // What has arrived by the deadline counts, where this process was held up longer than the device took to answer.
-    const late = (_: Done<T>, waits: () => boolean): void =>
-      void setImmediate(() => (waits() ? end(overdue("answer", within_ms)) : undefined));
-    const answered = begin<T>(within_ms, late, (done) => {
-      isRequesting = true;
-      try {
-        send((answer) => (answer instanceof LinkError ? end(answer) : done(answer)));
-      } catch (cause) {
-        end(cause instanceof LinkError ? cause : new LinkError("config", "the request can't be sent", cause));
-      }
-    });
-    return answered.finally(() => (isRequesting = false));
+export function modbusSession(
+  line: Pick<ModbusLine, "openWire" | "makeFraming">,
+  { connect_ms, answer_ms }: ConnectTimes,
+) {
+  const framing = line.makeFraming();
+  let wire: Wire | null = null;
+  let isOpen = false;
+  const { begin, settle, end, endSoon, isBusy, ended, endedAt } = operations((isUnusable = framing.isAwaiting) =>
+    wire?.destroy(isUnusable),
+  );
+  const receive = (bytes: Buffer, count: number): void => {
+    if (ended() !== null || !isOpen) return;
+    const outcome = framing.take(bytes, count);
+    if (outcome instanceof LinkError) end(outcome, true);
+    // A copy of the PDU, because the framing uses its buffer again.
+    else if (outcome !== null) settle(Buffer.from(outcome.subarray(1)));
+  };
+  const ask = async (unit: number, pdu: ArrayLike<number>, within_ms = answer_ms): Promise<Buffer> => {
+    if (ended() === null && !isOpen) throw new LinkError("closed", say("plc.closed.not_open"));
+    if (ended() !== null || isBusy()) throw ended() ?? new LinkError("config", "a request is already under way");
+    const request = framing.request(Uint8Array.of(unit, ...Array.from(pdu)));
+    if (request === null) {
+      const error = new LinkError("config", "only reads (functions 1 to 4, and 43 with MEI type 14) may be sent");
+      end(error);
+      throw error;
+    }
+    // Bytes that have arrived by the deadline count, in case this process was held up longer than the device took to answer.
+    const answered = begin(within_ms, (isPending) =>
+      setImmediate(() => (isPending() ? end(overdue("answer", within_ms)) : undefined)),
+    );
+    wire?.write(request);
+    return (await answered) ?? Buffer.alloc(0);
   };
 
   return {
     end,
     ended,
     endedAt,
-    /** Ends in order: a request under way has `FAREWELL_MS` to be answered, so that the device sees a FIN and no reset. */
-    leave: (error: LinkError): void => (isRequesting ? endAfter(error, FAREWELL_MS) : end(error)),
-    /** The device closes this connection by now: booths that share the line need a new one, too. */
-    finish: (error: LinkError): void => {
-      port.destroy(true);
-      end(error);
-    },
+    /** Ends the connection after the request under way, so that the device gets a FIN and no reset. */
+    leave: (error: LinkError): void => (framing.isAwaiting ? endSoon(error) : end(error)),
     open: async (): Promise<void> => {
-      const late = (): void => end(overdue("connection", connect_ms));
-      await begin<undefined>(connect_ms, late, (done) =>
-        client.open((error?: LinkError) => (error === undefined ? done(error) : end(error))),
-      );
+      const connected = begin(connect_ms, () => end(overdue("connection", connect_ms)));
+      if (ended() === null) {
+        wire = line.openWire({
+          connected: () => {
+            isOpen = true;
+            settle(null);
+          },
+          data: receive,
+          down: (error) => end(error, true),
+        });
+      }
+      await connected;
     },
-    /** Rests for a device that wants it; rejects like a read. */
-    pause: async (ms: Milliseconds): Promise<void> => {
-      await begin<undefined>(
-        ms,
-        (done) => done(undefined),
-        () => undefined,
-      );
-    },
-    read: (unit: number, block: Block, within_ms = answer_ms) =>
-      request<BlockAnswer>(within_ms, (answered) => {
-        const next: Callback = (error, result) => answered(answerOf(block, error, result));
-        reader[SEND[block.table]](unit, block.address, block.count, next);
-      }),
-    /** The answer's PDU, whatever it says, to a PDU that reads; another one ends the connection, unsent. */
-    ask: (unit: number, pdu: ArrayLike<number>) =>
-      request<Buffer>(answer_ms, (answered) => port.ask(unit, pdu, answered)),
+    /** Rests for a device that needs it; rejects like a read. */
+    pause: async (ms: Milliseconds): Promise<void> => void (await begin(ms, () => settle(null))),
+    /** Returns the answer's PDU. */
+    ask,
+    read: async (unit: number, block: Block, within_ms = answer_ms): Promise<RegisterAnswer> =>
+      readAnswer(await ask(unit, readPdu(block), within_ms), block),
   };
 }
 
-type Session = ReturnType<typeof modbusSession>;
+/** Pause before the second of several connections in a row that brought nothing; doubled with each: some devices allow only one. */
+const RECONNECT_MS: Milliseconds = 100;
 
-function answerOf(block: Block, ...[error, result]: Parameters<Callback>): BlockAnswer | LinkError {
-  if (typeof error?.modbusCode === "number") return { kind: "exception", code: error.modbusCode };
-  // The port lets nothing through that modbus-serial could object to; if it does, the connection is not to be trusted.
-  if (error !== null || result === undefined) return new LinkError("malformed", say("plc.odd.refused"), error);
-  return isBitTable(block.table)
-    ? { kind: "bits", bits: result.data as boolean[] }
-    : { kind: "words", words: result.data as number[] };
-}
+export type Reconnecting = ReturnType<typeof reconnecting>;
 
-/** Before the second of several connections that brought nothing, doubled with each: a device may allow one at a time, or few. */
-const RENEW_MS: Milliseconds = 100;
-
-/** A connection that can be made anew, until it is ended for good. */
-export function renewing(makeSession: () => Session, connect_delay_ms: Milliseconds) {
+/** A connection that can be made anew until it is ended for good. */
+export function reconnecting(makeSession: () => Session, connect_delay_ms: Milliseconds) {
   const life = new AbortController();
   let session = makeSession();
   let ended: LinkError | null = null;
-  let renewed = 0;
+  let unproven = 0;
   let renewals = 0;
   const open = async (): Promise<void> => {
     await session.open();
     if (connect_delay_ms > 0) await session.pause(connect_delay_ms);
   };
+  const endBy = (how: "end" | "leave") => (error: LinkError) => {
+    ended ??= error;
+    life.abort();
+    session[how](error);
+  };
   return {
     open,
-    /** The one that stands, or stood last. */
+    /** The newest one. */
     session: () => session,
     /**
-     * Makes it anew where it has ended; nothing is asked before `then` (monotonicMs()). Rejects with a LinkError.
-     * @param isUsual the device closes connections like that, so the new one is no reason to ask which device answers
+     * Opens a new connection if the last one has ended; nothing is requested before `from` (monotonicMs()). Rejects with a LinkError.
+     * @param isUsual the device closes connections like this, so the new one is no reason to ask which device answers
      */
-    stand: async (then: number, isUsual = false): Promise<void> => {
-      if (session.ended() === null) return;
-      // Who let the time for an answer pass was given time.
-      const pause = renewed === 0 || session.ended()?.kind === "timeout" ? 0 : RENEW_MS * 2 ** (renewed - 1);
-      const wait = Math.max(pause, Math.ceil(then - monotonicMs()));
-      renewed += 1;
-      // What comes over the line meanwhile finds nobody.
+    reopen: async (from: number, isUsual: boolean): Promise<void> => {
+      const reason = session.ended();
+      if (reason === null) return;
+      // After a timeout the device has had time already.
+      const pause_ms = unproven === 0 || reason.kind === "timeout" ? 0 : RECONNECT_MS * 2 ** (unproven - 1);
+      const wait = Math.max(pause_ms, Math.ceil(from - monotonicMs()));
+      unproven += 1;
       if (wait > 0) await delay(wait, undefined, { signal: life.signal }).catch(() => undefined);
       if (ended !== null) throw ended;
       session = makeSession();
       if (!isUsual) renewals += 1;
       await open();
     },
-    /** It has brought a right answer. */
-    proved: () => void (renewed = 0),
-    /** Whether the one that stands was made after another had failed, and hasn't proved itself yet. */
-    onTrial: () => renewed > 0,
-    /** How often it was made anew. */
+    /** Notes that the connection has brought a right answer. */
+    setProven: () => void (unproven = 0),
+    /** Returns whether the connection replaces a failed one and has brought no right answer yet. */
+    isOnTrial: () => unproven > 0,
+    /** Number of reconnects. */
     renewals: () => renewals,
-    /** For good; the first reason stays. */
-    end: (error: LinkError): void => {
-      ended ??= error;
-      life.abort();
-      session.end(error);
-    },
-    /** For good, after the request under way. */
-    leave: (error: LinkError): void => {
-      ended ??= error;
-      life.abort();
-      session.leave(error);
-    },
-    /** Why; null: it may be made anew. */
+    /** Ends it for good; the first reason stays. */
+    end: endBy("end"),
+    /** Ends it for good after the request under way. */
+    leave: endBy("leave"),
+    /** Returns why it was ended for good; null if it can be made anew. */
     ended: () => ended,
   };
 }
 
-export type Renewing = ReturnType<typeof renewing>;
+/** After this many requests in a row without a right answer the device is away. At 20 % loss that happens once an hour. */
+const MAX_MISSES = 6;
+/** A PLC answers once per scan, 50 ms at most; a deadline below two scans would take a busy PLC for a lost reply. */
+const MIN_ANSWER_MS: Milliseconds = 100;
+/** Deadline as a multiple of the slowest answer. A larger one costs more for each lost reply. */
+const DEADLINE_FACTOR = 2;
+/** A slow answer weighs half as much after 52 others, so that one slow answer in fifty is awaited. */
+const DECAY = 0.987;
 
-type PortListener = (argument?: Buffer) => void;
-
-/**
- * The number that modbus-serial files a request under and looks its answer up by. Always the same, so that it keeps one
- * finished request; the transaction ids of Modbus TCP are counted by the framing. modbus-serial itself begins with 1.
- */
-export const LIBRARY_TRANSACTION = { _transactionIdRead: 1, _transactionIdWrite: 1 } as const;
-
-/** What a connection needs of a line. */
-type FramedWire = Pick<ModbusLine, "openWire" | "makeFraming">;
+export type Answering = ReturnType<typeof unknownDevice>;
 
 /**
- * The port that modbus-serial talks through instead of its own. Its TcpPort takes any answer for the request whose
- * number it happens to find, checks neither protocol id nor byte count, keeps 256 finished requests, and says nothing
- * of a reset; its RTU port looks for an answer at any offset of whatever has come in. Ours has what modbus-serial 8.0.25
- * expects, and `ask`; at most one request is under way, an answer is handed on only if every field fits it, and the first
- * byte that doesn't ends the connection.
- * @param onDown told once why the connection ended: by the peer, by a fault in the line, or by an answer that isn't one.
- * Not told of close and destroy, nor of a failed open.
+ * How a device has been answering, over all its connections; written in place. Counts are since the agent's start. The first failure of
+ * a device that has never answered counts in full.
  */
-export function wirePort(line: FramedWire, onDown: (error: LinkError) => void) {
-  const framing = line.makeFraming();
-  let wire: Wire | null = null;
-  let opening: ((error?: LinkError) => void) | null = null;
-  let library: PortListener | null = null;
-  /** Gets the answer to the request under way; null: modbus-serial does. */
-  let asker: ((frame: Buffer) => void) | null = null;
-  let open = false;
-
-  const stop = (unanswered: boolean): void => {
-    open = false;
-    opening = null;
-    wire?.destroy(unanswered);
-    wire = null;
-  };
-  const fail = (error: LinkError): void => {
-    const tell = opening ?? onDown;
-    stop(true);
-    tell(error);
-  };
-  const receive = (bytes: Buffer, count: number): void => {
-    if (!open) return;
-    const outcome = framing.take(bytes, count);
-    if (outcome instanceof LinkError) fail(outcome);
-    // Both copy the values out before they return, so the framing's buffer can be used again.
-    else if (outcome !== null) (asker ?? library)?.(outcome);
-  };
-  const send = (request: Buffer, answered: typeof asker): void => {
-    if (wire === null || !open) throw new LinkError("closed", say("plc.closed.not_open"));
-    if (framing.awaiting) throw new LinkError("config", "a request is already under way");
-    const bytes = framing.request(request);
-    if (bytes === null)
-      throw new LinkError("config", "only reads (functions 1 to 4, and 43 with MEI type 14) may be sent");
-    asker = answered;
-    wire.write(bytes);
-  };
-
+export function unknownDevice() {
   return {
-    ...LIBRARY_TRANSACTION,
-    get isOpen(): boolean {
-      return open;
+    /** Its slowest answer, decaying; null: not known. */
+    slowest_ms: null as Milliseconds | null,
+    /** Requests in a row without a right answer. */
+    misses: MAX_MISSES,
+    asked: 0,
+    missed: 0,
+    /** The largest block that it gave values for, of several registers; null: not known. */
+    readable: null as Block | null,
+    closing: keepsConnections(),
+  };
+}
+
+/** Whether a device closes each connection after a number of answers. Some simple devices and gateways do so after each answer. */
+interface Closing {
+  /** The number of answers after which it closes; null: it keeps connections, or too little is known. */
+  per_connection: number | null;
+  /** Answers on the last connection that it closed right after one, and how many connections in a row had as many. */
+  answers: number;
+  times: number;
+  /** Connections that we ended since `per_connection` is known. */
+  ended: number;
+}
+
+function keepsConnections(): Closing {
+  return { per_connection: null, answers: 0, times: 0, ended: 0 };
+}
+
+/** A device that closes after a complete answer does so at once; later it is an idle timeout or another cause. */
+const CLOSES_WITHIN_MS: Milliseconds = 250;
+/** A device that restarts closes one connection like that, and hardly a second one after as many answers. */
+const CLOSES_TO_LEARN = 2;
+/** A simple device listens again some time after it has closed: it is tried for 0.7 s. If it stays away, it is soon reported. */
+const REFUSED_TRIES = 4;
+/** One connection in this many is left open, to find out whether the device keeps connections again: once in a few minutes. */
+const LEAVE_OPEN_EVERY = 500;
+
+/** Tries of one request. RTU has one more, because a lost request costs a marker too. */
+const TRIES = { numbered: 2, unnumbered: 3 };
+/** Markers that are tried in a row, each of another size. */
+const MAX_MARKERS = 4;
+/** An answer without its data. */
+const FRAME_BYTES = 5;
+
+/** The answer is missing, or was damaged on its way. */
+const LOST: ReadonlySet<LinkErrorKind> = new Set(["timeout", "malformed"]);
+/** The connection is lost. */
+const BROKEN: ReadonlySet<LinkErrorKind> = new Set(["closed", "reset", "refused"]);
+
+function isLost(error: unknown): error is LinkError {
+  return error instanceof LinkError && (LOST.has(error.kind) || BROKEN.has(error.kind));
+}
+
+/** Why a block has no answer: none came, or one that doesn't fit the request. */
+export type UnansweredReason = "no_answer" | "wrong_answer";
+
+/** Requests one block. */
+export type AskBlock = (block: Block) => Promise<RegisterAnswer | UnansweredReason>;
+
+interface AskedDevice {
+  readonly line: ModbusLine;
+  readonly connection: Reconnecting;
+  readonly unitId: number;
+  /** The longest that an answer is awaited. */
+  readonly answer_ms: Milliseconds;
+  /** Rest that the device needs between an answer and a request. */
+  readonly min_gap_ms: Milliseconds;
+  readonly device: Answering;
+}
+
+/**
+ * Returns a function that starts a poll of a device; polls run one at a time. A poll requests block after block, and repeats a request
+ * whose answer was lost, over a new connection if needed. Starting a poll throws if the connection has ended in the meantime: its
+ * owner then makes a new driver. If the device goes away during a poll, answers received so far stay, and all further blocks have the
+ * same reason. A device that goes away before its first answer of the poll rejects with a LinkError, as does an exception that concerns
+ * the whole device.
+ *
+ * An answer that was given up must never be taken for another one. Over TCP the connection that it would arrive on is closed. RTU
+ * frames carry no number: if the same request is sent again, a late first answer is still right. Before another block of the
+ * same size a marker is read: a part of a block whose answer has a size of its own. After the marker's answer nothing late can follow.
+ * If no block has such a part, the driver waits until the late answer can no longer arrive.
+ */
+export function blockAsker(asked: AskedDevice): () => AskBlock {
+  const { line, connection, device, unitId } = asked;
+  const send = sender(asked);
+  const tries = line.numbered ? TRIES.numbered : TRIES.unnumbered;
+  const closes = closeWatch(device, connection);
+  let hasAnsweredInPoll = false;
+  /** The device ended the connection in this poll, after it had answered. */
+  let leftWith: LinkError | null = null;
+
+  const canRepeat = (error: LinkError): boolean =>
+    closes.isExpectedFor(error, hasAnsweredInPoll) ||
+    (device.misses < MAX_MISSES && (LOST.has(error.kind) || connection.isOnTrial()));
+  /** A device that closes may come back as another one: the link's owner first checks which device answers. */
+  const hasLeft = (error: LinkError): boolean =>
+    BROKEN.has(error.kind) &&
+    hasAnsweredInPoll &&
+    !connection.isOnTrial() &&
+    !closes.isExpectedFor(error, hasAnsweredInPoll);
+  const attempt = async (block: Block, from: number): Promise<RegisterAnswer | LinkError> => {
+    try {
+      if (connection.session().ended() !== null) {
+        await closes.reopen(Math.max(from, line.touched_at + line.silence_ms));
+      }
+      const answer = await send(block, from);
+      const error = answer.kind === "exception" ? deviceError(answer.code) : null;
+      if (error !== null) {
+        connection.session().end(error);
+        throw error;
+      }
+      hasAnsweredInPoll = true;
+      connection.setProven();
+      closes.countAnswer();
+      return answer;
+    } catch (error) {
+      if (connection.ended() !== null || !isLost(error)) throw connection.ended() ?? error;
+      device.misses += 1;
+      closes.end(error);
+      if (hasLeft(error)) leftWith = error;
+      else if (!canRepeat(error)) throw closes.isStale(error) ? closedAfter(error) : error;
+      return error;
+    }
+  };
+  const isUnambiguous = (block: Block): boolean => line.numbered || line.late.isUnambiguous(blockRead(unitId, block));
+  /** Returns from when on an answer can only belong to this block. */
+  const unambiguousFrom = async (block: Block): Promise<number> => {
+    for (let left = MAX_MARKERS; leftWith === null && !isUnambiguous(block); left--) {
+      const marker = device.readable === null || left === 0 ? null : line.late.markerIn(unitId, device.readable);
+      if (marker === null) return line.late.until(unitId);
+      await attempt(marker, -Infinity);
+    }
+    return -Infinity;
+  };
+  const askRepeatedly = async (block: Block, left: number): Promise<RegisterAnswer | LinkError> => {
+    const isFirst = left === tries;
+    // After two requests for this block in an earlier poll, the second answer must not show old values as new ones.
+    const repeatFrom = isFirst ? line.late.sameUntil(blockRead(unitId, block)) : -Infinity;
+    const from = isUnambiguous(block) ? repeatFrom : await unambiguousFrom(block);
+    const answer = leftWith ?? (await attempt(block, from));
+    if (answer instanceof LinkError) return left > 1 && leftWith === null ? askRepeatedly(block, left - 1) : answer;
+    // The widest block has the most parts; a single register has none.
+    if (answer.kind !== "exception" && block.count >= (device.readable?.count ?? 2)) device.readable = block;
+    return answer;
+  };
+
+  return () => {
+    hasAnsweredInPoll = false;
+    leftWith = null;
+    const ended = connection.session().ended();
+    if (ended === null || closes.isExpected()) return untilGone(connection, (block) => askRepeatedly(block, tries));
+    // A connection that was given up in the last poll is made anew by its owner, who checks which device answers.
+    const isKnown = connection.ended() === null && device.misses < MAX_MISSES && LOST.has(ended.kind);
+    closes.learn(ended);
+    throw isKnown || closes.isUsual(ended) ? closedAfter(ended) : ended;
+  };
+}
+
+function closedAfter(error: LinkError): LinkError {
+  return new LinkError("closed", say("plc.closed.after", { reason: error.message }), error);
+}
+
+/** Exceptions that concern the whole device or the path to it; null for those that concern the requested block. */
+function deviceError(code: number): LinkError | null {
+  if (code === 6) return new LinkError("busy", say("plc.busy"));
+  if (code === 10) return new LinkError("path", say("plc.no_path"));
+  if (code === 11) return new LinkError("path", say("plc.behind_silent"));
+  return null;
+}
+
+/** Follows a device's connections, one after the other, and learns whether it closes them after a number of answers. */
+function closeWatch(device: Answering, connection: Reconnecting) {
+  const { closing } = device;
+  let answers = 0;
+  let answered_at = -Infinity;
+  let isLearned = false;
+  /** Ends a connection that the device would close anyway. */
+  const finished = new LinkError("closed", say("plc.closed.gateway"));
+  const isAfterAnswer = (error: LinkError): boolean =>
+    error instanceof PeerClosed && answers > 0 && connection.session().endedAt() - answered_at <= CLOSES_WITHIN_MS;
+  /** Returns whether a connection that ended with this error ended the way the device ends all of them, which is no fault. */
+  const isUsual = (error: LinkError): boolean => error === finished || isAfterAnswer(error);
+  /** Returns whether the last connection has ended as the device is known to end them: the next request gets a new one. */
+  const isExpected = (): boolean => {
+    const ended = connection.session().ended();
+    return ended !== null && connection.ended() === null && closing.per_connection !== null && isUsual(ended);
+  };
+  /** Learns from the end of the connection, once for each. */
+  const learn = (error: LinkError): void => {
+    if (isLearned || !isAfterAnswer(error)) return;
+    isLearned = true;
+    closing.times = closing.answers === answers ? closing.times + 1 : 1;
+    closing.answers = answers;
+    if (closing.times >= CLOSES_TO_LEARN) closing.per_connection = answers;
+  };
+  return {
+    isUsual,
+    isExpected,
+    learn,
+    /**
+     * Returns whether the poll continues over a new connection. Until the device is known to close, the first request of a poll fails
+     * instead, so that the link's owner checks which device answers.
+     */
+    isExpectedFor: (error: LinkError, hasAnsweredInPoll: boolean): boolean =>
+      isUsual(error) && (hasAnsweredInPoll || closing.per_connection !== null),
+    /** Ends the connection after a request without an answer. */
+    end: (error: LinkError): void => {
+      connection.session().end(error);
+      learn(error);
     },
-    /** Calls back once: connected, or the LinkError. */
-    open(callback: (error?: LinkError) => void): void {
-      opening = callback;
-      const connected = (): void => {
-        open = true;
-        opening = null;
-        callback();
-      };
-      wire = line.openWire({ connected, data: receive, down: fail });
+    /** Returns whether the device had already closed the connection when the request was sent. */
+    isStale: (error: LinkError): boolean => error instanceof PeerClosed && answers > 0,
+    /** Counts a complete answer, and ends the connection if it has served its last request. */
+    countAnswer: (): void => {
+      answers += 1;
+      answered_at = monotonicMs();
+      const { per_connection } = closing;
+      if (per_connection === null || answers < per_connection) return;
+      if (answers > per_connection) Object.assign(closing, keepsConnections());
+      // Other users of the wire need a new connection too.
+      else if (++closing.ended % LEAVE_OPEN_EVERY !== 0) connection.session().end(finished, true);
     },
-    /** Sends one read request, or one for the identification. Throws LinkError "config" for anything else: nothing but reads can leave. */
-    write: (request: Buffer): void => send(request, null),
-    /** Sends unit and PDU as `write` does, and throws as it does; `answered` gets the answer's PDU as it came, to keep. */
-    ask(unit: number, pdu: ArrayLike<number>, answered: (pdu: Buffer) => void): void {
-      // The CRC is the framing's business; what it takes has room for one.
-      send(Buffer.from([unit, ...Array.from(pdu), 0, 0]), (frame) =>
-        answered(Buffer.from(frame.subarray(1, frame.length - CRC_BYTES))),
-      );
-    },
-    close(callback?: () => void): void {
-      stop(framing.awaiting);
-      callback?.();
-    },
-    /** `isOver`: the connection is of no use to others that share it. */
-    destroy: (isOver = framing.awaiting): void => stop(isOver),
-    on(event: string, listener: PortListener): void {
-      if (event === "data") library = listener;
-    },
-    once(): void {
-      // "close": the session is told through onDown, which says why as well.
-    },
-    removeListener(event: string, listener: PortListener): void {
-      if (event === "data" && library === listener) library = null;
+    /** Opens a new connection; nothing is requested before `from`. */
+    reopen: async (from: number): Promise<void> => {
+      const ended = connection.session().ended();
+      if (ended !== null) learn(ended);
+      const isUsualEnd = isExpected();
+      answers = 0;
+      isLearned = false;
+      await connection.reopen(from, isUsualEnd).catch((error: unknown) => {
+        const kind = error instanceof LinkError ? error.kind : null;
+        // A connection that times out means that no device is reachable; one that is refused may work a little later.
+        if (kind === "timeout") device.misses = MAX_MISSES;
+        else if (isUsualEnd && kind === "refused") device.misses = Math.max(device.misses, MAX_MISSES - REFUSED_TRIES);
+        throw error;
+      });
     },
   };
+}
+
+/** Requests blocks until the device goes away for good in this poll, after it had answered. */
+function untilGone(connection: Reconnecting, ask: (block: Block) => Promise<RegisterAnswer | LinkError>): AskBlock {
+  const reasonOf = ({ kind }: LinkError): UnansweredReason => (kind === "malformed" ? "wrong_answer" : "no_answer");
+  let hasAnswered = false;
+  let gone: UnansweredReason | null = null;
+  return async (block) => {
+    if (gone !== null) return gone;
+    try {
+      const answer = await ask(block);
+      if (answer instanceof LinkError) return reasonOf(answer);
+      hasAnswered = true;
+      return answer;
+    } catch (error) {
+      if (!hasAnswered || connection.ended() !== null || !isLost(error)) throw error;
+      return (gone = reasonOf(error));
+    }
+  };
+}
+
+/** Returns a function that sends one request after the rest that line and device need. */
+function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: AskedDevice) {
+  let answered_at = -Infinity;
+  /**
+   * The deadline, as learned from the device's answers. The last request before the device is given up has the configured time in full,
+   * because the device may only have become slower.
+   */
+  const deadlineMs = (): Milliseconds => {
+    const { slowest_ms, misses } = device;
+    if (slowest_ms === null || misses >= MAX_MISSES - 1) return answer_ms;
+    return Math.min(answer_ms, Math.max(MIN_ANSWER_MS, DEADLINE_FACTOR * slowest_ms));
+  };
+  return async (block: Block, from: number): Promise<RegisterAnswer> => {
+    const earliest = Math.max(from, answered_at + min_gap_ms, line.touched_at + line.silence_ms);
+    const rest_ms = Math.ceil(earliest - monotonicMs());
+    if (rest_ms > 0) await connection.session().pause(rest_ms);
+    const asked_at = monotonicMs();
+    device.asked += 1;
+    try {
+      const answer = await connection.session().read(unitId, block, deadlineMs());
+      line.touched_at = answered_at = monotonicMs();
+      device.misses = 0;
+      device.slowest_ms = Math.max(answered_at - asked_at, (device.slowest_ms ?? 0) * DECAY);
+      return answer;
+    } catch (error) {
+      if (connection.ended() === null) device.missed += 1;
+      // A damaged answer is nearly over, but its rest is still on the line.
+      const isDamaged = error instanceof LinkError && error.kind === "malformed";
+      const for_ms = isDamaged ? answer_ms : LATE_ANSWERS * answer_ms;
+      line.late.gaveUp(blockRead(unitId, block), { asked_at, for_ms });
+      answered_at = monotonicMs();
+      line.touched_at = answered_at + (isDamaged ? answerMs(block, line) : 0);
+      throw error;
+    }
+  };
+}
+
+/** Time that a whole answer takes on the line. */
+function answerMs({ table, count }: Block, { byte_ms }: ModbusLine): Milliseconds {
+  return byte_ms * (FRAME_BYTES + (isBitTable(table) ? Math.ceil(count / 8) : 2 * count));
 }

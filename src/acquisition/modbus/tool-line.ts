@@ -1,27 +1,27 @@
 import type { ModbusAddress } from "../../config/port.ts";
-import { LinkError, PeerClosed } from "../../domain/link-error.ts";
-import { isBitTable, type ModbusTable } from "../../domain/profile.ts";
 import type { PlcAsk } from "../../domain/agent-control.ts";
-import type { Milliseconds } from "../../domain/units.ts";
-import type { Block } from "../rules/plan.ts";
-import type { ConnectTimes, RegisterAnswer, WireExchange, WireTap } from "../port.ts";
-import { identify } from "./device-id.ts";
-import { CRC_BYTES, type Framing, MBAP_BYTES, mbapFraming } from "./framing.ts";
-import { askedRead, LATE_ANSWERS, NEVER_LATE } from "./rtu.ts";
-import { modbusLine, type ModbusLine, type OpenWire } from "./wire.ts";
-import { modbusSession } from "./session.ts";
+import { LinkError, PeerClosed } from "../../domain/link-error.ts";
 import { say } from "../../domain/sentences.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 import { monotonicMs } from "../../monotonic.ts";
+import type { ConnectTimes, PolledWords, ToolConnection, WireExchange, WireTap } from "../port.ts";
+import { identify } from "./device-id.ts";
+import { MBAP_BYTES, mbapFraming, readAnswer, readPdu, TABLES, wordsIn } from "./framing.ts";
+import { askedRead, LATE_ANSWERS, NEVER_LATE } from "./rtu.ts";
+import { modbusSession } from "./session.ts";
+import { modbusLine, type ModbusLine, type OpenWire } from "./wire.ts";
 
-/** Longer than a read waits for a place between polls and then for its answer: whoever holds the link knows when to give up. */
+/** Lines with extras for tools: over the agent's connection, at a limited pace, or with a tap. */
+
+/** Longer than a read waits for its turn between polls and then for its answer: the agent decides when to give up. */
 const SHARED_LINK_ANSWER_MS: Milliseconds = 9_000;
 
-/** The line to a device whose connection somebody else holds: each request is carried out there. */
+/** Returns a line to a device whose connection the agent holds: the agent carries out each request. */
 export function sharedLinkLine(address: ModbusAddress, ask: (ask: PlcAsk) => Promise<Uint8Array>): ModbusLine {
   return {
     ...modbusLine(address, { openWire: askingWire(ask) }),
     makeFraming: () => mbapFraming(),
-    // Silences and late answers are the holder's business.
+    // The agent takes care of silences and late answers.
     silence_ms: 0,
     late: NEVER_LATE,
     numbered: true,
@@ -29,7 +29,7 @@ export function sharedLinkLine(address: ModbusAddress, ask: (ask: PlcAsk) => Pro
   };
 }
 
-/** The same line, with so long from the begin of one request to that of the next at least, whichever connection it goes over. */
+/** Returns the same line with at least `pace_ms` between the starts of two requests, over all its connections. */
 export function pacedLine(line: ModbusLine, pace_ms: Milliseconds): ModbusLine {
   let next = -Infinity;
   const openWire: OpenWire = (events) => {
@@ -39,85 +39,80 @@ export function pacedLine(line: ModbusLine, pace_ms: Milliseconds): ModbusLine {
       write: (bytes) => {
         const wait = next - monotonicMs();
         next = Math.max(next, monotonicMs()) + pace_ms;
-        // The buffer may be used again meanwhile.
+        // A copy, because the sender may use its buffer again.
         const copy = Buffer.from(bytes);
         if (wait <= 0) wire.write(copy);
         else waiting = setTimeout(() => wire.write(copy), wait);
       },
-      destroy: (unanswered) => {
+      destroy: (isUnusable) => {
         clearTimeout(waiting);
-        wire.destroy(unanswered);
+        wire.destroy(isUnusable);
       },
     };
   };
   return { ...line, openWire };
 }
 
-/** Modbus TCP frames at this end, one at a time; single requests at the other. */
+/** Returns a wire that takes Modbus TCP frames and passes each on as a single request. */
 function askingWire(ask: (ask: PlcAsk) => Promise<Uint8Array>): OpenWire {
   return (events) => {
-    let over = false;
-    const carry = async (frame: Buffer): Promise<void> => {
+    let isOver = false;
+    const pass = async (frame: Buffer): Promise<void> => {
       const answer = await ask({ unit: frame.readUInt8(MBAP_BYTES), pdu: frame.subarray(MBAP_BYTES + 1) });
-      if (over) return;
-      const head = Buffer.from(frame.subarray(0, MBAP_BYTES + 1));
-      head.writeUInt16BE(answer.length + 1, MBAP_BYTES - 2);
-      const bytes = Buffer.concat([head, answer]);
+      if (isOver) return;
+      const bytes = answerFrame(frame, answer);
       events.data(bytes, bytes.length);
     };
-    queueMicrotask(() => (over ? undefined : events.connected()));
+    queueMicrotask(() => (isOver ? undefined : events.connected()));
     return {
       write: (bytes) => {
-        carry(Buffer.from(bytes)).catch((error: unknown) => {
-          if (over) return;
-          over = true;
+        pass(Buffer.from(bytes)).catch((error: unknown) => {
+          if (isOver) return;
+          isOver = true;
           events.down(error instanceof LinkError ? error : new LinkError("closed", String(error), error));
         });
       },
-      destroy: () => (over = true),
+      destroy: () => (isOver = true),
     };
   };
 }
 
-/** By the function that reads them. */
-export const TABLES: Readonly<Record<number, ModbusTable>> = { 1: "coil", 2: "discrete", 3: "holding", 4: "input" };
-/** The functions that read them. */
-const READS: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
-/** Unit, function, byte count. */
-const HEADER_BYTES = 3;
-
-/** The same line; the tap sees everything that goes over it. */
-export function tappedLine(line: ModbusLine, tap: WireTap): ModbusLine {
-  return { ...line, makeFraming: () => tappedFraming(line.makeFraming(), tap) };
+/** Returns the Modbus TCP frame with the answer to a request's frame. */
+export function answerFrame(request: Buffer, pdu: Uint8Array): Buffer {
+  const head = Buffer.from(request.subarray(0, MBAP_BYTES + 1));
+  head.writeUInt16BE(pdu.length + 1, MBAP_BYTES - 2);
+  return Buffer.concat([head, pdu]);
 }
 
-function tappedFraming(framing: Framing, tap: WireTap): Framing {
-  let asked: Buffer | null = null;
+/** Returns the same line with a tap that gets copies of all requests and sound answers. */
+export function tappedLine(line: ModbusLine, tap: WireTap): ModbusLine {
   return {
-    get awaiting() {
-      return framing.awaiting;
-    },
-    request(request) {
-      const bytes = framing.request(request);
-      asked = bytes === null ? null : withoutCrc(request);
-      if (asked !== null) tap.asked(asked);
-      return bytes;
-    },
-    take(bytes, count) {
-      const outcome = framing.take(bytes, count);
-      if (asked !== null && Buffer.isBuffer(outcome)) tap.answered(asked, withoutCrc(outcome));
-      return outcome;
+    ...line,
+    makeFraming: () => {
+      const framing = line.makeFraming();
+      let asked: Buffer | null = null;
+      return {
+        get isAwaiting() {
+          return framing.isAwaiting;
+        },
+        request(request) {
+          const bytes = framing.request(request);
+          asked = bytes === null ? null : Buffer.from(request);
+          if (asked !== null) tap.asked?.(asked);
+          return bytes;
+        },
+        take(bytes, count) {
+          const outcome = framing.take(bytes, count);
+          if (asked !== null && Buffer.isBuffer(outcome)) tap.answered(asked, Buffer.from(outcome));
+          return outcome;
+        },
+      };
     },
   };
 }
 
-/** A copy: both the framing and modbus-serial use their buffers again. */
-function withoutCrc(frame: Buffer): Buffer {
-  return Buffer.from(frame.subarray(0, frame.length - CRC_BYTES));
-}
-
 /**
- * What a sound answer says; null: it isn't one to a read.
+ * Decodes a sound answer; returns null if the request is no read of a table.
  * @param request unit id and PDU, as `answer`
  */
 export function tappedRead(request: Buffer, answer: Buffer): WireExchange | null {
@@ -125,30 +120,53 @@ export function tappedRead(request: Buffer, answer: Buffer): WireExchange | null
   if (table === undefined) return null;
   const count = request.readUInt16BE(4);
   const about = { unit: request.readUInt8(0), table, address: request.readUInt16BE(2), count };
-  if (answer.readUInt8(1) !== request.readUInt8(1)) {
-    return { ...about, words: null, exception: answer.readUInt8(2) };
-  }
-  return { ...about, words: wordsIn(answer.subarray(HEADER_BYTES), { table, count }), exception: null };
+  return answer.readUInt8(1) === request.readUInt8(1)
+    ? { ...about, words: wordsIn(answer.subarray(1), { table, count }), exception: null }
+    : { ...about, words: null, exception: answer.readUInt8(2) };
 }
 
-/** Registers, or bits as 0 and 1. */
-function wordsIn(data: Buffer, { table, count }: Pick<Block, "table" | "count">): readonly number[] {
-  return Array.from({ length: count }, (_, i) =>
-    isBitTable(table) ? (data.readUInt8(i >> 3) >> (i & 7)) & 1 : data.readUInt16BE(2 * i),
-  );
+/** Remembers the newest word of each polled address, by unit and table. Bounded by the words that the booth's profile polls. */
+export function polledWords(mono: () => Milliseconds): PolledWords & { readonly tap: WireTap } {
+  const tables = new Map<string, Map<number, { readonly word: number; readonly at: Milliseconds }>>();
+  return {
+    tap: {
+      answered(request, answer) {
+        const read = tappedRead(request, answer);
+        if (read === null || read.words === null) return;
+        const key = `${read.unit} ${read.table}`;
+        const table = tables.get(key) ?? new Map<number, { word: number; at: Milliseconds }>();
+        tables.set(key, table);
+        const at = mono();
+        for (const [index, word] of read.words.entries()) table.set(read.address + index, { word, at });
+      },
+    },
+    words({ unit, table, address, count }, max_age_ms) {
+      const known = tables.get(`${unit} ${table}`);
+      const words: number[] = [];
+      let oldest = mono();
+      for (let at = address; at < address + count; at += 1) {
+        const found = known?.get(at);
+        if (found === undefined) return null;
+        words.push(found.word);
+        oldest = Math.min(oldest, found.at);
+      }
+      const age_ms = mono() - oldest;
+      return age_ms <= max_age_ms ? { words, age_ms } : null;
+    },
+  };
 }
 
 /**
- * One connection for tools that ask several units in turn; no driver may be at work on the line meanwhile. One request at a time;
- * every promise settles, with an answer or a LinkError, after which the connection is closed. If the device closes the connection
- * after an answer, the next request goes over a new one.
+ * Makes a connection for tools that ask several units in turn; no driver may use the line meanwhile. One request at a time. Every
+ * promise settles, with an answer or with a LinkError, after which the connection is closed. If the device closes the connection after
+ * an answer, the next request goes over a new one.
  */
 export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
   let session = modbusSession(line, times);
   /** Complete answers over this connection. */
   let answers = 0;
   const askOnce = async (unit: number, pdu: ArrayLike<number>): Promise<Buffer> => {
-    // Devices on a line see by a silence where a request begins.
+    // Devices on a serial line recognize the start of a request by a silence.
     if (line.silence_ms > 0) await session.pause(line.silence_ms);
     const asked_at = monotonicMs();
     try {
@@ -161,7 +179,7 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
       line.touched_at = monotonicMs();
     }
   };
-  /** The answer's PDU to a PDU that reads; anything else is refused. */
+  /** Returns the answer's PDU to a PDU that reads; anything else is refused. */
   const ask = async (unit: number, pdu: ArrayLike<number>): Promise<Buffer> => {
     if (answers > 0 && session.ended() instanceof PeerClosed) {
       session = modbusSession(line, times);
@@ -181,20 +199,15 @@ export function modbusExchange(line: ModbusLine, times: ConnectTimes) {
   return {
     ask,
     open: () => session.open(),
-    registers: async (unit: number, { table, address, count }: Block): Promise<RegisterAnswer> => {
-      const code = READS[table];
-      const pdu = await ask(unit, [code, address >> 8, address & 0xff, count >> 8, count & 0xff]);
-      if (pdu[0] !== code) return { kind: "exception", code: pdu[1] ?? 0 };
-      return { kind: "words", words: wordsIn(pdu.subarray(2), { table, count }) };
-    },
-    identify: (unit: number) => identify((pdu) => ask(unit, pdu)),
+    registers: async (unit, block) => readAnswer(await ask(unit, readPdu(block)), block),
+    identify: (unit) => identify((pdu) => ask(unit, pdu)),
     close: () => session.end(new LinkError("closed", say("plc.closed.gateway"))),
-  };
+  } satisfies ToolConnection & { readonly ask: typeof ask };
 }
 
-/** One read over a line that others hold: over their connection, where it stands. Rejects with a LinkError. */
+/** Carries out one read over a shared line, over the open connection if there is one. Rejects with a LinkError. */
 export async function askOverLine(line: ModbusLine, { unit, pdu }: PlcAsk, within_ms: Milliseconds) {
-  // What an earlier request to the unit may still bring would be taken for this one's answer; waiting would keep polls back.
+  // A late answer to an earlier request would be taken for this one's; waiting for it would delay polls.
   if (monotonicMs() < line.late.until(unit)) throw new LinkError("busy", say("plc.busy_unit", { unit }));
   const exchange = modbusExchange(line, { connect_ms: within_ms, answer_ms: Math.min(within_ms, line.answer_ms) });
   try {

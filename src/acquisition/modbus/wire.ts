@@ -12,22 +12,22 @@ export interface Wire {
   write(bytes: Buffer): void;
   /**
    * Ends it at once; nothing is reported afterwards.
-   * @param unanswered something was asked for that may still come: a wire that others share must be made anew
+   * @param isUnusable an answer can still arrive, so a wire that others share must be made anew
    */
-  destroy(unanswered: boolean): void;
+  destroy(isUnusable: boolean): void;
 }
 
-/** What a wire reports. `down` comes at most once and is the last. */
+/** Events of a wire. `down` occurs at most once and is the last event. */
 export interface WireEvents {
   connected(): void;
-  /** The buffer is reused: take what is needed before returning. */
+  /** The buffer is used again after the call. */
   data(bytes: Buffer, size: number): void;
   down(error: LinkError): void;
 }
 
 export type OpenWire = (events: WireEvents) => Wire;
 
-/** An answer has 260 bytes at most; more at once can only be rubbish, and then a few rounds more don't matter. */
+/** An answer has 260 bytes at most; more at once can only be noise, which may take a few calls more. */
 const RECEIVE_BYTES = 1024;
 
 const KINDS: Readonly<Record<string, LinkErrorKind>> = {
@@ -41,7 +41,7 @@ const KINDS: Readonly<Record<string, LinkErrorKind>> = {
   ETIMEDOUT: "timeout",
 };
 
-/** TCP. Received bytes land in one buffer of fixed size, so a flood costs no memory. */
+/** Opens a TCP connection. Received bytes go to one buffer of fixed size, so a flood costs no memory. */
 export function tcpWire(host: string, port: number): OpenWire {
   return (events) => {
     const buffer = Buffer.allocUnsafeSlow(RECEIVE_BYTES);
@@ -86,14 +86,14 @@ export function tcpWire(host: string, port: number): OpenWire {
   };
 }
 
-/** By the texts of serialport, which keeps no error codes: no such port, no right to it, another program has it. */
+/** Messages by the error texts of serialport, which has no error codes. */
 const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/no such file/i, "there is no such serial port"],
   [/permission denied|EACCES/i, "no right to open the serial port (group dialout)"],
   [/cannot lock|busy|EBUSY/i, "another program has the serial port"],
 ];
 
-/** Ports of ours that are being closed: the system keeps its lock until that is done. */
+/** Ports of this process that are being closed: the system keeps their locks until that is done. */
 const closing = new Map<string, Promise<void>>();
 
 function close(port: SerialPort): void {
@@ -107,7 +107,7 @@ function close(port: SerialPort): void {
   closing.set(path, done);
 }
 
-/** A serial line. The native part is loaded only where a booth uses it. Bytes that came before it was opened are dropped. */
+/** Opens a serial port. The native package is loaded only if a booth uses it. Bytes from before the opening are dropped. */
 export function serialWire({ path, baud_rate, data_bits, parity, stop_bits }: SerialSettings): OpenWire {
   return (events) => {
     let port: SerialPort | null = null;
@@ -152,34 +152,40 @@ export function serialWire({ path, baud_rate, data_bits, parity, stop_bits }: Se
   };
 }
 
-/** One physical way to one or more devices: what their drivers share. At most one of them may be at work at a time. */
+/**
+ * One physical connection to one or more devices, shared by their drivers for the life of the agent. At most one driver may use it at a
+ * time; the link loop sees to that. It holds what must survive a driver: the transaction numbers of Modbus TCP, the
+ * time of the last byte on a serial line, and the requests on it that were given up and can still be answered.
+ * A driver that ends with a request unanswered closes the wire for all, so that a late answer reaches nobody; the others get a
+ * LinkError "closed" and open it again.
+ */
 export interface ModbusLine {
   readonly openWire: OpenWire;
   readonly makeFraming: () => Framing;
-  /** What a byte takes on it; 0: nothing to speak of. */
+  /** Time that a byte takes; 0: negligible. */
   readonly byte_ms: Milliseconds;
-  /** Silence before each request, so that devices see where it begins. */
+  /** Silence before each request, so that devices recognize its start. */
   readonly silence_ms: Milliseconds;
   /** Default deadline of an answer. */
   readonly answer_ms: Milliseconds;
-  /** What a round trip costs, in the time of one register. */
+  /** Cost of a round trip, in the time of one register. */
   readonly round_trip_registers: number;
   /** monotonicMs() of the last answer or failure on the line. */
   touched_at: number;
-  /** Answers that were given up. */
+  /** Requests that were given up. */
   readonly late: LateAnswers;
-  /** Frames carry a number, and a new connection doesn't see what was meant for the old one: nothing can come late. */
+  /** Frames carry a number and a new connection gets no answers of the last one, so no answer can be late. */
   readonly numbered: boolean;
-  /** What was skipped on it since the agent's start. */
+  /** Bytes skipped since the agent's start. */
   readonly oddities: Readonly<LineOddities>;
 }
 
-/** A PLC answers once per scan (1 to 50 ms) however much is asked for; a register costs microseconds. */
+/** A PLC answers once per scan (1 to 50 ms), however large the block; a register costs microseconds. */
 const TCP_ROUND_TRIP_REGISTERS = 500;
 const TCP_ANSWER_MS = 2000;
-/** Serial devices answer within 100 ms; this is what a dead one costs those that live on its line. */
+/** Serial devices answer within 100 ms; a dead device costs the others on its line this much. */
 const RTU_ANSWER_MS = 500;
-/** Longest plausible turn-round of a serial device, beside the time of the bytes. */
+/** Longest plausible turn-round of a serial device, without the time of the bytes. */
 const RTU_TURN_ROUND_MS = 10;
 /** Bytes of a request, of an answer without its data, and of two silences. */
 const RTU_ROUND_TRIP_BYTES = 8 + 5 + 7;
@@ -187,14 +193,15 @@ const RTU_ROUND_TRIP_BYTES = 8 + 5 + 7;
 const BITS_PER_BYTE = 11;
 /** Above 19,200 baud the silence stays at 1.75 ms (Modbus over Serial Line V1.02, 2.5.1.1). */
 const LEAST_SILENCE_MS = 2;
-/** Where nobody says how fast the line behind a converter is. */
+/** For the line after a TCP converter, whose speed isn't configured. */
 const ASSUMED_BAUD_RATE = 9600;
 
-/** @param options openWire: instead of the real connection */
-export function modbusLine(address: ModbusAddress, options: { readonly openWire?: OpenWire } = {}): ModbusLine {
-  const real = (): OpenWire => ("serial" in address ? serialWire(address.serial) : tcpWire(address.host, address.port));
+/** @param given openWire: replaces the real connection */
+export function modbusLine(address: ModbusAddress, given: { readonly openWire?: OpenWire } = {}): ModbusLine {
+  const openWire =
+    given.openWire ?? ("serial" in address ? serialWire(address.serial) : tcpWire(address.host, address.port));
   const oddities = noOddities();
-  const shared = { openWire: sharedWire(options.openWire ?? real()), touched_at: -Infinity, oddities };
+  const shared = { openWire: sharedWire(openWire), touched_at: -Infinity, oddities };
   if (!("serial" in address) && address.framing !== "rtu") {
     const numbers = { last: 0 };
     const habits = { offset: address.transaction_id_offset, unit: address.answer_unit_id };
@@ -225,10 +232,8 @@ export function modbusLine(address: ModbusAddress, options: { readonly openWire?
 }
 
 /**
- * One physical connection for several drivers of which one at a time is at work: many gateways and PLCs allow no second
- * one, and a serial line is one by nature. It is made when the first driver opens and ended when the last one closes.
- * Whoever leaves a request unanswered ends it for all, so that a late answer finds nobody; the others learn it as
- * `closed` and open anew.
+ * Shares one wire among several drivers: many gateways and PLCs allow no second connection. The wire is opened for the first driver and
+ * closed after the last one.
  */
 function sharedWire(openWire: OpenWire): OpenWire {
   const users = new Set<WireEvents>();
@@ -266,10 +271,10 @@ function sharedWire(openWire: OpenWire): OpenWire {
         active = user;
         wire?.write(bytes);
       },
-      destroy: (unanswered) => {
+      destroy: (isUnusable) => {
         if (!users.delete(user)) return;
         if (active === user) active = null;
-        if (unanswered || users.size === 0) end(new LinkError("closed", say("plc.closed.shared")));
+        if (isUnusable || users.size === 0) end(new LinkError("closed", say("plc.closed.shared")));
       },
     };
   };

@@ -8,15 +8,15 @@ import {
   type ValueRules,
 } from "../../domain/profile.ts";
 
-/** Powers of ten up to the point where doubles still hold every integer product that we make. */
+/** Powers of ten with which doubles still hold every integer product exactly. */
 const MAX_DECIMALS = 12;
 const POWERS = Array.from({ length: MAX_DECIMALS + 1 }, (_, decimals) => 10 ** decimals);
 
-/** A profile has a dozen scales and offsets, which are asked for at each value. */
+/** Bounds the cache: a profile has a dozen scales and offsets, which are needed for each value. */
 const MOST_KNOWN = 1_000;
 const knownDecimals = new Map<number, number>();
 
-/** Digits after the decimal point in the shortest way to write `x`: 0.1 -> 1, 25 -> 0, 1e-7 -> 7. */
+/** Counts the decimal places in the shortest notation of `x`: 0.1 -> 1, 25 -> 0, 1e-7 -> 7. */
 function decimalsOf(x: number): number {
   const known = knownDecimals.get(x);
   if (known !== undefined) return known;
@@ -33,8 +33,8 @@ function countDecimals(x: number): number {
 }
 
 /**
- * raw x scale + offset for an integer raw value, without the noise of binary fractions (123 x 0.1 = 12.3).
- * Works in integers of the last decimal where they fit, and in 15 significant digits else (a scale of 1/3).
+ * Computes raw x scale + offset for an integer raw value, without the noise of binary fractions (123 x 0.1 = 12.3). Uses integers of
+ * the last decimal place if they fit, otherwise 15 significant digits (a scale of 1/3).
  */
 export function scaleInteger(raw: number, scale: number, offset: number): number {
   if (scale === 1 && offset === 0) return raw;
@@ -49,8 +49,8 @@ export function scaleInteger(raw: number, scale: number, offset: number): number
 }
 
 /**
- * The shortest decimal that stands for the same 32-bit float (71.1, not 71.0999984741211), so that what is stored,
- * shown and sent carries no digits that the device never had.
+ * Returns the shortest decimal with the same 32-bit float (71.1, not 71.0999984741211), so that stored, shown and sent values have no
+ * digits that the device never had.
  */
 export function shortestFloat32(value: number): number {
   for (const digits of [6, 7, 8]) {
@@ -60,21 +60,21 @@ export function shortestFloat32(value: number): number {
   return Number(value.toPrecision(9)) + 0;
 }
 
-/** value x scale + offset for a 32-bit float; more than 9 digits would be noise. */
+/** Computes value x scale + offset for a 32-bit float; more than 9 digits would be noise. */
 function scaleFloat32(value: number, scale: number, offset: number): number {
   if (scale === 1 && offset === 0) return shortestFloat32(value);
   return Number((shortestFloat32(value) * scale + offset).toPrecision(9)) + 0;
 }
 
-/** value x scale + offset for a 64-bit float; digits beyond the fifteenth would be noise. */
+/** Computes value x scale + offset for a 64-bit float; more than 15 digits would be noise. */
 function scaleFloat64(value: number, scale: number, offset: number): number {
   if (scale === 1 && offset === 0) return value + 0;
   return Number((value * scale + offset).toPrecision(15)) + 0;
 }
 
 /**
- * raw x scale + offset for a 64-bit integer, exact: a number where one holds it without loss, else its decimal text.
- * A scale or offset that no short decimal holds (1/3) leaves nothing exact: then 15 significant digits.
+ * Computes raw x scale + offset for a 64-bit integer, exactly: a number if it holds the result without loss, otherwise decimal text.
+ * With a scale or offset that has no short decimal notation (1/3) the result has 15 significant digits.
  */
 function scaleBigint(raw: bigint, scale: number, offset: number): number | string {
   const decimals = Math.max(decimalsOf(scale), decimalsOf(offset));
@@ -97,21 +97,16 @@ function decimalText(exact: bigint, decimals: number): string {
   return fraction === "" ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
 }
 
-/** Why a value that the device did send is no value. The driver adds `hole` and `exception_<code>` for what it didn't. */
+/** Why the device's data is no usable value. The driver adds `hole` and `exception_<code>` for points without data. */
 type DecodeReason =
   "sentinel" | "nan" | "inf" | "below_min" | "above_max" | "not_text" | "not_bcd" | "missing" | "wrong_type";
 
-/** A value, or null with quality bad and the reason; nothing in between. */
+/** A good value, or null with the reason. */
 export type Decoded =
   | { readonly value: Exclude<TagValue, null>; readonly quality: Extract<Quality, "good"> }
   | { readonly value: null; readonly quality: Extract<Quality, "bad">; readonly reason: DecodeReason };
 
-/** What one read of a block brought: registers as 0..65535, or bits. */
-export type BlockData =
-  | { readonly kind: "words"; readonly words: readonly number[] }
-  | { readonly kind: "bits"; readonly bits: readonly boolean[] };
-
-/** Order of words in a value, of bytes in a register, and of characters in one. */
+/** Order of words in a value, of bytes in a register, and of characters in a register. */
 export interface Orders {
   readonly word_order: FirstOf;
   readonly byte_order?: FirstOf;
@@ -121,24 +116,27 @@ export interface Orders {
 const good = (value: Exclude<TagValue, null>): Decoded => ({ value, quality: "good" });
 export const bad = (reason: DecodeReason): Decoded => ({ value: null, quality: "bad", reason });
 
-/** The value of a point that starts at `index` of the block. Pure; data that is too short decodes as `missing`. */
-export function decodePoint(point: ModbusPoint, orders: Orders, at: { data: BlockData; index: number }): Decoded {
-  const { data, index } = at;
-  if (data.kind === "bits") {
-    const bit = data.bits[index];
-    return bit === undefined || !isBitTable(point.table) ? bad("missing") : good(bit);
-  }
+/**
+ * Decodes the value of a point that starts at `index` of a block's words: registers as 0..65535, or bits as 0 and 1. Pure. Returns bad
+ * with reason `missing` if the block is too short.
+ */
+export function decodePoint(
+  point: ModbusPoint,
+  orders: Orders,
+  { words, index }: { readonly words: readonly number[]; readonly index: number },
+): Decoded {
   const width = pointWidth(point);
-  if (index < 0 || data.words.length < index + width || isBitTable(point.table)) return bad("missing");
+  if (index < 0 || words.length < index + width) return bad("missing");
+  if (isBitTable(point.table)) return good(words[index] === 1);
   const read = READ[point.type];
   if (read !== undefined && width <= 2 && (point.byte_order ?? orders.byte_order) !== "low_first") {
-    // Nearly all points. A list of their words each was a good part of what a poll left behind.
+    // The fast path of nearly all points: it makes no list of words, which was a large part of a poll's garbage.
     const isReversed = width > 1 && (point.word_order ?? orders.word_order) === "low_first";
-    scratch.setUint16(0, data.words[index + (isReversed ? 1 : 0)] ?? 0);
-    if (width > 1) scratch.setUint16(2, data.words[index + (isReversed ? 0 : 1)] ?? 0);
+    scratch.setUint16(0, words[index + (isReversed ? 1 : 0)] ?? 0);
+    if (width > 1) scratch.setUint16(2, words[index + (isReversed ? 0 : 1)] ?? 0);
     return decodeNumber(point, read(scratch), point.type === "float32" ? point.type : "integer");
   }
-  return decodeWords(point, orders, data.words.slice(index, index + width));
+  return decodeWords(point, orders, words.slice(index, index + width));
 }
 
 function decodeWords(point: ModbusPoint, orders: Orders, words: readonly number[]): Decoded {
@@ -150,14 +148,14 @@ function decodeWords(point: ModbusPoint, orders: Orders, words: readonly number[
   return decodeNumber(point, raw, point.type === "float32" || point.type === "float64" ? point.type : "integer");
 }
 
-/** How a raw number was carried; a whole number of 64 bits comes as a bigint. */
+/** Type of a raw number on the wire; a 64-bit integer is a bigint. */
 type NumberKind = "integer" | "float32" | "float64";
 
 const SCALES = { integer: scaleInteger, float32: scaleFloat32, float64: scaleFloat64 } as const;
 
 /**
- * What a raw number means by the rules of its tag, whatever way it came. Text for one with labels, and for a whole
- * number that no number holds without loss. Pure.
+ * Applies the rules of a tag (sentinels, labels, scale, range) to a raw number of any protocol. Returns text for a tag with labels, and
+ * for an integer that no number holds without loss. Pure.
  */
 export function decodeNumber(rules: ValueRules, raw: number | bigint, kind: NumberKind): Decoded {
   if (rules.sentinels.length > 0 && rules.sentinels.some((sentinel) => isSentinel(sentinel, raw, kind)))
@@ -169,14 +167,14 @@ export function decodeNumber(rules: ValueRules, raw: number | bigint, kind: Numb
   return inRange(rules, typeof raw === "bigint" ? scaleBigint(raw, scale, offset) : SCALES[kind](raw, scale, offset));
 }
 
-/** Text as it is shown: no blanks at its end; control characters mean that no text stands there. Pure. */
+/** Removes blanks at the end of a text. Control characters mean that the registers hold no text. Pure. */
 export function cleanText(text: string): Decoded {
   return /[\u0000-\u001f\u007f-\u009f]/.test(text) ? bad("not_text") : good(text.trimEnd());
 }
 
 function isSentinel(sentinel: number | string, raw: number | bigint, kind: NumberKind): boolean {
   const number = Number(sentinel);
-  // A float tag may have a sentinel with a fraction, which no whole number equals and BigInt refuses.
+  // A sentinel with a fraction, which a float tag can have, equals no integer, and BigInt refuses it.
   if (typeof raw === "bigint") return Number.isInteger(number) && BigInt(sentinel) === raw;
   return raw === (kind === "float32" ? Math.fround(number) : number);
 }
@@ -193,7 +191,7 @@ function inRange({ min, max }: ValueRules, value: number | string): Decoded {
   return good(value);
 }
 
-/** Up to the first NUL, trailing blanks dropped. Latin-1; control characters mean that no text stands there. */
+/** Decodes Latin-1 up to the first NUL. */
 function decodeText(words: readonly number[], order: FirstOf): Decoded {
   const codes = words.flatMap((word) => (order === "low_first" ? [word & 0xff, word >> 8] : [word >> 8, word & 0xff]));
   const end = codes.indexOf(0);
@@ -205,7 +203,7 @@ const scratch = new DataView(new ArrayBuffer(8));
 
 const swapped = (word: number): number => ((word & 0xff) << 8) | (word >> 8);
 
-/** The words of a value, most significant first, each with its high byte first. */
+/** Returns the words of a value, most significant first, each with its high byte first. */
 function inOrder(point: ModbusPoint, orders: Orders, words: readonly number[]): readonly number[] {
   const lowByteFirst = (point.byte_order ?? orders.byte_order) === "low_first";
   const straight = lowByteFirst ? words.map(swapped) : words;
@@ -225,8 +223,8 @@ const READ: Readonly<Partial<Record<ModbusType, (bytes: DataView) => number | bi
 };
 
 /**
- * What the registers hold: a bigint for the 64-bit integers, a number for all else, null for digits that are none (BCD).
- * @param words as many as the type takes, as `inOrder` gives them
+ * Returns the number in the registers: a bigint for 64-bit integers; null if the digits are no BCD.
+ * @param words as many as the type has, in the order of `inOrder`
  */
 function rawNumber(type: ModbusType, words: readonly number[]): number | bigint | null {
   if (type === "bcd16" || type === "bcd32") return digitsOf(words);

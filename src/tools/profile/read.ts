@@ -113,10 +113,7 @@ function overlaps(point: ModbusTag["point"], read: { readonly address: number; r
 function sampleIn(known: ReadonlyMap<string, number>, { name, point }: ModbusTag, { quirks }: ModbusProfile): Sample[] {
   const words = Array.from({ length: pointWidth(point) }, (_, i) => known.get(`${point.table} ${point.address + i}`));
   if (!words.every((word) => word !== undefined)) return [];
-  const data = isBitTable(point.table)
-    ? ({ kind: "bits", bits: words.map((word) => word === 1) } as const)
-    : ({ kind: "words", words } as const);
-  const decoded = decodePoint(point, quirks, { data, index: 0 });
+  const decoded = decodePoint(point, quirks, { words, index: 0 });
   if (decoded.quality === "good") return [{ tag: name, value: decoded.value, quality: "good" }];
   return [{ tag: name, value: null, quality: "bad", reason: decoded.reason }];
 }

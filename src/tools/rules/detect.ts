@@ -113,7 +113,7 @@ export function candidateOf(
   const decoded = decodePoint(
     { ...point, table: place.table },
     { ...as.order, string_order: "high_first" },
-    { data: { kind: "words", words }, index: 0 },
+    { words, index: 0 },
   );
   const value = decoded.quality === "good" ? Number(decoded.value) : null;
   return { place, type, order: as.order, words: words.slice(0, pointWidth(point)), value };

@@ -54,8 +54,8 @@ describe("a device that answers as unit 0", () => {
 
 const word = (address: number): readonly number[] => [pattern(3, address) >> 8, pattern(3, address) & 0xff];
 
-/** Two holding registers of unit 1, as modbus-serial writes the request. */
-const REQUEST = Buffer.from([1, 3, 0, 4, 0, 2, 0, 0]);
+/** Two holding registers of unit 1. */
+const REQUEST = Buffer.from([1, 3, 0, 4, 0, 2]);
 
 test("with settings, an answer with any other transaction or unit is still rejected", () => {
   const numbers = fc.record({ transaction: fc.nat(4), unit: fc.nat(3), offset: fc.integer({ min: -1, max: 1 }) });
@@ -66,7 +66,7 @@ test("with settings, an answer with any other transaction or unit is still rejec
       const answer = frame({ transaction, unit }, [3, 4, 1, 2, 3, 4]);
       const outcome = framing.take(answer, answer.length);
       const isRight = transaction === 2 + offset && unit === answerUnit;
-      // What is handed on carries the unit that was asked.
+      // The returned answer has the requested unit.
       return isRight ? Buffer.isBuffer(outcome) && outcome[0] === 1 : outcome instanceof LinkError;
     }),
     { seed: 3 },

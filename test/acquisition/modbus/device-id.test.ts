@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { crc16, expectedAnswer, judge } from "../../../src/acquisition/modbus/framing.ts";
+import { LinkError } from "../../../src/domain/link-error.ts";
+import { expectedAnswer, judge } from "../../../src/acquisition/modbus/framing.ts";
 import { identificationLength, identify } from "../../../src/acquisition/modbus/device-id.ts";
-import { judgeRtu } from "../../../src/acquisition/modbus/rtu.ts";
+import { crc16, judgeRtu } from "../../../src/acquisition/modbus/rtu.ts";
 
 interface Made {
   readonly more?: number;
@@ -15,30 +16,30 @@ function pdu(objects: readonly (readonly [number, string])[], { more, code = 1 }
   return Buffer.concat([Buffer.from(header), ...parts]);
 }
 
-const REQUEST = Buffer.from([7, 0x2b, 0x0e, 1, 0, 0, 0]);
+const REQUEST = Buffer.from([7, 0x2b, 0x0e, 1, 0]);
 const tcp = (body: Buffer): Buffer => Buffer.concat([Buffer.from([0, 5, 0, 0, 0, body.length + 1, 7]), body]);
 
 function rtu(body: Buffer): Buffer {
   const bytes = Buffer.concat([Buffer.from([7]), body, Buffer.alloc(2)]);
-  bytes.writeUInt16LE(crc16(bytes, 0, bytes.length - 2), bytes.length - 2);
+  bytes.writeUInt16LE(crc16(bytes, bytes.length - 2), bytes.length - 2);
   return bytes;
 }
 
-describe("what may be asked for", () => {
+describe("a request", () => {
   it.each([
-    ["the identification", [7, 0x2b, 0x0e, 1, 0, 0, 0], true],
-    ["CANopen over the same function", [7, 0x2b, 0x0d, 1, 0, 0, 0], false],
-    ["a read code that isn't one", [7, 0x2b, 0x0e, 9, 0, 0, 0], false],
-    ["more than the request has", [7, 0x2b, 0x0e, 1, 0, 1, 0, 0], false],
-    ["a write", [7, 6, 0, 1, 0, 1, 0, 0], false],
-  ])("%s: %j", (_name, request, may) => {
-    expect(expectedAnswer(Buffer.from(request), 5) !== null).toBe(may);
+    ["for the identification", [7, 0x2b, 0x0e, 1, 0], true],
+    ["for CANopen over the same function", [7, 0x2b, 0x0d, 1, 0], false],
+    ["with an unknown read code", [7, 0x2b, 0x0e, 9, 0], false],
+    ["with a byte too many", [7, 0x2b, 0x0e, 1, 0, 1], false],
+    ["that writes", [7, 6, 0, 1, 0, 1], false],
+  ])("%s (%j) may be sent: %s", (_name, request, isAllowed) => {
+    expect(expectedAnswer(Buffer.from(request), 5) !== null).toBe(isAllowed);
   });
 });
 
 describe("an identification", () => {
   const expected = expectedAnswer(REQUEST, 5);
-  if (expected === null) throw new Error("the request is one");
+  if (expected === null) throw new Error("the request is refused");
   const good = pdu([
     [0, "Vendor"],
     [1, ""],
@@ -48,23 +49,23 @@ describe("an identification", () => {
   it("is taken whole, and partial until then, over TCP and RTU", () => {
     const frame = tcp(good);
     const line = rtu(good);
-    for (let size = 0; size < frame.length; size++) expect(judge(frame, size, expected).kind).toBe("partial");
-    expect(judge(frame, frame.length, expected)).toEqual({ kind: "answer", end: frame.length });
+    for (let size = 0; size < frame.length; size++) expect(judge(frame, size, expected)).toBeNull();
+    expect(judge(frame, frame.length, expected)).toBe(frame.length);
     const asked = { expected, request: REQUEST };
-    for (let size = 0; size < line.length; size++) expect(judgeRtu(line, size, asked).kind).toBe("partial");
-    expect(judgeRtu(line, line.length, asked)).toEqual({ kind: "answer", start: 0, end: line.length });
+    for (let size = 0; size < line.length; size++) expect(judgeRtu(line, size, asked)).toBeNull();
+    expect(judgeRtu(line, line.length, asked)).toEqual({ start: 0, end: line.length });
   });
 
-  it("is refused where an object, the read code or the MEI type doesn't fit", () => {
+  it("is refused if an object, the read code or the MEI type doesn't fit", () => {
     const long = Buffer.from(good);
     long[8] = 200;
     const wrong = [long, pdu([[0, "V"]], { code: 2 }), Buffer.from([0x2b, 0x0d, ...good.subarray(2)])];
-    for (const body of wrong) expect(judge(tcp(body), tcp(body).length, expected).kind).toBe("malformed");
+    for (const body of wrong) expect(judge(tcp(body), tcp(body).length, expected)).toBeInstanceOf(LinkError);
     const tooLong = tcp(Buffer.concat([good, Buffer.from([1])]));
-    expect(judge(tooLong, tooLong.length, expected).kind).toBe("malformed");
+    expect(judge(tooLong, tooLong.length, expected)).toMatchObject({ kind: "malformed" });
   });
 
-  it("whatever the bytes, has a length within them and within a PDU, or none", () => {
+  it("has, for any bytes, a length within them and within a PDU, or none", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (tail) => {
         const bytes = Uint8Array.from([0x2b, 0x0e, 1, 0x81, 0, 0, ...tail]);
@@ -76,7 +77,7 @@ describe("an identification", () => {
 });
 
 describe("identify", () => {
-  it("goes on where the device says, then asks for the regular objects", async () => {
+  it("continues with the object that the device names, then requests the regular objects", async () => {
     const asked: (readonly number[])[] = [];
     const answers = [pdu([[0, "A"]], { more: 1 }), pdu([[1, "B"]]), pdu([[4, "C"]], { code: 2 })];
     const objects = await identify((request) => {
@@ -95,7 +96,7 @@ describe("identify", () => {
     ]);
   });
 
-  it("ends with a device that goes in circles or always has more", async () => {
+  it("ends if the device repeats objects or always announces more", async () => {
     let requests = 0;
     const circles = await identify(() => Promise.resolve((requests++, pdu([[0, "A"]], { more: 0 }))));
     expect(circles).toEqual([{ id: 0, text: "A" }]);
@@ -105,7 +106,7 @@ describe("identify", () => {
     expect(requests).toBe(8);
   });
 
-  it("is null where the device refuses", async () => {
+  it("returns null if the device refuses", async () => {
     expect(await identify(() => Promise.resolve(Buffer.from([0xab, 1])))).toBeNull();
   });
 });

@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { ModbusPoint } from "../../../src/domain/profile.ts";
 import type { GroupSamples } from "../../../src/acquisition/port.ts";
-import { emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
-import { holesNow } from "../../../src/acquisition/modbus/group-read.ts";
+import { emptyMemory, holesNow } from "../../../src/acquisition/modbus/driver.ts";
 import type { LinkError } from "../../../src/domain/link-error.ts";
 import { exception, pattern, usualAnswer } from "./fake-modbus.ts";
 import { ANSWER_MS, failure, readGroup, values } from "../driver-calls.ts";
@@ -12,7 +11,7 @@ import { point, profileOf } from "../../support/profiles.ts";
 
 const bed = modbusBed();
 
-describe("a device by the book", () => {
+describe("a device that follows the standard", () => {
   test("gives every tag of the group one good sample in the profile's order, from all four tables", async () => {
     const { driverFor, plc } = bed();
     const points = [
@@ -38,14 +37,14 @@ describe("a device by the book", () => {
     expect(plc.requests.length).toBe(4);
   });
 
-  test("asked for no group it asks nothing, and answers at once", async () => {
+  test("gets no request for a read of no group", async () => {
     const { driverFor, plc } = bed();
     const driver = await driverFor(registers(2));
     expect(await driver.read([])).toEqual(new Map());
     expect(plc.requests).toEqual([]);
   });
 
-  test("answers that come byte by byte are put together", async () => {
+  test("may send its answers byte by byte", async () => {
     const { driverFor, plc } = bed();
     plc.script = (_, usual, socket) => {
       socket.setNoDelay(true);
@@ -55,7 +54,7 @@ describe("a device by the book", () => {
     expect(values(await readGroup(driver, "g"))).toEqual(registers(125).map(({ address }) => pattern(3, address)));
   });
 
-  test("an idle connection that the device closed shows as closed at the next read", async () => {
+  test("that closed an idle connection makes the next read fail as closed", async () => {
     const { driverFor, plc } = bed();
     const driver = await driverFor(registers(1));
     await readGroup(driver, "g");
@@ -75,7 +74,7 @@ describe("a device by the book", () => {
 describe("exceptions", () => {
   const COUNT = 9;
   for (let bad = 0; bad < COUNT; bad++) {
-    test(`2 at position ${bad} of a block: the others are read in the same call, and the hole is learned`, async () => {
+    test(`exception 2 at position ${bad} of a block costs that tag only, in the same read, and the hole is learned`, async () => {
       const { driverFor, plc } = bed();
       plc.holes = (_, address) => address === bad;
       const memory = emptyMemory();
@@ -93,7 +92,7 @@ describe("exceptions", () => {
     });
   }
 
-  test("a hole between the tags is learned, kept for the next driver, and costs one request more", async () => {
+  test("a hole between tags is learned, kept for the next driver, and costs one more request", async () => {
     const { driverFor, plc } = bed();
     plc.holes = (_, address) => address === 5;
     const points = [...registers(5), ...registers(5, 6)];
@@ -107,7 +106,7 @@ describe("exceptions", () => {
     expect(plc.requests.length).toBe(2);
   });
 
-  test("a device that takes 32 registers at most is found out", async () => {
+  test("the limit of a device that takes at most 32 registers is learned", async () => {
     const { driverFor, plc } = bed();
     plc.script = (request) => (request.count > 32 ? [exception(request, 3)] : undefined);
     const driver = await driverFor(registers(100));
@@ -118,7 +117,7 @@ describe("exceptions", () => {
     expect(plc.requests.length).toBe(4);
   });
 
-  test("a refused tag comes back when the PLC's program has changed", async () => {
+  test("a refused tag is read again after a change of the PLC's program", async () => {
     const { driverFor, plc } = bed();
     let lacking = true;
     plc.holes = (_, address) => lacking && address === 1;
@@ -129,7 +128,7 @@ describe("exceptions", () => {
     let reads = 0;
     while ((await readGroup(driver, "g"))[1]?.value === null && reads < 100) reads++;
     expect(reads).toBeLessThan(30);
-    expect(holesNow(memory.holes)).toEqual({ holding: [] });
+    expect(holesNow(memory.holes)).toEqual({});
     plc.requests.length = 0;
     await readGroup(driver, "g");
     expect(plc.requests.length).toBe(1);
@@ -147,7 +146,7 @@ describe("exceptions", () => {
       [...read].map(([group, samples]) => [group, ...samples.map(({ tag, value, reason }) => [tag, value ?? reason])]);
     const right = (at: number): readonly [string, unknown] => [`t${at}`, pattern(3, at)];
 
-    test("take the requests that all of their tags need, and each gets its own samples", async () => {
+    test("share requests, and each group gets its own samples", async () => {
       const { driverFor, plc } = bed();
       const driver = await driverFor([], { profile: mixed });
       const read = await driver.read(["fast", "slow"]);
@@ -160,7 +159,7 @@ describe("exceptions", () => {
       expect((await failure(driver.read(["fast", "nope"]))).kind).toBe("config");
     });
 
-    test("what is refused of a group is asked for again by that group's own reads, and one that lacks everything is still asked", async () => {
+    test("request refused tags again in the group's own reads, and a group without any readable tag is still requested", async () => {
       const { driverFor, plc } = bed();
       let lacking = true;
       plc.holes = (_, address) => lacking && address % 2 === 1;
@@ -174,13 +173,13 @@ describe("exceptions", () => {
       ]);
       expect(plc.requests.length).toBe(1);
       lacking = false;
-      // 19 reads of the slow group from its first one on, however often the other is read.
+      // 19 reads of the slow group after its first one; reads of the other group don't count.
       for (let i = 0; i < 50; i++) await driver.read(["fast"]);
       for (let i = 0; i < 18; i++) await driver.read(["slow"]);
       expect(shown(await driver.read(["slow"]))).toEqual([["slow", right(1), right(3), right(5)]]);
     });
 
-    test("a device that is away is found out though nothing but refused tags is left to read", async () => {
+    test("fail if the device is away, even if only refused tags are left to read", async () => {
       const { driverFor, plc } = bed();
       plc.holes = (_, address) => address % 2 === 1;
       const driver = await driverFor([], { profile: mixed });
@@ -190,7 +189,7 @@ describe("exceptions", () => {
     });
   });
 
-  test("a device that refuses everything gives bad samples, teaches nothing and is asked little", async () => {
+  test("a device that refuses everything gives bad samples, and gets one request per poll from then on", async () => {
     const { driverFor, plc } = bed();
     plc.holes = () => true;
     const memory = emptyMemory();
@@ -210,7 +209,7 @@ describe("exceptions", () => {
     [10, "path"],
     [11, "path"],
   ] as const) {
-    test(`${code}: the whole link is ${kind}`, async () => {
+    test(`exception ${code} fails the whole link as ${kind}`, async () => {
       const { driverFor, plc } = bed();
       plc.script = (request) => [exception(request, code)];
       const driver = await driverFor(registers(2));
@@ -218,7 +217,7 @@ describe("exceptions", () => {
     });
   }
 
-  test("4 on one of two blocks: its samples are bad, the others good, the link stays", async () => {
+  test("exception 4 on one of two blocks makes its samples bad; the others are good and the link stays up", async () => {
     const { driverFor, plc } = bed();
     const points = [...registers(2), ...registers(2, 9000)];
     plc.script = (request) => (request.address === 9000 ? [exception(request, 4)] : undefined);
@@ -229,7 +228,7 @@ describe("exceptions", () => {
     expect(values(await readGroup(driver, "g"))).toEqual(values(samples));
   });
 
-  test("bits of one register stand and fall together", async () => {
+  test("bits of one register are refused together", async () => {
     const { driverFor, plc } = bed();
     plc.holes = (_, address) => address === 1;
     const bit = (address: number, n: number): ModbusPoint => point({ address, type: "bool", bit: n });
@@ -239,7 +238,7 @@ describe("exceptions", () => {
   });
 });
 
-test("usualAnswer of the fake is what the fake sends", () => {
+test("the fake device follows the standard", () => {
   const request = { transaction: 1, unit: 1, code: 3, address: 0, count: 1 };
   expect(usualAnswer({ memory: () => 0x1234, holes: () => false }, request)).toEqual(
     Buffer.from([0, 1, 0, 0, 0, 5, 1, 3, 2, 0x12, 0x34]),

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { type DeviceMemory, emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
-import { HOLE_TTL_MS, holesNow } from "../../../src/acquisition/modbus/group-read.ts";
+import { type DeviceMemory, emptyMemory, HOLE_TTL_MS, holesNow } from "../../../src/acquisition/modbus/driver.ts";
 import { pattern } from "./fake-modbus.ts";
 import { readGroup, values } from "../driver-calls.ts";
 import { modbusBed, registers } from "./modbus-bed.ts";
@@ -9,7 +8,7 @@ import { point, profileOf } from "../../support/profiles.ts";
 
 const bed = modbusBed();
 
-/** Two tags to each side of address 2, where nothing is. */
+/** Two tags on each side of address 2, which is a hole. */
 const POINTS = [...registers(2), ...registers(2, 3)];
 const RIGHT = POINTS.map(({ address }) => pattern(3, address));
 const HOLE = { holding: [[2, 2]] };
@@ -21,7 +20,7 @@ function handMono(): { now: number; readonly mono: () => number } {
   return clock;
 }
 
-/** The same with a tag that says the firmware's version. */
+/** The same with a tag for the firmware version. */
 function withFirmware() {
   const profile = profileOf([...POINTS, point({ address: FIRMWARE_AT })]);
   const tags = profile.tags.map((tag) =>
@@ -30,7 +29,7 @@ function withFirmware() {
   return { ...profile, tags };
 }
 
-/** A device whose register 2 is a hole, and whose firmware is told by a number. */
+/** A device whose register 2 is a hole, and whose firmware version is a number. */
 function firmwareBed() {
   const { driverFor, plc } = bed();
   const state = { firmware: 1, hole: true };
@@ -47,7 +46,7 @@ function firmwareBed() {
   return { state, requests };
 }
 
-test("a hole is believed for 24 h; then its block is tried whole once, and learned anew where it still fails", async () => {
+test("a hole is believed for 24 h; then its block is tried as a whole once, and the hole is learned again if that fails", async () => {
   const { driverFor, plc } = bed();
   plc.holes = (_, address) => address === 2;
   const clock = handMono();
@@ -68,7 +67,7 @@ test("a hole is believed for 24 h; then its block is tried whole once, and learn
   expect(await requestsOfPoll()).toBe(2);
 });
 
-test("a hole that has gone is noticed after 24 h, in one request from then on", async () => {
+test("a hole that no longer exists is forgotten after 24 h, and the block takes one request from then on", async () => {
   const { driverFor, plc } = bed();
   plc.holes = (_, address) => address === 2;
   const clock = handMono();
@@ -83,10 +82,10 @@ test("a hole that has gone is noticed after 24 h, in one request from then on", 
     expect(values(await readGroup(driver, "g"))).toEqual(RIGHT);
     expect(plc.requests.length).toBe(1);
   }
-  expect(holesNow(memory.holes)).toEqual({ holding: [] });
+  expect(holesNow(memory.holes)).toEqual({});
 });
 
-test("the time for which a hole is believed can be set", async () => {
+test("the time for which a hole is believed is an option", async () => {
   const { driverFor, plc } = bed();
   plc.holes = (_, address) => address === 2;
   const clock = handMono();
@@ -98,15 +97,15 @@ test("the time for which a hole is believed can be set", async () => {
   expect(plc.requests.length).toBe(3);
 });
 
-test("what was learned of one firmware isn't held against another, and holds again when the first comes back", async () => {
+test("holes of one firmware version don't apply to another, and apply again when the first version is back", async () => {
   const { state, requests } = firmwareBed();
   const memory = emptyMemory();
-  expect(await requests(memory)).toBe(5); // learned before the version was read: it is this version's
+  expect(await requests(memory)).toBe(5); // learned before the version was read, so it belongs to this version
   expect(memory.holes.firmware).toBe("1");
   expect(await requests(memory)).toBe(2);
   state.firmware = 2;
   state.hole = false;
-  expect(await requests(memory)).toBe(2); // read by the old plan; the version is seen in its answer
+  expect(await requests(memory)).toBe(2); // read by the old plan, whose answer shows the version
   expect(holesNow(memory.holes)).toEqual({});
   expect(await requests(memory)).toBe(1);
   state.firmware = 1;
@@ -116,7 +115,7 @@ test("what was learned of one firmware isn't held against another, and holds aga
   expect(await requests(memory)).toBe(2);
 });
 
-test("two devices of one profile have memories of their own", async () => {
+test("two devices with the same profile have separate memories", async () => {
   const { state, requests } = firmwareBed();
   const one = emptyMemory();
   const other = emptyMemory();
@@ -127,9 +126,9 @@ test("two devices of one profile have memories of their own", async () => {
   expect(holesNow(other.holes)).toEqual({});
 });
 
-test("a firmware string that never stays the same costs no memory", async () => {
+test("a firmware text that changes all the time costs no memory", async () => {
   const { state, requests } = firmwareBed();
   const memory = emptyMemory();
   for (state.firmware = 1; state.firmware < 20; state.firmware++) await requests(memory);
-  expect(memory.holes.versions.size).toBeLessThanOrEqual(4);
+  expect(new Set(memory.holes.ranges.map((range) => range.firmware)).size).toBeLessThanOrEqual(4);
 });

@@ -4,10 +4,10 @@ import {
   holeKeepers,
   holesNow,
   keptHoles,
+  modbusLinks,
   NO_HOLES,
   restoredHoles,
-} from "../../../src/acquisition/modbus/group-read.ts";
-import { modbusLinks } from "../../../src/acquisition/modbus/driver.ts";
+} from "../../../src/acquisition/modbus/driver.ts";
 import type { ModbusProfile } from "../../../src/domain/profile.ts";
 import { inlineIdentity } from "../../../simulators/virtual/store.ts";
 import { openIdentity } from "../../../src/store/identity/identity.ts";
@@ -22,11 +22,11 @@ const bed = modbusBed();
 const WALL = Date.UTC(2026, 2, 2);
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** Two tags to each side of address 2, where nothing is. */
+/** Two tags on each side of address 2, which is a hole. */
 const POINTS = [...registers(2), ...registers(2, 3)];
 const RIGHT = POINTS.map(({ address }) => pattern(3, address));
 
-/** Life after life of an agent with the same data folder, each in a boot of its own. */
+/** Runs an agent several times with the same data folder, each time in a boot of its own. */
 function gateway(profile: ModbusProfile) {
   const { plc } = bed();
   plc.holes = (_, address) => address === 2;
@@ -46,21 +46,21 @@ function gateway(profile: ModbusProfile) {
   return { life };
 }
 
-describe("what was learned of a device", () => {
-  it("outlives the agent and the boot, for 24 h, for this device alone", async () => {
+describe("a learned hole", () => {
+  it("survives a restart and a reboot, for 24 h, for this device only", async () => {
     const profile = profileOf(POINTS);
     const { life } = gateway(profile);
     const first = await life({ mono: 5 * HOUR_MS, wall: WALL });
     const later = await life({ mono: 1000, wall: WALL + HOUR_MS });
     expect({ first, later }).toEqual({ first: 3, later: 2 });
     expect(await life({ mono: 1000, wall: WALL + HOLE_TTL_MS - 1 })).toBe(2);
-    // Tried whole once, and learned anew.
+    // The block is tried as a whole once, and the hole is learned again.
     expect(await life({ mono: 1000, wall: WALL + HOLE_TTL_MS })).toBe(3);
     expect(await life({ mono: 1000, wall: WALL + HOLE_TTL_MS + HOUR_MS })).toBe(2);
   });
 });
 
-describe("kept holes", () => {
+describe("stored holes", () => {
   const memory = restoredHoles(
     {
       version: 1,
@@ -75,14 +75,14 @@ describe("kept holes", () => {
     { mono: 100, wall: WALL },
   );
 
-  it("come back as they were, by firmware, each with its age", () => {
+  it("are restored by firmware version, each with its age", () => {
     expect(holesNow(memory)).toEqual({ coil: [[7, 9]] });
     const kept = keptHoles(memory, "here", { mono: 200, wall: WALL + 100 });
     expect(kept.ranges.map(({ learned_at }) => learned_at)).toEqual([WALL, WALL - HOUR_MS]);
     expect(restoredHoles(JSON.parse(JSON.stringify(kept)), "here", { mono: 100, wall: WALL })).toEqual(memory);
   });
 
-  it("are of no use for another device, and rubbish is left aside", () => {
+  it("are ignored for another device, and damaged ones are skipped", () => {
     const kept = keptHoles(memory, "here", { mono: 0, wall: WALL });
     expect(restoredHoles(kept, "there", { mono: 0, wall: WALL })).toBe(NO_HOLES);
     const odd = [undefined, null, 7, "x", [], {}, { ...kept, version: 2 }, { ...kept, ranges: 3 }];
@@ -91,7 +91,7 @@ describe("kept holes", () => {
     expect(holesNow(restoredHoles({ ...kept, ranges }, "here", { mono: 0, wall: WALL }))).toEqual({});
   });
 
-  it("that seem to be learned in the future count from now on", () => {
+  it("count from now on if they seem to be learned in the future", () => {
     const kept = keptHoles(memory, "here", { mono: 100, wall: WALL });
     const restored = restoredHoles(kept, "here", { mono: 50, wall: 0 });
     expect(keptHoles(restored, "here", { mono: 50, wall: 0 }).ranges.map(({ learned_at }) => learned_at)).toEqual([

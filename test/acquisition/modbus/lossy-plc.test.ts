@@ -3,9 +3,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { tcpProxy } from "../../../simulators/network/tcp-proxy.ts";
 import type { ModbusPoint } from "../../../src/domain/profile.ts";
 import type { Driver } from "../../../src/acquisition/port.ts";
-import { type DeviceMemory, emptyMemory } from "../../../src/acquisition/modbus/driver.ts";
+import { type DeviceMemory, emptyMemory, holesNow } from "../../../src/acquisition/modbus/driver.ts";
 import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
-import { holesNow } from "../../../src/acquisition/modbus/group-read.ts";
 import { LinkError } from "../../../src/domain/link-error.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
 import { type FakeModbus, type FakeScript, frame, pattern, usualAnswer } from "./fake-modbus.ts";
@@ -15,19 +14,19 @@ import { ANSWER_MS, failure, readGroup, values } from "../driver-calls.ts";
 import { modbusBed, registers } from "./modbus-bed.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
-/** A PLC that is merely bad: deterministic losses, by the count of requests or by seeded dice. */
+/** A PLC on a lossy line: deterministic losses, by the count of requests or by a seeded random source. */
 
 const bed = modbusBed();
 
-/** Every nth request brings this instead of its answer. */
+/** Every nth request gets this instead of its answer. */
 function everyNth(nth: number, instead: FakeScript): FakeScript {
   let count = 0;
   return (...asked) => (++count % nth === 0 ? instead(...asked) : undefined);
 }
 
 /**
- * The same, for points in several blocks; but a repetition is spared, and the next request has the fault: a machine that
- * stalls for longer than a learned deadline makes a repetition of its own, and a second fault on that costs the value.
+ * The same, for points in several blocks. A repetition gets no fault; the next request does. A machine that stalls for longer than a
+ * learned deadline makes a repetition too, and a second fault on that would cost the value.
  */
 function everyNthAnew(nth: number, instead: FakeScript): FakeScript {
   let count = 0;
@@ -44,7 +43,7 @@ function everyNthAnew(nth: number, instead: FakeScript): FakeScript {
 
 const silence: FakeScript = () => "silence";
 
-/** Bytes that fit another request. */
+/** An answer to another request. */
 const wrongId: FakeScript = (request, usual) => [
   frame({ ...request, transaction: request.transaction + 7 }, [...usual.subarray(7)]),
 ];
@@ -53,7 +52,7 @@ function sparse(plc: FakeModbus): void {
   plc.holes = (_, address) => isHole(SPARSE, address);
 }
 
-/** Polls as the link's loop does: a driver that failed is closed and made anew. */
+/** Polls as the link loop does: a driver that failed is closed and replaced. */
 async function polled(
   count: number,
   points: readonly ModbusPoint[],
@@ -86,8 +85,8 @@ function wrongIn(polls: readonly (readonly Sample[])[], points: readonly ModbusP
 const goodIn = (polls: readonly (readonly Sample[])[]): number =>
   polls.flat().filter(({ quality }) => quality === "good").length;
 
-describe("every 20th reply lost, sparse registers", () => {
-  test("the first poll gives every value, and what it learned is kept", async () => {
+describe("with every 20th reply lost, on sparse registers", () => {
+  test("the first poll gives every value, and the learned holes are kept", async () => {
     const { plc } = bed();
     sparse(plc);
     plc.script = everyNthAnew(20, silence);
@@ -101,7 +100,7 @@ describe("every 20th reply lost, sparse registers", () => {
     expect(plc.requests.length).toBeLessThan(20);
   });
 
-  test("what was refused before the device went away in the midst of a poll is kept", async () => {
+  test("holes learned before the device goes away during a poll are kept", async () => {
     const { plc, driverFor } = bed();
     sparse(plc);
     const memory = emptyMemory();
@@ -117,7 +116,7 @@ describe("every 20th reply lost, sparse registers", () => {
   });
 });
 
-test("a block whose answer is lost twice costs its own values alone, with the reason", async () => {
+test("a block whose answer is lost twice costs only its own values, with the reason", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(FOUR_BLOCKS);
   await readGroup(driver, "g");
@@ -136,7 +135,7 @@ test("a block whose answer is lost twice costs its own values alone, with the re
   expect(driver.requests?.()).toEqual({ asked: 14, missed: 4 });
 });
 
-test("the deadline is learned from the device's answers: a lost one doesn't cost the configured time", async () => {
+test("a lost answer costs the learned deadline, not the configured one", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(registers(1), { timeouts: { connect_ms: ANSWER_MS, answer_ms: 3_600_000 } });
   await readGroup(driver, "g");
@@ -144,7 +143,7 @@ test("the deadline is learned from the device's answers: a lost one doesn't cost
   for (let i = 0; i < 4; i++) expect(values(await readGroup(driver, "g"))).toEqual([pattern(3, 0)]);
 });
 
-test("a device that has become slower than its learned deadline is heard out before it is given up", async () => {
+test("a device that has become slower than its learned deadline gets the configured time before it is given up", async () => {
   const { plc, driverFor } = bed();
   const driver = await driverFor(registers(1));
   await readGroup(driver, "g");
@@ -158,14 +157,14 @@ test("a device that has become slower than its learned deadline is heard out bef
   expect(plc.requests.length).toBe(1);
 });
 
-test("a device that refuses the new connection is waited for, longer each time, and not hammered", async () => {
+test("a device that refuses the new connection is retried with growing delays", async () => {
   const { plc, driverFor } = bed();
   const proxy = await tcpProxy({ target: { port: plc.port } });
   onTestFinished(() => proxy.close());
   const driver = await driverFor(registers(1), { line: modbusLine({ host: "127.0.0.1", port: proxy.port }) });
   await readGroup(driver, "g");
   plc.script = () => {
-    // It still holds the connection that was given up.
+    // The device still holds the connection that was given up.
     proxy.faults.refuse = true;
     plc.script = null;
     return "silence";
@@ -177,7 +176,7 @@ test("a device that refuses the new connection is waited for, longer each time, 
   expect(proxy.connections.refused).toBeLessThanOrEqual(3);
 });
 
-test("a device that is away for good is found out after six requests, and asked once a try from then on", async () => {
+test("a device that is away gets six requests, and one per attempt from then on", async () => {
   const { plc, driverFor } = bed();
   const memory = emptyMemory();
   const timeouts = { connect_ms: ANSWER_MS, answer_ms: 150 };
@@ -197,15 +196,15 @@ test("a device that is away for good is found out after six requests, and asked 
 describe.each([
   ["in four requests", FOUR_BLOCKS],
   ["in a sparse map", SPARSE],
-])("60 tags %s, by seeded dice", (_, points) => {
-  test.each([1])("seed %i: no value is wrong under loss, wrong ids, late and doubled answers", async (seed) => {
+])("60 tags %s", (_, points) => {
+  test.each([1])("have no wrong value under loss, wrong ids, late and doubled answers (seed %i)", async (seed) => {
     const { plc } = bed();
     if (points === SPARSE) sparse(plc);
     const random = seededRandom(seed);
     const held: (() => void)[] = [];
     plc.script = (request, usual, socket) => {
       const dice = random.next();
-      // What was held back comes before, or as, the answer to something else, on whatever connection is left.
+      // Held answers are sent before, or instead of, another answer, on any connection that is left.
       for (const release of held.splice(0)) release();
       if (dice < 0.05) return "silence";
       if (dice < 0.08) {
@@ -226,7 +225,7 @@ describe.each([
     expect(goodIn(polls)).toBeGreaterThan(0.9 * points.length * polls.length);
   });
 
-  test("every 5th transaction id wrong: every value comes", async () => {
+  test("all get their values if every 5th transaction id is wrong", async () => {
     const { plc } = bed();
     if (points === SPARSE) sparse(plc);
     plc.script = everyNthAnew(5, wrongId);

@@ -74,8 +74,7 @@ export function mutatedFrames(framing: "tcp" | "rtu", frames: number, seed: numb
 
 /** Asks for all types in a row, and gives the right answer with this data. */
 export function answerTo(reader: Framing, framing: "tcp" | "rtu", data: Buffer): Buffer {
-  const request = withCrc(Buffer.from([UNIT, READ_HOLDING, 0, FROM, 0, COUNT]));
-  const out = reader.request(request);
+  const out = reader.request(Buffer.from([UNIT, READ_HOLDING, 0, FROM, 0, COUNT]));
   const body = Buffer.concat([Buffer.from([UNIT, READ_HOLDING, data.length]), data]);
   if (framing === "rtu") return withCrc(body);
   const header = Buffer.alloc(6);
@@ -107,8 +106,7 @@ export function endOf(reader: Framing, spoilt: Spoilt): End {
     const outcome = piece.length === 0 ? null : reader.take(piece, piece.length);
     if (outcome === null) continue;
     if (outcome instanceof LinkError) return outcome.kind === "malformed" ? "malformed" : "wrong";
-    const taken = outcome.subarray(0, outcome.length - 2);
-    const body = bodiesIn(sent.subarray(0, upTo), spoilt).find((one) => one.equals(taken));
+    const body = bodiesIn(sent.subarray(0, upTo), spoilt).find((one) => one.equals(outcome));
     if (body === undefined) return "wrong";
     if (body[1] === (READ_HOLDING | 0x80)) return "exceptions";
     if (!decodesRight(body.subarray(3))) return "wrong";
@@ -144,7 +142,7 @@ function bodyOf(bytes: Buffer, { framing, right }: Spoilt): Buffer | null {
 function decodesRight(data: Buffer): boolean {
   const words = Array.from({ length: COUNT }, (_, i) => data.readUInt16BE(2 * i));
   return POINTS.list.every((at, i) => {
-    const decoded = decodePoint(at, QUIRKS, { data: { kind: "words", words }, index: at.address });
+    const decoded = decodePoint(at, QUIRKS, { words, index: at.address });
     const bytes = new DataView(data.buffer, data.byteOffset + 2 * at.address, 2 * pointWidth(at));
     const truth = TYPES[i]?.[1](bytes);
     if (decoded.quality === "bad") return typeof truth === "number" && !Number.isFinite(truth);

@@ -7,7 +7,7 @@ import { point, profileOf } from "../../support/profiles.ts";
 
 const bed = modbusBed();
 
-/** A counter in registers 0 and 1, high word first, beside a plain register. */
+/** A counter in registers 0 and 1, high word first, and a plain register. */
 const POINTS = [point({ type: "uint32" }), point({ address: 2 })];
 const made = profileOf(POINTS);
 const profile = {
@@ -18,7 +18,7 @@ const profile = {
 };
 
 describe("a 32-bit counter at its carry", () => {
-  test("torn once, it is read again in the same poll and not taken; the tags beside it are", async () => {
+  test("is read again in the same poll if torn, and gets no value; the other tags do", async () => {
     const { driverFor, plc } = bed();
     const words = [0, 0xffff, 7];
     plc.memory = (_, address) => words[address] ?? 0;
@@ -39,7 +39,7 @@ describe("a 32-bit counter at its carry", () => {
     expect(asked).toBe(3);
   });
 
-  test("a real fall is taken after a second read, on a new connection too", async () => {
+  test("that really fell is taken after a second read, also on a new connection", async () => {
     const { driverFor, plc } = bed();
     const memory = emptyMemory();
     let count = 65_535;

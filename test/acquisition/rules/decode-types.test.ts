@@ -22,7 +22,7 @@ const BADC: Orders = { ...ABCD, byte_order: "low_first" };
 const DCBA: Orders = { ...CDAB, byte_order: "low_first" };
 
 function decode(partial: Partial<ModbusPoint>, words: readonly number[], orders: Orders = ABCD): Decoded {
-  return decodePoint(point(partial), orders, { data: { kind: "words", words }, index: 0 });
+  return decodePoint(point(partial), orders, { words, index: 0 });
 }
 
 const EXAMPLES: readonly (readonly [string, Partial<ModbusPoint>, readonly number[], Orders, unknown])[] = [
@@ -107,7 +107,7 @@ describe("the simulator's encoder and the decoder, written apart, agree", () => 
     const profile = { ...profileOf([tag.point]), quirks: { ...QUIRKS, ...at } };
     const words = encodePoint(profile, tag, value);
     expect(words.length).toBe(pointWidth(tag.point));
-    return decodePoint(tag.point, at, { data: { kind: "words", words }, index: 0 }).value;
+    return decodePoint(tag.point, at, { words, index: 0 }).value;
   };
 
   const RANGES: readonly (readonly [ModbusType, number, number])[] = [

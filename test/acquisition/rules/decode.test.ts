@@ -15,7 +15,7 @@ const HIGH: Orders = { word_order: "high_first", string_order: "high_first" };
 const LOW: Orders = { word_order: "low_first", string_order: "low_first" };
 
 function decode(partial: Partial<ModbusPoint>, words: readonly number[], orders = HIGH): Decoded {
-  return decodePoint(point(partial), orders, { data: { kind: "words", words }, index: 0 });
+  return decodePoint(point(partial), orders, { words, index: 0 });
 }
 const value = (partial: Partial<ModbusPoint>, words: readonly number[], orders = HIGH): unknown =>
   decode(partial, words, orders).value;
@@ -70,13 +70,11 @@ describe("worked examples", () => {
     expect(decode(partial, words)).toEqual({ value: null, quality: "bad", reason });
   });
 
-  test("bits are read from bits, registers from registers, never the one from the other", () => {
+  test("a bit table has one word per bit, and an index after the end has no value", () => {
     const coil = point({ table: "coil", type: "bool" });
-    const at = { data: { kind: "bits", bits: [false, true] } as const, index: 1 };
+    const at = { words: [0, 1], index: 1 };
     expect(decodePoint(coil, HIGH, at)).toEqual({ value: true, quality: "good" });
     expect(decodePoint(coil, HIGH, { ...at, index: 2 }).value).toBe(null);
-    expect(decodePoint(point(), HIGH, at).value).toBe(null);
-    expect(decodePoint(coil, HIGH, { data: { kind: "words", words: [1] }, index: 0 }).value).toBe(null);
   });
 });
 

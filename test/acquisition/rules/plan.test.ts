@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { type BlockData, decodePoint } from "../../../src/acquisition/rules/decode.ts";
+import { decodePoint } from "../../../src/acquisition/rules/decode.ts";
 import {
   type Block,
   gapBetween,
@@ -71,18 +71,15 @@ function allowed(block: Block, limits: PlanOptions): boolean {
   );
 }
 
-function readBlock(block: Block): BlockData {
-  const values = Array.from({ length: block.count }, (_, i) => pattern(CODES[block.table], block.address + i));
-  return isBitTable(block.table)
-    ? { kind: "bits", bits: values.map((v) => v === 1) }
-    : { kind: "words", words: values };
+function readBlock({ table, address, count }: Block): readonly number[] {
+  return Array.from({ length: count }, (_, i) => pattern(CODES[table], address + i));
 }
 
 function decodeByPlan(points: readonly ModbusPoint[], { blocks, places }: Plan): unknown[] {
   const answers = blocks.map(readBlock);
   return points.map((at, i) => {
-    const data = answers[places[i]?.block ?? -1];
-    return data === undefined ? null : decodePoint(at, QUIRKS, { data, index: places[i]?.offset ?? -1 });
+    const words = answers[places[i]?.block ?? -1];
+    return words === undefined ? null : decodePoint(at, QUIRKS, { words, index: places[i]?.offset ?? -1 });
   });
 }
 
@@ -111,7 +108,7 @@ describe("read plan", () => {
       fc.property(fc.array(fc.oneof(register, bit), { maxLength: 60 }), options, (points, limits) => {
         const single = points.map((at) => {
           const block = { table: at.table, address: at.address, count: pointWidth(at) };
-          return decodePoint(at, QUIRKS, { data: readBlock(block), index: 0 });
+          return decodePoint(at, QUIRKS, { words: readBlock(block), index: 0 });
         });
         expect(decodeByPlan(points, planReads(points, limits))).toEqual(single);
       }),

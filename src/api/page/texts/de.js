@@ -698,7 +698,6 @@ export const SAYINGS = {
   "plc.closed.after": "neu aufgebaut nach: {reason}",
   "plc.odd.unasked": "{count} Bytes, nach denen niemand gefragt hat",
   "plc.odd.too_long": "mehr Bytes, als irgendeine Antwort hat",
-  "plc.odd.refused": "von modbus-serial zurückgewiesen",
   "plc.odd.answer": "eine unverständliche Antwort",
   "plc.odd.hello": "die Antwort auf das Hello ist keine von OPC UA",
   "plc.opcua.room": "der Server hat keinen Platz für eine weitere Sitzung ({name})",

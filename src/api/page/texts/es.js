@@ -690,7 +690,6 @@ export const SAYINGS = {
   "plc.closed.after": "hecha de nuevo tras: {reason}",
   "plc.odd.unasked": "{count} bytes que nadie pidió",
   "plc.odd.too_long": "más bytes de los que tiene ninguna respuesta",
-  "plc.odd.refused": "rechazado por modbus-serial",
   "plc.odd.answer": "una respuesta que no se entiende",
   "plc.odd.hello": "la respuesta al saludo no es de OPC UA",
   "plc.opcua.room": "el servidor no tiene sitio para otra sesión ({name})",
