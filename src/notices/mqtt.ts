@@ -1,16 +1,16 @@
 import { readCertificates } from "../credential-files.ts";
 import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
-import { type BrokerMessage, type Refusal, refusalText } from "../delivery/mqtt/publish.ts";
+import { type Refusal, refusalText } from "../delivery/mqtt/publish.ts";
 import { brokerSession } from "../delivery/mqtt/session.ts";
 import { ServiceLinkError } from "../domain/link-error.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
 import { say } from "../domain/sentences.ts";
 import { onAbort } from "../domain/signal.ts";
-import { adviceOf } from "./advice.ts";
-import type { Channel, NoticeMessage, OpenChannel } from "./port.ts";
+import { failure } from "./failure.ts";
+import type { NoticeMessage, OpenChannel } from "./port.ts";
 
-/** Publishes a notice on a topic. Each message has a connection of its own, as notices are few. */
-export const openMqtt: OpenChannel = (machine, { name, mqtt }): Channel => {
+/** Publishes notices on a topic, each over a connection of its own: they are few. */
+export const openMqtt: OpenChannel = (machine, { name, mqtt }) => {
   if (mqtt === undefined) throw new Error("a notice without MQTT is none by MQTT");
   const { url, mqtt_version, topic, user, password_file, ca_file } = mqtt;
   const connect = (signal: AbortSignal) =>
@@ -28,6 +28,8 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }): Channel => {
     );
   return async (message, signal) => {
     keepPoolSmall();
+    // Once a message was sent and the connection has ended, the broker may have it.
+    let isSent = false;
     try {
       const connected = await connect(signal);
       const refusals: Refusal[] = [];
@@ -36,49 +38,34 @@ export const openMqtt: OpenChannel = (machine, { name, mqtt }): Channel => {
       const aborted = new Promise<never>((_, reject) => {
         onAbort(signal, () => reject(new ServiceLinkError("no_ack", say("output.no_confirm"))));
       });
+      isSent = true;
       try {
         for (const document of shorterAndShorter(message)) {
           const count = refusals.length;
           const payload = JSON.stringify(document);
-          const published: BrokerMessage = { topic, payload, qos: 1, retain: false };
-          await Promise.race([session.send([published]), aborted]);
+          await Promise.race([session.send([{ topic, payload, qos: 1, retain: false }]), aborted]);
           if (refusals.length === count) return { kind: "delivered", answer: say("notice.broker_has_it", { topic }) };
           if (refusals.at(-1)?.kind === "refused") break;
         }
-        return refusedOutcome(refusals);
-      } catch (error) {
-        // The connection ended after the message was sent: nobody knows whether the broker has it.
-        return { ...failed(error), kind: "unknown" };
+        return refusedOutcome(refusals.at(-1));
       } finally {
         await session.close([]);
       }
     } catch (error) {
-      return failed(error);
+      const typed = typedError(error);
+      return failure(isSent ? "unknown" : "not_delivered", typed.fault, typed.message);
     }
   };
 };
 
-/** The document, then, for a broker that takes short packets only, its text without the events. */
+/** Returns the document, then its text without the events for a broker that accepts short packets only. */
 function shorterAndShorter({ document }: NoticeMessage): readonly object[] {
   const { events = [], more = 0 } = document as { readonly events?: readonly unknown[]; readonly more?: number };
   return events.length === 0 ? [document] : [document, { ...document, events: [], more: more + events.length }];
 }
 
-/** The topic is refused, or the shortest form is too long: a person has to change something. */
-function refusedOutcome(refusals: readonly Refusal[]): NoticeOutcome {
-  const last = refusals.at(-1);
-  const reason = last === undefined ? "" : refusalText(last);
-  const advice = adviceOf(last?.kind === "refused" ? "topic" : "limit");
-  return { kind: "not_delivered", reason, advice, lasting: true, again_ms: null };
-}
-
-function failed(error: unknown): Extract<NoticeOutcome, { kind: "not_delivered" | "unknown" }> {
-  const typed = typedError(error);
-  return {
-    kind: "not_delivered",
-    reason: typed.message,
-    advice: adviceOf(typed.fault),
-    lasting: false,
-    again_ms: null,
-  };
+/** The broker refuses the topic, or the shortest form is too long: a person has to change something. */
+function refusedOutcome(last: Refusal | undefined): NoticeOutcome {
+  const fault = last?.kind === "refused" ? "topic" : "limit";
+  return { ...failure("not_delivered", fault, last === undefined ? "" : refusalText(last)), lasting: true };
 }

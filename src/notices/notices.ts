@@ -2,9 +2,9 @@ import type { NoticeConfig } from "../config/port.ts";
 import { openLedger } from "./kept.ts";
 import { newNoticeState, type Notice, noticeLoop, statusOf, testNotice } from "./notice.ts";
 import type { Channel, NoticeBooth, NoticeMachine, Notices } from "./port.ts";
-import { only } from "./rules/ledger.ts";
+import { ofBooths } from "./rules/ledger.ts";
 
-/** Opens the notices that are configured. What sends them is loaded when there is something to tell. */
+/** Opens the configured notices. The module that sends messages is loaded at the first one. */
 export async function openNotices(
   machine: NoticeMachine,
   configs: readonly NoticeConfig[],
@@ -15,27 +15,16 @@ export async function openNotices(
       const about = booths.filter(({ state }) => config.booths?.includes(state.booth) ?? true);
       const kept = await openLedger(machine, config.name);
       const names = about.map(({ state }) => state.booth);
-      const state = newNoticeState(only(kept.first, names), machine);
-      let channel: Promise<Channel> | null = null;
-      const open = (): Promise<Channel> => {
-        if (channel !== null) return channel;
-        const opening = channelOf(machine, config);
-        channel = opening;
-        // What failed once may work at the next try: a rejected promise isn't kept.
-        opening.catch(() => (channel = null));
-        return opening;
-      };
-      return { machine, config, booths: about, kept, state, channel: open };
+      const state = newNoticeState(ofBooths(kept.first, names), machine);
+      return { machine, config, booths: about, kept, state, channel: () => channelOf(machine, config) };
     }),
   );
   return {
     status: () => notices.map(statusOf),
-    test: (name, signal) =>
-      Promise.all(
-        notices
-          .filter(({ config }) => name === undefined || config.name === name)
-          .map((notice) => testNotice(notice, signal)),
-      ),
+    test(name, signal) {
+      const asked = notices.filter(({ config }) => name === undefined || config.name === name);
+      return Promise.all(asked.map((notice) => testNotice(notice, signal)));
+    },
     run: (signal) => notices.map((notice) => noticeLoop(notice, signal)),
   };
 }

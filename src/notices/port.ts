@@ -9,11 +9,11 @@ import type { Identity, Store } from "../store/port.ts";
 /** A booth as notices see it. */
 export interface NoticeBooth {
   readonly state: BoothState;
-  /** Why the store can't commit; "": it can. */
+  /** Why the store can't commit; "" if it can. */
   trouble(): string;
 }
 
-/** What notices have of the machine and the agent. */
+/** What notices use of the machine and the agent. */
 export interface NoticeMachine {
   readonly clock: Clock;
   readonly random: Random;
@@ -21,37 +21,36 @@ export interface NoticeMachine {
   readonly store: Pick<Store, "read">;
   readonly identity: Pick<Identity, "kept" | "keep">;
   readonly gateway_id: string;
-  /** Raised whenever something of any booth or of the service has changed. */
+  /** Raised at each change of a booth or of the service. */
   readonly news: Signals["news"];
-  /** null: nothing is wanted of it. */
+  /** The link to the service; null: no link is wanted. */
   readonly service: () => LinkStatus | null;
-  /** A tmpfs: what is written there outlives a kill. */
+  /** A tmpfs, whose files survive a kill. */
   readonly runtime_dir: string;
-  /** A secret's file. Throws, naming it and what to do, where it can't be used. */
+  /** Reads a secret's file. Throws an error that names the file and the remedy. */
   readonly secret: (path: string) => string;
-  /** Every text of a server goes through it. */
+  /** Takes secrets out of each text of a server. */
   readonly scrubber: Scrubber;
 }
 
-/** What goes out at once. */
 export interface NoticeMessage {
-  /** The same at each further try. */
+  /** The same at each retry. */
   readonly id: string;
   readonly subject: string;
   readonly text: string;
-  /** The same for programs. */
+  /** The same content for programs. */
   readonly document: object;
 }
 
-/** A way to tell people. Rejects with nothing: what came of it is a value. */
+/** Sends a message by mail, webhook or MQTT. Never rejects: a failure is an outcome. */
 export type Channel = (message: NoticeMessage, signal: AbortSignal) => Promise<NoticeOutcome>;
-/** Loaded at the first message. */
+/** Implemented in `mail.ts`, `webhook.ts` and `mqtt.ts`, which are loaded at the first message. */
 export type OpenChannel = (machine: Pick<NoticeMachine, "gateway_id" | "secret">, config: NoticeConfig) => Channel;
 
 export interface Notices {
   status(): readonly NoticeStatus[];
-  /** Sends a test by that one, or by each; [] where there is none of that name. */
+  /** Sends a test by the notice of this name, or by each; returns [] for an unknown name. */
   test(name: string | undefined, signal: AbortSignal): Promise<readonly NoticeTest[]>;
-  /** One loop each; they end with the signal. */
+  /** Starts one loop for each notice; they end with the signal. */
   run(signal: AbortSignal): readonly Promise<unknown>[];
 }

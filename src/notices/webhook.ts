@@ -2,27 +2,27 @@ import { createHmac } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { FileError } from "../credential-files.ts";
 import { tlsReason, type Trust, trustInFile } from "../delivery/tls.ts";
+import { errorMessage } from "../domain/error-message.ts";
 import { faultOfCode, tlsFaultOf } from "../domain/link-error.ts";
 import type { NoticeOutcome } from "../domain/notice.ts";
 import { say } from "../domain/sentences.ts";
+import { HOUR_MS } from "../domain/time.ts";
 import type { Milliseconds } from "../domain/units.ts";
-import { adviceOf } from "./advice.ts";
-import type { Channel, OpenChannel } from "./port.ts";
-import { errorMessage } from "../domain/error-message.ts";
-
-/** By a POST of a JSON document. */
+import { failure } from "./failure.ts";
+import type { OpenChannel } from "./port.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { request: httpRequest } = process.getBuiltinModule("node:http");
 const { request: httpsRequest } = process.getBuiltinModule("node:https");
 
 const TOTAL_MS: Milliseconds = 30_000;
-/** Of the answer, of which people see the first words; a secret that is quoted there must be read whole to be found. */
+/** Characters read of an answer. A secret that is quoted there must be read whole to be found. */
 const ANSWER_CHARS = 4_096;
-/** A server may ask for as long as a day; nobody waits longer for an alarm. */
-const MOST_AGAIN_MS: Milliseconds = 3_600_000;
+/** The longest wait that a server may ask for: an alarm must not wait for a day. */
+const MOST_AGAIN_MS: Milliseconds = HOUR_MS;
 
-export const openWebhook: OpenChannel = (machine, { webhook }): Channel => {
+/** Sends notices by POST of a JSON document. */
+export const openWebhook: OpenChannel = (machine, { webhook }) => {
   if (webhook === undefined) throw new Error("a notice without a webhook is none by webhook");
   const { url, secret_file, ca_file } = webhook;
   return async ({ id, document }, signal) => {
@@ -42,7 +42,7 @@ export const openWebhook: OpenChannel = (machine, { webhook }): Channel => {
   };
 };
 
-/** `t` stands in what is signed: an old request can't be played again for ever. */
+/** Signs the time `t` too, so that a receiver can reject a replayed request. */
 function signatureOf(body: string, secret: string): string {
   const t = Math.floor(Date.now() / 1000).toString();
   return `t=${t},sha256=${createHmac("sha256", secret).update(`${t}.${body}`).digest("hex")}`;
@@ -65,22 +65,21 @@ function post(
   const open = url.startsWith("https:") ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const content = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
-    const options = {
+    const call = open(url, {
       ...rest,
       method: "POST",
-      // Each by a connection of its own: there are few.
-      agent: false as const,
-      minVersion: "TLSv1.2" as const,
+      // A connection for each: they are few.
+      agent: false,
+      minVersion: "TLSv1.2",
       headers: { ...content, "User-Agent": "booth-gateway", ...headers },
-    };
-    const call = open(url, options);
+    });
     call.on("error", reject);
     call.on("response", (answer) => void readAnswer(answer).then(resolve, reject));
     call.end(body);
   });
 }
 
-/** An answer that doesn't come to its end says as much as its status does. */
+/** Reads an answer. If its body breaks off, its status counts. */
 async function readAnswer(answer: IncomingMessage): Promise<Answer> {
   answer.setEncoding("utf8");
   let text = "";
@@ -90,7 +89,7 @@ async function readAnswer(answer: IncomingMessage): Promise<Answer> {
       if (text.length > ANSWER_CHARS) break;
     }
   } catch {
-    // Its status has come.
+    // The status has arrived.
   }
   answer.destroy();
   const after = Number(answer.headers["retry-after"]);
@@ -106,19 +105,17 @@ function outcomeOf({ status, text, again_ms }: Answer): NoticeOutcome {
   const answer = `HTTP ${status}${text === "" ? "" : `: ${text}`}`;
   if (status >= 200 && status < 300) return { kind: "delivered", answer };
   const isLater = status >= 500 || status === 408 || status === 429;
-  const advice = adviceOf(isLater ? "later" : status === 401 || status === 403 ? "credential" : "refused");
-  // It may have come through before something on the way failed.
+  const fault = isLater ? "later" : status === 401 || status === 403 ? "credential" : "refused";
+  // With 5xx, the request may have arrived before something behind the server failed.
   const kind = status >= 500 ? "unknown" : "not_delivered";
-  return { kind, reason: say("notice.server_says", { answer }), advice, lasting: !isLater, again_ms };
+  return { ...failure(kind, fault, say("notice.server_says", { answer })), lasting: !isLater, again_ms };
 }
 
 function failed(error: unknown): NoticeOutcome {
   const reason = tlsReason(error) ?? errorMessage(error);
-  const says = { reason, lasting: false, again_ms: null };
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  // Only a name, a connection or a certificate that isn't there says that nothing was sent.
-  const fault = code === "ECONNRESET" ? "closed" : (tlsFaultOf(error) ?? faultOfCode(code));
-  if (fault !== null && fault !== "closed") return { ...says, kind: "not_delivered", advice: adviceOf(fault) };
-  if (error instanceof FileError) return { ...says, kind: "not_delivered", advice: adviceOf("file") };
-  return { ...says, kind: "unknown", advice: adviceOf("closed") };
+  // Only a missing name, connection or certificate proves that nothing was sent.
+  const fault = code === "ECONNRESET" ? null : (tlsFaultOf(error) ?? faultOfCode(code));
+  if (fault !== null && fault !== "closed") return failure("not_delivered", fault, reason);
+  return error instanceof FileError ? failure("not_delivered", "file", reason) : failure("unknown", "closed", reason);
 }

@@ -1,12 +1,12 @@
+import { readCertificatePair, readCertificates } from "../credential-files.ts";
 import { connectOnce, keepPoolSmall, typedError } from "../delivery/mqtt/dial.ts";
 import { brokerSession } from "../delivery/mqtt/session.ts";
-import { readCertificates, readCertificatePair } from "../credential-files.ts";
 import type { ConnectBroker, OutputMachine } from "./port.ts";
 
-/** MQTT 5, 3.14.2.1. */
+/** Reason code "disconnect with will message" (MQTT 5, 3.14.2.1). */
 const DISCONNECT_WITH_WILL = 4;
 
-/** Files are read anew at each connection: a renewed certificate needs no restart. */
+/** Connects outputs to their brokers. Reads secrets and certificates at each connection: a renewed file needs no restart. */
 export function brokerConnector({
   gateway_id,
   secret,
@@ -26,7 +26,7 @@ export function brokerConnector({
         ...(cert === undefined || key === undefined ? {} : { certificate: readCertificatePair(cert, key) }),
         will: { ...will, payload: Buffer.from(payload) },
         protocol,
-        // The session's own pings confirm messages of QoS 0: the library must not send any.
+        // The session's own pings confirm messages of QoS 0, so the library must not send any.
         own_pings: true,
         ...(meter === undefined ? {} : { counted: { meter, purposeOf: () => "outputs" as const } }),
       },
@@ -34,7 +34,7 @@ export function brokerConnector({
     ).catch((error: unknown) => {
       throw typedError(error);
     });
-    // Sparkplug asks for it (payloads-ndeath-will-message-publisher-disconnect-mqtt50). Other wills would only repeat the last words.
+    // Required by Sparkplug (payloads-ndeath-will-message-publisher-disconnect-mqtt50). Other wills would only repeat the last message.
     const end_code = protocol === 5 && config.sparkplug !== undefined ? DISCONNECT_WITH_WILL : undefined;
     return brokerSession(connected, { ignored, refused, end_code });
   };

@@ -3,46 +3,47 @@ import { dirname } from "node:path";
 import type { Milliseconds, Seq, StreamId } from "../domain/units.ts";
 import type { OutputMachine } from "./port.ts";
 
-/** How far each output has come in each log. */
-
-/** By output, then by stream: a seq. */
+/** A sequence number by output, then by stream. */
 type Reached = Record<string, Record<StreamId, Seq>>;
 
+/**
+ * The position of each output in each log, with the notes that outputs keep. Every change is written to a file on a tmpfs, which
+ * survives a kill, and from time to time to the identity's database on the disk, which survives a power cut. A power cut
+ * therefore repeats what was sent since the last save; QoS 1 allows that. A new position in a new log is saved to the disk at
+ * once: otherwise a power cut would make the log new again, and the records in between would be skipped. If the file cannot be
+ * written, the log says so once and the outputs continue.
+ */
 export interface Cursors {
-  /** null: the output is new to that log. */
+  /** The last record the output has sent or skipped; null: the log is new to the output. */
   after(output: string, stream: StreamId): Seq | null;
   moved(output: string, stream: StreamId, to: Seq): void;
-  /**
-   * Sets where an output begins in a log that is new to it, on the disk too. A power cut before the next saving would otherwise make
-   * the log new once more, and what was committed since would be skipped.
-   */
+  /** Sets the position in a log that is new to the output, on the disk too. */
   began(output: string, stream: StreamId, at: Seq): void;
-  /** The log was salvaged: from that seq on its records are others than before. Once for each salvage. */
+  /** Moves the position back once per salvage of the log: records from `from` on have other seqs than before. */
   salvaged(output: string, stream: StreamId, from: Seq): void;
-  /** What else an output has to remember; small. */
+  /** Returns what `setNote` kept; a few hundred bytes. */
   note(output: string): unknown;
-  /** At once on the disk too, as it is rare, and nobody could make it anew. Never rejects. */
+  /** Keeps a note, on the disk too, because nothing can rebuild it. Never rejects. */
   setNote(output: string, note: unknown): Promise<void>;
-  /** It is an output's no more: one of that name begins anew. */
+  /** Removes an output. One of the same name starts from the beginning. */
   forget(output: string): void;
-  /** On the disk. Never rejects. */
+  /** Saves to the disk. Never rejects. */
   save(): Promise<void>;
 }
 
-/** Under which it stands in the identity's database. */
+/** Key in the identity's database. */
 const NAME = "outputs";
-/** Each saving costs flash. A power cut costs what was sent since the last one: it goes twice, which QoS 1 allows. */
+/** Interval of saves to the disk: each one wears the flash. */
 export const SAVE_MS: Milliseconds = 600_000;
 
 interface Kept {
-  /** Everything up to there has gone there, or was passed over. */
   readonly reached: Reached;
-  /** Where the last salvage that the output knows of began. */
+  /** Start of the last salvage that the output has handled. */
   readonly salvaged: Reached;
   readonly notes: Record<string, unknown>;
 }
 
-/** Goes on from where the outputs of those names stood: by the tmpfs after a kill or a stop, by the disk after a power cut. */
+/** Opens the cursors of these outputs: from the tmpfs, or after a power cut from the disk. Others are dropped. */
 export async function openCursors(
   { identity, cursor_file, log }: Pick<OutputMachine, "identity" | "cursor_file" | "log">,
   names: readonly string[],
@@ -50,27 +51,23 @@ export async function openCursors(
   const kept = inFile(cursor_file) ?? keptIn(await identity.kept(NAME)) ?? { reached: {}, salvaged: {}, notes: {} };
   const only = <T>(all: Record<string, T>): Record<string, T> =>
     Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
-  // An output that was taken out and comes back begins anew.
   const reached = only(kept.reached);
   const salvaged = only(kept.salvaged);
   const notes = only(kept.notes);
-  const all = (): Kept => ({ reached, salvaged, notes });
-  let isTold = false;
+  const all: Kept = { reached, salvaged, notes };
+  let isReported = false;
   const write = (): void => {
     try {
-      keepInFile(cursor_file, all());
+      writeKept(cursor_file, all);
     } catch (error) {
-      if (!isTold)
-        log.warn(
-          { event: "output_cursors", error },
-          "how far the outputs have come can't be kept: after a kill some of it goes twice",
-        );
-      isTold = true;
+      const text = "how far the outputs have come can't be kept: after a kill some of it goes twice";
+      if (!isReported) log.warn({ event: "output_cursors", error }, text);
+      isReported = true;
     }
   };
   const save = async (): Promise<void> => {
     try {
-      await identity.keep(NAME, all());
+      await identity.keep(NAME, all);
     } catch (error) {
       log.warn({ event: "output_cursors", error }, "how far the outputs have come isn't on the disk");
     }
@@ -84,19 +81,18 @@ export async function openCursors(
     moved,
     began(output, stream, at) {
       moved(output, stream, at);
-      // Not awaited: on a disk that can't be written the output goes on.
+      // Not awaited: the output continues if the disk cannot be written.
       void save();
     },
     salvaged(output, stream, from) {
-      const known = salvaged[output]?.[stream] ?? 0;
-      const after = reached[output]?.[stream];
-      if (from <= known) return;
+      if (from <= (salvaged[output]?.[stream] ?? 0)) return;
       (salvaged[output] ??= {})[stream] = from;
-      if (after !== undefined) (reached[output] ??= {})[stream] = Math.min(after, from - 1);
-      write();
+      const after = reached[output]?.[stream];
+      if (after === undefined) write();
+      else moved(output, stream, Math.min(after, from - 1));
     },
     forget(output) {
-      for (const all of [reached, salvaged, notes]) Reflect.deleteProperty(all, output);
+      for (const part of [reached, salvaged, notes]) Reflect.deleteProperty(part, output);
       write();
     },
     note: (output) => notes[output],
@@ -109,8 +105,8 @@ export async function openCursors(
   };
 }
 
-/** Throws where it can't be kept, and then nothing old is left there: it would count more than the newer one on the disk. */
-function keepInFile(path: string, kept: Kept): void {
+/** Throws if the file cannot be written. No old file is left then: it would win over the newer copy on the disk. */
+function writeKept(path: string, kept: Kept): void {
   const next = `${path}.new`;
   const write = (): void => {
     writeFileSync(next, JSON.stringify(kept), { mode: 0o600 });
@@ -121,7 +117,7 @@ function keepInFile(path: string, kept: Kept): void {
     write();
   } catch {
     for (const old of [next, path]) rmSync(old, { force: true });
-    // On a full tmpfs there is room now for as much as stood there.
+    // The deleted file made room on a full tmpfs.
     write();
   }
 }
@@ -130,23 +126,12 @@ function inFile(path: string): Kept | null {
   try {
     return keptIn(JSON.parse(readFileSync(path, "utf8")));
   } catch {
-    // None there, as after a power cut, or one that was cut short: the disk's counts.
+    // Missing after a power cut, or truncated: the copy on the disk is used.
     return null;
   }
 }
 
 function keptIn(value: unknown): Kept | null {
-  if (typeof value !== "object" || value === null) return null;
-  const { reached, salvaged = {}, notes } = value as { reached?: unknown; salvaged?: unknown; notes?: unknown };
-  if (typeof reached !== "object" || reached === null || typeof notes !== "object" || notes === null) return null;
-  return { reached: reachedIn(reached), salvaged: reachedIn(salvaged ?? {}), notes: { ...notes } };
-}
-
-function reachedIn(value: object): Reached {
-  return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, seqsIn(of)] as const));
-}
-
-function seqsIn(value: unknown): Record<StreamId, Seq> {
-  const entries = typeof value === "object" && value !== null ? Object.entries(value) : [];
-  return Object.fromEntries(entries.filter((entry): entry is [string, number] => Number.isSafeInteger(entry[1])));
+  const { reached, salvaged = {}, notes } = (value ?? {}) as Partial<Kept>;
+  return reached === undefined || notes === undefined ? null : { reached, salvaged, notes };
 }

@@ -1,42 +1,44 @@
 import type { OutputConfig } from "../config/port.ts";
-import { waitingForClock } from "../domain/booth-state.ts";
 import { type Refusal, refusalText } from "../delivery/mqtt/publish.ts";
+import { waitingForClock } from "../domain/booth-state.ts";
+import { errorMessage } from "../domain/error-message.ts";
 import { ServiceLinkError, type ServiceLinkFault } from "../domain/link-error.ts";
 import { linkDown, stillDown } from "../domain/link-status.ts";
 import type { Placed } from "../domain/record.ts";
 import { fullJitter } from "../domain/retrying.ts";
+import { say, SENTENCES } from "../domain/sentences.ts";
 import { isOver } from "../domain/signal.ts";
 import type { LinkStatus, OutputStatus } from "../domain/status.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq } from "../domain/units.ts";
 import type { Cursors } from "./cursors.ts";
-import type { BrokerSession, DurationsToday, OutputBooth, OutputMachine } from "./port.ts";
+import type { BrokerSession, Message, OutputBooth, OutputMachine } from "./port.ts";
 import { type Figure, figuresOf } from "./rules/figures.ts";
-import type { Message } from "./port.ts";
-import { say } from "../domain/sentences.ts";
-import { errorMessage } from "../domain/error-message.ts";
 
-/** One output: its session with its broker, and how it follows the logs. It holds nobody up: it reads, and only what is durable. */
-
-/** What an output says, by its kind. Asked anew for each session. */
+/**
+ * The messages of one session, by the kind of the output: plain MQTT (`plain.ts`) or Sparkplug B (`sparkplug.ts`). The session
+ * loop below makes a new speaker for each session and calls `begin` once; after that, two loops per booth call the other
+ * functions. Functions that return messages may count or number them, so their messages must be sent at once and in order.
+ */
 export interface Speaker {
-  /** The broker says it where the session breaks off. */
+  /** Published by the broker if the session breaks off. */
   readonly will: Message;
-  /** First words; resolves once data may follow. */
+  /** Sends the first messages. Resolves once data may follow. */
   begin(session: BrokerSession, signal: AbortSignal): Promise<void>;
-  /** Messages for the records. The time of records after `confirmed_to` comes from an unconfirmed clock. */
+  /** Returns the messages for records. Records after `confirmed_to` have the time of an unconfirmed clock. */
   records(booth: OutputBooth, records: readonly Placed[], confirmed_to: Seq): readonly Message[];
-  /** The booth's current values once more: the clock is confirmed, and some messages came before that. To be sent at once. */
+  /** Returns all current values again, when the clock is confirmed after values were sent with an unconfirmed time. */
   confirmed(booth: OutputBooth, figures: readonly Figure[]): readonly Message[];
-  /** Figures and the like, as far as they have changed since they were told last. To be sent as soon as they are made, as records are. */
+  /** Returns the figures, births and announcements that changed. */
   news(booth: OutputBooth, figures: readonly Figure[]): readonly Message[];
-  /** Whether the booth's records may be told now; absent: always. */
-  readonly ready?: (booth: OutputBooth) => boolean;
-  /** Resolves where the session has no sense any more. */
+  /** Whether the booth's records may be sent now; absent: always. */
+  readonly isReady?: (booth: OutputBooth) => boolean;
+  /** Resolves if the session must end, for example because the primary host is offline. */
   readonly lost?: Promise<ServiceLinkError>;
-  /** Last words of a session that ends in order. */
+  /** Returns the last messages of a session that ends in order. */
   readonly last: () => readonly Message[];
-  /** What was read while nobody could hear it is passed over. */
-  readonly passes_over: boolean;
+  /** Records that were read while the output had no session are skipped. */
+  readonly skips_backlog: boolean;
 }
 
 interface Range {
@@ -44,50 +46,73 @@ interface Range {
   readonly to: Seq;
 }
 
-/** What is told of an output, and what its loops share. */
-export interface OutputState {
+/** The state of a link as `status` shows it and as the log reports it. */
+export interface OutputLink {
   link: LinkStatus;
-  /** The server that it is connected to, or tries. */
+  /** The server that the output is connected to, or tries. */
   url: string;
-  /** Why each server can't be used, as far as that was logged since it was up. */
+  /** The last logged reason why each server can't be used; cleared when the link is up. */
   readonly reasons: Map<string, string>;
+}
+
+/** The state that `status` shows and that the loops of an output share. */
+export interface OutputState extends OutputLink {
   sent: number;
   ignored: number;
-  /** The newest ranges. */
+  /** The newest skipped ranges by booth. */
   passed_over: Map<BoothId, readonly Range[]>;
-  /** Messages of this session that the broker didn't get, and the last of them; null: none. */
+  /** Messages of this session that the broker refused, and the last of them; null: none. */
   skipped: { readonly count: number; readonly since: EpochMs; readonly last: Refusal } | null;
-  /** Topics whose skipped messages were logged. */
+  /** Topics whose refused messages were logged. */
   readonly logged_topics: Set<string>;
   /** Booths whose last messages have the time of an unconfirmed clock. */
   readonly unconfirmed: Set<BoothId>;
 }
 
+/**
+ * An output to an MQTT broker. It reads only what is durable, from its own cursor in each booth's log, so it delays neither
+ * polls nor the service's delivery, and it keeps no row of the store alive.
+ *
+ * Life cycle: `outputLoop` runs one session after another until its signal. A session connects, lets its speaker send the first
+ * messages, and then runs two loops for each booth: `followLog` sends the records after the cursor, `sendFigures` the figures.
+ * The cursor moves over records only after the broker has confirmed their messages. A kill therefore sends at most the last
+ * `MOVE_LIMIT` records twice (QoS 1), and loses none. Records that retention or damage removed before they were sent are
+ * reported as skipped ranges. Any failure ends the session; the next one starts after a backoff, at the next server if there
+ * are several.
+ */
 export interface Output {
   readonly machine: OutputMachine;
   readonly config: OutputConfig;
   readonly booths: readonly OutputBooth[];
   readonly cursors: Cursors;
   readonly state: OutputState;
-  readonly speaker: () => Speaker;
+}
+
+/** One booth's part of a session. */
+interface Feed {
+  readonly output: Output;
+  readonly session: BrokerSession;
+  readonly speaker: Speaker;
+  readonly booth: OutputBooth;
 }
 
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
-/** A session that stood so long ends the back-off. */
-const STOOD_MS: Milliseconds = 60_000;
-/** Records read from the store at a time: each call stands in line with the commits. */
+/** A session that lasted this long resets the backoff. */
+const STABLE_MS: Milliseconds = 60_000;
+/** Records per read of the store; each call waits in line with the commits. */
 const READ_LIMIT = 500;
-/** Of them the cursor moves over so many at a time: a kill makes no more of them go twice. */
+/** Records after which the cursor moves: the most that a kill sends twice. */
 const MOVE_LIMIT = 64;
-/** Of what was passed over so many ranges are shown; the log has them all. */
+/** Skipped ranges that `status` shows; the log has all of them. */
 const MOST_RANGES = 8;
-/** Figures that only grow are told so often. */
-const FIGURES_MS: Milliseconds = 60_000;
+/** Interval of figures that change with time only. */
+const FIGURES_MS: Milliseconds = MINUTE_MS;
+/** Topics logged as refused: the tags, figures and announcements of a booth. */
+const MOST_LOGGED_TOPICS = 200;
 
 export function newOutputState(now: EpochMs, { url }: Pick<OutputConfig, "url">): OutputState {
-  const link = linkDown(now, say("plc.not_yet"));
   return {
-    link,
+    link: linkDown(now, say("plc.not_yet")),
     url,
     reasons: new Map(),
     sent: 0,
@@ -99,7 +124,7 @@ export function newOutputState(now: EpochMs, { url }: Pick<OutputConfig, "url">)
   };
 }
 
-/** Sparkplug knows several servers for one host. */
+/** Returns the output's servers. Sparkplug may have several for one host. */
 export function serversOf({ url, sparkplug }: OutputConfig): readonly string[] {
   return [url, ...(sparkplug?.more_urls ?? [])];
 }
@@ -109,7 +134,7 @@ export function statusOf({ config, state, booths, cursors }: Output): OutputStat
     name: config.name,
     kind: config.sparkplug === undefined ? "mqtt" : "sparkplug",
     url: state.url,
-    link: linkShown(state),
+    link: shownLink(state),
     sent: state.sent,
     ignored: state.ignored,
     booths: booths.map(({ state: { booth, log } }) => {
@@ -120,18 +145,16 @@ export function statusOf({ config, state, booths, cursors }: Output): OutputStat
   };
 }
 
-/** The link as people see it: a session whose broker doesn't get some messages is degraded. */
-function linkShown({ link, skipped }: OutputState): LinkStatus {
+/** Shows a link whose broker refuses some messages as degraded. */
+function shownLink({ link, skipped }: OutputState): LinkStatus {
   if (link.kind !== "up" || skipped === null) return link;
   const { count, since, last } = skipped;
   const reason = say("output.skipped", { count, reason: refusalText(last) });
   return { kind: "degraded", since, reason, advice: say(`output.check.skipped_${last.kind}`) };
 }
 
-/** Logs each topic once, so many of them at most: tags and figures of a booth, and their discovery. */
-const MOST_LOGGED_TOPICS = 200;
-
-function skipped({ state, machine, config }: Output, last: Refusal): void {
+/** Counts a refused message, and logs the first one of each topic. */
+function noteRefusal({ state, machine, config }: Output, last: Refusal): void {
   const { topic } = last;
   const { count = 0, since = machine.clock.wall() } = state.skipped ?? {};
   state.skipped = { count: count + 1, since, last };
@@ -141,108 +164,97 @@ function skipped({ state, machine, config }: Output, last: Refusal): void {
   machine.log.warn({ event: "output_skipped", output: config.name, ...last }, text);
 }
 
-/** Connects, tells, and begins anew after any failure, at the next server where there are several, until the signal. */
-export async function outputLoop(output: Output, signal: AbortSignal): Promise<void> {
-  const { clock, random } = output.machine;
-  const servers = serversOf(output.config);
+/** Runs sessions until the signal: after a failure it waits, and tries the next server. */
+export async function outputLoop(output: Output, speaker: () => Speaker, signal: AbortSignal): Promise<void> {
+  const { config, state, machine } = output;
+  const { clock, random } = machine;
+  const servers = serversOf(config);
   let failures = 0;
   for (let turn = 0; !isOver(signal); turn += 1) {
-    const began = clock.mono();
-    output.state.url = servers[turn % servers.length] ?? output.config.url;
+    const started = clock.mono();
+    state.url = servers[turn % servers.length] ?? config.url;
     try {
-      await oneSession(output, signal);
+      await runSession(output, speaker(), signal);
     } catch (error) {
       if (isOver(signal)) break;
-      if (clock.mono() - began >= STOOD_MS) failures = 0;
-      // Each of them gets its try before all are waited for longer.
+      if (clock.mono() - started >= STABLE_MS) failures = 0;
+      // Each server is tried once before the wait grows.
       const wait = fullJitter(Math.floor(failures / servers.length), RETRY, () => random.next());
       failures += 1;
-      isDown(output, error, { failures, wait });
+      const reason = machine.scrubber.scrub(errorMessage(error));
+      const advice = adviceOn(error instanceof ServiceLinkError ? error.fault : "file");
+      reportDown(output, { reason, advice }, { failures, wait });
       await clock.sleep(wait, signal).catch(() => undefined);
     }
   }
 }
 
-async function oneSession(output: Output, signal: AbortSignal): Promise<void> {
+async function runSession(output: Output, speaker: Speaker, signal: AbortSignal): Promise<void> {
   const { machine, config, booths, state } = output;
-  const speaker = output.speaker();
-  const ignored = (): void => void (state.ignored += 1);
-  const refused = (refusal: Refusal): void => skipped(output, refusal);
   const session = await machine.connect(
     { ...config, url: state.url },
-    { will: speaker.will, ignored, refused, signal },
+    {
+      will: speaker.will,
+      ignored: () => void (state.ignored += 1),
+      refused: (refusal) => noteRefusal(output, refusal),
+      signal,
+    },
   );
-  // The limits and access rules of another session may be others.
+  // Limits and access rules may differ from those of the last session.
   state.skipped = null;
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  const telling: Promise<unknown>[] = [];
+  const loops: Promise<unknown>[] = [];
+  const runLoops = async (): Promise<void> => {
+    for (const booth of booths) noteUnconfirmed(output, booth);
+    await speaker.begin(session, both);
+    state.link = { kind: "up", since: machine.clock.wall() };
+    reportUp(output);
+    for (const booth of booths) {
+      const feed: Feed = { output, session, speaker, booth };
+      loops.push(followLog(feed, both), sendFigures(feed, both));
+    }
+    await Promise.all(loops);
+  };
+  const fail = (reason: ServiceLinkError): Promise<never> => Promise.reject(reason);
   try {
-    const told = async (): Promise<void> => {
-      for (const booth of booths) noteUnconfirmed(output, booth);
-      await speaker.begin(session, both);
-      isUp(output);
-      for (const booth of booths)
-        telling.push(
-          follow(output, { session, speaker, booth }, both),
-          tellNews(output, { session, speaker, booth }, both),
-        );
-      await Promise.all(telling);
-    };
-    const over = (reason: ServiceLinkError): Promise<never> => Promise.reject(reason);
-    await Promise.race([
-      told(),
-      session.ended.then(over),
-      ...(speaker.lost === undefined ? [] : [speaker.lost.then(over)]),
-    ]);
+    await Promise.race([runLoops(), session.ended.then(fail), speaker.lost?.then(fail) ?? session.ended.then(fail)]);
   } finally {
     ending.abort();
-    await heard(telling, machine);
+    await settled(loops, machine);
     await session.close(speaker.last());
   }
 }
 
 /**
- * Time for confirmations of what is under way when a session ends: the cursor moves over these messages, so that they aren't sent twice.
+ * Time for outstanding confirmations when a session ends: the cursor then moves over these messages, and they are not sent twice.
  * Less than half of the 500 ms that an orderly stop may take.
  */
-const HEARD_WITHIN_MS: Milliseconds = 250;
+const SETTLE_WITHIN_MS: Milliseconds = 250;
 
-async function heard(telling: readonly Promise<unknown>[], { clock }: OutputMachine): Promise<void> {
+async function settled(loops: readonly Promise<unknown>[], { clock }: OutputMachine): Promise<void> {
   const late = Promise.withResolvers<undefined>();
-  const cancel = clock.after(HEARD_WITHIN_MS, () => late.resolve(undefined));
-  await Promise.race([Promise.allSettled(telling), late.promise]);
+  const cancel = clock.after(SETTLE_WITHIN_MS, () => late.resolve(undefined));
+  await Promise.race([Promise.allSettled(loops), late.promise]);
   cancel();
 }
 
-interface Told {
-  readonly session: BrokerSession;
-  readonly speaker: Speaker;
-  readonly booth: OutputBooth;
-}
-
-/** Follows a booth's log from the cursor on. */
-async function follow(output: Output, told: Told, signal: AbortSignal): Promise<never> {
-  const { state } = told.booth;
-  await beginAt(output, told);
+/** Sends the booth's records from the cursor on, as they become durable. */
+async function followLog(feed: Feed, signal: AbortSignal): Promise<never> {
+  await setCursor(feed);
   for (;;) {
-    while (await sendNext(output, told, signal));
-    if (await tellConfirmed(output, told)) continue;
-    await state.progress.wait(signal);
+    while (await sendNext(feed, signal));
+    if (await sendConfirmed(feed)) continue;
+    await feed.booth.state.progress.wait(signal);
   }
 }
 
-function noteUnconfirmed({ state }: Output, booth: OutputBooth): void {
-  const { booth: id, log } = booth.state;
-  if (waitingForClock(log.reach) > 0) state.unconfirmed.add(id);
+function noteUnconfirmed({ state }: Output, { state: { booth, log } }: OutputBooth): void {
+  if (waitingForClock(log.reach) > 0) state.unconfirmed.add(booth);
 }
 
-/**
- * Tells the current values again once the clock is confirmed, since those at the broker have an unconfirmed time. Returns whether it told
- * anything.
- */
-async function tellConfirmed(output: Output, { session, speaker, booth }: Told): Promise<boolean> {
-  const { state } = output;
+/** Sends the current values again if the clock was confirmed after they were sent. Returns whether it sent any. */
+async function sendConfirmed({ output: { state }, session, speaker, booth }: Feed): Promise<boolean> {
   const { booth: id, log } = booth.state;
   const isDue = (): boolean => state.unconfirmed.has(id) && waitingForClock(log.reach) === 0;
   if (!isDue()) return false;
@@ -255,20 +267,20 @@ async function tellConfirmed(output: Output, { session, speaker, booth }: Told):
   return true;
 }
 
-/** Where a log is new to the output, or what came meanwhile is passed over, the cursor is put there. */
-async function beginAt(output: Output, { booth, speaker }: Told): Promise<void> {
+/** Sets the cursor in a log that is new to the output, or moves it over a backlog that is to be skipped. */
+async function setCursor({ output, booth, speaker }: Feed): Promise<void> {
   const { cursors, config } = output;
   const { stream, newest_seq, renew_from = 0 } = booth.state.log.reach;
   if (renew_from > 0) cursors.salvaged(config.name, stream, renew_from);
   const after = cursors.after(config.name, stream);
   if (after === null) {
-    const since = config.since === undefined || speaker.passes_over ? null : Date.parse(config.since);
+    const since = config.since === undefined || speaker.skips_backlog ? null : Date.parse(config.since);
     const first = since === null ? newest_seq : (await firstSince(output, booth, since)) - 1;
     cursors.began(config.name, stream, first);
-  } else if (speaker.passes_over && after < newest_seq) passOver(output, booth, newest_seq);
+  } else if (speaker.skips_backlog && after < newest_seq) skipTo(output, booth, newest_seq);
 }
 
-/** The first seq that was recorded at that time or later: records stand in the order of time, but for a moved clock. */
+/** Returns the first seq that was recorded at that time or later. Records are in order of time unless the clock was moved. */
 async function firstSince({ machine }: Output, { state }: OutputBooth, since: EpochMs): Promise<Seq> {
   const { stream, oldest_seq, sendable_seq } = state.log.reach;
   let low = oldest_seq;
@@ -282,32 +294,32 @@ async function firstSince({ machine }: Output, { state }: OutputBooth, since: Ep
   return low;
 }
 
-/** The next records of a booth; false: there are none now. */
-async function sendNext(output: Output, { session, speaker, booth }: Told, signal: AbortSignal): Promise<boolean> {
+/** Sends the next records of a booth. Returns false if there are none now. */
+async function sendNext({ output, session, speaker, booth }: Feed, signal: AbortSignal): Promise<boolean> {
   const { machine, cursors, config, state } = output;
-  const isMute = (): boolean => speaker.ready?.(booth) === false;
+  const isMute = (): boolean => speaker.isReady?.(booth) === false;
   if (isMute()) return false;
-  // Read before the records are: a record that gets its time meanwhile is told as unconfirmed, never the other way round.
+  // Read before the records: a record that gets its time meanwhile is sent as unconfirmed, never the other way round.
   const { stream, oldest_seq, newest_seq, sendable_seq } = booth.state.log.reach;
   const after = cursors.after(config.name, stream) ?? newest_seq;
-  // They were given up for age or space: an output keeps no row alive.
+  // Retention has removed them: an output keeps no row alive.
   if (after + 1 < oldest_seq) {
-    passOver(output, booth, oldest_seq - 1);
+    skipTo(output, booth, oldest_seq - 1);
     return true;
   }
   if (after >= newest_seq) return false;
-  // Records that wait for a confirmed clock too: the service alone needs their final time. Their seqs stay, and so does the cursor.
+  // Includes records that wait for a confirmed clock: only the service needs their final time. Their seqs don't change.
   const records = await machine.store.readCommitted(stream, after + 1, READ_LIMIT);
   for (let at = 0; at < records.length; at += MOVE_LIMIT) {
     signal.throwIfAborted();
-    // It may have become so while the store or the broker was waited for.
+    // May have changed during the read, or while the broker was confirming.
     if (isMute()) return false;
     const some = records.slice(at, at + MOVE_LIMIT);
     const messages = speaker.records(booth, some, sendable_seq);
     noteUnconfirmed(output, booth);
     await session.send(messages);
     state.sent += messages.length;
-    for (const hole of holesIn(cursors.after(config.name, stream) ?? after, some)) tellPassed(output, booth, hole);
+    for (const hole of holesIn(cursors.after(config.name, stream) ?? after, some)) reportSkipped(output, booth, hole);
     cursors.moved(config.name, stream, some.at(-1)?.seq ?? after);
   }
   const to = records.at(-1)?.seq ?? newest_seq;
@@ -317,7 +329,7 @@ async function sendNext(output: Output, { session, speaker, booth }: Told, signa
   return isBehind;
 }
 
-/** What damage to the store has taken from amid the log. */
+/** Returns the ranges that damage to the store removed from the log. */
 function holesIn(after: Seq, records: readonly Placed[]): readonly Range[] {
   return records.flatMap(({ seq }, index) => {
     const before = records[index - 1]?.seq ?? after;
@@ -325,21 +337,21 @@ function holesIn(after: Seq, records: readonly Placed[]): readonly Range[] {
   });
 }
 
-function passOver(output: Output, booth: OutputBooth, to: Seq): void {
+function skipTo(output: Output, booth: OutputBooth, to: Seq): void {
   const { cursors, config } = output;
   const { stream } = booth.state.log.reach;
-  tellPassed(output, booth, { from: (cursors.after(config.name, stream) ?? to) + 1, to });
+  reportSkipped(output, booth, { from: (cursors.after(config.name, stream) ?? to) + 1, to });
   cursors.moved(config.name, stream, to);
 }
 
-function tellPassed({ config, state, machine }: Output, { state: { booth } }: OutputBooth, range: Range): void {
+function reportSkipped({ config, state, machine }: Output, { state: { booth } }: OutputBooth, range: Range): void {
   state.passed_over.set(booth, [...(state.passed_over.get(booth) ?? []), range].slice(-MOST_RANGES));
   const text = `output ${config.name}: records ${range.from} to ${range.to} of ${booth} were passed over`;
   machine.log.warn({ event: "output_passed_over", output: config.name, booth, ...range }, text);
 }
 
-/** Tells figures at once where there is news, else once a minute. */
-async function tellNews(output: Output, { session, speaker, booth }: Told, signal: AbortSignal): Promise<never> {
+/** Sends changed figures when there is news of the booth, and at least once a minute. */
+async function sendFigures({ output, session, speaker, booth }: Feed, signal: AbortSignal): Promise<never> {
   for (;;) {
     const figures = await figuresNow(booth);
     noteUnconfirmed(output, booth);
@@ -351,63 +363,36 @@ async function tellNews(output: Output, { session, speaker, booth }: Told, signa
 }
 
 export async function figuresNow(booth: OutputBooth): Promise<readonly Figure[]> {
-  const durations: DurationsToday = await booth.durationsToday();
+  const durations = await booth.durationsToday();
   const { log, link } = booth.state;
-  return figuresOf({
-    summary: log.summary,
-    plc: link.plc,
-    durations,
-    waiting_for_clock: waitingForClock(log.reach),
-  });
+  const { summary } = log;
+  return figuresOf({ summary, plc: link.plc, durations, waiting_for_clock: waitingForClock(log.reach) });
 }
 
-function isUp({ state, machine, config }: Output): void {
-  state.link = { kind: "up", since: machine.clock.wall() };
+type Reporting = Pick<Output, "machine" | "config"> & { readonly state: OutputLink };
+
+export function reportUp({ state, machine, config }: Reporting): void {
   state.reasons.clear();
   machine.log.info({ event: "output_up", output: config.name }, `output ${config.name} is up at ${state.url}`);
 }
 
-function isDown(output: Output, error: unknown, { failures, wait }: { failures: number; wait: Milliseconds }): void {
-  const { state, machine, config } = output;
-  const reason = machine.scrubber.scrub(errorMessage(error));
-  const advice = adviceOf(error instanceof ServiceLinkError ? error.fault : "file");
+/** Shows the link as down until the next try, and logs each new reason of a server once. */
+export function reportDown(
+  { state, machine, config }: Reporting,
+  { reason, advice }: { readonly reason: string; readonly advice: string },
+  { failures, wait }: { readonly failures: number; readonly wait: Milliseconds },
+): void {
   const since = machine.clock.wall();
-  state.link = stillDown(state.link, {
-    kind: "down",
-    since,
-    reason,
-    advice,
-    attempt: failures,
-    next_try_at: since + wait,
-  });
+  const down = { ...linkDown(since, reason, advice), attempt: failures, next_try_at: since + wait };
+  state.link = stillDown(state.link, down);
   if (state.reasons.get(state.url) === reason) return;
   state.reasons.set(state.url, reason);
   const text = `output ${config.name} is down: ${reason}; ${advice}`;
   machine.log.warn({ event: "output_down", output: config.name, reason }, text);
 }
 
-/** Faults of a connection to a broker that have an advice of their own; after any other the output goes on by itself. */
-const ADVISED = [
-  "unknown_host",
-  "unreachable",
-  "unanswered",
-  "credential",
-  "not_allowed",
-  "taken_over",
-  "file",
-  "limit",
-  "certificate_expired",
-  "certificate_not_yet_valid",
-  "certificate_name",
-  "certificate_authority",
-  "certificate_chain",
-  "certificate_refused",
-  "certificate_wanted",
-  "tls",
-  "not_tls",
-] as const;
-
-function adviceOf(fault: ServiceLinkFault): string {
-  const advised = ADVISED.find((one) => one === fault);
-  return advised === undefined ? say("output.kept") : say(`output.check.${advised}`);
+/** Returns what to do about a fault. Faults without a sentence of their own need no action: the output retries. */
+function adviceOn(fault: ServiceLinkFault): string {
+  const sentences: Readonly<Record<string, string>> = SENTENCES;
+  return sentences[`output.check.${fault}`] ?? say("output.kept");
 }

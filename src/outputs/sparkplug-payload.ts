@@ -1,16 +1,15 @@
 import protobuf from "protobufjs/minimal.js";
-import { type Datatype, DATATYPE, type Metric } from "./rules/sparkplug.ts";
 import type { EpochMs } from "../domain/units.ts";
+import { type Datatype, DATATYPE, type Metric } from "./rules/sparkplug.ts";
 
 /**
- * Sparkplug B's payload, by the field numbers of its sparkplug_b.proto (specification 6.4). Of the library only its writer and reader
- * are used: a description of the message at run time would cost more memory than all of this.
+ * A payload of Sparkplug B, by the field numbers of its sparkplug_b.proto (specification 6.4). Only the library's writer and reader
+ * are used: a description of the message at run time would cost more memory than this module.
  */
-
 export interface Payload {
   readonly timestamp: EpochMs;
   readonly metrics: readonly Metric[];
-  /** 0 to 255; null: a death of the node has none. */
+  /** 0 to 255; null: a node's death has none. */
   readonly seq: number | null;
 }
 
@@ -20,7 +19,7 @@ const FIXED64 = 1;
 const BYTES = 2;
 const key = (field: number, type: number): number => (field << 3) | type;
 
-/** Fields of a metric that holds a value of that type. */
+/** The field of a metric that holds a value of each type. */
 const VALUE_FIELD: Readonly<Record<Datatype, number>> = {
   [DATATYPE.int64]: 11,
   [DATATYPE.double]: 13,
@@ -79,10 +78,16 @@ function writeValue(writer: protobuf.Writer, datatype: Datatype, value: number |
   else writer.uint32(key(field, BYTES)).string(String(value));
 }
 
-/** Names that a command sets, with what it sets where that is true or false. Throws where it is no payload. */
-export function commandsIn(bytes: Uint8Array): readonly { readonly name: string; readonly value: boolean | null }[] {
+interface Command {
+  readonly name: string;
+  /** null: not a boolean. */
+  readonly value: boolean | null;
+}
+
+/** Returns the metrics that a command sets. Throws if the bytes are not a payload. */
+export function commandsIn(bytes: Uint8Array): readonly Command[] {
   const reader = protobuf.Reader.create(bytes);
-  const commands: { name: string; value: boolean | null }[] = [];
+  const commands: Command[] = [];
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
     if (tag === key(2, BYTES)) commands.push(commandIn(reader));
@@ -91,7 +96,7 @@ export function commandsIn(bytes: Uint8Array): readonly { readonly name: string;
   return commands;
 }
 
-function commandIn(reader: protobuf.Reader): { name: string; value: boolean | null } {
+function commandIn(reader: protobuf.Reader): Command {
   const end = reader.uint32() + reader.pos;
   let name = "";
   let value: boolean | null = null;

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { BoothSummary, FilterSummary } from "../../src/domain/summary.ts";
 import type { Placed } from "../../src/domain/record.ts";
 import type { LinkStatus, StorageStatus } from "../../src/domain/status.ts";
-import { changesIn, looksAt, serviceLook } from "../../src/notices/rules/events.ts";
-import { messageOf, type Teller } from "../../src/notices/rules/words.ts";
+import { changesIn, conditionsOf, serviceCondition } from "../../src/notices/rules/events.ts";
+import { messageOf, type Sender } from "../../src/notices/rules/words.ts";
 
 const MIN = 60_000;
 const NOW = Date.UTC(2026, 2, 2, 15);
@@ -43,7 +43,7 @@ function looks(booth: {
   readonly storage?: StorageStatus | null;
   readonly trouble?: string;
 }): Readonly<Record<string, string>> {
-  const all = looksAt({ summary: summary({}), plc: UP, storage: SOUND, trouble: "", ...booth }, LIMITS, {
+  const all = conditionsOf({ summary: summary({}), plc: UP, storage: SOUND, trouble: "", ...booth }, LIMITS, {
     now: NOW,
     time: NOW,
   });
@@ -84,9 +84,9 @@ describe("a look at a booth", () => {
   });
 
   it("at the service: away for so long, where something is wanted of it", () => {
-    expect(serviceLook(down(NOW - 30 * MIN), LIMITS, NOW).is).toBe("on");
-    expect(serviceLook(down(NOW - 29 * MIN), LIMITS, NOW).is).toBe("unsure");
-    expect(serviceLook(null, LIMITS, NOW).is).toBe("off");
+    expect(serviceCondition(down(NOW - 30 * MIN), LIMITS, NOW).is).toBe("on");
+    expect(serviceCondition(down(NOW - 29 * MIN), LIMITS, NOW).is).toBe("unsure");
+    expect(serviceCondition(null, LIMITS, NOW).is).toBe("off");
   });
 });
 
@@ -129,7 +129,7 @@ describe("the log", () => {
 });
 
 describe("a message", () => {
-  const TELLER: Teller = {
+  const SENDER: Sender = {
     gateway: "gw",
     name: "office",
     tz: "America/Denver",
@@ -148,7 +148,7 @@ describe("a message", () => {
   } as const;
 
   it("says what, where and when, in local time", () => {
-    const { subject, text, document } = messageOf({ id: "1", events: [event], more: 0 }, TELLER);
+    const { subject, text, document } = messageOf({ id: "1", events: [event], more: 0 }, SENDER);
     expect(subject).toBe("booth-1: fault");
     expect(text).toBe("booth-1: fault, since 2026-03-02 08:00\n\nTimes: America/Denver. Gateway gw, notice office.\n");
     expect(document).toEqual({
@@ -176,7 +176,7 @@ describe("a message", () => {
   it("counts what it doesn't name, and what a PLC or a server says begins no line or header of its own", () => {
     const odd = { ...event, what: "tag\r\nBcc: everybody@example.com" };
     const over = { ...event, booth: null, state: "ended", ended: NOW + MIN } as const;
-    const { subject, text } = messageOf({ id: "1", events: [odd, over], more: 3 }, TELLER);
+    const { subject, text } = messageOf({ id: "1", events: [odd, over], more: 3 }, SENDER);
     expect(subject).toBe("booth-1: tag Bcc: everybody@example.com, and 4 more");
     expect(text.split("\n").slice(0, 3)).toEqual([
       "booth-1: tag Bcc: everybody@example.com, since 2026-03-02 08:00",

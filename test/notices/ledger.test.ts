@@ -1,19 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Change, Look } from "../../src/notices/rules/events.ts";
+import type { Change, Condition } from "../../src/notices/rules/events.ts";
 import {
   type Bundle,
   emptyLedger,
   type Ledger,
-  looked,
   MAX_LINES,
   MAX_WAITING,
   nextStep,
   putBack,
-  only,
+  observed,
+  ofBooths,
   type Plan,
   quietUntil,
-  read,
+  withChanges,
   delivered,
 } from "../../src/notices/rules/ledger.ts";
 
@@ -32,11 +32,17 @@ const ended = (key: string, at: number, booth = "booth-1") => ({
   booth,
   changes: [{ kind: "ended", key: `incident ${key}`, at }] as readonly Change[],
 });
-const fault = (is: Look["is"], since: number): Look => ({ key: "fault", class: "fault", what: "fault", is, since });
-const look = (ledger: Ledger, one: Look, plan = PLAN): Ledger =>
-  looked(ledger, { booth: "booth-1", looks: [one], open_incidents: null, time: one.since }, plan);
+const fault = (is: Condition["is"], since: number): Condition => ({
+  key: "fault",
+  class: "fault",
+  what: "fault",
+  is,
+  since,
+});
+const look = (ledger: Ledger, one: Condition, plan = PLAN): Ledger =>
+  observed(ledger, { booth: "booth-1", conditions: [one], open_incidents: null, time: one.since }, plan);
 const saw = (...steps: readonly ReturnType<typeof began>[]): Ledger =>
-  steps.reduce((ledger, step) => read(ledger, step, PLAN), emptyLedger());
+  steps.reduce((ledger, step) => withChanges(ledger, step, PLAN), emptyLedger());
 
 /** As they are told, shortly. */
 const shown = ({ events, more }: Bundle): string =>
@@ -53,7 +59,7 @@ describe("an event", () => {
   it("is told as it begins and, once that is told, as it ends", () => {
     const first = send(saw(began("a", T0)), T0);
     expect(first.told).toBe("a began");
-    const over = send(read(first.ledger, ended("a", T0 + MIN), PLAN), T0 + MIN);
+    const over = send(withChanges(first.ledger, ended("a", T0 + MIN), PLAN), T0 + MIN);
     expect(over.told).toBe("a ended");
     expect(send(over.ledger, T0 + 2 * MIN).told).toBeNull();
   });
@@ -64,7 +70,7 @@ describe("an event", () => {
 
   it("is not told again by a log that is read again, nor by a look", () => {
     const { ledger } = send(saw(began("a", T0)), T0);
-    expect(send(read(ledger, began("a", T0), PLAN), T0).told).toBeNull();
+    expect(send(withChanges(ledger, began("a", T0), PLAN), T0).told).toBeNull();
     const open = send(look(emptyLedger(), fault("on", T0)), T0).ledger;
     expect(send(look(open, fault("on", T0)), T0).told).toBeNull();
     // What isn't known doesn't end it.
@@ -73,7 +79,7 @@ describe("an event", () => {
 
   it("of a class that isn't wanted is never told", () => {
     const plan = { ...PLAN, events: ["link"] as const };
-    expect(read(emptyLedger(), began("a", T0), plan).waiting).toEqual([]);
+    expect(withChanges(emptyLedger(), began("a", T0), plan).waiting).toEqual([]);
   });
 
   it("that nobody looked at in time is told by the log, once", () => {
@@ -86,34 +92,34 @@ describe("an event", () => {
       ended: T0 + 2_000,
     } as const;
     const log = { booth: "booth-1", changes: [passed] };
-    const unseen = send(read(emptyLedger(), log, PLAN), T0 + MIN);
+    const unseen = send(withChanges(emptyLedger(), log, PLAN), T0 + MIN);
     expect(unseen.told).toBe("fault passed");
-    expect(send(read(unseen.ledger, log, PLAN), T0 + MIN).told).toBeNull();
+    expect(send(withChanges(unseen.ledger, log, PLAN), T0 + MIN).told).toBeNull();
     // Where a look saw both, the log brings nothing new; where it saw the beginning alone, the end.
     const begun = send(look(emptyLedger(), fault("on", T0)), T0).ledger;
     const both = send(look(begun, fault("off", T0 + 2_000)), T0 + MIN);
     expect(both.told).toBe("fault ended");
-    expect(send(read(both.ledger, log, PLAN), T0 + MIN).told).toBeNull();
-    expect(send(read(begun, log, PLAN), T0 + MIN).told).toBe("fault ended");
+    expect(send(withChanges(both.ledger, log, PLAN), T0 + MIN).told).toBeNull();
+    expect(send(withChanges(begun, log, PLAN), T0 + MIN).told).toBe("fault ended");
     // A newer one is on by the time that the log tells of the older: that one's end isn't its.
     const newer = send(look(both.ledger, fault("on", T0 + 5_000)), T0 + 5_000).ledger;
-    expect(send(read(newer, log, PLAN), T0 + MIN).told).toBeNull();
+    expect(send(withChanges(newer, log, PLAN), T0 + MIN).told).toBeNull();
   });
 
   it("of a booth that was taken out, or of what isn't looked at any more, is forgotten", () => {
     const open = send(look(emptyLedger(), fault("on", T0)), T0).ledger;
-    expect(only(open, ["booth-2"]).open).toEqual({});
-    expect(only(open, ["booth-1"]).open).toEqual(open.open);
-    const none = looked(open, { booth: "booth-1", looks: [], open_incidents: null, time: T0 }, PLAN);
+    expect(ofBooths(open, ["booth-2"]).open).toEqual({});
+    expect(ofBooths(open, ["booth-1"]).open).toEqual(open.open);
+    const none = observed(open, { booth: "booth-1", conditions: [], open_incidents: null, time: T0 }, PLAN);
     expect(none.open).toEqual({});
   });
 
   it("that the booth's log doesn't have any more is over", () => {
     const open = send(saw(began("a", T0)), T0).ledger;
-    const none = looked(open, { booth: "booth-1", looks: [], open_incidents: 0, time: T0 + MIN }, PLAN);
+    const none = observed(open, { booth: "booth-1", conditions: [], open_incidents: 0, time: T0 + MIN }, PLAN);
     expect(send(none, T0 + MIN).told).toBe("a ended");
     // Another booth's isn't.
-    const other = looked(open, { booth: "booth-10", looks: [], open_incidents: 0, time: T0 + MIN }, PLAN);
+    const other = observed(open, { booth: "booth-10", conditions: [], open_incidents: 0, time: T0 + MIN }, PLAN);
     expect(other.open).toEqual(open.open);
   });
 });
@@ -121,14 +127,14 @@ describe("an event", () => {
 describe("what can't go at once", () => {
   it("goes as one at the end of the quiet hours, but for what is urgent", () => {
     const night = Date.UTC(2026, 2, 2, 23);
-    let ledger = read(emptyLedger(), began("a", night), QUIET);
-    ledger = read(ledger, began("b", night + MIN), QUIET);
+    let ledger = withChanges(emptyLedger(), began("a", night), QUIET);
+    ledger = withChanges(ledger, began("b", night + MIN), QUIET);
     expect(send(ledger, night + MIN, QUIET).told).toBeNull();
     expect(nextStep(ledger, QUIET, { now: night, id: "" })).toEqual({ kind: "wait", until: Date.UTC(2026, 2, 3, 6) });
     ledger = look(ledger, fault("on", night + 2 * MIN), QUIET);
     const urgent = send(ledger, night + 2 * MIN, QUIET);
     expect(urgent.told).toBe("fault began");
-    ledger = read(urgent.ledger, ended("a", night + HOUR), QUIET);
+    ledger = withChanges(urgent.ledger, ended("a", night + HOUR), QUIET);
     const morning = send(ledger, Date.UTC(2026, 2, 3, 6), QUIET);
     expect(morning.told).toBe("a passed, b began");
   });
@@ -136,7 +142,7 @@ describe("what can't go at once", () => {
   it("goes as one when the bound per hour has room again", () => {
     let ledger = emptyLedger();
     for (const [index, name] of ["a", "b", "c", "d", "e"].entries()) {
-      ledger = read(ledger, began(name, T0 + index), PLAN);
+      ledger = withChanges(ledger, began(name, T0 + index), PLAN);
       ledger = send(ledger, T0 + index).ledger;
     }
     expect(ledger.waiting.map(({ what }) => what)).toEqual(["d", "e"]);
@@ -154,7 +160,7 @@ describe("what can't go at once", () => {
     expect(first.bundle.more).toBe(MAX_WAITING + 5 - MAX_LINES);
     // The oldest five had no room, and what was told as a number has no end.
     const after = delivered(first.ledger, { at: T0, what: "", answer: "" });
-    const over = [0, 5, 60].reduce((now, index) => read(now, ended(index.toString(), T0 + HOUR), PLAN), after);
+    const over = [0, 5, 60].reduce((now, index) => withChanges(now, ended(index.toString(), T0 + HOUR), PLAN), after);
     expect(over.waiting.map(({ what }) => what)).toEqual(["5"]);
   });
 
@@ -162,7 +168,7 @@ describe("what can't go at once", () => {
     const step = nextStep(saw(began("a", T0)), PLAN, { now: T0, id: "first" });
     if (step.kind !== "send") throw new Error("nothing goes");
     // Its end comes while it is under way.
-    const meanwhile = read(read(step.ledger, ended("a", T0 + MIN), PLAN), began("b", T0 + MIN), PLAN);
+    const meanwhile = withChanges(withChanges(step.ledger, ended("a", T0 + MIN), PLAN), began("b", T0 + MIN), PLAN);
     expect(send(putBack(meanwhile), T0 + 2 * MIN).told).toBe("a passed, b began");
     // Where nobody knows whether it is there, it goes just as it was.
     const again = nextStep(meanwhile, PLAN, { now: T0 + 2 * MIN, id: "second" });
@@ -214,8 +220,8 @@ describe("whatever happens", () => {
         for (const { kind, key, after } of steps) {
           now += after;
           const before = ledger.waiting.length + ledger.cut;
-          if (kind === "began") ledger = read(ledger, began(key, now), QUIET);
-          if (kind === "ended") ledger = read(ledger, ended(key, now), QUIET);
+          if (kind === "began") ledger = withChanges(ledger, began(key, now), QUIET);
+          if (kind === "ended") ledger = withChanges(ledger, ended(key, now), QUIET);
           if (kind === "fault" || kind === "well")
             ledger = look(ledger, fault(kind === "fault" ? "on" : "off", now), QUIET);
           if (kind === "restart") ledger = JSON.parse(JSON.stringify(ledger)) as Ledger;

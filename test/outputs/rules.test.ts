@@ -12,7 +12,7 @@ import {
   DATATYPE,
   instantsOf,
   nodeMetrics,
-  type Said,
+  type MetricValue,
   type Instant,
 } from "../../src/outputs/rules/sparkplug.ts";
 import { commandsIn, encodePayload } from "../../src/outputs/sparkplug-payload.ts";
@@ -30,7 +30,7 @@ interface Codec {
 
 const born = (mono: number): Instant => ({ boot: "b", mono });
 
-function said(name: string, value: TagValue, at = 1_000): Said {
+function said(name: string, value: TagValue, at = 1_000): MetricValue {
   return { name, value, at, quality: value === null ? "bad" : "good", unit: "", read_at: born(at) };
 }
 

@@ -1,55 +1,48 @@
 import type { NoticeConfig } from "../../config/port.ts";
-import type { OpenIncident } from "../../domain/booth-state.ts";
-import type { BoothSummary } from "../../domain/summary.ts";
-import type { NoticeClass } from "../../domain/notice.ts";
 import { FILTER_TYPES } from "../../domain/booth.ts";
+import type { OpenIncident } from "../../domain/booth-state.ts";
+import type { NoticeClass } from "../../domain/notice.ts";
 import { KIND, type Placed } from "../../domain/record.ts";
 import type { LinkStatus, StorageStatus } from "../../domain/status.ts";
-import type { EpochMs } from "../../domain/units.ts";
+import type { BoothSummary } from "../../domain/summary.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
+import type { EpochMs } from "../../domain/units.ts";
 
-/** What is there to be told of a booth: as it is at a moment, and as its log has it. */
-
-/** One thing that can be so or not. */
-export interface Look {
-  /** Names it within the booth. */
+/** What an event is about. `key` names it within the booth. */
+export interface Subject {
   readonly key: string;
   readonly class: NoticeClass;
   readonly what: string;
-  /** unsure: what is known doesn't tell, so that whatever was told holds. */
+}
+
+/** A condition of a booth or the gateway at a moment. */
+export interface Condition extends Subject {
+  /** unsure: the present state doesn't tell, so that the last known one holds. */
   readonly is: "on" | "off" | "unsure";
   /** When it became so. */
   readonly since: EpochMs;
 }
 
-/** What the log says of something that begins and ends. */
+/** A change that a record of the log tells. passed: it began and ended since the record before. */
 export type Change =
-  | {
-      readonly kind: "began";
-      readonly key: string;
-      readonly class: NoticeClass;
-      readonly what: string;
-      readonly at: EpochMs;
-    }
+  | ({ readonly kind: "began"; readonly at: EpochMs } & Subject)
   | { readonly kind: "ended"; readonly key: string; readonly at: EpochMs }
-  /** Both; whoever saw it begin hears of its end. */
-  | {
-      readonly kind: "passed";
-      readonly key: string;
-      readonly class: NoticeClass;
-      readonly what: string;
-      readonly began: EpochMs;
-      readonly ended: EpochMs;
-    };
+  | ({ readonly kind: "passed"; readonly began: EpochMs; readonly ended: EpochMs } & Subject);
+
 const HOURS_TO_FULL = 24;
 export const INCIDENT = "incident";
 const ALARM_MODES = { estop: "E-stop", fault: "fault" } as const;
 
 type Thresholds = Pick<NoticeConfig, "link_minutes" | "service_minutes" | "mode_minutes">;
 
-/** A booth as it is. `now`: the wall's; `time`: corrected, as the summary's instants are. */
-export function looksAt(
-  booth: {
+/** Returns the conditions of a booth. `now`: wall clock; `time`: corrected, as the summary's instants are. */
+export function conditionsOf(
+  {
+    summary,
+    plc,
+    storage,
+    trouble,
+  }: {
     readonly summary: BoothSummary | null;
     readonly plc: LinkStatus;
     readonly storage: StorageStatus | null;
@@ -57,91 +50,93 @@ export function looksAt(
   },
   thresholds: Thresholds,
   { now, time }: { readonly now: EpochMs; readonly time: EpochMs },
-): readonly Look[] {
-  const { summary, plc, storage, trouble } = booth;
+): readonly Condition[] {
   return [
-    ...modeLooks(summary, thresholds, time),
-    ...(summary === null ? [] : filterLooks(summary, time)),
-    linkLook("link", plc, { minutes: thresholds.link_minutes, now, what: "the PLC doesn't answer" }),
-    storageLook(storage, trouble, now),
+    ...modeConditions(summary, thresholds, time),
+    ...(summary === null ? [] : filterConditions(summary, time)),
+    linkCondition("link", plc, { minutes: thresholds.link_minutes, now, what: "the PLC doesn't answer" }),
+    storageCondition(storage, trouble, now),
   ];
 }
 
 /**
- * Looks for open incidents, for as long as the log doesn't tell of them: facts wait for a confirmed clock, and alarms do not. Keys are those
- * of the log's facts.
+ * Returns a condition for each open incident, with the keys of the log's facts. Used while facts wait for a confirmed clock: alarms
+ * don't wait.
  */
-export function incidentLooks(incidents: readonly OpenIncident[]): readonly Look[] {
-  return incidents.flatMap(({ check, tag_name, reason, severity, first_seen_at }): Look[] => {
-    if (severity === "info") return [];
-    const named = { key: incidentKey(check, tag_name), class: INCIDENT } as const;
-    return [{ ...named, what: incidentText(tag_name, reason), is: "on", since: first_seen_at }];
-  });
+export function incidentConditions(incidents: readonly OpenIncident[]): readonly Condition[] {
+  return incidents
+    .filter(({ severity }) => severity !== "info")
+    .map((one) => ({ ...incidentSubject(one), is: "on", since: one.first_seen_at }));
 }
 
-function incidentKey(check: string, tag_name: string): string {
-  return `${INCIDENT} ${check} ${tag_name}`;
+function incidentSubject({ check, tag_name, reason }: Pick<OpenIncident, "check" | "tag_name" | "reason">): Subject {
+  const what = tag_name === "" ? reason : `${tag_name}: ${reason}`;
+  return { key: `${INCIDENT} ${check} ${tag_name}`, class: INCIDENT, what };
 }
 
-function incidentText(tag_name: string, reason: string): string {
-  return tag_name === "" ? reason : `${tag_name}: ${reason}`;
-}
-
-/** null: nothing is wanted of it. */
-export function serviceLook(link: LinkStatus | null, { service_minutes }: Thresholds, now: EpochMs): Look {
+/** Returns the condition of the link to the service. null: no link is wanted. */
+export function serviceCondition(
+  link: LinkStatus | null,
+  { service_minutes: minutes }: Thresholds,
+  now: EpochMs,
+): Condition {
   const wanted = link ?? { kind: "up", since: now };
-  return linkLook("service", wanted, { minutes: service_minutes, now, what: "the service can't be reached" });
+  return linkCondition("service", wanted, { minutes, now, what: "the service can't be reached" });
 }
 
-function modeLooks(summary: BoothSummary | null, { mode_minutes }: Thresholds, time: EpochMs): readonly Look[] {
-  // Nobody knows what the booth does meanwhile.
+function modeConditions(
+  summary: BoothSummary | null,
+  { mode_minutes }: Thresholds,
+  time: EpochMs,
+): readonly Condition[] {
+  // null: unknown, as the booth isn't read.
   const mode = summary === null || summary.in_gap || summary.mode === "no_data" ? null : summary.mode;
   const since = summary?.since ?? time;
-  const look = (of: string, isLong: boolean): Pick<Look, "is" | "since"> => {
+  const stateOf = (of: string, isLong: boolean): Pick<Condition, "is" | "since"> => {
     if (mode === null) return { is: "unsure", since };
     return { is: mode === of && isLong ? "on" : "off", since };
   };
   const alarms = Object.entries(ALARM_MODES) as [keyof typeof ALARM_MODES, string][];
   return [
-    ...alarms.map(([alarm, what]): Look => ({ key: alarm, class: alarm, what, ...look(alarm, true) })),
-    ...Object.entries(mode_minutes).map(([of, minutes]): Look => {
+    ...alarms.map(([alarm, what]): Condition => ({ key: alarm, class: alarm, what, ...stateOf(alarm, true) })),
+    ...Object.entries(mode_minutes).map(([of, minutes]): Condition => {
       const what = `in ${of.replaceAll("_", " ")} for over ${minutes} min`;
-      return { key: `mode ${of}`, class: "mode", what, ...look(of, time - since >= minutes * MINUTE_MS) };
+      return { key: `mode ${of}`, class: "mode", what, ...stateOf(of, time - since >= minutes * MINUTE_MS) };
     }),
   ];
 }
 
-function filterLooks({ filters }: BoothSummary, time: EpochMs): readonly Look[] {
-  return FILTER_TYPES.flatMap((type): Look[] => {
+function filterConditions({ filters }: BoothSummary, time: EpochMs): readonly Condition[] {
+  return FILTER_TYPES.flatMap((type): Condition[] => {
     const filter = filters[type];
     if (filter === undefined) return [];
     const name = type.replace("_", " ");
     const { state, overuse_since } = filter;
-    const is = (on: boolean): Look["is"] => (state === null ? "unsure" : on ? "on" : "off");
+    const is = (on: boolean): Condition["is"] => (state === null ? "unsure" : on ? "on" : "off");
     const over = { key: `filter ${type}`, class: "filter" } as const;
     const near = { key: `filter_warning ${type}`, class: "filter_warning" } as const;
     return [
       { ...over, what: `${name} is used beyond its limit`, is: is(state === "overuse"), since: overuse_since ?? time },
-      // What is beyond its limit is near it still.
+      // A filter beyond its limit is still near it.
       { ...near, what: `${name} has used 80 % of its life`, is: is(state !== "good"), since: time },
     ];
   });
 }
 
-function linkLook(
+function linkCondition(
   name: "link" | "service",
   link: LinkStatus,
   { minutes, now, what }: { readonly minutes: number; readonly now: EpochMs; readonly what: string },
-): Look {
-  const named = { key: name, class: name } as const;
-  if (link.kind !== "down") return { ...named, what, is: "off", since: link.since };
-  // After a start it was never up: that says nothing of before.
+): Condition {
+  const named = { key: name, class: name, since: link.since } as const;
+  if (link.kind !== "down") return { ...named, what, is: "off" };
+  // A link that was never up since the start tells nothing of the time before.
   const isLong = now - link.since >= minutes * MINUTE_MS;
-  return { ...named, what: `${what}: ${link.reason}`, is: isLong ? "on" : "unsure", since: link.since };
+  return { ...named, what: `${what}: ${link.reason}`, is: isLong ? "on" : "unsure" };
 }
 
-function storageLook(storage: StorageStatus | null, trouble: string, now: EpochMs): Look {
-  const named = { key: "storage", class: "storage", since: now } as const;
+function storageCondition(storage: StorageStatus | null, trouble: string, since: EpochMs): Condition {
+  const named = { key: "storage", class: "storage", since } as const;
   if (trouble !== "") return { ...named, what: `the store can't commit: ${trouble}`, is: "on" };
   if (storage === null) return { ...named, what: "", is: "unsure" };
   const { hours_to_full, health } = storage;
@@ -151,10 +146,12 @@ function storageLook(storage: StorageStatus | null, trouble: string, now: EpochM
   return { ...named, what, is: isFull ? "on" : "off" };
 }
 
-/** Of the booth's own log, in its order. */
+/**
+ * Returns the changes that the records of a booth's log tell, in their order: incidents, and stages of alarm modes, however short, as
+ * conditions may be looked at too late for them. Corrections by a rebuild are ignored.
+ */
 export function changesIn(records: readonly Placed[]): readonly Change[] {
   return records.flatMap((record): Change[] => {
-    // What a rebuild says otherwise is no news.
     if (record.kind === KIND.incident && record.value.supersedes === undefined) return incidentChange(record.value);
     if (record.kind === KIND.stage && record.value.supersedes === undefined) return stageChange(record.value);
     return [];
@@ -162,14 +159,14 @@ export function changesIn(records: readonly Placed[]): readonly Change[] {
 }
 
 function incidentChange(value: Extract<Placed, { kind: "i" }>["value"]): Change[] {
-  const { check, tag_name, reason, severity, first_seen_at, resolved_at } = value;
+  const { severity, first_seen_at, resolved_at } = value;
   if (severity === "info") return [];
-  const key = incidentKey(check, tag_name);
-  if (resolved_at !== null) return [{ kind: "ended", key, at: resolved_at }];
-  return [{ kind: "began", key, class: INCIDENT, what: incidentText(tag_name, reason), at: first_seen_at }];
+  const subject = incidentSubject(value);
+  if (resolved_at !== null) return [{ kind: "ended", key: subject.key, at: resolved_at }];
+  return [{ kind: "began", ...subject, at: first_seen_at }];
 }
 
-/** However short: a look may come too late for it. Where data ended it, nobody knows whether it is over. */
+/** Ignores a stage that ended with the data: whether the alarm is over is unknown. */
 function stageChange({ bay, mode, start, end, end_reason }: Extract<Placed, { kind: "m" }>["value"]): Change[] {
   if (bay !== 0 || end_reason === "gap" || (mode !== "estop" && mode !== "fault")) return [];
   return [{ kind: "passed", key: mode, class: mode, what: ALARM_MODES[mode], began: start, ended: end }];

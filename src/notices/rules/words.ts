@@ -3,10 +3,10 @@ import type { NoticeClass } from "../../domain/notice.ts";
 import { utcText, zoneOffsetMs } from "../../domain/time-zone.ts";
 import type { BoothId, EpochMs, Serial } from "../../domain/units.ts";
 import type { NoticeMessage } from "../port.ts";
-import type { Bundle, Told } from "./ledger.ts";
+import type { Bundle, NoticeEvent } from "./ledger.ts";
 
-/** Who tells, and of whom. */
-export interface Teller {
+/** The gateway and the notice that send a message. */
+export interface Sender {
   readonly gateway: string;
   /** The notice's name. */
   readonly name: string;
@@ -17,50 +17,50 @@ export interface Teller {
   readonly is_confirmed: boolean;
 }
 
-const SUBJECT_CHARS = 120;
+const MAX_LINE_CHARS = 240;
 
-export function messageOf({ id, events, more }: Bundle, teller: Teller): NoticeMessage {
+export function messageOf({ id, events, more }: Bundle, sender: Sender): NoticeMessage {
+  const { gateway, name, tz, is_confirmed } = sender;
   const [first] = events;
   const others = events.length - 1 + more;
   const head = first === undefined ? "events that there was no room for" : oneLine(titleOf(first));
   const subject = others > 0 && first !== undefined ? `${head}, and ${others} more` : head;
   const lines = [
-    ...events.map((event) => oneLine(`${titleOf(event)}, ${whenText(event, teller.tz)}`)),
+    ...events.map((event) => oneLine(`${titleOf(event)}, ${whenText(event, tz)}`)),
     ...(more > 0 ? [`and ${more} more`] : []),
     "",
-    `Times: ${teller.tz}. Gateway ${teller.gateway}, notice ${teller.name}.`,
-    ...(teller.is_confirmed ? [] : ["The gateway's clock is not confirmed: times may be wrong."]),
+    `Times: ${tz}. Gateway ${gateway}, notice ${name}.`,
+    ...(is_confirmed ? [] : ["The gateway's clock is not confirmed: times may be wrong."]),
   ];
-  const text = `${lines.join("\n")}\n`;
   const document = {
     id,
-    gateway: teller.gateway,
-    notice: teller.name,
+    gateway,
+    notice: name,
     text: subject,
-    events: events.map((event) => eventOf(event, teller)),
+    events: events.map((event) => eventOf(event, sender)),
     more,
-    ...(teller.is_confirmed ? {} : { clock_confirmed: false }),
+    ...(is_confirmed ? {} : { clock_confirmed: false }),
   };
-  return { id, subject, text, document };
+  return { id, subject, text: `${lines.join("\n")}\n`, document };
 }
 
-/** What a person asked for, to see whether it comes. */
+/** Returns the message of a test that a person asked for. */
 export function testMessage(
   id: string,
   at: EpochMs,
-  teller: Omit<Teller, "urgent" | "serials" | "is_confirmed">,
+  { gateway, name, tz }: Pick<Sender, "gateway" | "name" | "tz">,
 ): NoticeMessage {
-  const subject = `test of notice ${teller.name}`;
-  const text = `It works. Sent at ${localText(at, teller.tz)} (${teller.tz}) by gateway ${teller.gateway}.\n`;
-  const document = { id, gateway: teller.gateway, notice: teller.name, text: subject, test: true, events: [], more: 0 };
+  const subject = `test of notice ${name}`;
+  const text = `It works. Sent at ${localText(at, tz)} (${tz}) by gateway ${gateway}.\n`;
+  const document = { id, gateway, notice: name, text: subject, test: true, events: [], more: 0 };
   return { id, subject, text, document };
 }
 
-function titleOf({ booth, what, state }: Told): string {
+function titleOf({ booth, what, state }: NoticeEvent): string {
   return `${booth ?? "gateway"}: ${state === "ended" ? "over: " : ""}${what}`;
 }
 
-function whenText({ began, ended }: Told, tz: string): string {
+function whenText({ began, ended }: NoticeEvent, tz: string): string {
   return ended === null ? `since ${localText(began, tz)}` : `${localText(began, tz)} to ${localText(ended, tz)}`;
 }
 
@@ -69,7 +69,8 @@ function localText(at: EpochMs, tz: string): string {
   return utcText(at + zoneOffsetMs(tz, at)).slice(0, "2026-03-02 15:05".length);
 }
 
-function eventOf({ booth, key, class: of, what, state, began, ended }: Told, { serials, urgent }: Teller): object {
+function eventOf(event: NoticeEvent, { serials, urgent }: Sender): object {
+  const { booth, key, class: of, what, state, began, ended } = event;
   return {
     booth,
     serial: booth === null ? null : (serials[booth] ?? null),
@@ -83,8 +84,8 @@ function eventOf({ booth, key, class: of, what, state, began, ended }: Told, { s
   };
 }
 
-/** Names come from profiles and PLCs, reasons from servers: none of them begins a line of its own. */
+/** Puts a text on one line: names from profiles and PLCs and reasons from servers must not start a line or header of their own. */
 function oneLine(text: string): string {
   const plain = text.replaceAll(/\p{Cc}+/gu, " ").trim();
-  return plain.length > SUBJECT_CHARS * 2 ? `${plain.slice(0, SUBJECT_CHARS * 2)}...` : plain;
+  return plain.length > MAX_LINE_CHARS ? `${plain.slice(0, MAX_LINE_CHARS)}...` : plain;
 }

@@ -1,121 +1,95 @@
-import { FILTER_TYPES, MODES_LISTED, type Mode, type Quality, type TagValue } from "../../domain/booth.ts";
+import { isoTime, minutesOf } from "../../contract/time.ts";
+import { FILTER_TYPES, MODES_LISTED, type Quality, type TagValue } from "../../domain/booth.ts";
 import type { LinkStatus } from "../../domain/status.ts";
 import type { BoothSummary } from "../../domain/summary.ts";
 import type { BoothId, EpochMs } from "../../domain/units.ts";
-import { isoTime, minutesOf } from "../../contract/time.ts";
 import type { DurationsToday } from "../port.ts";
 
-/** What is told of a booth beside its tags. `value` null: not known. */
+/** A figure of a booth that outputs send in addition to its tags. */
 export interface Figure {
   readonly figure: string;
   readonly label: string;
+  /** null: unknown. */
   readonly value: number | string | null;
   readonly unit: string;
-  /** What it is to those who show it. */
+  /** How Home Assistant treats it. */
   readonly sort: "mode" | "time" | "count" | "total" | "minutes" | "percent" | "hours" | "state";
-  /** It tells of the box or its connections, not of the booth's work. */
+  /** About the gateway or its connections, not about the booth's work. */
   readonly diagnostic: boolean;
 }
 
+type Row = readonly [
+  figure: string,
+  label: string,
+  sort: Figure["sort"],
+  value: Figure["value"] | undefined,
+  unit?: string,
+];
+
 const MIN_PER_H = 60;
 
-/** The booth's figures at this moment; always the same ones in the same order. */
-export function figuresOf(booth: {
+/** Returns the booth's figures now: always the same ones in the same order. */
+export function figuresOf({
+  summary,
+  plc,
+  durations,
+  waiting_for_clock,
+}: {
   readonly summary: BoothSummary | null;
   readonly plc: LinkStatus;
   readonly durations: DurationsToday;
   /** Records that wait for a confirmed clock. */
   readonly waiting_for_clock: number;
 }): readonly Figure[] {
-  const { summary, plc, durations, waiting_for_clock } = booth;
-  return [
-    figure("mode", "Mode", { value: summary?.mode ?? null, sort: "mode" }),
-    figure("mode_since", "Mode since", { value: timeOf(summary?.since ?? null), sort: "time" }),
-    figure("cycles_today", "Cycles today", { value: summary?.cycles_today ?? null, sort: "count" }),
-    figure("cycles_total", "Cycles by the PLC", { value: summary?.cycles_total ?? null, sort: "total" }),
-    ...MODES_LISTED.map((mode) => minutesToday(mode, durations)),
-    ...FILTER_TYPES.flatMap((type) => filterFigures(type, summary?.filters[type])),
-    figure("link", "PLC link", { value: plc.kind, sort: "state", diagnostic: true }),
-    figure("open_incidents", "Open incidents", {
-      value: summary?.open_incidents ?? null,
-      sort: "count",
-      diagnostic: true,
+  const ofWork: readonly Row[] = [
+    ["mode", "Mode", "mode", summary?.mode],
+    ["mode_since", "Mode since", "time", timeOf(summary?.since)],
+    ["cycles_today", "Cycles today", "count", summary?.cycles_today],
+    ["cycles_total", "Cycles by the PLC", "total", summary?.cycles_total],
+    ...MODES_LISTED.map((mode): Row => {
+      const label = `${mode.replaceAll("_", " ")} today`;
+      return [`${mode}_minutes_today`, label, "minutes", minutesOf(durations[mode] ?? 0), "min"];
     }),
-    figure("clock_waiting_records", "Records waiting for the clock", {
-      value: waiting_for_clock,
-      sort: "count",
-      diagnostic: true,
-    }),
-    figure("last_good_at", "Last reading", {
-      value: timeOf(summary?.last_good_at ?? null),
-      sort: "time",
-      diagnostic: true,
-    }),
-    figure("firmware_version", "PLC firmware", {
-      value: summary?.firmware_version ?? null,
-      sort: "state",
-      diagnostic: true,
-    }),
-    figure("plc_program", "PLC program", { value: programOf(summary), sort: "state", diagnostic: true }),
+    ...FILTER_TYPES.flatMap((type) => filterRows(type, summary?.filters[type])),
   ];
+  const program = [summary?.plc_program, summary?.plc_program_revision].filter((part) => typeof part === "string");
+  const ofGateway: readonly Row[] = [
+    ["link", "PLC link", "state", plc.kind],
+    ["open_incidents", "Open incidents", "count", summary?.open_incidents],
+    ["clock_waiting_records", "Records waiting for the clock", "count", waiting_for_clock],
+    ["last_good_at", "Last reading", "time", timeOf(summary?.last_good_at)],
+    ["firmware_version", "PLC firmware", "state", summary?.firmware_version],
+    ["plc_program", "PLC program", "state", program.length === 0 ? null : program.join(" ")],
+  ];
+  return [...ofWork.map((row) => figureOf(row, false)), ...ofGateway.map((row) => figureOf(row, true))];
 }
 
-function figure(
-  name: string,
-  label: string,
-  {
-    value,
-    sort,
-    unit = "",
-    diagnostic = false,
-  }: Pick<Figure, "value" | "sort"> & Partial<Pick<Figure, "unit" | "diagnostic">>,
-): Figure {
-  return { figure: name, label, value, unit, sort, diagnostic };
+function figureOf([figure, label, sort, value = null, unit = ""]: Row, diagnostic: boolean): Figure {
+  return { figure, label, value, unit, sort, diagnostic };
 }
 
-function timeOf(at: EpochMs | null): string | null {
-  return at === null ? null : isoTime(at);
+function timeOf(at: EpochMs | null | undefined): string | null {
+  return at === null || at === undefined ? null : isoTime(at);
 }
 
-function programOf(summary: BoothSummary | null): string | null {
-  const parts = [summary?.plc_program ?? null, summary?.plc_program_revision ?? null].filter((part) => part !== null);
-  return parts.length === 0 ? null : parts.join(" ");
-}
-
-function minutesToday(mode: Mode, durations: DurationsToday): Figure {
-  const label = `${mode.replaceAll("_", " ")} today`;
-  return figure(`${mode}_minutes_today`, label, {
-    value: minutesOf(durations[mode] ?? 0),
-    sort: "minutes",
-    unit: "min",
-  });
-}
-
-function filterFigures(
-  type: string,
-  filter: BoothSummary["filters"][keyof BoothSummary["filters"]],
-): readonly Figure[] {
-  // A type that isn't fitted is absent, not zero.
+/** Returns no rows for a filter type that is not fitted. */
+function filterRows(type: string, filter: BoothSummary["filters"][keyof BoothSummary["filters"]]): readonly Row[] {
   if (filter === undefined) return [];
   const name = type.replace("_filter", " filter");
   const { minutes, percent, state } = filter;
   return [
-    figure(`${type}_hours`, `${name} hours`, {
-      value: rounded(minutes === null ? null : minutes / MIN_PER_H),
-      sort: "hours",
-      unit: "h",
-    }),
-    figure(`${type}_percent`, `${name} used`, { value: rounded(percent), sort: "percent", unit: "%" }),
-    figure(`${type}_state`, `${name} state`, { value: state, sort: "state" }),
+    [`${type}_hours`, `${name} hours`, "hours", rounded(minutes === null ? null : minutes / MIN_PER_H), "h"],
+    [`${type}_percent`, `${name} used`, "percent", rounded(percent), "%"],
+    [`${type}_state`, `${name} state`, "state", state],
   ];
 }
 
-/** To two places, as everybody shows it. */
+/** Rounds to two decimal places. */
 function rounded(value: number | null): number | null {
   return value === null ? null : Math.round(value * 100) / 100;
 }
 
-/** Returns a function that keeps the figures whose value, or quality, differs from what it returned before. */
+/** Returns a function that keeps the figures whose value or quality differs from its last call. */
 export function changedFigures(): (booth: BoothId, figures: readonly Figure[], quality?: Quality) => readonly Figure[] {
   const before = new Map<string, { readonly value: TagValue; readonly quality: Quality }>();
   return (booth, figures, quality = "good") => {

@@ -1,58 +1,50 @@
 import { MODES_LISTED } from "../../domain/booth.ts";
-import type { Parameters, TagParameters } from "../../domain/parameters.ts";
+import type { Parameters } from "../../domain/parameters.ts";
 import type { TagName } from "../../domain/units.ts";
-import type { Figure } from "./figures.ts";
 import type { Message } from "../port.ts";
+import type { Figure } from "./figures.ts";
 import { type PlainConfig, statusTopic, type Subject, topicOf } from "./plain.ts";
 
-/** Home Assistant's MQTT discovery: a retained message for each entity, all of a booth's under one device. */
-
-/** What is announced of a booth. */
+/** A booth as Home Assistant's discovery announces it: one device with an entity for each figure and each tag. */
 export interface Announced extends Subject {
   readonly version: string;
   readonly parameters: Parameters | null;
   readonly figures: readonly Figure[];
-  /** Tags that are on or off. */
+  /** Tags with boolean values. */
   readonly switches: ReadonlySet<TagName>;
-  /** Of the PLC, where it says so. */
+  /** The PLC's firmware; null: unknown. */
   readonly firmware_version: string | null;
 }
 
-/** Discovery's messages for a booth, by topic. */
+type Entity = Readonly<Record<string, unknown>>;
+
+/** Returns the retained discovery messages of a booth, one for each entity; none if discovery is not configured. */
 export function discoveryOf(config: PlainConfig, booth: Announced): readonly Message[] {
   const prefix = config.home_assistant?.prefix;
   if (prefix === undefined) return [];
-  const { parameters, figures, switches } = booth;
-  const tags = Object.entries(parameters?.tags ?? {});
-  const said = (component: Component, name: string, own: Entity): Message => ({
-    topic: `${prefix}/${component}/${nodeOf(booth)}/${name.replaceAll(/[^A-Za-z0-9_-]/g, "_")}/config`,
-    payload: JSON.stringify({ ...own, ...common(config, booth, name) }),
+  const node = idOf(`${booth.gateway}_${booth.booth}`);
+  const shared = sharedKeys(config, booth, node);
+  const message = (component: "sensor" | "binary_sensor", name: string, entity: Entity): Message => ({
+    topic: `${prefix}/${component}/${node}/${idOf(name)}/config`,
+    payload: JSON.stringify({ ...entity, unique_id: `${node}_${name}`, ...shared }),
     qos: 1,
     retain: true,
   });
   return [
-    ...figures.map((figure) => said("sensor", figure.figure, figureEntity(config, booth, figure))),
-    ...tags.map(([tag, of]) => {
-      const state_topic = topicOf(config.topics.tag, booth, { tag });
-      return switches.has(tag)
-        ? said("binary_sensor", `tag_${tag}`, { ...named(tag), ...valueOf(config, state_topic), ...ON_OFF })
-        : said("sensor", `tag_${tag}`, { ...named(tag), ...valueOf(config, state_topic), ...unitOf(of) });
+    ...booth.figures.map((figure) => message("sensor", figure.figure, figureEntity(config, booth, figure))),
+    ...Object.entries(booth.parameters?.tags ?? {}).map(([tag, { unit }]) => {
+      const named = { name: sentence(tag), entity_category: "diagnostic" };
+      const entity = { ...named, ...valueKeys(config, topicOf(config.topics.tag, booth, { tag })) };
+      return booth.switches.has(tag)
+        ? message("binary_sensor", `tag_${tag}`, { ...entity, payload_on: "true", payload_off: "false" })
+        : message("sensor", `tag_${tag}`, { ...entity, ...unitKeys(unit) });
     }),
   ];
 }
 
-type Component = "sensor" | "binary_sensor";
-type Entity = Readonly<Record<string, unknown>>;
-
-const ON_OFF = { payload_on: "true", payload_off: "false" };
-
-/** As discovery's topic allows it: letters, digits, dashes, lines. */
-function nodeOf({ gateway, booth }: Subject): string {
-  return `${gateway}_${booth}`.replaceAll(/[^A-Za-z0-9_-]/g, "_");
-}
-
-function named(tag: TagName): Entity {
-  return { name: sentence(tag), entity_category: "diagnostic" };
+/** Replaces what a discovery topic does not allow: it takes letters, digits, dashes and underscores. */
+function idOf(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
 }
 
 function sentence(name: string): string {
@@ -60,14 +52,13 @@ function sentence(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-function common(config: PlainConfig, booth: Announced, name: string): Entity {
+function sharedKeys(config: PlainConfig, booth: Announced, node: string): Entity {
   const { gateway, serial, version, firmware_version } = booth;
   return {
-    unique_id: `${nodeOf(booth)}_${name}`,
     availability_topic: statusTopic(config, gateway),
     qos: 1,
     device: {
-      identifiers: [nodeOf(booth)],
+      identifiers: [node],
       name: `Booth ${serial ?? booth.booth}`,
       ...(serial === null ? {} : { serial_number: serial }),
       ...(firmware_version === null ? {} : { sw_version: firmware_version }),
@@ -76,18 +67,18 @@ function common(config: PlainConfig, booth: Announced, name: string): Entity {
   };
 }
 
-/** Spells true and false as it would; Python's own way begins with a capital. What isn't known is empty. */
+/** Writes booleans in lower case, as the payloads of binary sensors; Python would write a capital. Unknown values are empty. */
 const VALUE =
   "{{ (value_json.value | string | lower) if value_json.value is boolean else ('' if value_json.value is none else value_json.value) }}";
 
-function valueOf({ payload }: PlainConfig, state_topic: string): Entity {
+function valueKeys({ payload }: PlainConfig, state_topic: string): Entity {
   return payload === "json" ? { state_topic, value_template: VALUE } : { state_topic };
 }
 
 function figureEntity(config: PlainConfig, booth: Subject, { figure, label, sort, unit, diagnostic }: Figure): Entity {
   return {
     name: sentence(label),
-    ...valueOf(config, topicOf(config.topics.figure, booth, { figure })),
+    ...valueKeys(config, topicOf(config.topics.figure, booth, { figure })),
     ...(unit === "" ? {} : { unit_of_measurement: unit }),
     ...(diagnostic ? { entity_category: "diagnostic" } : {}),
     ...SORTS[sort],
@@ -105,7 +96,7 @@ const SORTS: Readonly<Record<Figure["sort"], Entity>> = {
   state: {},
 };
 
-/** The units that Home Assistant accepts for each device class, by the spelling of `src/domain/engineering-units.ts`. */
+/** Home Assistant's units for each device class, by the spelling of `src/domain/engineering-units.ts`. */
 const CLASSES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   temperature: { C: "°C", F: "°F", K: "K" },
   pressure: { Pa: "Pa", hPa: "hPa", kPa: "kPa", bar: "bar", mbar: "mbar", psi: "psi", inHg: "inHg", mmHg: "mmHg" },
@@ -120,7 +111,7 @@ const CLASSES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   speed: { "m/s": "m/s", "km/h": "km/h", "ft/s": "ft/s" },
   humidity: { "%RH": "%" },
 };
-/** Classes of what only grows. */
+/** Device classes of counters that only grow. */
 const TOTALS: readonly string[] = ["energy", "gas"];
 
 const UNITS: ReadonlyMap<string, Entity> = new Map(
@@ -132,8 +123,8 @@ const UNITS: ReadonlyMap<string, Entity> = new Map(
   ),
 );
 
-/** A unit that Home Assistant has no class for is shown as it is. */
-function unitOf({ unit }: TagParameters): Entity {
+/** Shows a unit without a device class as it is. */
+function unitKeys(unit: string): Entity {
   if (unit === "") return {};
   return UNITS.get(unit) ?? { unit_of_measurement: unit, state_class: "measurement" };
 }

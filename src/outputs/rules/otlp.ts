@@ -4,23 +4,31 @@ import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 
 /**
  * OTLP 1.x over HTTP in its JSON encoding (the message ExportMetricsServiceRequest): 64-bit integers are decimal strings,
- * enumerations numbers, names in camel case. All figures go as doubles: seqs are exact in them up to 2^53.
+ * enumerations are numbers, names are in camel case. All values are doubles, which hold sequence numbers exactly up to 2^53.
  */
 
-/** Who this is, by the names of OpenTelemetry's resource conventions. */
+/** Attributes of the gateway, by OpenTelemetry's resource conventions. */
 export interface Resource {
   readonly "service.name": string;
   readonly "service.version": string;
   readonly "service.instance.id": string;
 }
 
+interface Times {
+  readonly startTimeUnixNano: string;
+  readonly timeUnixNano: string;
+}
+
 /** enum AggregationTemporality of metrics.proto. */
 const CUMULATIVE = 2;
 const SCOPE = "booth-gateway";
-/** Units by UCUM, as OpenTelemetry names them, by the end of a name for Prometheus. */
+/** Units by UCUM, as OpenTelemetry names them, by the suffix of the Prometheus name. */
 const UNITS = { _seconds: "s", _bytes: "By", _ratio: "1" } as const;
 
-/** One set of figures. Receivers that translate names for Prometheus come by the names of /metrics again: what ends them goes into unit and sort. */
+/**
+ * Returns the request for one set of metrics. Suffixes of the Prometheus names become unit and kind, so that receivers that translate
+ * back to Prometheus show the names of /metrics.
+ */
 export function exportRequest(
   metrics: readonly Metric[],
   { resource, started_at, at }: { readonly resource: Resource; readonly started_at: EpochMs; readonly at: EpochMs },
@@ -29,7 +37,7 @@ export function exportRequest(
   return {
     resourceMetrics: [
       {
-        resource: { attributes: attributesOf(resource) },
+        resource: { attributes: attributesOf({ ...resource }) },
         scopeMetrics: [
           {
             scope: { name: SCOPE, version: resource["service.version"] },
@@ -41,14 +49,9 @@ export function exportRequest(
   };
 }
 
-/** How many it holds: what is given up is counted in these. */
+/** Returns the number of data points in the metrics. */
 export function pointsIn(metrics: readonly Metric[]): number {
   return metrics.reduce((sum, { samples, distributions }) => sum + samples.length + distributions.length, 0);
-}
-
-interface Times {
-  readonly startTimeUnixNano: string;
-  readonly timeUnixNano: string;
 }
 
 function namesOf({ name, type, help }: Metric) {
@@ -59,6 +62,7 @@ function namesOf({ name, type, help }: Metric) {
 }
 
 function dataOf({ type, samples, distributions }: Metric, times: Times) {
+  const aggregationTemporality = CUMULATIVE;
   switch (type) {
     case "gauge":
       return { gauge: { dataPoints: samples.map((sample) => pointOf(sample, { timeUnixNano: times.timeUnixNano })) } };
@@ -66,43 +70,39 @@ function dataOf({ type, samples, distributions }: Metric, times: Times) {
       return {
         sum: {
           dataPoints: samples.map((sample) => pointOf(sample, times)),
-          aggregationTemporality: CUMULATIVE,
+          aggregationTemporality,
           isMonotonic: true,
         },
       };
     case "histogram":
       return {
-        histogram: {
-          dataPoints: distributions.map((one) => distributionOf(one, times)),
-          aggregationTemporality: CUMULATIVE,
-        },
+        histogram: { dataPoints: distributions.map((one) => histogramPoint(one, times)), aggregationTemporality },
       };
   }
 }
 
 function pointOf({ labels, value }: Sample, times: Partial<Times>) {
-  return { ...labelled(labels), ...times, asDouble: value };
+  return { ...attributesIn(labels), ...times, asDouble: value };
 }
 
-/** Its counts are of each bucket alone; the last one has no bound. */
-function distributionOf({ labels, buckets, sum }: Distribution, times: Times) {
-  const alone = buckets.map(({ count }, index) => count - (buckets[index - 1]?.count ?? 0));
+/** Converts cumulative buckets to OTLP's counts per bucket. The last bucket has no bound. */
+function histogramPoint({ labels, buckets, sum }: Distribution, times: Times) {
   return {
-    ...labelled(labels),
+    ...attributesIn(labels),
     ...times,
     count: (buckets.at(-1)?.count ?? 0).toString(),
     sum,
-    bucketCounts: alone.map((count) => count.toString()),
+    bucketCounts: buckets.map(({ count }, index) => (count - (buckets[index - 1]?.count ?? 0)).toString()),
     explicitBounds: buckets.map(({ le }) => le).filter((le) => Number.isFinite(le)),
   };
 }
 
-function attributesOf(named: Readonly<Record<string, string>> | Resource) {
-  return Object.entries(named).map(([key, text]: [string, string]) => ({ key, value: { stringValue: text } }));
+function attributesOf(named: Readonly<Record<string, string>>) {
+  return Object.entries(named).map(([key, text]) => ({ key, value: { stringValue: text } }));
 }
 
-/** An empty list is left out, as protobuf does. */
-function labelled(labels: Readonly<Record<string, string>>) {
+/** Omits an empty list, as protobuf does. */
+function attributesIn(labels: Readonly<Record<string, string>>) {
   const attributes = attributesOf(labels);
   return attributes.length === 0 ? {} : { attributes };
 }
@@ -111,29 +111,28 @@ function nanos(at: EpochMs): string {
   return `${Math.round(at)}000000`;
 }
 
-/** What became of a request. `again`: it is to be sent once more, after so long; null: by the back-off. */
+/** The result of a request. `again`: to be retried after `after_ms`; null: after the backoff. */
 export type PushOutcome =
   | { readonly kind: "taken"; readonly rejected: number; readonly reason: string }
   | {
       readonly kind: "again";
       readonly after_ms: Milliseconds | null;
       readonly reason: string;
-      /** What to do, if the reason needs more than patience. */
+      /** What to do, if a person has to change something. */
       readonly advice?: string;
     }
   | { readonly kind: "refused"; readonly status: number; readonly reason: string };
 
-/** Only these may be tried again (OTLP specification, "Retryable Response Codes"). */
+/** The only answers that may be retried (OTLP specification, "Retryable Response Codes"). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
-/** More of somebody else's words nobody reads. */
-const MOST_WORDS = 200;
+/** Characters of the collector's message that are shown. */
+const MOST_CHARS = 200;
 
 export function outcomeOf(
-  answer: { readonly status: number; readonly text: string },
+  { status, text }: { readonly status: number; readonly text: string },
   after_ms: Milliseconds | null,
 ): PushOutcome {
-  const { status, text } = answer;
-  // The body only explains the status, so one that can't be read is ignored.
+  // The body only explains the status, so an unreadable one is ignored.
   const body = objectOf(jsonOf(text));
   if (status === 200) {
     const partial = objectOf(body["partialSuccess"]);
@@ -141,11 +140,11 @@ export function outcomeOf(
     return {
       kind: "taken",
       rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0,
-      reason: words(partial["errorMessage"]),
+      reason: shortText(partial["errorMessage"]),
     };
   }
-  const said = words(body["message"]);
-  const reason = `the collector answered ${status}${said === "" ? "" : `: ${said}`}`;
+  const message = shortText(body["message"]);
+  const reason = `the collector answered ${status}${message === "" ? "" : `: ${message}`}`;
   return RETRYABLE.has(status) ? { kind: "again", after_ms, reason } : { kind: "refused", status, reason };
 }
 
@@ -153,6 +152,6 @@ function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
-function words(value: unknown): string {
-  return typeof value === "string" ? value.replaceAll(/\p{Cc}/gu, " ").slice(0, MOST_WORDS) : "";
+function shortText(value: unknown): string {
+  return typeof value === "string" ? value.replaceAll(/\p{Cc}/gu, " ").slice(0, MOST_CHARS) : "";
 }

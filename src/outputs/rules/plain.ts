@@ -8,49 +8,46 @@ import type { Message } from "../port.ts";
 import type { Figure } from "./figures.ts";
 
 /** Plain MQTT: a topic for each tag and each figure. */
-
 export type PlainConfig = NonNullable<OutputConfig["mqtt"]>;
 
-/** Whom a message is of. */
+/** The booth of a message. */
 export interface Subject {
   readonly gateway: string;
   readonly booth: BoothId;
-  /** null: none is entered yet; its place in a topic is then the booth's id. */
+  /** null: none entered; topics then have the booth's id in place of it. */
   readonly serial: Serial | null;
 }
 
-/** A template with its places filled. */
+/** Returns the topic of a template, with its places filled in. */
 export function topicOf(
   template: string,
   of: Subject,
   last: { readonly tag?: TagName; readonly figure?: string } = {},
 ): string {
   const named: Readonly<Record<string, string | undefined>> = { ...of, serial: of.serial ?? of.booth, ...last };
-  return template.replaceAll(/\{([a-z]+)\}/g, (_, place: string) => inTopic(named[place] ?? place));
-}
-
-/** Names come from profiles and PLCs: what a topic can't hold, or would be a level of its own, is a line. */
-function inTopic(name: string): string {
-  return name.replaceAll(/[/+#\p{Cc}]/gu, "_");
+  // Names come from profiles and PLCs: what would add a level or a wildcard becomes an underscore.
+  return template.replaceAll(/\{([a-z]+)\}/g, (_, place: string) =>
+    (named[place] ?? place).replaceAll(/[/+#\p{Cc}]/gu, "_"),
+  );
 }
 
 export function statusTopic(config: PlainConfig, gateway: string): string {
   return topicOf(config.topics.status, { gateway, booth: "", serial: null });
 }
 
-interface Told {
+interface Value {
   readonly value: TagValue;
   readonly at: EpochMs;
   readonly quality: Quality;
   readonly unit: string;
 }
 
-/** The quality of a value whose time is the gateway's own, unconfirmed one. */
-export function unconfirmedQuality(quality: Quality): Quality {
+/** Returns the quality of a value whose time comes from an unconfirmed clock. */
+function unconfirmedQuality(quality: Quality): Quality {
   return quality === "good" ? "uncertain" : quality;
 }
 
-/** Readings among the records, in their order. The time of records after `confirmed_to` comes from an unconfirmed clock. */
+/** Returns messages for the readings among the records. Records after `confirmed_to` have the time of an unconfirmed clock. */
 export function readingMessages(
   config: PlainConfig,
   of: Subject & { readonly units: Readonly<Record<TagName, string>> },
@@ -58,10 +55,9 @@ export function readingMessages(
 ): readonly Message[] {
   return records.flatMap((record) => {
     if (record.kind !== KIND.reading) return [];
-    const { seq, tag, value, time } = record;
+    const { seq, tag, value, time: at } = record;
     const quality = seq > confirmed_to ? unconfirmedQuality(record.quality) : record.quality;
-    const told = { value, at: time, quality, unit: of.units[tag] ?? "" };
-    return message(config, topicOf(config.topics.tag, of, { tag }), told);
+    return message(config, topicOf(config.topics.tag, of, { tag }), { value, at, quality, unit: of.units[tag] ?? "" });
   });
 }
 
@@ -71,21 +67,16 @@ interface Now {
   readonly is_confirmed: boolean;
 }
 
-/** The current value of each tag. */
+/** Returns messages for the current value of each tag. */
 export function presentMessages(
   config: PlainConfig,
   of: Subject,
   now: Now & { readonly readings: readonly LiveReading[] },
 ): readonly Message[] {
-  return now.readings.flatMap(({ tag, value, quality, unit, age_ms }) => {
-    if (quality === null || age_ms === null) return [];
-    const told = {
-      value,
-      at: now.at - age_ms,
-      quality: now.is_confirmed ? quality : unconfirmedQuality(quality),
-      unit,
-    };
-    return message(config, topicOf(config.topics.tag, of, { tag }), told);
+  return now.readings.flatMap(({ tag, value, quality: read, unit, age_ms }) => {
+    if (read === null || age_ms === null) return [];
+    const quality = now.is_confirmed ? read : unconfirmedQuality(read);
+    return message(config, topicOf(config.topics.tag, of, { tag }), { value, at: now.at - age_ms, quality, unit });
   });
 }
 
@@ -100,11 +91,11 @@ export function figureMessages(
   );
 }
 
-/** A bare value can't say that it isn't known: then nothing is said. */
+/** Returns no message for an unknown value if payloads are bare values: they cannot express it. */
 function message(
   { payload, retain }: PlainConfig,
   topic: string,
-  { value, at, quality, unit }: Told,
+  { value, at, quality, unit }: Value,
 ): readonly Message[] {
   if (payload === "value") return value === null ? [] : [{ topic, payload: String(value), qos: 1, retain }];
   const text = JSON.stringify({ value, time: isoTime(at), quality, ...(unit === "" ? {} : { unit }) });

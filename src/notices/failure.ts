@@ -1,0 +1,11 @@
+import type { NoticeOutcome } from "../domain/notice.ts";
+import { serverAdviceFor } from "../domain/server-advice.ts";
+
+/** Returns the outcome of a failed try: to be retried after the backoff, with the advice of its fault. */
+export function failure<K extends "not_delivered" | "unknown">(
+  kind: K,
+  fault: Parameters<typeof serverAdviceFor>[0],
+  reason: string,
+): Exclude<NoticeOutcome, { readonly kind: "delivered" }> & { readonly kind: K } {
+  return { kind, reason, advice: serverAdviceFor(fault), lasting: false, again_ms: null };
+}
