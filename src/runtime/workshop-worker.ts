@@ -1,8 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { importCommand, type LiveOf } from "../tools/profile/import.ts";
 import type { Io } from "../tools/command.ts";
-import { withoutTags } from "../tools/profile/file.ts";
-import { madeProfilesIn } from "../tools/profile/made.ts";
+import { madeProfilesIn, withoutTags } from "../tools/profile/file.ts";
 import type { WorkshopAsk, WorkshopJob, WorkshopReply, WorkshopTold } from "./workshop-port.ts";
 import { errorMessage } from "../domain/error-message.ts";
 

@@ -12,8 +12,7 @@ import {
 import { madeProfiles, readSetUp } from "../config/set-up.ts";
 import type { Logger } from "../domain/machine.ts";
 import { type Call, CommandError, EXIT, type Io } from "../tools/command.ts";
-import type { MadeProfile } from "../tools/profile/made.ts";
-import { familyNames } from "../tools/profile/file.ts";
+import { familyNames, type MadeProfile } from "../tools/profile/file.ts";
 import { liveAt } from "../tools/profile/live.ts";
 import { onWorkshopThread, type WorkshopHost } from "./workshop-thread.ts";
 

@@ -1,38 +1,39 @@
-/** Where a command talks to people: standard output for what was asked, standard error for everything else. */
+/** The terminal of a command: standard output for the answer, standard error for everything else. */
 export interface Io {
   out(text: string): void;
   err(text: string): void;
   readonly isTerminal: boolean;
-  /** Standard output is a terminal, and NO_COLOR isn't set. */
+  /** True if standard output is a terminal and NO_COLOR isn't set. */
   readonly colours: boolean;
-  /** One line on standard error, written over by the next and taken away by ""; unseen where that is no terminal. */
+  /** Shows one line on standard error, which the next replaces and "" removes; not shown without a terminal. */
   progress(text: string): void;
   /**
-   * Asks on the terminal; null if there is no terminal. `kind`: what a page offers instead of a field. `choices`: of the kind
-   * choose; the reply is a choice's value.
+   * Asks on the terminal. Resolves with null if there is no terminal.
+   * @param kind what the page offers instead of a text field
+   * @param choices for the kind "choose": the reply is a choice's value
    */
   ask(question: string, kind?: QuestionKind, choices?: readonly Choice[]): Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborts at SIGINT, SIGTERM, or SIGHUP where nothing else is made of that. */
+  /** Aborts at SIGINT and SIGTERM, and at SIGHUP unless `reloads` handles it. */
   readonly signal: AbortSignal;
-  /** From now on SIGHUP means this, but where a terminal stands behind the process: there it means that the terminal was closed. */
+  /** Calls `act` at each SIGHUP from now on; not for a process with a terminal, where SIGHUP means that the terminal was closed. */
   readonly reloads?: (act: () => void) => void;
-  /** Ends the process at once. Absent: the command runs within another program, and can't end it. */
+  /** Ends the process at once. Absent if the command runs within another program. */
   readonly exit?: (code: number) => void;
-  /** The command is loaded, and begins. Before that nothing needs to be brought to an end, and a signal ends the process; absent: nobody asks. */
+  /** Says that the command is loaded and begins. A signal before that ends the process at once. */
   readonly begins?: () => void;
 }
 
-/** agree: y, or anything else for no. ready: nothing once it is so, s to leave it out. choose: one of the choices. */
+/** agree: "y", anything else is no. ready: an empty reply once it is done, "s" to skip it. choose: the value of a choice. */
 export type QuestionKind = "agree" | "ready" | "choose";
 
 export interface Choice {
   readonly value: string;
-  /** Shown after the value; "": the value says it. */
+  /** Shown after the value; "" if the value needs no explanation. */
   readonly text: string;
 }
 
-/** Option values: a text, true for a switch, undefined where it wasn't given. */
+/** Option values: a text, true for a switch, undefined if not given. */
 export type Values = Readonly<Record<string, string | boolean | undefined>>;
 
 export interface Call {
@@ -41,7 +42,7 @@ export interface Call {
   readonly io: Io;
 }
 
-/** Does what the command says and answers its exit code; throws a CommandError or ConfigError where it can't. */
+/** Runs a command and resolves with its exit code. Rejects with a CommandError or ConfigError if it can't. */
 export type Run = (call: Call) => Promise<number>;
 
 /** Exit codes of every command; 69, 77 and 78 as in sysexits.h. */
@@ -56,7 +57,7 @@ export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
   [EXIT.config]: "configuration error",
 };
 
-/** A failure that a person can act on: one sentence that says what to do, and the exit code. */
+/** A failure that a person can act on: a sentence that says what to do, and the exit code. */
 export class CommandError extends Error {
   readonly exit: number;
   constructor(message: string, exit: number = EXIT.failed, cause?: unknown) {
@@ -65,7 +66,13 @@ export class CommandError extends Error {
   }
 }
 
-/** Asks a question that wants a yes. Throws a CommandError with `nobody` where there is no terminal, with `no` for anything else. */
+/** Asks a question. Returns true for a yes, false for any other reply or if there is no terminal. */
+export async function agrees(io: Pick<Io, "ask">, question: string): Promise<boolean> {
+  const reply = await io.ask(`${question} [y/N] `, "agree");
+  return /^y/i.test(reply?.trim() ?? "");
+}
+
+/** Asks a question that needs a yes. Throws a CommandError with `nobody` if there is no terminal, with `no` for any other reply. */
 export async function mustAgree(
   io: Io,
   { question, nobody, no }: { readonly question: string; readonly nobody: string; readonly no: string },

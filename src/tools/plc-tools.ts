@@ -5,7 +5,8 @@ import type { BoothConfig, BoothLink, Config, ModbusAddress, ModbusConfig } from
 import { findProfile } from "../config/profile.ts";
 import { localPlcAnswerShape, localPlcLinksShape } from "../contract/local.ts";
 import { adviceFor, LinkError } from "../domain/link-error.ts";
-import { MODBUS_PORT } from "../domain/plc-address.ts";
+import type { PlcTools, ToolConnection } from "../acquisition/port.ts";
+import { MODBUS_PORT, modbusAddressText } from "../domain/plc-address.ts";
 import { groupsInForce, type Profile, type ProfileTag, tagsOfGroup } from "../domain/profile.ts";
 import type { LinkSharer, PlcAsk } from "../domain/agent-control.ts";
 import { type Agent, agentOf, configPath } from "./agent-client.ts";
@@ -23,7 +24,7 @@ export interface ChosenBooth {
   readonly profile: Profile;
 }
 
-/** The booths that are meant: the one named with --booth, else all. Throws a CommandError for a name that isn't there. */
+/** The booth that --booth names, else all booths. Throws a CommandError for an unknown name. */
 export function chosenBooths(values: Values): readonly ChosenBooth[] {
   const config = loadConfig(configPath(values));
   const name = values["booth"];
@@ -39,11 +40,11 @@ export function chosenBooths(values: Values): readonly ChosenBooth[] {
 }
 
 /** The poll groups that have tags, with their intervals. */
-export function polledGroups({ profile }: ChosenBooth): [string, Profile["groups"][string]][] {
+export function polledGroups({ profile }: Pick<ChosenBooth, "profile">): [string, Profile["groups"][string]][] {
   return Object.entries(profile.groups).filter(([group]) => tagsOfGroup<ProfileTag>(profile, group).length > 0);
 }
 
-/** The one booth that is meant. Throws a CommandError where there are several. */
+/** The booth that --booth names, else the only one. Throws a CommandError if there are several. */
 export function chosenBooth(values: Values): ChosenBooth {
   const [only, ...others] = chosenBooths(values);
   if (only === undefined || others.length > 0) {
@@ -53,7 +54,7 @@ export function chosenBooth(values: Values): ChosenBooth {
   return only;
 }
 
-/** The booth's Modbus device, also while its profile can't be used yet; null: no configuration, or none that names one. */
+/** The booth's Modbus device, even if its profile can't be used yet; null if no configuration names one. */
 export function chosenDevice(values: Values): ModbusConfig | null {
   const given = givenLink(values);
   if (given !== null) return given.modbus ?? null;
@@ -64,7 +65,7 @@ export function chosenDevice(values: Values): ModbusConfig | null {
   return only === undefined || others.length > 0 ? null : (only.modbus ?? null);
 }
 
-/** A link that no configuration names yet, as a set-up in its midst has it: as JSON, from the agent's page alone. Throws a ConfigError. */
+/** A link that is not in the configuration yet: the page passes it as JSON during set-up. Throws a ConfigError. */
 function givenLink(values: Values): BoothConfig | null {
   const link = values["link"];
   if (typeof link !== "string") return null;
@@ -72,12 +73,12 @@ function givenLink(values: Values): BoothConfig | null {
   return parseConfig(JSON.stringify({ booths: [entry] }), "what was entered").booths[0] ?? null;
 }
 
-/** Where the options lead: --host and what goes with it, else the booth's device. Throws a CommandError where there is neither. */
+/** The device that --host, --port and --rtu name, else the booth's. Throws a CommandError if there is neither. */
 export function deviceAddress(values: Values): ModbusAddress {
   return addressOf(values, chosenDevice(values));
 }
 
-/** --host and what goes with it, else this device. Throws a CommandError where there is neither. */
+/** The device that --host, --port and --rtu name, else this device. Throws a CommandError if there is neither. */
 export function addressOf(values: Values, device: ModbusAddress | null): ModbusAddress {
   const port = numberOption(values, "port", { min: 1, max: 65_535 });
   const named = device === null || "serial" in device ? null : device;
@@ -90,7 +91,7 @@ export function addressOf(values: Values, device: ModbusAddress | null): ModbusA
   return { host, port: port ?? named?.port ?? MODBUS_PORT, ...(framing === undefined ? {} : { framing }) };
 }
 
-/** A number given as an option; undefined where it wasn't. Throws a CommandError where it is none or out of bounds. */
+/** The number that an option gives; undefined if it isn't given. Throws a CommandError if it is no number or out of bounds. */
 export function numberOption(
   values: Values,
   name: string,
@@ -104,10 +105,39 @@ export function numberOption(
   throw new CommandError(`--${name} ${text} is not a number${between}`, EXIT.usage);
 }
 
-/** What a link's failure means to the person at the PLC, with exit code 69. */
-export function unreachable(error: unknown, address: string): unknown {
+/** The unit that --unit names, else that of the booth's device; undefined if neither does, or --host names another device. */
+export function unitOption(values: Values): number | undefined {
+  const own = values["host"] === undefined ? chosenDevice(values)?.unit_id : undefined;
+  return numberOption(values, "unit", { min: 0, max: 255 }) ?? own;
+}
+
+/** The error to throw for a failed link: for the person at the PLC, with exit code 69; after an abort the signal's reason. */
+export function unreachable(error: unknown, address: string, signal?: AbortSignal): unknown {
+  if (signal?.aborted === true) return signal.reason;
   if (!(error instanceof LinkError)) return error;
   return new CommandError(`${address}: ${error.message}; ${adviceFor(error, address)}`, EXIT.unavailable, error);
+}
+
+const TIMES = { connect_ms: 2500, answer_ms: 2000 } as const;
+
+/** Lets `use` read over one connection, which an abort closes. Rejects with a CommandError if the device does not answer. */
+export async function withConnection<T>(
+  { tools, device, io }: { readonly tools: PlcTools; readonly device: ModbusAddress; readonly io: ToolCall["io"] },
+  use: (connection: ToolConnection) => Promise<T>,
+): Promise<T> {
+  const connection = tools.connect(device, TIMES);
+  const close = (): void => connection.close();
+  io.signal.addEventListener("abort", close, { once: true });
+  try {
+    await connection.open();
+    return await use(connection);
+  } catch (error) {
+    throw unreachable(error, modbusAddressText(device), io.signal);
+  } finally {
+    io.signal.removeEventListener("abort", close);
+    close();
+    io.progress("");
+  }
 }
 
 const NOTHING: LinkSharer = {
@@ -115,7 +145,7 @@ const NOTHING: LinkSharer = {
   ask: () => Promise.reject(new LinkError("config", "no agent lends a link")),
 };
 
-/** What the running agent lends; without one, nothing. Throws a CommandError for who has no right to ask it. */
+/** The links that the running agent shares; none if no agent runs. Throws a CommandError if the person may not ask the agent. */
 export async function linksToShare(values: Values, io: Io): Promise<LinkSharer> {
   try {
     const agent = await agentOf({ values, io });
@@ -139,25 +169,19 @@ async function askOver(agent: Agent, link: string, { unit, pdu }: PlcAsk): Promi
   return Buffer.from(answer.pdu, "hex");
 }
 
-/** The way to the device that a profile is made for: --host and what goes with it, else the booth's of the configuration. Throws a CommandError. */
+/** The device that a profile is made for: the one that --host names, else the booth's. Throws a CommandError if there is neither. */
 export function deviceLink(values: Values, protocol: Profile["protocol"]) {
   if (protocol === "opcua") {
-    const config = loadConfig(configPath(values));
+    const { data_dir, booths } = loadConfig(configPath(values));
     const given = givenLink(values)?.opcua;
-    if (given !== undefined) return { booth: { opcua: given, poll: {} }, data_dir: config.data_dir };
-    const name = values["booth"];
-    const found = config.booths.filter(
-      ({ id, opcua }) => opcua !== undefined && (typeof name !== "string" || id === name),
-    );
-    const [only, ...others] = found;
-    if (only?.opcua !== undefined && others.length === 0) {
-      return { booth: { opcua: only.opcua, poll: {} }, data_dir: config.data_dir };
-    }
+    const named = booths.filter(({ id }) => typeof values["booth"] !== "string" || id === values["booth"]);
+    const found = given === undefined ? named.flatMap(({ opcua }) => opcua ?? []) : [given];
+    const [opcua, ...others] = found;
+    if (opcua !== undefined && others.length === 0) return { booth: { opcua, poll: {} }, data_dir };
     const text = `name the booth with --booth: the configuration has ${found.length} over OPC UA`;
     throw new CommandError(text, EXIT.usage);
   }
-  const own = values["host"] === undefined ? chosenDevice(values)?.unit_id : undefined;
-  const unit_id = numberOption(values, "unit", { min: 0, max: 255 }) ?? own;
+  const unit_id = unitOption(values);
   const booth: BoothLink = { modbus: { ...deviceAddress(values), ...(unit_id === undefined ? {} : { unit_id }) } };
   return { booth: { ...booth, poll: {} } };
 }

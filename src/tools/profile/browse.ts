@@ -1,104 +1,78 @@
-import { say } from "../../domain/sentences.ts";
 import type { BrowsedVariable, PlcTools } from "../../acquisition/port.ts";
 import { MOST_TAGS } from "../../config/profile-schema.ts";
+import { say } from "../../domain/sentences.ts";
 import { CommandError, EXIT, type Call, type Run } from "../command.ts";
 import { deviceLink, unreachable } from "../plc-tools.ts";
-import { type Entered, entryOf, openDraft, protocolOf, tagEntries, type TagEntry } from "./file.ts";
 import { freeName, tagNameOf } from "../rules/tag-names.ts";
-import { counterIn, type UsualTag, usualIn, usualTags } from "./usual-tags.ts";
 import { enter } from "./enter.ts";
-import { meantBy } from "./import.ts";
-import { requestRate } from "./learn.ts";
+import { openDraft, protocolOf, tagEntries, today } from "./file.ts";
+import { meantBy } from "./import-asks.ts";
+import { requestRate } from "./read.ts";
+import { meantEntry, takenForText, usualTags } from "./usual-tags.ts";
 
-/** The standard's own variables say nothing of a booth. */
+/** The standard's own variables say nothing about a booth. */
 const STANDARD = "http://opcfoundation.org/UA/";
 
-interface Found {
-  readonly name: string;
-  readonly type: string;
-  readonly keys: Readonly<Record<string, unknown>>;
-  readonly path: string;
-}
-
-/** `profile browse [PART]`: the variables that an OPC UA server shows, as tags. */
+/** `profile browse [PART]`: adds the variables that an OPC UA server shows as tags. */
 export function browseCommand(tools: PlcTools): Run {
   return async (call) => {
-    const { values, operands } = call;
-    const draft = openDraft(values);
+    const draft = openDraft(call.values);
     if (protocolOf(draft) !== "opcua")
       throw new CommandError(say("workshop.for_modbus", { profile: draft.name }), EXIT.usage);
-    const part = operands[1]?.toLowerCase() ?? "";
+    const part = call.operands[1]?.toLowerCase() ?? "";
     const shown = (await browsed(tools, call)).filter(({ namespace }) => namespace !== STANDARD);
     const wanted = shown.filter(({ path }) => path.join(".").toLowerCase().includes(part));
     const known = tagEntries(draft.text);
-    const taken = new Set(known.map(({ name }) => name));
-    const places = new Set(known.map(({ node }) => String(node)));
-    const fresh = wanted.filter(({ type, ...at }) => type !== null && !places.has(nodeText(at)));
+    const used = new Set(known.map(({ name }) => name));
+    const nodes = new Set(known.map(({ node }) => String(node)));
+    const fresh = wanted.flatMap(({ namespace, id, path, type }) => {
+      const node = `nsu=${namespace};${id}`;
+      return type === null || nodes.has(node) ? [] : [{ name: freeNameOf(path, used), type, keys: { node }, path }];
+    });
+    const count = shown.length;
     if (fresh.length === 0)
       throw new CommandError(
-        part === ""
-          ? say("workshop.none_new", { count: shown.length })
-          : say("workshop.none_below", { count: shown.length, part }),
+        part === "" ? say("workshop.none_new", { count }) : say("workshop.none_below", { count, part }),
       );
     if (fresh.length > MOST_TAGS)
       throw new CommandError(say("workshop.too_many_variables", { count: fresh.length, most: MOST_TAGS }));
-    const found = fresh.map((one) => foundFrom(one, taken));
-    const meant = await meantBy(call, { taken: found, open: found, known });
-    const { meanings } = meant;
-    const mode = known.some(({ role }) => role === "mode") ? null : meant.mode;
-    const tags = found.map((one) => tagFrom(one, one === mode ? usualTags().get("mode") : meanings.get(one)));
+    const { meanings, mode } = await meantBy(call, { tags: fresh, open: fresh, byCodes: [], known });
+    const newMode = known.some(({ role }) => role === "mode") ? null : mode;
+    const tags = fresh.map((one) => {
+      const { name, type, keys, path } = one;
+      const usual = one === newMode ? usualTags().get("mode") : meanings.get(one);
+      // The variable may have another unit than the usual tag, so the usual limits may be wrong for it.
+      const entry = meantEntry(usual, { name, min: undefined, max: undefined, ...keys, type });
+      return { entry, from: `${path.join(" / ")}, browsed on ${today()}${takenForText(usual, name)}` };
+    });
     const left = wanted.length - fresh.length;
-    const told = [
+    const said =
       left === 0
-        ? say("workshop.browsed", { count: shown.length, taken: fresh.length })
-        : say("workshop.browsed_some", { count: shown.length, taken: fresh.length, left }),
-    ];
-    return enter(call, draft, { tags, told });
+        ? say("workshop.browsed", { count, taken: fresh.length })
+        : say("workshop.browsed_some", { count, taken: fresh.length, left });
+    return enter(call, draft, { tags, told: [said] });
   };
 }
 
 async function browsed(tools: PlcTools, { values, io }: Call): Promise<readonly BrowsedVariable[]> {
   const { booth, data_dir } = deviceLink(values, "opcua");
   if (booth.opcua === undefined || data_dir === undefined) throw new CommandError(say("workshop.no_opcua"), EXIT.usage);
+  const server = { address: booth.opcua, data_dir };
+  const progress = (found: number): void => io.progress(say("workshop.browsing", { found }));
   try {
-    return await tools.paced(requestRate(values)).browse(
-      { address: booth.opcua, data_dir },
-      {
-        signal: io.signal,
-        progress: (found) => io.progress(say("workshop.browsing", { found })),
-      },
-    );
+    return await tools.paced(requestRate(values)).browse(server, { signal: io.signal, progress });
   } catch (error) {
-    throw io.signal.aborted ? io.signal.reason : unreachable(error, booth.opcua.endpoint);
+    throw unreachable(error, booth.opcua.endpoint, io.signal);
   } finally {
     io.progress("");
   }
 }
 
-function nodeText({ namespace, id }: Pick<BrowsedVariable, "namespace" | "id">): string {
-  return `nsu=${namespace};${id}`;
-}
-
-/** By its own name; where that is taken, with what it is a part of before it. */
-function foundFrom({ namespace, id, path, type }: BrowsedVariable, taken: Set<string>): Found {
+/** A name made of the variable's own; if that is used, of its parent's name and its own. Adds it to the used names. */
+function freeNameOf(path: readonly string[], used: Set<string>): string {
   const own = tagNameOf(path.at(-1) ?? "") || "variable";
   const long = tagNameOf(path.slice(-2).join("_")) || own;
-  const name = freeName(taken.has(own) ? long : own, (one) => taken.has(one));
-  taken.add(name);
-  return { name, type: type ?? "string", keys: { node: nodeText({ namespace, id }) }, path: path.join(" / ") };
-}
-
-/** A number of the program may be in another unit than the usual tag: its limits are left to whoever knows. */
-function tagFrom({ name, type, keys, path }: Found, usual: UsualTag | undefined): Entered<TagEntry> {
-  const isPlain = type === "bool" || type === "string";
-  const known = usual === undefined ? undefined : usualIn(usual, name, undefined);
-  const { deadband, unit, ...meaning } = { ...known?.meaning, min: undefined, max: undefined } as Readonly<
-    Record<string, unknown>
-  >;
-  const limits = isPlain ? {} : { deadband, unit };
-  const counter = known?.counter === undefined || isPlain ? {} : { counter: counterIn(known.counter, type, 1) };
-  const group = { group: isPlain ? "fast" : "slow" };
-  const as = usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
-  const from = `${path}, browsed on ${new Date().toISOString().slice(0, 10)}${as}`;
-  return { entry: entryOf({ name, ...group, ...meaning, ...limits, ...counter, ...keys, type }), from };
+  const name = freeName(used.has(own) ? long : own, (one) => used.has(one));
+  used.add(name);
+  return name;
 }

@@ -1,156 +1,132 @@
-import { say } from "../../domain/sentences.ts";
 import type { PlcTools } from "../../acquisition/port.ts";
-import type { FirstOf } from "../../domain/profile.ts";
+import { say } from "../../domain/sentences.ts";
+import { MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
 import { type Call, CommandError, type Run } from "../command.ts";
-import { type Entered, entryOf, modesOf, openDraft, protocolOf, quirksOf, tagEntries, type TagEntry } from "./file.ts";
-import { type Look, placeOf } from "./read.ts";
+import { lengthOption } from "../options.ts";
+import { tableText } from "../print.ts";
 import {
   type CounterFinding,
   counterFindings,
-  type CounterLook,
+  type CounterReading,
   type Guess,
   guessOf,
 } from "../rules/profile-counters.ts";
 import { LEARN_COUNTERS_FOR } from "../rules/usual.ts";
 import { barText } from "../texts.ts";
-import { counterIn, type UsualTag, usualFor, usualIn, usualTags } from "./usual-tags.ts";
-import { lengthOption } from "../options.ts";
 import { enter } from "./enter.ts";
-import { looking } from "./learn.ts";
-import { tableText } from "../print.ts";
+import { type Entered, modesOf, openDraft, protocolOf, quirksOf, tagEntries, type TagEntry, today } from "./file.ts";
+import { type PlaceValues, placeOf, withPlaceReader } from "./read.ts";
+import { counterIn, meantEntry, type UsualTag, usualFor } from "./usual-tags.ts";
 
 const LONGEST_H = 24;
-/** Enough to tell a counter from a sensor; more would fill the memory of a small box. */
-const MOST_LOOKS = 240;
-const LEAST_PAUSE_MS = 1000;
+/** Enough to tell a counter from a sensor. More would fill the memory of a small box. */
+const MOST_READINGS = 240;
 
-/** `profile learn counters`: what only grows while the booth works, at which rate, in which modes. */
+/** `profile learn counters`: finds registers that only grow while the booth works, with their rates and modes. */
 export function learnCountersCommand(tools: PlcTools): Run {
   return async (call) => {
     const { values, io } = call;
     const draft = openDraft(values);
     if (protocolOf(draft) === "opcua") throw new CommandError(say("workshop.browse_says"));
     const for_ms = lengthOption({ for: LEARN_COUNTERS_FOR, ...values }, "for", LONGEST_H) ?? 0;
-    const looks = await looking(tools, call, (look) =>
-      watch({ tools, call, modeIn: modeReader(draft.text) }, look, for_ms),
-    );
+    const modeIn = modeReader(draft.text);
+    const pause_ms = Math.max(SECOND_MS, for_ms / MOST_READINGS);
+    const readings = await withPlaceReader(tools, call, async (readPlaces) => {
+      const all: CounterReading[] = [];
+      const began = tools.mono();
+      for (let now = began; ; now = tools.mono()) {
+        const places = await readPlaces();
+        const mode = modeIn(places);
+        all.push({ at_ms: tools.mono() - began, mode, places });
+        io.progress(`${barText((now - began) / for_ms)}  ${mode ?? ""}`);
+        if (now - began >= for_ms) return all;
+        await tools.sleep(pause_ms, io.signal);
+      }
+    });
     const known = new Set(tagEntries(draft.text).map(placeOf));
-    const found = counterFindings(looks, quirksOf(draft).word_order).filter(({ place }) => !known.has(place));
+    const found = counterFindings(readings, quirksOf(draft).word_order).filter(({ place }) => !known.has(place));
     if (found.length === 0) throw new CommandError(say("workshop.nothing_grew"));
-    const json = values["json"] === true;
-    if (!json) io.out(tableText(["register", "type", "now", "per hour", "grew in", "rested in"], found.map(rowOf)));
-    const minutes = Math.round(for_ms / 60_000);
+    if (values["json"] !== true)
+      io.out(tableText(["register", "type", "now", "per hour", "grew in", "rested in"], found.map(rowOf)));
+    const source = `learned on ${today()} in ${Math.round(for_ms / MINUTE_MS)} min`;
     const tags: Entered<TagEntry>[] = [];
-    for (const finding of found) tags.push(...(await named(call, finding, minutes)));
+    for (const finding of found) tags.push(...(await named(call, finding, source)));
     return enter(call, draft, { tags, told: [], answer: { found } });
   };
 }
 
-interface Watching {
-  readonly tools: PlcTools;
-  readonly call: Call;
-  readonly modeIn: (look: Look) => string | null;
-}
-
-async function watch(
-  { tools, call, modeIn }: Watching,
-  look: () => Promise<Look>,
-  for_ms: number,
-): Promise<readonly CounterLook[]> {
-  const { io } = call;
-  const pause_ms = Math.max(LEAST_PAUSE_MS, for_ms / MOST_LOOKS);
-  const looks: CounterLook[] = [];
-  const began = tools.mono();
-  for (let now = began; ; now = tools.mono()) {
-    const places = await look();
-    looks.push({ at_ms: tools.mono() - began, mode: modeIn(places), places });
-    io.progress(`${barText((now - began) / for_ms)}  ${looks.at(-1)?.mode ?? ""}`);
-    if (now - began >= for_ms) break;
-    await tools.sleep(pause_ms, io.signal);
-  }
-  io.progress("");
-  return looks;
-}
-
-/** What the draft knows of the mode so far. */
-function modeReader(text: string): (look: Look) => string | null {
+/** Reads the mode by what the draft knows so far. */
+function modeReader(text: string): (values: PlaceValues) => string | null {
   const modes = modesOf(text);
   const tag = tagEntries(text).find(({ role }) => role === "mode");
   const place = tag === undefined ? undefined : placeOf(tag);
-  return (look) => (place === undefined ? null : (modes[String(look.get(place))] ?? null));
-}
-
-function letters(order: FirstOf | undefined): string {
-  return order === undefined ? "" : order === "low_first" ? " CDAB" : " ABCD";
+  return (values) => (place === undefined ? null : (modes[String(values.get(place))] ?? null));
 }
 
 function rowOf({ place, type, word_order, last, per_h, growth }: CounterFinding): (string | number)[] {
-  const names = (isGrown: boolean): string =>
-    growth
-      .filter(({ grown }) => grown > 0 === isGrown)
-      .map(({ mode }) => mode)
-      .join(", ");
-  return [place, `${type}${letters(word_order)}`, last, Number(per_h.toPrecision(3)), names(true), names(false)];
+  const letters = word_order === undefined ? "" : word_order === "low_first" ? " CDAB" : " ABCD";
+  const modes = (hasGrown: boolean): string => {
+    const those = growth.filter(({ grown }) => grown > 0 === hasGrown);
+    return those.map(({ mode }) => mode).join(", ");
+  };
+  return [place, `${type}${letters}`, last, Number(per_h.toPrecision(3)), modes(true), modes(false)];
 }
 
-/** Asks which tag it is, and what the machine's display shows, which tells order and scale. */
-async function named({ io, values }: Call, finding: CounterFinding, minutes: number): Promise<Entered<TagEntry>[]> {
+/** Asks which tag it is, and what the machine's display shows: that proves word order and scale. */
+async function named({ io, values }: Call, finding: CounterFinding, source: string): Promise<Entered<TagEntry>[]> {
+  const { place, type, last, per_h, growth } = finding;
   const guess = guessOf(finding);
-  const about = `${finding.place}: ${finding.last}, ${Number(finding.per_h.toPrecision(3))} an hour`;
+  const about = `${place}: ${last}, ${Number(per_h.toPrecision(3))} an hour`;
   const likely = guess === null ? say("workshop.leave_out") : say("workshop.enter_tag", { tag: guess.tag });
-  const said = values["yes"] === true ? "" : await io.ask(`${say("workshop.which_tag", { about, likely })} `);
-  const name = said === null || said.trim() === "" ? guess?.tag : said.trim();
+  const ask = async (question: string): Promise<string> =>
+    values["yes"] === true ? "" : ((await io.ask(`${question} `))?.trim() ?? "");
+  const name = (await ask(say("workshop.which_tag", { about, likely }))) || guess?.tag;
   if (name === undefined || name === "-") return [];
-  const usual = usualFor(name, usualTags());
-  const shown = values["yes"] === true ? null : await io.ask(`${say("workshop.display", { tag: name })} `);
-  const read = readAs(finding, { guess, usual, shown: shown?.trim() ?? "" });
-  const growth = finding.growth.filter(({ grown }) => grown > 0).map(({ mode, grown }) => `${grown} in ${mode}`);
-  const from = `learned on ${new Date().toISOString().slice(0, 10)} in ${minutes} min: grew ${growth.join(", ")}${read.said}`;
-  const known = usual === null ? null : usualIn(usual, name, undefined);
-  const counter = known?.counter ?? { step: 1, retained: true };
-  const scale = read.scale === 1 ? {} : { scale: read.scale };
-  const order = read.word_order === undefined ? {} : { word_order: read.word_order };
-  const meaning = known?.meaning ?? { group: "slow" };
-  const counts = usual?.meaning["role"] === "uptime" ? {} : { counter: counterIn(counter, finding.type, read.scale) };
-  return [
-    {
-      entry: entryOf({ name, ...meaning, address: read.place, type: finding.type, ...order, ...scale, ...counts }),
-      from,
-    },
-  ];
+  const usual = usualFor(name);
+  const shown = await ask(say("workshop.display", { tag: name }));
+  const read = readAs(finding, { guess, usual, shown });
+  const grown = growth.filter((one) => one.grown > 0).map((one) => `${one.grown} in ${one.mode}`);
+  const isPlain = usual?.counter === undefined && usual?.meaning["role"] !== "uptime";
+  const entry = {
+    name,
+    address: read.place,
+    type,
+    word_order: read.word_order,
+    scale: read.scale === 1 ? undefined : read.scale,
+    ...(isPlain ? { counter: counterIn({ step: 1, retained: true }, type, read.scale) } : {}),
+  };
+  return [{ entry: meantEntry(usual, entry, "slow"), from: `${source}: grew ${grown.join(", ")}${read.said}` }];
 }
 
 interface Known {
   readonly guess: Guess | null;
-  readonly usual: UsualTag | null;
+  readonly usual: UsualTag | undefined;
+  /** The text on the machine's display; "": not known. */
   readonly shown: string;
 }
 
 const SCALES = [1, 0.1, 0.01, 0.001, 10] as const;
-/** It went on counting while somebody read the display. */
+/** The counter goes on while a person reads the display. */
 const CLOSE = 0.01;
 
-/** Which registers, in which order and scale. Throws a CommandError where the display shows something else. */
+/** Finds registers, word order and scale. Throws a CommandError if the display shows another value. */
 function readAs(finding: CounterFinding, { guess, usual, shown }: Known) {
-  const ways = [finding, ...finding.also];
+  const { place: first, also } = finding;
   if (shown === "") {
     const scale = guess?.scale ?? usual?.counter?.step ?? 1;
-    const doubt = finding.also.length === 0 ? "" : "; which word comes first is not proven";
-    return { place: finding.place, word_order: finding.word_order, scale, said: doubt };
+    const said = also.length === 0 ? "" : "; which word comes first is not proven";
+    return { place: first, word_order: finding.word_order, scale, said };
   }
   const wanted = Number(shown);
+  const ways = [finding, ...also];
   const fits = ways.flatMap(({ place, word_order, last }) =>
-    SCALES.map((scale) => ({
-      place,
-      word_order,
-      scale,
-      off: Math.abs(last * scale - wanted) / Math.max(1, Math.abs(wanted)),
-    })),
+    SCALES.map((scale) => {
+      const off = Math.abs(last * scale - wanted) / Math.max(1, Math.abs(wanted));
+      return { place, word_order, scale, off };
+    }),
   );
   const [best] = fits.toSorted((a, b) => a.off - b.off);
-  if (best === undefined || !(best.off <= CLOSE)) {
-    const read = ways.map(({ last }) => last).join(" or ");
-    throw new CommandError(say("workshop.isnt", { place: finding.place, read, shown }));
-  }
-  return { ...best, said: `; the display showed ${shown}` };
+  if (best !== undefined && best.off <= CLOSE) return { ...best, said: `; the display showed ${shown}` };
+  const read = ways.map(({ last }) => last).join(" or ");
+  throw new CommandError(say("workshop.isnt", { place: first, read, shown }));
 }

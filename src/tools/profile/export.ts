@@ -1,13 +1,14 @@
-import { say } from "../../domain/sentences.ts";
 import { writeFileSync } from "node:fs";
+import { parseProfile } from "../../config/profile.ts";
 import { csvField } from "../../contract/reports.ts";
 import { isBitTable, type ModbusTable, type Profile, type ProfileTag } from "../../domain/profile.ts";
+import { say } from "../../domain/sentences.ts";
 import { CommandError, EXIT, type Run } from "../command.ts";
-import { openDraft, profileOfDraft, tagEntries, type TagEntry } from "./file.ts";
 import { textOption } from "../options.ts";
 import { print } from "../print.ts";
+import { type Keys, openDraft, tagEntries, type TagEntry } from "./file.ts";
 
-/** Heads as `profile import` knows them. */
+/** The heads of the list, as `profile import` knows them. */
 const HEADS = [
   "Name",
   "Modbus Address",
@@ -30,25 +31,21 @@ const HEADS = [
   "Label",
   "More",
 ] as const;
-type Head = (typeof HEADS)[number];
+type Row = Readonly<Partial<Record<(typeof HEADS)[number], string>>>;
 
-/** `profile export`: the profile as a list that people in an office read, and that `profile import` reads back. */
+/** `profile export`: writes the profile as a list that people in an office can read and `profile import` reads back. */
 export const exportCommand: Run = (call) => {
-  const { values } = call;
-  const draft = openDraft(values);
-  const out = textOption(values, "out");
-  if (out === undefined) throw new CommandError("name the list with --out FILE.csv", EXIT.usage);
-  const profile = profileOfDraft(draft);
+  const draft = openDraft(call.values);
+  const file = textOption(call.values, "out");
+  if (file === undefined) throw new CommandError("name the list with --out FILE.csv", EXIT.usage);
+  const profile = parseProfile(draft.text, draft.path);
   const entries = new Map(tagEntries(draft.text).map((entry) => [entry.name, entry]));
-  const rows = profile.tags.map((tag) => rowOf(tag, { profile, entry: entries.get(tag.name) ?? { name: tag.name } }));
+  const rows = profile.tags.map((tag) => rowOf(tag, profile, entries.get(tag.name) ?? { name: tag.name }));
   const lines = [HEADS.join(","), ...rows.map((row) => HEADS.map((head) => csvField(row[head] ?? "")).join(","))];
-  writeNew(out, `${lines.join("\r\n")}\r\n`);
-  print(
-    call,
-    { file: out, tags: rows.length },
-    () =>
-      `${say("workshop.exported", { file: out, tags: rows.length, profile: profile.name, version: profile.version })}\n`,
-  );
+  writeNew(file, `${lines.join("\r\n")}\r\n`);
+  const tags = rows.length;
+  const { name, version } = profile;
+  print(call, { file, tags }, () => `${say("workshop.exported", { file, tags, profile: name, version })}\n`);
   return Promise.resolve(EXIT.ok);
 };
 
@@ -59,54 +56,29 @@ const FUNCTIONS: Readonly<Record<ModbusTable, string>> = {
   input: "FC=04",
 };
 const FIRST: Readonly<Record<ModbusTable, number>> = { coil: 1, discrete: 100_001, holding: 400_001, input: 300_001 };
-/** They have columns of their own. */
-const SHOWN = new Set([
-  "name",
-  "address",
-  "type",
-  "length",
-  "word_order",
-  "byte_order",
-  "string_order",
-  "bit",
-  "scale",
-  "offset",
-  "unit",
-  "role",
-  "filter",
-  "bay",
-  "group",
-  "node",
-  "path",
-  "label",
-]);
+/** The keys that have columns of their own. */
+const SHOWN = new Set(
+  "name address type length word_order byte_order string_order bit scale offset unit role filter bay group node path label".split(
+    " ",
+  ),
+);
 
-function rowOf(
-  tag: ProfileTag,
-  { profile, entry }: { readonly profile: Profile; readonly entry: TagEntry },
-): Readonly<Partial<Record<Head, string>>> {
+function rowOf(tag: ProfileTag, profile: Profile, entry: TagEntry): Row {
   const { point } = tag;
-  const text = (key: string): string => {
+  const text = (key: keyof Keys): string => {
     const value = entry[key];
     return typeof value === "string" || typeof value === "number" ? String(value) : "";
   };
   const more = Object.entries(entry).filter(([key]) => !SHOWN.has(key));
-  const values =
-    tag.role === "mode"
-      ? Object.entries(profile.modes)
-          .map(([code, mode]) => `${code}=${mode}`)
-          .join("; ")
-      : "";
+  const modes = tag.role === "mode" ? Object.entries(profile.modes) : [];
   const place =
     "table" in point
       ? { "Modbus Address": String(FIRST[point.table] + point.address), "Function Code": FUNCTIONS[point.table] }
       : { Node: entry["path"] === undefined ? text("node") : JSON.stringify(entry["path"]) };
-  // Whoever reads the list doesn't know the profile's own order.
-  const orders = "table" in point && profile.protocol === "modbus" ? ordersOf(point, profile.quirks) : {};
   return {
     Name: tag.name,
     ...place,
-    ...orders,
+    ...ordersOf(point, profile),
     "Data Type": point.type,
     Registers: text("length"),
     Bit: text("bit"),
@@ -117,23 +89,23 @@ function rowOf(
     Filter: tag.filter ?? "",
     Bay: tag.bay === 0 ? "" : String(tag.bay),
     Group: tag.group,
-    Values: values,
+    Values: modes.map(([code, mode]) => `${code}=${mode}`).join("; "),
     Label: text("label"),
     More: more.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(", "),
   };
 }
 
-type ModbusPoint = Extract<ProfileTag["point"], { readonly table: ModbusTable }>;
-
-function ordersOf(
-  point: ModbusPoint,
-  quirks: Extract<Profile, { protocol: "modbus" }>["quirks"],
-): Readonly<Partial<Record<Head, string>>> {
+/** The orders of a Modbus tag, also those that are the profile's own: a reader of the list doesn't know the profile. */
+function ordersOf(point: ProfileTag["point"], profile: Profile): Row {
+  if (!("table" in point) || profile.protocol !== "modbus") return {};
+  const { quirks } = profile;
   if (point.type === "string") return { "String Order": point.string_order ?? quirks.string_order };
   if (isBitTable(point.table) || point.type === "bool") return {};
   const bytes = point.byte_order ?? quirks.byte_order ?? "high_first";
-  const wide = /32|64/.test(point.type) ? { "Word Order": point.word_order ?? quirks.word_order } : {};
-  return { ...wide, ...(bytes === "high_first" ? {} : { "Byte Order": bytes }) };
+  return {
+    "Word Order": /32|64/.test(point.type) ? (point.word_order ?? quirks.word_order) : "",
+    "Byte Order": bytes === "high_first" ? "" : bytes,
+  };
 }
 
 function writeNew(path: string, text: string): void {

@@ -1,9 +1,18 @@
+import type { AddressFault } from "../../config/profile-address.ts";
 import { MODBUS_TABLES, type ModbusQuirks, type ModbusTable } from "../../domain/profile.ts";
 import { say } from "../../domain/sentences.ts";
-import { type Call, type Choice, CommandError, EXIT } from "../command.ts";
-import type { Live } from "./live.ts";
-import type { TagEntry } from "./file.ts";
-import { placeOf, placeText, type ReadRow, type Reading, type TableWords, wordOf } from "../rules/list-places.ts";
+import { agrees, type Call, type Choice, CommandError, EXIT } from "../command.ts";
+import { textOption } from "../options.ts";
+import { likelyModes, meaningsOf, type Named } from "../rules/list-meaning.ts";
+import {
+  type ListPlace,
+  placeOf,
+  placeText,
+  type ReadRow,
+  type Reading,
+  type TableWords,
+  wordOf,
+} from "../rules/list-places.ts";
 import {
   nextQuestion,
   type ReadingAnswers,
@@ -12,98 +21,99 @@ import {
   readingOf,
   shownRows,
 } from "../rules/list-reading.ts";
-import { textOption } from "../options.ts";
+import type { TagEntry } from "./file.ts";
+import type { Live } from "./live.ts";
+import { type UsualTag, usualIn, usualTags } from "./usual-tags.ts";
 
 /**
- * Questions of `profile import`. Whatever a list leaves open is asked before anything is written: on a terminal or the page, or
- * answered by an option. Without both the import ends with an error that names the option.
+ * Questions of `profile import`. What a list leaves open is asked before anything is written: on a terminal or the page, or answered
+ * by an option. Without either the import ends with an error that names the option.
  */
 
-export interface Asked {
-  /** The options that answer, with their values. */
-  readonly options: string;
-  readonly question: string;
-  readonly choices: readonly Choice[];
-}
-
-/** Asks for one of the choices. Throws a CommandError if nobody can be asked, or the reply is none of them. */
-export async function choose({ io }: Pick<Call, "io">, { options, question, choices }: Asked): Promise<string> {
-  const reply = (await io.ask(question, "choose", choices))?.trim();
-  if (reply === undefined) throw new CommandError(say("workshop.nobody_to_ask", { question, options }), EXIT.usage);
-  const chosen = choices.find(({ value }) => value.toLowerCase() === reply.toLowerCase());
-  if (chosen === undefined) throw new CommandError(say("workshop.none_of_them", { text: reply }), EXIT.usage);
-  return chosen.value;
-}
-
-/** An option that is one of these values; undefined if it isn't given. Throws a CommandError for another value. */
-export function optionOf(
-  { values }: Pick<Call, "values">,
-  name: string,
-  allowed: readonly string[],
-): string | undefined {
-  const text = textOption(values, name);
-  if (text === undefined || allowed.includes(text)) return text;
-  throw new CommandError(say("workshop.not_option", { option: name, text, values: allowed.join(", ") }), EXIT.usage);
-}
-
-const ANSWERS: Readonly<Record<Exclude<ReadingOption, "block">, readonly string[]>> = {
+/** The options that answer questions, with their values. */
+const OPTIONS = {
   base: ["0", "1"],
   table: ["holding", "input"],
   "bit-table": ["coil", "discrete"],
   digits: ["table", "address"],
   dots: ["bits", "bytes"],
-};
-const OPTION_TEXTS: Readonly<Record<Exclude<ReadingOption, "block">, string>> = {
-  base: "--base 0 or 1",
-  table: "--table holding or input",
-  "bit-table": "--bit-table coil or discrete",
-  digits: "--digits table or address",
-  dots: "--dots bits or bytes",
-};
+  scale: ["multiply", "divide"],
+  "unknown-units": ["drop"],
+  "same-names": ["replace", "keep", "skip"],
+  "by-name": ["yes", "no"],
+} as const;
+type Option = keyof typeof OPTIONS;
 
-function givenAnswers(call: Call): ReadingAnswers {
-  const names = Object.keys(ANSWERS) as (keyof typeof ANSWERS)[];
-  const given = names.flatMap((name) => {
-    const text = optionOf(call, name, ANSWERS[name]);
-    return text === undefined ? [] : [[name, text] as const];
-  });
-  const block = textOption(call.values, "block");
-  return { ...Object.fromEntries(given), ...(block === undefined ? {} : { block: blockName(block) }) };
+/** The option's value; undefined if it isn't given. Throws a CommandError for a value that it doesn't have. */
+function optionOf({ values }: Pick<Call, "values">, option: Option): string | undefined {
+  const text = textOption(values, option);
+  const allowed: readonly string[] = OPTIONS[option];
+  if (text === undefined || allowed.includes(text)) return text;
+  throw new CommandError(say("workshop.not_option", { option, text, values: allowed.join(", ") }), EXIT.usage);
 }
 
-function blockName(text: string): string {
-  return ["none", "words"].includes(text) ? text : text.toUpperCase();
+/** Throws a CommandError if an option has a wrong value, whether or not its question arises. */
+export function checkOptions(call: Pick<Call, "values">): void {
+  for (const option of Object.keys(OPTIONS) as Option[]) optionOf(call, option);
 }
 
-/** Keys that tell how a row's value is read, at a place. */
-type KeysAt = (row: ReadRow, place: string) => TagEntry;
+/** The option with its values: "--same-names replace, keep or skip". */
+function optionText(option: Option): string {
+  return `--${option} ${new Intl.ListFormat("en-GB", { type: "disjunction" }).format(OPTIONS[option])}`;
+}
+
+interface Question {
+  readonly question: string;
+  readonly choices: readonly Choice[];
+}
+
+/** The value that the option has, else the choice of the person. Throws a CommandError if neither gives one. */
+export async function choose(call: Call, { option, ...asked }: Question & { readonly option: Option }) {
+  return optionOf(call, option) ?? (await chosen(call, optionText(option), asked));
+}
+
+/** Asks for one of the choices. Throws a CommandError if nobody can be asked, or the reply is not one of them. */
+async function chosen({ io }: Call, options: string, { question, choices }: Question): Promise<string> {
+  const reply = (await io.ask(question, "choose", choices))?.trim();
+  if (reply === undefined) throw new CommandError(say("workshop.nobody_to_ask", { question, options }), EXIT.usage);
+  const choice = choices.find(({ value }) => value.toLowerCase() === reply.toLowerCase());
+  if (choice === undefined) throw new CommandError(say("workshop.none_of_them", { text: reply }), EXIT.usage);
+  return choice.value;
+}
+
+/** Why an address can't be read, with the hint if there is one. */
+export function faultText({ message, hint }: AddressFault): string {
+  return hint === undefined ? message : `${message} (${hint})`;
+}
 
 export interface Asking {
   readonly call: Call;
-  readonly quirks: ModbusQuirks;
+  /** The tables that the device serves. */
+  readonly tables: ModbusQuirks["tables"];
   readonly live: Live;
-  readonly keysAt: KeysAt;
+  /** A tag by which the row's value can be read at a place. */
+  readonly entryAt: (row: ReadRow, place: ListPlace) => TagEntry;
 }
 
-/** Asks until the rows' places are certain: each question settles another option, so there are six at most. */
+/** Asks until the rows' places are certain. Each question settles another option, so there are six at most. */
 export async function settledReading(rows: readonly ReadRow[], asking: Asking): Promise<Reading> {
-  const { call, quirks } = asking;
-  const given = { rows, tables: quirks.tables };
-  let answers = givenAnswers(call);
+  const { call, tables } = asking;
+  const given = { rows, tables };
+  const block = textOption(call.values, "block");
+  let answers: ReadingAnswers = {
+    ...Object.fromEntries(
+      (["base", "table", "bit-table", "digits", "dots"] as const).map((option) => [option, optionOf(call, option)]),
+    ),
+    block: block === undefined || ["none", "words"].includes(block) ? block : block.toUpperCase(),
+  };
   for (;;) {
     const open = nextQuestion(given, answers);
     if (open === null) break;
     const values = open.choices.map(({ value }) => value);
-    const reply = await choose(call, {
-      options: open.options
-        .map((option) => (option === "block" ? `--block ${values.join(" or ")}` : OPTION_TEXTS[option]))
-        .join(", "),
-      question: questionText(open),
-      choices: await shownChoices(open, {
-        ...asking,
-        readings: open.choices.map((one) => readingOf(given, { ...answers, ...one.answers })),
-      }),
-    });
+    const options = open.options.map((one) => (one === "block" ? `--block ${values.join(" or ")}` : optionText(one)));
+    const readings = open.choices.map((one) => readingOf(given, { ...answers, ...one.answers }));
+    const choices = await shownChoices(open, readings, asking);
+    const reply = await chosen(call, options.join(", "), { question: questionText(open), choices });
     answers = { ...answers, ...open.choices[values.indexOf(reply)]?.answers };
   }
   if (answers.block === "none") throw new CommandError(say("workshop.no_block"), EXIT.usage);
@@ -111,122 +121,166 @@ export async function settledReading(rows: readonly ReadRow[], asking: Asking): 
 }
 
 function questionText({ options, examples }: ReadingQuestion): string {
-  const [first] = options;
-  const at = examples[0] === undefined ? "" : addressOf(examples[0]);
-  switch (first) {
-    case "base":
-      return say("workshop.ask_base");
-    case "table":
-      return options.includes("base") ? say("workshop.ask_table_base") : say("workshop.ask_table");
-    case "bit-table":
-      return say("workshop.ask_bit_table");
-    case "digits":
-      return say("workshop.ask_digits", { address: at });
-    case "block":
-      return say("workshop.ask_block");
-    default:
-      return say("workshop.ask_dots", { address: at });
-  }
+  const [first] = examples;
+  const address = first === undefined ? "" : addressOf(first);
+  const texts: Readonly<Record<ReadingOption, string>> = {
+    base: say("workshop.ask_base"),
+    table: options.includes("base") ? say("workshop.ask_table_base") : say("workshop.ask_table"),
+    "bit-table": say("workshop.ask_bit_table"),
+    digits: say("workshop.ask_digits", { address }),
+    block: say("workshop.ask_block"),
+    dots: say("workshop.ask_dots", { address }),
+  };
+  return texts[options[0] ?? "dots"];
 }
 
-export function addressOf({ row: { cells } }: ReadRow): string {
+function addressOf({ row: { cells } }: ReadRow): string {
   return cells.modbus ?? cells.address ?? cells.address_hex ?? "";
 }
 
-/** Each choice with the places that it makes of three rows, and what the PLC holds there now. */
+/** Each choice with the places that it makes of three rows, and the values that the PLC holds there now. */
 async function shownChoices(
   { choices, examples }: ReadingQuestion,
-  { live, keysAt, readings }: Asking & { readonly readings: readonly Reading[] },
+  readings: readonly Reading[],
+  { live, entryAt }: Asking,
 ): Promise<readonly Choice[]> {
-  const made = choices.map((_, i) => examples.flatMap((row) => exampleOf(row, readings[i], keysAt)));
-  const values = await live(made.flatMap((all) => all.flatMap(({ entry }) => entry ?? [])));
-  let next = 0;
+  const made = readings.map((reading) => examples.map((row) => exampleOf(row, reading, entryAt)));
+  const values = (await live(made.flat().flatMap(({ entry }) => entry ?? [])))?.values();
   return choices.map(({ value }, i) => {
-    const texts = (made[i] ?? []).map(({ text, entry }) => {
-      if (entry === null || values === null) return text;
-      next += 1;
-      return readText(text, values[next - 1]);
-    });
+    const texts = (made[i] ?? []).map(({ text, entry }) =>
+      entry === null ? text : withValue(text, values?.next().value),
+    );
     return { value, text: value === "none" ? say("workshop.no_block_choice") : texts.join("; ") };
   });
 }
 
-interface Example {
-  readonly text: string;
-  /** null: it has no place. */
-  readonly entry: TagEntry | null;
-}
-
-function exampleOf(row: ReadRow, reading: Reading | undefined, keysAt: KeysAt): Example[] {
-  if (reading === undefined) return [];
+/** A row with its place; `entry` is null if it has none. */
+function exampleOf(row: ReadRow, reading: Reading, entryAt: Asking["entryAt"]) {
   const place = placeOf(row, reading);
   const name = `${row.row.cells.name ?? ""} (${addressOf(row)})`;
-  if ("message" in place) return [{ text: `${name}: -`, entry: null }];
-  return [{ text: `${name}: ${placeText(place)}`, entry: keysAt(row, placeText(place)) }];
+  if ("message" in place) return { text: `${name}: -`, entry: null };
+  return { text: `${name}: ${placeText(place)}`, entry: entryAt(row, place) };
 }
 
-function readText(text: string, value: string | null | undefined): string {
+function withValue(text: string, value: string | null | undefined): string {
   return value === null || value === undefined ? text : `${text} ${say("workshop.reads_now", { value })}`;
 }
 
-/** What is said of the places before anything is written: where counting begins, and three rows. */
+/** Says where the list begins to count, with three rows and their places, before anything is written. */
 export async function placesText(
   rows: readonly ReadRow[],
   reading: Reading,
-  { live, keysAt }: Asking,
+  { live, entryAt }: Asking,
 ): Promise<string> {
   const shown = shownRows(rows, reading);
-  const examples = shown.rows.flatMap((row) => exampleOf(row, reading, keysAt));
+  const examples = shown.rows.map((row) => exampleOf(row, reading, entryAt));
   const values = await live(examples.flatMap(({ entry }) => entry ?? []));
-  const text = examples.map((one, i) => readText(one.text, values?.[i])).join("; ");
+  const text = examples.map((one, i) => withValue(one.text, values?.[i])).join("; ");
   return shown.base === null
     ? say("workshop.places", { rows: text })
     : say("workshop.places_from", { base: shown.base, rows: text });
 }
 
-/** More words than that in a column of tables mean that it is another column. */
+/** A column of tables with more unknown words is another column. */
 const MOST_WORDS = 4;
 
-/** Asks which tables these words of a column mean. `none` leaves their rows out. */
+/** Asks which tables these words of a column mean. The reply `none` leaves their rows out. */
 export async function settledWords(
   call: Call,
   { head, words }: { readonly head: string; readonly words: readonly string[] },
 ): Promise<TableWords> {
-  const given = givenWords(call);
-  const open = words.filter((word) => !given.has(word));
-  if (open.length > MOST_WORDS)
-    throw new CommandError(
-      say("workshop.too_many_words", { column: head, words: open.slice(0, MOST_WORDS).join(", ") }),
-      EXIT.usage,
-    );
-  const settled = new Map(given);
+  const settled = givenWords(call);
+  const open = words.filter((word) => !settled.has(word));
+  if (open.length > MOST_WORDS) {
+    const shown = open.slice(0, MOST_WORDS).join(", ");
+    throw new CommandError(say("workshop.too_many_words", { column: head, words: shown }), EXIT.usage);
+  }
   for (const word of open) {
-    const reply = await choose(call, {
-      options: `--tables "${word}=TABLE"`,
+    const reply = await chosen(call, `--tables "${word}=TABLE"`, {
       question: say("workshop.ask_word", { word, column: head }),
-      choices: [...MODBUS_TABLES, "none"].map((value) => ({
-        value,
-        text: value === "none" ? say("workshop.leave_rows_out") : "",
-      })),
+      choices: [
+        ...MODBUS_TABLES.map((value) => ({ value, text: "" })),
+        { value: "none", text: say("workshop.leave_rows_out") },
+      ],
     });
-    const table = MODBUS_TABLES.find((one) => one === reply);
+    const table = tableNamed(reply);
     if (table !== undefined) settled.set(word, table);
   }
   return settled;
+}
+
+function tableNamed(text: string): ModbusTable | undefined {
+  return MODBUS_TABLES.find((one) => one === text);
 }
 
 /** --tables WORD=TABLE,... */
 function givenWords(call: Call): Map<string, ModbusTable> {
   const words = new Map<string, ModbusTable>();
   for (const pair of (textOption(call.values, "tables") ?? "").split(",").filter((one) => one !== "")) {
-    const [word = "", table] = pair.split("=");
-    const known = MODBUS_TABLES.find((one) => one === table?.trim());
-    if (known === undefined)
-      throw new CommandError(
-        say("workshop.not_option", { option: "tables", text: pair, values: `WORD=${MODBUS_TABLES.join(" | ")}` }),
-        EXIT.usage,
-      );
-    words.set(wordOf(word), known);
+    const [word = "", name = ""] = pair.split("=");
+    const table = tableNamed(name.trim());
+    if (table === undefined) {
+      const values = `WORD=${MODBUS_TABLES.join(" | ")}`;
+      throw new CommandError(say("workshop.not_option", { option: "tables", text: pair, values }), EXIT.usage);
+    }
+    words.set(wordOf(word), table);
   }
   return words;
+}
+
+/** What the tags mean: the usual tag of each, and the tag that tells the booth's mode (null: none, or nobody agreed). */
+interface Meant<T> {
+  readonly meanings: ReadonlyMap<T, UsualTag>;
+  readonly mode: T | null;
+}
+
+/** Names that a question lists. */
+const MOST_SHOWN = 10;
+
+/**
+ * Finds what tags mean by their units and names. A meaning that only the name suggests is asked about, for all tags in one question;
+ * without a yes such a tag gets no role.
+ *
+ * @param tags all tags; `open`: those whose names may decide; `byCodes`: those that list codes of modes; `known`: the profile's tags
+ */
+export async function meantBy<T extends Named>(
+  call: Call,
+  {
+    tags,
+    open,
+    byCodes,
+    known,
+  }: Readonly<Record<"tags" | "open" | "byCodes", readonly T[]>> & { readonly known: readonly TagEntry[] },
+): Promise<Meant<T>> {
+  const { certain, proposed } = meaningsOf(open, usualTags());
+  let mode =
+    tags.find(({ keys }) => keys["role"] === "mode") ??
+    tags.find((one) => certain.get(one)?.name === "mode") ??
+    (byCodes.length === 1 ? byCodes[0] : undefined) ??
+    null;
+  const hasMode = mode !== null || known.some(({ role }) => role === "mode");
+  const likely = hasMode ? [] : likelyModes(open);
+  // A single likely mode is part of the question about the other proposals.
+  const [withOthers = null] = proposed.size > 0 && likely.length === 1 ? likely : [];
+  for (const one of withOthers === null ? likely : []) {
+    if (!(await agreedByName(call, say("workshop.does_mode", { tag: one.name })))) continue;
+    mode = one;
+    break;
+  }
+  if (proposed.size === 0) return { meanings: certain, mode };
+  const texts = [...proposed]
+    .slice(0, MOST_SHOWN)
+    .map(([{ name }, usual]) => `${name}: ${usual.name}, ${String(usualIn(usual, name, undefined).meaning["unit"])}`);
+  const all = [...(withOthers === null ? [] : [`${withOthers.name}: mode`]), ...texts];
+  if (!(await agreedByName(call, say("workshop.ask_by_name", { tags: all.join("; ") }))))
+    return { meanings: certain, mode };
+  return { meanings: new Map([...certain, ...proposed]), mode: mode ?? withOthers };
+}
+
+/** Whether a person agrees: by --by-name, else on the terminal; no if nobody is there. */
+async function agreedByName(call: Call, question: string): Promise<boolean> {
+  const given = optionOf(call, "by-name");
+  if (given !== undefined) return given === "yes";
+  if (call.values["yes"] === true) return false;
+  return agrees(call.io, question);
 }

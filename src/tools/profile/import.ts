@@ -1,14 +1,40 @@
+import type { ProfileMode } from "../../domain/booth.ts";
+import { isBitTable, type ModbusQuirks, type ModbusTable } from "../../domain/profile.ts";
 import { say } from "../../domain/sentences.ts";
-import { readFileSync } from "node:fs";
-import { MODES_LISTED, type ProfileMode } from "../../domain/booth.ts";
-import type { ModbusQuirks, ModbusTable } from "../../domain/profile.ts";
 import { MOST_TAGS } from "../../config/profile-schema.ts";
 import type { PlcTools } from "../../acquisition/port.ts";
 import { CommandError, EXIT, type Call, type Run } from "../command.ts";
+import { MOST_COLUMNS, MOST_ROWS } from "../rules/csv.ts";
+import { type Named, unitSaid } from "../rules/list-meaning.ts";
+import {
+  isCrossed,
+  type ListPlace,
+  notationOf,
+  placeOf,
+  type ReadRow,
+  registersOf,
+  tableColumn,
+  tableOf,
+  wordOf,
+} from "../rules/list-places.ts";
+import { doubtfulScales, type NumberStyle, numberStyleOf, scalingOf } from "../rules/list-values.ts";
+import {
+  charactersIn,
+  type ListRow,
+  MAKERS,
+  type Orders,
+  type RegisterList,
+  registerList,
+  typeNamed,
+} from "../rules/register-list.ts";
+import { freeName, tagNameOf } from "../rules/tag-names.ts";
+import { enter } from "./enter.ts";
 import {
   type Draft,
-  type Entered,
   entryOf,
+  type Keys,
+  modeNamed,
+  namedFile,
   openDraft,
   pairsIn,
   protocolOf,
@@ -16,74 +42,109 @@ import {
   tagEntries,
   type TagEntry,
 } from "./file.ts";
+import { checkOptions, choose, faultText, meantBy, placesText, settledReading, settledWords } from "./import-asks.ts";
 import { type Live, liveAt } from "./live.ts";
-import { MOST_COLUMNS, MOST_ROWS } from "../rules/csv.ts";
-import { likelyModes, meaningsOf, type Named, unitSaid } from "../rules/list-meaning.ts";
-import { notationOf, placeOf, type ReadRow, registersOf, tableColumn, tableOf, wordOf } from "../rules/list-places.ts";
-import { doubtfulScales, type NumberStyle, numberStyleOf, scalingOf } from "../rules/list-values.ts";
-import {
-  charactersIn,
-  type ListRow,
-  MAKERS,
-  type RegisterList,
-  registerList,
-  typeNamed,
-} from "../rules/register-list.ts";
-import { freeName, tagNameOf } from "../rules/tag-names.ts";
-import { counterIn, type UsualTag, usualIn, usualTags } from "./usual-tags.ts";
-import { choose, optionOf, placesText, settledReading, settledWords } from "./import-asks.ts";
-import { type Change, enter } from "./enter.ts";
+import { meantEntry, takenForText, usualTags } from "./usual-tags.ts";
 
 /** A row that became a tag. */
 interface ListTag extends Named {
   readonly row: ListRow;
-  /** false: the name says nothing, because the profile has a tag of that name, or because the list's unit isn't known. */
-  readonly isMeaningOpen: boolean;
+  /** False if the name must not decide the meaning: the profile has a tag of that name, or the list's unit is not known. */
+  readonly canMeanByName: boolean;
 }
 
-interface Left {
+/** A row that becomes no tag, and why. */
+interface SkippedRow {
   readonly line: number;
   readonly why: string;
 }
 
-/** Values at places of the draft's PLC, while the command asks which places are meant. */
+interface ImportedRows {
+  readonly tags: readonly ListTag[];
+  readonly skipped: readonly SkippedRow[];
+}
+
+interface Importing {
+  readonly call: Call;
+  readonly draft: Draft;
+  /** With the rows that have a name. */
+  readonly list: RegisterList;
+  readonly live: Live;
+}
+
+/** Reads values at places of the draft's PLC, so that a question can show what each answer would read. */
 export type LiveOf = (call: Call, draft: Draft) => Live;
 
-/** `profile import FILE`: a register list as an engineering tool exports it. */
+/**
+ * `profile import FILE` adds the rows of a register list, as an engineering tool exports it, to a profile.
+ *
+ * An address or a unit is never guessed. What the list leaves open (where numbers begin, which table, which block, a whole scale, an
+ * unknown unit, a name that the profile has already) is asked, or answered by an option. Without either the import ends with an error
+ * and writes nothing. A row that can't be read is skipped, and named with its line and the reason. A role is given only if name and
+ * unit agree, or the person agrees.
+ */
 export function importCommand(liveOf: LiveOf): Run {
   return async (call) => {
     const file = call.operands[1];
     if (file === undefined) throw new CommandError("name the list: profile import FILE.csv", EXIT.usage);
+    checkOptions(call);
     const draft = openDraft(call.values);
-    const list = listIn(file);
-    const rows = list.rows.filter(({ cells }) => cells.name !== undefined);
-    if (rows.length > MOST_TAGS)
-      throw new CommandError(say("workshop.too_many_names", { file, count: rows.length, most: MOST_TAGS }));
-    const read = protocolOf(draft) === "modbus" ? registerTags : nodeTags;
-    const { tags: found, left, told } = await read({ call, draft, list: { ...list, rows }, live: liveOf(call, draft) });
-    if (found.length === 0)
-      throw new CommandError(say("workshop.no_row", { file, why: leftText(left)[0] ?? say("workshop.no_names") }));
-    const measured = await withUnits(call, found);
-    const { tags: taken, left: same } = await withNames(call, measured, draft);
-    const open = list.maker === "booth-gateway" ? [] : taken.filter(({ isMeaningOpen }) => isMeaningOpen);
-    const { meanings, mode } = await meantBy(call, { taken, open, known: tagEntries(draft.text) });
-    const tags = taken.map((one) => tagFrom(one, { usual: one === mode ? modeTag() : meanings.get(one), file, list }));
-    const leftOut = [...left, ...same].toSorted((one, other) => one.line - other.line);
-    const change = changeFrom(tags, { list, left: leftOut, mode, file });
+    const all = listIn(file);
+    const list = { ...all, rows: all.rows.filter(({ cells }) => cells.name !== undefined) };
+    if (list.rows.length > MOST_TAGS)
+      throw new CommandError(say("workshop.too_many_names", { file, count: list.rows.length, most: MOST_TAGS }));
+    const importing = { call, draft, list, live: liveOf(call, draft) };
+    const read = protocolOf(draft) === "modbus" ? await registerTags(importing) : { ...nodeTags(list), places: [] };
+    if (read.tags.length === 0)
+      throw new CommandError(
+        say("workshop.no_row", { file, why: skippedText(read.skipped)[0] ?? say("workshop.no_names") }),
+      );
+    const { tags, skipped: same } = await withNames(call, await withUnits(call, read.tags), draft);
+    const open = list.maker === "booth-gateway" ? [] : tags.filter(({ canMeanByName }) => canMeanByName);
+    const byCodes = tags.filter(({ row, type }) => type.includes("int") && codesIn(row).length > 0);
+    const { meanings, mode } = await meantBy(call, { tags, open, byCodes, known: tagEntries(draft.text) });
+    const sourceOf = ({ line }: ListRow): string => `${file.split("/").at(-1) ?? file}:${line}`;
+    const left = [...read.skipped, ...same].toSorted((one, other) => one.line - other.line);
     return enter(call, draft, {
-      ...change,
-      told: [...change.told, ...told],
-      answer: { maker: list.maker, left: leftOut },
+      tags: tags.map((one) => {
+        const { name, type, row, keys } = one;
+        const usual = one === mode ? usualTags().get("mode") : meanings.get(one);
+        // The label of a usual tag of another name could name another unit.
+        const label = usual === undefined || usual.name === name ? {} : { label: row.cells.name };
+        const from = `${sourceOf(row)}, ${list.maker}${takenForText(usual, name)}`;
+        return { entry: meantEntry(usual, { name, type, ...label, ...keys }), from };
+      }),
+      modes: mode === null ? [] : codesIn(mode.row).map((entry) => ({ entry, from: sourceOf(mode.row) })),
+      told: [...listTexts(file, list), ...skippedText(left), ...read.places],
+      answer: { maker: list.maker, left },
     });
   };
 }
 
-/** The command with the PLC that it names itself. */
+/** The import command that shows values of the PLC that the call names. */
 export function importCommandAt(tools: PlcTools): Run {
-  return importCommand(({ values, io }, draft) => liveAt({ tools, values, io }, draft));
+  return importCommand((call, draft) => liveAt({ tools, ...call }, draft));
 }
 
-/** An export of a whole program is far smaller; a box has little memory. */
+/** Says how the list was understood before anything is written. */
+function listTexts(file: string, { maker, columns, unknown }: RegisterList): readonly string[] {
+  const isOrderKnown = "word_order" in MAKERS[maker] || columns.includes("word_order");
+  return [
+    say("workshop.list", { file, maker, columns: columns.join(", ") }),
+    ...(unknown.length === 0 ? [] : [say("workshop.not_used", { names: unknown.join(", ") })]),
+    ...(isOrderKnown ? [] : [say("workshop.word_doubt")]),
+  ];
+}
+
+const MOST_SKIPPED_SHOWN = 20;
+
+function skippedText(skipped: readonly SkippedRow[]): readonly string[] {
+  const texts = skipped.slice(0, MOST_SKIPPED_SHOWN).map(({ line, why }) => say("workshop.left_out", { line, why }));
+  const more = skipped.length - texts.length;
+  return more === 0 ? texts : [...texts, say("workshop.and_more", { count: more })];
+}
+
+/** An export of a whole program is far smaller, and a box has little memory. */
 const MOST_LIST_BYTES = 5_000_000;
 
 function listIn(file: string): RegisterList {
@@ -104,20 +165,15 @@ function listIn(file: string): RegisterList {
 }
 
 function textIn(file: string): string {
-  const bytes = bytesIn(file);
+  const bytes = namedFile(file);
   if (bytes.length <= MOST_LIST_BYTES) return decoded(bytes);
   throw new CommandError(say("workshop.too_big", { file, size: MOST_LIST_BYTES / 1e6 }), EXIT.usage);
 }
 
-function bytesIn(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (cause) {
-    throw new CommandError(`${file} can't be read: ${(cause as Error).message}`, EXIT.usage, cause);
-  }
-}
-
-/** UTF-16 begins with its mark, or shows itself by zeros; bytes that are no UTF-8 are Windows-1252, of which any bytes are a text. */
+/**
+ * Decodes the bytes of a list. UTF-16 is known by its byte order mark or by zero bytes. Bytes that are not UTF-8 are Windows-1252, in
+ * which any bytes are a text.
+ */
 export function decoded(bytes: Uint8Array): string {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || second === 0) return new TextDecoder("utf-16le").decode(bytes);
@@ -129,44 +185,27 @@ export function decoded(bytes: Uint8Array): string {
   }
 }
 
-interface Importing {
-  readonly call: Call;
-  readonly draft: Draft;
-  readonly list: RegisterList;
-  readonly live: Live;
+function parted(read: readonly (ListTag | SkippedRow)[]): ImportedRows {
+  return { tags: read.filter((one) => "keys" in one), skipped: read.filter((one) => "why" in one) };
 }
 
-interface ImportedRows {
-  readonly tags: readonly ListTag[];
-  readonly left: readonly Left[];
-  /** Said before anybody agrees. */
-  readonly told: readonly string[];
-}
-
-function nodeTags({ list }: Importing): Promise<ImportedRows> {
-  const read = list.rows.map((row): ListTag | Left => {
+/** Tags of an OPC UA profile: each row names its node. */
+function nodeTags(list: RegisterList): ImportedRows {
+  const read = list.rows.map((row): ListTag | SkippedRow => {
     const known = namedRow(row);
     if ("why" in known) return known;
-    const { name, type } = known;
     const { node } = row.cells;
-    if (node === undefined) return { line: row.line, why: say("workshop.wants_node", { tag: name }) };
-    const own = ownKeys(row, { hasComma: false, scale: "multiply" });
+    if (node === undefined) return { line: row.line, why: say("workshop.wants_node", { tag: known.name }) };
+    const own = cellKeys(row, { hasComma: false, scale: "multiply" });
     if ("why" in own) return own;
-    return { row, name, type, isMeaningOpen: true, keys: { ...nodeKeys(node), type, ...own.keys } };
+    const at = node.startsWith("[") ? { path: JSON.parse(node) as unknown } : { node };
+    return { row, ...known, canMeanByName: true, keys: { ...at, ...own.keys } };
   });
-  return Promise.resolve({ ...parted(read), told: [] });
+  return parted(read);
 }
 
-function nodeKeys(node: string): object {
-  return node.startsWith("[") ? { path: JSON.parse(node) as unknown } : { node };
-}
-
-function parted(read: readonly (ListTag | Left)[]): Pick<ImportedRows, "tags" | "left"> {
-  return { tags: read.filter((one) => "keys" in one), left: read.filter((one) => "why" in one) };
-}
-
-/** A row with its tag's name and its type, or why it has none. */
-function namedRow({ cells, line }: ListRow): { readonly name: string; readonly type: string } | Left {
+/** The name and type of a row's tag. */
+function namedRow({ cells, line }: ListRow): { readonly name: string; readonly type: string } | SkippedRow {
   const name = tagNameOf(cells.name ?? "");
   const type = typeNamed(cells);
   if (name === "") return { line, why: say("workshop.no_name", { text: cells.name ?? "" }) };
@@ -175,179 +214,155 @@ function namedRow({ cells, line }: ListRow): { readonly name: string; readonly t
   return { name, type };
 }
 
-/** Reads each row alone, then settles with the person what the list leaves open, then places every row. */
-async function registerTags({ call, draft, list, live }: Importing): Promise<ImportedRows> {
+/** Tags of a Modbus profile: reads each row by itself, asks what the list leaves open, then finds the place of each row. */
+async function registerTags({ call, draft, list, live }: Importing) {
   const quirks = quirksOf(draft);
   const style = await settledStyle(call, list);
-  const { rows, left } = await readRows(call, list);
-  const keysAt = (row: ReadRow, address: string): TagEntry => {
-    const [table, bit] = address.split(".");
-    const own = ownKeys(row.row, style);
-    const scaling = "keys" in own ? { scale: own.keys["scale"], offset: own.keys["offset"] } : {};
-    const keys = { ...placeKeys(table ?? "", bit), type: row.type, ...widthKeys(row.row, row.type), ...scaling };
-    return entryOf({ name: "row", group: "fast", ...keys, ...ordersOf(row.row, { type: row.type, quirks, list }) });
+  const { rows, skipped } = await readRows(call, list);
+  const pointKeys = ({ row, type }: ReadRow, { table, address, bit }: ListPlace): Keys => ({
+    address: `${table}:${address}`,
+    bit,
+    length: type === "string" ? lengthIn(row) : undefined,
+    ...ordersOf(row, type, { ...MAKERS[list.maker], quirks }),
+  });
+  const entryAt = (read: ReadRow, place: ListPlace): TagEntry => {
+    const scaling = scalingOf(read.row, style);
+    const known = typeof scaling === "string" ? {} : scaling;
+    return entryOf({ name: "row", group: "fast", type: read.type, ...pointKeys(read, place), ...known });
   };
-  const asking = { call, quirks, live, keysAt };
+  const asking = { call, tables: quirks.tables, live, entryAt };
   const reading = await settledReading(rows, asking);
-  const placed = rows.map((read): ListTag | Left => {
+  const placed = rows.map((read): ListTag | SkippedRow => {
     const { row, type } = read;
+    const { line } = row;
     const name = tagNameOf(row.cells.name ?? "");
     const place = placeOf(read, reading);
-    if ("message" in place)
-      return { line: row.line, why: `${name}: ${place.message}${place.hint === undefined ? "" : ` (${place.hint})`}` };
+    if ("message" in place) return { line, why: `${name}: ${faultText(place)}` };
     if (isBitTable(place.table) && type !== "bool")
-      return { line: row.line, why: say("workshop.wrong_table", { tag: name, type, table: place.table }) };
-    const own = ownKeys(row, style);
+      return { line, why: say("workshop.wrong_table", { tag: name, type, table: place.table }) };
+    const own = cellKeys(row, style);
     if ("why" in own) return own;
-    const keys = {
-      ...placeKeys(`${place.table}:${place.address}`, place.bit),
-      type,
-      ...widthKeys(row, type),
-      ...ordersOf(row, { type, quirks, list }),
-      ...own.keys,
-    };
-    return { row, name, type, isMeaningOpen: true, keys };
+    return { row, name, type, canMeanByName: true, keys: { ...pointKeys(read, place), ...own.keys } };
   });
-  const { tags, left: refused } = parted(placed);
-  const told = tags.length === 0 ? [] : [await placesText(rows, reading, asking)];
-  return { tags, left: [...left, ...refused], told };
+  const found = parted(placed);
+  const places = found.tags.length === 0 ? [] : [await placesText(rows, reading, asking)];
+  return { tags: found.tags, skipped: [...skipped, ...found.skipped], places };
 }
 
-function isBitTable(table: ModbusTable): boolean {
-  return table === "coil" || table === "discrete";
-}
-
-/** Each row with its notation. Words of a table column that aren't known are asked for. */
-async function readRows(
-  call: Call,
-  list: RegisterList,
-): Promise<{ readonly rows: readonly ReadRow[]; readonly left: readonly Left[] }> {
-  const known = list.rows.map((row) => ({ row, ...namedRow(row) }));
-  const left = known.filter((one) => "why" in one).map(({ line, why }) => ({ line, why }));
-  const typed = known.filter((one) => "type" in one);
-  const column = tableColumn(list.columns);
-  const none: ReadonlyMap<string, ModbusTable> = new Map();
-  const unclear = new Set(
-    typed.flatMap(({ row, type }) => {
-      const table = tableOf(row, list, { type, words: none });
-      return table === null || typeof table === "string" ? [] : [wordOf(table.unclear)];
-    }),
-  );
-  const head = column === null ? "" : (list.heads[column] ?? column);
-  const words = unclear.size === 0 ? none : await settledWords(call, { head, words: [...unclear] });
-  const crossed = list.rows.some(({ cells }) => /^[134]x\d/i.test(cells.modbus ?? cells.address ?? ""));
+/** Reads each row's address as far as it can be read alone. Unknown words of a table column are asked about. */
+async function readRows(call: Call, list: RegisterList) {
   const rows: ReadRow[] = [];
-  for (const { row, type, name } of typed) {
+  const skipped: SkippedRow[] = [];
+  const words = await settledWords(call, unclearWords(list));
+  const crossed = isCrossed(list);
+  for (const row of list.rows) {
+    const { line } = row;
+    const known = namedRow(row);
+    if ("why" in known) {
+      skipped.push(known);
+      continue;
+    }
+    const { name, type } = known;
     const table = tableOf(row, list, { type, words });
     const why = contradiction(row, type);
     if (table !== null && typeof table === "object")
-      left.push({ line: row.line, why: say("workshop.unclear_table", { tag: name, word: table.unclear }) });
-    else if (why !== null) left.push({ line: row.line, why: `${name}: ${why}` });
+      skipped.push({ line, why: say("workshop.unclear_table", { tag: name, word: table.unclear }) });
+    else if (why !== null) skipped.push({ line, why: `${name}: ${why}` });
     else rows.push({ row, type, notation: notationOf(row, list, { type, table, crossed }) });
   }
-  return { rows, left };
+  return { rows, skipped };
 }
 
-/** A column that counts registers, bytes or bits of a value says something else than its type. */
-function contradiction({ cells }: ListRow, type: string): string | null {
+/** The words of the table column that name no known table, with the column's head. */
+function unclearWords(list: RegisterList): { readonly head: string; readonly words: readonly string[] } {
+  const none: ReadonlyMap<string, ModbusTable> = new Map();
+  const column = tableColumn(list.columns);
+  const words = list.rows.flatMap((row) => {
+    const known = namedRow(row);
+    const table = "why" in known ? null : tableOf(row, list, { type: known.type, words: none });
+    return table === null || typeof table === "string" ? [] : [wordOf(table.unclear)];
+  });
+  return { head: column === null ? "" : (list.heads[column] ?? column), words: [...new Set(words)] };
+}
+
+/** Checks a column that counts registers, bytes or bits of a value against the row's type. */
+function contradiction({ cells: { length } }: ListRow, type: string): string | null {
   const registers = registersOf(type);
-  const size = Number(cells.length);
-  if (registers === null || type === "bool" || cells.length === undefined || !/^\d+$/.test(cells.length)) return null;
-  return [registers, 2 * registers, 16 * registers].includes(size)
-    ? null
-    : say("workshop.other_length", { type, length: cells.length });
+  if (registers === null || type === "bool" || length === undefined || !/^\d+$/.test(length)) return null;
+  const fits = [registers, 2 * registers, 16 * registers].includes(Number(length));
+  return fits ? null : say("workshop.other_length", { type, length });
 }
 
-/** A whole scale such as 10 is a factor in some lists and a divisor in others. */
+/** A whole scale such as 10 is a factor in some lists and a divisor in others, so it is asked about. */
 async function settledStyle(call: Call, list: RegisterList): Promise<NumberStyle> {
   const style = numberStyleOf(list);
-  const given = optionOf(call, "scale", ["multiply", "divide"]);
   if (style.scale !== null) return style;
   const [first] = doubtfulScales(list.rows, style);
   const scale = first?.cells.scale ?? "";
-  const said =
-    given ??
-    (await choose(call, {
-      options: "--scale multiply or divide",
-      question: say("workshop.ask_scale", { scale, name: first?.cells.name ?? "", column: list.heads.scale ?? "" }),
-      choices: [
-        { value: "multiply", text: `x ${scale}` },
-        { value: "divide", text: `/ ${scale}` },
-      ],
-    }));
-  return { ...style, scale: said === "divide" ? "divide" : "multiply" };
-}
-
-function placeKeys(address: string, bit: number | string | undefined): object {
-  return { address, ...(bit === undefined ? {} : { bit: Number(bit) }) };
+  const answer = await choose(call, {
+    option: "scale",
+    question: say("workshop.ask_scale", { scale, name: first?.cells.name ?? "", column: list.heads.scale ?? "" }),
+    choices: [
+      { value: "multiply", text: `x ${scale}` },
+      { value: "divide", text: `/ ${scale}` },
+    ],
+  });
+  return { ...style, scale: answer === "divide" ? "divide" : "multiply" };
 }
 
 const DEFAULT_CHARACTERS = 16;
 
-function widthKeys({ cells }: ListRow, type: string): object {
-  if (type !== "string") return {};
-  return {
-    length:
-      cells.length === undefined ? Math.ceil((charactersIn(cells) ?? DEFAULT_CHARACTERS) / 2) : Number(cells.length),
-  };
+/** Registers of a text. */
+function lengthIn({ cells }: ListRow): number {
+  return cells.length === undefined ? Math.ceil((charactersIn(cells) ?? DEFAULT_CHARACTERS) / 2) : Number(cells.length);
 }
 
-const WIDE = /32|64/;
-
-/** As a column says it, else as the list's tool does; only if the profile's own order is another one. */
-function ordersOf(
-  { cells }: ListRow,
-  { type, quirks, list }: { readonly type: string; readonly quirks: ModbusQuirks; readonly list: RegisterList },
-): object {
-  const maker: { readonly word_order?: string; readonly string_order?: string } = MAKERS[list.maker];
+/** Word, byte and string order: from the row's columns, else the usual order of the list's tool; omitted if it is the profile's. */
+function ordersOf({ cells }: ListRow, type: string, known: Orders & { readonly quirks: ModbusQuirks }): Keys {
+  const { quirks } = known;
   if (type === "string") {
-    const order = orderIn(cells.string_order) ?? kepwareOrder(cells.address) ?? maker.string_order;
-    return order === undefined || order === quirks.string_order ? {} : { string_order: order };
+    const order = orderIn(cells.string_order) ?? kepwareOrder(cells.address) ?? known.string_order;
+    return { string_order: order === quirks.string_order ? undefined : order };
   }
   const bytes = orderIn(cells.byte_order);
-  const word = WIDE.test(type) ? (orderIn(cells.word_order) ?? maker.word_order) : undefined;
   return {
-    ...(word === undefined ? {} : { word_order: word }),
-    ...(bytes === undefined || bytes === (quirks.byte_order ?? "high_first") ? {} : { byte_order: bytes }),
+    word_order: /32|64/.test(type) ? (orderIn(cells.word_order) ?? known.word_order) : undefined,
+    byte_order: bytes === (quirks.byte_order ?? "high_first") ? undefined : bytes,
   };
 }
 
-/** 400220.20H: twenty characters, the high byte first. */
-function kepwareOrder(address: string | undefined): string | undefined {
-  const [, order] = /^\d{5,6}\.\d{1,3}([HL])$/i.exec(address ?? "") ?? [];
+/** The order in 400220.20H: twenty characters, the high byte first. */
+function kepwareOrder(address = ""): string | undefined {
+  const [, order] = /^\d{5,6}\.\d{1,3}([HL])$/i.exec(address) ?? [];
   return order === undefined ? undefined : order.toUpperCase() === "L" ? "low_first" : "high_first";
 }
 
-const LOW_FIRST = /low|little|cdab|dcba|swap|lsw|true|yes/i;
-
 function orderIn(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : LOW_FIRST.test(text) ? "low_first" : "high_first";
+  if (text === undefined) return undefined;
+  return /low|little|cdab|dcba|swap|lsw|true|yes/i.test(text) ? "low_first" : "high_first";
 }
 
-/** What the list's other columns say. */
-function ownKeys(
-  { cells, line }: ListRow,
-  style: NumberStyle,
-): { readonly keys: Readonly<Record<string, unknown>> } | Left {
-  const scaling = scalingOf({ cells, line }, style);
+/** The keys that the row's columns give, other than its place. */
+function cellKeys(row: ListRow, style: NumberStyle): { readonly keys: Keys } | SkippedRow {
+  const { name = "", label, unit, role, filter, bay = "", group, more } = row.cells;
+  const scaling = scalingOf(row, style);
   if (typeof scaling === "string")
-    return { line, why: say("workshop.no_number", { tag: tagNameOf(cells.name ?? ""), text: scaling }) };
-  const { scale, offset } = scaling;
+    return { line: row.line, why: say("workshop.no_number", { tag: tagNameOf(name), text: scaling }) };
   const keys = {
-    label: cells.label?.slice(0, 100),
-    ...(scale === 1 ? {} : { scale }),
-    ...(offset === 0 ? {} : { offset }),
-    unit: cells.unit,
-    role: cells.role,
-    filter: cells.filter,
-    bay: /^\d$/.test(cells.bay ?? "") ? Number(cells.bay) : undefined,
-    group: cells.group,
-    ...(cells.more === undefined ? {} : pairsIn(cells.more)),
+    label: label?.slice(0, 100),
+    scale: scaling.scale === 1 ? undefined : scaling.scale,
+    offset: scaling.offset === 0 ? undefined : scaling.offset,
+    unit,
+    role,
+    filter,
+    bay: /^\d$/.test(bay) ? Number(bay) : undefined,
+    group,
+    ...(more === undefined ? {} : pairsIn(more)),
   };
   return { keys: Object.fromEntries(Object.entries(keys).filter(([, value]) => value !== undefined)) };
 }
 
-/** Each unit as a profile writes it. Unknown ones are asked about: without a unit, or not at all. */
+/** Writes each unit as a profile does. For unknown units the person decides: import without a unit, or not at all. */
 async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly ListTag[]> {
   const unknown = new Set<string>();
   const measured = tags.map((tag): ListTag => {
@@ -356,205 +371,71 @@ async function withUnits(call: Call, tags: readonly ListTag[]): Promise<readonly
     const known = tag.type === "bool" || tag.type === "string" ? "none" : unitSaid(unit);
     if (known === undefined) {
       unknown.add(unit);
-      return { ...tag, keys, isMeaningOpen: false };
+      return { ...tag, keys, canMeanByName: false };
     }
     return { ...tag, keys: known === "none" ? keys : { ...keys, unit: known.unit } };
   });
-  if (unknown.size === 0 || optionOf(call, "unknown-units", ["drop"]) === "drop") return measured;
-  const units = [...unknown].slice(0, MOST_SHOWN).join(", ");
-  const reply = await choose(call, {
-    options: "--unknown-units drop",
-    question: say("workshop.ask_units", { units }),
+  if (unknown.size === 0) return measured;
+  const answer = await choose(call, {
+    option: "unknown-units",
+    question: say("workshop.ask_units", { units: [...unknown].slice(0, MOST_SHOWN).join(", ") }),
     choices: [
       { value: "drop", text: say("workshop.drop_units") },
       { value: "stop", text: say("workshop.stop_units") },
     ],
   });
-  if (reply === "drop") return measured;
+  if (answer === "drop") return measured;
   throw new CommandError(say("workshop.not_written"));
 }
 
-/** Names that are listed in a question. */
+/** Units or names that a question lists. */
 const MOST_SHOWN = 10;
 
-/** Gives each tag a name. For names that the profile has already the person says what becomes of them. */
-async function withNames(
-  call: Call,
-  found: readonly ListTag[],
-  draft: Draft,
-): Promise<Pick<ImportedRows, "tags" | "left">> {
+/** Gives each tag a name of its own. For names that the profile has already the person decides: replace, keep both or skip. */
+async function withNames(call: Call, found: readonly ListTag[], draft: Draft): Promise<ImportedRows> {
   const known = new Set(tagEntries(draft.text).map(({ name }) => name));
-  const same = [...new Set(found.map(({ name }) => name).filter((name) => known.has(name)))];
-  const shown = same.slice(0, MOST_SHOWN).join(", ");
-  const given = optionOf(call, "same-names", ["replace", "keep", "skip"]);
-  const said =
-    same.length === 0
+  const same = new Set(found.map(({ name }) => name).filter((name) => known.has(name)));
+  const names = [...same].slice(0, MOST_SHOWN).join(", ");
+  const answer =
+    same.size === 0
       ? "keep"
-      : (given ??
-        (await choose(call, {
-          options: "--same-names replace, keep or skip",
-          question: say("workshop.ask_same", { count: same.length, names: shown }),
+      : await choose(call, {
+          option: "same-names",
+          question: say("workshop.ask_same", { count: same.size, names }),
           choices: [
             { value: "replace", text: say("workshop.same_replace") },
             { value: "keep", text: say("workshop.same_keep") },
             { value: "skip", text: say("workshop.same_skip") },
           ],
-        })));
-  const names = new Set(known);
+        });
+  const used = new Set(known);
   const replaced = new Set<string>();
-  const read = found.map((tag): ListTag | Left => {
+  const read = found.map((tag): ListTag | SkippedRow => {
     const isKnown = known.has(tag.name);
-    if (isKnown && said === "skip") return { line: tag.row.line, why: say("workshop.same_left", { tag: tag.name }) };
-    if (isKnown && said === "replace" && !replaced.has(tag.name)) {
+    if (isKnown && answer === "skip") return { line: tag.row.line, why: say("workshop.same_left", { tag: tag.name }) };
+    if (isKnown && answer === "replace" && !replaced.has(tag.name)) {
       replaced.add(tag.name);
       return tag;
     }
-    const name = freeName(tag.name, (one) => names.has(one));
-    names.add(name);
-    const keys = isKnown ? withoutRole(tag.keys) : tag.keys;
-    return { ...tag, name, keys, isMeaningOpen: tag.isMeaningOpen && name === tag.name };
+    const name = freeName(tag.name, (one) => used.has(one));
+    used.add(name);
+    // A second tag of the same role would count twice.
+    const keys = Object.entries(tag.keys).filter(([key]) => !isKnown || !["role", "filter", "mode"].includes(key));
+    return {
+      ...tag,
+      name,
+      keys: Object.fromEntries(keys),
+      canMeanByName: tag.canMeanByName && name === tag.name,
+    };
   });
   return parted(read);
 }
 
-function withoutRole(keys: ListTag["keys"]): ListTag["keys"] {
-  return Object.fromEntries(Object.entries(keys).filter(([key]) => !["role", "filter", "mode"].includes(key)));
-}
-
-/** What the tags mean: the usual tag of each, and which of them tells the booth's mode. */
-interface Meant<T> {
-  readonly meanings: ReadonlyMap<T, UsualTag>;
-  /** null: none does, or nobody says so. */
-  readonly mode: T | null;
-}
-
-/**
- * Finds what tags mean by their units and names. What a name alone proposes is asked about, in one question as a rule; without
- * a reply such a tag gets no role. `open`: the tags whose names may mean something. `known`: the profile's own tags.
- */
-export async function meantBy<T extends Named & { readonly row?: ListRow }>(
-  call: Call,
-  {
-    taken,
-    open,
-    known,
-  }: { readonly taken: readonly T[]; readonly open: readonly T[]; readonly known: readonly TagEntry[] },
-): Promise<Meant<T>> {
-  const { certain, proposed } = meaningsOf(open, usualTags());
-  const own =
-    taken.find(({ keys }) => keys["role"] === "mode") ??
-    taken.find((one) => certain.get(one)?.name === "mode") ??
-    onlyOne(taken.filter(({ row, type }) => type.includes("int") && row !== undefined && codesIn(row, "").length > 0));
-  const hasMode = own !== undefined || known.some(({ role }) => role === "mode");
-  const likely = hasMode ? [] : likelyModes(open);
-  const [first, ...others] = likely;
-  if (proposed.size === 0 || others.length > 0) {
-    const mode = own ?? (await agreedMode(call, likely));
-    return { meanings: await agreedMeanings(call, { certain, proposed, mode: undefined }), mode };
-  }
-  const meanings = await agreedMeanings(call, { certain, proposed, mode: first });
-  const isAgreed = meanings.size > certain.size;
-  return { meanings, mode: own ?? (isAgreed ? first : undefined) ?? null };
-}
-
-async function agreedMode<T extends Named>(call: Call, likely: readonly T[]): Promise<T | null> {
-  for (const one of likely) {
-    if (await agreedByName(call, say("workshop.does_mode", { tag: one.name }))) return one;
-  }
-  return null;
-}
-
-/** Adds the proposed ones to the certain ones after a yes to all. */
-async function agreedMeanings<T extends Named>(
-  call: Call,
-  {
-    certain,
-    proposed,
-    mode,
-  }: {
-    readonly certain: ReadonlyMap<T, UsualTag>;
-    readonly proposed: ReadonlyMap<T, UsualTag>;
-    readonly mode: T | undefined;
-  },
-): Promise<ReadonlyMap<T, UsualTag>> {
-  if (proposed.size === 0) return certain;
-  const texts = [...proposed]
-    .slice(0, MOST_SHOWN)
-    .map(([{ name }, usual]) => `${name}: ${usual.name}, ${String(usualIn(usual, name, undefined).meaning["unit"])}`);
-  const all = [...(mode === undefined ? [] : [`${mode.name}: mode`]), ...texts];
-  const said = await agreedByName(call, say("workshop.ask_by_name", { tags: all.join("; ") }));
-  return said ? new Map([...certain, ...proposed]) : certain;
-}
-
-/** --by-name yes, or a yes on the terminal. Nobody there: no. */
-async function agreedByName(call: Call, question: string): Promise<boolean> {
-  const given = optionOf(call, "by-name", ["yes", "no"]);
-  if (given !== undefined) return given === "yes";
-  if (call.values["yes"] === true) return false;
-  const said = await call.io.ask(`${question} [y/N] `, "agree");
-  return /^y/i.test(said?.trim() ?? "");
-}
-
-function modeTag(): UsualTag | undefined {
-  return usualTags().get("mode");
-}
-
-function onlyOne<T>(all: readonly T[]): T | undefined {
-  return all.length === 1 ? all[0] : undefined;
-}
-
-function tagFrom(
-  { row, name, keys, type }: ListTag,
-  { usual, file, list }: { readonly usual: UsualTag | undefined; readonly file: string; readonly list: RegisterList },
-): Entered<TagEntry> {
-  const from = `${file.split("/").at(-1) ?? file}:${row.line}, ${list.maker}`;
-  const isPlain = type === "bool" || type === "string";
-  const unit = typeof keys["unit"] === "string" ? keys["unit"] : undefined;
-  const known = usual === undefined ? undefined : usualIn(usual, name, unit);
-  const isTotal = known?.counter !== undefined && !isPlain && keys["counter"] === undefined;
-  const counter = isTotal ? { counter: counterIn(known.counter, type, Number(keys["scale"] ?? 1)) } : {};
-  const group = { group: isPlain ? "fast" : "slow" };
-  // A usual tag's label names its unit.
-  const label = usual === undefined || usual.name === name ? {} : { label: row.cells.name };
-  const entry = entryOf({ name, ...group, ...known?.meaning, ...label, ...counter, ...keys });
-  const as = usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
-  return { entry, from: `${from}${as}` };
-}
-
-function changeFrom(
-  tags: readonly Entered<TagEntry>[],
-  {
-    list,
-    left,
-    mode,
-    file,
-  }: {
-    readonly list: RegisterList;
-    readonly left: readonly Left[];
-    readonly mode: ListTag | null;
-    readonly file: string;
-  },
-): Change {
-  const columns = say("workshop.list", { file, maker: list.maker, columns: list.columns.join(", ") });
-  const unknown = list.unknown.length === 0 ? [] : [say("workshop.not_used", { names: list.unknown.join(", ") })];
-  const order = MAKERS[list.maker];
-  const doubt = "word_order" in order || list.columns.includes("word_order") ? [] : [say("workshop.word_doubt")];
-  const modes = mode === null ? [] : codesIn(mode.row, `${file.split("/").at(-1) ?? file}:${mode.row.line}`);
-  return { tags, modes, told: [columns, ...unknown, ...doubt, ...leftText(left)] };
-}
-
-/** "0=off;3=spray" in the mode's row. */
-function codesIn({ cells }: ListRow, from: string) {
+/** The codes of modes that a row lists, as in "0=off;3=spray". */
+function codesIn({ cells }: ListRow): readonly { readonly code: string; readonly mode: ProfileMode }[] {
   const pairs = [...(cells.values ?? "").matchAll(/(-?\d+)\s*=\s*(\w+)/g)];
   return pairs.flatMap(([, code = "", text = ""]) => {
-    const mode = MODES_LISTED.find((one): one is ProfileMode => one === text && one !== "no_data");
-    return mode === undefined ? [] : [{ entry: { code, mode }, from }];
+    const mode = modeNamed(text);
+    return mode === undefined ? [] : [{ code, mode }];
   });
-}
-
-const MOST_LEFT = 20;
-
-function leftText(left: readonly Left[]): readonly string[] {
-  const more = left.length > MOST_LEFT ? [say("workshop.and_more", { count: left.length - MOST_LEFT })] : [];
-  return [...left.slice(0, MOST_LEFT).map(({ line, why }) => say("workshop.left_out", { line, why })), ...more];
 }

@@ -1,23 +1,19 @@
 import type { PlcTools } from "../../acquisition/port.ts";
 import { ConfigError } from "../../config/config-error.ts";
-import { type Call, CommandError } from "../command.ts";
-import { deviceLink } from "../plc-tools.ts";
+import { CommandError } from "../command.ts";
+import { deviceLink, type ToolCall } from "../plc-tools.ts";
 import { type Draft, type TagEntry, variablesOf, withoutTags, withTags } from "./file.ts";
 import { withDriver } from "./read.ts";
 
-/** Reads these tags of a Modbus device once. null: no PLC is named, or it doesn't answer. A null value: it refuses that tag. */
+/** Reads these tags of a Modbus device once. Resolves with null if no PLC is named or it does not answer; a refused tag is null. */
 export type Live = (entries: readonly TagEntry[]) => Promise<readonly (string | null)[] | null>;
 
-/** More isn't shown to a person. */
+/** A person is shown no more values. */
 const MOST_LIVE = 40;
 
-/** The PLC that the options, the set-up or the configuration name, read as the draft's profile has it. */
+/** Reads the PLC that the options, the set-up or the configuration name, as the draft's profile reads it. */
 export function liveAt(
-  {
-    tools,
-    values,
-    io,
-  }: Pick<Call, "values"> & { readonly io: Pick<Call["io"], "signal" | "progress">; readonly tools: PlcTools },
+  { tools, values, io }: Pick<ToolCall, "values" | "io"> & { readonly tools: PlcTools },
   draft: Pick<Draft, "path" | "text">,
 ): Live {
   return async (entries) => {
@@ -29,15 +25,14 @@ export function liveAt(
       return await withDriver({ tools, link, io }, profile, async (driver) => {
         const groups = new Set<string>(profile.tags.map(({ group }) => group));
         const samples = [...(await driver.read([...groups])).values()].flat();
-        const values_by_tag = new Map(samples.map((sample) => [sample.tag, sample]));
         return tags.map(({ entry }) => {
-          const sample = values_by_tag.get(entry.name);
+          const sample = samples.find(({ tag }) => tag === entry.name);
           return sample?.quality === "good" ? shownValue(sample.value) : null;
         });
       });
     } catch (error) {
       if (io.signal.aborted) throw io.signal.reason;
-      // Values are a help. Without them the places alone are shown.
+      // Without values the places alone are shown.
       if (error instanceof CommandError || error instanceof ConfigError) return null;
       throw error;
     }

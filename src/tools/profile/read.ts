@@ -1,9 +1,7 @@
-import { say } from "../../domain/sentences.ts";
-import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { tappedRead } from "../../acquisition/modbus/tool-line.ts";
-import { decodePoint } from "../../acquisition/rules/decode.ts";
 import type { Driver, PlcTools } from "../../acquisition/port.ts";
+import { decodePoint } from "../../acquisition/rules/decode.ts";
 import type { BoothConfig, BoothLink } from "../../config/port.ts";
 import { parseAddress } from "../../config/profile-address.ts";
 import { plcAddress } from "../../domain/plc-address.ts";
@@ -17,80 +15,80 @@ import {
   type ModbusTag,
   pointWidth,
   type Profile,
-  type ProfileTag,
-  tagsOfGroup,
 } from "../../domain/profile.ts";
+import { say } from "../../domain/sentences.ts";
 import type { Sample } from "../../domain/taken.ts";
 import type { TraceLine } from "../../domain/trace.ts";
 import type { Milliseconds } from "../../domain/units.ts";
-import { CommandError, EXIT, type Io } from "../command.ts";
-import { type Draft, type TagEntry, variablesOf } from "./file.ts";
-import { unreachable } from "../plc-tools.ts";
+import { type Call, CommandError, EXIT, type Io, type Values } from "../command.ts";
+import { textOption } from "../options.ts";
+import { deviceLink, numberOption, polledGroups, unreachable } from "../plc-tools.ts";
 import type { Poll } from "../rules/profile-test.ts";
 import { barText } from "../texts.ts";
+import { namedFile, openDraft, protocolOf, quirksOf, type TagEntry, variablesOf } from "./file.ts";
 
-/** The way to a device that a profile is made for. */
-interface DeviceLink {
-  readonly booth: BoothLink & Pick<BoothConfig, "poll">;
-  /** Where an OPC UA client's own certificate is; Modbus has none. */
-  readonly data_dir?: string;
-}
-
-interface Reading {
+interface DeviceReading {
   readonly tools: PlcTools;
-  readonly link: DeviceLink;
+  readonly link: {
+    readonly booth: BoothLink & Pick<BoothConfig, "poll">;
+    /** The folder of an OPC UA client's own certificate. Modbus needs none. */
+    readonly data_dir?: string;
+  };
   readonly io: Pick<Io, "signal" | "progress">;
 }
 
-/** A driver as the agent would make it. It only reads. Rejects with a CommandError where the device doesn't answer. */
+/** Lets `use` read by a driver like the agent's. Rejects with a CommandError if the device does not answer. */
 export async function withDriver<T>(
-  { tools, link, io }: Reading,
+  { tools, link, io }: DeviceReading,
   profile: Profile,
-  act: (driver: Driver) => Promise<T>,
+  use: (driver: Driver) => Promise<T>,
 ): Promise<T> {
   const driver = tools.driver(link.booth, profile, { config: { data_dir: link.data_dir ?? tmpdir() } });
   try {
     await driver.open(io.signal);
-    return await act(driver);
+    return await use(driver);
   } catch (error) {
-    throw io.signal.aborted ? io.signal.reason : unreachable(error, plcAddress(link.booth));
+    throw unreachable(error, plcAddress(link.booth), io.signal);
   } finally {
     io.progress("");
     await driver.close();
   }
 }
 
-/** Reads all groups at their intervals for so long, each twice at least. */
-export async function pollLive(reading: Reading, profile: Profile, for_ms: Milliseconds): Promise<readonly Poll[]> {
+/** Reads all groups at their intervals for a time, each at least twice. */
+export async function pollLive(
+  reading: DeviceReading,
+  profile: Profile,
+  for_ms: Milliseconds,
+): Promise<readonly Poll[]> {
   const { tools, io } = reading;
-  const groups = Object.entries(profile.groups).filter(([group]) => tagsOfGroup<ProfileTag>(profile, group).length > 0);
+  const groups = polledGroups({ profile });
   return withDriver(reading, profile, async (driver) => {
     const polls: Poll[] = [];
     const began = tools.mono();
     const due = new Map(groups.map(([group]) => [group, began]));
-    const readAll = async (which: (group: string) => boolean): Promise<void> => {
-      const chosen = groups.filter(([name]) => which(name));
+    const read = async (chosen: typeof groups): Promise<void> => {
       if (chosen.length === 0) return; // a sleep may end a little early
       const at_ms = Math.round(tools.mono() - began);
       const samples = await driver.read(chosen.map(([name]) => name));
       polls.push({ at_ms, samples: [...samples.values()].flat() });
       for (const [group, { poll_interval_ms }] of chosen) due.set(group, tools.mono() + poll_interval_ms);
     };
-    await readAll(() => true);
+    await read(groups);
     for (;;) {
       const next = Math.min(...due.values());
       if (next >= began + for_ms) break;
       io.progress(barText((tools.mono() - began) / for_ms));
       await tools.sleep(Math.max(0, next - tools.mono()), io.signal);
-      await readAll((group) => (due.get(group) ?? 0) <= tools.mono());
+      await read(groups.filter(([group]) => (due.get(group) ?? 0) <= tools.mono()));
     }
     await tools.sleep(Math.max(0, began + for_ms - tools.mono()), io.signal);
-    await readAll(() => true);
+    await read(groups);
     return polls;
   });
 }
 
-/** What a recorded session makes of the profile's tags: each is decoded whenever all of its registers are known. Throws a CommandError. */
+/** Decodes the profile's tags from a recorded session: each tag whenever all its registers are known. Throws a CommandError. */
 export function pollTrace(file: string, profile: ModbusProfile): readonly Poll[] {
   const words = new Map<string, number>();
   const polls: Poll[] = [];
@@ -99,15 +97,15 @@ export function pollTrace(file: string, profile: ModbusProfile): readonly Poll[]
     const read = tappedRead(Buffer.from(line.request, "hex"), Buffer.from(line.answer, "hex"));
     if (read?.words === undefined || read.words === null) continue;
     if (read.words.length !== read.count) throw new CommandError(`${file}:${index + 1}: the answer is cut short`);
-    for (const [i, word] of read.words.entries()) words.set(`${read.table} ${read.address + i}`, word);
-    const touched = profile.tags.filter(({ point }) => point.table === read.table && overlaps(point, read));
+    const { table, address: first, count } = read;
+    for (const [i, word] of read.words.entries()) words.set(`${table} ${first + i}`, word);
+    const touched = profile.tags.filter(({ point }) => {
+      const { address } = point;
+      return point.table === table && address < first + count && address + pointWidth(point) > first;
+    });
     polls.push({ at_ms: line.at_ms, samples: touched.flatMap((tag) => sampleIn(words, tag, profile)) });
   }
   return polls;
-}
-
-function overlaps(point: ModbusTag["point"], read: { readonly address: number; readonly count: number }): boolean {
-  return point.address < read.address + read.count && point.address + pointWidth(point) > read.address;
 }
 
 function sampleIn(known: ReadonlyMap<string, number>, { name, point }: ModbusTag, { quirks }: ModbusProfile): Sample[] {
@@ -118,9 +116,9 @@ function sampleIn(known: ReadonlyMap<string, number>, { name, point }: ModbusTag
   return [{ tag: name, value: null, quality: "bad", reason: decoded.reason }];
 }
 
-/** What stands in each line isn't checked beyond its kind: bytes that are no read are passed over. */
+/** Parses the lines of a trace. Only the header is checked; lines that are no read are skipped later. */
 function traceLines(file: string): readonly TraceLine[] {
-  const lines = textIn(file).split("\n");
+  const lines = namedFile(file).toString("utf8").split("\n");
   return lines.flatMap((line, index): TraceLine[] => {
     if (line.trim() === "") return [];
     try {
@@ -133,27 +131,19 @@ function traceLines(file: string): readonly TraceLine[] {
   });
 }
 
-function textIn(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new CommandError(`${file} can't be read: ${(cause as Error).message}`, EXIT.usage, cause);
-  }
-}
-
 /** Addresses of a table, first and last. */
-export interface Range {
+interface Range {
   readonly table: ModbusTable;
   readonly first: number;
   readonly last: number;
 }
 
-/** More than any booth's program uses; at 100 registers a request still some seconds a look. */
+/** More than any booth's program uses. At 100 registers per request one reading of all takes some seconds. */
 const MOST_PLACES = 8_000;
-/** Of each table where nobody says more. */
+/** The last address of each table if neither --range nor the profile says more. */
 const USUAL_LAST = 499;
 
-/** What --range says: TABLE:FIRST-LAST with commas between. Throws a CommandError. */
+/** Parses --range: TABLE:FIRST-LAST separated by commas. Throws a CommandError. */
 export function rangesIn(text: string): readonly Range[] {
   const ranges = text.split(",").map((one) => {
     const [, first = "", last = ""] = /^\s*([a-z]+:\w+)-(\w+)\s*$/i.exec(one) ?? [];
@@ -166,7 +156,7 @@ export function rangesIn(text: string): readonly Range[] {
   return bounded(ranges);
 }
 
-/** What the device serves, as far as its profile tells: all between its holes, else the first addresses of each table. */
+/** The addresses that the device serves by its profile: those between its holes, else the first of each table. */
 export function rangesOf({ holes, tables = MODBUS_TABLES }: ModbusQuirks): readonly Range[] {
   const ranges = tables.flatMap((table): Range[] => {
     const known = (holes[table] ?? []).filter(([first, last]) => last >= first).toSorted((a, b) => a[0] - b[0]);
@@ -186,48 +176,48 @@ function bounded(ranges: readonly Range[]): readonly Range[] {
   throw new CommandError(say("workshop.too_many_places", { places, most: MOST_PLACES }), EXIT.usage);
 }
 
-/** What all places read, by table:address; those that don't answer are missing. */
-export type Look = ReadonlyMap<string, number>;
+/** The values of all places by table:address, or of all tags by name. Places that don't answer are missing. Bits are 0 and 1. */
+export type PlaceValues = ReadonlyMap<string, number>;
 
-/** Looks in which the driver finds out which places answer: each splits what is refused further. */
-const WARM_UP_LOOKS = 3;
+/** The driver needs some readings to find out which places answer: each splits the refused blocks further. */
+const WARM_UP_READINGS = 3;
 const GROUP = "all";
 
-/** Lets `act` look at every register and bit of the ranges, as often as it likes. */
-export function scanning<T>(
-  reading: Reading,
-  { quirks, ranges }: { readonly quirks: ModbusQuirks; readonly ranges: readonly Range[] },
-  act: (look: () => Promise<Look>) => Promise<T>,
+/** A PLC has a machine to run. A higher rate must be asked for. */
+const USUAL_RATE = 5;
+const HIGHEST_RATE = 1_000;
+
+/** Requests per second that learning and browsing may make. Throws a CommandError. */
+export function requestRate(values: Values): number {
+  return numberOption(values, "rate", { min: 0.1, max: HIGHEST_RATE }) ?? USUAL_RATE;
+}
+
+/** Lets `use` read, as often as it likes, every register and bit of the ranges, or all variables of an OPC UA draft. */
+export function withPlaceReader<T>(
+  tools: PlcTools,
+  { values, io }: Call,
+  use: (readPlaces: () => Promise<PlaceValues>) => Promise<T>,
 ): Promise<T> {
-  const tags = ranges.flatMap(({ table, first, last }) =>
-    Array.from({ length: last - first + 1 }, (_, i) => placeTag(table, first + i)),
-  );
-  return withDriver(reading, scanProfile(quirks, tags), async (driver) => {
-    const look = async (): Promise<Look> => looked((await driver.read([GROUP])).get(GROUP) ?? []);
-    for (let i = 0; i < WARM_UP_LOOKS; i++) {
-      reading.io.progress(say("workshop.finding_out", { count: tags.length }));
-      await look();
+  const draft = openDraft(values);
+  const protocol = protocolOf(draft);
+  const rate = requestRate(values);
+  const reading = { tools: tools.paced(rate), link: deviceLink(values, protocol), io };
+  // The variables of an OPC UA server are known without a scan.
+  const profile = protocol === "opcua" ? variablesOf(draft) : scanProfile(quirksOf(draft), textOption(values, "range"));
+  const count = profile.tags.length;
+  if (profile.protocol === "modbus") io.err(`${say("workshop.reads", { ranges: profile.document, rate })}\n`);
+  return withDriver(reading, profile, async (driver) => {
+    const groups = polledGroups({ profile }).map(([group]) => group);
+    const readPlaces = async (): Promise<PlaceValues> => placeValues([...(await driver.read(groups)).values()].flat());
+    for (let i = 0; i < WARM_UP_READINGS && protocol === "modbus"; i++) {
+      io.progress(say("workshop.finding_out", { count }));
+      await readPlaces();
     }
-    return act(look);
+    return use(readPlaces);
   });
 }
 
-/** Lets `act` look at the variables of an OPC UA draft: what they hold is known there without a scan. */
-export function lookingAtTags<T>(
-  reading: Reading,
-  draft: Pick<Draft, "text" | "path">,
-  act: (look: () => Promise<Look>) => Promise<T>,
-): Promise<T> {
-  const profile = variablesOf(draft);
-  return withDriver(reading, profile, (driver) =>
-    act(async () => {
-      const groups = Object.keys(profile.groups).filter((group) => tagsOfGroup<ProfileTag>(profile, group).length > 0);
-      return looked([...(await driver.read(groups)).values()].flat());
-    }),
-  );
-}
-
-/** Where a draft's tag stands, as a look has it. */
+/** The place of a draft's tag, as PlaceValues has it. */
 export function placeOf(entry: TagEntry): string {
   const at = parseAddress(String(entry["address"]));
   return "table" in at ? `${at.table}:${at.address}` : entry.name;
@@ -240,25 +230,28 @@ function placeTag(table: ModbusTable, address: number): ModbusTag {
   return { name, label: name, ...meaning, point: { table, address, type, scale: 1, offset: 0, sentinels: [] } };
 }
 
-function scanProfile(quirks: ModbusQuirks, tags: readonly ModbusTag[]): ModbusProfile {
+/** A profile with a tag for each place of the ranges. `document` names the ranges. */
+function scanProfile(quirks: ModbusQuirks, range: string | undefined): ModbusProfile {
+  const ranges = range === undefined ? rangesOf(quirks) : rangesIn(range);
   return {
     name: "scan",
     version: "",
     protocol: "modbus",
     kind: "device",
     vendor: "",
-    document: "",
+    document: ranges.map(({ table, first, last }) => `${table}:${first}-${last}`).join(", "),
     quirks,
     groups: { [GROUP]: { poll_interval_ms: 1000 } },
     modes: {},
     mode_sets: { in_use: [], run: [], runtime: [] },
     filters: {},
-    tags,
+    tags: ranges.flatMap(({ table, first, last }) =>
+      Array.from({ length: last - first + 1 }, (_, i) => placeTag(table, first + i)),
+    ),
   };
 }
 
-/** Numbers, and bits as 0 and 1. */
-export function looked(samples: readonly Sample[]): Look {
+function placeValues(samples: readonly Sample[]): PlaceValues {
   return new Map(
     samples.flatMap(({ tag, value, quality }) => {
       const isNumber = typeof value === "number" || typeof value === "boolean";

@@ -1,8 +1,9 @@
 import { findProfile, profileNames } from "../../config/profile.ts";
-import { type Conversion, conversionOf, timeUnitInName, unitOf } from "../../domain/engineering-units.ts";
+import { type Conversion, conversionOf, converted, timeUnitInName, unitOf } from "../../domain/engineering-units.ts";
 import type { CounterParameters } from "../../domain/parameters.ts";
 import type { ProfileTag } from "../../domain/profile.ts";
 import { usualNameIn } from "../rules/tag-names.ts";
+import { entryOf, type Keys, type TagEntry } from "./file.ts";
 
 /** What a usual tag means, as a shipped profile has it: everything but its place, its type and its scale. */
 export interface UsualTag {
@@ -12,8 +13,7 @@ export interface UsualTag {
   readonly type: ProfileTag["point"]["type"];
   readonly length: number | undefined;
   readonly isCounter: boolean;
-  /** As a profile's file has it. */
-  readonly meaning: Readonly<Record<string, unknown>>;
+  readonly meaning: Keys;
   readonly counter: CounterParameters | undefined;
 }
 
@@ -29,9 +29,8 @@ export function usualTags(): ReadonlyMap<string, UsualTag> {
 }
 
 function shippedTags(): ReadonlyMap<string, UsualTag> {
-  const names = [FIRST, ...profileNames().filter((name) => name !== FIRST)];
   const tags = new Map<string, UsualTag>();
-  for (const name of names) {
+  for (const name of new Set([FIRST, ...profileNames()])) {
     const profile = findProfile(name);
     if (profile.kind === "device") continue;
     for (const tag of profile.tags) if (!tags.has(tag.name)) tags.set(tag.name, usualOf(tag, name));
@@ -40,42 +39,60 @@ function shippedTags(): ReadonlyMap<string, UsualTag> {
 }
 
 /** The usual tag of that name, else the one that the name probably means. */
-export function usualFor(name: string, tags: ReadonlyMap<string, UsualTag>): UsualTag | null {
-  return tags.get(name) ?? tags.get(usualNameIn(name) ?? "") ?? null;
+export function usualFor(name: string): UsualTag | undefined {
+  return usualTags().get(name) ?? usualTags().get(usualNameIn(name) ?? "");
 }
 
 const DEFAULT_HEARTBEAT_MS = 900_000;
 
 function usualOf(tag: ProfileTag, profile: string): UsualTag {
-  const { point, counter, role, filter, bay, unit, deadband, heartbeat_ms, between } = tag;
-  const length = "length" in point ? point.length : undefined;
+  const { name, label, point, counter, role, filter, bay, group, unit, deadband, heartbeat_ms, between } = tag;
   const meaning = {
-    label: tag.label,
-    ...(role === undefined ? {} : { role }),
-    ...(filter === undefined ? {} : { filter }),
-    ...(bay === 0 ? {} : { bay }),
-    group: tag.group,
-    ...(unit === "" ? {} : { unit }),
-    ...(deadband === 0 ? {} : { deadband }),
-    ...(heartbeat_ms === DEFAULT_HEARTBEAT_MS ? {} : { heartbeat_ms }),
-    ...(point.min === undefined ? {} : { min: point.min }),
-    ...(point.max === undefined ? {} : { max: point.max }),
-    ...(between === undefined ? {} : { between }),
+    label,
+    role,
+    filter,
+    bay: bay === 0 ? undefined : bay,
+    group,
+    unit: unit === "" ? undefined : unit,
+    deadband: deadband === 0 ? undefined : deadband,
+    heartbeat_ms: heartbeat_ms === DEFAULT_HEARTBEAT_MS ? undefined : heartbeat_ms,
+    min: point.min,
+    max: point.max,
+    between,
   };
-  return {
-    name: tag.name,
-    profile,
-    type: point.type,
-    length,
-    isCounter: counter !== undefined || role === "uptime",
-    meaning,
-    counter,
+  const length = "length" in point ? point.length : undefined;
+  const isCounter = counter !== undefined || role === "uptime";
+  return { name, profile, type: point.type, length, isCounter, meaning, counter };
+}
+
+/**
+ * Makes the entry of a tag: the keys that are known of the tag itself and, below them, the usual tag's meaning in the tag's unit.
+ * A counter gets the step and the modulus of the tag's registers. Bits and texts get no limits and no unit.
+ *
+ * @param group the poll group, unless the usual tag or the tag itself names one; absent: by the type
+ */
+export function meantEntry(usual: UsualTag | undefined, tag: TagEntry, group?: string): TagEntry {
+  const { name, type, unit, scale = 1 } = tag;
+  const isNumber = type !== "bool" && type !== "string";
+  const { meaning, counter } =
+    usual === undefined ? {} : usualIn(usual, name, typeof unit === "string" ? unit : undefined);
+  const entry = {
+    group: group ?? (isNumber ? "slow" : "fast"),
+    ...meaning,
+    counter: isNumber && counter !== undefined ? counterIn(counter, String(type), Number(scale)) : undefined,
+    ...tag,
   };
+  return entryOf(isNumber ? entry : { ...entry, min: undefined, max: undefined, deadband: undefined, unit: undefined });
+}
+
+/** Says which usual tag a tag of another name was taken for, as the end of a comment. */
+export function takenForText(usual: UsualTag | undefined, name: string): string {
+  return usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
 }
 
 /** Keys whose numbers are in the tag's unit. */
 const IN_UNIT: readonly string[] = ["min", "max", "between", "deadband"];
-/** Digits of a converted limit, and of a deadband, that people care about. */
+/** Significant digits of a converted limit, and of a converted deadband. */
 const LIMIT_DIGITS = 4;
 const DEADBAND_DIGITS = 2;
 
@@ -97,24 +114,25 @@ export function usualIn(
   const unit = given === undefined ? (stated ?? usualUnit) : unitOf(given);
   const conversion = unit === undefined ? undefined : conversionOf(usualUnit, unit);
   if (unit === undefined || conversion === undefined) {
-    // Nobody knows these limits in a unit of another kind.
+    // Limits can't be converted to a unit of another kind.
     const others = Object.entries(meaning).filter(([key]) => !IN_UNIT.includes(key));
     return { meaning: { ...Object.fromEntries(others), unit: given }, counter: undefined };
   }
-  const { scale } = conversion;
-  if (scale === 1 && conversion.offset === 0) return { meaning: { ...meaning, unit: unit.unit }, counter };
+  const { scale, offset } = conversion;
+  if (scale === 1 && offset === 0) return { meaning: { ...meaning, unit: unit.unit }, counter };
   const numbers = Object.entries(meaning).map(([key, value]) => [key, inUnit(key, value, conversion)] as const);
-  const counts = counter === undefined ? undefined : counterTimes(counter, scale);
-  return { meaning: { ...Object.fromEntries(numbers), unit: unit.unit }, counter: counts };
+  return {
+    meaning: { ...Object.fromEntries(numbers), unit: unit.unit },
+    counter: counter === undefined ? undefined : counterTimes(counter, scale),
+  };
 }
 
-function inUnit(key: string, value: unknown, { scale, offset }: Conversion): unknown {
-  if (key === "between" && typeof value === "object" && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([end, one]) => [end, inUnit(end, one, { scale, offset })]));
-  }
+function inUnit(key: string, value: unknown, conversion: Conversion): unknown {
+  if (key === "between" && typeof value === "object" && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([end, one]) => [end, inUnit(end, one, conversion)]));
   if (typeof value !== "number") return value;
-  if (key === "deadband") return Number((value * scale).toPrecision(DEADBAND_DIGITS));
-  return key === "min" || key === "max" ? Number((value * scale + offset).toPrecision(LIMIT_DIGITS)) : value;
+  if (key === "deadband") return Number((value * conversion.scale).toPrecision(DEADBAND_DIGITS));
+  return key === "min" || key === "max" ? Number(converted(value, conversion).toPrecision(LIMIT_DIGITS)) : value;
 }
 
 function counterTimes({ step, modulus, max_rate_per_h, retained }: CounterParameters, scale: number) {
@@ -126,7 +144,7 @@ function counterTimes({ step, modulus, max_rate_per_h, retained }: CounterParame
   };
 }
 
-/** Where a whole number of that type begins anew. */
+/** The number of values of a type: a counter of that type starts again from 0 after so many steps. */
 const SIZES: Readonly<Record<string, number>> = {
   uint16: 65_536,
   uint32: 4_294_967_296,
@@ -134,20 +152,20 @@ const SIZES: Readonly<Record<string, number>> = {
   bcd32: 100_000_000,
 };
 
-/** The usual counter in registers of another type and scale: its step, and where it wraps, are theirs; its rate is the machine's. */
+/** The usual counter in registers of another type and scale. Step and modulus come from the registers, the rate from the machine. */
 export function counterIn(counter: CounterParameters, type: string, scale: number): CounterParameters {
   const size = SIZES[type];
   const { max_rate_per_h, retained } = counter;
   return {
     step: type.startsWith("float") ? counter.step : Math.abs(scale),
-    // A filter's counter is set back by its button, and wraps nowhere that anybody knows.
+    // A filter's counter is reset by its button. Where it would wrap is not known.
     ...(size === undefined || counter.modulus === undefined ? {} : { modulus: rounded(size * Math.abs(scale)) }),
     ...(max_rate_per_h === undefined ? {} : { max_rate_per_h }),
     retained,
   };
 }
 
-/** Without the noise of binary fractions: 2^32 x 0.1, 61.2 / 60. */
+/** Removes the noise of binary fractions, as in 2^32 x 0.1 or 61.2 / 60. */
 function rounded(value: number): number {
   return Number(value.toPrecision(14));
 }

@@ -2,9 +2,9 @@ import { NEAR, USUAL } from "./usual.ts";
 import { decodePoint } from "../../acquisition/rules/decode.ts";
 import { LAST_ADDRESS, type ModbusPoint, type ModbusType, pointWidth } from "../../domain/profile.ts";
 
-/** How registers whose address, type or order is in doubt may be read, and which way of reading fits best. Pure. */
+/** Ways to read registers whose address, type or order is in doubt, and which of them fits best. Pure. */
 
-/** Numbers that stand in registers: what detection can tell apart, the best evidence first. */
+/** Types of numbers that detection can tell apart, the strongest evidence first. */
 export const DETECTABLE = [
   "float32",
   "float64",
@@ -19,12 +19,12 @@ export const DETECTABLE = [
 ] as const;
 export type DetectableType = Extract<ModbusType, (typeof DETECTABLE)[number]>;
 
-/** A place that the address in a manual may mean. */
+/** A place that an address in a manual may mean. */
 export interface Place {
   readonly table: "holding" | "input";
   /** 0-based. */
   readonly address: number;
-  /** How the manual would have to be read for it. */
+  /** How the manual is read to get this place. */
   readonly reading: string;
 }
 
@@ -43,13 +43,21 @@ export interface Candidate {
   readonly type: DetectableType;
   readonly order: OrderPair;
   readonly words: readonly number[];
-  /** null: the registers hold no number of that type. */
+  /** null if the registers hold no number of that type. */
   readonly value: number | null;
 }
 
-/** What is known of the value that is looked for. */
+/** The keys of a profile's tag that say in which order the registers were read. */
+export function orderKeys({ order: { word_order, byte_order }, words }: Candidate) {
+  return {
+    ...(words.length > 1 ? { word_order } : {}),
+    ...(byte_order === "low_first" ? { byte_order } : {}),
+  };
+}
+
+/** Facts about the value to find. */
 export interface Clues {
-  /** What the machine's own display shows. */
+  /** The value on the machine's own display. */
   readonly expect?: number | undefined;
   readonly min?: number | undefined;
   readonly max?: number | undefined;
@@ -57,20 +65,21 @@ export interface Clues {
 
 export interface Ranked {
   readonly candidate: Candidate;
-  /** Smaller fits better; Infinity: not plausible. */
+  /** Smaller is better. Infinity: not plausible. */
   readonly misfit: number;
-  /** How far off the value that is expected, as a share of it; null: none is, or the registers hold no number of that type. */
+  /** Distance from the expected value, as a share of it; null without an expected value or without a number. */
   readonly off: number | null;
 }
 
 /**
- * Distances of floats within one band are alike; of whole numbers a display shows every digit. The high word of a float before the low word of its neighbour reads nearly like the
- * float itself, so digits that no display shows must not decide.
+ * Distances of floats within one band count as equal, because a display rounds floats. The high word of a float, followed by the low
+ * word of its neighbour, reads nearly like the float itself, so digits that no display shows must not decide. Of whole numbers a
+ * display shows every digit.
  */
 const BAND = 0.005;
 
 /**
- * The places that an address may mean: as it stands and one beside it, in both tables, the most likely first.
+ * Returns the places that an address may mean: the stated place and its two neighbours, in both tables, the most likely first.
  * @param stated 0-based, as the notation is commonly read
  */
 export function placesOf(stated: { readonly table: "holding" | "input"; readonly address: number }): readonly Place[] {
@@ -91,18 +100,18 @@ export function placesOf(stated: { readonly table: "holding" | "input"; readonly
     .filter(({ address }) => address >= 0 && address <= LAST_ADDRESS);
 }
 
-/** Registers that a value of the type takes. */
+/** The number of registers of a value. */
 export function widthOfType(type: DetectableType): number {
   return pointWidth(pointFor(type, { scale: 1, offset: 0 }));
 }
 
-/** The orders that make a difference for the type; `first` (a profile's own) before the others. */
+/** Returns the orders that make a difference for the type, with `first` (the profile's order) before the others. */
 export function ordersFor(type: DetectableType, first?: OrderPair["letters"]): readonly OrderPair[] {
   const all = widthOfType(type) === 1 ? ORDERS.filter(({ word_order }) => word_order === "high_first") : ORDERS;
   return all.toSorted((a, b) => Number(b.letters === first) - Number(a.letters === first));
 }
 
-/** What the registers say when read so. `words` may be longer than the type takes. */
+/** Reads the registers in one way. `words` may be longer than the type needs. */
 export function candidateOf(
   at: { readonly place: Place; readonly words: readonly number[] },
   type: DetectableType,
@@ -120,9 +129,10 @@ export function candidateOf(
 }
 
 /**
- * Best first, then what lies nearest; equal ones stay in the order given. With `expect` the misfit is the relative distance in bands, plausible up to
- * NEAR. Without: registers that are all zero, floats below USUAL.least, values outside min and max (else USUAL) aren't; of the rest
- * floats come before integers and wide ones before narrow ones, since those seldom look right by chance.
+ * Sorts candidates by misfit, then by distance; equal ones keep their order.
+ * With `expect` the misfit is the relative distance in bands, plausible up to NEAR. Without it, registers that are all zero, floats
+ * below USUAL.least and values outside min and max (else USUAL) are not plausible; of the rest floats come before integers and wide
+ * values before narrow ones, because those seldom look right by chance.
  */
 export function rank(candidates: readonly Candidate[], clues: Clues): readonly Ranked[] {
   return candidates
@@ -133,7 +143,7 @@ export function rank(candidates: readonly Candidate[], clues: Clues): readonly R
     .toSorted((a, b) => compared(a.misfit, b.misfit) || compared(bandsOff(a), bandsOff(b)));
 }
 
-/** Infinity beside Infinity is as good. */
+/** Compares numbers of which both may be Infinity. */
 function compared(a: number, b: number): number {
   return a === b ? 0 : a - b;
 }
@@ -153,11 +163,9 @@ function offOf({ value }: Candidate, { expect }: Clues): number | null {
 
 function misfitOf({ value, words, type }: Candidate, { min, max, expect, off }: Clues & Pick<Ranked, "off">): number {
   if (value === null || !Number.isFinite(value)) return Infinity;
-  if (expect !== undefined) {
-    return off === null || off > NEAR ? Infinity : inBands(type, off);
-  }
+  if (expect !== undefined) return off === null || off > NEAR ? Infinity : inBands(type, off);
   const size = Math.abs(value);
-  // What isn't a float, read as one, mostly gives next to nothing, which any limits round 0 would let pass.
+  // Other data read as a float is mostly close to 0, so limits around 0 would accept it.
   const isTiny = type.startsWith("float") && size < USUAL.least;
   if (isTiny || words.every((word) => word === 0)) return Infinity;
   const isPlausible =
@@ -167,33 +175,33 @@ function misfitOf({ value, words, type }: Candidate, { min, max, expect, off }: 
   return isPlausible ? DETECTABLE.indexOf(type) : Infinity;
 }
 
-/** Scales that whole numbers in registers have, the usual ones first. */
+/** Scales of whole numbers in registers, the most usual first. */
 const SCALES = [1, 0.1, 0.01, 0.001, 10] as const;
 
-/** A way of reading that gives what the display shows. */
+/** A way of reading that gives the value on the display. */
 export interface Fit {
   readonly candidate: Candidate;
   readonly scale: number;
-  /** To the last digit that the display shows; else NEAR alone. */
+  /** Equal to the last digit on the display; else only within NEAR. */
   readonly isExact: boolean;
 }
 
-/** What is less likely has more of it: far off what is shown, at another place than stated, scaled, of an unlikely width. */
+/** Less likely fits weigh more: far from the display's value, at another place than stated, scaled. */
 const WEIGHTS = { close: 150, near: 400, neighbour: 200, scaled: 10 } as const;
-/** A display lags behind, and sensors are never quite still. */
+/** A display lags, and sensors never rest. */
 const CLOSE = 0.01;
 
-/** What is known of the tag beforehand. */
-export interface Expected {
-  /** As the display shows it, with its digits. */
+/** Facts about the tag to find. */
+interface Expected {
+  /** The display's text, with all its digits. */
   readonly shown: string;
-  /** Counters are wide and never below zero; what is measured may be. */
+  /** Counters are wide and never negative; measured values may be negative. */
   readonly isCounter: boolean;
 }
 
 /**
- * The ways of reading that give what the display shows, the likeliest first: to the display's last digit before nearly; the
- * place as stated before its neighbours; floats, then whole numbers as they are, then scaled ones.
+ * Finds the ways of reading that give the value on the display, the likeliest first: exact before near, the stated place before its
+ * neighbours, floats, then whole numbers, then scaled whole numbers.
  * @param candidates read with scale 1 and offset 0
  */
 export function fitsOf(candidates: readonly Candidate[], { shown, isCounter }: Expected): readonly Fit[] {
@@ -205,7 +213,7 @@ export function fitsOf(candidates: readonly Candidate[], { shown, isCounter }: E
       const read = scale === 1 ? candidate : candidateOf(candidate, candidate.type, { ...candidate, scale, offset: 0 });
       const off = offOf(read, { expect });
       if (read.value === null || off === null) return [];
-      // A display rounds, or cuts off.
+      // A display rounds or truncates.
       const isExact = Math.abs(read.value - expect) < Math.max(lastDigitOf(shown), Number.EPSILON * Math.abs(expect));
       return isExact || off <= NEAR ? [{ candidate: read, scale, isExact }] : [];
     });
@@ -221,7 +229,7 @@ export function fitsOf(candidates: readonly Candidate[], { shown, isCounter }: E
   return fits.toSorted((a, b) => weight(a) - weight(b) || miss(a) - miss(b));
 }
 
-/** Half the registers of a small number in two are zero: they prove nothing of its width, but that a counter has room to grow. */
+/** The high register of a small wide number is zero, so it doesn't prove the width. Counters are mostly wide and unsigned. */
 function typeWeight({ candidate: { type, words } }: Fit, isCounter: boolean): number {
   if (type.startsWith("float")) return 0;
   const isWide = words.length > 1;
@@ -230,7 +238,7 @@ function typeWeight({ candidate: { type, words } }: Fit, isCounter: boolean): nu
   return (provesWidth || isWide === isCounter ? 1 : 3) + (isSigned === isCounter ? 1 : 0);
 }
 
-/** What the last digit of a number stands for: 0.1 of "21.4", 1 of "1842". */
+/** The value of a number's last digit: 0.1 for "21.4", 1 for "1842". */
 function lastDigitOf(shown: string): number {
   return 10 ** -(shown.split(".")[1]?.length ?? 0);
 }

@@ -2,16 +2,16 @@ import { MODBUS_TABLES, type ModbusTable } from "../../domain/profile.ts";
 import { placeOf, type ReadRow, type Reading } from "./list-places.ts";
 
 /**
- * What a register list leaves open about its addresses, and what decides it. Pure. One reading holds for all rows of a list:
- * if an address 0 shows that the list counts from 0, all its rows do, however they are written.
+ * What a register list leaves open about its addresses, and what decides it. Pure. One Reading holds for all rows of a list: if an
+ * address 0 shows that the list counts from 0, all its rows do, however they are written.
  */
 
 /** The options that answer, as the command line has them. */
 export type ReadingOption = "base" | "table" | "bit-table" | "digits" | "block" | "dots";
-export type ReadingAnswers = Readonly<Partial<Record<ReadingOption, string>>>;
+export type ReadingAnswers = Readonly<Partial<Record<ReadingOption, string | undefined>>>;
 
 interface ReadingChoice {
-  /** As the option has it; of a question that answers two options, both with a colon between. */
+  /** The option's value; for a question about two options both values, joined by a colon. */
   readonly value: string;
   readonly answers: ReadingAnswers;
 }
@@ -20,163 +20,123 @@ interface ReadingChoice {
 export interface ReadingQuestion {
   readonly options: readonly ReadingOption[];
   readonly choices: readonly ReadingChoice[];
-  /** Rows that read differently by each answer, three at most. */
+  /** At most three rows whose place the answer changes. */
   readonly examples: readonly ReadRow[];
 }
 
-const DEFAULTS: Reading = {
-  base: 1,
-  modicon: "digit",
-  modicon_base: 1,
-  registers: "holding",
-  bits: "coil",
-  block: "",
-  dots: "bits",
-};
 const MOST_EXAMPLES = 3;
 const REGISTERS: readonly ModbusTable[] = ["holding", "input"];
 const BITS: readonly ModbusTable[] = ["coil", "discrete"];
-/** More memory areas than that are one project's whole export, not a list for Modbus. */
+/** A list with more memory areas is the export of a whole project, not a list for Modbus. */
 const MOST_BLOCKS = 20;
-
-/** What the rows and the profile decide without a question. */
-interface Evidence {
-  /** null: nothing decides it. */
-  readonly base: 0 | 1 | null;
-  readonly modicon_base: 0 | 1;
-  /** Tables of registers, and of bits, that the device serves. */
-  readonly registers: readonly ModbusTable[];
-  readonly bits: readonly ModbusTable[];
-  readonly blocks: readonly string[];
-  readonly dots: "bits" | "bytes" | null;
-}
 
 interface Rows {
   readonly rows: readonly ReadRow[];
-  /** The tables that the device serves. */
+  /** The tables that the device serves; undefined: all. */
   readonly tables?: readonly ModbusTable[] | undefined;
 }
 
 /** The question that must be answered next. Returns null if the rows and the answers decide everything. */
 export function nextQuestion(given: Rows, answers: ReadingAnswers): ReadingQuestion | null {
   const { rows } = given;
-  const evidence = evidenceIn(given, answers);
-  const reading = readingOf(given, answers);
-  const ask = (
-    options: readonly ReadingOption[],
-    choices: readonly ReadingChoice[],
-    concerned: readonly ReadRow[],
-  ): ReadingQuestion => ({ options, choices, examples: concerned.slice(0, MOST_EXAMPLES) });
-  const one = (option: ReadingOption, values: readonly string[], concerned: readonly ReadRow[]): ReadingQuestion =>
-    ask(
-      [option],
-      values.map((value) => ({ value, answers: { [option]: value } })),
-      concerned,
-    );
+  const ask = (option: ReadingOption, values: readonly string[], concerned: readonly ReadRow[]): ReadingQuestion => ({
+    options: [option],
+    choices: values.map((value) => ({ value, answers: { [option]: value } })),
+    examples: concerned.slice(0, MOST_EXAMPLES),
+  });
   if (answers.digits === undefined && canBeWhole(rows))
-    return one("digits", ["table", "address"], rows.filter(isFiveDigits));
-  if (answers.block === undefined && evidence.blocks.length > 0)
-    return one("block", [...evidence.blocks.slice(0, MOST_BLOCKS), "none"], rows.filter(hasBlock));
-  if (answers.dots === undefined && evidence.dots === null) {
-    const dotted = rows.filter(({ notation }) => notation.kind === "dotted");
-    return one("dots", ["bits", "bytes"], dotted);
+    return ask("digits", ["table", "address"], rows.filter(isFiveDigits));
+  const blocks = [...new Set(rows.flatMap(blocksIn))];
+  if (answers.block === undefined && blocks.length > 0) {
+    const concerned = rows.filter((row) => blocksIn(row).length > 0);
+    return ask("block", [...blocks.slice(0, MOST_BLOCKS), "none"], concerned);
   }
-  const counted = countedRows(rows, reading);
+  const dotted = rows.filter(({ notation }) => notation.kind === "dotted");
+  if (answers.dots === undefined && dotted.length > 0 && !hasByteDots(rows))
+    return ask("dots", ["bits", "bytes"], dotted);
+  const reading = readingOf(given, answers);
+  const counted = rows.filter((row) => isCounted(row, reading));
   const unnamed = counted.filter((row) => isUnnamed(row, "registers"));
-  const needsBase = evidence.base === null && counted.length > 0;
-  const needsTable = answers.table === undefined && unnamed.length > 0 && evidence.registers.length > 1;
-  if (needsBase && needsTable) return ask(["table", "base"], bothChoices(evidence.registers), unnamed);
-  if (needsTable) return one("table", evidence.registers, unnamed);
-  if (needsBase) return one("base", ["0", "1"], counted);
+  const registers = served(given, REGISTERS);
+  const needsBase = baseOf(rows, answers) === null && counted.length > 0;
+  const needsTable = answers.table === undefined && unnamed.length > 0 && registers.length > 1;
+  if (needsBase && needsTable) {
+    const choices = registers.flatMap((table) =>
+      ["0", "1"].map((base) => ({ value: `${table}:${base}`, answers: { table, base } })),
+    );
+    return { options: ["table", "base"], choices, examples: unnamed.slice(0, MOST_EXAMPLES) };
+  }
+  if (needsTable) return ask("table", registers, unnamed);
+  if (needsBase) return ask("base", ["0", "1"], counted);
   const bits = counted.filter((row) => isUnnamed(row, "bits"));
-  if (answers["bit-table"] === undefined && bits.length > 0 && evidence.bits.length > 1)
-    return one("bit-table", evidence.bits, bits);
+  const bitTables = served(given, BITS);
+  if (answers["bit-table"] === undefined && bits.length > 0 && bitTables.length > 1)
+    return ask("bit-table", bitTables, bits);
   return null;
 }
 
-function bothChoices(tables: readonly ModbusTable[]): readonly ReadingChoice[] {
-  return tables.flatMap((table) => ["0", "1"].map((base) => ({ value: `${table}:${base}`, answers: { table, base } })));
-}
-
-/** The reading that rows, profile and answers make. */
+/** The reading that rows, profile and answers make. What is still open has the usual value. */
 export function readingOf(given: Rows, answers: ReadingAnswers): Reading {
-  const evidence = evidenceIn(given, answers);
-  const [registers = "holding"] = evidence.registers;
-  const [bits = "coil"] = evidence.bits;
-  const tableNamed = (text: string | undefined): ModbusTable | undefined => MODBUS_TABLES.find((one) => one === text);
-  return {
-    base: evidence.base ?? DEFAULTS.base,
-    modicon: answers.digits === "address" ? "whole" : "digit",
-    modicon_base: evidence.modicon_base,
-    registers: tableNamed(answers.table) ?? registers,
-    bits: tableNamed(answers["bit-table"]) ?? bits,
-    block: answers.block ?? DEFAULTS.block,
-    dots: answers.dots === "bytes" ? "bytes" : ((answers.dots === undefined ? evidence.dots : null) ?? DEFAULTS.dots),
-  };
-}
-
-function evidenceIn({ rows, tables = MODBUS_TABLES }: Rows, answers: ReadingAnswers): Evidence {
-  const served = (all: readonly ModbusTable[]): readonly ModbusTable[] => {
-    const some = all.filter((table) => tables.includes(table));
-    return some.length === 0 ? all : some;
-  };
+  const { rows } = given;
+  const tableOf = (answer: string | undefined, usual: readonly ModbusTable[]): ModbusTable =>
+    MODBUS_TABLES.find((one) => one === answer) ?? served(given, usual)[0] ?? "holding";
   const hasZero = rows.some(({ notation }) => notation.kind === "modicon" && notation.number === 0);
-  const isWhole = answers.digits === "address";
-  const numbers = rows.flatMap(({ notation }) => numberIn(notation, isWhole));
-  // A number 0 proves that counting begins there, and the largest number of all that it begins at 1.
-  const shown = numbers.includes(0) ? 0 : numbers.includes(65_536) ? 1 : null;
-  const base = shown ?? (answers.base === "0" ? 0 : answers.base === "1" ? 1 : null);
+  const hasBytes = answers.dots === undefined ? hasByteDots(rows) : answers.dots === "bytes";
   return {
-    base,
+    base: baseOf(rows, answers) ?? 1,
+    modicon: answers.digits === "address" ? "whole" : "digit",
     modicon_base: hasZero ? 0 : 1,
-    registers: served(REGISTERS),
-    bits: served(BITS),
-    blocks: blocksIn(rows),
-    dots: dotsIn(rows),
+    registers: tableOf(answers.table, REGISTERS),
+    bits: tableOf(answers["bit-table"], BITS),
+    block: answers.block ?? "",
+    dots: hasBytes ? "bytes" : "bits",
   };
 }
 
-function numberIn(notation: ReadRow["notation"], isWhole: boolean): readonly number[] {
-  if (notation.kind === "plain") return [notation.number];
-  if (notation.kind === "dotted" && notation.is_bit) return [notation.first];
-  return isWhole && notation.kind === "modicon" && notation.whole !== null ? [notation.whole] : [];
+/** Those of the tables that the device serves; all of them if it serves none. */
+function served({ tables = MODBUS_TABLES }: Rows, all: readonly ModbusTable[]): readonly ModbusTable[] {
+  const some = all.filter((table) => tables.includes(table));
+  return some.length === 0 ? all : some;
 }
 
-/** Values of several bits that are written 12.0 show that bytes are counted. */
-function dotsIn(rows: readonly ReadRow[]): Evidence["dots"] {
-  const dotted = rows.flatMap(({ notation }) => (notation.kind === "dotted" ? [notation] : []));
-  if (dotted.length === 0) return "bits";
-  return dotted.some(({ is_bit }) => !is_bit) ? "bytes" : null;
+/** The first number of a table, by the rows or by the answer. A number 0 proves 0, and the largest possible number proves 1. */
+function baseOf(rows: readonly ReadRow[], answers: ReadingAnswers): 0 | 1 | null {
+  const isWhole = answers.digits === "address";
+  const numbers = rows.flatMap(({ notation }): readonly number[] => {
+    if (notation.kind === "plain") return [notation.number];
+    if (notation.kind === "dotted" && notation.is_bit) return [notation.first];
+    return isWhole && notation.kind === "modicon" && notation.whole !== null ? [notation.whole] : [];
+  });
+  if (numbers.includes(0)) return 0;
+  if (numbers.includes(65_536)) return 1;
+  return answers.base === "0" ? 0 : answers.base === "1" ? 1 : null;
 }
 
-function blocksIn(rows: readonly ReadRow[]): readonly string[] {
-  const blocks = new Set<string>();
-  for (const { notation } of rows) {
-    if (notation.kind === "byte" && notation.block !== null) blocks.add(notation.block);
-    if (notation.kind === "word") blocks.add("M").add("words");
-  }
-  return [...blocks];
+/** Whether a value of several bits is written 12.0, which shows that the list counts bytes. */
+function hasByteDots(rows: readonly ReadRow[]): boolean {
+  return rows.some(({ notation }) => notation.kind === "dotted" && !notation.is_bit);
 }
 
-function hasBlock({ notation }: ReadRow): boolean {
-  return notation.kind === "word" || (notation.kind === "byte" && notation.block !== null);
+/** The memory areas that a row may mean. */
+function blocksIn({ notation }: ReadRow): readonly string[] {
+  if (notation.kind === "word") return ["M", "words"];
+  return notation.kind === "byte" && notation.block !== null ? [notation.block] : [];
 }
 
 function isFiveDigits({ notation }: ReadRow): boolean {
   return notation.kind === "modicon" && notation.whole !== null;
 }
 
-/** 40000 is no number of a table that begins at 1; and beside plain register numbers 40001 may be one of them. */
+/** 40000 is no number of a table that begins at 1. In a list with plain register numbers 40001 may be one of them. */
 function canBeWhole(rows: readonly ReadRow[]): boolean {
   const five = rows.filter(isFiveDigits);
+  const isZero = ({ notation }: ReadRow): boolean => notation.kind === "modicon" && notation.number === 0;
   const isRegister = ({ notation }: ReadRow): boolean =>
-    notation.kind === "plain" && (REGISTERS as readonly string[]).concat("registers").includes(notation.table);
-  return (
-    five.some(({ notation }) => notation.kind === "modicon" && notation.number === 0) ||
-    (five.length > 0 && rows.some(isRegister))
-  );
+    notation.kind === "plain" && ["holding", "input", "registers"].includes(notation.table);
+  return five.length > 0 && (five.some(isZero) || rows.some(isRegister));
 }
 
+/** Whether the row's number begins at the reading's base. */
 function isCounted({ notation }: ReadRow, reading: Reading): boolean {
   if (notation.kind === "plain") return true;
   if (notation.kind === "dotted") return reading.dots === "bits";
@@ -188,21 +148,15 @@ function isUnnamed({ notation }: ReadRow, what: "registers" | "bits"): boolean {
   return (notation.kind === "plain" || notation.kind === "dotted") && notation.table === what;
 }
 
-/** The rows whose numbers begin at the reading's base. */
-function countedRows(rows: readonly ReadRow[], reading: Reading): readonly ReadRow[] {
-  return rows.filter((row) => isCounted(row, reading));
-}
-
-/** Three rows that show how the reading counts, and the first number of a table. null: the addresses count by themselves. */
+/** Three rows that show how the reading counts, and the first number of a table; null if the addresses are certain by themselves. */
 export function shownRows(
   rows: readonly ReadRow[],
   reading: Reading,
 ): { readonly base: 0 | 1 | null; readonly rows: readonly ReadRow[] } {
   const placed = rows.filter((row) => !("message" in placeOf(row, reading)));
-  const counted = countedRows(placed, reading);
-  const rest = placed.filter((row) => !isCounted(row, reading));
-  if (counted.length > 0) return { base: reading.base, rows: [...counted, ...rest].slice(0, MOST_EXAMPLES) };
+  const shown = (base: 0 | 1 | null, some: readonly ReadRow[]) => ({ base, rows: some.slice(0, MOST_EXAMPLES) });
+  const counted = placed.filter((row) => isCounted(row, reading));
+  if (counted.length > 0) return shown(reading.base, [...new Set([...counted, ...placed])]);
   const numbered = placed.filter(({ notation }) => notation.kind === "modicon");
-  if (numbered.length > 0) return { base: reading.modicon_base, rows: numbered.slice(0, MOST_EXAMPLES) };
-  return { base: null, rows: placed.slice(0, MOST_EXAMPLES) };
+  return numbered.length > 0 ? shown(reading.modicon_base, numbered) : shown(null, placed);
 }

@@ -1,12 +1,14 @@
 import type { ProfileMode } from "../../domain/booth.ts";
 import { NO_BIT } from "../../domain/mode-bits.ts";
 
-/** Which registers tell the booth's mode, learned by looking at all of them while somebody brings the booth into one mode after another. Pure. */
+/** Finds the registers that tell the booth's mode, from readings of all registers while a person brings the booth into each mode. Pure. */
 
-/** All places by table:address, or tags, as they were read several times while the booth was in one mode. */
+type PlaceValues = ReadonlyMap<string, number>;
+
+/** Several readings of all places (by table:address, or by tag) while the booth was in one mode. */
 export interface Stay {
   readonly mode: ProfileMode;
-  readonly looks: readonly ReadonlyMap<string, number>[];
+  readonly readings: readonly PlaceValues[];
 }
 
 /** A register that holds the mode's number. */
@@ -16,7 +18,7 @@ interface CodeFinding {
   readonly codes: readonly { readonly code: number; readonly mode: ProfileMode }[];
 }
 
-/** A bit for each mode, one of them perhaps without: then no bit is on. */
+/** A bit for each mode. One mode may have none: then no bit is on. */
 interface BitsFinding {
   readonly kind: "bits";
   readonly bits: readonly { readonly place: string; readonly bit: number | null; readonly mode: ProfileMode }[];
@@ -25,13 +27,14 @@ interface BitsFinding {
 
 export type ModeFinding = CodeFinding | BitsFinding;
 
-/** Program's codes are small numbers; larger ones that differ between modes are setpoints and counters. */
+/** A program's codes are small numbers. Larger ones that differ between modes are mostly setpoints and counters. */
 const MOST_LIKELY_CODE = 255;
 const BITS = 16;
 
 /**
- * What tells the modes, the likeliest first. A place counts if it holds still during each stay, differs between modes, and reads
- * the same when a mode comes again: a counter, or what drifts, doesn't.
+ * Finds places that tell the modes, the likeliest first: a place that is constant during each stay, differs between modes, and reads
+ * the same when a mode comes again. Counters and drifting values fail that.
+ * @param only the one place to check
  */
 export function modeFindings(stays: readonly Stay[], only?: string): readonly ModeFinding[] {
   const places = only === undefined ? placesIn(stays) : [only];
@@ -39,12 +42,12 @@ export function modeFindings(stays: readonly Stay[], only?: string): readonly Mo
   const likely = codes.filter((one) => largest(one) <= MOST_LIKELY_CODE);
   const bits = only === undefined ? bitsIn(stays, places) : null;
   const unlikely = codes.filter((one) => largest(one) > MOST_LIKELY_CODE);
-  const told = new Set<string>();
-  // The bits of a code tell the same once more, and so does the number that bits make together.
+  const found = new Set<string>();
+  // The bits of a code repeat the code, and so does the number that several bits form.
   return [...likely, ...(bits === null ? [] : [bits]), ...unlikely].filter((finding) => {
     const own = finding.kind === "code" ? [finding.place] : finding.bits.map(({ place }) => place);
-    const isNew = own.some((place) => !told.has(place));
-    for (const place of own) told.add(place);
+    const isNew = own.some((place) => !found.has(place));
+    for (const place of own) found.add(place);
     return isNew;
   });
 }
@@ -53,87 +56,77 @@ function largest({ codes }: CodeFinding): number {
   return Math.max(...codes.map(({ code }) => code));
 }
 
-/** Those that were read in every look. */
+/** The places that every reading has. */
 function placesIn(stays: readonly Stay[]): readonly string[] {
-  const [first, ...others] = stays.flatMap(({ looks }) => looks);
-  return [...(first?.keys() ?? [])].filter((place) => others.every((look) => look.has(place)));
+  const [first, ...others] = stays.flatMap(({ readings }) => readings);
+  return [...(first?.keys() ?? [])].filter((place) => others.every((reading) => reading.has(place)));
 }
 
-/** The one value of a stay; null: it moved, or wasn't read. */
-function heldIn({ looks }: Stay, valueOf: (look: ReadonlyMap<string, number>) => number | undefined): number | null {
-  const values = new Set(looks.map(valueOf));
+/** The constant value of a stay; null if it changed or wasn't read. */
+function constantIn({ readings }: Stay, valueOf: (reading: PlaceValues) => number | undefined): number | null {
+  const values = new Set(readings.map(valueOf));
   const [value] = values;
   return values.size === 1 && value !== undefined ? value : null;
 }
 
 function codeAt(stays: readonly Stay[], place: string): CodeFinding | null {
-  // A bit of its own can't tell more than two modes.
-  if (/^(coil|discrete):/.test(place)) return null;
-  const codes = stays.map((stay) => ({ mode: stay.mode, code: heldIn(stay, (look) => look.get(place)) }));
-  if (
-    !codes.every((one): one is { mode: ProfileMode; code: number } => one.code !== null && Number.isInteger(one.code))
-  )
-    return null;
-  const isTold = codes.every(({ mode, code }) => codes.every((other) => other.mode === mode || other.code !== code));
-  if (!isTold || !comesBack(codes.map(({ mode, code }) => ({ mode, value: code })))) return null;
-  const known = new Map(codes.map((one) => [one.code, one]));
-  return { kind: "code", place, codes: [...known.values()].toSorted((a, b) => a.code - b.code) };
+  if (isBitPlace(place)) return null;
+  const codes = stays.flatMap((stay) => {
+    const code = constantIn(stay, (reading) => reading.get(place));
+    return code === null || !Number.isInteger(code) ? [] : [{ mode: stay.mode, code }];
+  });
+  const modeByCode = new Map(codes.map(({ code, mode }) => [code, mode]));
+  const isUnique = codes.every(({ mode, code }) => modeByCode.get(code) === mode);
+  const last = codes.at(-1);
+  const before = codes.slice(0, -1).filter(({ mode }) => mode === last?.mode);
+  const repeats = before.length === 0 || before.some(({ code }) => code === last?.code);
+  if (codes.length < stays.length || !isUnique || !repeats) return null;
+  const found = [...modeByCode].map(([code, mode]) => ({ code, mode }));
+  return { kind: "code", place, codes: found.toSorted((a, b) => a.code - b.code) };
 }
 
-/** The last stay's mode came before, and read the same then. */
-function comesBack(stays: readonly { readonly mode: ProfileMode; readonly value: number }[]): boolean {
-  const last = stays.at(-1);
-  const before = stays.slice(0, -1).filter(({ mode }) => mode === last?.mode);
-  return before.length === 0 || before.some(({ value }) => value === last?.value);
+/** A table of bits. One bit can't tell more than two modes. */
+function isBitPlace(place: string): boolean {
+  return /^(coil|discrete):/.test(place);
 }
 
-interface BitAt {
-  readonly place: string;
-  /** null: a bit of its own. */
-  readonly bit: number | null;
-  readonly mode: ProfileMode;
-}
+type BitAt = BitsFinding["bits"][number];
 
 function bitsIn(stays: readonly Stay[], places: readonly string[]): BitsFinding | null {
   const modes = [...new Set(stays.map(({ mode }) => mode))];
   const candidates = places.flatMap((place): BitAt[] => {
-    const isAlone = /^(coil|discrete):/.test(place);
-    const bits = isAlone ? [null] : Array.from({ length: BITS }, (_, bit) => bit);
+    const bits = isBitPlace(place) ? [null] : Array.from({ length: BITS }, (_, bit) => bit);
     return bits.flatMap((bit) => {
-      const held = stays.map((stay) => heldIn(stay, (look) => bitOf(look.get(place), bit)));
-      const on = new Set(stays.flatMap(({ mode }, i) => (held[i] === 1 ? [mode] : [])));
-      const [mode] = on;
-      const isWhole = stays.every((stay, i) => held[i] === (stay.mode === mode ? 1 : 0));
-      return mode !== undefined && on.size === 1 && isWhole ? [{ place, bit, mode }] : [];
+      const values = stays.map((stay) => constantIn(stay, (reading) => bitOf(reading.get(place), bit)));
+      const mode = stays.find((_, i) => values[i] === 1)?.mode;
+      const tellsMode = stays.every((stay, i) => values[i] === (stay.mode === mode ? 1 : 0));
+      return mode !== undefined && tellsMode ? [{ place, bit, mode }] : [];
     });
   });
-  const told = modes.filter((mode) => candidates.some((one) => one.mode === mode));
-  if (told.length < 2 || told.length < modes.length - 1) return null;
+  const found = modes.filter((mode) => candidates.some((one) => one.mode === mode));
+  if (found.length < 2 || found.length < modes.length - 1) return null;
   const [best] = candidates
-    .map((start) => nearestTo(start, candidates, told))
+    .map((start) => nearestTo(start, candidates, found))
     .toSorted((a, b) => spread(a) - spread(b));
   if (best === undefined) return null;
-  return { kind: "bits", bits: best, without: modes.find((mode) => !told.includes(mode)) ?? null };
+  return { kind: "bits", bits: best, without: modes.find((mode) => !found.includes(mode)) ?? null };
 }
 
 function bitOf(word: number | undefined, bit: number | null): number | undefined {
   return word === undefined || bit === null ? word : (word >> bit) & 1;
 }
 
-/** For each mode the bit that lies nearest: a program keeps them together. */
+/** For each mode its bit nearest to `start`: a program keeps these bits together. */
 function nearestTo(start: BitAt, candidates: readonly BitAt[], modes: readonly ProfileMode[]): readonly BitAt[] {
-  return modes.flatMap((mode) => {
-    const own = candidates.filter((one) => one.mode === mode);
-    return own.toSorted((a, b) => distance(start, a) - distance(start, b)).slice(0, 1);
-  });
+  const sorted = candidates.toSorted((a, b) => distance(start, a) - distance(start, b));
+  return modes.flatMap((mode) => sorted.find((one) => one.mode === mode) ?? []);
 }
 
-function spread(bits: readonly BitAt[]): number {
-  const [first] = bits;
-  return bits.reduce((sum, one) => sum + (first === undefined ? 0 : distance(first, one)), 0);
+function spread([first, ...others]: readonly BitAt[]): number {
+  return others.reduce((sum, one) => sum + (first === undefined ? 0 : distance(first, one)), 0);
 }
 
-/** In another table is further than anywhere in the same. */
+/** Another table counts as further away than any place in the same table. */
 const OTHER_TABLE = 10_000_000;
 
 function distance(a: BitAt, b: BitAt): number {
@@ -143,7 +136,7 @@ function distance(a: BitAt, b: BitAt): number {
   return table === other ? bits : OTHER_TABLE;
 }
 
-/** What the profile's modes say then, for a mode without a bit. */
+/** The entry of the profile's modes for the mode without a bit. */
 export function codeWithout(finding: BitsFinding): { readonly code: string; readonly mode: ProfileMode } | null {
   return finding.without === null ? null : { code: NO_BIT, mode: finding.without };
 }

@@ -59,7 +59,7 @@ export interface RegisterList {
   readonly rows: readonly ListRow[];
 }
 
-interface Orders {
+export interface Orders {
   readonly word_order?: FirstOf;
   readonly string_order?: FirstOf;
 }

@@ -19,7 +19,7 @@ export interface ListCounts {
   readonly wrong: string[];
 }
 
-const DRAFT = newDraft("acme", "modbus", "2026-03-02");
+const DRAFT = newDraft("acme", "modbus");
 /** Failures that are told; more say the same. */
 const MOST_TOLD = 20;
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { counterFindings, type CounterLook, guessOf } from "../../../src/tools/rules/profile-counters.ts";
+import { counterFindings, type CounterReading, guessOf } from "../../../src/tools/rules/profile-counters.ts";
 
 /** A look each 6 s, through these modes; `places` makes what stands there of the minutes gone, and of those in a run. */
 function watched(
   modes: readonly (readonly [mode: string, minutes: number])[],
   places: (at: { readonly minutes: number; readonly run: number }) => Readonly<Record<string, number>>,
-): readonly CounterLook[] {
-  const looks: CounterLook[] = [];
+): readonly CounterReading[] {
+  const looks: CounterReading[] = [];
   let run = 0;
   for (const [mode, minutes] of modes) {
     for (let i = 0; i < minutes * 10; i++) {

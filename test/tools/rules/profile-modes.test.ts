@@ -4,10 +4,10 @@ import { codeWithout, modeFindings, type Stay } from "../../../src/tools/rules/p
 
 /** What all places read in a mode, three times; a list: what they read look by look. */
 function stay(mode: ProfileMode, places: Readonly<Record<string, number | readonly number[]>>): Stay {
-  const looks = [0, 1, 2].map(
+  const readings = [0, 1, 2].map(
     (i) => new Map(Object.entries(places).map(([place, at]) => [place, typeof at === "number" ? at : (at[i] ?? 0)])),
   );
-  return { mode, looks };
+  return { mode, readings };
 }
 
 describe("what tells the modes", () => {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { clickPlace } from "../../../src/tools/rules/click-addresses.ts";
 import { MOST_COLUMNS, MOST_ROWS } from "../../../src/tools/rules/csv.ts";
-import { notationOf, placeOf, placeText, type ReadRow, tableOf } from "../../../src/tools/rules/list-places.ts";
+import {
+  isCrossed,
+  notationOf,
+  placeOf,
+  placeText,
+  type ReadRow,
+  tableOf,
+} from "../../../src/tools/rules/list-places.ts";
 import { nextQuestion, type ReadingAnswers, readingOf } from "../../../src/tools/rules/list-reading.ts";
 import { tableIn, tableOfFunction } from "../../../src/tools/rules/list-tables.ts";
 import { numberIn, numberStyleOf, scalingOf } from "../../../src/tools/rules/list-values.ts";
@@ -14,7 +21,7 @@ function listOf(text: string): RegisterList {
 }
 
 function rowsOf(list: RegisterList): readonly ReadRow[] {
-  const crossed = list.rows.some(({ cells }) => /^[134]x\d/i.test(cells.address ?? ""));
+  const crossed = isCrossed(list);
   return list.rows.map((row) => {
     const type = typeNamed(row.cells) ?? "?";
     const table = tableOf(row, list, { type, words: new Map() });
