@@ -12,7 +12,7 @@ export interface SimClock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** What makes two processes of one machine agree on simulated time. */
+/** The origin of simulated time, shared by all processes of a machine. */
 export interface ClockOrigin {
   readonly boot: string;
   /** Simulated ms per real ms, above 0. */

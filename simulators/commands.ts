@@ -26,7 +26,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   // Each time: one Ctrl-C comes from the terminal, and again from npm or node --watch in between, while all is being stopped.
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
-  // Whoever reads the output has gone, as with "| head".
+  // The reader of the output has closed it, as with "| head".
   process.stdout.once("error", stop);
   process.exitCode = await run(argv, stopping.signal);
 }

@@ -1,6 +1,6 @@
 /**
- * What a person can do about a port that a program can't have, in one sentence; null: the error is another one. `options` names
- * those that choose a port.
+ * Says in one sentence what to do about a port that can't be opened; null for any other error. `options` names the
+ * options that choose a port.
  */
 export function portSentence(error: unknown, options: string): string | null {
   if (!(error instanceof Error) || !("code" in error) || !("port" in error)) return null;

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const READY_WITHIN_MS = 30_000;
 
 export interface ClusterOptions {
-  /** Where its files go; absent: a folder of its own that goes with it. */
+  /** Folder of its files; absent: a temporary folder that `remove` deletes. */
   readonly folder?: string;
   /** 0 or absent: any free one. */
   readonly port?: number;
@@ -20,11 +20,11 @@ export interface ClusterOptions {
 
 /** A PostgreSQL server of one's own, from Debian's packages, on loopback. */
 export interface Cluster {
-  /** Of the database `booth`. */
+  /** URL of the database `booth`. */
   readonly url: string;
   readonly folder: string;
   readonly port: number;
-  /** Of the server's first process. */
+  /** Process id of the server's first process. */
   readonly pid: () => number;
   readonly start: () => Promise<void>;
   /** fast: connections are cut, nothing is lost. kill: as a power cut does. */

@@ -8,11 +8,11 @@ export interface StoredLine {
   readonly line: string;
 }
 
-/** What a store holds of a stream, by SQL that the service doesn't use. */
+/** The records that a store holds of a stream, found by SQL that the service doesn't use. */
 export interface HeldStream {
   /** Inclusive ranges of seqs, in order, apart from each other. */
   readonly ranges: readonly (readonly [from: number, to: number])[];
-  /** Records that lie there, those that lie there twice counted twice. */
+  /** Number of stored records. A record that is stored twice counts twice. */
   readonly records: number;
 }
 
@@ -23,7 +23,7 @@ export interface StoreLook {
   close(): Promise<void>;
 }
 
-/** What became of all that was recorded. */
+/** The sums over all records that the fleet recorded. */
 export interface Account {
   readonly streams: number;
   /** Records that the gateways were told are stored. */

@@ -31,7 +31,7 @@ export interface SentName {
   readonly stream: string;
   readonly from_seq: number;
   acked_to: number;
-  /** What was recorded under it, where an old copy of the store was put back since; null: what the log says. */
+  /** The variants recorded under this name if an old copy of the store was put back since; null: those of the log. */
   variants: readonly Variant[] | null;
 }
 
@@ -43,7 +43,7 @@ export interface VirtualBooth extends DeliveredBooth {
   readonly names: SentName[];
   refused: number;
   bind(record: ServiceRecord): void;
-  /** One more commit is durable. */
+  /** Adds one more durable commit. */
   commit(): void;
   moveTo(acked_seq: number): StreamInfo;
   /** Acks were lost, or given twice: so many commits go once more. */
@@ -118,7 +118,7 @@ export function virtualBooth({ clock, signals, serial, stream, seed }: NewBooth)
   };
 }
 
-/** What delivery sees of the booth; the rest of an agent isn't there. */
+/** Returns the booth's state as far as delivery reads it; the rest is empty. */
 function stateOf(
   { clock, signals, serial, delivery }: Omit<NewBooth, "stream" | "seed"> & { readonly delivery: BoothDelivery },
   now: {

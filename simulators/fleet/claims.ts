@@ -15,7 +15,7 @@ export interface Claiming {
   readonly clock: Clock;
   readonly seed: number;
   readonly url: string;
-  /** Of scope admin: it may take a booth from a box that was seen a moment ago. */
+  /** A key of scope admin, which may take over a booth from a gateway that was seen a moment ago. */
   readonly key: string;
 }
 
@@ -61,7 +61,7 @@ async function claimed(
   for (let tries = 0; tries < TRIES; tries += 1) {
     if (tries > 0) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     const before = takeOver ? await api.lookUp(key, serial) : null;
-    // Who isn't answered doesn't know whose the booth is.
+    // Without an answer the current generation is unknown.
     if (before?.kind === "keep") {
       reason = before.reason;
       continue;

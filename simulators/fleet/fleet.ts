@@ -25,14 +25,17 @@ interface FleetOptions extends Omit<Claiming, "clock"> {
   readonly length_ms: number;
   /** After the story's end so much real time may pass until all is acked. */
   readonly drain_ms: number;
-  /** The speed at which the fleet's time goes on once nothing is acked any more, so that an hour needn't be waited for; absent: as before. */
+  /**
+   * The speed of the fleet's time once nothing is acked any more, so that waits of an hour end sooner; absent:
+   * unchanged.
+   */
   readonly hasten?: number;
   /** Seconds of an outage that pass in one of the fleet's: its hour needn't be waited for, what is recorded in it is that of an hour. Default 1. */
   readonly outage_pace?: number;
   /** Default: real MQTT connections. */
   readonly links?: (parts: { readonly clock: FleetClock; readonly meter: Meter }) => Links;
   readonly signal: AbortSignal;
-  /** Told of the fleet's life about once a second. */
+  /** Called about once a second with the fleet's state. */
   readonly show: (state: FleetState) => Promise<void> | void;
   readonly told: (line: string) => void;
   /** Called when the story is over. */
@@ -68,7 +71,7 @@ interface Running {
   readonly gone: VirtualBooth[];
   readonly logs: Map<string, VirtualBooth>;
   readonly faults: Partial<Record<FaultKind, number>>;
-  /** What faults do besides, while time goes on. */
+  /** Faults under way. */
   readonly under_way: Set<Promise<void>>;
   returned: Returned | null;
   failure: Error | null;
@@ -163,7 +166,7 @@ async function live(running: Running): Promise<void> {
 /** Without an ack for so long, real, what is left waits for a time of its own: an hour, where the service's word is doubted. */
 const STALLED_MS = 20_000;
 
-/** Nobody is away any more, and nothing new is recorded. */
+/** Ends every absence and waits until all records are acked. Nothing new is recorded. */
 async function drained(running: Running): Promise<void> {
   const { options, gateways, links, meter } = running;
   links.isAway = false;
@@ -184,7 +187,7 @@ async function drained(running: Running): Promise<void> {
   }
 }
 
-/** Whose records wait, and why their delivery says that they do. */
+/** Says how many booths have records waiting, and the reason their delivery gives. */
 function stalledText(gateways: readonly VirtualGateway[]): string {
   const waiting = gateways
     .flatMap(({ booths }) => booths)
@@ -232,7 +235,7 @@ async function outage(running: Running, for_ms: number): Promise<void> {
   const { options, links, gateways, meter } = running;
   const { clock, signal, drain_ms, outage_pace = 1 } = options;
   links.isAway = true;
-  // Whoever has a session loses it; how each comes back is the agent's own business.
+  // Every session ends; each gateway reconnects by the agent's own rules.
   await Promise.all(gateways.map((gateway) => gateway.cut()));
   const speed = clock.speed();
   clock.setSpeed(speed * outage_pace);

@@ -6,20 +6,20 @@ import { type TcpProxy, tcpProxy } from "../network/tcp-proxy.ts";
 import { countingLog, NO_SERVICE_TIME } from "./gateway.ts";
 import type { Meter } from "./meter.ts";
 
-/** What a slow reader gets comes so much later. */
+/** Extra delay of messages to a slow reader. */
 const SLOW_MS = 1_500;
 
 /** Ways to the brokers, as the agent goes them. */
 export interface Links {
   readonly of: (account: LinkAccount, isSlow: boolean) => ServiceLink;
-  /** Nobody reaches anything, as when a provider is down. */
+  /** No broker can be reached, as when a provider is down. */
   isAway: boolean;
   close(): Promise<void>;
 }
 
 export function mqttLinks({ clock, meter }: { readonly clock: Clock; readonly meter: Meter }): Links {
   const log = countingLog(meter);
-  /** One for all gateways of a broker: what that broker speaks is found out once. */
+  /** One link for all gateways of a broker: the protocol version of that broker is found out once. */
   const byUrl = new Map<string, ServiceLink>();
   const slow = new Map<string, Promise<TcpProxy>>();
   const linkTo = (url: string): ServiceLink => {

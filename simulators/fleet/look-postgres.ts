@@ -5,8 +5,8 @@ import { isChunk, offeredOf, parseMessage } from "../service/ingest/chunk-messag
 import type { HeldStream, StoredLine, StoreLook } from "./account.ts";
 
 /**
- * What lies in rows and what lies in segments, each as ranges; their union is what is held, their sum counts doubles twice. What a
- * segment holds beside readings, coverage and events is read from rows beside it: those belong to it, and are no doubles.
+ * Reads rows and segments as ranges. Their union is the held range; their sum counts duplicates twice. The records of
+ * a segment that are not readings, coverage or events are stored as rows too; these rows are no duplicates.
  */
 const HELD = `WITH alone AS (
     SELECT stream_no, seq FROM records r WHERE kind IN ('r', 'h', 'e') OR NOT EXISTS (

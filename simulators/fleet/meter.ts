@@ -34,7 +34,7 @@ export function latencies(): Latencies {
   };
 }
 
-/** What a fleet has done since its start. */
+/** Counters of a fleet since its start. */
 export interface Meter {
   connected: number;
   /** Sessions that stood, and tries that didn't come to one. */
@@ -42,18 +42,18 @@ export interface Meter {
   failed_connects: number;
   /** Batches and chunks that went to the service, those that it acked, and those whose ack didn't come. */
   sent: number;
-  /** Of the sent ones, those that went as they are stored. */
+  /** Sent messages that are chunks. */
   chunks: number;
   acked: number;
   unanswered: number;
   conflicts: number;
-  /** Of the acked ones; readings are some of the records. */
+  /** Acked records; readings are some of them. */
   records: number;
   readings: number;
   readonly all: Latencies;
   /** Since it was looked at last. */
   recent: Latencies;
-  /** What the gateways logged, by event. */
+  /** Number of log lines by event. */
   readonly events: Map<string, number>;
 }
 

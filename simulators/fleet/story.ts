@@ -1,7 +1,7 @@
 import { seededSequence } from "../network/faults.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 
-/** What happens to a gateway, or to all. Times are the fleet's own, ms since its start. */
+/** A fault of one gateway, or of all. Times are the fleet's own, in ms since its start. */
 export type FleetEvent =
   | { readonly at: number; readonly kind: "offline"; readonly gateway: number; readonly for_ms: number }
   | { readonly at: number; readonly kind: "outage"; readonly for_ms: number }
@@ -27,8 +27,9 @@ interface StoryOptions {
 }
 
 /**
- * What befalls a fleet, by its seed, in order of time. The last fifth is quiet. Offline for hours means: between a twentieth and half of
- * the story. No gateway has two of the faults that start its log or box anew.
+ * Returns the faults of a fleet for a seed, in order of time. The last fifth of the story has none. A gateway is
+ * offline for a twentieth to a half of the story. No gateway has two of the faults that restart its log or replace
+ * its box.
  */
 export function storyOf({ seed, gateways, length_ms, outage_ms }: StoryOptions): readonly FleetEvent[] {
   const next = seededSequence(seed);

@@ -4,13 +4,13 @@ import { ROW_SIZES } from "../../src/domain/storage.ts";
 import { packChunk } from "../../src/store/log/pack.ts";
 import type { TagValue } from "../../src/domain/booth.ts";
 
-/** What is committed at once, as a box does at its default. */
+/** The commit interval, the agent's default. */
 export const COMMIT_MS = 10_000;
 const POLL_MS = 1_000;
 const POLLS = COMMIT_MS / POLL_MS;
 /** Changes in a poll of the bench's booth of sixty tags, by its odds. */
 const CHANGES = 5;
-/** Of one commit: coverage, and what changed. */
+/** Records of one commit: one coverage record and the changes. */
 export const COMMIT_RECORDS = 1 + POLLS * CHANGES;
 /** Clock and parameters, before all else. */
 const CONTEXT = 2;
@@ -71,7 +71,10 @@ export function contextOf(log: VirtualLog, from: number, to: number): readonly P
   return recordsOf(log, from, Math.min(to, CONTEXT));
 }
 
-/** What of `from` to `end` would stand as one row in a box's store, or up to where it goes record by record: a backlog goes as it is stored. */
+/**
+ * Returns the chunk that a gateway's store would hold of `from` to `end`, or null and the range to send record by
+ * record.
+ */
 export function chunkOf(
   log: VirtualLog,
   from: number,

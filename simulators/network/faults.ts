@@ -1,6 +1,6 @@
 /**
- * What a line does to the bytes that pass. Every field may be changed while it runs and holds from the next piece on.
- * Probabilities are per piece that arrives, 0 to 1.
+ * The faults of a line. Every field may be changed at any time and applies from the next piece on. Probabilities are
+ * per arriving piece, 0 to 1.
  */
 export interface Faults {
   /** Which way is spoilt: what the client sends, what the server answers, or both. */
@@ -11,13 +11,13 @@ export interface Faults {
   silent: boolean;
   /** New connections are reset at once, those that stand too. */
   refuse: boolean;
-  /** Pieces of so many bytes, each sent apart; null: as they come. */
+  /** Size in bytes of the pieces that are sent separately; null: unchanged. */
   split_bytes: number | null;
   /** The piece never arrives. */
   drop: number;
   /** It arrives twice. */
   duplicate: number;
-  /** One byte is another one. */
+  /** One byte is changed. */
   corrupt: number;
   /** Its end is missing. */
   truncate: number;

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { spoil, type Spoiler } from "./spoil.ts";
 
-/** One end of a line. */
+/** An end of a line. */
 export interface End {
   write(bytes: Buffer): void;
 }
 
-/** One direction: pieces keep their order, however long each is held back. */
+/** A direction of a line. Pieces keep their order, however long each is delayed. */
 interface Pipe {
   /** Takes a piece that came from `from`. */
   push(bytes: Buffer): void;
@@ -42,14 +42,14 @@ export function pipe(options: PipeOptions): Pipe {
   };
   return {
     push: (bytes) => {
-      // The piece's buffer may be used again by whoever read it.
+      // Copies the bytes: the reader may use the buffer again.
       const copy = Buffer.from(bytes);
       turn = turn.then(() => send(copy)).catch(() => undefined); // a delay cut short by the end
     },
   };
 }
 
-/** Asks anew each time: a property read before an await counts as settled for the compiler. */
+/** Reads the property anew: after an await the compiler takes its earlier value for settled. */
 function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }

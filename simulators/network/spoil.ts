@@ -1,6 +1,6 @@
 import type { FaultCounts, Faults } from "./faults.ts";
 
-/** What becomes of one piece. */
+/** The result of the line's faults for one piece. */
 export interface Spoilt {
   /** Sent one after the other. */
   readonly pieces: readonly Buffer[];

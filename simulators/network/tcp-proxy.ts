@@ -3,7 +3,7 @@ import { type FaultCounts, type Faults, noCounts, noFaults, seededSequence } fro
 import { pipe } from "./pipe.ts";
 
 interface TcpProxyOptions {
-  /** Where the server is, on 127.0.0.1 unless said otherwise. */
+  /** The server's address; the host defaults to 127.0.0.1. */
   readonly target: { readonly port: number; readonly host?: string };
   /** 0: any free one. */
   readonly port?: number;

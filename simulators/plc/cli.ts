@@ -7,7 +7,7 @@ import { type PlcOptions, type RunningPlc, startPlc } from "./start.ts";
 import type { Profile } from "../../src/domain/profile.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
-/** What the command needs of the process round it. */
+/** Output, signal and profile loader that the command gets from its process. */
 interface PlcIo {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
@@ -170,7 +170,7 @@ async function startOrSay(options: PlcOptions): Promise<RunningPlc> {
   }
 }
 
-/** Resolves at the signal, or at Ctrl-C where there is none. */
+/** Resolves when the signal is aborted, or at Ctrl-C if there is no signal. */
 function untilStopped(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (signal) {

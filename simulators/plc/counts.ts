@@ -1,4 +1,4 @@
-/** What a server has seen since its start. */
+/** Counters of a server since its start. */
 export interface ServerCounts {
   connections: number;
   refused: number;

@@ -1,7 +1,7 @@
 import type { ModbusProfile } from "../../src/domain/profile.ts";
 import type { Identity } from "./model/types.ts";
 
-/** One object of Read Device Identification. */
+/** An object of Read Device Identification. */
 export interface IdentificationObject {
   readonly id: number;
   readonly text: string;

@@ -10,7 +10,10 @@ export interface BadRange {
 
 /** How badly a server behaves. Every field may be changed while it runs and holds from the next request on. */
 export interface Manners {
-  /** Connections beyond so many are reset at once: 1 = an HMI has the only one if it came first; 0 = nobody gets in. */
+  /**
+   * Further connections are reset at once. 1: an HMI that connects first has the only one. 0: every connection is
+   * reset.
+   */
   max_connections: number;
   /** Takes requests, never answers. */
   drop_answers: boolean;
@@ -27,7 +30,7 @@ export interface Manners {
   min_gap_ms: number;
   /** In so many of the next reads of registers, the high words of 32-bit values are those of 10 s before. */
   torn_reads: number;
-  /** So many registers or bytes fewer (or more, below 0) in each answer than were asked for, header consistent. */
+  /** Number of registers or bytes that each answer lacks (below 0: has in excess), with a consistent header. */
   short_by: number;
   /** Byte count and MBAP length say more than is sent; the rest never comes. */
   wrong_length: boolean;

@@ -14,7 +14,7 @@ export interface Request {
   readonly pdu: Buffer;
 }
 
-/** What stands in a connection's bytes: whole requests, the rest, and whether the peer speaks Modbus at all. */
+/** The requests and the rest found in a connection's bytes, and whether the peer speaks Modbus. */
 export interface Parsed {
   readonly requests: readonly Request[];
   readonly rest: Buffer;
@@ -84,7 +84,7 @@ export interface Device {
   readonly max_registers: number;
   readonly max_bits: number;
   readonly manners: Manners;
-  /** What it says of itself, by object id; absent: nothing. */
+  /** The objects of Read Device Identification by id; absent: not supported. */
   readonly identification?: (at: number) => readonly IdentificationObject[];
   /** Simulated epoch ms of the last answer; -Infinity before the first. */
   answered_at: number;
@@ -116,8 +116,8 @@ function missized(payload: Buffer, short_by: number, isBits: boolean): Buffer {
 }
 
 /**
- * Answers one request with the device's memory at `at`: function codes 1 to 4, exception 1 for any other, 3 for a
- * count out of bounds or a PDU of the wrong length, 2 for an address that isn't there.
+ * Answers a request with the device's memory at `at`, for function codes 1 to 4. Exceptions: 1 for any other code, 2
+ * for an unknown address, 3 for a count out of bounds or a PDU of the wrong length.
  */
 export function answer(device: Device, request: Request, at: number): Answer {
   const functionCode = request.pdu[0] ?? 0;

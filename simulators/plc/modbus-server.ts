@@ -29,7 +29,7 @@ interface ModbusServer {
   close(): Promise<void>;
 }
 
-/** What every connection shares. */
+/** The state that all connections share. */
 interface Service {
   readonly options: ServerOptions;
   readonly counts: ServerCounts;
@@ -49,7 +49,7 @@ interface Connection {
 
 const HOST = "127.0.0.1";
 
-/** One write per piece, each in a turn of its own, so that TCP sends them apart. */
+/** Writes each piece in its own turn of the event loop, so that TCP sends them separately. */
 async function sendPieces(socket: Socket, bytes: Buffer, size: number): Promise<void> {
   for (let at = 0; at < bytes.length && !socket.destroyed; at += size) {
     await new Promise<void>((resolve) => socket.write(bytes.subarray(at, at + size), () => resolve()));

@@ -98,8 +98,8 @@ const SOURCES: Readonly<Record<string, Source>> = {
 };
 
 /**
- * What a tag of that name shows in the state, a sensor's fault included; undefined for a name that the model
- * doesn't know. `code` gives the PLC's number for a mode.
+ * Returns the value that a tag of that name shows in the state, including a sensor's fault; undefined for an unknown
+ * name. `code` returns the PLC's number for a mode.
  */
 export function quantityOf(
   tag: string,

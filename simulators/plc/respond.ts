@@ -2,7 +2,7 @@ import { identificationPdu, isIdentification } from "./identification.ts";
 import { answer, type Device, type Request } from "./modbus-frames.ts";
 import type { ServerCounts } from "./counts.ts";
 
-/** What a server remembers of the requests before. */
+/** The server's memory of earlier requests. */
 export interface Asked {
   /** For late answers. */
   last: Request | null;
@@ -11,7 +11,7 @@ export interface Asked {
 /** The frame round an answer's PDU; `more`: so many bytes are announced and never sent. */
 type Wrap = (about: Request, pdu: Buffer, more: number) => Buffer;
 
-/** What goes out for a request as the device's manners have it, or null for silence. */
+/** Returns the bytes that answer a request under the device's manners, or null for silence. */
 export function respond(
   to: { readonly device: Device; readonly asked: Asked; readonly counts: ServerCounts },
   request: Request,

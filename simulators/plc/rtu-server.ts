@@ -5,7 +5,7 @@ import { type Asked, respond } from "./respond.ts";
 import { parseRtu, rtuFrame } from "./rtu-frames.ts";
 
 export interface RtuOptions {
-  /** The device with that unit id on the line; null: none, so nobody answers. */
+  /** Returns the device with that unit id on the line; null: none, so the line stays silent. */
   readonly deviceOf: (unit: number) => Device | null;
   /** Simulated epoch ms of the memory that a request sees. */
   readonly now: () => number;

@@ -50,7 +50,7 @@ export interface RunningPlc {
   /** May be changed at any time. */
   readonly manners: Manners;
   truth(from: number, to: number): Truth;
-  /** Somebody presses the filter's reset button now. */
+  /** Presses the filter's reset button now. */
   press(filter: FilterType): void;
   /** Connections are refused by the system from now on, until `online`. */
   offline(): Promise<void>;
@@ -108,7 +108,7 @@ export async function startPlc(options: PlcOptions): Promise<RunningPlc> {
   const stopping = new AbortController();
   const by = { clock, signal: stopping.signal };
   const writing = options.truthFile === undefined ? Promise.resolve() : writeTruth(booth, options.truthFile, by);
-  // Seen by whoever stops the PLC; until then it must not count as unhandled.
+  // `stop` rejects with this error; until then it must not count as unhandled.
   writing.catch(() => undefined);
   return {
     port: server.port,

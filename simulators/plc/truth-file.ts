@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import type { SimClock } from "../clock.ts";
 import type { Booth } from "./model/booth.ts";
 
-/** Longest wait between two looks, simulated ms: what somebody injects is written that soon. */
+/** Longest wait between two writes, in simulated ms: the delay of injected events. */
 const LOOK_MS = 60_000;
 
 /** Lines for everything that happened in (after, upTo]. */
@@ -12,9 +12,9 @@ function linesOf(booth: Booth, after: number, upTo: number): string {
 }
 
 /**
- * Writes the booth's truth as JSON lines while simulated time goes on: stage changes, cycle ends, filter changes,
- * overuse, revisions, power and cable, in order, from the story's origin on, at the end of the file. Resolves when
- * `signal` is aborted; rejects when the file can't be written.
+ * Appends the booth's truth to a file as JSON lines while simulated time passes, in order from the story's origin on:
+ * stage changes, cycle ends, filter changes, overuse, revisions, power and cable. Resolves when `signal` is aborted;
+ * rejects if the file can't be written.
  */
 export async function writeTruth(
   booth: Booth,
@@ -29,7 +29,7 @@ export async function writeTruth(
     written = Math.max(written, upTo);
   };
   while (!signal.aborted) {
-    // The present millisecond isn't over: somebody may yet press a button in it.
+    // Leaves out the present millisecond: a button may still be pressed in it.
     write(clock.wall() - 1);
     const pause = Math.min(booth.nextChange(written) + 1 - clock.wall(), LOOK_MS);
     await clock.sleep(pause, signal).catch((error: unknown) => {

@@ -189,7 +189,7 @@ async function start(values: Values, io: CommandIo): Promise<RunningService> {
   const { store } = values;
   const options = { dataDir: values.data, store, ...ports, ...admin, ...broker, clock, plain: plainOf(values) };
   const service = await startService(options);
-  // One process is all of it: what figures workers do, too.
+  // The only process of the service also does the work of figures workers.
   const folding = store === undefined ? null : startFigures({ url: store, keep_days: daysOf(values), log: io.err });
   const stop = async (): Promise<void> => {
     await folding?.stop();
@@ -229,7 +229,7 @@ function checkPort(name: string, text: string | undefined): void {
     throw new Error(`--${name} is not a port`);
 }
 
-/** What went wrong, in one sentence that says what to do. */
+/** Says in one sentence what went wrong and what to do. */
 function sentenceOf(error: unknown, values: Values): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const port = portSentence(error, "--port, --mqtt-port, --admin-port or --vitals-port");

@@ -18,7 +18,7 @@ import { settingsOf } from "./storage/postgres/settings.ts";
 import { startVitals, type Vital } from "./vitals.ts";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
-/** What a process of a fleet's service does. Each may run many times over, on as many machines. */
+/** The roles of a fleet's service. Each may run in many processes, on as many machines. */
 export const ROLES = ["http", "ingest", "figures"] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -26,7 +26,7 @@ export type Role = (typeof ROLES)[number];
 const THREADS: Readonly<Record<Role, number>> = { http: 4, ingest: 2, figures: 1 };
 /** The store is asked whether it answers so often. */
 const LOOK_MS = 2_000;
-/** Who evaluates events and alerts: one figures process, whichever has this lock of the database. */
+/** Database lock of the one figures process that evaluates events and alerts. */
 const EVALUATOR_LOCK = 7_021_966;
 const LEAD_AGAIN_MS = 5_000;
 
@@ -37,23 +37,23 @@ export interface RoleOptions {
   /** Brokers as this process reaches them; needed to ingest. */
   readonly brokers: readonly string[];
   readonly brokerPassword?: string | undefined;
-  /** Brokers as gateways are told; each gateway is told one of them. */
+  /** Brokers for gateways; each gateway gets one of them. */
   readonly gatewayBrokers: readonly string[];
   readonly host: string;
   /** Of HTTP. */
   readonly port: number;
-  /** Of /live, /ready and /metrics; 0: any. */
+  /** Port of /live, /ready and /metrics; 0: any free one. */
   readonly vitalsPort: number;
-  /** Of records, by the figures role; absent: all are kept. */
+  /** Retention of records, by the figures role; absent: all are kept. */
   readonly keepDays?: number | undefined;
-  /** Where mails are put. */
+  /** Folder of the mails. */
   readonly dataDir: string;
   readonly clock: { wall(): number };
   readonly log?: ((line: string) => void) | undefined;
 }
 
 export interface RunningRole {
-  /** Of HTTP; "": it serves none. */
+  /** URL of HTTP; "": not served. */
   readonly url: string;
   readonly vitalsUrl: string;
   /** Takes nothing new, finishes what is under way, then ends. */
@@ -64,7 +64,7 @@ interface Parts {
   readonly options: RoleOptions;
   readonly service: Service;
   readonly reports: Reports;
-  /** What ends it, last first. */
+  /** Functions that stop the parts, the last one first. */
   readonly started: (() => Promise<unknown>)[];
   readonly vitals: Vital[];
 }
@@ -220,7 +220,7 @@ function lead(
       await Promise.race([lost, ended]);
       await acting.stop();
     } catch {
-      // The store is away: whoever watches it says so.
+      // The store can't be reached; its own monitoring reports that.
     } finally {
       leads = false;
       await client.end().catch(() => undefined);

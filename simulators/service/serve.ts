@@ -49,7 +49,7 @@ export function buildHttp({ service, operations, reports, faults, log }: HttpOpt
     void reply.header("date", new Date(service.now()).toUTCString());
     if (isOwnersPage(request)) return undefined;
     const { authorization = "" } = request.headers;
-    // Who has been let in before is not kept out by a neighbour that guesses.
+    // A key that was accepted before isn't locked out by a neighbour's guesses.
     if (!accepted.has(hashOf(authorization))) guesses.check(request.ip, performance.now());
     const caller = await reports.callerOf(authorization, service.now());
     if (caller === undefined) {

@@ -36,7 +36,7 @@ interface ServiceOptions {
   readonly clock: { wall(): number };
   /** Only what the interface document states and what was observed: no generation, no acks. strict: and it refuses all it may. */
   readonly plain?: boolean | "strict";
-  /** One line per event worth telling; never a secret. */
+  /** Gets a line per notable event, without secrets. */
   readonly log?: (line: string) => void;
 }
 
@@ -80,7 +80,7 @@ function placeOf({ store, dataDir }: ServiceOptions): Place {
   return { where: store, folder: dataDir === ":memory:" ? undefined : dataDir };
 }
 
-/** What answers requests, and what takes messages in, each as the store allows. */
+/** Returns the parts that answer requests and take messages in, as the store allows. */
 function storeParts(service: Service, place: Place): { reports: Reports; uplinks: Uplinks<Downlink> } {
   if (isPostgres(place.where)) {
     const reports = reportsThreads(service, place, POSTGRES_THREADS);

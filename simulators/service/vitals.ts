@@ -3,18 +3,18 @@ import { createServer } from "node:http";
 
 const HOST = "127.0.0.1";
 
-/** What a part of the service says of itself. */
+/** State and metrics of a part of the service. */
 export interface Vital {
-  /** Why nobody should rely on this process yet, or any more; "": nothing. */
+  /** Reason why the process isn't ready; "": it is ready. */
   readonly trouble?: () => string;
   /** Prometheus' lines, by name and labels: `name{label="x"}`. A name that ends in _total only grows. */
   readonly metrics?: () => Readonly<Record<string, number>>;
 }
 
-/** Where an operator, a load balancer and a scraper look at a process of the service. */
+/** The HTTP server for operators, load balancers and metrics of a process. */
 interface Vitals {
   readonly url: string;
-  /** It is to get nothing new any more, and goes on with what it has. */
+  /** Reports not ready, so that no new work arrives, and finishes the work under way. */
   drain(): void;
   stop(): Promise<void>;
 }

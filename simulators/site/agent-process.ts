@@ -8,7 +8,7 @@ const AGENT = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const STOP_WITHIN_MS = 2_300;
 const STATUS_TIMEOUT_MS = 1_000;
 
-/** One line of the agent's log. */
+/** A line of the agent's log. */
 export interface AgentLine {
   readonly level: string;
   readonly event: string;
@@ -66,7 +66,7 @@ function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** What the status line shows; a part of what the agent's socket answers. */
+/** The part of the agent's status that the status line shows. */
 export interface SeenStatus {
   readonly at: number;
   readonly started_at: number;

@@ -142,7 +142,7 @@ function numberOf(name: string, text: string, range: { min: number; max: number;
   );
 }
 
-/** What a person can act on, as one sentence; null: a fault of this program. */
+/** Says in one sentence what a person can do; null for a fault of this program. */
 function sentenceOf(error: unknown): string | null {
   if (error instanceof UsageError || error instanceof FolderError) return error.message;
   return portSentence(error, "--port (the first of five), or --port 0 for any free ones");

@@ -13,14 +13,14 @@ import {
 import { join, resolve } from "node:path";
 import { errorMessage } from "../../src/domain/error-message.ts";
 
-/** What a site remembers from one start to the next. */
+/** The state that a site keeps from one start to the next. */
 export interface SiteMemory {
   readonly serial: string;
   readonly scenario: string;
   readonly seed: number;
   /** Epoch ms at which the story began. */
   readonly story_start: number;
-  /** Simulated epoch ms at the last stop, or a little later where it was killed: the site goes on from there. */
+  /** Simulated epoch ms at the last stop, or slightly later if it was killed: the site continues from here. */
   wall: number;
   readonly provision_key: string;
   readonly admin_key: string;

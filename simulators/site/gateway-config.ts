@@ -6,7 +6,7 @@ interface GatewayConfigInput {
   readonly serviceUrl: string;
   readonly modbusPort: number;
   readonly pagePort: number;
-  /** Absent: nobody has entered it yet. */
+  /** Absent: not entered yet. */
   readonly serial?: string;
   readonly tz: string;
   readonly poll: PollSetting;

@@ -35,7 +35,7 @@ const MEMORY_FILES = "/dev/shm";
 /** A gateway's kernel has run for a while when its agent starts. */
 const UPTIME_MS = 60_000;
 
-/** Where a history is made until it is whole: the same for each try. */
+/** Returns the folders in which a history is made until it is complete; the same for each try. */
 function placesOf(gatewayDir: string): { readonly made: string; readonly copied: string } {
   const copied = `${gatewayDir}${UNFINISHED}`;
   const name = `booth-sim-${createHash("sha256").update(gatewayDir).digest("hex").slice(0, 16)}`;
@@ -135,7 +135,7 @@ export async function fillBox(options: Filling, memory: SiteMemory, signal: Abor
 const DELIVERED_WITHIN_MS = 120_000;
 const LOOK_EVERY_MS = 500;
 const TELL_EVERY_MS = 1_000;
-/** What the live story writes meanwhile is no part of the history. */
+/** Records that the live story adds meanwhile are no part of the history. */
 const NEARLY_ALL = 100;
 
 export interface Delivery {

@@ -5,16 +5,17 @@ import type { Screen } from "./screen.ts";
 import { isOver, pause } from "./waiting.ts";
 
 /**
- * The site's clock, which waits for the agent's polls. One that comes late by real milliseconds would be late by the speed's multiple
- * of them in the booth's time, and the booth would go on unseen: gaps, and counters that run away, which no real booth has. So the
- * agent holds the clock while it reads, and lets it run for a stretch afterwards; beyond its end, and while it is held, time goes on
- * as slowly as in reality. Both write the same small file: the agent at each poll, the site when it changes the speed.
+ * The site's clock, which waits for the agent's polls. At high speed a poll that is late by real milliseconds would
+ * be late by seconds of the booth's time, which makes gaps and runaway counters that no real booth has. So the agent
+ * holds the clock while it reads, and lets it run for a stretch afterwards. While it is held, and after the stretch,
+ * time passes as slowly as in reality. Both write the same small file: the agent at each poll, the site when it
+ * changes the speed.
  */
 export interface SitePace extends SimClock {
   speed(): number;
   /** From now on. */
   setSpeed(speed: number): void;
-  /** How fast the time went since the last call; null: nobody polled for a part of it, so that it says nothing. */
+  /** Speed of time since the last call; null: unknown, because polls were missing for a part of it. */
   measured(): number | null;
   close(): void;
 }
@@ -27,9 +28,12 @@ interface Stretch {
   readonly limit: number;
 }
 
-/** So many poll intervals may pass before the clock waits for the next poll: under the shortest gap that a fold makes of it, of three. */
+/**
+ * Poll intervals that may pass before the clock waits for the next poll: fewer than the three that a fold takes for a
+ * gap.
+ */
 const STRETCH_OF_INTERVAL = 1.5;
-/** After so long nobody is taken to be polling: the booth's cable is out, or its power, or the agent is gone. ms, real. */
+/** Real ms after which polling counts as stopped: the booth's cable or power is out, or the agent has ended. */
 const PATIENCE_MS = 3_000;
 /** The agent's start on a busy machine. */
 const FIRST_PATIENCE_MS = 60_000;
@@ -45,7 +49,7 @@ interface PaceOptions {
   readonly file: string;
 }
 
-/** What the clock's file says of the pace, beside `origin`. */
+/** Returns the pace's part of the clock file, in addition to `origin`. */
 export function paceWords(file: string, poll_interval_ms: number): { file: string; stretch_ms: number } {
   return { file, stretch_ms: STRETCH_OF_INTERVAL * poll_interval_ms };
 }
@@ -162,18 +166,18 @@ async function sleepUntil({ until, mono, speed }: Sleep, signal?: AbortSignal): 
 
 /** How long the clock is watched before its speed is judged. */
 const PACE_EVERY_MS = 4_000;
-/** Of its speed it makes less than this: the machine can't keep up. */
+/** Measured share of the speed below which the machine is too slow. */
 const TOO_SLOW = 0.7;
 /** It makes more than this: it could do more. */
 const WITH_EASE = 0.9;
 const FASTER = 1.3;
-/** So many good looks come before it is tried faster. */
+/** Number of good measurements before a higher speed is tried. */
 const GOOD_LOOKS = 4;
 
 export interface Keeping {
   readonly clock: SitePace;
   readonly screen: Screen;
-  /** The speed that somebody asked for. */
+  /** The speed that the user asked for. */
   readonly wished: number;
   /** At that speed. */
   readonly poll_interval_ms: number;

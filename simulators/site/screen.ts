@@ -1,6 +1,6 @@
 import type { SeenStatus } from "./agent-process.ts";
 
-/** Where the site tells what happens: a line for each event, and on a terminal one live line below them. */
+/** The site's output: a line for each event, and on a terminal one live line below them. */
 export interface Screen {
   /** `at`: simulated epoch ms. */
   line(at: number, who: string, text: string): void;
@@ -72,7 +72,7 @@ function statusLine(status: SeenStatus, time: Intl.DateTimeFormat): string {
   return `${time.format(status.at)}  ${parts.join(" || ")}, service ${status.service.kind}`;
 }
 
-/** Without a terminal only what changes is told: not the counts, which always do. */
+/** Returns the state without its counts: without a terminal only changes are printed, and counts always change. */
 function changeLine(status: SeenStatus): string {
   return status.booths
     .map(({ booth, now, plc }) => {

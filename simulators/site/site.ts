@@ -203,7 +203,7 @@ function writeConfig({ options, memory, service, plc }: Site): void {
 async function keepAgent(site: Site, signal: AbortSignal): Promise<void> {
   const { folder, screen } = site.options;
   const show = ({ level, event, text }: AgentLine): void => {
-    // Where the page is, is told with its PIN.
+    // The page's address is printed together with its PIN.
     if (event === "page") return;
     const who = level === "info" ? "agent" : `agent ${level === "error" ? "!!" : "!"}`;
     screen.line(site.clock.wall(), who, text);
@@ -258,8 +258,11 @@ function pageText({ url, pin }: SeenPage): string {
     : `${url} shows the booth, as on the box itself; PIN to change things: ${pin}`;
 }
 
-/** A site that is killed goes on from here at its next start, a few seconds back: its clock never runs back by more. */
-/** Ahead of time: a site that is killed goes on after a silence, and its clock, its PLC's uptime and meters never run back. */
+/** A killed site continues from here at its next start, at most a few seconds later than it had come. */
+/**
+ * Saves the time ahead: a killed site continues after a silence, and neither its clock nor its PLC's uptime and
+ * meters run back.
+ */
 async function rememberTime(site: Site, signal: AbortSignal): Promise<void> {
   const { folder, speed } = site.options;
   while (!isOver(signal)) {
@@ -272,7 +275,8 @@ async function setPace({ memory, options, clock }: Site, signal: AbortSignal): P
   const { folder, speed, screen, history_days } = options;
   const { poll_interval_ms } = pollAt(speed).fast;
   if (memory.joint === memory.wall) {
-    // As long as the service has no history yet the booth's time goes on as in reality: its day isn't over when both ends are filled.
+    // Until the service has the history, the booth's time passes as in reality, so that its day isn't over when both
+    // ends are filled.
     clock.setSpeed(1);
     await deliverHistory({ clock, screen, socket: socketIn(folder), days: history_days }, signal);
     clock.setSpeed(speed);

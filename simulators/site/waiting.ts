@@ -1,4 +1,4 @@
-/** Asks anew each time: the compiler takes a property read before an await for settled. */
+/** Reads the property anew: after an await the compiler takes its earlier value for settled. */
 export function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }

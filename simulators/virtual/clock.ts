@@ -8,15 +8,15 @@ export interface VirtualClock extends Clock {
   run(ms: number): Promise<void>;
   /** Runs until the condition holds, at most `within` ms of virtual time; throws when it doesn't by then. */
   runUntil(condition: () => boolean, within: number): Promise<void>;
-  /** The wall clock is set to another time; mono goes on. */
+  /** Sets the wall clock; mono continues. */
   stepWall(ms: number): void;
   /** The world's true time, whatever the wall clock shows. */
   truth(): number;
-  /** What the kernel says of the wall clock from now on. */
+  /** Sets the kernel's statement about the wall clock. */
   setSynced(synced: boolean): void;
-  /** The box starts anew: another boot, mono from 0, the wall clock as its battery or lack of one has it. */
+  /** Reboots the box: a new boot, mono from 0, the wall clock as its battery or the lack of one leaves it. */
   reboot(wall: number): void;
-  /** Sleeps that nobody has woken yet. */
+  /** Number of pending sleeps. */
   sleeping(): number;
 }
 
@@ -32,7 +32,7 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
   let synced = true;
   let order = 0;
   const timers = timerQueue();
-  // Nothing here waits for the world outside: one turn lets every chain of promises come to rest.
+  // One turn of the event loop settles every chain of promises: none waits for the real world.
   const settle = (): Promise<void> => turn();
   const fireNext = async (until: number): Promise<boolean> => {
     await settle();
@@ -90,14 +90,14 @@ export function virtualClock(options: { wall: number; mono?: number; boot?: stri
 
 interface Timer {
   readonly due: number;
-  /** Of two that are due at once the lower one fires first. */
+  /** Of two timers due at once the lower one fires first. */
   readonly order: number;
   readonly fire: () => void;
 }
 
 interface TimerQueue {
   add(timer: Timer): void;
-  /** Nothing where it isn't there any more. */
+  /** Does nothing if the timer has been removed. */
   remove(timer: Timer): void;
   first(): Timer | undefined;
   size(): number;

@@ -107,7 +107,7 @@ function carriedRaw(tag: ProfileTag, number: number): number {
 
 type Carried = { readonly value: number | string | boolean } | { readonly reason: string };
 
-/** What is left of a value after a register of that type carried it. */
+/** Returns the value after it was carried by a register of that type. */
 function carried(tag: ProfileTag, value: Quantity): Carried {
   const { point } = tag;
   if (point.type === "string") {

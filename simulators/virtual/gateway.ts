@@ -18,7 +18,7 @@ import { virtualDriver } from "./driver.ts";
 import { inlineIdentity, inlineStore } from "./store.ts";
 
 interface LonelyOptions {
-  /** The agent's data folder; as it leaves it, the next agent goes on from it. */
+  /** The agent's data folder; the next agent continues from it. */
   readonly dataDir: string;
   readonly clock: VirtualClock;
   /** The booth that it reads; its story is a function of the time. */
@@ -40,9 +40,9 @@ export function onlyBooth(text: string, path: string): ReadyBooth {
   return ready;
 }
 
-/** Nobody looks at a screen meanwhile, and each commit costs a transaction. */
+/** Long, because each commit costs a transaction and no screen is watched. */
 const COMMIT_INTERVAL_MS = 6 * 3_600_000;
-/** It makes heartbeats for nobody. */
+/** Long, because no service needs the heartbeats. */
 const HEARTBEAT_INTERVAL_MS = 6 * 3_600_000;
 /** Longer than the last poll and commit take. */
 const STOP_WITHIN_MS = 60_000;
@@ -117,7 +117,7 @@ export async function lonelyGateway({ dataDir, clock, booth, ready }: LonelyOpti
   };
 }
 
-/** What was read and not committed when it ends by a cut is lost with the whole folder: it is made anew. */
+/** A tail that keeps nothing: if a run is cut off, its whole folder is deleted and made again. */
 function noTail(): Tail {
   return { leftover: () => [], append: () => undefined, committed: () => undefined, close: () => undefined };
 }

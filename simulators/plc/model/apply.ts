@@ -63,7 +63,7 @@ function negated(totals: Integrals): Integrals {
   };
 }
 
-/** Memory lost: every counter shows 0 from here on, the filters' too, though nobody has changed a filter. */
+/** The PLC loses its memory: every counter shows 0, those of the filters too, although no filter was changed. */
 function withLostCounters(state: BoothState): BoothState {
   const filters = Object.fromEntries(
     Object.entries(state.filters).map(([type, f]) => [type, { ...f, counter0_ms: state.totals.in_use_ms }]),

@@ -27,7 +27,7 @@ interface BoothOptions {
   /** Which filters are fitted and when they are overdue; default: the usual three. */
   readonly limits?: Readonly<Partial<Record<FilterType, FilterLimits>>>;
   readonly mode_sets?: ModeSets;
-  /** What the PLC says of itself, over the scenario's and the usual. */
+  /** The PLC's identity; overrides that of the scenario and the default. */
   readonly identity?: Partial<Identity>;
 }
 
@@ -38,14 +38,14 @@ export interface Booth {
   readonly scenario: Scenario;
   readonly seed: number;
   readonly rules: Rules;
-  /** Where the story begins; before it the booth is off. */
+  /** Start of the story; before it the booth is off. */
   readonly origin: number;
   stateAt(at: number): BoothState;
   /** The next instant after `at` at which something happens; Infinity at the story's end. */
   nextChange(at: number): number;
   /** Everything that happens in (after, upTo], oldest first; the first entry of all stands at `origin`. */
   entries(after: number, upTo: number): readonly Entry[];
-  /** Somebody presses a filter's reset button at `at`; what was foretold after it is forgotten and told anew. */
+  /** Presses a filter's reset button at `at` and computes the story after that instant again. */
   press(filter: FilterType, at: number): void;
   /** Anything else that happens on request, like `press`. */
   inject(action: Action, at: number): void;
@@ -113,7 +113,7 @@ function firstState(options: BoothOptions, origin: number, rules: Rules): BoothS
   };
 }
 
-/** What the model itself makes happen next. */
+/** Returns the next action that follows from the state alone. */
 function ownAction(state: BoothState, rules: Rules): TimedAction | null {
   const settles = settlesAt(state.run);
   const overuse = nextOveruse(state, rules);
@@ -121,7 +121,7 @@ function ownAction(state: BoothState, rules: Rules): TimedAction | null {
   return overuse.filter ? { at: overuse.at, action: { kind: "overuse", filter: overuse.filter } } : null;
 }
 
-/** Index of the last item at or before `at`; -1 if there is none. */
+/** Returns the index of the last item at or before `at`; -1 if there is none. */
 function lastAtOrBefore(items: readonly { readonly at: number }[], at: number): number {
   let low = 0;
   let high = items.length;

@@ -8,7 +8,7 @@ const NO_BAKE_SPRAY_MS = 180_000;
 
 const RESTS: readonly Mode[] = ["idle", "setback", "prep", "unknown"];
 
-/** One stage's end. */
+/** The end of a stage. */
 interface ModeChange {
   readonly at: number;
   readonly from: Mode;
@@ -54,7 +54,7 @@ function withStage(open: OpenCycle | null, change: ModeChange): OpenCycle | null
 export function afterStage(run: RunState, change: ModeChange): RunStep {
   const open = withStage(run.open, change);
   const reason = abortReason(change.to);
-  // In a pause the run still goes on: what comes then aborts the cycle as well.
+  // A pause is still part of the run, so this mode aborts the cycle too.
   if (reason !== null) {
     return { run: NO_RUN, closed: open && close(open, change.at, ["aborted", reason]) };
   }
@@ -76,7 +76,7 @@ function enter(run: RunState, change: ModeChange): RunStep {
   return { run: NO_RUN, closed: endOfRun(run.open, last) };
 }
 
-/** When the pause will have ended the run; Infinity while there is none. */
+/** Returns the instant at which the pause ends the run; Infinity if there is no pause. */
 export function settlesAt(run: RunState): number {
   return run.rest_since === null ? Infinity : run.rest_since + RUN_PAUSE_MS;
 }

@@ -14,7 +14,7 @@ const METAL_TAU_S = 900;
 /** Rise of a filter's pressure drop per minute of spray, relative to clean. */
 const LOADING_PER_SPRAY_MINUTE = 0.0018;
 
-/** What the machinery does in one mode. */
+/** The state of the machinery in a mode. */
 interface Machinery {
   /** 0..1 of full speed. */
   readonly fan: number;

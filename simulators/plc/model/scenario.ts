@@ -2,7 +2,7 @@ import type { FilterType, ProfileMode } from "../../../src/domain/booth.ts";
 import type { Manners } from "../manners.ts";
 import type { Action, Identity, Integrals } from "./types.ts";
 
-/** One step of a story: a stage that lasts (without minutes: until something else happens), or something at once. */
+/** A step of a story: a stage (without minutes it lasts until the next event), or an event at one instant. */
 export type Step =
   | { readonly mode: ProfileMode; readonly minutes?: number; readonly fault_code?: number }
   | { readonly wait_minutes: number }
@@ -18,7 +18,7 @@ export interface Beat {
   readonly steps: readonly Step[];
 }
 
-/** What comes again every so many days of a daily story: on first_day, first_day + every_days, ... (0: the start's day). */
+/** A daily story's event that repeats: on first_day, first_day + every_days, ... (0: the start's day). */
 export interface Routine {
   readonly first_day: number;
   readonly every_days: number;
@@ -45,7 +45,7 @@ export interface Scenario {
   readonly manners?: Partial<Manners>;
   /** In-use minutes of each fitted filter at the story's origin. */
   readonly filter_minutes?: Readonly<Partial<Record<FilterType, number>>>;
-  /** What the PLC's counters show at the origin. */
+  /** Values of the PLC's counters at the origin. */
   readonly counters?: Partial<Integrals>;
   readonly identity?: Partial<Identity>;
 }

@@ -9,7 +9,7 @@ export interface StageTruth {
   readonly end: number;
 }
 
-/** One installation that overlaps the window; `minutes` as of its removal or the window's end. */
+/** An installation that overlaps the window; `minutes` as of its removal or the window's end. */
 interface InstallationTruth extends FilterTruth {
   /** In-use time in overuse, inside the window. */
   readonly overuse_ms: number;
@@ -17,7 +17,7 @@ interface InstallationTruth extends FilterTruth {
   readonly overuse_cycles: number;
 }
 
-/** What really happened in [from, to). Instants epoch ms; sums of ms are integers. */
+/** The true events and sums in [from, to). Instants are epoch ms; sums of ms are integers. */
 export interface Truth {
   readonly from: number;
   readonly to: number;

@@ -7,7 +7,7 @@ export const USUAL_MODE_SETS: ModeSets = {
   runtime: ["spray", "flash", "purge", "bake", "cool_down"],
 };
 
-/** What the PLC says of itself. */
+/** Identity of a PLC and its program. */
 export interface Identity {
   readonly firmware_version: string;
   readonly plc_serial: string;
@@ -45,7 +45,7 @@ export interface TimedAction {
   readonly action: Action;
 }
 
-/** One filter in its place. `*0` are the booth's integrals when it was installed, so usage = integral - origin. */
+/** A filter in its place. `*0` are the booth's integrals when it was installed, so usage = integral - origin. */
 export interface FilterState {
   readonly installed_at: number;
   readonly in_use0_ms: number;
@@ -78,7 +78,7 @@ export interface OpenCycle {
   readonly bake_ms: number;
 }
 
-/** Where the run and its cycle stand. `rest_since`: the last run stage ended then, the run may still go on. */
+/** The state of the run and its cycle. `rest_since`: end of the last run stage; the run may still continue. */
 export interface RunState {
   readonly in_run: boolean;
   readonly rest_since: number | null;
@@ -137,7 +137,7 @@ export interface FilterTruth {
   readonly overuse_since: number | null;
 }
 
-/** What happened at an instant, for the record; `at` is when it was certain. */
+/** A true event; `at` is the instant at which it was certain. */
 export type TruthEvent =
   | { readonly at: number; readonly kind: "stage"; readonly mode: Mode }
   | ({ readonly at: number; readonly kind: "cycle" } & CycleTruth)

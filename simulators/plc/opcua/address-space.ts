@@ -7,7 +7,7 @@ import type { OpcuaProfile, OpcuaTag, OpcuaType } from "../../../src/domain/prof
 import type { Booth } from "../model/booth.ts";
 import type { BoothState } from "../model/types.ts";
 
-/** What the server shows of the booth. */
+/** The booth's data that the server shows. */
 export interface Shown {
   readonly profile: OpcuaProfile;
   readonly booth: Booth;

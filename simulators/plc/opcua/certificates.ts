@@ -22,9 +22,9 @@ export interface ServerPki {
 }
 
 interface PkiWishes {
-  /** Whether clients that nobody has trusted before may come in. */
+  /** Whether unknown client certificates are accepted. */
   readonly trust_clients: boolean;
-  /** Whether users whose certificate nobody has trusted before may log in with it. */
+  /** Whether unknown user certificates are accepted for a login. */
   readonly trust_users: boolean;
   /** Days from now until the certificate ends; below 0: it is over. */
   readonly certificate_days: number;

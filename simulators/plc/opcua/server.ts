@@ -23,25 +23,25 @@ export interface OpcuaManners {
   none_only: boolean;
   /** Offers the open channel beside the encrypted ones. */
   none_too: boolean;
-  /** At most so many sessions; 0: nobody gets one. */
+  /** Maximum number of sessions; 0 rejects every session. */
   max_sessions: number;
-  /** 0: nobody gets one. */
+  /** 0 rejects every subscription. */
   max_subscriptions: number;
   /** Variables that one subscription may watch. */
   max_monitored_items: number;
   /** 0: no limit. */
   max_nodes_per_read: number;
-  /** Lets clients in that nobody has trusted before. */
+  /** Accepts unknown client certificates. */
   trust_clients: boolean;
-  /** Lets users log in with a certificate that nobody has trusted before. */
+  /** Accepts unknown user certificates for a login. */
   trust_users: boolean;
-  /** A new certificate with the next restart; what it trusts begins anew, too. */
+  /** Makes a new certificate and an empty trust list at the next restart. */
   new_certificate: boolean;
   /** Days until a new certificate ends; below 0: it is over already. */
   certificate_days: number;
   /** A new certificate is signed by an authority of its own. */
   ca_signed: boolean;
-  /** What a new certificate is made out to. */
+  /** The IP address in a new certificate. */
   certificate_ip: string;
   allow_anonymous: boolean;
   /** Sessions that begin from now on get empty lists with continuation points forever when they browse. */
@@ -89,7 +89,7 @@ export interface RunningOpcua {
   /** SHA-256 of the present certificate, lower-case hex. */
   fingerprint(): string;
   certificateFile(): string;
-  /** Of the authority that signed the present certificate. */
+  /** Path of the certificate of the authority that signed the present certificate. */
   authorityFile(): string;
   readonly manners: OpcuaManners;
   /** Sessions that are open now. */
@@ -115,7 +115,7 @@ const POLICIES = [
 
 /** An OPC UA server on 127.0.0.1 over the booth's model. Rejects with the system's error when the port is taken. */
 export async function startOpcuaServer(options: OpcuaServerOptions): Promise<RunningOpcua> {
-  // The library writes notices about itself to stdout, which belongs to whoever started us.
+  // The library writes notices about itself to stdout, which belongs to the command.
   setLogLevel(LogLevel.Emergency);
   const manners: OpcuaManners = { ...goodOpcuaManners(), ...options.manners };
   const logins: { user: string; password: string }[] = [];

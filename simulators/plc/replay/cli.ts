@@ -6,7 +6,7 @@ import { startReplay, type ReplayOptions, type RunningReplay } from "./start.ts"
 import { parseTrace, TraceError, type Trace } from "./trace-file.ts";
 import { errorMessage } from "../../../src/domain/error-message.ts";
 
-/** What the command needs of the process round it. */
+/** Output and signal that the command gets from its process. */
 interface ReplayIo {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;

@@ -9,7 +9,7 @@ interface RecordedDevice {
   delayAt(at_ms: number): number;
 }
 
-/** What held from an instant on, oldest first. */
+/** Values by the instant from which they hold, oldest first. */
 interface History<T> {
   readonly times: number[];
   readonly values: T[];

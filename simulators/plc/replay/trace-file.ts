@@ -3,7 +3,7 @@ import type { ModbusTable } from "../../../src/domain/profile.ts";
 import type { Span } from "../registers.ts";
 import { errorMessage } from "../../../src/domain/error-message.ts";
 
-/** One request of the recorded session and what the device said to it. */
+/** A request of the recorded session with the device's answer. */
 interface RecordedAnswer {
   readonly at_ms: number;
   readonly took_ms: number;
@@ -115,7 +115,7 @@ function take(read: Read, fields: Fields, unit: number): void {
   else throw new Error(`kind ${JSON.stringify(kind)} is none of answer, silence, down, end`);
 }
 
-/** A connection that the device closed in order was made anew at once: nothing was missed. */
+/** A connection that the device closed in order was renewed at once, so no answer is missing. */
 function failureOf(at_ms: number, why: string): readonly RecordedFailure[] {
   if (why === "refused" || why === "reset") return [{ at_ms, kind: "dark" }];
   return why === "timeout" || why === "malformed" ? [{ at_ms, kind: "silent" }] : [];

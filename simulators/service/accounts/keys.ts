@@ -3,13 +3,13 @@ import { type Db, row, run } from "../storage/db.ts";
 
 export type Scope = "admin" | "user" | "provision" | "gateway";
 
-/** Who calls: a key sees its own account alone; a gateway's key names its gateway. */
+/** The caller of a request. A key sees its own account only; a gateway's key names its gateway. */
 export interface Caller {
   readonly key_id: string;
   readonly account_id: string;
   readonly scope: Scope;
   readonly gateway_id: string | null;
-  /** Who signed in with a password, or made the key; null or absent: nobody in particular. */
+  /** The user who signed in with a password, or who made the key; null or absent: unknown. */
   readonly user_id?: string | null;
 }
 
@@ -23,7 +23,7 @@ export function hashOf(secret: string): string {
 
 const KEY_COLUMNS = "id AS key_id, account_id, scope, gateway_id, user_id";
 
-/** The caller behind an Authorization header (bare key, or Bearer and a session token); undefined: nobody. */
+/** Returns the caller of an Authorization header (bare key, or Bearer and a session token); undefined: not valid. */
 export function callerOf(db: Db, header: string | undefined, now: number): Caller | undefined {
   if (header === undefined || header === "") return undefined;
   if (header.startsWith("Bearer ")) {
@@ -110,8 +110,8 @@ export function expireGatewayKeys(db: Db, gatewayId: string, { except, at }: { e
 }
 
 /**
- * Puts a gateway's credential in force; its older ones end after a grace, since the gateway promotes the new one only
- * once it has connected with it. False: the credential belongs to somebody else.
+ * Puts a gateway's credential in force. Its older ones end after a grace period, because the gateway uses the new one
+ * only after a first connection. Returns false if the credential belongs to another gateway.
  */
 export function setGatewayCredential(
   db: Db,

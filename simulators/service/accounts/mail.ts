@@ -11,7 +11,7 @@ export interface Mail {
   readonly text: string;
 }
 
-/** What is kept in memory for tests and the admin port; oldest messages go. */
+/** Number of mails kept in memory for tests and the admin port; the oldest are dropped. */
 const MAX_MAILS = 1000;
 
 const outboxes = new WeakMap<Db, Mail[]>();
@@ -23,7 +23,7 @@ export function sendMail(db: Db, mail: Mail, now: number): void {
   told(mail);
 }
 
-/** What else is done with each mail of this thread. */
+/** Handles each mail of this thread in addition. */
 let told: (mail: Mail) => void = () => undefined;
 
 export function tellOfMails(tell: (mail: Mail) => void): void {
@@ -60,7 +60,7 @@ function writeMail(folder: string, { id, to, subject, text }: Mail, now: number)
   renameSync(`${file}.part`, file);
 }
 
-/** One line of ASCII, else an encoded word (RFC 2047). */
+/** Returns a header's line of ASCII, else an encoded word (RFC 2047). */
 function header(value: string): string {
   const line = value.replaceAll(/[\r\n\t]+/g, " ");
   return /^[ -~]*$/.test(line) ? line : `=?utf-8?B?${Buffer.from(line).toString("base64")}?=`;

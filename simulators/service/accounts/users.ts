@@ -26,7 +26,7 @@ export async function hashPassword(password: string, salt: Buffer = randomBytes(
   return `${salt.toString("hex")}:${(await derive(password, salt, HASH_BYTES)).toString("hex")}`;
 }
 
-/** A user without a password costs as much time as one with another, so that nobody learns who exists. */
+/** Checks a password. A user without a password takes as long, so that the time doesn't tell which users exist. */
 export async function isPassword(stored: string | null | undefined, password: string): Promise<boolean> {
   const [salt = "", hash = ""] = (stored ?? "").split(":");
   const found = await derive(password, Buffer.from(salt, "hex"), HASH_BYTES);
@@ -45,7 +45,7 @@ export function invite(db: Db, user: { readonly id: string; readonly email: stri
   sendMail(db, { id: `invitation-${hashOf(token).slice(0, 16)}`, to: user.email, subject: "Invitation", text }, now);
 }
 
-/** Whose link this is, while it is neither used nor expired. */
+/** Returns the user of a link that is neither used nor expired. */
 export function userOfToken(db: Db, token: string, now: number): UserRow | undefined {
   const sql = `SELECT u.* FROM user_tokens t JOIN users u ON u.id = t.user_id
     WHERE t.hash = ? AND t.used_at IS NULL AND t.expires_at > ?`;

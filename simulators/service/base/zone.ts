@@ -49,7 +49,7 @@ export function toWall(tz: string, time: number): number {
   return time + offsetAt(tz, Math.floor(time / QUARTER_MS) * QUARTER_MS);
 }
 
-/** Of an instant on a quarter of an hour. */
+/** Returns the zone's offset at an instant on a quarter of an hour. */
 function offsetAt(tz: string, time: number): number {
   const mine = offsets.get(tz) ?? new Map<number, number>();
   if (mine.size === 0 && offsets.size >= MAX_ZONES) offsets.clear();

@@ -3,14 +3,14 @@ import { count, id, page, time } from "./fields.ts";
 import * as reports from "./report-shapes.ts";
 import * as resources from "./resource-shapes.ts";
 
-/** What an operation takes beside its path, and what it answers where all went well. */
+/** The parameters of an operation beside its path, and its answer on success. */
 export interface Exchange {
   /** Names of its query parameters; others are ignored. */
   readonly query: readonly string[];
   readonly status: number;
-  /** Of the same answer to a request that was carried out before. */
+  /** Status of the answer to a repeated request. */
   readonly again?: number;
-  /** Of the JSON body; undefined: none, or text/csv. */
+  /** Schema of the JSON body; undefined: no body, or text/csv. */
   readonly answer?: z.ZodType;
   /** Answers text/csv: "always", or "asked" for by format=csv. */
   readonly csv?: "always" | "asked";

@@ -96,7 +96,7 @@ const installations = z.strictObject({
   ),
 });
 
-/** One entry per filter type; a type that isn't fitted is absent. */
+/** Returns a field per filter type; a type that isn't fitted is absent. */
 function byFilter(entry: z.ZodType): z.core.$ZodLooseShape {
   return { exhaust_filter: entry.optional(), intake_filter: entry.optional(), pre_filter: entry.optional() };
 }

@@ -101,7 +101,7 @@ export const booth = z.strictObject({
   total_runtime: minutes,
 });
 
-/** What `includes` adds. */
+/** A booth in a list, with the fields that `includes` adds. */
 export const listedBooth = booth.extend(
   z
     .strictObject({
@@ -141,7 +141,7 @@ export const facility = z.strictObject({
   updated_at: time,
 });
 
-/** What `includes` adds. */
+/** A facility in a list, with the fields that `includes` adds. */
 export const listedFacility = facility.extend(
   z
     .strictObject({

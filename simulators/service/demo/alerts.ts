@@ -1,7 +1,7 @@
 import { type Db, run } from "../storage/db.ts";
 import { idOf } from "../accounts/seed.ts";
 
-/** What a shop would want to be told of, by tags of the shipped profiles. A tag that a booth doesn't have raises nothing. */
+/** Alert types of a typical shop, by tags of the shipped profiles. A tag that a booth doesn't have raises no alert. */
 const ALERTS = [
   { name: "Booth fault", base_tag: "fault_code", threshold: 1, severity: "high" },
   { name: "Exhaust filter over 6,000 min", base_tag: "exhaust_minutes", threshold: 6000, severity: "medium" },

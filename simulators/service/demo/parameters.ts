@@ -61,7 +61,7 @@ export const TAGS: Readonly<Record<string, { readonly step: number; readonly par
   plc_program_revision: { step: 0, parameters: tag("plc_program_revision") },
 };
 
-/** What is in force in every booth of the demo. */
+/** Returns the parameters of every booth of the demo. */
 export function demoParameters(tz: string): Parameters {
   return {
     profile: "click-booth",

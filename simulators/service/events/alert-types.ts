@@ -5,7 +5,10 @@ import { clip, type Span, union } from "../base/span.ts";
 import { type Held, heldValues, together } from "./held.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-/** What raises an alert. `threshold`: minutes (time), factor of extra_tag (tag_threshold), value or increase (value_threshold). */
+/**
+ * The condition of an alert. `threshold`: minutes (time), factor of extra_tag (tag_threshold), value or increase
+ * (value_threshold).
+ */
 export interface AlertType {
   readonly type: "time" | "tag" | "tag_threshold" | "value_threshold";
   readonly base_tag: string;

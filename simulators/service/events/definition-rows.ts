@@ -11,7 +11,7 @@ export const CATEGORIES = [
   "Other",
 ] as const;
 
-/** What people write of an event definition. */
+/** The fields of an event definition that a user writes. */
 export interface DefinitionFields {
   readonly name: string;
   readonly description: string | null;
@@ -25,7 +25,7 @@ export interface DefinitionFields {
   readonly send_email: boolean;
   /** UTC time of day; null: as soon as the period is over. */
   readonly send_notification_at: string | null;
-  /** None: every booth of the account. */
+  /** Empty: every booth of the account. */
   readonly booth_ids: readonly string[];
   readonly user_ids: readonly string[];
 }
@@ -97,7 +97,7 @@ export function saveDefinition(db: Db, definition: Omit<DefinitionRow, "rules_si
   });
 }
 
-/** A definition goes; what was told of it stays. */
+/** Removes a definition; its notifications stay. */
 export function removeDefinition(db: Db, id: string, now: number): void {
   inTransaction(db, () => {
     forgetOpenPeriods(db, id, now);
@@ -114,7 +114,7 @@ function forgetOpenPeriods(db: Db, id: string, now: number): void {
   run(db, "DELETE FROM events WHERE definition_id = ? AND period_end > ?", id, now);
 }
 
-/** Who was told already keeps the instant; who is new is told of periods that end from now on. */
+/** A user who is already notified keeps the instant; a new user is notified of periods that end from now on. */
 function setUsers(db: Db, { id, user_ids, updated_at }: Pick<DefinitionRow, "id" | "user_ids" | "updated_at">): void {
   const known = rows<{ user_id: string }>(db, "SELECT user_id FROM event_definition_users WHERE definition_id = ?", id);
   const gone = "DELETE FROM event_definition_users WHERE definition_id = ? AND user_id = ?";

@@ -5,7 +5,7 @@ import { periodFigures } from "./figures.ts";
 import { endedPeriods, type EvaluationPeriod, FINAL_MS, periodOf } from "./periods.ts";
 import { holds, type Rule, spansOfRules } from "./rules.ts";
 
-/** What an event definition looks for. */
+/** The condition of an event definition. */
 export interface Definition {
   readonly event_type: "tag" | "aggregate";
   readonly evaluation_period: EvaluationPeriod;
@@ -26,8 +26,9 @@ interface EvaluatedBooth {
 }
 
 /**
- * A definition's events of one booth. Of tags: each stretch in which all rules hold without a gap, min_duration long.
- * Of aggregates: each period, once it is over, whose figures fit; where nothing was observed nobody can say.
+ * Returns a definition's events of one booth. For tags: each stretch of at least min_duration in which all rules hold
+ * without a gap. For aggregates: each complete period whose figures satisfy the rules; a period without data has no
+ * event.
  */
 export function eventsOf(definition: Definition, { figures, calendar }: EvaluatedBooth): FoundEvent[] {
   const { event_type, evaluation_period, min_duration_ms, rules, rules_since } = definition;

@@ -9,7 +9,7 @@ import { FINAL_MS } from "./periods.ts";
 import { alertTypesOf, definitionsOf, type StoredDefinition } from "./stored.ts";
 import { writeAlerts, writeEvents } from "./write.ts";
 
-/** Of each booth what its events and alerts were found from. */
+/** By booth, the version of the data from which its events and alerts were found last. */
 const evaluated = new WeakMap<Db, Map<string, string>>();
 
 interface WatchedBooth {

@@ -10,7 +10,7 @@ const ROUND_MS = 5000;
 /** A round over long histories is followed by a rest so many times as long: at most a tenth of the time goes into rounds. */
 const REST = 9;
 
-/** Where a round is carried out; what failed, a line each. */
+/** Runs a round of evaluation; returns a line for each failure. */
 interface Evaluating {
   readonly evaluate: (signal: AbortSignal) => Promise<string[]>;
 }

@@ -9,7 +9,7 @@ const NAMED =
   "utilization_minutes working_minutes utilization_pct overtime_minutes cycle_count gas_usage kwh_usage " +
   "overuse_minutes overuse_cycles runtime_minutes service_events";
 
-/** What rules of aggregate definitions may name: figures of reports, and minutes by mode (bake_minutes). */
+/** Names that rules of aggregate definitions may use: figures of reports, and minutes by mode (bake_minutes). */
 export const FIGURE_NAMES: ReadonlySet<string> = new Set([
   ...NAMED.split(" "),
   ...MODES_BY_PRIORITY.map((mode) => `${mode}_minutes`),

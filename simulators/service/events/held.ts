@@ -7,7 +7,9 @@ export interface Held extends Span {
   readonly value: Sample["value"];
 }
 
-/** What a tag is known to have been, in order, without overlap; a silence over the bridge and a bad reading are holes. */
+/**
+ * Returns the known values of a tag in order, without overlap. A silence over the bridge and a bad reading are holes.
+ */
 export function heldValues(log: BoothLog, tag: string): Held[] {
   const samples = samplesOf(log, tag);
   const proven = provenTime(log, tag);

@@ -1,7 +1,7 @@
 import type { Span } from "../base/span.ts";
 import { localDay, localWeek } from "../base/zone.ts";
 
-/** A period is looked at as a whole, and told of, so long after its end: its last records are then there. */
+/** Time after a period's end at which it is evaluated and reported: its last records have arrived by then. */
 export const FINAL_MS = 10 * 60_000;
 
 export type EvaluationPeriod = "daily" | "weekly";

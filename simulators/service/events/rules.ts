@@ -6,7 +6,7 @@ export const RULE_OPS = ["==", "!=", "<", "<=", ">", ">=", "in", "not_in", "like
 type RuleOp = (typeof RULE_OPS)[number];
 type RuleValue = string | number | boolean;
 
-/** One condition on a tag's value or, of aggregate definitions, on a figure. `in` and `not_in` take a list. */
+/** A condition on a tag's value or, in aggregate definitions, on a figure. `in` and `not_in` take a list. */
 export interface Rule {
   readonly tag: string;
   readonly op: RuleOp;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * How an answer of success departs from its contract, as after a release that nobody announced: wherever the field stands, at
- * any depth; `added` puts it into every object of the answer.
+ * A change of a successful answer against its contract, as after an unannounced release. It applies to the field at
+ * any depth; `added` adds the field to every object of the answer.
  */
 export const driftShape = z.object({
   kind: z.enum(["added", "removed", "renamed", "retyped"]),

@@ -23,7 +23,7 @@ const faultShape = z.object({
   double_ack: z.boolean().default(false),
   /** Fields of the ack that are something else; "first" stands for the batch's first seq, "all" for a refusal of each of its records. */
   falsify: z.record(z.string(), z.unknown()).optional(),
-  /** Of the batch only the first half of its bytes is there. */
+  /** Only the first half of the batch's bytes arrives. */
   cut: z.boolean().default(false),
   /** A batch that holds a record of this name vanishes without an answer; any other is let through. */
   swallow: z.string().optional(),
@@ -33,7 +33,7 @@ const faultShape = z.object({
   times: z.int().positive().default(1),
 });
 
-/** One planned fault; tests only. */
+/** A planned fault; for tests only. */
 export type Fault = z.infer<typeof faultShape>;
 
 /** Faults still to strike, first match first. */

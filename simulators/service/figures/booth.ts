@@ -19,14 +19,14 @@ const DEFAULT_SETS: ModeSets = {
   runtime: ["spray", "flash", "purge", "bake", "cool_down"],
 };
 
-/** What stands once and for all while no new record comes. */
+/** Figures that stay the same until a new record arrives. */
 interface Computed {
   readonly version: string;
   readonly log: BoothLog;
   readonly restarts: Restarts;
   readonly timelines: readonly Timeline[];
   readonly revisions: Revisions;
-  /** Of which runs and cycles are made. */
+  /** The mode sets that runs and cycles are made of. */
   readonly sets: ModeSets;
   readonly plc_cycles: readonly Booking[] | undefined;
   readonly gas: readonly Booking[];
@@ -139,7 +139,7 @@ function computed(db: Db, boothId: string): Computed {
   return fresh;
 }
 
-/** The figures of a log, of a part of one as well, which nobody will ask for again. */
+/** Returns the figures of a log, or of a part of it, without caching them. */
 export function figuresOfLog(log: BoothLog, now: number): BoothFigures {
   return figuresAt(compute(log, ""), now);
 }

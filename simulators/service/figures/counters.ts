@@ -8,7 +8,7 @@ const RATE_MARGIN = 1.5;
 const GAS_RATE_MARGIN = 1.1;
 const BTU_PER_THERM = 100_000;
 
-/** What a counter's new reading adds, at the instant that shows it. */
+/** The increase that a counter's new reading adds, at the reading's instant. */
 export interface Booking {
   readonly time: number;
   /** In the figure's unit (decoded value x factor). */
@@ -66,7 +66,10 @@ function classify({ from, to, limit, tag, restarted }: Pair): Omit<Booking, "tim
   return { amount: 0, kind: restarted ? "reset" : "unexplained" };
 }
 
-/** One step, and one and a half times the highest rate over the time since the last good reading. */
+/**
+ * Returns the largest plausible increase: one step, plus 1.5 times the highest rate over the time since the last good
+ * reading.
+ */
 export function allowance(tag: TagParameters, parameters: Parameters, dt: number): number {
   const rate = tag.counter?.max_rate_per_h ?? defaultRate(tag, parameters);
   if (!Number.isFinite(rate)) return Infinity;

@@ -6,7 +6,7 @@ import { findRuns, type Run } from "./runs.ts";
 const FULL_BAKE_MS = 5 * 60_000;
 const FULL_SPRAY_MS = 3 * 60_000;
 
-/** One closed cycle: the part of a run that serves one job. It belongs to the period that holds its end. */
+/** A closed cycle: the part of a run that serves one job. It belongs to the period that contains its end. */
 export interface Cycle {
   readonly bay: number;
   readonly start: number;

@@ -69,7 +69,7 @@ function estimateOf(log: BoothLog, kind: Kind): Estimate {
   return { kind, hours };
 }
 
-/** Hours are told from the booth's first known mode on. */
+/** Returns the instant of the booth's first known mode, from which hours are counted. */
 function firstMode(log: BoothLog): number {
   const firsts = tagsOfRole(log, "mode").map(({ name }) => samplesOf(log, name).find(({ good }) => good)?.time);
   return Math.min(...firsts.map((time) => time ?? Infinity));
@@ -124,7 +124,7 @@ function* byParameters(
     const tag = parameters.tags[name];
     const level = tag === undefined ? value : inUnitOfFigure(value, tag);
     const percent = Math.min(100, Math.max(0, Math.round(level)));
-    // One load stands for the booth, as its size does.
+    // The first load tag stands for the whole booth, as its configured size does.
     if (Object.keys(parameters.tags).find((tag) => parameters.tags[tag]?.role === kind.load) !== name) continue;
     if (Object.values(parameters.tags).some(({ role }) => role === kind.meter)) continue;
     const effort = kind.effort(parameters, percent);

@@ -21,7 +21,7 @@ export interface Usage {
 export interface Installed {
   readonly installed_at: number;
   readonly removed_at: number;
-  /** What it was before is unknown: its usage is the PLC's, or null. */
+  /** The filter's use before this instant is unknown: its usage is the PLC's count, or null. */
   readonly assumed: boolean;
   /** When a person entered that it went in, or came out; undefined: the PLC said so. */
   readonly entered_at: number | undefined;
@@ -84,7 +84,7 @@ function counted(log: BoothLog, tag: string, at: Counting): Usage {
     return points.find(({ time, minutes }) => time >= range.start && time < range.end && isUsedUp(minutes, limit))
       ?.time;
   };
-  // What it counted between the removal and a person's word of it belongs to the next filter.
+  // Use counted between the removal and a person's entry of it belongs to the next filter.
   const minutesAtEnd = (): number | null => {
     const { removed_at, removal_entered_at = removed_at } = installed;
     const known = minutesAt(removal_entered_at);
@@ -120,7 +120,7 @@ function pointsOf(log: BoothLog, tag: string, { installed, inUse, restarts }: Co
   const from = entered_at ?? installed_at - 1;
   const start = entered_at === undefined ? goodBefore(samples, installed_at) : undefined;
   const until = installed.removal_entered_at ?? installed.removed_at - 1;
-  // What was read of a filter before the booth was first seen holds then.
+  // A reading from before the first contact with the booth applies at first contact.
   const points: Point[] = assumed && start !== undefined ? [{ time: start.time, minutes: Number(start.value) }] : [];
   let before = start === undefined ? undefined : { time: start.time, value: Number(start.value) };
   // Its own reset may show with the very reading that dates it, and what that shows it has counted since; the button pressed once

@@ -11,7 +11,7 @@ import type { Restarts } from "./restarts.ts";
 import { intersection, type Span, union } from "../base/span.ts";
 import { msWithin, spansIn } from "./window.ts";
 
-/** One filter from its fitting to its removal. */
+/** A filter from its installation to its removal. */
 export interface Installation {
   readonly type: FilterType;
   readonly installed_at: number;
@@ -78,7 +78,7 @@ function enteredAt(change: FilterChange | { readonly source: "assumed" }): numbe
   return change.source === "assumed" ? undefined : change.entered_at;
 }
 
-/** What is known of each filter that was removed. */
+/** Returns the maintenance data of each removed filter. */
 export function maintenanceOf(input: FilterInput, installations: readonly Installation[]): Maintenance[] {
   const inUse = timeIn(input, "in_use");
   const sprays = spansIn(input.stages, ["spray"]);

@@ -19,7 +19,7 @@ export function gapMs(before: Segment, after: Segment): number {
   return before.boot === after.boot ? after.mono_from - before.mono_to : after.from - before.to;
 }
 
-/** What a silence between two segments of one mode tag is worth. */
+/** Judges a silence between two segments of one mode tag. */
 export function judgeGap(log: BoothLog, modeTag: string, [before, after]: readonly [Segment, Segment]): GapVerdict {
   const parameters = parametersAt(log, before.to);
   const gap = gapMs(before, after);
@@ -46,8 +46,8 @@ function tagOfBay(tags: readonly RoleTag[], bay: number): RoleTag | undefined {
 }
 
 /**
- * How far a counter went over the gap, by what it showed when the mode was back, or first afterwards where its group came back
- * later; undefined where one of the two readings is missing or bad, or it began anew in between.
+ * Returns a counter's increase over the gap, by its first reading at or after the return of the mode. Undefined if
+ * one of the two readings is missing or bad, or if the counter was reset in between.
  */
 function advance(
   log: BoothLog,
@@ -73,8 +73,8 @@ function advance(
 const bookingsIn = perLog((log, name): readonly Booking[] => bookingsOf(log, name, findRestarts(log).instants));
 
 /**
- * A tag that was polled all along is logged anew only when it changes: where the mode alone couldn't be read, the counter's last
- * reading holds still. After a silence of its own group it would have been logged.
+ * Returns the counter's last reading if it still applies: a tag that was polled all along is logged only on a change.
+ * After a silence of its own group it would have been logged again.
  */
 function heldOver(
   log: BoothLog,

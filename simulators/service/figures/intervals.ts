@@ -82,7 +82,8 @@ function append(log: BoothLog, modeTag: string, { out, before, after }: Appendin
   const restarted =
     after.after_restart && isInRun(out, run, before.to) && !isSameRestart(log, modeTag, { last, before });
   const same = last.mode === after.mode;
-  // Up to the bridge the mode holds: a coverage record may span as much, so nobody can tell when the restart was.
+  // Up to the bridge the mode continues: one coverage record may span as much, so the instant of the restart is
+  // unknown.
   if (verdict === "bridged" || (verdict === "attributed" && !restarted)) {
     const uncertain_ms = last.uncertain_ms + (verdict === "attributed" ? after.from - before.to : 0);
     const goes_on = same && !restarted;
@@ -99,7 +100,10 @@ function isSameRestart(log: BoothLog, modeTag: string, { last, before }: { last:
   return last.after_restart && before.to - last.start <= evidenceSlackMs(parametersAt(log, before.to), modeTag);
 }
 
-/** What was seen in a single reading between two silences gives way to them; that the PLC had restarted is then so of what follows. */
+/**
+ * Drops stages of a single reading between two silences; a restart of the PLC seen in one is passed to the next
+ * stage.
+ */
 function withoutInstants(stages: readonly Stage[]): Stage[] {
   const out: Stage[] = [];
   let after_restart = false;

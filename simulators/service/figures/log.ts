@@ -116,9 +116,9 @@ interface Lists {
 }
 
 /**
- * Behind records that were given up no tag's value is known until it is logged anew: what it was before them may have changed
- * inside. A record of coverage reaches beyond those that stand behind it: what they say of that time is known. Where all of them had
- * come before the gateway lost them nothing is missing. To be called with each record of a stream in order, before the record is placed.
+ * Returns a function that ends all tags' known values at dropped records, because a value may have changed inside.
+ * Time that coverage of later records proves stays known, and a range that had fully arrived before the gateway lost
+ * it has no effect. Call the function with each record of a stream in order, before the record is placed.
  */
 function forgetting(db: Db, stream: StreamKey, { samples }: Lists): (row: StoredRecord) => void {
   const sql = "SELECT from_seq, to_seq FROM seq_gaps WHERE stream_no = ? AND rejected = 0 ORDER BY to_seq";
@@ -212,7 +212,7 @@ export function samplesOf(log: BoothLog, tag: string): readonly Sample[] {
   return log.samples.get(tag) ?? [];
 }
 
-/** What is found from a log alone is found once, however often reports ask: a log never changes, a new record makes a new one. */
+/** Caches a result per log. A log never changes; a new record makes a new log. */
 export function perLog<T>(find: (log: BoothLog, key: string) => T): (log: BoothLog, key: string) => T {
   const known = new WeakMap<BoothLog, Map<string, { readonly value: T }>>();
   return (log, key) => {

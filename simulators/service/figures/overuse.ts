@@ -100,7 +100,10 @@ function firstReached(input: OveruseInput, epoch: Epoch): number | undefined {
   return instants.length === 0 ? undefined : Math.min(...instants);
 }
 
-/** What falls due inside a gap begins with the first good reading after it; in the silence that still lasts, not yet. */
+/**
+ * Returns the first good reading at or after an instant: overuse that falls due in a gap starts there, and not before
+ * the gap has ended.
+ */
 function firstGoodFrom(stages: readonly Stage[], time: number): number | undefined {
   const index = stages.findIndex((stage) => stage.start <= time && stage.end > time);
   const stage = stages[index];

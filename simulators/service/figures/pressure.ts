@@ -14,7 +14,7 @@ export interface StagePressure {
   readonly pascal: number;
 }
 
-/** One value per spray stage that had at least 3 min of samples. */
+/** Returns a value per spray stage that has samples of at least 3 min. */
 export function stagePressures(log: BoothLog, filter: FilterType, sprays: readonly Span[]): StagePressure[] {
   const tag = tagsOfRole(log, "filter_pressure").find((entry) => entry.tag.filter === filter);
   if (tag === undefined) return [];

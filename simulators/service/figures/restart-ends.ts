@@ -58,7 +58,7 @@ function leavingAt(log: BoothLog, modeTag: string, pair: { before: Segment; afte
   return [{ after, from, to: after.from, slack_ms }];
 }
 
-/** Of two that are as near, the first. */
+/** Returns the nearest; the first of two that are equally near. */
 function nearest(left: readonly Leaving[], at: number): Leaving | undefined {
   const away = ({ from, to }: Leaving): number => Math.max(from - at, at - to, 0);
   let found: Leaving | undefined;

@@ -7,7 +7,7 @@ const PAUSES: readonly Mode[] = ["idle", "setback", "prep", "unknown", "no_data"
 /** Place in the usual order of a run; spray and flash alternate. */
 const ORDER: Readonly<Partial<Record<Mode, number>>> = { spray: 0, flash: 0, purge: 1, bake: 2, cool_down: 3 };
 
-/** What ended a run. `open`: it may still go on. */
+/** The cause of a run's end. `open`: it may still continue. */
 type RunEnd = "open" | "no_data" | "fault" | "estop" | "restart" | "other";
 
 /** A maximal sequence of stages of the run set, with the short pauses that do not break it. */

@@ -1,6 +1,6 @@
 import type { Mode } from "../../../src/domain/booth.ts";
 
-/** One maximal interval in one mode. */
+/** A maximal interval in one mode. */
 export interface Stage {
   readonly mode: Mode;
   readonly start: number;

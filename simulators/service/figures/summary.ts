@@ -14,7 +14,7 @@ import { msByMode, msWithin } from "./window.ts";
 export interface Calendar {
   readonly tz: string;
   readonly working_hours: readonly WorkingHours[];
-  /** What was in force before, oldest first. */
+  /** Earlier working hours, oldest first. */
   readonly before?: readonly FormerHours[];
 }
 

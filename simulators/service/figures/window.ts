@@ -34,7 +34,9 @@ export function startsByMode(stages: readonly Stage[], window: Span): Map<Mode, 
 
 const known = new WeakMap<readonly Stage[], Map<string, readonly Span[]>>();
 
-/** The time in a set of modes, as ordered spans; found once for each list of stages, since a report asks for every day anew. */
+/**
+ * Returns the time in a set of modes as ordered spans. Cached per list of stages, because a report asks once per day.
+ */
 export function spansIn(stages: readonly Stage[], modes: readonly Mode[]): readonly Span[] {
   const sets = known.get(stages) ?? new Map<string, readonly Span[]>();
   known.set(stages, sets);

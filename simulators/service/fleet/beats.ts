@@ -20,7 +20,7 @@ export async function commitBeats(pool: pg.Pool, beats: readonly Beat[]): Promis
     await pool.query(sql, [online.map(({ gateway }) => gateway), online.map(({ now }) => now), states]);
   }
   if (gone.length > 0) {
-    // Of an older session than the last heartbeat's it comes late, and says nothing of a gateway that is back already.
+    // A will of an older session than the last heartbeat's arrives late and is ignored.
     const sql = `UPDATE gateways AS g SET online = 0 FROM unnest($1::text[], $2::text[]) AS b (id, session) WHERE g.id = b.id
       AND (b.session IS NULL OR (g.state::jsonb -> 'session') IS NULL OR g.state::jsonb -> 'session' = b.session::jsonb)`;
     const sessions = gone.map(({ message }) =>

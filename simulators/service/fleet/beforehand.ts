@@ -3,7 +3,10 @@ import { bucketStatements, OTHER_BUCKET, rawBucketOf } from "../storage/postgres
 import type { Offering } from "./offering.ts";
 import { WRITERS } from "../storage/postgres/settings.ts";
 
-/** What has to be there before a transaction over many gateways: each once, by itself, since others may need the same. */
+/**
+ * Rows that must exist before a transaction over many gateways. Each is committed separately, because other
+ * transactions may need the same one.
+ */
 
 /** Names of tags and boots that are remembered with their numbers. */
 const MOST_NAMES = 100_000;

@@ -8,7 +8,10 @@ import { DAY_MS } from "../../../src/domain/time.ts";
 
 /** A day is left to settle so long: what was late comes mostly within it. */
 const SETTLES_MS = 2 * 3_600_000;
-/** What goes into one segment of a day that goes on is whole already: nothing late can fall into it, but it may be offered once more. */
+/**
+ * Age from which records of the current day are compacted: nothing late is inserted among them, but they may be
+ * offered again.
+ */
 const OFFERED_AGAIN_MS = 15 * 60_000;
 /** Segments that are made one in a transaction: it holds the stream, and batches of it wait. */
 const MOST_SEGMENTS = 4_000;
@@ -33,7 +36,10 @@ interface Compacted {
   readonly into_bytes: number;
 }
 
-/** Those of a booth of which more has settled than goes into one segment: each fold reads two days, and a day that goes on is most of them. */
+/**
+ * Returns the booth's streams with more settled records than one segment holds. Each fold reads two days, and the
+ * current day is most of them.
+ */
 export function settledStreams(db: Db, boothId: string, now: number): string[] {
   const sql = `SELECT s.stream_id FROM streams s JOIN segments g ON g.stream_no = s.id
     WHERE s.booth_id = ? AND g.bucket >= ? AND g.received_at < ?
@@ -55,8 +61,9 @@ function lastRaw(now: number): number {
 }
 
 /**
- * Makes a stream's segments of finished days one for each MAX_RECORDS, and of the day that goes on those that fill one, in one transaction
- * that leaves `held` and the stream's version as they are: the same records under the same seqs. What the format has no room for goes over as it came.
+ * Compacts a stream's segments: those of finished days into one for each MAX_RECORDS, and those of the current day
+ * that fill one. Runs in one transaction that keeps `held`, the stream's version, the records and their seqs. Records
+ * that the chunk format can't hold stay as they arrived.
  */
 export function compactStream(db: Db, streamId: string, now: number): Compacted {
   const done = { segments: 0, into: 0, bytes: 0, into_bytes: 0 };
@@ -130,7 +137,7 @@ function* groupsOf(raws: readonly Raw[]): Generator<Group> {
   if (group.raws.length > 0) yield group;
 }
 
-/** One segment of them all, where it says the same; undefined: it can't. */
+/** Packs all records into one segment; undefined if the packed segment would differ. */
 function packed(stream: Owner, { raws, records }: Group): Raw[] | undefined {
   const first = raws[0];
   const last = raws.at(-1);
@@ -194,7 +201,7 @@ export function retain(db: Db, days: number, now: number): number {
       db.exec(`DROP TABLE ${name}`);
       dropped += 1;
     }
-    // What figures go by for good stays: parameters, what was done to filters, what was withdrawn.
+    // Keeps the records that figures always need: parameters, filter events, withdrawals.
     const rest = "DELETE FROM records WHERE time < ? AND kind IN ('r', 'h', 'e', 'm', 'c', 'd', 'i', 'g')";
     run(db, rest, bucketOf(oldest, now) * BUCKET_DAYS * DAY_MS);
     if (dropped > 0) run(db, "UPDATE streams SET version = version + 1");

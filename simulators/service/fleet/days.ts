@@ -22,7 +22,7 @@ function dayOfHour(hour: number, zone: string): number {
 
 interface Remade {
   readonly zone: string;
-  /** Days with later hours are made anew; undefined: all. */
+  /** Only days with hours after this instant are computed again; undefined: all. */
   readonly since: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export function writeDays(db: Db, boothId: string, { zone, since }: Remade): voi
 /** A local period of all facilities of a zone, or the whole window of one: what is asked of their booths. */
 interface ZonePart {
   readonly zone: string;
-  /** Of a group by day, week or month. */
+  /** A day, week or month. */
   readonly group: string;
   readonly window: Span;
 }
@@ -62,7 +62,7 @@ interface Pieces {
   readonly hours: { readonly z: string; readonly g: string; readonly first: number; readonly end: number }[];
 }
 
-/** Nothing is known of what comes after now: today is a whole day. */
+/** Counts today as a whole day: no data exists after now. */
 function piecesOf(parts: readonly ZonePart[], now: number): Pieces {
   const pieces: Pieces = { days: [], hours: [] };
   for (const { zone: z, group: g, window } of parts) {
@@ -83,7 +83,7 @@ const SUMMED = SUMS.map((name) => `sum(${name}) AS ${name}`).join(", ");
 const rounded = (name: string): string => `floor(${name} * 10000 + 0.5) / 10000`;
 const SHOWN = `${rounded("gas")} AS gas, ${rounded("kwh")} AS kwh, ${rounded("in_use_ms / 60000")} AS minutes, cycles`;
 
-/** Of each booth and piece its sums; what a day is cut to is read at each booth, where its hours lie together. */
+/** Sums of each booth and piece. Parts of days are read booth by booth, where their hours are stored together. */
 const PIECES = `WITH placed AS (SELECT b.id, b.facility_id, f.region_id, f.tz FROM booths b JOIN facilities f ON f.id = b.facility_id
     WHERE f.account_id = ?),
   pieces AS NOT MATERIALIZED (
@@ -101,7 +101,10 @@ interface BucketedAsk {
   readonly now: number;
 }
 
-/** Of every group that the account's booths fall in, the sum of each booth's figures, rounded as they are answered; a group without any isn't there. */
+/**
+ * Returns for each group of the account's booths the sum of the booths' figures, rounded as in the answer. A group
+ * without figures is absent.
+ */
 export function bucketedUse(
   db: Db,
   { account_id, by, parts, now }: BucketedAsk,

@@ -13,11 +13,11 @@ import { HOUR_MS } from "../../../src/domain/time.ts";
 import { hoursIn } from "./hours.ts";
 
 /**
- * Facts: what reports over many booths are made from. Each hour of a booth is folded from its log by the same figures as every report;
- * an hour that new records fall into is folded anew.
+ * Facts are the source of reports over many booths. Each hour of a booth is folded from its log with the same figures
+ * as every report; an hour that gets new records is folded again.
  */
 
-/** So much before the first new record is read with it: the longest that a stage, a run or a counter's last reading goes back. */
+/** Records read before the first new one: the longest that a stage, a run or a counter's last reading reaches back. */
 const BEFORE_MS = 2 * 24 * HOUR_MS;
 /** Clocks of those who take records in and of who folds them may differ by so much. */
 const CLOCKS_MS = 60_000;
@@ -33,12 +33,15 @@ interface Facts {
   readonly version: string;
   readonly folded_at: number;
   readonly last_until: number;
-  /** Whose local days were made from the hours that were folded then; others: none yet. */
+  /** Zone of the local days made from the folded hours; any other zone has no days yet. */
   readonly days_zone: string | null;
   readonly days_at: number | null;
 }
 
-/** Folds what a booth's log has come to since the last time; false: nothing new, or somebody else is at it. */
+/**
+ * Folds a booth's records since the last fold. Returns false if there is nothing new, or if another program is
+ * folding it.
+ */
 export function foldBooth(db: Db, boothId: string, now: number): boolean {
   return db.transaction("apart", () => {
     if (!isMine(db, boothId)) return false;
@@ -66,7 +69,7 @@ export function foldBooth(db: Db, boothId: string, now: number): boolean {
       ON CONFLICT (booth_id) DO UPDATE SET version = excluded.version, folded_at = excluded.folded_at, runtime_ms = excluded.runtime_ms,
         last_mode = excluded.last_mode, last_until = excluded.last_until,
         days_zone = excluded.days_zone, days_at = excluded.days_at`;
-    // An open stage goes on for a poll or three: by then it is looked at again.
+    // An open stage may continue for up to three polls: it is folded again after that.
     const until = isOpen ? now + CLOCKS_MS : (last?.end ?? 0);
     run(db, sql, boothId, version, now, boothId, last?.mode ?? "no_data", until, zone, now);
     return true;
@@ -78,7 +81,7 @@ function zoneOf(db: Db, boothId: string): string {
   return row<{ tz: string }>(db, sql, boothId)?.tz ?? "UTC";
 }
 
-/** One program has a booth until its transaction is over. */
+/** Locks a booth for this program until the end of the transaction. */
 function isMine(db: Db, boothId: string): boolean {
   const sql = "SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))::text AS mine";
   return row<{ mine: string }>(db, sql, boothId)?.mine === "true";

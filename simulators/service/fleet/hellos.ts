@@ -84,7 +84,7 @@ async function boundOf(pool: pg.Pool, named: readonly Named[]): Promise<Readonly
   return new Set(rows.flatMap(({ nth }) => named[nth - 1] ?? []));
 }
 
-/** Where a stream's unbroken prefix begins, the first hello says. Streams are locked in the order of their ids. */
+/** Sets the start of a stream's unbroken prefix at its first hello. Streams are locked in the order of their ids. */
 async function settle(client: pg.PoolClient, named: readonly Named[]): Promise<void> {
   const sql = `WITH told AS (
       SELECT s.id, w.first FROM unnest($1::text[], $2::bigint[]) AS w (stream, first) JOIN streams s ON s.stream_id = w.stream

@@ -4,7 +4,10 @@ import type { Span } from "../base/span.ts";
 /** Every zone is a multiple of it away from UTC. */
 const QUARTER_MS = HOUR_MS / 4;
 
-/** Of days whose zone isn't whole hours from UTC, each hour belongs to the one that has more of it; any other instant takes its hour in. */
+/**
+ * Returns the hours of a span. A day whose zone isn't whole hours from UTC gets each hour of which it has the greater
+ * part; any other instant includes its hour.
+ */
 export function hoursIn({ start, end }: Span): { first: number; end: number } {
   const isQuarter = (time: number): boolean => time % QUARTER_MS === 0;
   const first = isQuarter(start) ? Math.round(start / HOUR_MS) : Math.floor(start / HOUR_MS);

@@ -14,8 +14,8 @@ import { SERVER_SETTINGS, settingsOf } from "../storage/postgres/settings.ts";
 const MOST_MESSAGES = 200;
 const MOST_BYTES = 8 * 1024 * 1024;
 /**
- * So long the first message of a transaction waits for others: as long as those of the last one say that many come, since what a
- * transaction costs by itself is shared by them. Below 250 messages a second it comes down to the least, above that it goes up to the most.
+ * Wait of a transaction's first message for others, in ms. It grows with the size of the last transaction, because
+ * messages share its fixed cost. Below 250 messages a second it falls to `least`, above that it rises to `most`.
  */
 const GATHER_MS = { least: 20, most: 250, for_each: 4 };
 /** Transactions under way at once: one is read while another is written. */
@@ -51,7 +51,7 @@ interface Waiting {
 export function startIngest({ url, alone, gather_ms = GATHER_MS.most }: IngestOptions): Uplinks<Downlink> {
   const pool = new pg.Pool({ ...settingsOf(url), options: BY_KEYS, max: AT_ONCE + 1, idleTimeoutMillis: 10_000 });
   pool.on("error", () => undefined);
-  // One that is in use tells of its end by the statement that fails.
+  // A connection in use reports its end by the statement that fails.
   pool.on("connect", (client) => void client.on("error", () => undefined));
   const queue: Waiting[] = [];
   const busy = new Set<string>();
@@ -173,7 +173,7 @@ async function carriedOut({ pool, alone }: Means, taken: readonly Waiting[]): Pr
       for (const one of taken) if (!settled.has(one)) one.reject(error);
       return;
     }
-    // One of them is at fault: by itself it is found out.
+    // A message of these is faulty: each is taken alone.
   }
   for (const one of taken) {
     if (settled.has(one)) continue;
@@ -185,7 +185,7 @@ async function carriedOut({ pool, alone }: Means, taken: readonly Waiting[]): Pr
   }
 }
 
-/** What one transaction took; again where others were in its way. */
+/** Commits the offerings in one transaction; retries if another transaction interfered. */
 async function committed(pool: pg.Pool, offerings: readonly Offering[]): Promise<Judged | undefined> {
   if (offerings.length === 0) return undefined;
   const names = await namesOf(pool, offerings);

@@ -99,7 +99,7 @@ function hasWord({ facts }: Pick<Offering, "facts">): boolean {
   return facts.some(({ kind }) => kind === "t");
 }
 
-/** What of an offering is to be stored. */
+/** The parts of an offering that must be stored. */
 interface Fresh extends Part {
   readonly offering: Offering;
   readonly stream: Held;
@@ -107,7 +107,7 @@ interface Fresh extends Part {
 
 interface Judging {
   readonly streams: ReadonlyMap<string, Held>;
-  /** To be inserted, and emptied by whoever does that. */
+  /** The parts to insert; the caller that inserts them empties the list. */
   readonly fresh: Fresh[];
   readonly acks: Map<Offering, Ack | ChunkAck>;
   readonly changed: Set<Held>;
@@ -125,7 +125,7 @@ interface Touching {
 /** Takes what is new as a whole; answers what touches something that is held, with what is offered of the same stream behind it. */
 function judgeFresh(judging: Judging, offerings: readonly Offering[]): readonly Touching[] {
   const touching: Touching[] = [];
-  /** What is offered behind something unusual waits for that. */
+  /** An offering after an unusual one of the same stream waits for that one. */
   const passed = new Set<string>();
   const behind = new Set<string>();
   for (const offering of offerings) {
@@ -146,7 +146,10 @@ function judgeFresh(judging: Judging, offerings: readonly Offering[]): readonly 
   return touching;
 }
 
-/** Of what is held already: dropped where it is held as the same, and the rest is taken. Whatever else there is to it has to be looked at by itself. */
+/**
+ * Judges offerings that overlap held records: equal records are dropped and the rest is accepted. Any other overlap
+ * is handled alone.
+ */
 async function judgeTouching(client: pg.PoolClient, judging: Judging, touching: readonly Touching[]): Promise<void> {
   const asked = touching.flatMap(({ offering, stream }) =>
     overlap(stream.ranges, offering.kept).map((range) => ({ id: stream.id, range })),
@@ -167,7 +170,10 @@ async function judgeTouching(client: pg.PoolClient, judging: Judging, touching: 
   }
 }
 
-/** The parts of an offering that aren't held; undefined: something of it is held as another, or nobody knows. */
+/**
+ * Returns the parts of an offering that aren't held; undefined if a held record differs, or if its content is
+ * unknown.
+ */
 function restOf(offering: Offering, { ranges }: Held, lines: ReadonlyMap<number, string>): Part[] | undefined {
   const { kept, records } = offering;
   const held = overlap(ranges, kept);

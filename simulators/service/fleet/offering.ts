@@ -16,7 +16,7 @@ import { messageOf } from "../ingest/pack.ts";
 import { unpack } from "../ingest/unpack.ts";
 import type { Uplink } from "../storage/port.ts";
 
-/** What else has to be changed because of them is done message by message. */
+/** Kinds that change other rows too; such messages are handled one by one. */
 const UNUSUAL_KINDS = ["g"];
 /** As gateways do: it is read again once or twice, and made small with its day. */
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
@@ -37,7 +37,7 @@ export interface Offering {
   readonly proof: () => { readonly hash: string } | { readonly chunk: string };
 }
 
-/** What a message offers, where it may be kept as it is. */
+/** Returns the offering of a message that may be kept as it is; undefined for any other message. */
 export function offeredBy(uplink: Uplink): Offering | undefined {
   if (uplink.topic === "batch") return offeredByBatch(uplink);
   return uplink.topic === "chunk" ? offeredByChunk(uplink) : undefined;
@@ -77,7 +77,7 @@ function isUnusual(facts: readonly Offered[]): boolean {
   return facts.some(({ kind }) => UNUSUAL_KINDS.includes(kind)) || facts.filter(({ kind }) => kind === "t").length > 1;
 }
 
-/** What is to be stored: a message, and the records that are rows beside it. */
+/** A message to store, and its records that are stored as rows. */
 export interface Part {
   readonly kept: Kept;
   readonly facts: readonly Offered[];
@@ -96,7 +96,7 @@ export function partOf(offering: Offering, from: number, to: number): Part | und
   return own === undefined ? undefined : { kept: own, facts: factsOf(of) };
 }
 
-/** Packed anew: where an ack was lost, what was recorded since stands in one row with what the service has already. */
+/** Packs a part of the chunk again: after a lost ack the chunk also contains records that the service already has. */
 function partOfChunk({ uplink, stream, generation, records }: Offering, from: number, to: number): Part | undefined {
   const of = records().filter(({ seq }) => seq >= from && seq <= to);
   const packed = of.filter(({ kind }) => PACKED_KINDS.includes(kind));

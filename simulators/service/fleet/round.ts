@@ -9,9 +9,12 @@ interface RoundOptions {
   readonly signal: AbortSignal;
 }
 
-/** What of a core it may take, its part of the database's work included: records come in on the same machines, and facts may be minutes old. */
+/**
+ * Share of a core that folding may use, including the database's part: the same machines take records in, and facts
+ * may be minutes old.
+ */
 const SHARE = 0.25;
-/** So much work is done at one go. */
+/** Length of a stretch of work. */
 const STRETCH_MS = 20;
 
 /** Rests after each stretch of work for as long as its share asks for. */

@@ -7,7 +7,10 @@ import { unpack } from "../ingest/unpack.ts";
 /** Seqs, both included. */
 export type Range = [from: number, to: number];
 
-/** What segments hold of these ranges, as content lines by stream and seq. What lies in rows alone isn't among them. */
+/**
+ * Returns the records of these ranges that segments hold, as content lines by stream and seq. Records that are only
+ * rows are left out.
+ */
 export async function storedLines(
   client: pg.PoolClient,
   asked: readonly { readonly id: number; readonly range: Range }[],

@@ -2,7 +2,10 @@ import type { Scope } from "../accounts/keys.ts";
 import { type Exchange, EXCHANGES } from "../contract/answers.ts";
 import type { Operation } from "./operation.ts";
 
-/** One operation of the interface: who may call it, what it takes and answers, and whether callers should look for another. */
+/**
+ * An operation of the interface: the scopes that may call it, its parameters and answer, and whether it is
+ * deprecated.
+ */
 export interface ContractRow extends Exchange {
   readonly method: Operation["method"];
   /** With {name} for path parameters. */

@@ -1,7 +1,7 @@
 import type { Db } from "../storage/db.ts";
 import { HttpError } from "../base/errors.ts";
 
-/** Whose guesses are remembered at once; the oldest goes. */
+/** Number of guessers remembered at once; the oldest is dropped. */
 const MAX_GUESSERS = 10_000;
 
 interface GuessRules {
@@ -24,7 +24,7 @@ interface Guesses {
 
 const ofPasswords = new WeakMap<Db, Guesses>();
 
-/** Of passwords, each user a guesser: whoever tries, and from wherever. */
+/** Returns the counter of password guesses. Guesses are counted per user, from any address. */
 export function passwordGuesses(db: Db): Guesses {
   const guesses = ofPasswords.get(db) ?? countGuesses(PASSWORD_GUESSES);
   ofPasswords.set(db, guesses);

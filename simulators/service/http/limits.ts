@@ -14,7 +14,7 @@ const REQUEST_MS = 10_000;
 /** How often the connections are looked over for such requests. */
 const LOOK_OVER_MS = 500;
 
-/** What a caller may cost: size and time of a request, and an answer in the service's form where HTTP itself is broken. */
+/** Limits of a request's size and time, and the answer to broken HTTP in the service's form. */
 export const LIMITS = {
   bodyLimit: BODY_LIMIT,
   requestTimeout: REQUEST_MS,
@@ -24,7 +24,7 @@ export const LIMITS = {
 
 const BROKEN: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
 
-/** Nothing can be asked of a request that isn't one: the answer is written by hand, and the connection ends. */
+/** Answers bytes that are no HTTP request: writes the answer by hand and closes the connection. */
 function answerBrokenHttp(error: { readonly code: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed) return;
   // A second answer to a request whose body broke off after the first would be taken for the next request's.

@@ -18,8 +18,8 @@ interface ListRules {
 }
 
 /**
- * One page of a collection: `search`, `filter=field:op:value,...` (values of `in` parted by |), `sort=-a,b`, `limit`
- * (-1 = all), `page`. 400 for a field or an operator that isn't known.
+ * Answers a page of a collection. Parameters: `search`, `filter=field:op:value,...` (values of `in` separated by |),
+ * `sort=-a,b`, `limit` (-1 = all), `page`. Throws 400 for an unknown field or operator.
  */
 export function listAnswer(call: Call, items: readonly Item[], rules: ListRules): Answer {
   return ok(envelope(select(call, items, rules), pagingParams(call.query, { allowAll: true })));

@@ -2,20 +2,26 @@ import type { z } from "zod";
 import type { Db } from "../storage/db.ts";
 import type { Caller, Scope } from "../accounts/keys.ts";
 
-/** What every operation is given of the service. */
+/** The service as each operation gets it. */
 export interface Service {
   readonly db: Db;
   /** The service's own clock, epoch ms. */
   readonly now: () => number;
-  /** Where its broker listens, as told to gateways; empty at plain level. Several, parted by spaces: each gateway is told one of them. */
+  /**
+   * URL of the broker for gateways; empty at plain level. Several are separated by spaces, and each gateway gets one
+   * of them.
+   */
   readonly mqttUrl: () => string;
   /** The same broker over WebSocket; absent: there is no such way. */
   readonly mqttWsUrl?: () => string;
   /** Offers only what the interface document states and what was observed; no generation, acks or broker. */
   readonly plain: boolean;
-  /** At plain level: refuses what the document doesn't oblige it to take, a second record of a booth and fields of nobody's. */
+  /**
+   * At plain level: rejects everything that the document doesn't require, such as a second record of a booth and
+   * unknown fields.
+   */
   readonly strict?: boolean;
-  /** How old the total running time in a booth's record may be, ms; absent: it is found anew whenever the log has grown. */
+  /** Maximum age in ms of the total running time in a booth's record; absent: computed whenever the log has grown. */
   readonly runtime_max_age_ms?: number;
   /** Reports over more booths than these are made from facts, where there are such; absent: a hundred. */
   readonly few_booths?: number;
@@ -38,13 +44,13 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One row of the table that routes are made from. `scopes` absent: every valid key may call it. */
+/** A row of the table that routes are made of. `scopes` absent: every valid key may call it. */
 export interface Operation {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With :name for path parameters; fixed paths win over parameters. */
   readonly path: string;
   readonly scopes?: readonly Scope[];
-  /** Of the JSON body, where there is one; the handler reads it by this very schema. */
+  /** Schema of the JSON body; the handler parses the body with this schema too. */
   readonly body?: z.ZodType;
   /** Made from whole logs of booths, and so away from the thread that takes records in. */
   readonly is_report?: boolean;

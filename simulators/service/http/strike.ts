@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
 import type { Fault } from "../faults/faults.ts";
 
-/** Carries a fault out; false: it only delayed or put the date wrong, the request goes on. */
+/** Applies a fault. Returns false if it only delays the answer or changes the date, so that the request continues. */
 export async function strike(fault: Fault, reply: FastifyReply, body?: unknown): Promise<boolean> {
   if (fault.delay_ms !== undefined) await sleep(fault.delay_ms);
   if (fault.date_skew_ms !== undefined) skewDate(reply, fault.date_skew_ms);

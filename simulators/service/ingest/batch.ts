@@ -36,7 +36,7 @@ const batchShape = z.object({
   sent: z.number().optional(),
 });
 
-/** One record as offered: `value` is canonical JSON; `fault` says why it can't be taken. */
+/** An offered record: `value` is canonical JSON; `fault` is the reason for a rejection. */
 export interface Offered {
   readonly seq: number;
   readonly kind: string;

@@ -32,7 +32,7 @@ export class Bytes {
     return this.bytes.subarray(this.at - length, this.at);
   }
 
-  /** What is left of them. */
+  /** Returns the remaining bytes. */
   rest(): Uint8Array {
     return this.take(this.bytes.length - this.at);
   }
@@ -91,7 +91,7 @@ export class Bytes {
   }
 }
 
-/** What was deflated, raw. Throws MalformedChunk. */
+/** Inflates a raw deflate block. Throws MalformedChunk. */
 export function inflated(block: Uint8Array): Uint8Array {
   const chunkSize = Math.max(LEAST_ROOM_BYTES, 4 * block.length);
   try {

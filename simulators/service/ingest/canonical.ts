@@ -15,7 +15,7 @@ export function canonical(value: unknown, depth = 0): string {
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(fields[key], depth + 1)}`).join(",")}}`;
 }
 
-/** What of a record counts as its content; the corrected time does not. `value` is canonical JSON. */
+/** The content of a record, which excludes its corrected time. `value` is canonical JSON. */
 export interface Content {
   readonly kind: string;
   readonly tag: string;
@@ -25,14 +25,14 @@ export interface Content {
   readonly quality: string;
 }
 
-/** One line of a range's hash, without its line end. */
+/** Returns a line of a range's hash, without its line end. */
 export function contentLine({ kind, tag, boot, mono, value, quality }: Content): string {
   // As JSON spells a number.
   const when = Number.isFinite(mono) ? String(mono) : "null";
   return `[${quoted(kind)},${quoted(tag)},${quoted(boot)},${when},${value},${quoted(quality)}]`;
 }
 
-/** Names come again with each record: a look for one takes a tenth of spelling it anew. */
+/** Names repeat in each record: a lookup takes a tenth of the time of quoting again. */
 const MOST_QUOTED = 10_000;
 const known = new Map<string, string>();
 
@@ -58,6 +58,6 @@ export function rangeHash(records: Iterable<Content>): string {
     long = (long ?? createHash("sha256")).update(text);
     text = "";
   }
-  // Of a batch the lines are few: without an object for them it takes half as long.
+  // A batch has few lines: hashing them at once takes half as long as a hash object.
   return long === undefined ? hash("sha256", text) : long.update(text).digest("hex");
 }

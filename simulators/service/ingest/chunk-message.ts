@@ -15,7 +15,7 @@ import {
 import { MAX_ZIPPED_BYTES } from "./unpack.ts";
 
 const VERSION = 1;
-/** What may stay packed: everything else has to be found among many without unpacking. */
+/** Kinds that may stay packed; records of all others must be found without unpacking. */
 export const PACKED_KINDS: readonly string[] = ["r", "h", "e"];
 
 /** As in a batch. */
@@ -36,7 +36,7 @@ const headShape = z.object({
   facts: z.int().nonnegative(),
 });
 
-/** What stands before a chunk's body in its message. */
+/** The header before a chunk's body in its message. */
 type ChunkHead = z.infer<typeof headShape>;
 
 /** The parts of an up/chunk message. */

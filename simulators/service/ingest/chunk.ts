@@ -1,6 +1,6 @@
 import { Bytes, inflated, MalformedChunk, SMALL, textIn } from "./bytes.ts";
 
-/** What a chunk may hold at most: a gateway puts some 4,000 records in one. */
+/** Maximum number of records in a chunk; a gateway puts about 4,000 in one. */
 export const MAX_RECORDS = 20_000;
 /** As of a batch: names, and letters in a name. */
 const MAX_SERIES = 4_096;
@@ -9,7 +9,7 @@ export const VERSION = 3;
 export const QUALITIES = ["good", "uncertain", "bad"] as const;
 export const WAYS = { text: 100, single: 101, double: 102, coverage: 103, boolean: 104 } as const;
 const POWERS = Array.from({ length: 7 }, (_, digits) => 10 ** digits);
-/** Numbers told of one coverage. */
+/** Numbers per coverage record. */
 const COVERAGE_NUMBERS = 3;
 
 /** A record as a chunk tells of it. */
@@ -42,11 +42,11 @@ export interface Chunk {
   /** Its seqs as ranges, both ends included. */
   readonly runs: readonly (readonly [from: number, to: number])[];
   readonly series: readonly Series[];
-  /** Of each poll. */
+  /** By poll. */
   readonly monos: Float64Array;
-  /** Of each record, counted series by series, the number of its poll. */
+  /** By record, counted series by series: the number of its poll. */
   readonly polls: Float64Array;
-  /** Of the records that aren't good, counted so. */
+  /** Qualities of the records that aren't good, by the same count. */
   readonly odd: ReadonlyMap<number, string>;
 }
 
@@ -93,8 +93,9 @@ export function seqsOf(body: Uint8Array, s0: number): Chunk["runs"] {
 }
 
 /**
- * Reads a chunk's body. Throws MalformedChunk. Who reads one after the other hands over a room for 2 * MAX_RECORDS numbers, and is done
- * with a chunk before the next is read: 64 KiB anew for each keep the collector of garbage as busy as the reading itself.
+ * Reads a chunk's body. Throws MalformedChunk. A caller that reads one chunk after the other may pass a buffer of 2 *
+ * MAX_RECORDS numbers, which the next read overwrites: 64 KiB of new memory per chunk cost as much in garbage
+ * collection as the reading.
  */
 export function readChunk(
   body: Uint8Array,
@@ -165,7 +166,7 @@ function pollsOf(
   list: readonly Listed[],
   { room: polls, polls: size }: { readonly room: Float64Array; readonly polls: number },
 ): Float64Array {
-  // As they are told: how many polls without it went before.
+  // Encoded as the number of polls before it without a record.
   a.numbers(polls);
   for (const { first, count } of list) {
     let poll = -1;
@@ -182,7 +183,7 @@ function pollsOf(
 interface Written {
   readonly way: number;
   readonly bytes: number;
-  /** Where one number of each record goes. */
+  /** Destination of a number per record. */
   readonly numbers: Float64Array;
 }
 
@@ -276,7 +277,7 @@ function takeDoubles(b: Bytes, numbers: Float64Array): void {
   }
 }
 
-/** What JSON can tell of as well: no -0 either. */
+/** Rejects numbers that JSON can't express, -0 included. */
 function finite(value: number): number {
   if (!Number.isFinite(value)) throw new MalformedChunk("no number");
   return value + 0;
@@ -293,7 +294,7 @@ function qualitiesOf(b: Bytes, count: number): Map<number, string> {
   return odd;
 }
 
-/** What a coverage says, but for where it begins. */
+/** The fields of a coverage record, except its start. */
 export interface Coverage {
   readonly length: number;
   readonly polls: number;
@@ -341,7 +342,7 @@ export function recordsOfChunk(
   return found.filter((record) => record !== undefined);
 }
 
-/** Of each record, counted series by series, its place in the order of seqs. */
+/** Returns by record, counted series by series, its place in the order of seqs. */
 function placesOf({ monos, polls }: Chunk): Float64Array {
   const next = new Uint32Array(monos.length + 1);
   for (const poll of polls) next[poll + 1] = (next[poll + 1] ?? 0) + 1;

@@ -3,7 +3,7 @@ import { takeApart } from "./records.ts";
 import type { StreamRow } from "./streams.ts";
 import { HOUR_MS } from "../../../src/domain/time.ts";
 
-/** A clock record that somebody vouched for; `boot` is the name's number. */
+/** A clock record with a confirmed time; `boot` is the number of the boot's name. */
 interface Word {
   readonly seq: number;
   readonly boot: number;
@@ -16,7 +16,7 @@ interface Stretch {
   readonly boot: number;
   readonly from: number;
   readonly to: number;
-  /** Time minus mono; null: it goes on from what was known before. */
+  /** Time minus mono; null: the offset continues from the records before. */
   readonly offset: number | null;
   readonly floor: number;
 }
@@ -41,9 +41,9 @@ export function wordOf(value: string): number | undefined {
 }
 
 /**
- * Puts a stream's records where its clock's later words say that they belong: mono goes on evenly within a boot, so what a wrong time
- * had placed can be placed anew. What records say isn't touched. Nothing to do, at the cost of one small query, for a stream whose clock was
- * never put back by over an hour.
+ * Corrects the times of a stream's records by later clock records: mono advances evenly within a boot, so a record
+ * with a wrong time can be placed again. Contents stay unchanged. Costs one small query for a stream whose clock was
+ * never put back by more than an hour.
  */
 export function placeByWords(db: Db, stream: StreamRow): void {
   const words = rows<Word>(
@@ -108,7 +108,7 @@ const END_OF_ROW = {
 
 function move(db: Db, stream: StreamRow, { boot, from, to, offset, floor }: Stretch): void {
   const by = offset ?? goesOn(db, stream, boot) ?? 0;
-  // What stands right already, or stood still for a moment where a clock was a little fast, is left alone.
+  // Leaves records unchanged that are right already, or whose time stood still because the clock was slightly fast.
   const sql = `UPDATE records SET time = CASE WHEN mono + ? > ? THEN mono + ? ELSE ? END WHERE ${OF} AND boot = ? AND mono >= ? AND mono < ?
     AND time > mono + ? + ${HOUR_MS}`;
   const bounds = [Math.max(from, -Number.MAX_VALUE), Math.min(to, Number.MAX_VALUE)] as const;
@@ -120,7 +120,7 @@ function move(db: Db, stream: StreamRow, { boot, from, to, offset, floor }: Stre
   run(db, sql, by, least, by, least, stream.gateway_id, stream.id, boot, ...bounds, by);
 }
 
-/** Where a boot stands of which nobody ever said the right time: behind all that came before it. */
+/** Returns the place of a boot whose time was never confirmed: after all records before it. */
 function goesOn(db: Db, stream: StreamRow, boot: number): number | undefined {
   const begin = row<{ seq: number; mono: number }>(
     db,

@@ -26,10 +26,10 @@ export function storeCommand(db: Db, command: Command, now: number): SentCommand
   return { id, type, args: args ?? {}, expires_at };
 }
 
-/** Of a gateway that answers none of its commands so many are sent again. */
+/** Number of unanswered commands that are sent again to a gateway. */
 export const MOST_OPEN = 50;
 
-/** Commands of a gateway whose end isn't known, oldest first: sent again at each hello, since nobody else repeats them. */
+/** Returns a gateway's unanswered commands, oldest first. They are sent again at each hello. */
 export function openCommands(db: Db, gatewayId: string): SentCommand[] {
   const sql = `SELECT id, type, args, expires_at FROM commands WHERE gateway_id = ? AND state IN ('sent', 'accepted')
     ORDER BY created_at, rowid LIMIT ${MOST_OPEN}`;
@@ -49,7 +49,10 @@ export function takeResult(db: Db, gatewayId: string, message: Readonly<Record<s
   if (taken > 0 && state !== "accepted") run(db, "DELETE FROM backfills WHERE command_id = ?", cmd_id);
 }
 
-/** A binding has ended: whatever ordered that has been carried out, even if nobody can say so any more. */
+/**
+ * Settles the commands that ordered the end of a binding: it has ended, so they were carried out, even if the gateway
+ * no longer reports it.
+ */
 export function settleLeaving(db: Db, gatewayId: string, serial: string): void {
   const sql =
     "SELECT id, args FROM commands WHERE gateway_id = ? AND type = 'release' AND state IN ('sent', 'accepted')";

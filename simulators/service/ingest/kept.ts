@@ -20,7 +20,7 @@ export type StoredRecord = [
 export interface Wanted {
   readonly kinds?: readonly string[];
   readonly tags?: readonly string[];
-  /** Of readings, those of these tags. */
+  /** Limits readings to these tags. */
   readonly readings_of?: ReadonlySet<string>;
   /** Both ends included. */
   readonly seqs?: readonly [from: number, to: number];
@@ -63,7 +63,7 @@ function isPacked({ kind }: Offered): boolean {
   return PACKED_KINDS.includes(kind);
 }
 
-/** Of a coverage, where a poll was answered in it. */
+/** Returns the length of a coverage record that has an answered poll. */
 function lengthOf(value: string): number {
   const { from, to, polls } = JSON.parse(value) as {
     readonly from: number;
@@ -83,7 +83,7 @@ export function recordsIn(message: Uint8Array): StoredRecord[] {
   return [...told(message, {})];
 }
 
-/** What a kept message tells of beside rows: a chunk's body, or a batch's records of the kinds that may stay packed. */
+/** Yields the records of a kept message that have no rows: a chunk's body, or a batch's records of the packed kinds. */
 export function* told(message: Uint8Array, wanted: Wanted): Generator<StoredRecord, undefined> {
   if (isChunk(message)) {
     const { head, body } = openMessage(message);

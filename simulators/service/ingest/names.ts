@@ -13,7 +13,10 @@ export function nameNumbers(db: Db): (name: string) => number {
   };
 }
 
-/** Number of a tag's or boot's name, made where there is none. Records carry the number, not the text. */
+/**
+ * Returns the number of a tag's or boot's name, and assigns one to a new name. Records store the number, not the
+ * text.
+ */
 function nameId(db: Db, name: string): number {
   const known = knownNumber(db, name);
   if (known !== undefined) return known;

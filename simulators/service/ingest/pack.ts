@@ -246,7 +246,7 @@ function putQualities(to: Writer, series: readonly PackedSeries[]): void {
   }
 }
 
-/** What stands before a body in an up/chunk message. */
+/** The header before a body in an up/chunk message. */
 interface PackedHead {
   readonly gw: string;
   readonly gen: number;

@@ -8,15 +8,19 @@ import { knownNumber, nameNumbers, namesByNumber } from "./names.ts";
 export type { StoredRecord } from "./kept.ts";
 
 /**
- * What is stored of a stream: records row by row, and segments. A segment is a chunk's message as it came; it stands for the records of
- * its body, and every seq of from..to is held: the message's facts are rows as well. Who reads records asks here, and sees both.
+ * The stored records of a stream: rows and segments. A segment is a chunk's message as it arrived. It holds the
+ * records of its body, and every seq of from..to counts as held: the message's facts are rows as well. All readers of
+ * records use this file, which covers both.
  */
 export interface StreamKey {
   readonly id: number;
   readonly gateway_id: string;
 }
 
-/** Records in seq order. They have to be read at one go: a segment that is taken apart meanwhile would be missing. */
+/**
+ * Yields records in seq order. Read to the end without a pause: a segment that is taken apart meanwhile would be
+ * missed.
+ */
 export function recordsOf(db: Db, stream: StreamKey, wanted: Wanted): IterableIterator<StoredRecord> {
   const found = namedRows(db, stream, wanted);
   const segments = segmentsOf(db, stream, wanted);
@@ -34,7 +38,7 @@ function* namedRows(db: Db, stream: StreamKey, wanted: Wanted): Generator<Stored
   }
 }
 
-/** What is told of a reading; `value` is canonical JSON. */
+/** A reading as stored; `value` is canonical JSON. */
 type StoredReading = [tag: string, time: number, value: string, quality: string, seq: number];
 
 /** Readings in the same way. */
@@ -140,7 +144,7 @@ function* unpacked(db: Db, segment: Segment, wanted: Wanted): Generator<StoredRe
   }
 }
 
-/** What counts of the records stored of a range, in seq order. */
+/** Returns the content of the records stored in a range, in seq order. */
 export function storedRange(
   db: Db,
   stream: StreamKey,
@@ -272,7 +276,10 @@ export function keepSegment(db: Db, stream: StreamKey, kept: Kept & Storing): Ui
   return messageOf(db, { stream_no: stream.id, from_seq: from, to_seq: to });
 }
 
-/** What is held of a range though it is stored no more: PostgreSQL's retention drops records and leaves it so. */
+/**
+ * Returns whether a seq of the range counts as held. PostgreSQL's retention drops records but keeps them counted as
+ * held.
+ */
 export function heldOf(db: Db, stream: StreamKey, seqs: readonly [from: number, to: number]): (seq: number) => boolean {
   if (db.engine === "sqlite") return () => false;
   const ranges = heldRanges.within(db, stream.id, seqs);

@@ -35,9 +35,9 @@ import { advance, lockedStream, predecessorOf, settleFirstSeq, type StreamRow, u
 /** Batches a gateway may have under way. */
 export const WINDOW_BATCHES = 4;
 
-/** One for all: a chunk is taken before the next is read. */
+/** A shared buffer: each chunk is finished before the next is read. */
 const room = new Float64Array(2 * MAX_RECORDS);
-/** What is published on down/ack. `error`: nothing of what was sent was looked at, and why; it then names no record (n = 0). */
+/** The message on down/ack. `error`: the reason why the whole message was rejected; it then names no record (n = 0). */
 interface AnyAck {
   readonly st: string;
   readonly s0: number;
@@ -67,7 +67,7 @@ interface Rejected {
   readonly reason: string;
 }
 
-/** Who offers a batch, and when by the service's clock. */
+/** The gateway that offers a batch, and the service's time. */
 export interface Offer {
   readonly gatewayId: string;
   readonly nowMs: number;
@@ -87,7 +87,7 @@ export function ingestBatch(db: Db, offer: Offer, input: unknown): Ack {
     if (payload !== undefined && keepBatch(db, stream, { records, payload, nowMs }))
       return { ...ALL_NEW, whole: range, proof: { hash: rangeHash(records) } };
     const taken = takeRecords(db, stream, { records, range, isWhole: false, nowMs });
-    // What was stored from the conflict on isn't this batch's: the hash is over what is as it was sent.
+    // From the conflict on the stored records aren't this batch's; the hash covers those before it.
     const last = taken.conflict === null ? range[1] : taken.conflict - 1;
     return { ...taken, proof: { hash: rangeHash(storedRange(db, stream, [range[0], last])) } };
   };
@@ -123,7 +123,7 @@ export function ingestChunk(db: Db, offer: Offer, payload: Uint8Array): ChunkAck
 
 const sha256 = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
 
-/** What is offered, as it calls itself. */
+/** The names in an offered message. */
 interface Named {
   readonly gateway: string;
   readonly generation: number;
@@ -171,7 +171,7 @@ function ingest<Proof extends object>(
     const { reject, conflict, inserted, duplicates, proof, whole, newest = newestSeq(db, stream) } = take(stream);
     if (inserted) placeByWords(db, stream);
     const before = isFirst ? 0 : stream.acked_seq;
-    // What was kept whole has no hole: nothing in it has to be looked for.
+    // A range that was kept whole has no hole, so the search starts after it.
     const from = whole !== undefined && whole[0] <= before + 1 ? Math.max(before, whole[1]) : before;
     const reached = { acked_seq: unbrokenUpTo(db, stream, { from, newest }), newest_seq: newest };
     const sql = `UPDATE streams SET version = version + ?, duplicates_offered = duplicates_offered + ?,
@@ -222,7 +222,7 @@ function keepWhole(db: Db, stream: StreamRow, { message, payload, nowMs, newest 
   const times = [reach.last_mono + offsetOf(head), ...facts.map(({ time }) => time)];
   const isLate = times.some((time) => isAfterSwap(stream, time));
   if (isLate || !isKeepable(message, reach)) return undefined;
-  // What comes in order lies behind all that is held.
+  // Records that arrive in order come after all held ones.
   if (head.from <= newest && holdsAny(db, stream, [head.from, head.to])) return undefined;
   const storing = { nowMs, numberOf: nameNumbers(db) };
   for (const record of facts) insertRecord(db, stream, { record, ...storing });
@@ -254,7 +254,7 @@ interface Taking {
   /** In seq order, all of `range`. */
   readonly records: readonly Offered[];
   readonly range: readonly [from: number, to: number];
-  /** Where a record of it conflicts nothing of it is taken; else what stands before. */
+  /** Whether a conflict rejects the whole message; else the records before it are stored. */
   readonly isWhole: boolean;
   readonly nowMs: number;
 }
@@ -301,7 +301,7 @@ function isAfterSwap({ superseded_at }: StreamRow, time: number): boolean {
 
 interface Dropping {
   readonly seq: number;
-  /** What was stored, as its content line. */
+  /** The stored record's content line. */
   readonly line: string;
   readonly nowMs: number;
 }

@@ -14,7 +14,10 @@ export interface StreamRow {
   readonly withdrawn_at: number | null;
 }
 
-/** Who binds what: the gateway must hold the booth at this generation. `oldest_seq` is known from a hello alone. */
+/**
+ * The binding of a stream: the gateway must hold the booth at this generation. `oldest_seq` is known only from a
+ * hello.
+ */
 export interface Binding {
   readonly stream_id: string;
   readonly gateway_id: string;
@@ -30,7 +33,7 @@ export function findStream(db: Db, streamId: string): StreamRow | undefined {
   return row<StreamRow>(db, `SELECT ${COLUMNS} FROM streams WHERE stream_id = ?`, streamId);
 }
 
-/** The same, and nobody else changes it until the transaction is over: SQLite has one writer at a time. */
+/** Finds a stream and locks it until the end of the transaction. SQLite needs no lock: it has one writer at a time. */
 export function lockedStream(db: Db, streamId: string): StreamRow | undefined {
   const lock = { sqlite: "", postgres: " FOR UPDATE" }[db.engine];
   return row<StreamRow>(db, `SELECT ${COLUMNS} FROM streams WHERE stream_id = ?${lock}`, streamId);
@@ -74,14 +77,17 @@ function insertStream(db: Db, binding: Binding, now: number): void {
   );
 }
 
-/** A stream forked on the same gateway goes on counting; any other begins at its oldest kept record. */
+/**
+ * Returns the first seq: a stream forked on the same gateway continues counting, any other starts at its oldest kept
+ * record.
+ */
 function firstSeq(db: Db, binding: Binding): number {
   const { predecessor } = binding;
   const forked = predecessor && findStream(db, predecessor.stream_id)?.gateway_id === binding.gateway_id;
   return forked ? predecessor.last_seq + 1 : Math.max(1, binding.oldest_seq ?? 1);
 }
 
-/** The stream of the same gateway that this one goes on from, where the seq belongs to it. */
+/** Returns the predecessor on the same gateway if the seq belongs to it. */
 export function predecessorOf(db: Db, stream: StreamRow, seq: number): StreamRow | undefined {
   const sql = `SELECT before.* FROM streams AS after JOIN streams AS before ON before.stream_id = after.predecessor_stream_id
     WHERE after.id = ? AND before.gateway_id = after.gateway_id AND ? <= after.predecessor_last_seq`;

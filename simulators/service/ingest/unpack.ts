@@ -9,10 +9,13 @@ const ZSTD_MAGIC = Buffer.of(0x28, 0xb5, 0x2f, 0xfd);
 /** 8 MiB: what a decoder should have room for at least (RFC 8878, 3.1.1.1.2). A message could ask for 2 GiB. */
 const ZSTD_PARAMS = { [constants.ZSTD_d_windowLogMax]: 23 };
 
-/** A decoder's room is taken anew for each message, 64 KiB by default: most of what a batch of a live booth costs it, which unpacks to 2 KB. */
+/**
+ * Buffer sizes of a decoder. By default it allocates 64 KiB per message, which is most of the cost of a live booth's
+ * batch of 2 KB.
+ */
 const CHUNK_BYTES = { least: 4 * 1024, most: 64 * 1024, for_each: 8 };
 
-/** The JSON object in a payload of gzip or zstd, or why there is none. */
+/** Returns the JSON object in a gzip or zstd payload, or the reason why there is none. */
 export function unpack(payload: Uint8Array): { readonly batch: unknown } | { readonly error: string } {
   if (payload.byteLength > MAX_ZIPPED_BYTES) return { error: "too_large" };
   const { least, most, for_each } = CHUNK_BYTES;

@@ -12,10 +12,10 @@ const MAX_MESSAGE_BYTES = 128 * 1024;
 /** Stored hellos, results and digests; older ones go. */
 export const MAX_MESSAGES = 20_000;
 
-/** What is taken beside gzipped JSON; each ack of a session says so. */
+/** Formats accepted in addition to gzipped JSON; each ack names them. */
 export const TAKES = ["chunk/1", "zstd"] as const;
 
-/** What goes down in answer: the ack of what was committed of a batch or a chunk, or commands. */
+/** The answer to a gateway: the ack of committed records, or commands. */
 export interface Downlink {
   readonly ack?: ((Ack | ChunkAck) & { readonly takes: readonly string[] }) | undefined;
   readonly commands?: readonly SentCommand[];
@@ -64,7 +64,7 @@ function takeTogether(db: Db, taken: readonly Waiting[]): void {
   try {
     answers = inTransaction(db, () => taken.map(({ uplink }) => takeUplink(db, uplink)));
   } catch {
-    // One that can't be taken mustn't take the others with it.
+    // A faulty message must not affect the others.
     for (const one of taken) takeAlone(db, one);
     return;
   }
@@ -118,7 +118,7 @@ export function parseMessage(payload: Uint8Array): Record<string, unknown> | und
     const value = JSON.parse(textOf(payload)) as unknown;
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
-    // Not JSON, or not UTF-8: nothing to keep of it, and nobody to tell.
+    // Not JSON, or not UTF-8: ignored without an answer.
     return undefined;
   }
 }
@@ -130,8 +130,8 @@ interface Message {
 }
 
 /**
- * The heartbeat. A will, or a farewell, leaves the last state as it was; of an older session than that state's it comes late,
- * since a broker sends it once it has missed the client, and says nothing of the gateway that is back already.
+ * Handles a heartbeat. A will or a farewell keeps the last state. One of an older session than that state's is
+ * ignored: a broker sends a will late, and the gateway is back already.
  */
 function takeState(db: Db, { gateway, now, message }: Message): void {
   if (message["online"] === false) {

@@ -3,12 +3,12 @@ import { FILTER_TYPES } from "../../../src/domain/booth.ts";
 import { FIRST_INSTANT, isInstant, LAST_INSTANT } from "../base/time.ts";
 
 const QUALITIES = ["good", "uncertain", "bad"];
-/** Of a shape without fields a copy would be made for nothing. */
+/** Checks without a copy, which a shape without fields would make. */
 const anyObject = z.custom((value) => typeof value === "object" && value !== null && !Array.isArray(value));
 const milliseconds = z.number().min(-LAST_INSTANT).max(LAST_INSTANT);
 const instant = z.number().min(FIRST_INSTANT).max(LAST_INSTANT);
 
-/** What figures rely on, by kind; claims (m c d v i) and evidence (e) are kept as they come. */
+/** Fields that figures rely on, by kind; claims (m c d v i) and events (e) are stored unchecked. */
 const shapes: Readonly<Record<string, z.ZodType>> = {
   h: z.looseObject({
     group: z.string(),

@@ -17,7 +17,7 @@ interface BrokerOptions {
   readonly faults: FaultPlan;
   readonly uplinks: Uplinks<Downlink>;
   readonly port: number;
-  /** Whose key it is. */
+  /** Returns the caller of a key. */
   readonly callerOf: (key: string, now: number) => Caller | undefined | Promise<Caller | undefined>;
   readonly log?: ((line: string) => void) | undefined;
 }

@@ -10,7 +10,7 @@ import type { Downlink } from "../ingest/uplink.ts";
 /** A gateway's topics that go up; the group is whose and which. */
 export const UP = /^bg\/v1\/([^/]+)\/up\/(state|hello|batch|chunk|result|digest)$/;
 
-/** Where messages come from and go to: the broker of our own, or another's. */
+/** A broker, embedded or external, that carries messages in both directions. */
 export interface RunningBroker {
   /** As told to gateways. */
   readonly url: string;

@@ -19,7 +19,10 @@ const RECEIVE_MAXIMUM = 400;
 const PROBE_MS = 3_000;
 /** A message whose store is away is offered to it again after so long. The broker gives nothing more meanwhile. */
 const AGAIN_MS = 500;
-/** By then the gateway has given up waiting for it, and offers it anew: the broker gets its confirmation, and room for others. */
+/**
+ * The gateway's own timeout: it offers the message again after this. The broker gets its confirmation then, and can
+ * send others.
+ */
 const GIVEN_UP_MS = 60_000;
 /** A stream that isn't bound may be by a hello that another worker is taking in: it is looked for so often, so long apart. */
 const BOUND_TRIES = 8;
@@ -44,9 +47,9 @@ interface ExternalOptions {
 }
 
 /**
- * Serves gateways through a broker that is there already. Who may publish on which topic is that broker's business: a gateway
- * must be held to bg/v1/{its user name}/. A message is confirmed to the broker once what it says is committed and its ack is on
- * its way, so a broker gives no more than is being worked on. Rejects where it can't be reached; reconnects later on.
+ * Serves gateways through an existing broker. That broker must allow a gateway to publish only under bg/v1/{its user
+ * name}/. A message is confirmed to the broker once its content is committed and its ack is sent, so that the broker
+ * sends no more than the service can handle. Rejects if the broker can't be reached at first; reconnects later.
  */
 async function joinBroker(options: ExternalOptions): Promise<RunningBroker> {
   const { url, log, isShared = false } = options;
@@ -61,7 +64,7 @@ async function joinBroker(options: ExternalOptions): Promise<RunningBroker> {
   };
   client.handleMessage = (packet, done) => {
     hold(line, packet);
-    // With an error the library goes on to the next packet, and leaves this one's confirmation to us.
+    // On an error the library continues with the next packet and leaves the confirmation of this one to us.
     done(new Error("confirmed once it is committed"));
   };
   client.on("packetreceive", ({ cmd }) => {
@@ -152,8 +155,8 @@ function hold(line: Line, packet: IPublishPacket): void {
 }
 
 /**
- * Whether the broker is to be told that it is done with: committed and its answer on its way (that the gateway has got that, nobody
- * but the gateway can say), or given up.
+ * Takes a message. Returns whether to confirm it to the broker: it is committed and its answer is sent, or the
+ * timeout has passed. Only the gateway knows whether the answer arrived.
  */
 async function take(line: Line, { topic, payload }: IPublishPacket): Promise<boolean> {
   const { service, faults, uplinks, log } = line;
@@ -172,7 +175,10 @@ async function take(line: Line, { topic, payload }: IPublishPacket): Promise<boo
   return false;
 }
 
-/** Whoever shares a broker's messages gets a gateway's hello, or what follows on it, as the broker likes. */
+/**
+ * Retries messages of an unbound stream: workers that share a broker's messages may get a gateway's hello after the
+ * messages that follow it.
+ */
 function patient(uplinks: Uplinks<Downlink>): Uplinks<Downlink> {
   return {
     ...uplinks,
@@ -188,7 +194,7 @@ function patient(uplinks: Uplinks<Downlink>): Uplinks<Downlink> {
 
 function sender({ client, log }: Pick<Line, "client" | "log">): RunningBroker["send"] {
   return (gateway, topic, message) => {
-    // Over a connection that is gone nobody waits for an answer: the gateway asks again on its next one.
+    // After a lost connection the answer is dropped: the gateway asks again on its next one.
     if (!client.connected) return;
     client.publish(`bg/v1/${gateway}/down/${topic}`, JSON.stringify(message), { qos: 1 }, (error) => {
       if (error) log?.(`publish failed: ${error.message}`);
@@ -196,18 +202,21 @@ function sender({ client, log }: Pick<Line, "client" | "log">): RunningBroker["s
   };
 }
 
-/** What is under way is finished first, so that nothing committed goes without its ack. */
+/** Finishes the work under way before it stops, so that every commit is acked. */
 async function stop(line: Line): Promise<void> {
   const { client, under_way } = line;
   if (client.connected) await client.unsubscribeAsync([UPLINKS, `${SHARED}${UPLINKS}`]).catch(() => undefined);
   const late = sleep(DRAIN_MS, "late", { ref: false });
-  // What the broker had queued for us comes still.
+  // Messages that the broker had queued for us still arrive.
   while (under_way.size > 0 && (await Promise.race([Promise.all(under_way), late])) !== "late");
   line.stopping = true;
   await client.endAsync(!client.connected);
 }
 
-/** Several at once: what comes over one of them is answered over the same. Rejects where none can be reached; the others are joined as they come up. */
+/**
+ * Joins several brokers; each message is answered over the broker it came from. Rejects if none can be reached; joins
+ * the others when they become reachable.
+ */
 export async function joinBrokers(
   urls: readonly string[],
   options: Omit<ExternalOptions, "url">,
@@ -241,7 +250,7 @@ export async function joinBrokers(
   }
   return {
     url: urls.map(shownUrl).join(" "),
-    // Nobody knows over which of them the gateway is connected: on the others nobody listens.
+    // The broker of the gateway's connection is unknown; on the others the message has no subscriber.
     send: (gateway, topic, message) => {
       for (const broker of brokers) broker.send(gateway, topic, message);
     },

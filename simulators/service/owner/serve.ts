@@ -58,7 +58,7 @@ export function serveOwner(app: FastifyInstance, service: Service, operations: r
 }
 
 function signInOf(signIn: Operation, service: Service, body: unknown): Answer | Promise<Answer> {
-  // Nobody is known yet, and nothing is asked of the caller.
+  // Sign-in needs no known caller.
   const caller = { key_id: "", account_id: "", scope: "user" } as Call["caller"];
   return signIn.handle({ service, caller, now: service.now(), params: {}, query: {}, headers: {}, body });
 }

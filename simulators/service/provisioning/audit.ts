@@ -10,7 +10,7 @@ interface AuditEntry {
   readonly detail: unknown;
 }
 
-/** One row per change of who holds a booth, by whom it was asked for. */
+/** Adds a row for a change of a booth's holder, with the caller. */
 export function audit(at: { readonly db: Db; readonly caller: Caller; readonly now: number }, entry: AuditEntry): void {
   const sql =
     "INSERT INTO provisioning_audit (booth_id, generation, gateway_id, action, key_id, detail, at) VALUES (?, ?, ?, ?, ?, ?, ?)";

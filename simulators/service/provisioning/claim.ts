@@ -106,7 +106,7 @@ function supersede(at: Claiming, current: ProvisioningRow): void {
   );
 }
 
-/** At plain level a serial number alone opens the record; nobody holds it. */
+/** Opens the record by the serial number alone, as at plain level; no gateway holds the booth. */
 function openRecord(at: Claiming, booth: BoothRow, current: ProvisioningRow | undefined): 200 | 201 {
   if (current?.status === "provisioned") return 200;
   const generation = (current?.generation ?? 0) + 1;

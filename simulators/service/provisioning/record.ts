@@ -78,8 +78,8 @@ function mqttFields(service: Service, gatewayId: string | null): unknown {
 }
 
 /**
- * The one of several brokers that a gateway is told: that whose name together with its own gives the highest hash, so that one more
- * broker, or one less, moves its own part of the gateways alone.
+ * Returns a gateway's broker of several: the one with the highest hash of its name and the gateway's (rendezvous
+ * hashing). Adding or removing a broker moves only that broker's gateways.
  */
 function brokerOf(urls: string, gatewayId: string): string {
   const [url = ""] = urls

@@ -25,7 +25,7 @@ export interface BoothRow {
   readonly updated_at: number;
 }
 
-/** One binding of a booth; the highest generation is the current one. `revision` grows with every change of the row. */
+/** A binding of a booth; the highest generation is the current one. `revision` grows with every change of the row. */
 export interface ProvisioningRow {
   readonly booth_id: string;
   readonly generation: number;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the gateway reports of the booth's PLC; unknown fields are kept. */
+/** The PLC data that the gateway reports; unknown fields are kept. */
 const reportedShape = z.looseObject({ seq: z.int().nonnegative().optional() });
 
 const nullableText = z.string().max(200).nullish();

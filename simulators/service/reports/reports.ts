@@ -8,12 +8,12 @@ import { keepMail, type Mail } from "../accounts/mail.ts";
 import { type Downlink, takeUplink } from "../ingest/uplink.ts";
 import type { Uplink } from "../storage/port.ts";
 
-/** Reports that wait for their answer, at once; a caller beyond them is told to come again. */
+/** Reports that may wait for their answer at once; a further caller gets 503. */
 const MAX_PENDING = 100;
-/** How long a thread that is told to end may take with what it is at. */
+/** Time in which a stopping thread may finish its work. */
 const END_WITHIN_MS = 2000;
 
-/** What the thread is asked; everything in it can be copied from thread to thread. */
+/** A request to the thread; every field can be copied between threads. */
 export type Asked =
   | {
       readonly kind: "answer";
@@ -35,13 +35,16 @@ export type Said =
   | { readonly id: number; readonly kind: "done"; readonly value: unknown }
   | { readonly id: number; readonly kind: "failed"; readonly status: number | undefined; readonly text: string };
 
-/** What is made from booths' whole logs, away from where records come in; and all the rest, where the store is a server to be waited for. */
+/**
+ * Makes reports from booths' whole logs away from the thread that takes records in. If the store is a server it
+ * handles all other operations too.
+ */
 export interface Reports {
   /** Whether every operation goes here, not reports alone. */
   readonly takes_all: boolean;
   /** Throws an HttpError, or rejects with one, for anything but success. */
   readonly answer: (operation: Operation, call: Call) => Answer | Promise<Answer>;
-  /** The caller behind an Authorization header; undefined: nobody. */
+  /** Returns the caller of an Authorization header; undefined: not valid. */
   readonly callerOf: (
     authorization: string | undefined,
     now: number,
@@ -63,7 +66,7 @@ export function reportsHere(service: Service): Reports {
   };
 }
 
-/** What a few rows answer at once. */
+/** Answers that need a few rows, made at once on this thread. */
 function rowsHere(db: Db): Pick<Reports, "takes_all" | "callerOf" | "uplink"> {
   return {
     takes_all: false,
@@ -73,8 +76,9 @@ function rowsHere(db: Db): Pick<Reports, "takes_all" | "callerOf" | "uplink"> {
 }
 
 /**
- * In a thread of their own, which begins with the first of them: a report over years of fifty booths takes seconds, and a
- * gateway whose records are not acked meanwhile sends them again. A thread that dies is begun anew by the next report.
+ * Runs reports on a thread that the first report starts: a report over years of fifty booths takes seconds, and
+ * gateways whose records aren't acked meanwhile send them again. After a crash of the thread the next report starts a
+ * new one.
  */
 export function reportsThread(service: Service, dataDir: string): Reports {
   let running: Thread | undefined;
@@ -91,7 +95,7 @@ export function reportsThread(service: Service, dataDir: string): Reports {
   };
 }
 
-/** Where a database on a server is, and files that go with it. */
+/** URL of a database on a server, and the folder of its files. */
 export interface Place {
   readonly where: string;
   readonly folder: string | undefined;

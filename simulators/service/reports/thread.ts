@@ -49,7 +49,7 @@ async function carryOut(asked: Asked): Promise<unknown> {
   return operation.handle({ ...call, service });
 }
 
-/** Of several programs on one database one has the round; the others leave it out. */
+/** Runs the round in one program only if several share a database. */
 async function alone(round: () => Promise<string[]>): Promise<string[]> {
   if (db.engine === "sqlite") return round();
   const taken = row<{ taken: string }>(db, `SELECT pg_try_advisory_lock(${EVALUATORS})::text AS taken`);

@@ -19,7 +19,7 @@ const shape = z.object({
   enabled: z.boolean().default(true),
 });
 
-/** Of one that exists, what isn't given stays. */
+/** For an existing type, absent fields keep their values. */
 const changeShape = z.union([shape.partial().extend({ id: text.min(1) }), shape]);
 
 /** Alert types of the account. PUT takes one: with an `id` it changes that one, without it makes one. */
@@ -64,7 +64,7 @@ function checkNeeded({ type, threshold, extra_tag }: z.output<typeof shape>): vo
   if (type === "tag_threshold" && extra_tag === null) throw badRequest("extra_tag is missing: tag_threshold needs it");
 }
 
-/** Where the rule changes, its open alerts end, and it looks at what comes from now on. */
+/** Saves the type. A changed rule ends its open alerts and applies from now on. */
 function save(call: Call, type: AlertTypeFields, before: AlertTypeFields | undefined): void {
   const { db } = call.service;
   const isNew = before === undefined || ruleOf(before) !== ruleOf(type);

@@ -13,7 +13,7 @@ const shape = z.looseObject({
   name: z.string().trim().min(1).max(200),
   scope: z.enum(["admin", "user", "provision"]),
   expires_at: z.string().nullish(),
-  /** One that was made under the caller's; default: the caller's own. */
+  /** An account below the caller's; default: the caller's own. */
   account_id: z.string().nullish(),
 });
 
@@ -63,7 +63,7 @@ function create(call: Call): Answer {
   const id = randomUUID();
   const sql = `INSERT INTO api_keys (id, account_id, name, prefix, hash, scope, created_at, expires_at, user_id)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-  // Who made the key is a user of the key's own account, or nobody.
+  // The key's maker is a user of the key's own account, or unknown.
   const maker = account === call.caller.account_id ? (call.caller.user_id ?? null) : null;
   const values = [key.slice(0, 4), hashOf(key), scope, call.now, expires, maker] as const;
   run(call.service.db, sql, id, account, name, ...values);

@@ -12,7 +12,7 @@ import { formatTime, isInstant, minutes, parseTime } from "../base/time.ts";
 import { figuresOf } from "./common.ts";
 import { connectivityOf } from "./connectivity.ts";
 
-/** What lists of booths can be filtered and sorted by. */
+/** Fields by which lists of booths can be filtered and sorted. */
 export const BOOTH_FIELDS = (
   "id external_id serial_number name status account_id account_name facility_id created_at bay_count brand_name burner_size " +
   "height length model_number motor_size width plc_program plc_program_revision firmware_version last_firmware_update " +
@@ -39,12 +39,12 @@ export function boothFields(call: Call, booth: BoothRow): Record<string, unknown
   });
 }
 
-/** What is known of a booth beside its own row. */
+/** Data of a booth from other tables than its own row. */
 export interface BoothFacts {
   readonly reported: Readonly<Record<string, unknown>> | undefined;
   readonly account_name: string | null;
   readonly received_at: number;
-  /** Of the newest provisioning. */
+  /** Status of the newest provisioning. */
   readonly status: string | undefined;
   readonly gateway: GatewayRow | undefined;
   readonly runtime_ms: number;

@@ -111,7 +111,7 @@ function recentStages(call: Call): Answer {
   return ok(envelope(items, pagingParams(call.query, { allowAll: false })));
 }
 
-/** What was seen in a single reading has a begin and no length. */
+/** A stage of a single reading has a start and no length. */
 function isIn({ start, end }: Span, window: Span): boolean {
   if (start === end) return start >= window.start && start < window.end;
   return Math.min(end, window.end) > Math.max(start, window.start);

@@ -46,7 +46,7 @@ export function figuresOf(call: Call, booth: BoothRow): BoothFigures {
   return boothFigures(call.service.db, booth.id, call.now);
 }
 
-/** What is made of each, with a turn for other requests after each. */
+/** Maps each item, with a turn of the event loop for other requests after each. */
 export async function inTurns<T, U>(all: readonly T[], make: (one: T) => U): Promise<U[]> {
   const made: U[] = [];
   for (const one of all) {

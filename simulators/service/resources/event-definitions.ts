@@ -87,7 +87,10 @@ function list(call: Call): Answer {
   return listAnswer(call, items, { fields: FIELDS, search: ["name", "description"] });
 }
 
-/** What was given and may be written, on top of what stood. Throws 400 for a figure that doesn't exist or an id of somebody else. */
+/**
+ * Returns the definition with the given fields that may be written. Throws 400 for an unknown figure or an id of
+ * another account.
+ */
 function merged(call: Call, before: DefinitionFields, given: z.output<typeof changeShape>): DefinitionFields {
   const entries = Object.entries(given).filter(([name]) => Object.hasOwn(changeShape.shape, name));
   const fields = { ...before, ...(Object.fromEntries(entries) as Partial<DefinitionFields>) };

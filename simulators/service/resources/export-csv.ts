@@ -22,7 +22,7 @@ function answer(call: Call): Answer {
   return { status: 200, headers: CSV_HEADERS, body: csvOf(["time", "tag", "value", "quality"], lines) };
 }
 
-/** What one answer may hold: some 50 MB. */
+/** Maximum size of an answer: about 50 MB. */
 const MAX_LINES = 1_000_000;
 
 type Line = [time: number, tag: string, value: string, quality: string];

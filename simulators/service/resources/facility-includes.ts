@@ -7,7 +7,10 @@ import { type FleetBooth, perBooth } from "./fleet.ts";
 
 type Figures = Readonly<Record<string, number>>;
 
-/** What `includes` of a facility list may name, parted by colons, and what each booth adds to the facility's fields over start and end. */
+/**
+ * The parts that `includes` of a facility list may name, separated by colons, and each booth's contribution over
+ * start and end.
+ */
 const PARTS: Readonly<Record<string, (fleet: FleetBooth) => Figures>> = {
   cycle_count: (fleet) => picked(fleet, ["cycle_count"]),
   utilization_times: (fleet) => picked(fleet, ["utilization_minutes", "working_minutes"]),
@@ -19,7 +22,7 @@ const PARTS: Readonly<Record<string, (fleet: FleetBooth) => Figures>> = {
   }),
 };
 
-/** What a facility without booths has of each part. */
+/** The values of each part for a facility without booths. */
 const NOTHING: Readonly<Record<string, Figures>> = {
   cycle_count: { cycle_count: 0 },
   utilization_times: { utilization_minutes: 0, working_minutes: 0 },

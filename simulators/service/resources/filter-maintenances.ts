@@ -63,7 +63,8 @@ function interval(filter: Installation, { now, in_use }: Known): unknown {
 function estimatedMs(filter: Installation, { now: end, in_use }: Known): number | null {
   const age = end - filter.installed_at;
   const counted = filter.usage.minutesAt(end);
-  // Of a filter that was in at first contact the PLC's count is of a longer time than its age: the time in use since then counts.
+  // For a filter that was in place at first contact the PLC's count covers more than its known age, so the time in
+  // use since then counts.
   const since = { start: filter.installed_at, end };
   const used = counted !== null && filter.source === "assumed" ? msWithin(in_use, since) / 60_000 : counted;
   const { limits } = filter;

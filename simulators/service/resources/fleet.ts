@@ -23,7 +23,7 @@ export interface FleetBooth {
   readonly region_id: string;
 }
 
-/** What each of the account's booths gives, of one facility if named: a booth a turn, so that other requests get theirs. */
+/** Maps each of the account's booths, or those of one facility, with a turn for other requests after each booth. */
 export function perBooth<T>(call: Call, make: (fleet: FleetBooth) => T, facilityId?: string): Promise<T[]> {
   const asked = boothsOf(call).filter((booth) => facilityId === undefined || booth.facility_id === facilityId);
   return inTurns(asked, (booth) => make(fleetBooth(call, booth)));
@@ -37,7 +37,7 @@ function fleetBooth(call: Call, booth: BoothRow): FleetBooth {
   return { booth, figures: figuresOf(call, booth), calendar, window, region_id };
 }
 
-/** What each booth of the path's facility gives, if the caller's account has it. */
+/** Maps each booth of the path's facility. Throws 404 if the caller's account doesn't have it. */
 export function perBoothOfFacility<T>(call: Call, make: (fleet: FleetBooth) => T): Promise<T[]> {
   const id = call.params["id"] ?? "";
   const sql = "SELECT 1 FROM facilities WHERE id = ? AND account_id = ?";
@@ -45,7 +45,7 @@ export function perBoothOfFacility<T>(call: Call, make: (fleet: FleetBooth) => T
   return perBooth(call, make, id);
 }
 
-/** One line per booth: its use in the window. */
+/** Returns a booth's use in the window. */
 export function usageItem({ booth, figures, calendar, window }: FleetBooth): Record<string, unknown> {
   const { utilization_minutes, cycle_count, gas_usage, kwh_usage } = utilization(figures, calendar, window);
   const modes = listedMinutes(msByMode(figures.stages, window));

@@ -35,7 +35,7 @@ export function tagsParam(query: Readonly<Record<string, string>>): string[] {
 /** More than any booth has. */
 const MAX_TAGS = 200;
 
-/** More than anybody pages through; all are found for each page, since the total is told. */
+/** Maximum number of readings; each page reads all of them, because the answer has the total. */
 const MAX_READINGS = 500_000;
 
 export interface TagReading {

@@ -15,7 +15,7 @@ import { boothsOf } from "./common.ts";
  * report is made from the logs themselves.
  */
 
-/** So many logs are read for one answer. */
+/** Maximum number of logs read for an answer. */
 const FEW_BOOTHS = 100;
 
 export function isLarge(call: Call): boolean {
@@ -58,7 +58,9 @@ function standing(call: Call, booths: readonly BoothRow[], of: Of): StandingBoot
   });
 }
 
-/** Of every booth of the caller's account how it is reached, and its mode: by what that goes by alone, since it is asked of all of them. */
+/**
+ * Returns the connectivity and mode of every booth of the caller's account. Reads only the rows that these depend on.
+ */
 export function connectedBooths(call: Call): { readonly status: Connectivity; readonly mode: Mode }[] {
   const { db } = call.service;
   const account_id = call.caller.account_id;
@@ -79,7 +81,7 @@ type Reached = Pick<GatewayRow, "heartbeat_at" | "online" | "state"> & {
   readonly reported: string | null;
 };
 
-/** What a booth reported counts where its gateway never had a heartbeat. */
+/** A booth's reported mode counts if its gateway never sent a heartbeat. */
 const REACHED_SQL = `SELECT b.id, b.serial_number, g.id AS gateway_id, g.heartbeat_at, coalesce(g.online, 0) AS online, g.state,
     CASE WHEN g.heartbeat_at IS NULL THEN (SELECT reported FROM provisionings
       WHERE booth_id = b.id AND reported IS NOT NULL ORDER BY generation DESC LIMIT 1) END AS reported
@@ -167,7 +169,7 @@ export function zonesOf(call: Call): Pick<PlacedBooth, "tz" | "window">[] {
   });
 }
 
-/** What each of them was used. */
+/** Returns the use of each booth. */
 export function usesOf(call: Call, placed: readonly PlacedBooth[]): ReadonlyMap<string, Use> {
   const byWindow = Map.groupBy(placed, ({ window }) => window);
   const found = Array.from(byWindow, ([window, some]) => {

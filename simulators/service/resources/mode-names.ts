@@ -21,7 +21,7 @@ export const MODE_NAMES: Readonly<Record<Mode, string>> = {
 
 const ORDER = Object.keys(MODE_NAMES) as Mode[];
 
-/** What was found of modes, each under its name, in their one order; a mode without any is left out. */
+/** Lists the values by mode name, in the fixed order of modes; a mode without a value is left out. */
 export function listed<T>(found: ReadonlyMap<Mode, number>, item: (mode: string, value: number) => T): T[] {
   return ORDER.flatMap((mode) => {
     const value = found.get(mode);
@@ -34,7 +34,7 @@ export function listedMinutes(found: ReadonlyMap<Mode, number>): { mode: string;
   return listed(found, (mode, ms) => ({ mode, duration: minutes(ms) }));
 }
 
-/** The mode of that name; undefined: there is none. */
+/** Returns the mode of that name; undefined for an unknown name. */
 export function modeNamed(name: string): Mode | undefined {
   return ORDER.find((mode) => MODE_NAMES[mode] === name);
 }

@@ -10,7 +10,10 @@ import { formatOptional, formatTime, minutes } from "../base/time.ts";
 
 const markShape = z.looseObject({ seen_in_app: z.boolean() });
 
-/** Notifications of the calling user: who signed in, or who made the key. A key that nobody made has none. */
+/**
+ * Notifications of the calling user: the signed-in user, or the user who made the key. A key without such a user has
+ * none.
+ */
 export const notifications: readonly Operation[] = [
   { method: "GET", path: "/api/notifications", handle: list },
   { method: "POST", path: "/api/notifications/mark_all_as_read", handle: markAll },

@@ -22,7 +22,10 @@ function answer(call: Call): Answer {
   return ok({ current_period: interval(now), previous_period: interval(before), delta: interval(now - before) });
 }
 
-/** Of `unit` and `length` at least one is given, or else the window: `start` and `end`, default the local day so far. */
+/**
+ * Returns the period: by `unit` or `length`, or else the window of `start` and `end`, by default the local day so
+ * far.
+ */
 function periodOf(call: Call, tz: string): Span {
   const unit = unitParam(call.query);
   const length = lengthParam(call.query);

@@ -33,7 +33,7 @@ import { revisionHistory } from "./revision-history.ts";
 import { runtime } from "./runtime.ts";
 import { utilizationStats } from "./utilization-stats.ts";
 
-/** What is answered from a few rows of the caller's account, and all that changes who may do what. */
+/** Operations that read a few rows of the caller's account, and all that change permissions. */
 const RECORDS: readonly Operation[] = [
   ...accounts,
   ...apiKeys,
@@ -45,7 +45,7 @@ const RECORDS: readonly Operation[] = [
   ...users,
 ];
 
-/** What is made from booths' logs, and what such an answer goes by. */
+/** Operations that read booths' logs, and those that depend on such answers. */
 const REPORTS: readonly Operation[] = [
   ...alertTypes,
   ...alerts,

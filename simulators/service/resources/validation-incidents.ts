@@ -27,7 +27,7 @@ export const validationIncidents: readonly Operation[] = [
 const FIELDS = "id booth_id tag_name logic reason first_seen_at last_seen_at resolved_at severity".split(" ");
 
 interface Incident extends z.output<typeof shape> {
-  /** Of the claim that opened it: STREAM-SEQ. */
+  /** Id of the claim that opened it: STREAM-SEQ. */
   readonly id: string;
 }
 

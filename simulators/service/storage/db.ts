@@ -3,8 +3,9 @@ import type { Db, SqlValue } from "./port.ts";
 export type { Db, SqlValue } from "./port.ts";
 
 /**
- * In place of ? for a number or a text that narrows an index: SQLite's planner doesn't look at it. What it looks at (it is built with
- * STAT4) makes it plan the statement anew at each run, which takes ten times as long as running it.
+ * Placeholders for a number or a text that narrows an index. SQLite's planner (built with STAT4) plans a statement
+ * again at each run if it can look at a bound value, which takes ten times as long as running it; it can't look into
+ * an expression.
  */
 export const ANY_NUMBER = "(? + 0)";
 export const ANY_TEXT = "(? || '')";
@@ -35,7 +36,7 @@ export function inSnapshot<T>(db: Db, read: () => T): T {
   return db.transaction("snapshot", read);
 }
 
-/** One transaction: all of it or nothing. Nested calls join the outer one as a savepoint. */
+/** Runs the work in one transaction. Nested calls join the outer one as a savepoint. */
 export function inTransaction<T>(db: Db, work: () => T): T {
   return db.transaction("write", work);
 }

@@ -1,9 +1,8 @@
 /**
- * What the service asks of where it keeps things. Two engines: SQLite, embedded, in a folder or in memory, and PostgreSQL.
- *
- * The 75 operations, provisioning, events and figures are one text for both, in the SQL that both understand; it is blocking (`Db`).
- * A thread that may not wait for a server (sockets hang on it) hands them to threads that may: `reports/reports.ts`. What comes in
- * from gateways, thousands of messages a second, has a way of its own for each engine: `Uplinks`.
+ * The service's storage. Two engines: SQLite, embedded, in a folder or in memory, and PostgreSQL. The 75 operations,
+ * provisioning, events and figures are one code for both, in SQL that both understand. It blocks (`Db`), so a thread
+ * with sockets hands this work to other threads (`reports/reports.ts`) if the store is a server. Gateways' messages,
+ * thousands a second, have their own code for each engine: `Uplinks`.
  */
 
 export type SqlValue = string | number | null | Uint8Array;
@@ -14,14 +13,14 @@ export type Transaction = "write" | "apart" | "snapshot" | "joined";
 export interface Db {
   readonly engine: "sqlite" | "postgres";
   readonly open: boolean;
-  /** Where files lie that go with it; absent: nowhere, as with a database in memory. */
+  /** Folder of the files beside the database; absent: none, as with a database in memory. */
   readonly folder?: string | undefined;
   /** Runs a writing statement; answers the number of rows changed. Values stand for ?, in order. */
   readonly run: (sql: string, values: readonly SqlValue[]) => number;
   /** The first row, or undefined. */
   readonly get: (sql: string, values: readonly SqlValue[]) => unknown;
   readonly all: (sql: string, values: readonly SqlValue[]) => unknown[];
-  /** Rows one by one, as arrays; to be run to its end at one go. */
+  /** Yields rows as arrays. Read to the end without a pause. */
   readonly each: (sql: string, values: readonly SqlValue[]) => IterableIterator<unknown>;
   /** Statements without values, parted by semicolons. */
   readonly exec: (sql: string) => void;
@@ -35,7 +34,7 @@ export interface Db {
   readonly close: () => void;
 }
 
-/** One message of a gateway, as it came. */
+/** A message of a gateway as it arrived. */
 export interface Uplink {
   readonly gateway: string;
   readonly topic: string;

@@ -49,7 +49,7 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     if (found === undefined) raw.set(sql, (found = file.prepare(sql).raw(true)));
     return found;
   };
-  // One for all: to make one takes as long as a small one does.
+  // One transaction function for all: making one takes as long as a small transaction.
   const transaction = file.transaction((work: () => unknown) => work());
   return {
     engine: "sqlite",
@@ -66,7 +66,7 @@ export function sqliteDb(file: Database.Database, folder?: string): SqliteDb {
     exec: (sql) => void file.exec(sql),
     transaction: <T>(kind: Transaction, work: () => T): T => {
       if (kind === "joined" && file.inTransaction) return work();
-      // What the work answers comes through as it is.
+      // The result of the work is returned unchanged.
       return (kind === "snapshot" ? transaction.deferred(work) : transaction.immediate(work)) as T;
     },
     close: () => void file.close(),

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { plcCommand } from "../../../simulators/plc/cli.ts";
 import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
 import { findProfile } from "../../../src/config/profile.ts";
-import { clickProfile } from "./click-profile.ts";
+import { clickBooth } from "../../support/profiles.ts";
 import { until } from "../../support/eventually.ts";
 import { rawClient, request } from "./rig.ts";
 
@@ -18,7 +18,7 @@ function run(argv: readonly string[], signal?: AbortSignal) {
     loadProfile: (path) => {
       if (path === "plcnext-booth") return findProfile(path);
       if (path !== "click-booth") throw new Error("no such file");
-      return clickProfile();
+      return clickBooth();
     },
     ...(signal ? { signal } : {}),
   });

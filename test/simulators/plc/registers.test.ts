@@ -5,7 +5,7 @@ import { encodePoint } from "../../../simulators/plc/encode.ts";
 import { modeCoder, registerImage } from "../../../simulators/plc/registers.ts";
 import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
 import { virtualDriver, virtualLink } from "../../../simulators/virtual/driver.ts";
-import { clickProfile } from "./click-profile.ts";
+import { clickBooth } from "../../support/profiles.ts";
 import { handClock } from "./rig.ts";
 import type { ModbusPoint, ModbusTag } from "../../../src/domain/profile.ts";
 import type { Scenario } from "../../../simulators/plc/model/scenario.ts";
@@ -13,7 +13,7 @@ import { readGroup } from "../../acquisition/driver-calls.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 const START = Date.UTC(2026, 2, 3, 16);
-const profile = clickProfile();
+const profile = clickBooth();
 const scenario = (name: string): Scenario => findScenario(name) as Scenario;
 const booth = createBooth({ scenario: scenario("standard-cycle"), seed: 3, start: START });
 const image = registerImage(profile, booth);

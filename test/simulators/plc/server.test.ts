@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { findScenario } from "../../../simulators/plc/scenarios/all.ts";
 import { type PlcOptions, type RunningPlc, startPlc } from "../../../simulators/plc/start.ts";
-import { clickProfile } from "./click-profile.ts";
+import { clickBooth } from "../../support/profiles.ts";
 import { until } from "../../support/eventually.ts";
 import { handClock, type HandClock, rawClient, type RawClient, request } from "./rig.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
@@ -18,7 +18,7 @@ async function start(more: Partial<PlcOptions> & { readonly story?: string } = {
   const scenario = findScenario(more.story ?? "standard-cycle");
   if (!scenario) throw new Error("scenario");
   clock = handClock(START);
-  return startPlc({ profile: clickProfile(), scenario, seed: 1, clock, port: 0, start: START, ...more });
+  return startPlc({ profile: clickBooth(), scenario, seed: 1, clock, port: 0, start: START, ...more });
 }
 async function client(): Promise<RawClient> {
   const made = await rawClient(plc.port);
@@ -92,7 +92,7 @@ describe("the Modbus server", () => {
       clock.set(stage.start);
       peer.send(request(i, 3, [0, 1]));
       const code = (await peer.take(11)).readUInt16BE(9);
-      expect(clickProfile().modes[String(code)]).toBe(stage.mode);
+      expect(clickBooth().modes[String(code)]).toBe(stage.mode);
     }
   });
 

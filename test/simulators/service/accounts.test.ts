@@ -1,25 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { outbox } from "../../../simulators/service/accounts/mail.ts";
-import { type Running, startBench } from "./service-http.ts";
+import { lastToken, type Running, startBench } from "./service-http.ts";
 
-const tokenOf = (text = ""): string => /token=(\S+)/.exec(text)?.[1] ?? "";
-
-describe("an account's own things", () => {
+describe("resources of an account", () => {
   let bench: Running;
   beforeAll(async () => void (bench = await startBench()));
   afterAll(() => bench.running.stop());
 
-  const ask = async (method: string, path: string, { key, body }: { key?: string; body?: unknown } = {}) => {
-    const headers: Record<string, string> = { ...(key === undefined ? {} : { authorization: key }) };
-    if (body !== undefined) headers["content-type"] = "application/json";
-    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-    const answer = await fetch(bench.running.url + path, init);
-    const text = await answer.text();
-    const isJson = answer.headers.get("content-type")?.startsWith("application/json") === true && text !== "";
-    return { status: answer.status, body: (isJson ? JSON.parse(text) : {}) as Record<string, unknown>, text };
-  };
+  const ask: Running["call"] = (...asked) => bench.call(...asked);
 
-  it("takes, changes and gives back what it is given", async () => {
+  it("are created, changed, listed and filtered", async () => {
     const key = "admin";
     const refused = await ask("POST", "/api/facilities", { key, body: { name: "East" } });
     expect(refused.status).toBe(400);
@@ -34,7 +23,7 @@ describe("an account's own things", () => {
     expect(booth.body).toMatchObject({ width: "14", firmware_version: null });
   });
 
-  it("reaches the accounts that were made under it, and nobody else does", async () => {
+  it("of an account below are open to the account above, and not the reverse", async () => {
     const key = "admin";
     const made = await ask("POST", "/api/accounts", { key, body: { name: "A new customer" } });
     const path = `/api/accounts/${String(made.body["id"])}`;
@@ -55,7 +44,7 @@ describe("an account's own things", () => {
     ).toBe(404);
   });
 
-  it("refuses a window that can't be from a list of facilities, whatever it includes", async () => {
+  it("reject an impossible window of a list of facilities", async () => {
     for (const query of [
       "start=yesterday",
       "start=2026-03-02&end=2026-03-01T00:00:00Z",
@@ -65,14 +54,14 @@ describe("an account's own things", () => {
     }
   });
 
-  it("lets nobody guess passwords: after ten wrong ones even the right one has to wait", async () => {
-    const { clock, running } = bench;
+  it("reject even the right password for 15 min after ten wrong ones", async () => {
+    const { clock } = bench;
     const created = await ask("POST", "/api/users", {
       key: "admin",
       body: { user_name: "Eve", email: "eve@example.com" },
     });
     expect(created.status).toBe(201);
-    const token = tokenOf(outbox(running.db).at(-1)?.text);
+    const token = lastToken(bench);
     const password = "a long password";
     const set = { key: "admin", body: { token, new_password: password } };
     expect((await ask("POST", "/api/users/change_password", set)).status).toBe(204);
@@ -85,14 +74,14 @@ describe("an account's own things", () => {
     expect(await signIn(password)).toBe(200);
   });
 
-  it("takes no text that isn't UTF-8 for another one", async () => {
+  it("reject a body that is not UTF-8", async () => {
     const body = Buffer.concat([Buffer.from('{"name":"caf'), Buffer.from([0xe9]), Buffer.from('"}')]);
     const headers = { authorization: "admin", "content-type": "application/json" };
     const answer = await fetch(`${bench.running.url}/api/accounts`, { method: "POST", headers, body });
     expect([answer.status, await answer.json()]).toEqual([400, { error: "the body is not UTF-8" }]);
   });
 
-  it("guards the default region and regions in use", async () => {
+  it("keep the default region and regions in use", async () => {
     const key = "admin";
     const path = "/api/accounts/acc-demo-body-shop/regions";
     expect((await ask("DELETE", `${path}/reg-demo-body-shop`, { key })).status).toBe(409);
@@ -101,7 +90,7 @@ describe("an account's own things", () => {
     expect((await ask("DELETE", `${path}/${String(body["id"])}`, { key })).status).toBe(204);
   });
 
-  it("shows a key once, and it works until it is deleted", async () => {
+  it("show a key once, and the key works until it is deleted", async () => {
     const { body } = await ask("POST", "/api/api_keys", { key: "admin", body: { name: "k", scope: "user" } });
     const secret = String(body["key"]);
     expect((await ask("GET", "/api/booths", { key: secret })).status).toBe(200);
@@ -111,7 +100,7 @@ describe("an account's own things", () => {
   });
 });
 
-it("lets nobody guess keys: who guesses has to wait, who was let in before has not", async () => {
+it("the service answers 429 after 100 wrong keys from an address, except for a key that it accepted before", async () => {
   const bench = await startBench();
   onTestFinished(() => bench.running.stop());
   const statusOf = async (key: string): Promise<number> => (await bench.call("GET", "/api/accounts", { key })).status;
@@ -119,6 +108,6 @@ it("lets nobody guess keys: who guesses has to wait, who was let in before has n
   const guesses: number[] = [];
   for (let i = 0; i < 110; i += 1) guesses.push(await statusOf(`guess ${i}`));
   expect([guesses.filter((one) => one === 401).length, guesses.at(-1)]).toEqual([100, 429]);
-  // Even the right one, where nobody from there has used it: or every answer but 429 would tell a guess from it.
+  // A right key that was not used from there gets 429 too; else the answer would tell it from a wrong guess.
   expect([await statusOf("user"), await statusOf("admin")]).toEqual([429, 200]);
 });

@@ -9,7 +9,7 @@ async function plan(adminUrl: string, fault: unknown): Promise<number> {
   return (await fetch(`${adminUrl}/fault`, { method: "POST", headers: JSON_TYPE, body })).status;
 }
 
-/** A service with its booth bound, stopped once the act is over. */
+/** Runs `act` with a service whose booth is bound, and stops the service. */
 async function within(act: (bench: Running) => Promise<void>): Promise<void> {
   const bench = await startBench();
   try {
@@ -23,7 +23,7 @@ async function within(act: (bench: Running) => Promise<void>): Promise<void> {
 describe("the admin port", () => {
   const paths = ["oracle", "outbox", "fault", "generation", "keys/revoke", "command"];
 
-  it("is a port of its own: the public one knows none of its paths, with any key and below any prefix", () =>
+  it("has its own paths: the public port has none of them, with any key and below any prefix", () =>
     within(async ({ call, running }) => {
       expect(new URL(running.adminUrl).port).not.toBe(new URL(running.url).port);
       for (const path of paths.flatMap((one) => [`/${one}`, `/api/${one}`, `/admin/${one}`])) {
@@ -36,7 +36,7 @@ describe("the admin port", () => {
       expect((await fetch(`${running.adminUrl}/api/booths`)).status).toBe(404);
     }));
 
-  it("shows mails that went out", () =>
+  it("shows sent mails", () =>
     within(async ({ call, running }) => {
       await call("POST", "/api/users", { body: { user_name: "Ann", email: "ann@example.com" } });
       const answer = (await (await fetch(`${running.adminUrl}/outbox`)).json()) as { mails: { to: string }[] };
@@ -62,7 +62,7 @@ describe("a service that departs from its contract", () => {
     }),
   );
 
-  it("has an endpoint gone, a success that is an error, a type it won't take, and a clock that is wrong", () =>
+  it("answers with a planned status or a wrong date", () =>
     within(async ({ call, running, clock }) => {
       for (const status of [410, 200, 415]) {
         await plan(running.adminUrl, { route, status });
@@ -75,7 +75,25 @@ describe("a service that departs from its contract", () => {
       expect(Date.parse(found.headers.get("date") ?? "")).toBe(clock.now + 7_200_000);
     }));
 
-  it("drifts at any depth, and leaves its own data as they are", () => {
+  it("has a planned fault as often as planned, before or after the request was carried out", () =>
+    within(async ({ call, running }) => {
+      const list = (): ReturnType<typeof call> => call("GET", "/api/booths");
+      const planned = (fault: object): Promise<number> =>
+        plan(running.adminUrl, { route: "GET /api/booths", ...fault });
+      expect(await planned({ times: 0 })).toBe(400);
+      await planned({ status: 429, retry_after: "7", times: 2 });
+      const struck = await list();
+      expect([struck.status, struck.headers.get("retry-after")]).toEqual([429, "7"]);
+      expect([(await list()).status, (await list()).status]).toEqual([429, 200]);
+      await planned({ truncate: true, when: "after" });
+      await expect(list()).rejects.toThrow();
+      const body = { name: "carried out" };
+      await planned({ route: "POST /api/accounts", reset: true, when: "after" });
+      await expect(call("POST", "/api/accounts", { body })).rejects.toThrow();
+      expect((await call("GET", "/api/accounts")).text).toContain(body.name);
+    }));
+
+  it("changes a field at any depth, and leaves its own data unchanged", () => {
     const body = { data: [{ id: 1, more: { id: null } }], page: 1 };
     expect(drifted(body, { kind: "retyped", field: "id" })).toEqual({ data: [{ id: "1", more: { id: 0 } }], page: 1 });
     expect(drifted(body, { kind: "removed", field: "data" })).toEqual({ page: 1 });

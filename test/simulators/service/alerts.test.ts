@@ -2,9 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { claim, type Running, startBench } from "./service-http.ts";
-import { batchOf, EPOCH, HOUR, MINUTE, PARAMETERS, script, type Script } from "./service-log.ts";
+import { claim, feed, type Running, startBench } from "./service-http.ts";
+import { EPOCH, HOUR, MINUTE, PARAMETERS, script, type Script } from "./service-log.ts";
 
 type Body = Record<string, unknown>;
 const plain = { bay: 0, unit: "", factor: 1, group: "fast", deadband: 0, heartbeat_ms: 900_000 };
@@ -23,11 +22,7 @@ describe("alerts", () => {
   afterEach(() => bench.running.stop());
 
   const put = async (body: Body) => bench.call("PUT", "/api/alert_types", { body: { name: "a", ...body } });
-  const feed = (log: Script): void => {
-    ingestBatch(bench.running.db, { gatewayId: "gw-1", nowMs: EPOCH }, batchOf(log.records()));
-    bench.clock.now = EPOCH + log.now();
-  };
-  /** [minutes after the log's begin, its end, value], oldest first. */
+  /** Alerts as [start, end, value], oldest first; start and end in minutes after the log's start. */
   const alerts = async (query = ""): Promise<unknown[]> => {
     const { body } = await bench.call("GET", `/api/alerts?sort=started_at${query}`);
     const minute = (text: unknown) => (Date.parse(String(text).replace(" ", "T")) - EPOCH) / MINUTE;
@@ -39,7 +34,7 @@ describe("alerts", () => {
   };
   const begun = (): Script => script(parameters).set("mode", 3);
 
-  it("of type tag and time last while the tag is true, and are open where it still is", async () => {
+  it("on type tag or time last while the tag is true, and stay open while it still is", async () => {
     await put({ type: "tag", base_tag: "door_open" });
     await put({ name: "long", type: "time", base_tag: "door_open", threshold: 10 });
     const log = begun()
@@ -52,7 +47,7 @@ describe("alerts", () => {
       .wait(MINUTE)
       .set("door_open", true)
       .wait(11 * MINUTE);
-    feed(log);
+    feed(bench, log);
     expect(await alerts("&filter=name:eq:a")).toEqual([
       [60, 70, 1],
       [71, null, 1],
@@ -71,7 +66,7 @@ describe("alerts", () => {
     ]);
   });
 
-  it("of type tag_threshold compare two tags, of type value_threshold one, or a counter's increase", async () => {
+  it("on type tag_threshold compare two tags; on type value_threshold a tag, or a counter's increase", async () => {
     await put({ name: "ratio", type: "tag_threshold", base_tag: "pressure", extra_tag: "limit", threshold: 0.5 });
     await put({ name: "value", type: "value_threshold", base_tag: "pressure", threshold: 60 });
     await put({ name: "starts", type: "value_threshold", base_tag: "starts", threshold: 3, condition_over: 10 });
@@ -94,22 +89,22 @@ describe("alerts", () => {
       .wait(20 * MINUTE)
       .set("pressure", 1)
       .wait(HOUR);
-    feed(log);
+    feed(bench, log);
     expect(await alerts("&filter=name:eq:ratio")).toEqual([[10, 15, 50]]);
     expect(await alerts("&filter=name:eq:value")).toEqual([[19, 39, 60]]);
     // Three starts between 10 and 18; the first of them leaves the ten minutes at 20.
     expect(await alerts("&filter=name:eq:starts")).toEqual([[18, 20, 3]]);
   });
 
-  it("end where their type changes, which then looks at what comes", async () => {
+  it("end when their type changes; the changed type applies from then on", async () => {
     const { body } = await put({ type: "tag", base_tag: "door_open" });
-    feed(begun().set("door_open", true).wait(HOUR));
+    feed(bench, begun().set("door_open", true).wait(HOUR));
     expect(await alerts()).toEqual([[0, null, 1]]);
     expect((await put({ id: body["id"], enabled: false })).body).toEqual({ ...body, enabled: false });
     expect(await alerts()).toEqual([[0, 60, 1]]);
   });
 
-  it("come of types that make sense", async () => {
+  it("reject a type that makes no sense", async () => {
     const full = await put({ type: "tag", base_tag: "x", severity: "high", nonsense: 1 });
     expect(full.body).toEqual({
       id: expect.any(String) as string,
@@ -133,7 +128,7 @@ describe("alerts", () => {
 });
 
 describe("the outbox", () => {
-  it("is a folder of mails that their owner alone can read", async () => {
+  it("is a folder of mails that only their owner can read", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "outbox-"));
     const bench = await startBench({ dataDir });
     const body = { user_name: "Änn", email: "ann@example.com" };

@@ -6,16 +6,14 @@ import { oracle } from "../../../simulators/service/admin/oracle.ts";
 import { row } from "../../../simulators/service/storage/db.ts";
 import { historyOf } from "../../../simulators/service/demo/history.ts";
 import { boothFigures } from "../../../simulators/service/figures/booth.ts";
-import type { Call } from "../../../simulators/service/http/operation.ts";
 import { rangeHash } from "../../../simulators/service/ingest/canonical.ts";
 import { heldUpTo, storedRange } from "../../../simulators/service/ingest/records.ts";
 import { type ChunkAck, ingestChunk } from "../../../simulators/service/ingest/store.ts";
 import { findStream } from "../../../simulators/service/ingest/streams.ts";
-import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { seedOf } from "../../support/seed.ts";
 import { chunkOf } from "./chunk-log.ts";
-import { batchOf, type Bench, boundBench, EPOCH, HOUR, type LogRecord, MINUTE } from "./service-log.ts";
+import { answerOf, batchOf, type Bench, boundBench, EPOCH, HOUR, type LogRecord, MINUTE } from "./service-log.ts";
 
 const DAYS = 3;
 const END = EPOCH + DAYS * 24 * HOUR;
@@ -88,25 +86,7 @@ function shuffled<T>(list: readonly T[], draw: Draw): T[] {
     .map(({ one }) => one);
 }
 
-async function answerOf(
-  { service, caller }: Bench,
-  path: string,
-  query: Readonly<Record<string, string>>,
-): Promise<unknown> {
-  const operation = OPERATIONS.find((one) => one.method === "GET" && one.path === path);
-  const call: Call = {
-    service,
-    caller: caller("admin"),
-    now: END,
-    params: { id: "b1" },
-    query,
-    headers: {},
-    body: null,
-  };
-  return (await operation?.handle(call))?.body;
-}
-
-/** All that anybody is told of a booth. */
+/** All answers about a booth. */
 async function toldOf(bench: Bench): Promise<Record<string, unknown>> {
   const { db, boothId } = bench;
   const { stages, cycles, plc_cycles, gas, kwh, installations, maintenance, revisions } = boothFigures(
@@ -117,16 +97,18 @@ async function toldOf(bench: Bench): Promise<Record<string, unknown>> {
   const window = { start: new Date(EPOCH + 5 * HOUR).toISOString(), end: new Date(EPOCH + 40 * HOUR).toISOString() };
   const stream = findStream(db, "stream-1");
   if (stream === undefined) throw new Error("no stream");
+  const get = (path: string, query: Readonly<Record<string, string>> = {}): Promise<unknown> =>
+    answerOf(bench, path, { now: END, query });
   return {
     figures: JSON.stringify({ stages, cycles, plc_cycles, gas, kwh, installations, maintenance, revisions }),
     hash: rangeHash(storedRange(db, stream, [1, Number.MAX_SAFE_INTEGER])),
     part: storedRange(db, stream, [20, 131]),
     held: heldUpTo(db, stream, 0),
     oracle: oracle(db).map((one) => ({ ...one, duplicates_offered: 0 })),
-    history: await answerOf(bench, "/api/booths/:id/history", { tags: "mode,gas", limit: "1000", ...window }),
-    csv: await answerOf(bench, "/api/booths/:id/export_csv", window),
-    latest: await answerOf(bench, "/api/booths/latest_updates", {}),
-    incidents: await answerOf(bench, "/api/validation_incidents", { limit: "-1" }),
+    history: await get("/api/booths/:id/history", { tags: "mode,gas", limit: "1000", ...window }),
+    csv: await get("/api/booths/:id/export_csv", window),
+    latest: await get("/api/booths/latest_updates"),
+    incidents: await get("/api/validation_incidents", { limit: "-1" }),
   };
 }
 
@@ -136,7 +118,7 @@ function segments({ db }: Bench): number {
 
 describe("the same log, in batches and in chunks", () => {
   it.each(SCENARIOS.map((scenario) => [scenario.name, scenario] as const))(
-    "%s: nothing differs",
+    "%s: gives the same answers",
     async (_, scenario) => {
       const random = seededRandom(seed);
       const draw = (): number => random.next();
@@ -172,7 +154,7 @@ describe("the same log, in batches and in chunks", () => {
     },
   );
 
-  it("would notice a chunk that went missing", async () => {
+  it("differs if a chunk is missing", async () => {
     const random = seededRandom(seed);
     const [scenario] = SCENARIOS;
     if (scenario === undefined) throw new Error("no scenario");

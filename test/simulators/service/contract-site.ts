@@ -1,19 +1,17 @@
 /** A reference service with data for every operation of the interface, and a request that succeeds for each. */
 import type { ContractRow } from "../../../simulators/service/http/contract-table.ts";
-import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { outbox } from "../../../simulators/service/accounts/mail.ts";
 import { seedSite } from "../../../simulators/service/accounts/seed.ts";
-import { claim, type Running, startBench } from "./service-http.ts";
-import { batchOf, EPOCH, HOUR, MINUTE, PARAMETERS, script } from "./service-log.ts";
+import { claim, feed, lastToken, type Running, signedIn, startBench } from "./service-http.ts";
+import { EPOCH, HOUR, MINUTE, PARAMETERS, script, type Script } from "./service-log.ts";
 
 export interface ContractSite extends Running {
   /** A key of each scope of the account. */
   readonly keys: Readonly<Record<ContractRow["scopes"][number], string>>;
-  /** A key of scope user that a user has made: notifications are that user's. */
+  /** A key of scope user whose maker is a user with notifications. */
   readonly annsKey: string;
   /** Key of scope admin of another account. */
   readonly stranger: string;
-  /** Everything by which another account could recognise this one's data. */
+  /** Texts that only appear in this account's data. */
   readonly marks: readonly string[];
   readonly requestFor: (row: Pick<ContractRow, "method" | "path">) => Promise<ContractRequest>;
 }
@@ -31,39 +29,31 @@ export const FACILITY = "fac-demo-body-shop-main-street";
 const REGION = "reg-demo-body-shop";
 const WINDOW = "start=2026-03-02T06:00:00Z&end=2026-03-04T06:00:00Z";
 
-/** Two days in use, a filter changed, doors left open, an incident claimed. */
-function feed(bench: Running): void {
+/** Two days in use, with a filter change, doors left open, and two incidents. */
+function twoDays(): Script {
   const log = script(parameters)
     .set("firmware_version", "1.4")
     .set("plc_program", "SPRAY")
-    .set("plc_program_revision", "14C");
-  log.set("exhaust_minutes", 100).set("exhaust_reset", false).set("door_open", false);
+    .set("plc_program_revision", "14C")
+    .set("exhaust_minutes", 100)
+    .set("exhaust_reset", false)
+    .set("door_open", false);
   for (let i = 0; i < 2; i += 1) {
     log
       .stage("spray", 34 * MINUTE)
       .set("door_open", true)
       .stage("purge", 3 * MINUTE)
-      .set("door_open", false);
-    log
+      .set("door_open", false)
       .stage("bake", 30 * MINUTE)
       .set("exhaust_reset", true)
       .stage("cool_down", 10 * MINUTE)
-      .set("exhaust_reset", false);
-    log.stage("idle", 23 * HOUR);
+      .set("exhaust_reset", false)
+      .stage("idle", 23 * HOUR);
   }
   const seen = { first_seen_at: EPOCH, last_seen_at: EPOCH + MINUTE, resolved_at: null };
-  for (const tag_name of ["gas", "energy"]) {
-    log.record("i", {
-      tag_name,
-      check: "between",
-      logic: { op: "between", min: 0, max: 1 },
-      reason: "r",
-      ...seen,
-      severity: "warning",
-    });
-  }
-  ingestBatch(bench.running.db, { gatewayId: "gw-1", nowMs: EPOCH + log.now() }, batchOf(log.records()));
-  bench.clock.now = EPOCH + log.now();
+  const check = { check: "between", logic: { op: "between", min: 0, max: 1 }, reason: "r", severity: "warning" };
+  for (const tag_name of ["gas", "energy"]) log.record("i", { tag_name, ...check, ...seen });
+  return log;
 }
 
 export async function contractSite(): Promise<ContractSite> {
@@ -78,16 +68,13 @@ export async function contractSite(): Promise<ContractSite> {
     return answer.body;
   };
   let people = 0;
-  const invited = async (role = "user"): Promise<{ id: string; token: string; email: string }> => {
-    const email = `ann${(people += 1)}@example.com`;
-    const { id } = await make("/api/users", { user_name: "Ann", email, role });
-    return { id: String(id), token: /token=(\S+)/.exec(outbox(db).at(-1)?.text ?? "")?.[1] ?? "", email };
+  const invited = async (): Promise<{ id: string; token: string }> => {
+    const { id } = await make("/api/users", { user_name: "Bea", email: `bea${(people += 1)}@example.com` });
+    return { id: String(id), token: lastToken(bench) };
   };
-  const ann = await invited("admin");
+  const ann = await signedIn(bench, "admin");
   const new_password = "long enough to be one";
-  await make("/api/users/change_password", { token: ann.token, new_password });
-  const { session_token } = await make("/api/authenticate", { email: ann.email, password: new_password });
-  const mine = await make("/api/api_keys", { name: "mine", scope: "user" }, `Bearer ${String(session_token)}`);
+  const mine = await make("/api/api_keys", { name: "mine", scope: "user" }, ann.bearer);
   const annsKey = String(mine["key"]);
   const rules = [{ tag: "door_open", op: "==", value: true }];
   const definition = await make("/api/event_definitions", {
@@ -97,15 +84,15 @@ export async function contractSite(): Promise<ContractSite> {
     booth_ids: ["b1"],
   });
   const alertType = await make("/api/alert_types", { name: "door", type: "tag", base_tag: "door_open" });
-  feed(bench);
+  feed(bench, twoDays());
   const told = await bench.call("GET", "/api/notifications", { key: annsKey });
   const [notification] = told.body["data"] as { id: string }[];
-  if (notification === undefined) throw new Error("nobody was told of anything");
+  if (notification === undefined) throw new Error("there is no notification");
 
   const regions = `/api/accounts/${ACCOUNT}/regions`;
   const spare = async (path: string, body: unknown): Promise<string> =>
     `${path}/${String((await make(path, body))["id"])}`;
-  /** Bodies and targets, where an operation needs more than its path. */
+  /** Bodies and targets of operations that need more than their path. */
   const special: Readonly<Record<string, () => Promise<Partial<ContractRequest>> | Partial<ContractRequest>>> = {
     "GET /api/notifications": () => ({ key: annsKey }),
     "PATCH /api/notifications/{id}": () => ({ key: annsKey, body: { seen_in_app: true } }),
@@ -173,7 +160,18 @@ export async function contractSite(): Promise<ContractSite> {
     return { path: target, key: "admin", ...(await special[`${method} ${path}`]?.()) };
   };
   const keys = { admin: "admin", user: "user", provision: "prov", gateway: "secret of gw-1" };
-  const marks = ["ABCD1234", "ABCD5678", ACCOUNT, REGION, FACILITY, ann.id, ann.email, notification.id, '"b1"', '"b3"'];
+  const marks = [
+    "ABCD1234",
+    "ABCD5678",
+    ACCOUNT,
+    REGION,
+    FACILITY,
+    ann.id,
+    "ann@example.com",
+    notification.id,
+    '"b1"',
+    '"b3"',
+  ];
   return {
     ...bench,
     keys,

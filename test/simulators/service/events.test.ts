@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sendDueMails, makeNotifications } from "../../../simulators/service/events/notify.ts";
 import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { outbox } from "../../../simulators/service/accounts/mail.ts";
-import { claim, type Running, startBench } from "./service-http.ts";
+import { claim, type Running, signedIn, startBench } from "./service-http.ts";
 import { batchOf, HOUR, MINUTE, PARAMETERS, script, type Script } from "./service-log.ts";
 import { DAY_MS } from "../../../src/domain/time.ts";
 
-/** Midnight in Chicago after the Monday on which the log begins. */
+/** Midnight in Chicago after the Monday on which the log starts. */
 const TUESDAY = Date.UTC(2026, 2, 3, 6);
 
 type Body = Record<string, unknown>;
@@ -18,15 +18,7 @@ describe("event definitions", () => {
   beforeEach(async () => {
     bench = await startBench();
     await claim(bench);
-    const ann = { user_name: "Ann", email: "ann@example.com" };
-    user = String((await bench.call("POST", "/api/users", { body: ann })).body["id"]);
-    const token = /token=(\S+)/.exec(outbox(bench.running.db).at(-1)?.text ?? "")?.[1];
-    const new_password = "long enough to be one";
-    await bench.call("POST", "/api/users/change_password", { body: { token, new_password } });
-    const session = await bench.call("POST", "/api/authenticate", {
-      body: { email: ann.email, password: new_password },
-    });
-    bearer = `Bearer ${String(session.body["session_token"])}`;
+    ({ id: user, bearer } = await signedIn(bench));
   });
   afterEach(() => bench.running.stop());
 
@@ -44,7 +36,7 @@ describe("event definitions", () => {
     expect(made.status, JSON.stringify(made.body)).toBe(201);
     return String(made.body["id"]);
   };
-  /** The bearer's session has run out by then: what the user sees is asked for with a key that the user made. */
+  /** Most tests pass a key that the user made, because the bearer's session has ended by then. */
   const notifications = async (key = bearer): Promise<Body[]> =>
     (await bench.call("GET", "/api/notifications?limit=-1", { key })).body["data"] as Body[];
   const keyOfUser = async (): Promise<string> => {
@@ -62,7 +54,7 @@ describe("event definitions", () => {
   const door = (): Script => script(parameters).set("mode", 3).set("door_open", false);
   const open = (log: Script, ms: number): Script => log.set("door_open", true).wait(ms).set("door_open", false);
 
-  it("hold for min_duration without a gap, and are told of once the local day is over", async () => {
+  it("need min_duration without a gap, and are reported once the local day is over", async () => {
     const key = await keyOfUser();
     await define({ min_duration: 5, description: "left open" });
     const log = door().wait(HOUR);
@@ -120,7 +112,7 @@ describe("event definitions", () => {
     expect(await notifications("admin")).toEqual([]);
   });
 
-  it("are found again when late data comes, in whatever order, and told of once", async () => {
+  it("are found again when late data arrives in any order, and reported once", async () => {
     const key = await keyOfUser();
     await define({});
     const log = door().wait(HOUR);
@@ -139,7 +131,7 @@ describe("event definitions", () => {
     expect(after).toEqual([{ ...seen.body, event_count: 2, updated_at: "2026-03-03 08:00:00Z" }]);
   });
 
-  it("of aggregates are periods whose figures fit; a period in which nothing was observed is none", async () => {
+  it("on aggregates match periods whose figures satisfy the rules, and no period without data", async () => {
     const key = await keyOfUser();
     const rules = [
       { tag: "spray_minutes", op: "<", value: 20 },
@@ -178,7 +170,7 @@ describe("event definitions", () => {
     expect((await bench.call("POST", "/api/event_definitions", { body: figure })).status).toBe(400);
   });
 
-  it("send an e-mail at the UTC time of day that was asked for, once", async () => {
+  it("send one e-mail at the chosen UTC time of day", async () => {
     const { db } = bench.running;
     await define({ send_email: true, send_notification_at: "13:30:00", name: "door\r\nBcc: x" });
     feed(open(door().wait(HOUR), MINUTE).wait(HOUR));
@@ -202,7 +194,7 @@ describe("event definitions", () => {
     expect(shown).toMatchObject({ mails: [{ subject: "Invitation" }, { to: "ann@example.com" }] });
   });
 
-  it("look from a change of their rules on; what was told stays, and outlives the definition", async () => {
+  it("apply changed rules from then on; notifications stay, even after the definition is deleted", async () => {
     const key = await keyOfUser();
     const id = await define({});
     const log = open(door().wait(HOUR), MINUTE).wait(DAY_MS);
@@ -223,7 +215,7 @@ describe("event definitions", () => {
     expect((await bench.call("POST", "/api/notifications/mark_all_as_read", { key })).body).toEqual({ updated: 0 });
   });
 
-  it("refuse what isn't the account's, and what makes no sense", async () => {
+  it("reject ids of another account and impossible values", async () => {
     const rules = [{ tag: "t", op: "==", value: 1 }];
     const bad: Body[] = [
       { rules },

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { claim, type Running, startBench } from "./service-http.ts";
-import { batchOf, EPOCH, HOUR, MINUTE, PARAMETERS, script } from "./service-log.ts";
+import { claim, feed, type Running, startBench } from "./service-http.ts";
+import { HOUR, MINUTE, PARAMETERS, script } from "./service-log.ts";
 
 const LIMITED = { ...PARAMETERS, filters: { exhaust_filter: { limits: { minutes: 60 } } } };
 
@@ -30,9 +29,7 @@ describe("filter reports by local day", () => {
       .stage("cool_down", 10 * MINUTE)
       .stage("idle", MINUTE);
     log.set("exhaust_reset", true).set("exhaust_minutes", 0).wait(MINUTE);
-    const records = log.records();
-    ingestBatch(bench.running.db, { gatewayId: "gw-1", nowMs: EPOCH + log.now() }, batchOf(records));
-    bench.clock.now = EPOCH + log.now();
+    feed(bench, log);
   });
   afterAll(() => bench.running.stop());
 
@@ -67,7 +64,7 @@ describe("filter reports by local day", () => {
     ]);
   });
 
-  it("shows overuse, whatever an old period parameter says", async () => {
+  it("shows overuse, and ignores the old period parameter", async () => {
     const asked = await bench.call("GET", `/api/filters/overuse_trend?${window}`);
     expect(asked.body["data"]).toEqual([
       { period: "2026-03-02", overuse_count: 0, overuse_cycles: 0, overuse_time: 0 },

@@ -1,28 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ingestBatch } from "../../../simulators/service/ingest/store.ts";
-import { batchOf, EPOCH, HOUR, MINUTE, script } from "./service-log.ts";
-import { claim, type Running, startBench } from "./service-http.ts";
+import { HOUR, MINUTE, script, type Script } from "./service-log.ts";
+import { claim, feed, type Running, startBench } from "./service-http.ts";
 
-/** 97 min of a standard cycle, begun at 08:00 local time, a filter changed in it. */
-function feed(bench: Running): void {
-  const log = script()
+/** 97 min of a standard cycle, started at 08:00 local time, with a filter change. */
+function cycle(): Script {
+  return script()
     .set("firmware_version", "1.4")
     .set("plc_program", "SPRAY")
     .set("plc_program_revision", "14C")
     .set("exhaust_minutes", 100)
-    .set("exhaust_reset", false);
-  log
+    .set("exhaust_reset", false)
     .stage("prep", 8 * MINUTE)
     .stage("spray", 34 * MINUTE)
     .stage("purge", 3 * MINUTE)
     .set("exhaust_reset", true)
-    .stage("bake", 30 * MINUTE);
-  const records = log
+    .stage("bake", 30 * MINUTE)
     .stage("cool_down", 10 * MINUTE)
-    .stage("idle", 12 * MINUTE)
-    .records();
-  ingestBatch(bench.running.db, { gatewayId: "gw-1", nowMs: EPOCH + 97 * MINUTE }, batchOf(records));
-  bench.clock.now = EPOCH + 97 * MINUTE;
+    .stage("idle", 12 * MINUTE);
 }
 
 describe("HTTP side of the reference service", () => {
@@ -37,7 +31,7 @@ describe("HTTP side of the reference service", () => {
         last_firmware_update: "2026-03-01T10:00:00.000Z",
       },
     });
-    feed(bench);
+    feed(bench, cycle());
   });
   afterAll(() => bench.running.stop());
 

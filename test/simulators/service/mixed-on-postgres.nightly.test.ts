@@ -1,6 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Cluster, startCluster } from "../../../simulators/postgres-cluster.ts";
+import { describe, expect, it } from "vitest";
 import { type Db, row } from "../../../simulators/service/storage/db.ts";
 import { openDb } from "../../../simulators/service/storage/open.ts";
 import { recordsOf, type StoredRecord } from "../../../simulators/service/ingest/records.ts";
@@ -9,26 +8,13 @@ import { type Downlink, takeUplink } from "../../../simulators/service/ingest/up
 import { startIngest } from "../../../simulators/service/fleet/ingest.ts";
 import { seedOf } from "../../support/seed.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
-import { memoryFolder } from "../../support/temporary.ts";
 import { chunkOf } from "./chunk-log.ts";
 import { boundGateways, type Gateway, readingsFrom } from "./offering-gateways.ts";
 import { batchOf, EPOCH, type LogRecord } from "./service-log.ts";
-import { freshStore, prepareStores } from "./store-under-test.ts";
+import { freshStore } from "./store-under-test.ts";
+import { storesOnPostgres } from "./stores-on-postgres.ts";
 
-let cluster: Cluster;
-const atEnd: (() => unknown)[] = [];
-
-beforeAll(async () => {
-  const settings = { fsync: "off", full_page_writes: "off", max_connections: "1000", autovacuum: "off" };
-  cluster = await startCluster({ folder: memoryFolder((undo) => atEnd.push(undo)), settings });
-  prepareStores(cluster.url);
-  process.env["SERVICE_STORE"] = cluster.url;
-});
-afterAll(async () => {
-  delete process.env["SERVICE_STORE"];
-  await cluster.stop();
-  for (const undo of atEnd) undo();
-});
+const serverUrl = storesOnPostgres();
 
 const seed = seedOf("mixed-on-postgres");
 const LAST = 300;
@@ -91,7 +77,7 @@ describe("messages over many gateways in one transaction", () => {
     const there = openDb(freshStore());
     const gateways = boundGateways(here, 6);
     boundGateways(there, 6);
-    const url = `${cluster.url.replace(/booth$/, "")}${row<{ name: string }>(there, "SELECT current_database() AS name")?.name ?? ""}`;
+    const url = `${serverUrl().replace(/booth$/, "")}${row<{ name: string }>(there, "SELECT current_database() AS name")?.name ?? ""}`;
     let alone = 0;
     const together = startIngest({
       url,

@@ -1,25 +1,10 @@
 import { readdirSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Cluster, startCluster } from "../../../simulators/postgres-cluster.ts";
-import { memoryFolder } from "../../support/temporary.ts";
+import { expect, it } from "vitest";
 import { failuresIn, runServiceTests } from "./service-tests.ts";
-import { prepareStores } from "./store-under-test.ts";
+import { storesOnPostgres } from "./stores-on-postgres.ts";
 
-let cluster: Cluster;
-const atEnd: (() => unknown)[] = [];
-
-beforeAll(async () => {
-  const settings = { fsync: "off", full_page_writes: "off", max_connections: "1000", autovacuum: "off" };
-  cluster = await startCluster({ folder: memoryFolder((undo) => atEnd.push(undo)), settings });
-  prepareStores(cluster.url);
-  process.env["SERVICE_STORE"] = cluster.url;
-});
-afterAll(async () => {
-  delete process.env["SERVICE_STORE"];
-  await cluster.stop();
-  for (const undo of atEnd) undo();
-});
+const serverUrl = storesOnPostgres();
 
 it("passes every test of the service on PostgreSQL", async () => {
   const short = readdirSync(import.meta.dirname).flatMap((name) => /^([a-z-]+)\.test\.ts$/.exec(name)?.[1] ?? []);
@@ -38,7 +23,7 @@ const QUESTIONS = 30_000;
 it("answers of PostgreSQL belong to their questions, in threads that wait for them side by side", async () => {
   const file = new URL("asking-thread.ts", import.meta.url);
   const asked = Array.from({ length: ASKING_THREADS }, () => {
-    const thread = new Worker(file, { workerData: { url: cluster.url, questions: QUESTIONS } });
+    const thread = new Worker(file, { workerData: { url: serverUrl(), questions: QUESTIONS } });
     return new Promise((resolve, reject) => {
       thread.on("message", resolve);
       thread.on("error", reject);

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createBooth } from "../../../simulators/plc/model/booth.ts";
 import { SCENARIOS } from "../../../simulators/plc/scenarios/all.ts";
-import { type Cluster, startCluster } from "../../../simulators/postgres-cluster.ts";
 import { type Db, row, rows } from "../../../simulators/service/storage/db.ts";
 import { historyOf } from "../../../simulators/service/demo/history.ts";
 import { boothFigures } from "../../../simulators/service/figures/booth.ts";
-import type { Answer, Call } from "../../../simulators/service/http/operation.ts";
 import { heldSeqs, recordsOf, type StoredRecord } from "../../../simulators/service/ingest/records.ts";
 import { findStream } from "../../../simulators/service/ingest/streams.ts";
-import { takeUplink } from "../../../simulators/service/ingest/uplink.ts";
-import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
 import {
   compactStream,
   dropEmptied,
@@ -19,30 +15,14 @@ import {
 } from "../../../simulators/service/fleet/compact.ts";
 import { foldBooth } from "../../../simulators/service/fleet/facts.ts";
 import { figuresRound } from "../../../simulators/service/fleet/round.ts";
-import { gzipSync } from "node:zlib";
-import { memoryFolder } from "../../support/temporary.ts";
-import { batchOf, type Bench, boundBench, EPOCH, HOUR, type LogRecord, MINUTE } from "./service-log.ts";
-import { prepareStores } from "./store-under-test.ts";
+import { answerOf, type Bench, boundBench, deliver, EPOCH, HOUR, type LogRecord, MINUTE } from "./service-log.ts";
+import { storesOnPostgres } from "./stores-on-postgres.ts";
 import { DAY_MS } from "../../../src/domain/time.ts";
 
 const DAYS = 4;
 const END = EPOCH + DAYS * DAY_MS;
-/** Records that a gateway sends at once. */
-const BATCH = 20;
 
-let cluster: Cluster;
-const atEnd: (() => unknown)[] = [];
-beforeAll(async () => {
-  const settings = { fsync: "off", full_page_writes: "off", max_connections: "100" };
-  cluster = await startCluster({ folder: memoryFolder((undo) => atEnd.push(undo)), settings });
-  prepareStores(cluster.url);
-  process.env["SERVICE_STORE"] = cluster.url;
-});
-afterAll(async () => {
-  delete process.env["SERVICE_STORE"];
-  await cluster.stop();
-  for (const undo of atEnd) undo();
-});
+storesOnPostgres();
 
 /** A scenario's log as batches of ten minutes, as they come. */
 function logOf(name: string): LogRecord[] {
@@ -53,20 +33,6 @@ function logOf(name: string): LogRecord[] {
     return { kind, tag, mono, value: JSON.parse(value) as unknown, quality };
   });
 }
-
-/** Delivers a log, or a part of it, so many records at a time. */
-const deliverBy =
-  (size: number) =>
-  ({ db }: Bench, log: readonly LogRecord[], [first, last]: readonly [number, number] = [0, log.length]): void => {
-    for (let at = first; at < last; at += size) {
-      const records = log.slice(at, Math.min(at + size, last));
-      const payload = gzipSync(JSON.stringify(batchOf(records, { s0: at + 1 })));
-      const now = EPOCH + Math.max(...records.map(({ mono }) => mono));
-      const { ack } = takeUplink(db, { gateway: "gw-1", topic: "batch", payload, now });
-      if (ack?.n !== records.length) throw new Error(JSON.stringify(ack));
-    }
-  };
-const deliver = deliverBy(BATCH);
 
 const storedOf = (db: Db): StoredRecord[] => {
   const stream = findStream(db, "stream-1");
@@ -79,26 +45,14 @@ const counts = (db: Db): { segments: number; bytes: number; held: string } => {
   return row<{ segments: number; bytes: number; held: string }>(db, sql) ?? { segments: 0, bytes: 0, held: "" };
 };
 
-async function ask({ service, caller }: Bench, path: string, few_booths: number): Promise<unknown> {
-  const [route = "", query = ""] = path.split("?");
-  const operation = OPERATIONS.find((one) => one.method === "GET" && one.path === route);
-  if (operation === undefined) throw new Error(route);
-  const params = Object.fromEntries(new URLSearchParams(query));
-  const call: Call = {
-    service: { ...service, few_booths },
-    caller: caller("admin"),
-    now: END,
-    params: {},
-    query: params,
-    headers: {},
-    body: undefined,
-  };
-  const answer: Answer = await operation.handle(call);
-  return answer.body;
+function ask(bench: Bench, report: string, few_booths: number): Promise<unknown> {
+  const [path = "", query = ""] = report.split("?");
+  const service = { ...bench.service, few_booths };
+  return answerOf(bench, path, { service, now: END, query: Object.fromEntries(new URLSearchParams(query)) });
 }
 
 describe("a finished day", () => {
-  it("is made small: the same records under the same seqs, and held as before", () => {
+  it("is compacted, with the same records under the same seqs and the same held range", () => {
     const bench = boundBench();
     const log = logOf("busy-day");
     deliver(bench, log);
@@ -128,13 +82,13 @@ describe("a finished day", () => {
     expect(storedOf(db)).toEqual(before);
   });
 
-  it("is made small by and by while it goes on: what has settled and fills a segment", () => {
+  it("is compacted in parts while it lasts, each part once it has settled and fills a segment", () => {
     const bench = boundBench();
     const { db, boothId } = bench;
     const log = Array.from({ length: 25_000 }, (_, nth): LogRecord => {
       return { kind: "r", tag: "temperature", mono: nth * 500, value: nth % 7, quality: "good" };
     });
-    deliverBy(500)(bench, log);
+    deliver(bench, log, { size: 500 });
     const before = storedOf(db);
     const { held, segments } = counts(db);
     const last = EPOCH + (log.at(-1)?.mono ?? 0);
@@ -146,11 +100,11 @@ describe("a finished day", () => {
     expect(settledStreams(db, boothId, last + 3 * HOUR)).toEqual([]);
     expect(counts(db)).toMatchObject({ held, segments: segments - 39 });
     expect(storedOf(db)).toEqual(before);
-    deliverBy(500)(bench, log);
+    deliver(bench, log, { size: 500 });
     expect(counts(db)).toMatchObject({ held, segments: segments - 39 });
   });
 
-  it("goes when it is too old, and is known still", () => {
+  it("is dropped when it is too old, and its records still count as held", () => {
     const bench = boundBench();
     const log = logOf("busy-day");
     deliver(bench, log);
@@ -187,7 +141,7 @@ const REPORTS = [
 
 describe("reports over many booths", () => {
   it.each(["busy-day", "standard-cycle", "two-bays", "power-cycle", "estop", "night-shift"])(
-    "%s: from facts as from the log, folded at once or as it came",
+    "%s: are the same from facts as from the log, folded at once or in parts",
     async (name) => {
       const log = logOf(name);
       for (const cuts of [
@@ -197,7 +151,7 @@ describe("reports over many booths", () => {
         const bench = boundBench();
         for (const [nth, last] of cuts.slice(1).entries()) {
           const first = cuts[nth] ?? 0;
-          deliver(bench, log, [first, last]);
+          deliver(bench, log, { first, last });
           const now = last === log.length ? END : EPOCH + (log[last - 1]?.mono ?? 0);
           expect(foldBooth(bench.db, bench.boothId, now)).toBe(true);
         }
@@ -210,7 +164,7 @@ describe("reports over many booths", () => {
     },
   );
 
-  it("go by the days of the facility's zone, also where that is another one now, or no days were made yet", async () => {
+  it("use the days of the facility's zone, also after the zone changed and before any days were made", async () => {
     const bench = boundBench();
     const { db, boothId } = bench;
     deliver(bench, logOf("busy-day"));
@@ -232,10 +186,10 @@ describe("reports over many booths", () => {
     }
   });
 
-  it("are folded once by several programs, and again when something came", async () => {
+  it("are folded once by several programs, and again after new records", async () => {
     const bench = boundBench();
     const log = logOf("busy-day");
-    deliver(bench, log, [0, 600]);
+    deliver(bench, log, { last: 600 });
     const { signal } = new AbortController();
     const now = () => END;
     await Promise.all([figuresRound(bench.db, { now, signal }), figuresRound(bench.db, { now, signal })]);
@@ -244,7 +198,7 @@ describe("reports over many booths", () => {
     // The last stage was open, and has ended an hour later.
     expect(foldBooth(bench.db, bench.boothId, END + HOUR)).toBe(true);
     expect(foldBooth(bench.db, bench.boothId, END + HOUR + MINUTE)).toBe(false);
-    deliver(bench, log, [600, 720]);
+    deliver(bench, log, { first: 600, last: 720 });
     await figuresRound(bench.db, { now, signal });
     expect(rows(bench.db, "SELECT booth_id, version FROM booth_facts")).not.toEqual(first);
   });

@@ -1,9 +1,12 @@
-/** Hand-made booth logs for the reference service: a script of stages and silences, told as records and batches. */
+/** Hand-made booth logs for the reference service: a script of stages and silences as records and batches. */
+import { gzipSync } from "node:zlib";
 import type { Parameters, TagParameters } from "../../../src/domain/parameters.ts";
 import { type Db } from "../../../simulators/service/storage/db.ts";
 import { openDb } from "../../../simulators/service/storage/open.ts";
 import { boothFigures, type BoothFigures } from "../../../simulators/service/figures/booth.ts";
-import type { Service } from "../../../simulators/service/http/operation.ts";
+import type { Call, Service } from "../../../simulators/service/http/operation.ts";
+import { takeUplink } from "../../../simulators/service/ingest/uplink.ts";
+import { OPERATIONS } from "../../../simulators/service/resources/table.ts";
 import { type Ack, ingestBatch } from "../../../simulators/service/ingest/store.ts";
 import { type Caller, callerOfKey, hashOf } from "../../../simulators/service/accounts/keys.ts";
 import { provision } from "../../../simulators/service/provisioning/provision.ts";
@@ -235,4 +238,40 @@ export function figuresOf(log: Script, after = 0): BoothFigures {
   const records = log.records();
   for (let i = 0; i < records.length; i += 500) ingest(batchOf(records.slice(i, i + 500), { s0: i + 1 }));
   return boothFigures(db, boothId, EPOCH + log.now() + after);
+}
+
+/** Returns the body of a GET operation, called by an admin. */
+export async function answerOf({ service, caller }: Bench, path: string, more: Partial<Call> = {}): Promise<unknown> {
+  const operation = OPERATIONS.find((one) => one.method === "GET" && one.path === path);
+  if (operation === undefined) throw new Error(`there is no operation GET ${path}`);
+  const call: Call = {
+    service,
+    caller: caller("admin"),
+    now: EPOCH,
+    params: { id: "b1" },
+    query: {},
+    headers: {},
+    body: null,
+    ...more,
+  };
+  return (await operation.handle(call)).body;
+}
+
+/** Ingests records in batches of `size`, and fails if one isn't accepted whole. */
+export function deliver(
+  { db }: Bench,
+  log: readonly LogRecord[],
+  {
+    size = 20,
+    first = 0,
+    last = log.length,
+  }: { readonly size?: number; readonly first?: number; readonly last?: number } = {},
+): void {
+  for (let at = first; at < last; at += size) {
+    const records = log.slice(at, Math.min(at + size, last));
+    const payload = gzipSync(JSON.stringify(batchOf(records, { s0: at + 1 })));
+    const now = EPOCH + Math.max(...records.map(({ mono }) => mono));
+    const { ack } = takeUplink(db, { gateway: "gw-1", topic: "batch", payload, now });
+    if (ack?.n !== records.length) throw new Error(JSON.stringify(ack));
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * Where a test's service keeps things: in memory; or, where $SERVICE_STORE names a PostgreSQL server, a new database there, copied from one
- * whose schema is up to date. So each test of the service is one of both engines: `on-postgres.nightly.test.ts` runs them so.
+ * The store of a test's service: in memory, or, if $SERVICE_STORE names a PostgreSQL server, a new database there, copied from a template
+ * with the current schema. So each test of the service covers both engines: `on-postgres.nightly.test.ts` runs them on PostgreSQL.
  */
 import { type Db, rows } from "../../../simulators/service/storage/db.ts";
 import { openDb } from "../../../simulators/service/storage/open.ts";
@@ -21,7 +21,7 @@ export function freshStore(): string {
   return databaseAt(server, name);
 }
 
-/** Makes what the others are copied from. */
+/** Makes the template that the other databases are copied from. */
 export function prepareStores(server: string): void {
   const admin = postgresDb(server);
   admin.exec(`CREATE DATABASE ${TEMPLATE}`);
@@ -36,7 +36,7 @@ function databaseAt(server: string, name: string): string {
   return url.href;
 }
 
-/** Every table that holds what the service was told, in order. */
+/** Returns the names of all tables with data, in order. */
 export function tablesOf(db: Db): string[] {
   const sql = {
     sqlite: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name",

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashOf } from "../../../simulators/service/accounts/keys.ts";
 import { rows } from "../../../simulators/service/storage/db.ts";
 import { outbox } from "../../../simulators/service/accounts/mail.ts";
-import { type Reply, type Running, startBench } from "./service-http.ts";
+import { lastToken, type Reply, type Running, startBench } from "./service-http.ts";
 import { tablesOf } from "./store-under-test.ts";
 import { HOUR } from "./service-log.ts";
 
@@ -15,12 +15,11 @@ describe("users of the reference service", () => {
   beforeAll(async () => void (bench = await startBench()));
   afterAll(() => bench.running.stop());
 
-  const lastToken = (): string => /token=(\S+)/.exec(outbox(bench.running.db).at(-1)?.text ?? "")?.[1] ?? "";
   const invited = async (): Promise<{ id: string; email: string; token: string }> => {
     const email = `user${(people += 1)}@example.com`;
     const made = await bench.call("POST", "/api/users", { body: { user_name: "Ann", email } });
     expect(made.status).toBe(201);
-    return { id: String(made.body["id"]), email, token: lastToken() };
+    return { id: String(made.body["id"]), email, token: lastToken(bench) };
   };
   const change = (body: Record<string, unknown>, key = "admin"): Promise<Reply> =>
     bench.call("POST", "/api/users/change_password", { body, key });
@@ -45,7 +44,7 @@ describe("users of the reference service", () => {
     const user = await invited();
     const path = `/api/users/${user.id}/resend_invitation`;
     expect((await bench.call("POST", path)).status).toBe(204);
-    const second = lastToken();
+    const second = lastToken(bench);
     expect([second === user.token, await verify(user.token), await verify(second)]).toEqual([false, 401, 200]);
     bench.clock.now += WEEK - 1;
     expect(await verify(second)).toBe(200);
@@ -64,7 +63,7 @@ describe("users of the reference service", () => {
     expect(changed.body).toMatchObject({ id: user.id, email, user_name: "Anna" });
     expect(outbox(bench.running.db).at(-1)?.to).toBe(email);
     expect(await verify(user.token)).toBe(401);
-    expect((await change({ token: lastToken(), new_password: PASSWORD })).status).toBe(204);
+    expect((await change({ token: lastToken(bench), new_password: PASSWORD })).status).toBe(204);
     expect((await bench.call("PUT", path, { body: { user_name: "Late" } })).status).toBe(409);
   });
 

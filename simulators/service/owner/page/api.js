@@ -6,7 +6,7 @@ const TIMEOUT_MS = 20_000;
 /** The service's answer to who asks without a good token. */
 export class SignedOut extends Error {}
 
-/** What the service's clock said last, epoch ms: in a simulated site it isn't the browser's. */
+/** The service's last time, epoch ms; in a simulated site it differs from the browser's. */
 let now = Date.now();
 
 export function serviceNow() {
@@ -49,7 +49,7 @@ async function sessionOf(who) {
 }
 
 /**
- * One GET of the service's interface; its body as it is. Rejects with SignedOut where the session isn't good any more.
+ * Sends a GET to the service and returns the body. Rejects with SignedOut if the session has ended.
  * @param {string} path @param {Readonly<Record<string, string>>} [query]
  * @returns {Promise<any>}
  */

@@ -117,7 +117,7 @@ function filterOf(type, told) {
 /** @param {string} tz @returns {Promise<Day[]>} */
 async function daysOf(tz) {
   const told = await get("bucketed_utilization", { group_by: "day", start: daysBefore(DAYS - 1, tz), limit: "1000" });
-  // Where shops lie in several zones their days make one more.
+  // Shops in several zones can add one more day.
   return told.data.slice(-DAYS).map((/** @type {any} */ one) => ({
     day: one.group,
     minutes: one.utilization_minutes,

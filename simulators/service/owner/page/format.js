@@ -67,7 +67,7 @@ export function localDay(at, tz) {
 function midnightBefore(at, tz) {
   const wall = wallOf(at, tz);
   const guess = at - (wall % DAY_MS);
-  // Where the clock was changed since midnight the guess is off by that.
+  // If the clock changed since midnight the guess is off by that change.
   const off = wallOf(guess, tz) % DAY_MS;
   return off === 0 ? guess : off > DAY_MS / 2 ? guess + (DAY_MS - off) : guess - off;
 }

@@ -31,7 +31,7 @@ function reasonOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Draws the whole anew, but for what somebody has opened. @param {import("./fleet.js").Fleet} fleet */
+/** Draws the whole page again and keeps opened details open. */
 function draw(fleet) {
   part("title").textContent = fleet.account === "" ? t("title") : fleet.account;
   document.title = part("title").textContent;
@@ -63,7 +63,7 @@ function lookAt(wish) {
 
 const pager = part("pager");
 
-/** Where not all booths are on one page: a search, and the way to the others. It keeps what is being typed. @param {import("./fleet.js").Fleet} fleet */
+/** Draws the search and the page buttons if the booths need several pages. Keeps the text being typed. */
 function drawPager({ found, from, page, pages, shops, connectivity }) {
   pager.hidden = pages === 1 && found === connectivity.length;
   const shown = shops.reduce((sum, { booths }) => sum + booths.length, 0);
@@ -79,7 +79,7 @@ function drawPager({ found, from, page, pages, shops, connectivity }) {
   }
 }
 
-/** What stands in the page itself. */
+/** Translates the texts of the HTML itself. */
 function translate() {
   for (const one of document.querySelectorAll("[data-text]")) one.textContent = t(one.getAttribute("data-text") ?? "");
   document.title = t("title");
@@ -102,7 +102,7 @@ async function look() {
   try {
     const asked = ++asking;
     const fleet = await loadFleet(looking);
-    // Somebody has asked for others meanwhile.
+    // A newer request has started meanwhile.
     if (asked !== asking) return;
     draw(fleet);
     tell("");

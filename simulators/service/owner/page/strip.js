@@ -62,7 +62,7 @@ function spoken(stages) {
   return longest.map(([mode, ms]) => `${modeOf(mode).label} ${lasting(ms)}`).join(", ") || t("nothingYet");
 }
 
-/** What the colours mean, of the modes that are shown. @param {ReadonlySet<string>} modes */
+/** Returns the legend of the modes shown. */
 export function legend(modes) {
   const items = MODES.filter(([name]) => modes.has(name)).map(([, key]) =>
     el("li", {}, el("span", { className: `swatch ${key}`, "aria-hidden": "true" }), t(`mode.${key}`)),

@@ -11,7 +11,7 @@ const KEPT = "owner-language";
 /** @param {string} name @returns {name is keyof typeof LANGUAGES} */
 const isLanguage = (name) => Object.hasOwn(LANGUAGES, name);
 
-/** What was chosen on this device, else the first of the browser's that there is. */
+/** Returns the language chosen on this device, else the first available of the browser's languages. */
 function wished() {
   const names = [localStorage.getItem(KEPT) ?? "", ...navigator.languages.map((tag) => tag.slice(0, 2).toLowerCase())];
   return names.find(isLanguage) ?? "en";
@@ -35,7 +35,7 @@ export function t(key, values = {}) {
   return (TEXTS[key] ?? key).replaceAll(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
 }
 
-/** One, or several. @param {number} count @param {string} key its text has the key with .one behind it for one @param {Readonly<Record<string, string | number>>} [more] */
+/** Returns the text for one or for several. */
 export function counted(count, key, more = {}) {
   return t(count === 1 ? `${key}.one` : key, { count, ...more });
 }

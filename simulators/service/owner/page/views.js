@@ -10,7 +10,7 @@ import { counted, locale, t } from "./texts.js";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** Of its life at this pace: soon to be changed. */
+/** Share of a filter's life from which a change is due soon. */
 const NEARLY = 0.9;
 
 /** @param {Fleet} fleet @returns {(Node | string)[]} */
@@ -86,7 +86,7 @@ function boothRow(booth, at) {
       "div",
       { className: "who" },
       el("h3", {}, name),
-      // A booth that nobody named is called by its number already.
+      // A booth without a name is shown by its number already.
       !name.includes(serial) && el("p", { className: "soft" }, serial),
       nowChip(booth),
     ),

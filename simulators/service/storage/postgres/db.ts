@@ -3,7 +3,7 @@ import { ask } from "./line.ts";
 import { MIGRATIONS } from "./schema.ts";
 import { WRITERS } from "./settings.ts";
 
-/** One program migrates, others that start meanwhile wait for it. */
+/** Lock of the program that migrates; others that start meanwhile wait for it. */
 const MIGRATORS = 7_302;
 
 let made = 0;

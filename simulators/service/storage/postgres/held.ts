@@ -3,8 +3,8 @@ import { WRITERS } from "./settings.ts";
 import { DAY_MS } from "../../../../src/domain/time.ts";
 
 /**
- * What is held of a stream, as its row says: `held` is one set of ranges, whatever the records of those seqs lie in, and stays as it is
- * when segments are made one, taken apart, or dropped for their age.
+ * The held range of a stream, in its row: `held` is a set of ranges, independent of how the records are stored. It
+ * stays the same when segments are compacted, taken apart, or dropped for their age.
  */
 
 /** Thirty days of records go into one partition, which retention drops whole. */
@@ -12,7 +12,7 @@ const BUCKET_MS = 30 * 86_400_000;
 /** Partitions are made for times that a booth's records can have; those of clocks that were never set lie beside them, in one. */
 const BUCKETS_BACK = 40;
 const BUCKETS_AHEAD = 2;
-/** Where such records go: 1970's first days are nobody's. */
+/** Bucket of records with impossible times, such as the first days of 1970. */
 export const OTHER_BUCKET = -1;
 
 export function holdsAny(db: Db, id: number, [from, to]: readonly [number, number]): boolean {
@@ -51,14 +51,17 @@ export function multirange(ranges: readonly (readonly [from: number, to: number]
   return `{${ranges.map(([from, to]) => `[${from},${to}]`).join(",")}}`;
 }
 
-/** What comes goes to partitions of a day each, from this number on: they are empty, and dropped, once the day is made one. */
+/**
+ * First number of the daily partitions for arriving messages. Such a partition is empty once its day is compacted,
+ * and is then dropped.
+ */
 export const RAW_BUCKETS = 1_000_000;
 
 export function isRaw(bucket: number): boolean {
   return bucket >= RAW_BUCKETS;
 }
 
-/** The partition for records of that time as they come. */
+/** Returns the partition for arriving records of that time. */
 export function rawBucketOf(time: number, now: number): number {
   return bucketOf(time, now) === OTHER_BUCKET ? OTHER_BUCKET : RAW_BUCKETS + Math.floor(time / DAY_MS);
 }
@@ -79,7 +82,7 @@ export function bucketFor(db: Db, bucket: number): number {
   return bucket;
 }
 
-/** What makes a partition; whoever is second finds it there. To be carried out by one at a time. */
+/** Returns the statements that create a partition unless it exists. Run by one program at a time. */
 export function bucketStatements(bucket: number): string[] {
   const name = `segments_${bucket}`;
   const parts = Array.from({ length: STREAM_PARTS }, (_, nth) => {
@@ -90,5 +93,5 @@ export function bucketStatements(bucket: number): string[] {
   return [`CREATE TABLE IF NOT EXISTS ${name} PARTITION OF segments ${span} PARTITION BY HASH (stream_no)`, ...parts];
 }
 
-/** So that as many can insert, and be cleaned up behind, side by side. */
+/** Number of parts that can be inserted into and vacuumed in parallel. */
 const STREAM_PARTS = 4;

@@ -5,7 +5,7 @@ import type { Answered, Asked } from "./line.ts";
 import { numbered, settingsOf } from "./settings.ts";
 import { errorMessage } from "../../../../src/domain/error-message.ts";
 
-/** A connection that nobody uses for so long is given back; the next statement opens it again. */
+/** Idle time after which a connection is closed; the next statement opens it again. */
 const IDLE_MS = 10_000;
 
 interface Connection {
@@ -77,7 +77,7 @@ async function connectionOf({ connection, url }: { connection: number; url: stri
   if (known?.broken !== undefined) {
     connections.delete(connection);
     clearTimeout(known.idle);
-    // What had begun on it is gone; whoever was at it has to hear of that, and only a new beginning goes to a new connection.
+    // An open transaction is lost and must be reported; only a new transaction uses a new connection.
     if (known.in_transaction)
       throw Object.assign(new Error(`the connection was lost: ${known.broken}`), { code: "08006" });
   } else if (known !== undefined) return known;

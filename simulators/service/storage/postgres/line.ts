@@ -4,7 +4,7 @@ import type { SqlValue } from "../port.ts";
 /** Longer than any statement may take, its connection included: beyond it the helper itself is stuck. */
 const ANSWER_MS = 90_000;
 
-/** What the helper thread is asked: a statement on one of its connections, or that a connection is to end. */
+/** A request to the helper thread: a statement on one of its connections, or the end of a connection. */
 export type Asked =
   | {
       readonly kind: "query";
@@ -29,11 +29,11 @@ class PostgresError extends Error {
   }
 }
 
-/** The database isn't there, gives up connections, or has no room: the same may go well later. */
+/** Whether the database is away, ends connections, or has no space: a retry may succeed later. */
 export function isUnavailable(error: unknown): boolean {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   if (code !== "") return /^(08|53|57P|25006|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/.test(code);
-  // What pg says of a connection that ends under a statement has no code.
+  // pg's errors about a connection that ends during a statement have no code.
   return (
     error instanceof Error && /timeout|terminated|doesn't answer|not queryable|client was closed/i.test(error.message)
   );

@@ -4,13 +4,13 @@ import type { ClientConfig } from "pg";
 export const WRITERS = 7_301;
 /** A statement that takes longer has lost its way: the longest report asks for a booth's segments of years in under a second. */
 const STATEMENT_MS = 30_000;
-/** Whoever holds a lock holds it for one transaction, which is bounded as its statements are. */
+/** Limit of waiting for a lock. A lock lasts for one transaction, whose time is limited too. */
 const LOCK_MS = 20_000;
 /** A transaction whose program was stopped in the middle gives its locks back. */
 const IDLE_IN_TRANSACTION_MS = 60_000;
 const CONNECT_MS = 5_000;
 
-/** Of settings of the server that the service wants otherwise: compiling a report's plan takes longer than the report. */
+/** Settings that the service changes: JIT compilation of a report's plan takes longer than the report. */
 export const SERVER_SETTINGS = "-c jit=off";
 
 /** How the service connects: with bounds of its own on whatever may wait. */
