@@ -17,10 +17,10 @@ const STATIONS = {
   acquisition: [
     ...whole("domain"),
     ...door("store", "config"),
-    ...pkg("serialport", "node-opcua-client", "node-opcua-crypto"),
+    ...pkg("modbus-serial", "serialport", "node-opcua-client", "node-opcua-crypto"),
   ],
   contract: [...whole("domain"), ...pkg("zod")],
-  delivery: [...whole("domain", "contract"), ...door("store", "config"), ...pkg("mqtt")],
+  delivery: [...whole("domain", "contract"), ...door("store", "config"), ...pkg("mqtt", "p-retry")],
   provisioning: [...whole("domain", "contract"), ...door("delivery", "store", "reports", "config")],
   outputs: [
     ...whole("domain", "contract"),

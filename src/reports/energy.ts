@@ -135,7 +135,7 @@ function stretchesIn(
   let rate = 0;
   let mark = span.start;
   /** End of the last coverage of the load's group. */
-  let covered: { boot: string; mono: Milliseconds; at: EpochMs } | null = null;
+  let covered = null as { readonly boot: string; readonly mono: Milliseconds; readonly at: EpochMs } | null;
   const pass = (to: EpochMs): void => {
     const start = Math.max(mark, span.start);
     const end = Math.min(to, span.end);

@@ -7,7 +7,7 @@ const CHANGES_THE_PROCESS = [
   /delete process\.env/,
   /defineProperty\(\s*[\w.]+\.prototype/,
 ];
-const HAS_OWN_PROCESS = /\.(isolated|system|nightly)\.test\.ts$|^test\/bench\//;
+const HAS_OWN_PROCESS = /\.(isolated|system|nightly)\.test\.ts$|^test\/bench\/|stores-on-postgres\.ts$/;
 
 test("test files that change the whole process are named *.isolated.test.ts", () => {
   const files = globSync("test/**/*.ts").filter(

@@ -13,7 +13,7 @@ import { answerEnd, EXCEPTION_BIT, type Expected, expectedAnswer, type Framing, 
 
 /** Largest RTU frame: unit, 253 bytes of PDU, CRC. */
 const MAX_RTU_BYTES = 256;
-const CRC_BYTES = 2;
+export const CRC_BYTES = 2;
 /** Unit, function, exception code, CRC. */
 const EXCEPTION_BYTES = 5;
 /** Driver chips that switch direction leave a byte or two at the ends of a frame; more is another fault. */

@@ -6,7 +6,7 @@ import type { Milliseconds } from "../../domain/units.ts";
 import { monotonicMs } from "../../monotonic.ts";
 import type { ConnectTimes, RegisterAnswer } from "../port.ts";
 import type { Block } from "../rules/plan.ts";
-import { readAnswer, readPdu } from "./framing.ts";
+import { blockReader } from "./library.ts";
 import { blockRead, LATE_ANSWERS } from "./rtu.ts";
 import type { ModbusLine, Wire } from "./wire.ts";
 
@@ -109,9 +109,12 @@ export function modbusSession(
     // A copy of the PDU, because the framing uses its buffer again.
     else if (outcome !== null) settle(Buffer.from(outcome.subarray(1)));
   };
-  const ask = async (unit: number, pdu: ArrayLike<number>, within_ms = answer_ms): Promise<Buffer> => {
+  const requireIdle = (): void => {
     if (ended() === null && !isOpen) throw new LinkError("closed", say("plc.closed.not_open"));
     if (ended() !== null || isBusy()) throw ended() ?? new LinkError("config", "a request is already under way");
+  };
+  const ask = async (unit: number, pdu: ArrayLike<number>, within_ms = answer_ms): Promise<Buffer> => {
+    requireIdle();
     const request = framing.request(Uint8Array.of(unit, ...Array.from(pdu)));
     if (request === null) {
       const error = new LinkError("config", "only reads (functions 1 to 4, and 43 with MEI type 14) may be sent");
@@ -125,6 +128,7 @@ export function modbusSession(
     wire?.write(request);
     return (await answered) ?? Buffer.alloc(0);
   };
+  const readBlock = blockReader(ask);
 
   return {
     end,
@@ -150,8 +154,10 @@ export function modbusSession(
     pause: async (ms: Milliseconds): Promise<void> => void (await begin(ms, () => settle(null))),
     /** Returns the answer's PDU. */
     ask,
-    read: async (unit: number, block: Block, within_ms = answer_ms): Promise<RegisterAnswer> =>
-      readAnswer(await ask(unit, readPdu(block), within_ms), block),
+    read: async (unit: number, block: Block, within_ms = answer_ms): Promise<RegisterAnswer> => {
+      requireIdle();
+      return readBlock(unit, block, within_ms);
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import pRetry from "p-retry";
 import {
   boothFieldsShape,
   type BoothFieldValues,
@@ -122,12 +123,34 @@ function recordParser(sealer: Sealer): Parse<ServiceRecord> {
   };
 }
 
+/** Makes p-retry repeat a request. Carries the answer to return after the last try. */
+class TryAgain extends Error {
+  readonly answer: ServiceAnswer<never>;
+  constructor(answer: Extract<ServiceAnswer<never>, { kind: "keep" }>) {
+    super(answer.reason);
+    this.answer = answer;
+  }
+}
+
+/** Sends a request, and repeats it after short trouble. Longer trouble is the caller's, which waits with what it knows. */
 async function askFor<T>(host: Host, request: HttpRequest, parse: Parse<T>): Promise<ServiceAnswer<T>> {
-  for (let retries = 0; ; retries += 1) {
+  const once = async (): Promise<ServiceAnswer<T>> => {
     const answer = await sendOnce(host, request, parse);
-    const isFinal = answer.kind !== "keep" || answer.after_ms !== null || retries === QUICK_RETRIES;
-    if (isFinal) return answer;
-    await host.clock.sleep(fullJitter(retries, QUICK, () => host.random.next()));
+    if (answer.kind === "keep" && answer.after_ms === null) throw new TryAgain(answer);
+    return answer;
+  };
+  try {
+    // p-retry's delays are not random once they reach their maximum, so the delay is computed here.
+    return await pRetry(once, {
+      retries: QUICK_RETRIES,
+      minTimeout: 0,
+      factor: 1,
+      onFailedAttempt: ({ attemptNumber }) =>
+        host.clock.sleep(fullJitter(attemptNumber - 1, QUICK, () => host.random.next())),
+    });
+  } catch (error) {
+    if (error instanceof TryAgain) return error.answer;
+    throw error;
   }
 }
 
