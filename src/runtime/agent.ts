@@ -22,23 +22,25 @@ import { sawSizes } from "../provisioning/reported-fields.ts";
 import type { Booth } from "./booth.ts";
 import { createBooths } from "./booths.ts";
 import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
-import { createNoticeParts } from "./notices.ts";
-import { createOutputParts } from "./outputs.ts";
+import { createNoticeParts, createOutputParts } from "./outputs.ts";
 import { createParts } from "./parts.ts";
 import { statusOf } from "./status.ts";
 import { watchdogLoop } from "./service-manager.ts";
 
 export interface Agent extends AgentControl {
-  /** Resolves when the agent has stopped: everything taken is committed. Rejects when a loop failed beyond mending. */
+  /** Resolves when the agent has stopped and everything taken is committed. Rejects if a loop failed. */
   readonly finished: Promise<void>;
   /**
-   * Goes over to another configuration: what of it differs ends and begins, all else goes on untouched. One at a time. Rejects where a
-   * new booth can't be opened, and then all is as it was.
+   * Changes to another configuration: the parts that differ end and begin again, all others continue. One call at a time. If a new
+   * booth cannot be opened, rejects and changes nothing.
    */
   become(configured: Configured): Promise<void>;
 }
 
-/** Starts every loop; they end when the signal aborts. Rejects with its reason where it aborts before: nothing was read then. */
+/**
+ * Starts an agent: opens its booths, and begins the loops that poll, commit, deliver and report. All loops end when the signal aborts.
+ * If the signal aborts during the start, rejects with its reason, and no PLC was read.
+ */
 export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promise<Agent> {
   const { clock, log, store } = setup;
   const signals = createSignals(clock);
@@ -65,25 +67,25 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
   const { booths, find } = open;
   const outputs = createOutputParts(gateway, booths, parts);
   const notices = createNoticeParts(gateway, booths, parts);
-  const read = async (next: Configured): Promise<void> => {
+  const changeBooths = async (next: Configured): Promise<void> => {
     tellDisabled(next, configured, log);
     await open.become(next.booths);
     configured = next;
   };
-  const tell = (next: Configured): Promise<void> => outputs.become(next).then(() => notices.become(next));
-  await read(setup);
+  const changeReporters = (next: Configured): Promise<void> => outputs.become(next).then(() => notices.become(next));
+  await changeBooths(setup);
   const rotation = createRotation(provisioning, booths);
   const work = openRemoteWork({ gateway: provisioning, booths, find, commands, rotation }, parts.signal);
   const leaving = { booths, isWhole: () => (configured.disabled ?? []).length === 0 };
   parts.begin({
-    session: (both) => sessionLoop(deliveryOf(gateway, { commands, new_key: rotation, find }), booths, both),
-    "remote commands": (both) => work.run(both),
-    clock: (both) => clockLoop({ clock, log, service_time: gateway.service_time, booths }, both),
-    watchdog: (both) => watchdogLoop(gateway, booths, both),
-    farewell: (both) => farewellLoop(gateway, leaving, both),
+    session: (ending) => sessionLoop(deliveryOf(gateway, { commands, new_key: rotation, find }), booths, ending),
+    "remote commands": (ending) => work.run(ending),
+    clock: (ending) => clockLoop({ clock, log, service_time: gateway.service_time, booths }, ending),
+    watchdog: (ending) => watchdogLoop(gateway, booths, ending),
+    farewell: (ending) => farewellLoop(gateway, leaving, ending),
   });
-  // What outputs and notices load and look up first takes its time: delivery has begun by then.
-  await tell(setup);
+  // Begun last, because outputs and notices load code and look up names first.
+  await changeReporters(setup);
   setup.notify.ready();
   const entering = (id: BoothId) => ({ clock, progress: signals.progress, signal: open.signalOf(id) });
   return {
@@ -101,8 +103,8 @@ export async function startAgent(setup: AgentSetup, signal: AbortSignal): Promis
     backlog: () => Promise.all(booths.map(({ state }) => backlogOf(state, store))),
     finished: parts.finished,
     async become(next) {
-      await read(next);
-      await tell(next);
+      await changeBooths(next);
+      await changeReporters(next);
     },
   };
 }
@@ -144,7 +146,7 @@ function countsOf({ state, log, watch }: Booth): BoothCounts {
   return { booth: state.booth, ...watch.counts(), commits: log.commits, open_incidents };
 }
 
-/** What people ask of a booth's provisioning enters as events. */
+/** The part of the control that enters events into a booth's provisioning. */
 function controlOf(setup: AgentSetup, find: (id: BoothId) => Booth) {
   return {
     async enterSerial(id, serial, said) {

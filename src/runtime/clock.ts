@@ -3,13 +3,13 @@ import type { Clock } from "../domain/machine.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { sleepBy } from "../domain/signal.ts";
 
-/** systemd-timesyncd leaves this file once it has synchronised the clock. */
+/** systemd-timesyncd creates this file once it has synchronised the clock. */
 const TIMESYNC_FLAG = "/run/systemd/timesync/synchronized";
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
-/** Longest single timer of Node (2^31 - 1 ms): longer sleeps are made of several. */
+/** Longest timer of Node (2^31 - 1 ms). Longer sleeps consist of several. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** In real time. */
+/** Calls `act` after `ms` of real time. Returns a function that cancels the call. */
 export function realAfter(ms: number, act: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   const wait = (left: number): void => {
@@ -22,7 +22,7 @@ export function realAfter(ms: number, act: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** The machine's own clocks. hrtime is CLOCK_MONOTONIC on Linux, so it goes on over a restart of the agent. */
+/** Returns the machine's clocks. hrtime is CLOCK_MONOTONIC on Linux, so it continues over a restart of the agent. */
 export function systemClock(): Clock {
   return {
     boot: readFileSync(BOOT_ID, "utf8").trim(),

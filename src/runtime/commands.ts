@@ -9,7 +9,7 @@ import { GROUPS, type CommandName } from "../cli/table/all.ts";
 import type { StoreFiles } from "../store/port.ts";
 import { terminalIo } from "../cli/terminal.ts";
 
-/** The command line. Sets the process's exit code; never rejects. */
+/** Runs the command line and sets the process's exit code. Never rejects. */
 export async function main(argv: readonly string[]): Promise<void> {
   process.exitCode = await dispatch({ ...PROGRAM, version: version() }, argv, terminalIo());
 }
@@ -19,7 +19,7 @@ function version(): string {
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
-/** Each command with the way to its code: a command loads what it needs itself, which keeps `status` quick on a small box. */
+/** Loads the code of each command. A command loads only what it needs, which keeps `status` quick on a small machine. */
 const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   run: async () => (await import("./compose.ts")).runCommand,
   reload: async () => (await import("../cli/upkeep.ts")).reloadCommand,
@@ -54,12 +54,12 @@ const RUNS: Readonly<Record<CommandName, () => Promise<Run>>> = {
   manual: async () => (await import("../cli/manual.ts")).manualCommand(PROGRAM),
 };
 
-/** Without its version, which stands in package.json. */
+/** The program without its version, which package.json holds. */
 export const PROGRAM: Omit<Program, "version"> = {
   name: "booth-gateway",
   summary: "edge gateway agent for paint and spray booths",
   groups: GROUPS,
-  // The table and this record have the same names: the compiler sees to that.
+  // The compiler checks that the table and this record have the same names.
   runOf: (name) => RUNS[name as CommandName](),
 };
 
@@ -72,12 +72,12 @@ async function doctorParts(): Promise<DoctorParts> {
   return { tools: await plcTools(), files: await storeTools(), version: version() };
 }
 
-/** Of the profile workshop's actions, those that ask the PLC. */
+/** Whether an action of the profile workshop reads the PLC. */
 function readsPlc({ operands, values }: Call): boolean {
   return !["new", "import", "export"].includes(operands[0] ?? "") && values["trace"] === undefined;
 }
 
-/** A tool at the PLC: over the running agent's link where that has one there. */
+/** Makes a command that reads a PLC over the running agent's link, if the agent has one to that PLC. */
 function sharing(command: (tools: PlcTools) => Run, touchesPlc: (call: Call) => boolean = () => true): Run {
   return async (call) => {
     const { linksToShare } = await import("../tools/plc-tools.ts");

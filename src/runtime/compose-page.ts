@@ -10,7 +10,7 @@ import type { Config } from "../config/port.ts";
 import type { ToolCall } from "../tools/plc-tools.ts";
 import type { createWorkshop } from "./workshop.ts";
 import { once } from "./service-ways.ts";
-import type { PlcLogins } from "./plc-logins.ts";
+import type { PlcLogins } from "./plc-links.ts";
 import { readPinFile, readTokenFile } from "../credential-files.ts";
 import type { AgentControl, LinkSharer } from "../domain/agent-control.ts";
 import type { Clock, Logger } from "../domain/machine.ts";
@@ -18,12 +18,14 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { errorMessage } from "../domain/error-message.ts";
 
-/** With a PIN set beforehand the page is open on the network for so long after boot. */
+/** An unbound gateway with a PIN file opens its page on the network for this time after the boot. */
 const AFTER_BOOT_MS = 30 * 60_000;
+
+type PageState = ReturnType<OpenPageListener["services"]["page"]["state"]>;
 
 export interface PageSetting {
   readonly config: Config;
-  /** Where it was read from. */
+  /** The file that `config` was read from. */
   readonly file: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -31,7 +33,7 @@ export interface PageSetting {
   readonly services: Omit<Services, "sessions" | "page">;
 }
 
-/** The real page: its ports, its certificate, and the reports that people leave. */
+/** Opens the page with its ports, its certificate, the PLC tools and the folder for reports that people leave. */
 export async function openPage({ config, file, clock, log, logins, services }: PageSetting): Promise<OpenPageListener> {
   const { port, lan_port, pin_file } = config.page;
   const certificate = () => certificateIn(join(config.data_dir, "page"), clock);
@@ -47,18 +49,26 @@ export async function openPage({ config, file, clock, log, logins, services }: P
   const { url, trouble } = page.services.page.state();
   if (url === null) log.warn({ event: "page_closed", port }, trouble);
   else log.info({ event: "page", url }, `the page is at ${url}`);
-  if (always.said.by_file ?? always.said.is_on()) {
-    await stayOpen(page, log);
+  const isAlways = always.said.by_file ?? always.said.is_on();
+  if (isAlways) {
+    await openOnNetwork(log, "stays open", async () => {
+      await page.services.page.keepOpen(true);
+      return page.services.page.state();
+    });
     return page;
   }
   const left = AFTER_BOOT_MS - clock.mono();
   const isUnbound = (): boolean =>
     services.control.status().booths.every(({ provisioning }) => provisioning.generation === null);
-  if (pin_file !== undefined && left > 0 && isUnbound()) await openByPin(page, { pin_file, for_ms: left, log });
+  if (pin_file !== undefined && left > 0 && isUnbound()) {
+    await openOnNetwork(log, "is open", () =>
+      page.services.page.open({ for_ms: left, lan: true, pin: readPinFile(pin_file) }),
+    );
+  }
   return page;
 }
 
-/** Figures for a scraper on the network, where that is configured; null: it isn't. */
+/** Opens the port for scrapers on the network. Returns null if it is not configured. */
 async function openFigures({
   config: { metrics },
   log,
@@ -79,13 +89,12 @@ async function openFigures({
   return figures;
 }
 
-/** What stays open by configuration, or by what somebody said on the spot, does so again at each start. */
-async function stayOpen({ services }: OpenPageListener, log: Logger): Promise<void> {
+/** Opens the page on the network and logs its addresses. A failure, such as an unusable PIN file, is only logged. */
+async function openOnNetwork(log: Logger, how: string, open: () => PageState | Promise<PageState>): Promise<void> {
   try {
-    await services.page.keepOpen(true);
-    const { lan } = services.page.state();
+    const { lan } = await open();
     const urls = lan?.urls.join(", ") ?? "";
-    const text = `the page stays open on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
+    const text = `the page ${how} on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
     log.warn({ event: "page_open", urls }, text);
   } catch (error) {
     const reason = errorMessage(error);
@@ -93,7 +102,7 @@ async function stayOpen({ services }: OpenPageListener, log: Logger): Promise<vo
   }
 }
 
-/** What somebody said on the spot, and the sessions of devices, stand in the page's folder beside its key. */
+/** Keeps the sessions of devices, and whether the page stays open, in the page's folder. */
 function alwaysOpen({ config, file, clock }: Pick<PageSetting, "config" | "file" | "clock">): AlwaysOpen {
   const { network, pin_file } = config.page;
   const dir = join(config.data_dir, "page");
@@ -111,7 +120,7 @@ function alwaysOpen({ config, file, clock }: Pick<PageSetting, "config" | "file"
   };
 }
 
-/** A file of mode 0600, written whole or not at all. */
+/** A file of mode 0600 that is replaced atomically. */
 function ownFile(dir: string, name: string): SessionFile {
   const path = join(dir, name);
   return {
@@ -124,22 +133,6 @@ function ownFile(dir: string, name: string): SessionFile {
   };
 }
 
-/** The PIN of the file can't be used: that costs the opening, and the log says why. */
-async function openByPin(
-  { services }: OpenPageListener,
-  { pin_file, for_ms, log }: { readonly pin_file: string; readonly for_ms: number; readonly log: Logger },
-): Promise<void> {
-  try {
-    const { lan } = await services.page.open({ for_ms, lan: true, pin: readPinFile(pin_file) });
-    const urls = lan?.urls.join(", ") ?? "";
-    const text = `the page is open on the network at ${urls}, fingerprint ${lan?.fingerprint ?? ""}`;
-    log.warn({ event: "page_open", urls }, text);
-  } catch (error) {
-    const reason = errorMessage(error);
-    log.warn({ event: "page_closed", reason }, `the page isn't opened on the network: ${reason}`);
-  }
-}
-
 async function certificateIn(dir: string, clock: Clock): Promise<PageCertificate> {
   const { fingerprint } = await opcuaPki({ dir, wall: () => clock.wall() }).own();
   return {
@@ -149,13 +142,13 @@ async function certificateIn(dir: string, clock: Clock): Promise<PageCertificate
   };
 }
 
-/** Loaded when somebody asks: few boxes need them after the first day. */
+/** Loaded at first use, because few gateways need them after the first day. */
 const TOOLS = {
   probe: async () => (await import("../tools/probe.ts")).probed,
   detect: async () => (await import("../tools/detect.ts")).detected,
 };
 
-/** Does what is wished, by the code that the command line has for it. */
+/** Runs a tool with the code of the command line. */
 async function actOn(
   tools: PlcTools,
   wish: PlcWish,
@@ -174,19 +167,19 @@ async function actOn(
   }
 }
 
-/** One at a time: a PLC is looked at by one person, or told by one what to do next. */
-type Only = <T>(act: () => Promise<T>) => Promise<T>;
+/** Runs one task at a time, and rejects the others: only one person at a time uses the tools at a PLC. */
+type Only = <T>(task: () => Promise<T>) => Promise<T>;
 
-/** The command line's tools at the PLC for the page, over the agent's own links where it has one. */
+/** The command line's PLC tools for the page. They use the agent's own link if it has one to that PLC. */
 function plcToolbox(
   place: Pick<PageSetting, "file" | "config">,
   { agent, clock, log, logins }: Pick<PageSetting, "clock" | "log" | "logins"> & { readonly agent: AgentControl },
 ): { readonly box: PlcToolbox; readonly tools: () => Promise<PlcTools>; readonly only: Only } {
   let busy = false;
-  const only: Only = async (act) => {
+  const only: Only = async (task) => {
     if (busy) throw new Error("somebody else is looking at a PLC just now: wait until that is done");
     busy = true;
-    return act().finally(() => (busy = false));
+    return task().finally(() => (busy = false));
   };
   const tools = async (): Promise<PlcTools> => {
     const { driverTools } = await import("../acquisition/tool-drivers.ts");
@@ -203,7 +196,7 @@ function plcToolbox(
   return { box: { run: (wish, io) => only(() => run(wish, io)) }, tools, only };
 }
 
-/** The profile workshop, loaded when somebody goes there. */
+/** The profile workshop, loaded at first use. */
 function lateWorkshop(only: Only, place: Parameters<typeof createWorkshop>[0]): Workshop {
   const made = once(async () => (await import("./workshop.ts")).createWorkshop(place));
   return {
@@ -214,10 +207,10 @@ function lateWorkshop(only: Only, place: Parameters<typeof createWorkshop>[0]): 
   };
 }
 
-/** Somebody who presses the button in a loop must not fill the disk. */
+/** Keeps repeated reports from filling the disk. */
 const MAX_REPORTS = 20;
 
-/** Keeps a report for whoever helps as a file of mode 0600 whose name sorts by time; the oldest goes. Returns its id. */
+/** Stores a report for support as a file of mode 0600 whose name sorts by time, and deletes the oldest ones. Returns its id. */
 async function storeIn(dir: string, report: string): Promise<string> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const kept = (await readdir(dir)).sort();

@@ -1,80 +1,69 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { setImmediate as turn } from "node:timers/promises";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Driver } from "../acquisition/port.ts";
+import { setImmediate as turn } from "node:timers/promises";
+import { createServiceTime } from "../acquisition/clock.ts";
 import { holeKeepers } from "../acquisition/modbus/driver.ts";
 import { opcuaLibrary } from "../acquisition/opcua/library.ts";
 import { type OpcuaPki, opcuaPki } from "../acquisition/opcua/pki.ts";
-import { createPollGaps } from "../acquisition/poll-gaps.ts";
-import { createServiceTime } from "../acquisition/clock.ts";
+import { createPollGaps, type PollGaps } from "../acquisition/poll-gaps.ts";
+import type { Driver } from "../acquisition/port.ts";
 import { openTail } from "../acquisition/tail.ts";
-import { openTraffic, type TrafficWatch } from "./traffic.ts";
 import { createFilterLabels } from "../api/filter-labels.ts";
 import { type ReportRequest, requestOf } from "../api/report.ts";
 import { type FiguresRequest, figuresOf, type OwnFigures } from "../api/report-thread.ts";
 import { serveAdminSocket, serveSocket } from "../api/server.ts";
 import { sharedReports } from "../api/shared-reports.ts";
-import type { Config } from "../config/port.ts";
 import { fileProblems } from "../config/file-checks.ts";
-import { type Lasting, loadLasting, type RefusedBooth } from "../config/usable.ts";
-import type { Clock, Notify, Random, Scrubber } from "../domain/machine.ts";
+import type { Config } from "../config/port.ts";
+import { type Lasting, loadLasting } from "../config/usable.ts";
+import type { Clock, Random } from "../domain/machine.ts";
+import type { Wiped } from "../domain/provisioning.ts";
+import { say } from "../domain/sentences.ts";
 import { DAY_MS } from "../domain/time.ts";
-import type { BoothId, EpochMs } from "../domain/units.ts";
-import { firstKeyOf, hasKey, noteKeyHosts, ownKeyOf } from "../provisioning/keys.ts";
+import type { EpochMs, Milliseconds } from "../domain/units.ts";
+import { monotonicMs } from "../monotonic.ts";
 import { retryingIdentity } from "../provisioning/binding.ts";
+import { firstKeyOf, hasKey, noteKeyHosts, ownKeyOf } from "../provisioning/keys.ts";
+import { createScrubber } from "../scrubber.ts";
+import type { Store } from "../store/port.ts";
 import { COLLECT_AFTER_MS, collectGarbage, MANY_BOOTHS, youngRoom } from "../store/thread/memory.ts";
 import { openReportsThread } from "../store/thread/reports-thread.ts";
 import { openStoreThread } from "../store/thread/thread.ts";
 import { ADMIN_SOCKET_NAME, configPath, SOCKET_NAME } from "../tools/agent-client.ts";
 import { type Call, CommandError, EXIT, type Io, type Run } from "../tools/command.ts";
 import { type Agent, startAgent } from "./agent.ts";
-import { readInGaps } from "./bulk.ts";
 import { systemClock } from "./clock.ts";
 import { openPage, type PageSetting } from "./compose-page.ts";
-import { createChanges } from "./changes.ts";
+import { markOf, wipeState } from "./decommission.ts";
 import type { AgentSetup, Configured } from "./gateway.ts";
 import { createLogger, rememberingLog } from "./logger.ts";
-import { linksOf, setupOf } from "./plc-links.ts";
-import { openPlcLogins, type PlcLogins } from "./plc-logins.ts";
-import { createParts, type LoopWatch, type Parts } from "./parts.ts";
-import { cutLongStop, exitAfterFailure, systemdNotify } from "./service-manager.ts";
-import { noticesOf } from "./notices.ts";
-import { figuresNow, outputsOf } from "./outputs.ts";
-import { createScrubber } from "../scrubber.ts";
+import { figuresNow, noticesOf, outputsOf } from "./outputs.ts";
+import { createParts, type LoopWatch } from "./parts.ts";
+import { boothSetups, openPlcLogins } from "./plc-links.ts";
+import { agentRuns } from "./runs.ts";
 import { learnMarked, scrubbedHttp, scrubbedLink, scrubbedLog } from "./scrubbed.ts";
 import { openSealer, openSecrets } from "./secrets.ts";
-import { agentRuns } from "./runs.ts";
+import { cutLongStop, exitAfterFailure, systemdNotify } from "./service-manager.ts";
 import { boothFields, serviceApi, waysTo } from "./service-ways.ts";
 import { createSetUp, takenBack } from "./set-up.ts";
-import { markOf, wipeState } from "./decommission.ts";
-import type { Wiped } from "../domain/provisioning.ts";
-import { say } from "../domain/sentences.ts";
-import { monotonicMs } from "../monotonic.ts";
+import { openTraffic } from "./traffic.ts";
+
+/**
+ * Builds the agent from the real machine: clock, disk, network, threads. Three life times are kept apart: the process (its log, store
+ * thread, page and sockets), the agent (begun again if its configuration changes), and the parts of an agent (booths, links, outputs).
+ */
 
 const PACKAGE = new URL("../../package.json", import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { readonly version: string };
-/** A package's files carry the time at which it was made. */
+/** The files of a package carry the time at which it was made. The present time is later than that. */
 const MADE_AT: EpochMs = Math.round(statSync(PACKAGE).mtimeMs);
 
 type LongIo = Io & { readonly outOfService: (wiped: Wiped) => void; readonly runLoop?: LoopWatch["runLoop"] };
 
-/** What lives as long as the process, whichever agent runs in it. */
-interface OpenProcess extends Awaited<ReturnType<typeof clockOf>>, ReturnType<typeof rememberingLog> {
-  readonly notify: Notify;
-  readonly scrubber: Scrubber;
-  readonly thread: ReturnType<typeof openStoreThread>;
-  readonly parts: Parts;
-  readonly observed: Pick<LoopWatch, "runLoop">;
-  /** Aborts at a stop, and after any fatal error. */
-  readonly io: LongIo;
-  /** Closed at the end, in no order. */
-  readonly open: { close(): unknown }[];
-  /** Ends each thread at once, if the process hangs after a fatal error. */
-  readonly threads: (() => Promise<unknown>)[];
-}
+type OpenProcess = Awaited<ReturnType<typeof openProcess>>;
 
-async function openProcess(config: Config, outer: LongIo): Promise<OpenProcess> {
+async function openProcess(config: Config, outer: LongIo, file: string) {
   const { clock, paced } = await clockOf(config);
   const scrubber = createScrubber();
   const { lines, ...remembering } = rememberingLog(createLogger(config.log_level), () => clock.wall());
@@ -85,26 +74,28 @@ async function openProcess(config: Config, outer: LongIo): Promise<OpenProcess> 
     standbyDir: join(config.runtime_dir, "standby"),
     budget: { max_bytes: config.store.max_bytes, max_age_ms: config.store.max_age_days * DAY_MS },
   });
-  const threads = [thread.terminate];
-  const { runLoop } = outer;
-  const observed = runLoop === undefined ? {} : { runLoop };
-  // What outlives an agent ends by the same signal as the agent: at a stop, and after any fatal error.
+  /** Each ends a thread at once, for the case that the process hangs after a fatal error. */
+  const threads: (() => Promise<unknown>)[] = [thread.terminate];
+  const watch = outer.runLoop === undefined ? {} : { runLoop: outer.runLoop };
+  // A stop and a fatal error end everything that outlives an agent by the same signal as the agent.
   const parts = createParts(outer.signal, systemClock(), {
-    ...observed,
+    ...watch,
     failed: (error, loop) => exitAfterFailure(log, { error, loop, threads, exit: outer.exit }),
   });
   const io = { ...outer, signal: parts.signal };
   const notify = systemdNotify(io.environment);
-  return { log, lines, scrubber, clock, paced, notify, thread, parts, observed, io, open: [thread.store], threads };
+  /** Closed at the end, in no order. */
+  const open: { close(): unknown }[] = [thread.store];
+  return { file, log, lines, scrubber, clock, paced, notify, thread, parts, watch, io, open, threads };
 }
 
 /**
- * Builds the real agent round the machine's clock, disk and network, and runs it until the signal aborts. If the configuration
- * changes meanwhile, the parts that differ begin anew, or the whole agent does, over the same store. Rejects with the first fatal
- * error, after everything was closed. `outOfService` is called once every booth is out of service for good.
+ * Runs the agent until the signal aborts. If the configuration changes meanwhile, the parts that differ begin again, or the whole agent
+ * does, over the same store. Rejects with the first fatal error, after everything was closed. `outOfService` is called once every
+ * booth is out of service for good.
  */
 async function runAgent(first: Lasting, outer: LongIo, file: string): Promise<void> {
-  const opened = await openProcess(first.usable.config, outer);
+  const opened = await openProcess(first.usable.config, outer, file);
   const { parts, notify } = opened;
   const close = (): readonly Promise<unknown>[] => {
     notify.stopping();
@@ -113,10 +104,10 @@ async function runAgent(first: Lasting, outer: LongIo, file: string): Promise<vo
     });
   };
   try {
-    await serveAgents(opened, first, file);
+    await serveAgents(opened, first);
     await parts.finished;
   } catch (error) {
-    // No effect if the process was told to stop, or if another error came first.
+    // Has no effect if the process is stopping, or if another error came first.
     parts.failed(error);
     await parts.finished.catch(() => undefined);
     await Promise.allSettled(close());
@@ -126,175 +117,152 @@ async function runAgent(first: Lasting, outer: LongIo, file: string): Promise<vo
   await Promise.all(close());
 }
 
-/** Runs one agent after the other over the same store, with the socket and the page. */
-async function serveAgents(opened: OpenProcess, first: Lasting, file: string): Promise<void> {
-  const { clock, paced, log, lines, scrubber, notify, parts, observed, io, open, threads } = opened;
-  const { store, rebuilds, ...thread } = opened.thread;
-  const { config } = first.usable;
+/** The parts that one run of the agent leaves to the next one. */
+type LongLived = Awaited<ReturnType<typeof openLongLived>>;
+
+async function openLongLived(opened: OpenProcess, config: Config) {
+  const { clock, log, scrubber, io, parts, thread } = opened;
+  const { data_dir, runtime_dir } = config;
   const identity = retryingIdentity({ identity: thread.identity, clock, log }, io.signal);
-  // The answer says that the folder is ours: only then may the tail be touched, which another agent may be writing.
+  // The store thread answers only if it alone has the data folder. Before that the tail file may belong to another agent.
   const { gateway_id } = await identity.gateway();
-  // Long reports are made, and what waits is sent, where the polls leave a gap.
+  // Long reports and the backlog run in the gaps between polls.
   const gaps = createPollGaps(clock);
-  const reports = openReports(config, gaps);
-  const needRoom = youngRoom(clock, io.signal);
-  const tail = openTail(config.runtime_dir);
-  open.push(reports, tail);
-  threads.push(() => reports.close());
-  const local = await openLocal(opened, config, identity);
-  const changes = createChanges({
-    file,
-    environment: io.environment,
-    log,
-    first,
-    runs: { become: (next) => runs.become(next), restart: (next) => runs.restart(next) },
-  });
-  const lasting: LongLived = {
-    clock,
-    log,
-    notify,
-    gaps,
-    identity,
-    tail,
-    ...local,
-    gateway_id,
-    paced,
-    io,
-    needRoom,
-    scrubber,
-    store: readInGaps(store, gaps, needRoom),
-    folders: config,
-    config: changes.inUse,
-    file,
-    service: { url: config.service.url ?? null },
-    random: systemRandom(),
-    figures: async (booth, day, status) => reports.value(figuresOf(booth, day, status)),
-    watch: { ...observed, failed: parts.failed },
-  };
-  const runs = await agentRuns((next) => beginAgent(lasting, next), { first, signal: io.signal });
-  io.reloads?.(() => void changes.reload().catch(() => undefined)); // what is refused it has told
-  const set_up = createSetUp({
-    file,
-    data_dir: config.data_dir,
-    clock,
-    log,
-    has_key: () => hasKey(lasting),
-    logins: local.logins,
-    status: () => runs.control.status(),
-    change: changes.setUp,
-  });
-  const { reload } = changes;
-  const services = { ...servicesOf(lasting, runs, reports), rebuilds, set_up, log: lines, reload };
-  const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
-  parts.begin({ "set-up on the spot": (signal) => set_up.run(signal) });
-  await serveUntil(() => runs.run(), { config, file, clock, log, logins: local.logins, services }, runtime_dir);
-}
-
-/** Opens what the gateway keeps for itself: its secrets, the time it knows, and the count of its traffic. */
-async function openLocal(opened: OpenProcess, config: Config, identity: LongLived["identity"]) {
-  const { clock, log, scrubber, io, parts } = opened;
-  const sealer = openSealer(config.data_dir);
-  const service_time = createServiceTime(MADE_AT);
-  const file = join(config.runtime_dir, "traffic.json");
-  const local = {
-    secrets: openSecrets(config.service, io.environment),
-    sealer,
-    logins: await openPlcLogins({ identity, sealer, scrubber }),
-    service_time,
-    traffic: await openTraffic({ clock, log, identity, service_time, file }),
-  };
-  parts.begin({ "count of the traffic": (signal) => local.traffic.run(signal) });
-  return local;
-}
-
-type ReportsThread = ReturnType<typeof openReports>;
-
-function openReports({ data_dir }: Config, gaps: ReturnType<typeof createPollGaps>) {
-  return openReportsThread<{ report: ReportRequest; wish: FiguresRequest; value: OwnFigures }>(
+  const reports = openReportsThread<{ report: ReportRequest; wish: FiguresRequest; value: OwnFigures }>(
     new URL("./reports-worker.ts", import.meta.url),
     { dataDir: data_dir },
     (needed_ms) => gaps.next(needed_ms),
   );
+  const needRoom = youngRoom(clock, io.signal);
+  const tail = openTail(runtime_dir);
+  opened.open.push(reports, tail);
+  opened.threads.push(() => reports.close());
+  const sealer = openSealer(data_dir);
+  const service_time = createServiceTime(MADE_AT);
+  const logins = await openPlcLogins({ identity, sealer, scrubber });
+  const traffic = await openTraffic({ clock, log, identity, service_time, file: join(runtime_dir, "traffic.json") });
+  parts.begin({ "count of the traffic": (signal) => traffic.run(signal) });
+  return {
+    ...opened,
+    data_dir,
+    runtime_dir,
+    identity,
+    gateway_id,
+    gaps,
+    reports,
+    needRoom,
+    tail,
+    sealer,
+    service_time,
+    logins,
+    traffic,
+    store: readInGaps(thread.store, gaps, needRoom),
+    secrets: openSecrets(config.service, io.environment),
+    random: systemRandom(),
+    figures: async (...asked: Parameters<typeof figuresOf>) => reports.value(figuresOf(...asked)),
+    /** The service of the agent that runs now. */
+    service: { url: config.service.url ?? null },
+  };
 }
 
-/** Returns what the socket and the page need from the agent that runs now. */
+/** Runs one agent after the other over the same store, and serves the sockets and the page. */
+async function serveAgents(opened: OpenProcess, first: Lasting): Promise<void> {
+  const { config } = first.usable;
+  const lasting = await openLongLived(opened, config);
+  const { file, clock, log, io, parts, data_dir, logins } = lasting;
+  const runs = await agentRuns({
+    file,
+    environment: io.environment,
+    log,
+    first,
+    signal: io.signal,
+    begin: (next, inUse) => beginAgent(lasting, next, inUse),
+  });
+  // The reload logs why it fails.
+  io.reloads?.(() => void runs.reload().catch(() => undefined));
+  const set_up = createSetUp({
+    file,
+    data_dir,
+    clock,
+    log,
+    has_key: () => hasKey(lasting),
+    logins,
+    status: () => runs.control.status(),
+    change: runs.setUp,
+  });
+  parts.begin({ "set-up on the spot": (signal) => set_up.run(signal) });
+  const services = { ...servicesOf(lasting, runs), set_up, reload: runs.reload };
+  const runtime_dir = io.environment["RUNTIME_DIRECTORY"] ?? config.runtime_dir;
+  await serveUntil(() => runs.run(), { config, file, clock, log, logins, services }, runtime_dir);
+}
+
+/** Returns what the sockets and the page need from the agent that runs now. */
 function servicesOf(
   lasting: LongLived,
   { control, http }: Pick<Awaited<ReturnType<typeof agentRuns>>, "control" | "http">,
-  reports: ReportsThread,
 ) {
+  const { clock, identity, reports, needRoom, thread, lines } = lasting;
   const keys = () => ({ ...lasting, service_url: lasting.service.url });
   const key = async () => (await ownKeyOf(keys())) ?? firstKeyOf(keys());
-  const askReport = (asked: ReportRequest) => {
-    lasting.needRoom();
-    return reports.ask(asked);
+  const ask = (request: ReportRequest) => {
+    needRoom();
+    return reports.ask(request);
   };
   return {
     control,
-    reports: sharedReports((asked) => askReport(requestOf(asked, control.status())), monotonicMs),
-    fields: boothFields({ http, clock: lasting.clock, key }),
-    filter_labels: createFilterLabels(lasting.identity),
+    reports: sharedReports((asked) => ask(requestOf(asked, control.status())), monotonicMs),
+    fields: boothFields({ http, clock, key }),
+    filter_labels: createFilterLabels(identity),
+    rebuilds: thread.rebuilds,
+    log: lines,
   };
 }
 
-/** The machine's own; in a simulated site the site's, which waits for the drivers' reads. */
+/** Returns the machine's clock, or in a simulated site the site's clock, which waits for the reads of the drivers. */
 async function clockOf({ clock_file }: Config): Promise<{ clock: Clock; paced: (driver: Driver) => Driver }> {
   if (clock_file === undefined) return { clock: systemClock(), paced: (driver) => driver };
   const clock = (await import("./simulated-clock.ts")).clockFromFile(clock_file);
   return { clock, paced: clock.paced };
 }
 
-/** What one run of the agent hands on to the next. */
-type LongLived = Pick<
-  AgentSetup,
-  | "clock"
-  | "log"
-  | "notify"
-  | "gaps"
-  | "store"
-  | "identity"
-  | "tail"
-  | "secrets"
-  | "sealer"
-  | "random"
-  | "service_time"
-  | "figures"
-  | "config"
-  | "watch"
-> & {
-  /** Of the process, whatever a later configuration says. */
-  readonly folders: Pick<Config, "data_dir" | "runtime_dir">;
-  readonly gateway_id: string;
-  readonly scrubber: Scrubber;
-  readonly logins: PlcLogins;
-  readonly traffic: TrafficWatch;
-  /** The service of the agent that runs now. */
-  readonly service: { url: string | null };
-  readonly file: string;
-  readonly paced: (driver: Driver) => Driver;
-  readonly io: LongIo;
-  readonly needRoom: ReturnType<typeof youngRoom>;
-};
+/** Eight chunks are read and sent within this time. */
+const CHUNKS_MS: Milliseconds = 6;
+
+/** Wraps the store so that backlog reads run only between polls, and in memory reserved for them. */
+export function readInGaps<S extends Pick<Store, "chunks">>(
+  store: S,
+  gaps: Pick<PollGaps, "next">,
+  needRoom: () => void,
+): S {
+  return {
+    ...store,
+    async chunks(...asked) {
+      needRoom();
+      await gaps.next(CHUNKS_MS);
+      return store.chunks(...asked);
+    },
+  };
+}
 
 /** Starts the agent as a configuration says. */
-async function beginAgent(lasting: LongLived, first: Lasting) {
-  const { clock, log, gateway_id, random, service_time, sealer, scrubber, io, folders, ...rest } = lasting;
+async function beginAgent(lasting: LongLived, first: Lasting, inUse: NonNullable<AgentSetup["config"]>) {
+  const { clock, log, random, service_time, sealer, scrubber, io, traffic, parts, watch, ...rest } = lasting;
   const { commit_interval_ms, heartbeat_interval_ms, service } = first.usable.config;
+  const service_url = service.url ?? null;
+  lasting.service.url = service_url;
+  traffic.setBudget(service.monthly_mb === undefined ? null : service.monthly_mb * 1e6);
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
-  const { meter } = lasting.traffic;
-  lasting.traffic.setBudget(service.monthly_mb === undefined ? null : service.monthly_mb * 1e6);
+  const { meter } = traffic;
   const ways = await waysTo(service, { clock, service_time, log, meter, agentVersion: VERSION }, signal);
   const http = scrubbedHttp(ways.http, scrubber);
-  const mqtt = scrubbedLink(ways.mqtt, scrubber);
-  lasting.service.url = service.url ?? null;
-  const { identity, secrets } = lasting;
   const isByRoot = await fileSaysService(first.text, lasting);
-  // Not awaited: on a disk that can't be written the agent polls all the same. Until it is noted, every key is for the present service.
-  void noteKeyHosts({ identity, secrets, service_url: lasting.service.url }, isByRoot).catch(() => undefined);
-  const pki = opcuaPki({ dir: join(folders.data_dir, "opcua"), wall: () => clock.wall(), log });
+  // Not awaited: an agent polls even if the disk cannot be written. Until the hosts are stored, every key is for the present service.
+  void noteKeyHosts({ ...rest, service_url }, isByRoot).catch(() => undefined);
+  const pki = opcuaPki({ dir: join(rest.data_dir, "opcua"), wall: () => clock.wall(), log });
   const begun = Promise.withResolvers<Agent>();
   const given = { pki, agent: begun.promise };
+  const agentVersion = VERSION;
   const agent = await startAgent(
     {
       ...rest,
@@ -303,23 +271,18 @@ async function beginAgent(lasting: LongLived, first: Lasting) {
       log,
       service_time,
       sealer,
+      traffic,
+      watch: { ...watch, failed: parts.failed },
+      config: inUse,
       version: VERSION,
-      service_url: service.url ?? null,
+      service_url,
       commit_interval_ms,
       heartbeat_interval_ms,
       broker_url: service.mqtt_url ?? null,
       backlog_rate: service.backlog_records_per_s ?? null,
-      link: mqtt,
+      link: scrubbedLink(ways.mqtt, scrubber),
       turn,
-      api: serviceApi({
-        http,
-        clock,
-        random,
-        service_time,
-        sealer,
-        agentVersion: VERSION,
-        hardwareId: gateway_id,
-      }),
+      api: serviceApi({ http, clock, random, service_time, sealer, agentVersion, hardwareId: rest.gateway_id }),
       certificates: () => [...ways.mqtt.certificates(), ...pki.certificates()],
       ...(await configuredBy(lasting, first, given)),
       outOfService: io.outOfService,
@@ -327,52 +290,58 @@ async function beginAgent(lasting: LongLived, first: Lasting) {
     signal,
   );
   begun.resolve(agent);
-  void leaveStartBehind(agent, lasting, signal).catch(() => undefined); // it ends with the agent, and rejects then
+  // Rejects when the agent ends.
+  void releaseStartMemory(agent, lasting, signal).catch(() => undefined);
   const become = async (next: Lasting): Promise<void> => agent.become(await configuredBy(lasting, next, given));
   return { agent, http, become, stop: () => ending.abort() };
 }
 
-/** Whether the operator's file gives the service's address. Reading that file again is needed only if something was set up on the spot. */
-async function fileSaysService(text: string, { file, folders }: LongLived): Promise<boolean> {
-  if (!existsSync(join(folders.data_dir, "setup.json"))) return true;
+/** Whether the operator's file gives the service's address. It is read again only if something was set up on the spot. */
+async function fileSaysService(text: string, { file, data_dir }: LongLived): Promise<boolean> {
+  if (!existsSync(join(data_dir, "setup.json"))) return true;
   const { operatorSays } = await import("../config/set-up.ts");
   return operatorSays(text, file, ["service", "url"]);
 }
 
-/** What of a configuration can change while the agent runs. */
+/** Returns the part of a configuration that may change while the agent runs. Logs files that cannot be used. */
 async function configuredBy(
   lasting: LongLived,
   { usable }: Lasting,
   { pki, agent }: { readonly pki: OpcuaPki; readonly agent: Promise<Agent> },
 ): Promise<Configured> {
-  const { clock, log, identity, logins, paced, traffic, scrubber } = lasting;
-  const { runtime_dir } = lasting.folders;
-  const metrics = (ids: readonly BoothId[]) => figuresNow(agent, ids);
+  const { log, identity, traffic, scrubber } = lasting;
   const { booths, refused, marked } = usable;
   learnMarked(scrubber, marked);
   for (const { path, message } of fileProblems(marked)) {
     log.error({ event: "file_unusable", setting: path }, `${path}: ${message}`);
   }
-  const links = linksOf({ clock, log, logins, pki, scrubber, keeperOf: await holeKeepers({ identity, log }, booths) });
-  // Loading takes most of a second, in which no other booth would be polled: before the first poll nobody waits for it.
+  const keeperOf = await holeKeepers({ identity, log }, booths);
+  const metrics = (ids: readonly string[]) => figuresNow(agent, ids);
+  // Loading the library blocks the thread for most of a second, so it is loaded before the first poll.
   if (booths.some((booth) => booth.config.opcua !== undefined)) await opcuaLibrary();
   return {
-    booths: booths.map((booth) => setupOf(booth, links, paced)),
-    disabled: refused.map(disabledOf),
-    ...outputsOf(usable, { ...lasting, version: VERSION, runtime_dir, meter: traffic.meter, metrics }),
-    ...noticesOf(usable, { clock, log, runtime_dir, scrubber }),
+    booths: booths.map(boothSetups({ ...lasting, pki, keeperOf })),
+    disabled: refused.map(({ id, serial, error }) => ({
+      booth: id,
+      serial,
+      file: error.file,
+      line: error.line,
+      reason: error.brief(),
+      advice: say("booth.correct"),
+    })),
+    ...outputsOf(usable, { ...lasting, version: VERSION, meter: traffic.meter, metrics }),
+    ...noticesOf(usable, lasting),
   };
 }
 
-/** Interval of the checks whether every booth has been read. */
-const LOOK_MS = 250;
-/** A PLC may be away for days. */
-const LONGEST_START_MS = 60_000;
+const CHECK_START_MS: Milliseconds = 250;
+/** A PLC may be away for days, so the memory is released after this time in any case. */
+const LONGEST_START_MS: Milliseconds = 60_000;
 
-/** Collects the garbage that a start leaves, after every booth has its first commit, or after LONGEST_START_MS. */
-async function leaveStartBehind(agent: Agent, { clock, needRoom }: LongLived, signal: AbortSignal): Promise<void> {
+/** Collects the garbage of the start after every booth has its first commit, or after LONGEST_START_MS. */
+async function releaseStartMemory(agent: Agent, { clock, needRoom }: LongLived, signal: AbortSignal): Promise<void> {
   const latest = clock.mono() + LONGEST_START_MS;
-  do await clock.sleep(LOOK_MS, signal);
+  do await clock.sleep(CHECK_START_MS, signal);
   while (clock.mono() < latest && agent.counts().some(({ commits }) => commits === 0));
   await clock.sleep(COLLECT_AFTER_MS, signal);
   collectGarbage();
@@ -395,12 +364,7 @@ async function serveUntil(end: () => Promise<void>, setting: PageSetting, runtim
   }
 }
 
-function disabledOf({ id, serial, error }: RefusedBooth): NonNullable<AgentSetup["disabled"]>[number] {
-  const advice = say("booth.correct");
-  return { booth: id, serial, file: error.file, line: error.line, reason: error.brief(), advice };
-}
-
-/** The machine's own source: good for identifiers and credentials as well as for jitter. */
+/** Returns the machine's random source, which is good enough for identifiers and credentials. */
 export function systemRandom(): Random {
   return {
     next: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48,
@@ -409,20 +373,19 @@ export function systemRandom(): Random {
   };
 }
 
-/** Loads the configuration of the files. A set-up that was on trial when the last agent ended is taken back first. */
+/** Loads the configuration. A set-up that was on trial when the last agent ended is reverted first. */
 function loadAtStart(file: string, io: Io): Lasting {
   const { environment } = io;
   const lasting = loadLasting(file, environment);
-  const why = { reason: say("trial.stopped"), at: Date.now() };
   const log = { warn: (_: unknown, text: string) => io.err(`${text}\n`) };
-  const isOther = takenBack(lasting.usable.config.data_dir, { ...why, log });
-  return isOther ? loadLasting(file, environment) : lasting;
+  const isReverted = takenBack(lasting.usable.config.data_dir, { reason: say("trial.stopped"), at: Date.now(), log });
+  return isReverted ? loadLasting(file, environment) : lasting;
 }
 
 /** Runs the agent until it is stopped, or until it is taken out of service: then its keys and data are wiped. */
 export const runCommand: Run = (call) => runWatched(call);
 
-/** The same, with a way to make loops fail, for tests. */
+/** Runs the agent as `runCommand` does. `runLoop` lets tests make a loop fail. */
 export async function runWatched({ values, io }: Call, runLoop?: LoopWatch["runLoop"]): Promise<number> {
   const file = configPath(values);
   const lasting = loadAtStart(file, io);
@@ -451,8 +414,7 @@ export async function runWatched({ values, io }: Call, runLoop?: LoopWatch["runL
     leaving.abort();
   };
   const signal = AbortSignal.any([io.signal, leaving.signal]);
-  const watched = runLoop === undefined ? {} : { runLoop };
-  await runAgent(lasting, { ...io, ...watched, signal, outOfService }, file);
+  await runAgent(lasting, { ...io, ...(runLoop === undefined ? {} : { runLoop }), signal, outOfService }, file);
   if (left.wiped !== null) wipeState(folders, left.wiped);
   return EXIT.ok;
 }

@@ -8,33 +8,36 @@ import type { Milliseconds } from "../domain/units.ts";
 import type { Gateway } from "./gateway.ts";
 import { wipe } from "./secrets.ts";
 
-/** Stays behind alone, so that no service manager starts the agent anew as another gateway; the unit looks for it too. */
+type Folders = Pick<Config, "data_dir" | "runtime_dir">;
+
+/** File that remains after a wipe. It keeps the agent, and the systemd unit, from starting as a new gateway. */
 const MARK = "decommissioned";
-/** Data, too large to be overwritten; everything else in the folder may hold a key, or what one can be made of. */
+/** Files with data, which are too large to be overwritten. All other files may hold a key or parts of one. */
 const DATA = /^(store|ballast)/;
-/** The log of readings. */
+/** Files with the log of readings. */
 const RECORDS = /^store/;
 
-/** What the mark says, by what was wiped. The first line is read back by `markOf`. */
+/** The content of the mark, by what was wiped. `markOf` reads the first line. */
 const MARK_TEXTS: Readonly<Record<Wiped, string>> = {
   all: "wiped: all\nThis gateway was decommissioned: its keys and data are wiped. Without this file the agent starts as a new one.\n",
   keys: "wiped: keys\nThis gateway was decommissioned: its keys are wiped. Its records are kept, because the service has not acknowledged all of them. Without this file the agent starts as a new gateway with these records.\n",
 };
 
-/** The mark that a gateway was taken out of service; null: there is none. A mark that a power cut left empty keeps the records. */
-export function markOf({
-  data_dir,
-}: Pick<Config, "data_dir">): { readonly path: string; readonly wiped: Wiped } | null {
+/**
+ * Returns the mark that says that the gateway was taken out of service, or null. If a power cut left the mark empty, only the keys
+ * count as wiped, so that the records are kept.
+ */
+export function markOf({ data_dir }: Folders): { readonly path: string; readonly wiped: Wiped } | null {
   const path = join(data_dir, MARK);
   if (!existsSync(path)) return null;
   return { path, wiped: readFileSync(path, "utf8").startsWith("wiped: all\n") ? "all" : "keys" };
 }
 
 /**
- * Wipes a gateway that is out of service: keys first, overwritten and deleted, then data. After a power cut the next call finishes the
- * work. Nobody may have the files open. Throws if a file can't be deleted.
+ * Wipes a gateway that is out of service: keys are overwritten and deleted first, then the data is deleted. After a power cut the next
+ * call finishes the work. The files must be closed. Throws if a file can't be deleted.
  */
-export function wipeState({ data_dir, runtime_dir }: Pick<Config, "data_dir" | "runtime_dir">, wiped: Wiped): void {
+export function wipeState({ data_dir, runtime_dir }: Folders, wiped: Wiped): void {
   writeFileSync(join(data_dir, MARK), MARK_TEXTS[wiped], { mode: 0o600, flush: true });
   const files = readdirSync(data_dir, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
@@ -50,7 +53,7 @@ export function wipeState({ data_dir, runtime_dir }: Pick<Config, "data_dir" | "
   }
 }
 
-/** Tails, and how far outputs, notices and the month's data have come. */
+/** The files in the runtime folder to be deleted: cursors, counts and copies, and the tail file if records are wiped. */
 function oursIn(runtime_dir: string, wiped: Wiped): string[] {
   const names = existsSync(runtime_dir) ? readdirSync(runtime_dir) : [];
   const ours = wiped === "all" ? /^(tail|standby|outputs|notice|traffic)/ : /^(standby|outputs|notice|traffic)/;
@@ -62,8 +65,8 @@ interface LeavingBooth extends Pick<BoothState, "booth" | "binding"> {
 }
 
 /**
- * Returns what may be wiped; null: nothing. Every booth of the gateway must be out of service for good. Records are never wiped before
- * the service has acknowledged them.
+ * Returns what may be wiped, or null if nothing may be. Every booth of the gateway must be out of service for good. Records are never
+ * wiped before the service has acknowledged them.
  */
 export function wipedOf(booths: readonly LeavingBooth[]): Wiped | null {
   if (booths.length === 0 || !booths.every(({ binding }) => mayBeWiped(binding.row))) return null;
@@ -74,17 +77,17 @@ function isAcknowledged({ binding, log }: LeavingBooth): boolean {
   return log.reach.acked_seq >= (binding.row.wipe?.last_seq ?? Infinity);
 }
 
-/** Whoever asked for it looks on meanwhile, and a serial number that was entered instead takes it back. */
+/** Delay before the wipe. The page shows the state meanwhile, and entering a serial number cancels the wipe. */
 const SHOWN_FOR_MS: Milliseconds = 5_000;
 
 interface Leaving {
-  /** Live. */
+  /** Changed in place. */
   readonly booths: readonly { readonly state: LeavingBooth }[];
-  /** No configured booth is left out for its configuration. */
+  /** Whether every configured booth runs. */
   readonly isWhole: () => boolean;
 }
 
-/** Waits until every booth is out of service for good, then reports that once, and waits for the end. */
+/** Waits until every booth is out of service for good, reports it once, and then waits for the abort. */
 export async function farewellLoop(
   { clock, log, news, outOfService }: Pick<Gateway, "clock" | "log" | "news" | "outOfService">,
   { booths, isWhole }: Leaving,

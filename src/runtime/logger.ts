@@ -5,32 +5,32 @@ import { withControlsEscaped } from "../domain/control-characters.ts";
 import type { Logger } from "../domain/machine.ts";
 import type { EpochMs } from "../domain/units.ts";
 
-/** Priorities of syslog, which the journal takes from the start of a line. */
+/** Syslog priorities, which the journal reads from the start of a line. */
 const PRIORITIES: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
 
-/** The line as the journal wants it: with its priority, by the level that our lines begin with. */
+/** Adds the journal's priority to a line, by the level at the start of the line. */
 export function withPriority(line: string): string {
   const level = /^\{"level":"([a-z]+)"/.exec(line)?.[1] ?? "";
   return `<${PRIORITIES[level] ?? 6}>${line}`;
 }
 
-/** Whether that output is the journal itself, as systemd says by device and inode; a pipe or file of another's isn't. */
+/** Whether an output is the journal: systemd sets JOURNAL_STREAM to its device and inode. A pipe or another file has others. */
 export function isJournal(fd: number, environment: Readonly<Record<string, string | undefined>>): boolean {
-  const told = environment["JOURNAL_STREAM"];
-  if (told === undefined) return false;
+  const journal = environment["JOURNAL_STREAM"];
+  if (journal === undefined) return false;
   const { dev, ino } = fstatSync(fd);
-  return told === `${dev}:${ino}`;
+  return journal === `${dev}:${ino}`;
 }
 
-/** Field names whose values never reach a log, at any depth that our own lines have. */
+/** Fields whose values are never logged, at the top level and one level below. */
 const SECRET_FIELDS = ["credential", "api_key", "key", "password", "authorization", "old_password", "new_password"];
 
 const STDOUT = 1;
 export const STDERR = 2;
 
 /**
- * JSON lines to standard output, from where the journal takes them with their priority; a command whose output is an answer gives STDERR.
- * Control characters are escaped, also those that JSON allows, since people read these lines on terminals.
+ * Creates a logger that writes JSON lines to standard output, with the journal's priority if the output is the journal. Commands that
+ * print an answer log to STDERR. Control characters are escaped, also those that JSON allows, because people read the lines on terminals.
  */
 export function createLogger(level: "debug" | "info" | "warn" | "error", fd: number = STDOUT): Logger {
   const paths = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]);
@@ -46,11 +46,11 @@ export function createLogger(level: "debug" | "info" | "warn" | "error", fd: num
   return pino(options, { write: (line) => void output.write(shown(withControlsEscaped(line))) });
 }
 
-/** About a day of a healthy agent; some 60 kB. */
+/** About a day of a healthy agent, some 60 kB. */
 const MAX_LINES = 300;
 const MAX_TEXT = 500;
 
-/** A logger that keeps its newest lines for screens: their text alone, without fields. `lines()`: newest last. */
+/** Wraps a logger and keeps the texts of its newest lines for screens. `lines()` returns them newest last. */
 export function rememberingLog(
   log: Logger,
   wall: () => EpochMs,

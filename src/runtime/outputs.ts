@@ -1,74 +1,106 @@
+import { isDeepStrictEqual } from "node:util";
 import { join } from "node:path";
 import { processFigures } from "../api/metrics.ts";
+import type { NoticeConfig } from "../config/port.ts";
+import type { Lasting } from "../config/usable.ts";
 import { type Metric, metricsOf } from "../contract/metrics.ts";
 import type { AgentControl } from "../domain/agent-control.ts";
-import type { Lasting, RefusedEntry } from "../config/usable.ts";
-import { linkDown } from "../domain/link-status.ts";
-import type { OutputStatus } from "../domain/status.ts";
-import type { EpochMs } from "../domain/units.ts";
-import type { OutputBooth, OutputMachine, Outputs } from "../outputs/port.ts";
+import { linkDown, serviceLinkOf } from "../domain/link-status.ts";
+import type { Clock, Logger, Scrubber } from "../domain/machine.ts";
+import type { NoticeTest } from "../domain/notice.ts";
+import type { NoticeStatus, OutputStatus } from "../domain/status.ts";
+import type { Notices } from "../notices/port.ts";
+import type { OutputMachine, Outputs } from "../outputs/port.ts";
 import { durationsToday } from "../reports/summary.ts";
 import type { Booth } from "./booth.ts";
 import type { AgentSetup, Configured, Gateway } from "./gateway.ts";
-import { type Parts, together } from "./parts.ts";
+import { type Part, type Parts, together } from "./parts.ts";
 import { secretReader } from "./scrubbed.ts";
 
-type Machine = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "store" | "identity"> &
-  Pick<AgentSetup, "store" | "identity"> & { readonly runtime_dir: string };
+/** Outputs (brokers and collectors that get the readings) and notices (people who are told of alarms). */
 
-/** What outputs need is loaded where there are any. */
+interface Place {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly runtime_dir: string;
+  readonly scrubber: Scrubber;
+}
+
+type OutputPlace = Omit<OutputMachine, "cursor_file" | "secret" | "connect" | "store" | "identity"> &
+  Pick<AgentSetup, "store" | "identity"> &
+  Place;
+
+const CORRECT_ENTRY = 'correct it, then "booth-gateway reload"; all else runs meanwhile';
+
+/** The outputs of a configuration. Their code is loaded only if there are any. */
 export function outputsOf(
-  { config, refused_outputs }: Lasting["usable"],
-  { clock, random, log, store, identity, gateway_id, version, meter, metrics, runtime_dir, scrubber }: Machine,
+  { config: { outputs }, refused_outputs }: Lasting["usable"],
+  place: OutputPlace,
 ): Pick<Configured, "outputs" | "output_entries" | "refused_outputs"> {
-  const left_out = refused_outputs.map((refused) => refusedOutput(refused, clock.wall()));
-  for (const { name, link } of left_out) {
-    if (link.kind !== "up")
-      log.error(
-        { event: "output_refused", output: name },
-        `output ${name} is left out: ${link.reason}; ${link.advice}`,
-      );
-  }
-  if (config.outputs.length === 0) return { refused_outputs: left_out };
-  const cursor_file = join(runtime_dir, "outputs.json");
-  const machine = {
-    clock,
-    random,
-    log,
-    store,
-    identity,
-    gateway_id,
-    version,
-    meter,
-    metrics,
-    cursor_file,
-    scrubber,
-    secret: secretReader(scrubber),
-  };
+  const { clock, log } = place;
+  const refused = refused_outputs.map(({ name, kind, error }): OutputStatus => {
+    const reason = error.brief();
+    log.error({ event: "output_refused", output: name }, `output ${name} is left out: ${reason}; ${CORRECT_ENTRY}`);
+    const link = linkDown(clock.wall(), reason, CORRECT_ENTRY);
+    return { name, kind, url: "", link, sent: 0, ignored: 0, booths: [] };
+  });
+  if (outputs.length === 0) return { refused_outputs: refused };
+  const cursor_file = join(place.runtime_dir, "outputs.json");
+  const machine = { ...place, cursor_file, secret: secretReader(place.scrubber) };
   return {
-    refused_outputs: left_out,
-    output_entries: config.outputs,
+    refused_outputs: refused,
+    output_entries: outputs,
     outputs: async (booths) => {
       const [{ openOutputs }, { brokerConnector }] = await Promise.all([
         import("../outputs/outputs.ts"),
         import("../outputs/broker.ts"),
       ]);
-      return openOutputs({ ...machine, connect: brokerConnector(machine) }, config.outputs, booths);
+      return openOutputs({ ...machine, connect: brokerConnector(machine) }, outputs, booths);
     },
   };
 }
 
-/** The agent's outputs, which come and go while it runs. */
-export function createOutputParts(gateway: Gateway, booths: readonly Booth[], parts: Parts) {
+/** The notices of a configuration. Their code is loaded only if there are any. */
+export function noticesOf(
+  { config: { notices }, refused_notices }: Lasting["usable"],
+  place: Place,
+): Pick<Configured, "notices" | "notice_entries" | "refused_notices"> {
+  const { clock, log, runtime_dir, scrubber } = place;
+  const refused = refused_notices.map(({ name, error }): NoticeStatus => {
+    const reason = error.brief();
+    log.error({ event: "notice_refused", notice: name }, `notice ${name} is left out: ${reason}; ${CORRECT_ENTRY}`);
+    const link = linkDown(clock.wall(), reason, CORRECT_ENTRY);
+    return { name, kind: "mail", where: "", link, waiting: 0, open: 0, sent: 0, last: null };
+  });
+  if (notices.length === 0) return { refused_notices: refused };
+  return {
+    refused_notices: refused,
+    notice_entries: notices,
+    notices: async (gateway, booths) => {
+      const { openNotices } = await import("../notices/notices.ts");
+      const { service, service_url } = gateway;
+      const serviceLink = () => (service_url === null || !service.wanted ? null : serviceLinkOf(service, clock.mono()));
+      const secret = secretReader(scrubber);
+      return openNotices({ ...gateway, runtime_dir, scrubber, secret, service: serviceLink }, notices, booths);
+    },
+  };
+}
+
+/** The agent's outputs. They may change while the agent runs. */
+export function createOutputParts({ clock, store }: Gateway, booths: readonly Booth[], parts: Parts) {
   let open: Outputs | null = null;
   return {
     status: (): readonly OutputStatus[] => open?.status() ?? [],
-    /** Goes over to these, and to the booths that there are now. */
+    /** Changes to these outputs and to the present booths. */
     async become({ outputs, output_entries = [] }: Configured): Promise<void> {
-      const told = booths.map((booth) => outputBooth(gateway, booth));
-      if (open !== null) await open.become(output_entries, told);
+      const seen = booths.map(({ state, log, watch }) => ({
+        state,
+        readings: () => watch.readings(clock.mono()),
+        durationsToday: async () => durationsToday(await store.state(log.reach.stream), log.now()),
+      }));
+      if (open !== null) await open.become(output_entries, seen);
       else if (outputs !== undefined) {
-        const opened = await outputs(told);
+        const opened = await outputs(seen);
         parts.beginTeller({ outputs: (signal) => together(opened.run(signal), signal) });
         open = opened;
       }
@@ -76,7 +108,37 @@ export function createOutputParts(gateway: Gateway, booths: readonly Booth[], pa
   };
 }
 
-/** The agent's own figures, for who wants them pushed: of these booths. */
+/** The agent's notices. They store what they have sent, so any change ends all of them and begins them again. */
+export function createNoticeParts(gateway: Gateway, booths: readonly Booth[], parts: Parts) {
+  let begun: { readonly notices: Notices; readonly part: Part } | null = null;
+  let last: { readonly entries: readonly NoticeConfig[]; readonly booths: readonly Booth[] } = {
+    entries: [],
+    booths: [],
+  };
+  const isSame = (entries: readonly NoticeConfig[]): boolean =>
+    isDeepStrictEqual(last.entries, entries) &&
+    last.booths.length === booths.length &&
+    last.booths.every((booth, index) => booth === booths[index]);
+  return {
+    status: (): readonly NoticeStatus[] => begun?.notices.status() ?? [],
+    test: async (name: string | undefined): Promise<readonly NoticeTest[]> =>
+      (await begun?.notices.test(name, parts.signal)) ?? [],
+    /** Changes to these notices and to the present booths. */
+    async become({ notices: open, notice_entries: entries = [] }: Configured): Promise<void> {
+      if (isSame(entries)) return;
+      await begun?.part.end();
+      last = { entries, booths: [...booths] };
+      begun = null;
+      if (open === undefined) return;
+      const seen = booths.map(({ state, log }) => ({ state, trouble: () => log.trouble }));
+      const notices = await open(gateway, seen);
+      const part = parts.beginTeller({ notices: (signal) => together(notices.run(signal), signal) });
+      begun = { notices, part };
+    },
+  };
+}
+
+/** The agent's own figures of these booths, for outputs that push them. */
 export async function figuresNow(
   begun: Promise<Pick<AgentControl, "status" | "counts">>,
   ids: readonly string[],
@@ -86,20 +148,4 @@ export async function figuresNow(
     all.filter(({ booth }) => ids.includes(booth));
   const status = agent.status();
   return metricsOf({ ...status, booths: of(status.booths) }, of(agent.counts()), await processFigures());
-}
-
-function refusedOutput({ name, kind, error }: RefusedEntry, since: EpochMs): OutputStatus {
-  const advice = 'correct it, then "booth-gateway reload"; all else runs meanwhile';
-  const link = { ...linkDown(since, error.brief(), advice) };
-  return { name, kind, url: "", link, sent: 0, ignored: 0, booths: [] };
-}
-
-/** A booth as outputs see it. */
-function outputBooth({ clock, store }: Gateway, booth: Booth): OutputBooth {
-  const { state, log } = booth;
-  return {
-    state,
-    readings: () => booth.watch.readings(clock.mono()),
-    durationsToday: async () => durationsToday(await store.state(log.reach.stream), log.now()),
-  };
 }

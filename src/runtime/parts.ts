@@ -17,7 +17,7 @@ export type Loop = (signal: AbortSignal) => Promise<unknown>;
 /** The loops of one part. Each name is unique in the agent, and appears in the log if the loop fails. */
 export type Loops = Readonly<Record<string, Loop>>;
 
-/** What the composition may observe of the loops, and change. */
+/** Hooks through which the composition and tests observe the loops. */
 export interface LoopWatch {
   /** Called once, before anything is closed, with the first error that ends the parts; `loop` is where it was thrown, if known. */
   readonly failed?: (error: Error, loop: string | null) => void;
@@ -28,14 +28,17 @@ export interface LoopWatch {
 export type Parts = ReturnType<typeof createParts>;
 
 /**
- * After a failure the parts get this long to end in order. Then `finished` rejects even if a part still hangs, so that the
- * process exits within 5 s. A stop without a failure isn't limited here.
+ * Time that the parts have to end in order after a failure. Then `finished` rejects even if a part still hangs, so that the process
+ * exits within 5 s. A stop without a failure isn't limited here.
  */
 export const FAILED_END_MS: Milliseconds = 3_000;
 
 /**
  * Supervises the loops of the agent. Each part begins and ends on its own, and all end with the signal. If a loop throws, or ends
  * while its part still runs, all parts end and `finished` rejects, so that the service manager starts the agent again.
+ *
+ * Parts end in this order: parts that take readings; then writers, which store what was taken. Parts that only report to others end
+ * at the same time, and the writers don't wait for them.
  */
 export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, watch: LoopWatch = {}) {
   const ending = new AbortController();
@@ -44,16 +47,15 @@ export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, wa
   const takers = new Set<Part>();
   const writers = new Set<Part>();
   const tellers = new Set<Part>();
-  let failure: Error | null = null;
-  const failed = (error: unknown, loop: string | null = null): void => {
+  const failed = (cause: unknown, loop: string | null = null): void => {
     if (isOver(all)) return;
-    failure = error instanceof Error ? error : new Error(String(error));
-    watch.failed?.(failure, loop);
-    over.reject(failure);
+    const error = cause instanceof Error ? cause : new Error(String(cause));
+    watch.failed?.(error, loop);
+    over.reject(error);
     ending.abort();
   };
   addAbortListener(all, () => over.resolve(undefined));
-  const begun = starter(watch, failed);
+  const start = starter(watch, failed);
   const endAll = async (): Promise<void> => {
     const told = endOf(tellers);
     await endOf(takers);
@@ -67,17 +69,20 @@ export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, wa
     try {
       await over.promise;
     } catch (error) {
-      await within(clock, FAILED_END_MS, endAll());
+      const ended = new AbortController();
+      const limit = clock.sleep(FAILED_END_MS, ended.signal).catch(() => undefined);
+      await Promise.race([endAll().catch(() => undefined), limit]);
+      ended.abort();
       throw error;
     }
     ending.abort();
     await endAll();
   };
-  const beginAmong = (among: Set<Part>, run: Loops): Part => {
+  const beginAmong = (among: Set<Part>, loops: Loops): Part => {
     const own = new AbortController();
     const forget = onAbort(all, () => own.abort());
-    const loops = begun(run, own.signal);
-    return addPart(among, own, () => Promise.allSettled(loops).finally(forget));
+    const running = start(loops, own.signal);
+    return addPart(among, own, () => Promise.allSettled(running).finally(forget));
   };
   const finished = untilOver();
   // The composition awaits `finished` later.
@@ -90,15 +95,28 @@ export function createParts(signal: AbortSignal, clock: Pick<Clock, "sleep">, wa
     /** Ends all parts because of an error that cannot be repaired here. */
     failed,
     begin: (loops: Loops): Part => beginAmong(takers, loops),
-    /** Begins a part that only reports to others. When everything ends, the writers don't wait for it. */
+    /** Begins a part that only reports to others. */
     beginTeller: (loops: Loops): Part => beginAmong(tellers, loops),
-    /** Begins a part that writes what other parts have taken. When everything ends, it ends last. */
-    beginWriter(run: Loops): Part {
+    /** Begins a part that writes what other parts have taken. */
+    beginWriter(loops: Loops): Part {
       const own = new AbortController();
-      const loops = begun(run, own.signal);
-      return addPart(writers, own, () => Promise.all(loops));
+      const running = start(loops, own.signal);
+      return addPart(writers, own, () => Promise.all(running));
     },
   };
+}
+
+/** Returns a function that starts the loops of a part. A loop that throws, or that ends while the part still runs, calls `failed`. */
+function starter({ runLoop }: LoopWatch, failed: (error: unknown, loop: string) => void) {
+  return (loops: Loops, own: AbortSignal): readonly Promise<unknown>[] =>
+    Object.entries(loops).map(([name, loop]) => {
+      const running = runLoop === undefined ? loop(own) : runLoop(name, loop, own);
+      const fail = (error: unknown): void => {
+        if (!own.aborted) failed(error, name);
+      };
+      running.then(() => fail(new Error("it ended although nothing told it to end")), fail);
+      return running;
+    });
 }
 
 /** Adds a part that ends by aborting its controller and waiting for its loops. */
@@ -114,22 +132,6 @@ function addPart(among: Set<Part>, own: AbortController, loopsEnd: () => Promise
   return part;
 }
 
-/** Starts the loops of a part. A loop that throws, or that ends while the part still runs, calls `failed`. */
-function starter({ runLoop }: LoopWatch, failed: (error: unknown, loop: string) => void) {
-  return (loops: Loops, own: AbortSignal): readonly Promise<unknown>[] =>
-    Object.entries(loops).map(([name, loop]) => {
-      const running = runLoop === undefined ? loop(own) : runLoop(name, loop, own);
-      const ended = (): void => {
-        if (!own.aborted) failed(new Error("it ended although nothing told it to end"), name);
-      };
-      const broken = (error: unknown): void => {
-        if (!own.aborted) failed(error, name);
-      };
-      running.then(ended, broken);
-      return running;
-    });
-}
-
 /** Runs several loops as one: rejects at once if one of them fails, and after an abort waits until each has ended. */
 export async function together(loops: readonly Promise<unknown>[], signal: AbortSignal): Promise<void> {
   const broken = Promise.withResolvers<never>();
@@ -141,12 +143,14 @@ export async function together(loops: readonly Promise<unknown>[], signal: Abort
   await Promise.race([Promise.allSettled(loops), broken.promise]);
 }
 
-/** Waits until the work has ended in any way, or until the time is over. */
-async function within(clock: Pick<Clock, "sleep">, ms: Milliseconds, work: Promise<unknown>): Promise<void> {
-  const ended = new AbortController();
-  const limit = clock.sleep(ms, ended.signal).catch(() => undefined);
-  await Promise.race([work.catch(() => undefined), limit]);
-  ended.abort();
+/** Returns a function that runs its tasks one after the other. A task that fails doesn't keep the next one from running. */
+export function createQueue() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(task: () => T | Promise<T>): Promise<T> => {
+    const done = last.then(task);
+    last = done.catch(() => undefined);
+    return done;
+  };
 }
 
 function endOf(parts: ReadonlySet<Part>): Promise<unknown> {

@@ -1,56 +1,118 @@
+import { Refusal } from "../api/operation.ts";
+import { ConfigError } from "../config/config-error.ts";
+import { type Differences, differencesOf, type Reloaded } from "../config/differences.ts";
+import { type Lasting, loadLasting, soundIn, verdictOn } from "../config/usable.ts";
 import type { HttpClient, HttpRequest } from "../delivery/http/client.ts";
+import type { Logger } from "../domain/machine.ts";
+import type { AgentStatus } from "../domain/status.ts";
 import type { Agent } from "./agent.ts";
+import { createQueue } from "./parts.ts";
 
-/** An agent that was begun, and what ends it. */
-export interface BegunAgent<T> {
+/** A running agent, with the functions that change and stop it. */
+export interface RunningAgent {
   readonly agent: Agent;
   readonly http: HttpClient;
-  /** Goes over to other settings as it runs. */
-  readonly become: (next: T) => Promise<void>;
+  /** Applies a configuration while the agent runs. */
+  readonly become: (next: Lasting) => Promise<void>;
   readonly stop: () => void;
 }
 
+/** Whether the configuration file is in use. */
+type FileInUse = Pick<AgentStatus, "config_refused" | "needs_restart">;
+
+interface RunsSetup {
+  /** The operator's configuration file. */
+  readonly file: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly log: Logger;
+  /** The configuration that the process starts with. */
+  readonly first: Lasting;
+  readonly signal: AbortSignal;
+  readonly begin: (next: Lasting, inUse: () => FileInUse) => Promise<RunningAgent>;
+}
+
 /**
- * The agent, begun anew over what outlives it as often as somebody asks: the process, its store and its page go on. `control` is
- * always the one that runs. Rejects where the first doesn't begin.
+ * Runs one agent after the other in one process, and applies changes of the configuration: a change of booths, outputs or notices to
+ * the running agent, any other change by a restart of the agent. The process, its store and its page continue. `control` always
+ * belongs to the agent that runs. Rejects if the first agent cannot begin.
  */
-export async function agentRuns<T>(
-  begin: (settled: T) => Promise<BegunAgent<T>>,
-  { first, signal }: { readonly first: T; readonly signal: AbortSignal },
-) {
-  let now = await begin(first);
-  let asked: (PromiseWithResolvers<undefined> & { readonly next: T }) | null = null;
-  const control: Agent = { ...now.agent };
-  const follow = async (): Promise<void> => {
+export async function agentRuns({ file, environment, log, first, signal, begin }: RunsSetup) {
+  let inForce = first;
+  /** Why the file is not in use; null: it is in use. */
+  let refused = first.refused?.message ?? null;
+  let restart: (PromiseWithResolvers<undefined> & { readonly next: Lasting }) | null = null;
+  const inUse = (): FileInUse => ({
+    config_refused: refused,
+    needs_restart: differencesOf(first.usable, inForce.usable).service,
+  });
+  let running = await begin(first, inUse);
+  const control: Agent = { ...running.agent };
+  const queue = createQueue();
+  const apply = async (next: Lasting): Promise<Differences> => {
+    const differences = differencesOf(inForce.usable, next.usable);
+    if (differences.agent.length === 0) await running.become(next);
+    else {
+      restart = { ...Promise.withResolvers<undefined>(), next };
+      running.stop();
+      await restart.promise;
+    }
+    inForce = next;
+    return differences;
+  };
+  const followRestarts = async (): Promise<void> => {
     for (;;) {
-      await now.agent.finished;
-      const wanted = asked;
+      await running.agent.finished;
+      const wanted = restart;
       if (wanted === null || signal.aborted) return;
-      now = await begin(wanted.next);
-      Object.assign(control, now.agent);
-      asked = null;
+      running = await begin(wanted.next, inUse);
+      Object.assign(control, running.agent);
+      restart = null;
       wanted.resolve(undefined);
     }
   };
   return {
     control,
-    http: { send: (request: HttpRequest) => now.http.send(request) },
-    /** As it runs, without an end. */
-    become: (next: T): Promise<void> => now.become(next),
-    /** One at a time. Resolves once another agent runs by these settings; rejects where it ends for good instead. */
-    restart: async (next: T): Promise<void> => {
-      const wanted = (asked = { ...Promise.withResolvers<undefined>(), next });
-      now.stop();
-      await wanted.promise;
-    },
-    /** Runs until the agent ends for good: by the signal, or by a fatal error, with which it rejects. */
+    http: { send: (request: HttpRequest) => running.http.send(request) },
+    /** Applies what was set up on the spot. Changes that were written into the file in the meantime are not applied. */
+    setUp: (): Promise<void> =>
+      queue(async () => void (await apply({ ...inForce, usable: soundIn(inForce.text, file) }))),
+    /** Applies the file as it is now. If anything in it is wrong, nothing changes, and it rejects with a Refusal. */
+    reload: (): Promise<Reloaded> =>
+      queue(async () => {
+        const next = soundFile(file, environment);
+        if (next instanceof ConfigError) {
+          refused = next.message;
+          log.error({ event: "reload_refused", reason: refused }, `${refused}: the agent goes on as it was`);
+          throw new Refusal(409, `nothing is changed, and the agent goes on as it was:\n${refused}`);
+        }
+        const { booths, outputs, notices, agent } = await apply(next);
+        refused = null;
+        const reloaded = { booths, outputs, notices, agent, needs_restart: inUse().needs_restart };
+        log.info({ event: "reloaded", ...reloaded }, `the configuration of ${file} is in force`);
+        return reloaded;
+      }),
+    /** Resolves when the agent has ended because of the signal. Rejects with the fatal error that ended it. */
     run: async (): Promise<void> => {
       try {
-        await follow();
+        await followRestarts();
       } finally {
-        asked?.reject(new Error("the agent has stopped"));
-        now.stop();
+        restart?.reject(new Error("the agent has stopped"));
+        running.stop();
       }
     },
   };
+}
+
+/**
+ * Loads the file, or returns its first error. A mistake that at a start disables only one booth or output is an error here, because
+ * what runs now is better than that.
+ */
+function soundFile(file: string, environment: RunsSetup["environment"]): Lasting | ConfigError {
+  try {
+    const next = loadLasting(file, environment);
+    return next.refused ?? verdictOn(next.usable) ?? next;
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
 }

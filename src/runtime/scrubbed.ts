@@ -6,12 +6,12 @@ import type { BatchOutcome, LinkSession, ServiceLink } from "../delivery/port.ts
 import type { Logger, Scrubber } from "../domain/machine.ts";
 
 /**
- * Connections whose peers may quote what they were sent. Each learns a secret before it is sent, and takes every known secret out
- * of what the peer says, so that status, log, page and support bundle never get it. Outputs and notices do the same in their own
- * loops, by the same scrubber.
+ * Wrappers for connections whose peers may quote what they were sent. A wrapper learns each secret before it is sent, and removes
+ * every known secret from the peer's texts, so that none reaches the status, the log, the page or a support bundle. Outputs and
+ * notices use the same scrubber in their own loops.
  */
 
-/** Learns what the configuration's marked settings hold, as far as it can be read. */
+/** Learns the secrets of the configuration's marked settings, as far as their files can be read. */
 export function learnMarked(scrubber: Scrubber, marked: readonly MarkedSetting[]): void {
   for (const { holds, value } of marked) {
     if (holds === "address") scrubber.learnAddress(value);
@@ -19,17 +19,17 @@ export function learnMarked(scrubber: Scrubber, marked: readonly MarkedSetting[]
   }
 }
 
-/** A password may be renewed while the agent runs. */
+/** Learns the secret in a file. Called before each use, because the file may change while the agent runs. */
 export function learnFile(scrubber: Scrubber, path: string): void {
   try {
     scrubber.learn(readSecretFile(path));
   } catch (error) {
-    // What can't be read isn't sent either; the file itself is reported elsewhere.
+    // A secret that cannot be read is not sent either. The file is reported by the checks of the configuration.
     if (!(error instanceof FileError)) throw error;
   }
 }
 
-/** Reads a secret's file anew each time, so that a new password needs no restart. */
+/** Returns a function that reads a secret's file at each call, so that a new password needs no restart. */
 export function secretReader(scrubber: Scrubber): (path: string) => string {
   return (path) => {
     const secret = readSecretFile(path);
@@ -38,7 +38,7 @@ export function secretReader(scrubber: Scrubber): (path: string) => string {
   };
 }
 
-/** Takes secrets out of an error's message, and of its stack, which repeats the message. */
+/** Removes secrets from an error's message, and from its stack, which repeats the message. */
 function cleaned<T>(scrubber: Scrubber, error: T): T {
   if (!(error instanceof Error)) return error;
   error.message = scrubber.scrub(error.message);
@@ -52,7 +52,7 @@ function guarded<T>(scrubber: Scrubber, work: Promise<T>): Promise<T> {
   });
 }
 
-/** What the service answers to a request that it took is data, and stays as it is. */
+/** Wraps the HTTP client. The body of a successful answer is data and remains unchanged. */
 export function scrubbedHttp(http: HttpClient, scrubber: Scrubber): HttpClient {
   return {
     async send(request) {
@@ -77,18 +77,13 @@ function scrubbedSession(session: LinkSession, scrubber: Scrubber): LinkSession 
   const outcome = async (sent: Promise<BatchOutcome>): Promise<BatchOutcome> =>
     cleanOutcome(scrubber, await guarded(scrubber, sent));
   return {
-    url: session.url,
-    ...(session.mqtt === undefined ? {} : { mqtt: session.mqtt }),
+    ...session,
     closed: session.closed.then((reason) => cleaned(scrubber, reason)),
     hello: (booths) => guarded(scrubber, session.hello(booths)),
     heartbeat: (booths) => guarded(scrubber, session.heartbeat(booths)),
     send: (stream, generation, records) => outcome(session.send(stream, generation, records)),
     sendChunk: (stream, generation, chunk) => outcome(session.sendChunk(stream, generation, chunk)),
-    takesChunks: () => session.takesChunks(),
-    window: () => session.window(),
-    commands: (take) => session.commands(take),
     say: (message) => guarded(scrubber, session.say(message)),
-    close: () => session.close(),
   };
 }
 
@@ -99,7 +94,7 @@ function cleanOutcome(scrubber: Scrubber, outcome: BatchOutcome): BatchOutcome {
   return { ...outcome, rejected };
 }
 
-/** Servers of OPC UA say in words why they hang up. */
+/** Wraps a driver, because OPC UA servers give the reason of a failure as text. */
 export function scrubbedDriver(driver: Driver, scrubber: Scrubber): Driver {
   return {
     ...driver,
@@ -108,10 +103,10 @@ export function scrubbedDriver(driver: Driver, scrubber: Scrubber): Driver {
   };
 }
 
-/** Our own objects have fewer levels. */
+/** The agent's own log fields have fewer levels. */
 const MOST_LEVELS = 4;
 
-/** A second net below the others: whatever is logged goes through it. */
+/** Wraps the log as a second line of defence: removes secrets from all texts and fields. */
 export function scrubbedLog(log: Logger, scrubber: Scrubber): Logger {
   const level = (name: keyof Logger): Logger["info"] => {
     return (fields, text) => {
@@ -127,6 +122,7 @@ function cleanValue(scrubber: Scrubber, value: unknown, depth: number): unknown 
   if (value instanceof Error) return cleaned(scrubber, value);
   if (depth >= MOST_LEVELS || typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((one: unknown) => cleanValue(scrubber, one, depth + 1));
-  const entries = Object.entries(value).map(([key, one]) => [key, cleanValue(scrubber, one, depth + 1)] as const);
-  return Object.fromEntries(entries);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, cleanValue(scrubber, one, depth + 1)] as const),
+  );
 }

@@ -6,9 +6,9 @@ import { ownFile, readSecretFile, secretIn } from "../credential-files.ts";
 import type { Sealer, Secrets } from "../domain/machine.ts";
 
 /**
- * The first key of the service: a systemd credential, else a file that only its owner can read. It is read anew each time, so
- * that a new key counts at the next try. If the file can't be used, the last key known stays in use; the agent polls without any
- * key, and reports the file as it reports every file of the configuration.
+ * Opens the service's first key: a systemd credential, or a file that only its owner can read. The key is read at each use, so that a
+ * new key works at the next try. If the file cannot be used, the last known key stays in use. The agent polls without a key too, and
+ * reports the file as it reports every file of the configuration.
  */
 export function openSecrets(
   service: ServiceConfig,
@@ -19,7 +19,7 @@ export function openSecrets(
   const isCredential = api_key_credential !== undefined && folder !== undefined;
   const read = (): string | null => {
     const path = isCredential ? join(folder, api_key_credential) : api_key_file;
-    // Not there yet: a gateway polls before anybody has brought it a key.
+    // A gateway may run before it has a key.
     if (path === undefined || !existsSync(path)) return null;
     return isCredential ? secretIn(path) : readSecretFile(path);
   };
@@ -28,7 +28,7 @@ export function openSecrets(
     try {
       known = read();
     } catch {
-      // Half-written, or open to others.
+      // The file is half-written, or others can read it.
     }
     return known;
   };
@@ -45,7 +45,7 @@ export function openSecrets(
   };
 }
 
-/** Overwritten before it goes, as far as a file system lets anybody do that. Gives what is left to do by hand; null: nothing. */
+/** Overwrites and deletes a file. Returns what a person has to do if that fails, or null. Some file systems keep old blocks. */
 export function wipe(path: string): string | null {
   try {
     writeFileSync(path, Buffer.alloc(statSync(path).size), { flag: "r+", flush: true });
@@ -58,14 +58,15 @@ export function wipe(path: string): string | null {
 }
 
 const KEY_BYTES = 32;
-/** NIST SP 800-38D: 96 random bits for each message; the few passwords of a box never come near its limit of 2^32. */
+/** 96 random bits for each message (NIST SP 800-38D). Its limit of 2^32 messages is never reached. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MARK_CHARS = 16;
 
 /**
- * Seals secrets with a key of this machine (`machine.key` of the data folder, mode 0600, made once, at its first use: an agent
- * starts on a disk that is read-only as well): AES-256-GCM, a fresh nonce each. Throws where the key can't be read, can be read by others, or isn't one.
+ * Opens the sealer, which encrypts secrets with AES-256-GCM, a fresh nonce each, under the key of this machine. The key is the file
+ * `machine.key` of the data folder, mode 0600. It is created at its first use, so that an agent starts on a read-only disk too. Throws
+ * if the key can't be read, can be read by others, or has the wrong length.
  */
 export function openSealer(dataDir: string): Sealer {
   const path = join(dataDir, "machine.key");
@@ -94,7 +95,7 @@ export function openSealer(dataDir: string): Sealer {
         const body = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES));
         return Buffer.concat([body, decipher.final()]).toString("utf8");
       } catch {
-        // Another machine's, or damaged: an expected outcome, after which the service is asked again.
+        // Sealed by another machine, or damaged. The caller asks the service again.
         return null;
       }
     },

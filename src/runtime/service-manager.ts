@@ -7,13 +7,13 @@ import { CommandError, EXIT } from "../tools/command.ts";
 import type { Booth } from "./booth.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** Longest line: systemd shows it on one. */
+/** Longest status text, which systemd shows on one line. */
 const MAX_LENGTH = 240;
 
-/** Of a booth what its part of the line is made from. */
+/** The parts of a booth that the status line shows. */
 export type LineBooth = Pick<Booth, "state" | "link" | "log">;
 
-/** What the line says of the service. A service that nobody has set up, or that no booth needs yet, isn't down. */
+/** The service's state for the status line. A service that is not set up, or that no booth needs yet, is not shown as down. */
 export function serviceWord(
   { service, service_url }: Pick<Gateway, "service" | "service_url">,
   mono: Milliseconds,
@@ -23,7 +23,7 @@ export function serviceWord(
   return serviceLinkOf(service, mono).kind;
 }
 
-/** The agent in one line, for the service manager. Pure. */
+/** Describes the agent in one line for the service manager. */
 export function statusLine(service: string, booths: readonly LineBooth[]): string {
   const texts = booths.map(({ state: { booth }, link, log: { reach, summary, trouble } }) => {
     const waiting = reach.newest_seq - reach.acked_seq;
@@ -34,12 +34,12 @@ export function statusLine(service: string, booths: readonly LineBooth[]): strin
   return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH - 3)}...`;
 }
 
-/** Where no watchdog is asked for, the status line alone is renewed so often. */
+/** Interval of the status line if the service manager expects no watchdog beats. */
 const STATUS_EVERY_MS: Milliseconds = 10_000;
 
 /**
- * Tells the service manager that all goes well, as long as every loop turns within its bound, and how things are. An event
- * loop that hangs can't beat; a loop that hangs beside a running event loop ends the beat too. Runs until aborted.
+ * Sends watchdog beats and the status line to the service manager until aborted. The beats stop if the event loop hangs, and also if any
+ * loop of the agent has not turned within its limit, so that the service manager restarts the agent.
  */
 export async function watchdogLoop(
   {
@@ -53,24 +53,24 @@ export async function watchdogLoop(
   signal: AbortSignal,
 ): Promise<never> {
   const every_ms = notify.watchdog_ms === null ? STATUS_EVERY_MS : notify.watchdog_ms / 3;
-  let said = { line: "", late: "" };
+  let last = { line: "", late: "" };
   for (;;) {
     const late = pulse.overdue().join(", ");
     if (late === "") notify.beat();
-    else if (late !== said.late) {
+    else if (late !== last.late) {
       const text = `${late} should have turned long ago: no more beats, so that the service manager starts the agent anew`;
       log.error({ event: "loop_hangs", loops: late }, text);
     }
     const line = statusLine(serviceWord(gateway, clock.mono()), booths);
-    if (line !== said.line) notify.status(line);
-    said = { line, late };
+    if (line !== last.line) notify.status(line);
+    last = { line, late };
     await clock.sleep(every_ms, signal);
   }
 }
 
 /**
- * Tells systemd by the socket that the package's with-notify-socket hands down, since Node can't open unix datagram sockets.
- * Without one, as in a terminal, nothing is sent. A notification that fails is lost: systemd's own timeouts answer it.
+ * Notifies systemd over the socket that the package's with-notify-socket passes on, because Node cannot open unix datagram sockets.
+ * Without a socket, as in a terminal, it sends nothing. A failed notification is ignored: systemd's timeouts handle it.
  */
 export function systemdNotify(environment: Readonly<Record<string, string | undefined>>): Notify {
   const socket = environment["BOOTH_GATEWAY_NOTIFY_FD"];
@@ -80,7 +80,7 @@ export function systemdNotify(environment: Readonly<Record<string, string | unde
       // One write is one datagram.
       writeSync(Number(socket), message);
     } catch {
-      // Lost, as where the service manager is behind with its reading.
+      // The service manager may be behind with reading.
     }
   };
   const usec = Number(environment["WATCHDOG_USEC"]);
@@ -93,12 +93,12 @@ export function systemdNotify(environment: Readonly<Record<string, string | unde
   };
 }
 
-/** From the order to stop: systemd would wait longer, a person at the box doesn't, and what is left to do is safe without it. */
+/** Limit of an orderly stop. systemd waits longer, but a person at the gateway doesn't, and a kill loses nothing. */
 const STOP_WITHIN_MS = 4_000;
 
 /**
- * Ends the process where a stop hangs, as signal 9 does: a disk that doesn't answer, a salvage or a long query in a thread, which no
- * exit can interrupt (Node waits for its threads). What was taken stands in the tail file and is committed at the next start.
+ * Kills the process if a stop takes too long: the disk does not answer, or a salvage or a long query runs in a thread, for which an
+ * exit of Node would wait. Taken readings are in the tail file and are committed at the next start.
  */
 export function cutLongStop(signal: AbortSignal, log: Logger): void {
   addAbortListener(signal, () => {
@@ -111,9 +111,9 @@ export function cutLongStop(signal: AbortSignal, log: Logger): void {
   });
 }
 
-/** After a fatal error everything gets this long to close. */
+/** Time to close everything after a fatal error. */
 const FAILURE_EXIT_MS = 4_000;
-/** A thread that takes longer to end than this hangs in a system call, and then only SIGKILL ends the process. */
+/** A thread that takes longer than this to end hangs in a system call, so that only SIGKILL ends the process. */
 const THREADS_END_MS = 500;
 
 interface Failure {

@@ -22,15 +22,16 @@ import { createSignal, isOver } from "../domain/signal.ts";
 import type { AgentStatus, LinkStatus } from "../domain/status.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { say } from "../domain/sentences.ts";
-import type { PlcLogins } from "./plc-logins.ts";
 import { errorMessage } from "../domain/error-message.ts";
+import { createQueue } from "./parts.ts";
+import type { PlcLogins } from "./plc-links.ts";
 
-/** A PLC that is there answers in seconds; whoever has typed the wrong address isn't kept waiting for longer. */
+/** A reachable PLC answers in seconds. After this time the address is taken for wrong. */
 const PROVE_WITHIN_MS: Milliseconds = 120_000;
-const LOOK_EVERY_MS: Milliseconds = 500;
+const JUDGE_EVERY_MS: Milliseconds = 500;
 
-export interface SetUpMachine {
-  /** The operator's configuration. */
+interface SetUpMachine {
+  /** The operator's configuration file. */
   readonly file: string;
   readonly data_dir: string;
   readonly clock: Clock;
@@ -38,30 +39,28 @@ export interface SetUpMachine {
   readonly status: () => AgentStatus;
   readonly has_key: () => Promise<boolean>;
   readonly logins: Pick<PlcLogins, "give">;
-  /** The agent runs by what is set up now, once it resolves: what differs has begun anew. */
+  /** Applies the set-up as it is stored now. Resolves once the agent runs with it. */
   readonly change: () => Promise<void>;
 }
 
-/** `run` watches what is on trial, until aborted; it never rejects. */
-export type SetUpOfBox = SetUpOnSpot & { readonly run: (signal: AbortSignal) => Promise<void> };
-
 /**
- * The set-up on the spot. Each change is written before it counts, and an entry of a booth is on trial first: what it replaced is
- * written beside it, so that a power cut in between takes it back as well. One change at a time.
+ * The set-up on the spot: service, booths and logins that a person enters on the page or with `booth-gateway setup`.
+ *
+ * An entry of a booth is on trial first. It is stored together with the entry that it replaces, applied, and kept if the PLC is read
+ * within two minutes or if a person confirms it. Otherwise the previous entry is restored. A power cut during the trial restores it
+ * too: the next start finds the trial in the file. There is one trial at a time, and all changes run one after the other.
+ *
+ * `run` watches the trial until aborted. It never rejects.
  */
-export function createSetUp(machine: SetUpMachine): SetUpOfBox {
+export function createSetUp(
+  machine: SetUpMachine,
+): SetUpOnSpot & { readonly run: (signal: AbortSignal) => Promise<void> } {
   const { file, data_dir, clock, log } = machine;
   const trial = createTrial(machine);
-  let last: Promise<unknown> = Promise.resolve();
-  /** One after the other, whoever comes. */
-  const ordered = <T>(act: () => T | Promise<T>): Promise<T> => {
-    const done = last.then(act, act);
-    last = done.catch(() => undefined);
-    return done;
-  };
+  const queue = createQueue();
   return {
     async status() {
-      const values = whatIsSetUp(data_dir);
+      const values = storedSetUp(data_dir);
       const { taken_back, draft } = values;
       const { service, booths } = entered(file, values);
       return {
@@ -74,29 +73,29 @@ export function createSetUp(machine: SetUpMachine): SetUpOfBox {
         trial: values.trial === null ? null : { booth: values.trial.booth, left_ms: trial.left_ms() },
       };
     },
-    tryEntry: (entry) => ordered(() => trial.begin(entry)),
-    keep: () => ordered(() => trial.keep("somebody said so")),
-    takeBack: () => ordered(() => trial.takeBack(say("trial.somebody"))),
-    giveLogin: (login) => ordered(() => machine.logins.give(login)),
-    setService: (url) => ordered(() => setService(machine, url)),
-    saveDraft: (draft) => ordered(() => writeSetUp(data_dir, { ...whatIsSetUp(data_dir), draft })),
+    tryEntry: (entry) => queue(() => trial.begin(entry)),
+    keep: () => queue(() => trial.keep("somebody said so")),
+    takeBack: () => queue(() => trial.takeBack(say("trial.somebody"))),
+    giveLogin: (login) => queue(() => machine.logins.give(login)),
+    setService: (url) => queue(() => setService(machine, url)),
+    saveDraft: (draft) => queue(() => writeSetUp(data_dir, { ...storedSetUp(data_dir), draft })),
     async run(signal) {
-      let told = "";
+      let reported = "";
       while (!isOver(signal)) {
         if (!trial.isOn()) await trial.begun.wait(signal).catch(() => undefined);
-        // A disk that takes nothing: it stays on trial, and a start takes it back.
-        const trouble = await ordered(trial.judge).then(() => "", String);
-        if (trouble !== "" && trouble !== told && !isOver(signal)) {
+        // If the disk cannot be written, the entry stays on trial, and the next start reverts it.
+        const trouble = await queue(trial.judge).then(() => "", String);
+        if (trouble !== "" && trouble !== reported && !isOver(signal)) {
           log.warn({ event: "set_up_trouble", reason: trouble }, `what is tried can't be settled: ${trouble}`);
         }
-        told = trouble;
-        await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+        reported = trouble;
+        await clock.sleep(JUDGE_EVERY_MS, signal).catch(() => undefined);
       }
     },
   };
 }
 
-/** An entry in force until it has proved itself, or hasn't. */
+/** The trial of an entry, with its deadline. */
 function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachine) {
   let until: number | null = null;
   const begun = createSignal(clock);
@@ -104,7 +103,7 @@ function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachin
     const values = readSetUp(data_dir);
     until = null;
     if (values.trial === null) return;
-    // The answers have come true.
+    // The draft has served its purpose.
     writeSetUp(data_dir, { ...values, trial: null, draft: {} });
     const { booth } = values.trial;
     log.info({ event: "set_up_kept", booth }, `${booth}: its new settings stay: ${why}`);
@@ -120,10 +119,8 @@ function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachin
     isOn: () => until !== null,
     left_ms: () => (until === null ? 0 : Math.max(0, until - clock.mono())),
     async begin(entry: BoothEntry): Promise<void> {
-      const values = whatIsSetUp(data_dir);
-      if (values.trial !== null) {
-        throw new Refusal(409, say("ask.on_trial"));
-      }
+      const values = storedSetUp(data_dir);
+      if (values.trial !== null) throw new Refusal(409, say("ask.on_trial"));
       const before = values.booths.find(({ id }) => id === entry.id) ?? null;
       const next = { ...withEntry(values, entry.id, replacing(before, entry)), taken_back: null };
       mustWork(file, next, entry);
@@ -148,15 +145,15 @@ function createTrial({ file, data_dir, clock, log, status, change }: SetUpMachin
   };
 }
 
-/** A link is one key, of whichever protocol. */
+/** Merges an entry into the one before. A new link replaces the old link, also if its protocol differs. */
 function replacing(before: BoothEntry | null, entry: BoothEntry): BoothEntry {
   const hasLink = entry["modbus"] !== undefined || entry["opcua"] !== undefined;
-  const { modbus, opcua, ...rest } = before ?? { id: entry.id };
-  const link = Object.entries({ modbus, opcua }).filter(([, value]) => value !== undefined && !hasLink);
-  return { ...rest, ...Object.fromEntries(link), ...entry };
+  if (!hasLink) return { ...before, ...entry };
+  const { modbus: _modbus, opcua: _opcua, ...rest } = before ?? { id: entry.id };
+  return { ...rest, ...entry };
 }
 
-/** Rejects with a Refusal for a URL that can't be used, or that the operator's file gives. */
+/** Stores the service's address and applies it. Rejects with a Refusal if it is not usable, or if the operator's file gives one. */
 async function setService({ file, data_dir, log, status, change }: SetUpMachine, url: string): Promise<void> {
   const fault = serviceUrlFault(url);
   if (fault !== null) throw new Refusal(400, `the service's address ${fault}`);
@@ -164,7 +161,7 @@ async function setService({ file, data_dir, log, status, change }: SetUpMachine,
   if (status().booths.some(({ provisioning }) => provisioning.generation !== null)) {
     throw new Refusal(409, say("ask.bound_service"));
   }
-  writeSetUp(data_dir, { ...whatIsSetUp(data_dir), service: { url } });
+  writeSetUp(data_dir, { ...storedSetUp(data_dir), service: { url } });
   log.info({ event: "set_up_service", url }, `the service is at ${url} from now on: entered on the spot`);
   await change();
 }
@@ -175,12 +172,12 @@ function unproven(plc: (LinkStatus & { readonly address: string }) | undefined):
   return say("trial.unread", { address, reason, advice });
 }
 
-/** Puts back what an entry on trial has replaced, and says why; false: none is on trial. */
+/** Restores the entry that the entry on trial has replaced, and logs why. Returns false if no entry is on trial. */
 export function takenBack(
   data_dir: string,
   { reason, at, log }: { readonly reason: string; readonly at: EpochMs; readonly log: Pick<Logger, "warn"> },
 ): boolean {
-  const values = whatIsSetUp(data_dir);
+  const values = storedSetUp(data_dir);
   const { trial } = values;
   if (trial === null) return false;
   const { booth, before } = trial;
@@ -189,8 +186,8 @@ export function takenBack(
   return true;
 }
 
-/** A file that is damaged is as none: everybody is told of it, and who sets the box up again replaces it. */
-function whatIsSetUp(data_dir: string): SetUp {
+/** Reads the stored set-up. A damaged file counts as empty: the status reports it, and the next entry replaces it. */
+function storedSetUp(data_dir: string): SetUp {
   try {
     return readSetUp(data_dir);
   } catch (error) {
@@ -203,7 +200,7 @@ function fixed(what: string, file: string): Refusal {
   return new Refusal(409, say("ask.fixed", { what, file }));
 }
 
-/** Throws a Refusal where the booth wouldn't run with the entry, or not by what it says. */
+/** Throws a Refusal if the booth cannot run with the entry, or if the operator's file overrides a part of it. */
 function mustWork(file: string, next: SetUp, { id, ...entry }: BoothEntry): void {
   const text = readSource(file);
   for (const key of Object.keys(entry)) {
@@ -231,7 +228,7 @@ function wordsOf({ message, hint }: ConfigError["problems"][number]): string {
   return hint === undefined ? message : `${message} (${hint})`;
 }
 
-/** What is configured, and who said it. */
+/** Returns the configured service and booths, with the source of each setting: the operator's file or the set-up. */
 function entered(
   file: string,
   values: SetUp,

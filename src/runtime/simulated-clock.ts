@@ -5,28 +5,28 @@ import type { Clock } from "../domain/machine.ts";
 import { sleepBy } from "../domain/signal.ts";
 import { realAfter } from "./clock.ts";
 
-/** What a site simulation writes for its processes, so that all of them live in one scaled time. */
+/** The clock file of a simulated site. Through it all processes of the site share one scaled time. */
 interface ClockFile {
   readonly boot: string;
   /** Simulated ms per real ms. */
   readonly speed: number;
-  /** CLOCK_MONOTONIC of the machine, ns, at which the simulated monotonic clock stood at 0. */
+  /** CLOCK_MONOTONIC of the machine, ns, at which the simulated monotonic clock was 0. */
   readonly monotonic_origin_ns: string;
   /** Simulated wall clock at that instant. */
   readonly wall_origin_ms: number;
   /**
-   * A clock that waits for polls: `file`, beside this one, says how the time goes just now; after a poll it may run for `stretch_ms`
-   * before it waits for the next one. Absent: always at that speed.
+   * For a clock that waits for polls: `file`, in the same folder, holds the present speed. After a poll the clock may run for
+   * `stretch_ms` before it waits for the next poll. Absent: the speed is constant.
    */
   readonly pace?: { readonly file: string; readonly stretch_ms: number };
 }
 
 export interface SimulatedClock extends Clock {
-  /** The driver whose reads the clock waits for: what the PLC answers is of the instant at which it was asked. */
+  /** Wraps a driver so that the clock stands still during its reads: an answer belongs to the instant of its request. */
   readonly paced: (driver: Driver) => Driver;
 }
 
-/** From `mono` at `at_ns` on, at `speed`; beyond `limit` no faster than real time. */
+/** The simulated time from `mono` at `at_ns` on: it runs at `speed` up to `limit`, and then no faster than real time. */
 interface Stretch {
   readonly mono: number;
   readonly at_ns: bigint;
@@ -34,12 +34,12 @@ interface Stretch {
   readonly limit: number;
 }
 
-/** A change of speed is felt after so long, ms. */
+/** A change of the speed takes effect within this time, ms. */
 const LONGEST_UNSEEN_MS = 100;
-/** Little-endian: number, mono (f64), at_ns (i64), speed (f64), limit (f64), the number again: they differ in a record half written. */
+/** Little-endian: number, mono (f64), at_ns (i64), speed (f64), limit (f64), number. The numbers differ if a record is half written. */
 const RECORD_BYTES = 40;
 
-/** Simulation only: one scaled clock for PLC, agent and service. Throws when the file isn't one. */
+/** Opens the clock of a simulated site. Throws if the file is not a clock file. */
 export function clockFromFile(path: string): SimulatedClock {
   const file = JSON.parse(readFileSync(path, "utf8")) as Partial<ClockFile>;
   const { boot, speed, monotonic_origin_ns, wall_origin_ms, pace } = file;
@@ -62,7 +62,7 @@ export function clockFromFile(path: string): SimulatedClock {
   };
 }
 
-/** Timers of a time that may go on more slowly meanwhile. */
+/** Timers of a clock whose speed may change while they run. */
 function afterBy(mono: () => number, speed: () => number): Clock["after"] {
   return (ms, act) => {
     const due = mono() + ms;
@@ -90,23 +90,21 @@ function monoAt({ mono, at_ns, speed, limit }: Stretch, now_ns: bigint): number 
 
 type Record = ReturnType<typeof openRecord>;
 
-/** The file that the site made, and may change as well: it alone sets the speed. */
+/** Opens the file with the present stretch. The site creates it and sets the speed. */
 function openRecord(path: string, first: Stretch) {
   const file = openSync(path, "r+");
   const bytes = Buffer.alloc(RECORD_BYTES);
   let last = first;
   let number = 0;
   return {
-    /** Read anew each time: it may change between two polls. */
     read(): Stretch {
       readSync(file, bytes, 0, RECORD_BYTES, 0);
-      const told = bytes.readUInt32LE(0);
-      if (told === number || told !== bytes.readUInt32LE(36)) return last;
-      number = told;
-      const at_ns = bytes.readBigInt64LE(12);
+      const found = bytes.readUInt32LE(0);
+      if (found === number || found !== bytes.readUInt32LE(36)) return last;
+      number = found;
       return (last = {
         mono: bytes.readDoubleLE(4),
-        at_ns,
+        at_ns: bytes.readBigInt64LE(12),
         speed: bytes.readDoubleLE(20),
         limit: bytes.readDoubleLE(28),
       });
@@ -137,7 +135,7 @@ function pacedBy(record: Record, stretch_ms: number, driver: Driver): Driver {
     read: async (groups) => {
       go(0);
       const read = await driver.read(groups);
-      // Whoever reads takes the time of what was read first. Where it fails nothing is known: the site lets the time go on.
+      // The caller takes the time of the read first. After a failed read the site lets the time continue.
       setImmediate(go, stretch_ms);
       return read;
     },

@@ -7,12 +7,12 @@ import { labelOf } from "../domain/stream-label.ts";
 import type { EpochMs } from "../domain/units.ts";
 import { serviceLinkOf } from "../domain/link-status.ts";
 import type { Binding } from "../provisioning/context.ts";
-import type { Booth } from "./booth.ts";
-import type { BoothLog } from "./booth-log.ts";
+import type { Booth, BoothLog } from "./booth.ts";
 import type { Configured, Gateway } from "./gateway.ts";
 import { allRefused, tooLongOf } from "../delivery/rules/refusals.ts";
 import { forkTrouble } from "../delivery/service-words.ts";
 
+/** Makes the agent's status from the states of its loops. */
 export function statusOf(
   gateway: Gateway,
   booths: readonly Booth[],
@@ -66,7 +66,7 @@ function choicesOf(record: ServiceRecord | null): Pick<BoothStatus["provisioning
   return { choices };
 }
 
-/** What the service is like is known from its record alone. */
+/** Who confirms readings. It is known once the service's record of the booth was read. */
 function deliveryOf(row: ProvisioningRow, broker_url: string | null): BoothStatus["provisioning"]["delivery"] {
   if (row.generation === null && row.record === null) return "unknown";
   const isPlainService = isPlain(row) || row.record?.generation === null;
@@ -135,14 +135,14 @@ function boothStatusOf({ state, link, log, delivery, binding }: Booth, gateway: 
   };
 }
 
-/** What was read of another booth, before the serial number was corrected, isn't this one's. */
+/** The booth as the service shows it. Values read for another booth, before the serial number was corrected, are left out. */
 function shownOf({ row: { record }, shown }: Binding): ShownBooth | null {
   return shown !== null && shown.booth_id === record?.booth_id ? shown : (record?.shown ?? null);
 }
 
 /**
- * What the fold says now. Between two commits polls go on that it hasn't seen yet; as a change of mode is committed at once,
- * none of them brought one, and what the last commit said still holds.
+ * The booth's summary. While polls wait for the next commit, the summary of the last commit still holds, because a change of mode is
+ * committed at once. Otherwise the fold is asked for the present moment.
  */
 function summaryNow({ plc }: LinkState, log: BoothLog, time: EpochMs): BoothStatus["now"] {
   const isRead = plc.kind === "up" && log.pending > 0;

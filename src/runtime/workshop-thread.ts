@@ -1,29 +1,60 @@
 import { Worker } from "node:worker_threads";
-import { CommandError, type Io } from "../tools/command.ts";
-import type { Live } from "../tools/profile/live.ts";
 import { say } from "../domain/sentences.ts";
-import type { WorkshopAsk, WorkshopJob, WorkshopReply, WorkshopTold } from "./workshop-port.ts";
+import { type Choice, CommandError, type Io, type QuestionKind, type Values } from "../tools/command.ts";
+import type { TagEntry } from "../tools/profile/file.ts";
+import type { Live } from "../tools/profile/live.ts";
 
-/** A list of 5 MB takes a fifth of it. A thread that needs more ends by itself, never the agent. */
-const MAX_HEAP_MB = 192;
+/** A task of the profile workshop that runs in its own thread. */
+export type WorkshopJob =
+  | { readonly kind: "import"; readonly values: Values; readonly operands: readonly string[] }
+  | { readonly kind: "status"; readonly folder: string };
 
-/** What the main thread has and the workshop's thread hasn't. */
-export interface WorkshopHost {
-  readonly io: Pick<Io, "out" | "progress" | "ask" | "signal">;
-  readonly liveAt: (draft: { readonly path: string; readonly text: string }) => Live;
+interface Draft {
+  readonly path: string;
+  /** The profile without its tags. */
+  readonly text: string;
 }
 
-/**
- * Does a job on a thread of its own, which ends with it. Rejects with a CommandError for what a person can act on. An abort ends the
- * thread in the midst of its work.
- */
+/** A request of the thread to the main thread, which has the person and the PLC. */
+export type WorkshopAsk =
+  | {
+      readonly kind: "person";
+      readonly question: string;
+      readonly how: QuestionKind | undefined;
+      readonly choices: readonly Choice[] | undefined;
+    }
+  | { readonly kind: "plc"; readonly draft: Draft; readonly entries: readonly TagEntry[] };
+
+/** A message of the thread to the main thread. */
+export type WorkshopTold =
+  | { readonly kind: "said"; readonly text: string }
+  | { readonly kind: "progress"; readonly text: string }
+  | { readonly kind: "ask"; readonly id: number; readonly asked: WorkshopAsk }
+  | { readonly kind: "done"; readonly value: unknown }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** The main thread's answer to an `ask`. */
+export interface WorkshopReply {
+  readonly id: number;
+  readonly value: unknown;
+}
+
+/** Heap limit of the thread. A list of 5 MB needs a fifth of it. At the limit the thread ends, never the agent. */
+const MAX_HEAP_MB = 192;
+
+/** The main thread's side: output, questions to the person, and reads of the PLC. */
+export interface WorkshopHost {
+  readonly io: Pick<Io, "out" | "progress" | "ask" | "signal">;
+  readonly liveAt: (draft: Draft) => Live;
+}
+
+/** Runs a job in its own thread. Rejects with a CommandError for a mistake that a person can correct. An abort ends the thread at once. */
 export async function onWorkshopThread(job: WorkshopJob, { io, liveAt }: WorkshopHost): Promise<unknown> {
   io.signal.throwIfAborted();
-  const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
   const worker = new Worker(new URL("./workshop-worker.ts", import.meta.url), {
     workerData: job,
     name: "workshop",
-    resourceLimits,
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   });
   const done = Promise.withResolvers<unknown>();
   const leave = (): void => done.reject(io.signal.reason);

@@ -2,10 +2,10 @@ import { parentPort, workerData } from "node:worker_threads";
 import { importCommand, type LiveOf } from "../tools/profile/import.ts";
 import type { Io } from "../tools/command.ts";
 import { madeProfilesIn, withoutTags } from "../tools/profile/file.ts";
-import type { WorkshopAsk, WorkshopJob, WorkshopReply, WorkshopTold } from "./workshop-port.ts";
+import type { WorkshopAsk, WorkshopJob, WorkshopReply, WorkshopTold } from "./workshop-thread.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-/** The workshop's thread: reads lists and profiles that people send, so that no long file delays a poll. */
+/** Entry of the workshop's thread, which reads lists and profiles that people send. A long file delays no poll this way. */
 if (parentPort !== null) {
   const port = parentPort;
   const tell = (told: WorkshopTold): void => port.postMessage(told);
@@ -33,7 +33,7 @@ if (parentPort !== null) {
     isTerminal: true,
     colours: false,
     environment: {},
-    // The main thread ends this one instead.
+    // The main thread terminates this thread instead.
     signal: new AbortController().signal,
   };
   const liveOf: LiveOf = (_, { path, text }) => {

@@ -16,26 +16,25 @@ import { familyNames, type MadeProfile } from "../tools/profile/file.ts";
 import { liveAt } from "../tools/profile/live.ts";
 import { onWorkshopThread, type WorkshopHost } from "./workshop-thread.ts";
 
-/** The profile workshop for the page: the commands themselves, whose questions a person on the page answers. */
-
-/** Below the data folder: the list that was sent last, and the one that is made. */
+/** Folder below the data folder for the list that was sent last and the list that is made. */
 const BENCH = "workshop";
-/** Whoever doesn't answer has gone home; the PLC's link isn't kept for them. */
+/** After this time a question counts as abandoned, so that the PLC's link is released. */
 const ANSWER_WITHIN_MS = 30 * 60_000;
 
 interface Place {
-  /** The operator's configuration. */
+  /** The operator's configuration file. */
   readonly file: string;
   readonly data_dir: string;
   readonly log: Logger;
   readonly tools: () => Promise<PlcTools>;
 }
 
+/** The profile workshop for the page. It runs the commands of the command line; a person on the page answers their questions. */
 export function createWorkshop({ file, data_dir, log, tools }: Place) {
   const folder = madeProfiles(data_dir);
   const bench = join(data_dir, BENCH);
   let asked: PromiseWithResolvers<string> | null = null;
-  /** Waits for who stands before the page. Rejects where they leave. */
+  /** Waits for the person at the page. Rejects if they leave. */
   const ask = async (io: WorkshopIo, { question, kind, choices }: WorkshopQuestion): Promise<string> => {
     const reply = Promise.withResolvers<string>();
     asked = reply;
@@ -58,7 +57,7 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
     keepList(name: string, text: string): void {
       rmSync(bench, { recursive: true, force: true });
       mkdirSync(bench, { recursive: true, mode: 0o700 });
-      // Under its own name, so that lines say where they came from.
+      // The file keeps its name, because messages name the file.
       writeFileSync(join(bench, `sent-${name.replaceAll(/[^\w.-]/g, "_")}`), text, { mode: 0o600 });
     },
     answer(reply: string): void {
@@ -89,7 +88,7 @@ export function createWorkshop({ file, data_dir, log, tools }: Place) {
   };
 }
 
-/** A job that asks nothing and says nothing. */
+/** A host for a job without output and questions. */
 function nobody(): WorkshopHost {
   const io = {
     out: () => undefined,
@@ -100,7 +99,7 @@ function nobody(): WorkshopHost {
   return { io, liveAt: () => () => Promise.resolve(null) };
 }
 
-/** The link that a set-up in its midst has found; null: then the configured booth's is meant. */
+/** The link that an unfinished set-up has found; null: the configured booth's link is used. */
 function linkOf(data_dir: string): object | null {
   const { link } = readSetUp(data_dir).draft;
   return typeof link === "object" ? link : null;

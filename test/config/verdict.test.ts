@@ -6,8 +6,9 @@ import { stringify } from "yaml";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { fileProblems } from "../../src/config/file-checks.ts";
 import { type Lasting, loadLasting, soundIn } from "../../src/config/usable.ts";
-import { createChanges } from "../../src/runtime/changes.ts";
+import type { Agent } from "../../src/runtime/agent.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { agentRuns } from "../../src/runtime/runs.ts";
 import { createSetUp } from "../../src/runtime/set-up.ts";
 import { examineConfig } from "../../src/tools/doctor/box.ts";
 import { say } from "../cli/say.ts";
@@ -51,8 +52,11 @@ function started(file: string): readonly string[] {
 async function reloaded(file: string): Promise<string> {
   const usable = soundIn("booths: []\n", file);
   const first: Lasting = { usable, refused: null, text: "booths: []\n" };
-  const runs = { become: () => Promise.resolve(), restart: () => Promise.resolve() };
-  const { reload } = createChanges({ file, environment: {}, log: silentLog, first, runs });
+  const http = { send: () => Promise.reject(new Error("no service")), close: () => undefined };
+  const idle = { agent: {} as Agent, http, become: () => Promise.resolve(), stop: () => undefined };
+  const { signal } = new AbortController();
+  const begin = () => Promise.resolve(idle);
+  const { reload } = await agentRuns({ file, environment: {}, log: silentLog, first, signal, begin });
   return reload().then(() => "", String);
 }
 

@@ -34,7 +34,7 @@ const seqsAt = (site: VirtualSite, from: number, to: number): number[] =>
     `SELECT seq FROM records WHERE time >= ${from} AND time < ${to} ORDER BY seq`,
   ).map(({ seq }) => seq);
 
-it("a record deleted at the service, one changed, an hour missing: found, healed by these hours alone, and the day agrees", async () => {
+it("comparison > finds deleted and changed records at the service and resends only the hours that differ", async () => {
   const { site, agent } = await pastMidnight();
   expect(await reconciled(site, agent)).toMatchObject({ day: DAY, differed: 0, hours: 0, resent: 0, remaining: [] });
 
@@ -61,7 +61,7 @@ it("a record deleted at the service, one changed, an hour missing: found, healed
   expect(row(db, "SELECT value FROM records WHERE seq = ?", changed)).not.toEqual({ value: "9" });
   expect(rows(db, "SELECT seq FROM replaced_records")).toEqual([{ seq: changed }]);
   expect(rows(db, "SELECT * FROM backfills")).toEqual([]);
-  // Nothing was sent again but the hours that differed.
+  // Only the hours that differed were sent again.
   const again = (site.service.came.slice(came) as { s0: number; k: unknown[] }[])
     .flatMap(({ s0, k }) => k.map((_, index) => s0 + index))
     .filter((seq) => seq <= (before.at(-1) ?? 0));
@@ -76,7 +76,7 @@ it("a record deleted at the service, one changed, an hour missing: found, healed
   expect(await reconciled(site, agent)).toMatchObject({ differed: 0, resent: 0 });
 });
 
-it("other figures of a day of which a full store has given records up: told, and no incident, since nobody can say why", async () => {
+it("comparison > reports differences without an incident if a full store dropped records of that day", async () => {
   const { site, agent } = await pastMidnight({
     budget: { max_bytes: 60_000, max_age_ms: 30 * 86_400_000 },
     commit_interval_ms: 60_000,
@@ -88,19 +88,14 @@ it("other figures of a day of which a full store has given records up: told, and
   expect(site.lines.filter((line) => line.includes("algorithm_difference"))).toEqual([]);
 });
 
-it("the same records and other figures: told with both values, an incident, nothing sent; each night by itself, once", async () => {
+it("comparison > raises an incident and sends nothing if the records agree and a figure differs, and keeps the result over a restart", async () => {
   const { site, agent } = await pastMidnight();
-  const { http } = site.service;
-  const send = http.send.bind(http);
   let asked = 0;
-  const lying: typeof send = async (request) => {
-    const answer = await send(request);
-    if (!request.path.includes("utilization_stats")) return answer;
+  const undo = answersWith(site, (text) => {
     asked += 1;
-    const body = JSON.parse(answer.text) as { cycle_count: number };
-    return { ...answer, text: JSON.stringify({ ...body, cycle_count: body.cycle_count + 7 }) };
-  };
-  Object.assign(http, { send: lying });
+    const body = JSON.parse(text) as { cycle_count: number };
+    return JSON.stringify({ ...body, cycle_count: body.cycle_count + 7 });
+  });
   const done = await reconciled(site, agent);
   const [cycles, ...more] = done.remaining;
   expect(more).toEqual([]);
@@ -111,22 +106,22 @@ it("the same records and other figures: told with both values, an incident, noth
   const incidents = rows<{ value: string }>(site.service.db, "SELECT value FROM records WHERE kind = 'i'");
   expect(incidents.filter(({ value }) => value.includes("algorithm_difference"))).toHaveLength(1);
 
-  Object.assign(http, { send });
   asked = 0;
   await site.stop();
   const next = await site.start();
-  // What was compared stands after a restart, and that day isn't asked for again.
+  // The result is kept over the restart, and the service is not asked again.
   expect(boothOf(next).reconciliation).toMatchObject({ kind: "done", day: DAY, algorithm: true });
   expect(asked).toBe(0);
+  undo();
 });
 
-/** Replaces what the service answers to one report from now on; returns what undoes it. */
-function answersWith(site: VirtualSite, text: () => string): () => void {
+/** Replaces the service's answers to the utilization report. Returns a function that undoes it. */
+function answersWith(site: VirtualSite, textOf: (text: string) => string): () => void {
   const { http } = site.service;
   const send = http.send.bind(http);
   const lying: typeof send = async (request) => {
     const answer = await send(request);
-    return request.path.includes("utilization_stats") ? { ...answer, text: text() } : answer;
+    return request.path.includes("utilization_stats") ? { ...answer, text: textOf(answer.text) } : answer;
   };
   Object.assign(http, { send: lying });
   return () => void Object.assign(http, { send });
@@ -167,20 +162,7 @@ it("comparison > fails alone if an answer is nested too deep or an error is thro
   expect(boothOf(next).reconciliation).toMatchObject({ kind: "done", remaining_count: done.remaining_count });
 });
 
-it("no service within reach: said, tried again, and done once there is one; a day that isn't over is refused", async () => {
-  const { site, agent } = await pastMidnight();
-  expect(() => agent.reconcile("booth-1", "2026-03-03")).toThrow("a day is YYYY-MM-DD");
-  expect(() => agent.reconcile("booth-1", "yesterday")).toThrow("a day is YYYY-MM-DD");
-  site.service.way.down = true;
-  await site.clock.run(2 * MINUTE);
-  agent.reconcile("booth-1", DAY);
-  await site.clock.runUntil(() => boothOf(agent).reconciliation?.kind === "failed", 60 * MINUTE);
-  site.service.way.down = false;
-  await site.clock.runUntil(() => boothOf(agent).reconciliation?.kind === "done", 4 * 60 * MINUTE);
-  expect(boothOf(agent).reconciliation).toMatchObject({ day: DAY, remaining: [] });
-});
-
-it("a comparison is asked for by its id: that of one day is never answered with another's, whoever began it meanwhile", async () => {
+it("comparison > is read by its id, rejects a day that has not ended, and is not repeated after a restart", async () => {
   const { site, agent } = await pastMidnight();
   const control = site.control();
   const post = async (day: string): Promise<{ readonly id: string; readonly day: string }> => {
@@ -192,6 +174,8 @@ it("a comparison is asked for by its id: that of one day is never answered with 
   const over = async (id: string): Promise<void> =>
     site.clock.runUntil(() => agent.reconciliation("booth-1", id)?.kind !== "running", 60 * MINUTE);
 
+  expect(() => agent.reconcile("booth-1", "2026-03-03")).toThrow("a day is YYYY-MM-DD");
+  expect(() => agent.reconcile("booth-1", "yesterday")).toThrow("a day is YYYY-MM-DD");
   const first = await post(DAY);
   expect(() => agent.reconcile("booth-1", DAY)).toThrow("a comparison is under way");
   await over(first.id);
@@ -203,7 +187,7 @@ it("a comparison is asked for by its id: that of one day is never answered with 
   expect((await get(first.id)).body).toMatchObject({ kind: "done", day: DAY });
   expect((await get("another")).status).toBe(404);
 
-  // An older day that somebody asked for doesn't have the night's own comparison made once more, nor does a restart.
+  // A comparison of an older day on request and a restart don't repeat the nightly comparison.
   await site.stop();
   const next = await site.start();
   await site.clock.run(3 * 60 * MINUTE);

@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { askAgent } from "../../src/tools/agent-client.ts";
@@ -23,7 +21,7 @@ function startSite(folder: string): Program {
   return startProgram(SIMULATORS, ["site", "--data", folder, "--port", "0", "--speed", "60"]);
 }
 
-/** The process id that the site's own line names. */
+/** The process id of the agent, from the line that the site prints. */
 async function agentOf(site: Program): Promise<number> {
   return Number(/started as process (\d+)/.exec(await site.line(/started as process/))?.[1]);
 }
@@ -33,7 +31,7 @@ interface Held {
   readonly audit: readonly { readonly action: string; readonly generation: number }[];
 }
 
-/** What the stopped site's service holds. */
+/** The streams and the provisioning log in the database of a stopped site. */
 function heldIn(folder: string): Held {
   const db = openDb(join(folder, "service"));
   try {
@@ -43,7 +41,7 @@ function heldIn(folder: string): Held {
   }
 }
 
-/** The time of the newest record that the stopped site's service holds. */
+/** The time of the newest record in the database of a stopped site. */
 function newestIn(folder: string): number {
   const db = openDb(join(folder, "service"));
   try {
@@ -64,46 +62,14 @@ async function stop(site: Program, agent: number): Promise<void> {
   expect(site.err()).toBe("");
 }
 
-/** By what the kernel tells of a process. */
-const STOPPED = /^State:\s*T/m;
-const SIGTERM_WAITS = /^ShdPnd:\s*0*4000$/m;
-
-function isAt(pid: number, state: RegExp): boolean {
-  return state.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-}
-
 function sentence(of: { readonly code: number | string; readonly err: string }): string {
   expect(of.code).toBe(2);
   expect(of.err).toMatch(/^booth-sim site: [^\n]+\n$/);
   return of.err;
 }
 
-async function listen(port: number): Promise<Server> {
-  const server = createServer();
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
-  return server;
-}
-
-async function closed(server: Server): Promise<void> {
-  server.close();
-  await once(server, "close");
-}
-
-/** The first of five, below those that the system gives to whoever asks for any: no other test comes between. */
-async function freePorts(): Promise<number> {
-  for (let tries = 0; ; tries += 1) {
-    const first = 20_000 + Math.floor(Math.random() * 10_000);
-    const found = await Promise.allSettled([0, 1, 2, 3, 4].map((index) => listen(first + index)));
-    const held = found.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    await Promise.all(held.map(closed));
-    if (held.length === found.length) return first;
-    if (tries === 20) throw new Error("no five ports in a row are free");
-  }
-}
-
 describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
-  it("tells what happens, stops at Ctrl-C, and goes on at the next start", async () => {
+  it("prints its events, stops on SIGINT, and continues at the next start", async () => {
     const folder = join(temporaryFolder(), "site");
     const first = startSite(folder);
     expect(await first.line(/./)).toMatch(/^A simulated site in .+ one second here is 60 seconds there .+ Ctrl-C/);
@@ -153,21 +119,7 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
     expect(audit.filter(({ action }) => action === "claim")).toHaveLength(1);
   });
 
-  it("stops as cleanly at a Ctrl-C that comes twice, as from npm and from node --watch", async () => {
-    const site = startSite(join(temporaryFolder(), "site"));
-    const agent = await agentOf(site);
-    await site.line(/acked/);
-    // Held, it keeps the site in the middle of its stop until the second one has come.
-    process.kill(agent, "SIGSTOP");
-    await until(() => isAt(agent, STOPPED), "the agent is held");
-    site.signal("SIGINT");
-    await until(() => isAt(agent, SIGTERM_WAITS), "the site has told its agent to stop");
-    site.signal("SIGINT");
-    process.kill(agent, "SIGCONT");
-    expect([await site.ended, site.lines.at(-1)]).toEqual([0, expect.stringMatching(/^Stopped; nothing is lost/)]);
-  });
-
-  it("takes the agent along when it is killed, and starts again on the same folder, at a later time", async () => {
+  it("ends its agent if it is killed, and starts again in the same folder at a later time", async () => {
     const folder = join(temporaryFolder(), "site");
     const site = startSite(folder);
     const agent = await agentOf(site);
@@ -183,7 +135,7 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
     expect(heldIn(folder).streams).toMatchObject([{ generation: 1, conflicts_offered: 0, gaps: [] }]);
   });
 
-  it("starts an agent that was killed again", async () => {
+  it("restarts an agent that was killed", async () => {
     const folder = join(temporaryFolder(), "site");
     const site = startSite(folder);
     const agent = await agentOf(site);
@@ -198,7 +150,7 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
     await stop(site, newAgent);
   });
 
-  it("says in one sentence what is wrong, and ends with 2", async () => {
+  it("reports a wrong option in one sentence and exits with 2", async () => {
     const folder = temporaryFolder();
     const file = join(folder, "file");
     writeFileSync(file, "");
@@ -214,18 +166,7 @@ describe("a whole site in one command", { timeout: MANY_PROCESSES_MS }, () => {
     for (const [argv, said] of cases) expect(sentence(await runProgram(SIMULATORS, ["site", ...argv]))).toContain(said);
   });
 
-  it("names whichever of its ports is taken, and ends", async () => {
-    const first = await freePorts();
-    for (const [index, name] of ["HTTP", "MQTT", "PLC", "admin"].entries()) {
-      const port = first + index;
-      const taken = await listen(port);
-      const ended = await runProgram(SIMULATORS, ["site", "--data", temporaryFolder(), "--port", first.toString()]);
-      expect(sentence(ended), name).toContain(`Port ${port} is taken`);
-      await closed(taken);
-    }
-  });
-
-  it("helps", async () => {
+  it("prints its options and scenarios", async () => {
     const help = await runProgram(SIMULATORS, ["site", "--help"]);
     expect(help).toMatchObject({ code: 0, err: "" });
     for (const option of ["--speed", "--scenario", "--data", "--port"]) expect(help.out).toContain(option);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createPollGaps } from "../../src/acquisition/poll-gaps.ts";
-import { readInGaps } from "../../src/runtime/bulk.ts";
+import { readInGaps } from "../../src/runtime/compose.ts";
 import type { NextChunks } from "../../src/store/port.ts";
 import { virtualClock } from "../../simulators/virtual/clock.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { missingNews } from "../../src/runtime/booth-log.ts";
+import { missingNews } from "../../src/runtime/booth.ts";
 import { storageText } from "../../src/tools/texts.ts";
 import type { StorageStatus } from "../../src/domain/status.ts";
 

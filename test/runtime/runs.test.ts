@@ -1,59 +1,63 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { stringify } from "yaml";
+import { type Lasting, loadLasting } from "../../src/config/usable.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { agentRuns, type BegunAgent } from "../../src/runtime/runs.ts";
+import { agentRuns, type RunningAgent } from "../../src/runtime/runs.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { temporaryFolder } from "../support/temporary.ts";
 
-/** Agents that do nothing but begin, answer their number, and end when they are stopped. */
-function agents() {
-  const begun: string[] = [];
-  const became: string[] = [];
-  const begin = (name: string): Promise<BegunAgent<string>> => {
-    if (name === "broken") return Promise.reject(new Error("it can't begin"));
-    begun.push(name);
+const UNREAD = { label: "", unit: "", group: "", value: null, quality: null, reason: "", age_ms: null };
+
+/** Runs of agents that are named after their commit interval; an agent with the interval 9,000 cannot begin. */
+async function runsOf(signal: AbortSignal) {
+  const folder = temporaryFolder();
+  const file = join(folder, "gateway.yaml");
+  const write = (commit_interval_ms: number): void =>
+    writeFileSync(file, stringify({ data_dir: join(folder, "data"), commit_interval_ms, booths: [] }));
+  const events: string[] = [];
+  const nameOf = ({ usable }: Lasting): string => usable.config.commit_interval_ms.toString();
+  const begin = (next: Lasting): Promise<RunningAgent> => {
+    const name = nameOf(next);
+    if (name === "9000") return Promise.reject(new Error("it can't begin"));
+    events.push(name);
     const { promise, resolve } = Promise.withResolvers<undefined>();
-    // Of an agent nothing else is asked here.
-    const agent = { finished: promise, readings: () => [{ tag: name }] } as unknown as Agent;
+    const agent = { finished: promise, readings: () => [{ ...UNREAD, tag: name }] } as Partial<Agent> as Agent;
     const http = { send: () => Promise.reject(new Error(name)), close: () => undefined };
-    const become = (next: string): Promise<void> => {
-      became.push(`${name} becomes ${next}`);
-      return Promise.resolve();
-    };
+    const become = (other: Lasting): Promise<void> =>
+      Promise.resolve(void events.push(`${name} becomes ${nameOf(other)}`));
     return Promise.resolve({ agent, http, become, stop: () => resolve(undefined) });
   };
-  return { begun, became, begin };
+  write(1_000);
+  const runs = await agentRuns({ file, environment: {}, log: silentLog, first: loadLasting(file, {}), signal, begin });
+  const reload = (commit_interval_ms: number) => {
+    write(commit_interval_ms);
+    return runs.reload();
+  };
+  return { runs, events, reload, name: () => runs.control.readings("booth-1")[0]?.tag };
 }
 
-const nameOf = (control: Agent): string | undefined => control.readings("booth-1")[0]?.tag;
-
-it("begins anew as often as asked, under the same control, until the signal; what it can become it becomes as it runs", async () => {
-  const { begun, became, begin } = agents();
+it("reload > restarts the agent under the same control, or changes the running agent if nothing else differs, until the signal", async () => {
   const stopping = new AbortController();
-  const runs = await agentRuns(begin, { first: "first", signal: stopping.signal });
+  const { runs, events, reload, name } = await runsOf(stopping.signal);
   const over = runs.run();
-  expect(nameOf(runs.control)).toBe("first");
-  await runs.restart("second");
-  expect(nameOf(runs.control)).toBe("second");
-  await runs.become("other");
-  await runs.restart("third");
-  expect(nameOf(runs.control)).toBe("third");
-  await expect(runs.http.send({ method: "GET", path: "/", key: "" })).rejects.toThrow("third");
+  expect(name()).toBe("1000");
+  expect(await reload(2_000)).toMatchObject({ agent: ["commit_interval_ms"] });
+  expect(name()).toBe("2000");
+  await reload(2_000);
+  await expect(runs.http.send({ method: "GET", path: "/", key: "" })).rejects.toThrow("2000");
   stopping.abort();
-  const late = runs.restart("late");
-  await expect(late).rejects.toThrow("the agent has stopped");
+  await expect(reload(3_000)).rejects.toThrow("the agent has stopped");
   await over;
-  expect(begun).toEqual(["first", "second", "third"]);
-  expect(became).toEqual(["second becomes other"]);
+  expect(events).toEqual(["1000", "2000", "2000 becomes 2000"]);
 });
 
-it("ends with the fault of one that can't begin, and so does who asked for it", async () => {
-  const { begin } = agents();
-  const runs = await agentRuns(begin, {
-    first: "first",
-    signal: new AbortController().signal,
-  });
+it("reload > rejects, and ends the run, if the next agent cannot begin", async () => {
+  const { runs, reload } = await runsOf(new AbortController().signal);
   const over = runs.run();
-  const asked = runs.restart("broken");
   await Promise.all([
     expect(over).rejects.toThrow("it can't begin"),
-    expect(asked).rejects.toThrow("the agent has stopped"),
+    expect(reload(9_000)).rejects.toThrow("the agent has stopped"),
   ]);
 });

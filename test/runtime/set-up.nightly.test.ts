@@ -4,25 +4,13 @@ import { parse, stringify } from "yaml";
 import { describe, expect, it } from "vitest";
 import type { SetUpStatus } from "../../src/domain/set-up.ts";
 import { readSetUp } from "../../src/config/set-up.ts";
-import { askAgent } from "../../src/tools/agent-client.ts";
 import { runningAgent } from "../api/box-http.ts";
 import { eventually } from "../support/eventually.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
 import { freshBox, PROVISION_KEY, SERIAL, type RealSite } from "../support/real-site.ts";
+import { asked, boothAt, NOBODY } from "./tried.ts";
 
-async function asked(site: RealSite, path: string, body?: object): Promise<SetUpStatus> {
-  const call = body === undefined ? { method: "GET" as const, path } : { method: "POST" as const, path, body };
-  // The agent answers its own shape.
-  return (await askAgent(join(site.runtimeDir, "agent.sock"), { ...call, patience_ms: 30_000 })) as SetUpStatus;
-}
-
-const boothAt = (port: number, more: object = {}): object => ({
-  id: "booth-1",
-  profile: "click-booth",
-  tz: "America/Denver",
-  modbus: { host: "127.0.0.1", port },
-  ...more,
-});
+const firstAt = (port: number, more: object = {}): object => boothAt(port, { id: "booth-1", ...more });
 
 const once = (site: RealSite, what: string, wanted: (status: SetUpStatus) => boolean): Promise<SetUpStatus> =>
   eventually(what, async () => {
@@ -30,11 +18,8 @@ const once = (site: RealSite, what: string, wanted: (status: SetUpStatus) => boo
     return status !== undefined && wanted(status) ? status : undefined;
   });
 
-/** Nobody listens there. */
-const NOBODY = 9;
-
 describe("an unconfigured box", () => {
-  it("runs and says what it lacks; service, key, booth and serial number bind it without a change of its file", async () => {
+  it("reports what is missing, and is bound by service, key, booth and serial number without a change of its file", async () => {
     const site = await freshBox();
     const before = readFileSync(site.configFile, "utf8");
     const agent = await runningAgent(site);
@@ -46,7 +31,7 @@ describe("an unconfigured box", () => {
     }
     await asked(site, "/setup/service", { url: site.service.url, api_key: PROVISION_KEY });
     expect((await site.status())?.lacks).toEqual(["booth"]);
-    const tried = await asked(site, "/setup/booth", boothAt(site.plc.port));
+    const tried = await asked(site, "/setup/booth", firstAt(site.plc.port));
     expect(tried.trial?.booth).toBe("booth-1");
     const kept = await once(site, "it is kept", ({ trial }) => trial === null);
     expect(kept).toMatchObject({
@@ -69,7 +54,7 @@ describe("an unconfigured box", () => {
     await expect(asked(site, "/setup/service", { url: "https://other.example" })).rejects.toThrow("is bound");
   });
 
-  it("ends with exit code 78 where its file is wrong", async () => {
+  it("exits with code 78 if its file is wrong", async () => {
     const site = await freshBox();
     writeFileSync(site.configFile, `${readFileSync(site.configFile, "utf8")}boots: []\n`);
     const { code, err } = await runProgram(GATEWAY, ["run", "--config", site.configFile]);
@@ -79,10 +64,10 @@ describe("an unconfigured box", () => {
 });
 
 describe("a change on trial", () => {
-  it("goes back by itself when the PLC isn't read within 2 min, with the reason, and readings go on as before", async () => {
+  it("is reverted with a reason if the PLC isn't read within 2 min, and readings continue as before", async () => {
     const site = await freshBox(8);
     await runningAgent(site);
-    await asked(site, "/setup/booth", boothAt(site.plc.port));
+    await asked(site, "/setup/booth", firstAt(site.plc.port));
     await once(site, "the first is kept", ({ trial, booths }) => trial === null && booths.length === 1);
     const tried = await asked(site, "/setup/booth", { id: "booth-1", modbus: { host: "127.0.0.1", port: NOBODY } });
     expect(tried).toMatchObject({ booths: [{ address: `127.0.0.1:${NOBODY}`, profile: "click-booth" }] });
@@ -95,10 +80,10 @@ describe("a change on trial", () => {
     );
   });
 
-  it("is taken back at the start after a power cut in its midst, a first booth too", async () => {
+  it("is reverted at the start after a power cut, also for a first booth", async () => {
     const site = await freshBox(1);
     const agent = await runningAgent(site);
-    await asked(site, "/setup/booth", boothAt(NOBODY));
+    await asked(site, "/setup/booth", firstAt(NOBODY));
     expect(readSetUp(site.dataDir)).toMatchObject({ trial: { booth: "booth-1", before: null } });
     agent.signal("SIGKILL");
     await agent.ended;
@@ -108,7 +93,7 @@ describe("a change on trial", () => {
     expect((await site.status())?.lacks).toEqual(["service", "booth"]);
   });
 
-  it("of an OPC UA server logs in with a password given by itself, which stands in no file and is shown to nobody", async () => {
+  it("logs in to an OPC UA server with a separately entered password, which appears in no file and no output", async () => {
     const site = await freshBox(1, { opcua: true });
     const agent = await runningAgent(site);
     const endpoint = site.plc.opcua?.endpoint ?? "";
@@ -145,20 +130,20 @@ describe("a change on trial", () => {
     );
   });
 
-  it("stays after a yes though nobody answers, and only one is tried at a time", async () => {
+  it("is kept after a confirmation even without an answer, and excludes a second trial", async () => {
     const site = await freshBox(1);
     await runningAgent(site);
-    await asked(site, "/setup/booth", boothAt(NOBODY));
-    await expect(asked(site, "/setup/booth", boothAt(site.plc.port))).rejects.toThrow("a change is being tried");
+    await asked(site, "/setup/booth", firstAt(NOBODY));
+    await expect(asked(site, "/setup/booth", firstAt(site.plc.port))).rejects.toThrow("a change is being tried");
     const kept = await asked(site, "/setup/settle", { keep: true });
     expect(kept).toMatchObject({ trial: null, booths: [{ address: `127.0.0.1:${NOBODY}` }] });
     // The right address after all.
-    await asked(site, "/setup/booth", boothAt(site.plc.port));
+    await asked(site, "/setup/booth", firstAt(site.plc.port));
     await once(site, "it answers", ({ trial }) => trial === null);
     expect((await asked(site, "/setup")).booths).toMatchObject([{ address: `127.0.0.1:${site.plc.port}` }]);
   });
 
-  it("isn't begun for what can't work, what the operator's file says, or what names a file", async () => {
+  it("is rejected for invalid settings, for settings in the operator's file, and for paths of files", async () => {
     const site = await freshBox(1);
     const own = parse(readFileSync(site.configFile, "utf8")) as object;
     const booth = { id: "booth-7", profile: "click-booth", modbus: { host: "127.0.0.1", port: site.plc.port } };
@@ -166,9 +151,9 @@ describe("a change on trial", () => {
     await runningAgent(site);
     const refusals: [object, RegExp][] = [
       [{ id: "booth-7", modbus: { host: "127.0.0.2" } }, /modbus of booth-7 stands in .*gateway\.yaml, which wins/],
-      [boothAt(NOBODY, { profile: "clik-booth" }), /there is no profile "clik-booth" \(did you mean "click-booth"/],
-      [boothAt(NOBODY, { tz: "Mars/Olympus" }), /"Mars\/Olympus" is no time zone/],
-      [boothAt(NOBODY, { id: "Booth 1" }), /a booth's name has lower-case letters/],
+      [firstAt(NOBODY, { profile: "clik-booth" }), /there is no profile "clik-booth" \(did you mean "click-booth"/],
+      [firstAt(NOBODY, { tz: "Mars/Olympus" }), /"Mars\/Olympus" is no time zone/],
+      [firstAt(NOBODY, { id: "Booth 1" }), /a booth's name has lower-case letters/],
       [{ id: "booth-2", profile: "click-booth" }, /a booth needs modbus or opcua/],
       [
         { id: "booth-2", profile: "plcnext-booth", opcua: { endpoint: "opc.tcp://plc", password_file: "/etc/shadow" } },

@@ -1,6 +1,6 @@
 /**
- * The gateway's program, with a loop that can be broken: `BREAK_LOOP` names it, and SIGUSR2 breaks it. From then on everything that
- * can hang hangs: the other loops, each call of a thread, and a connection to `HELD_PORT`.
+ * The gateway's program with one loop that a test can break: `BREAK_LOOP` names the loop, and SIGUSR2 makes it throw. From then on
+ * every other loop, each call of a thread and a connection to `HELD_PORT` hang.
  */
 import { connect } from "node:net";
 import { Worker } from "node:worker_threads";
@@ -8,15 +8,23 @@ import { dispatch } from "../../src/cli/dispatch.ts";
 import { terminalIo } from "../../src/cli/terminal.ts";
 import { PROGRAM } from "../../src/runtime/commands.ts";
 import { runWatched } from "../../src/runtime/compose.ts";
-import { breakableLoops } from "./broken-loop.ts";
+import type { LoopWatch } from "../../src/runtime/parts.ts";
 
-const loops = breakableLoops({ hang: true });
+const bug = Promise.withResolvers<never>();
+let isBroken = false;
 process.once("SIGUSR2", () => {
   Worker.prototype.postMessage = () => undefined;
   connect(Number(process.env["HELD_PORT"]), "127.0.0.1").on("error", () => undefined);
-  loops.breakLoop(process.env["BREAK_LOOP"] ?? "", new Error("a bug"));
+  isBroken = true;
+  bug.reject(new Error("a bug"));
 });
-const program = { ...PROGRAM, version: "0.0.0" };
-const runOf = (name: string) => (name === "run" ? Promise.resolve(runOne) : program.runOf(name));
-const runOne: Awaited<ReturnType<typeof program.runOf>> = (call) => runWatched(call, loops.runLoop);
-process.exitCode = await dispatch({ ...program, runOf }, process.argv.slice(2), terminalIo());
+const runLoop: LoopWatch["runLoop"] = async (name, loop, signal) => {
+  if (name === process.env["BREAK_LOOP"]) return Promise.race([loop(signal), bug.promise]);
+  await loop(signal).catch(() => undefined);
+  return isBroken ? new Promise(() => undefined) : undefined;
+};
+const runOf = (name: string) =>
+  name === "run"
+    ? Promise.resolve((call: Parameters<typeof runWatched>[0]) => runWatched(call, runLoop))
+    : PROGRAM.runOf(name);
+process.exitCode = await dispatch({ ...PROGRAM, version: "0.0.0", runOf }, process.argv.slice(2), terminalIo());

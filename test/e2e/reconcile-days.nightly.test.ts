@@ -1,9 +1,0 @@
-import { expect, it } from "vitest";
-import { differingDays } from "./reconcile-days.ts";
-
-it.each([1, 2, 3])(
-  "ten days with outages, filter changes and restarts: every figure of each day is the same on both sides: story %i",
-  async (seed) => {
-    expect(await differingDays(seed, 10)).toEqual([]);
-  },
-);
