@@ -9,12 +9,11 @@ import { keptRefusal, keptShown } from "./reported-fields.ts";
 
 type Opening = Pick<ProvisioningGateway, "clock" | "log" | "identity">;
 
-/** What is stored of a booth's binding; nothing else is known of it yet. */
+/** Opens a booth's binding with what an earlier process stored. */
 export async function openBinding(opening: Opening, opened: StreamInfo): Promise<Binding> {
   const { identity } = opening;
   const { booth } = opened;
-  const kept = (await identity.provisioning(booth)) as ProvisioningRow | undefined;
-  const row = await mendedRow(opening, opened, kept);
+  const row = await mendedRow(opening, opened);
   const { is_lost } = await identity.gateway();
   const lost = is_lost === true ? { reason: say("bind.lost"), advice: say("bind.lost_todo") } : {};
   const binding: Binding = {
@@ -35,12 +34,12 @@ export async function openBinding(opening: Opening, opened: StreamInfo): Promise
   return binding;
 }
 
-/** What an older agent stored and nothing could come of is put right, and told. */
+/** Returns the stored row. Corrects a stream label of an older agent that starts before the log, and logs it. */
 async function mendedRow(
   { identity, log }: Opening,
   { booth, acked_seq }: StreamInfo,
-  row: ProvisioningRow | undefined,
 ): Promise<ProvisioningRow | undefined> {
+  const row = (await identity.provisioning(booth)) as ProvisioningRow | undefined;
   const stream = mendedLabel(row?.stream ?? null, acked_seq);
   if (row === undefined || stream === row.stream) return row;
   const mended = { ...row, stream };
@@ -53,9 +52,9 @@ async function mendedRow(
 const RETRY_EVERY_MS = 5_000;
 
 /**
- * An identity whose writes are made again for as long as the disk refuses them: what they say must be stored before anybody acts on
- * it, and nobody but the disk is to blame. Whoever asked waits meanwhile; what drivers learned isn't worth that. Rejects with the
- * signal's reason when it aborts, and at once with what isn't the disk's fault.
+ * Returns an identity that retries a write for as long as the disk rejects it: provisioning acts only on what is stored. The caller
+ * waits. Data that drivers learned isn't worth a wait, and is written once. A write rejects with the signal's reason on abort, and at
+ * once with an error that isn't the disk's fault.
  */
 export function retryingIdentity({ identity, clock, log }: Opening, signal: AbortSignal): Identity {
   const untilStored = async (write: () => Promise<void>): Promise<void> => {
@@ -78,7 +77,7 @@ export function retryingIdentity({ identity, clock, log }: Opening, signal: Abor
   };
 }
 
-/** Why the disk refuses. Throws what isn't its fault. */
+/** Returns the message of a disk error. Throws any other error. */
 function refusalOf(error: unknown): string {
   const isDisk = error instanceof Error && "code" in error && faultOf(String(error.code)) !== "other";
   if (!isDisk) throw error;

@@ -13,7 +13,7 @@ import type { BoothId, Milliseconds, StreamId } from "../domain/units.ts";
 import type { Identity, Store } from "../store/port.ts";
 import type { DayFigures, LocalDay } from "./rules/reconciliation.ts";
 
-/** What provisioning has of the gateway, for as long as that runs. */
+/** The parts of the gateway that provisioning uses. */
 export interface ProvisioningGateway extends Signals {
   readonly clock: Clock;
   readonly random: Random;
@@ -26,37 +26,43 @@ export interface ProvisioningGateway extends Signals {
   readonly service: Readonly<ServiceState>;
   readonly service_time: Pick<ServiceTime, "verdict">;
   readonly commit_interval_ms: Milliseconds;
-  /** null: none is set up yet. */
+  /** null: not set up yet. */
   readonly service_url: string | null;
-  /** The session that stands; null: none. */
+  /** Returns the open session; null: no session. */
   readonly session: () => LinkSession | null;
   readonly resend: Resend;
-  /** What the box itself makes of a booth's day. */
+  /** Computes the gateway's own figures of a booth's day. */
   readonly figures: (booth: BoothId, day: LocalDay) => Promise<DayFigures>;
 }
 
-/** A booth as it is bound to the service, and told of there. */
+/**
+ * A booth with its binding to the service: what every loop and command of this folder works on. `runtime` makes it when it opens the
+ * booth, and starts the loops: `provisionLoop` (claim, verify, leave), `reportLoop`, `reconcileLoop` and `configLoop`. Commands of
+ * the service work on it concurrently. `binding.row` is the state machine's row: only `applyEvent` replaces it, one event at a
+ * time, and the row is on disk before anything acts on it. A loop that waits must read `binding.row` again afterwards. The rest of
+ * `binding` is in memory and rebuilt after a restart, apart from what `reported-fields.ts` and `reconcile.ts` keep.
+ */
 export interface BoundBooth {
   readonly gateway: ProvisioningGateway;
   readonly state: BoothState;
   readonly binding: Binding;
-  /** The gateway's booths, this one among them: its key goes with the last one. */
+  /** All booths of the gateway, this one included. The last one to leave deletes the gateway's key. */
   readonly all: readonly { readonly binding: BindingState }[];
-  /** What its profile says of the PLC. */
+  /** Properties of the PLC by the booth's profile. */
   readonly device: { readonly vendor: string; readonly protocol: string };
-  /** Zone of its days as the box's own file has it. */
+  /** Time zone of the configuration file, used until the service sends one. */
   readonly own_tz: string;
-  /** Logs evidence for an incident of that name. */
+  /** Logs evidence for an incident. */
   readonly tell: (event: string, detail: string) => void;
 }
 
-/** What came of a digest that was sent: how many runs the service asked for again, and how many records those had. */
+/** The service's answer to a digest: the number of ranges that it requested, and of records in them. */
 export interface Backfilled {
   readonly ranges: number;
   readonly records: number;
 }
 
-/** A backfill that waits for its resend, or is part of the one under way. */
+/** A backfill that waits for its resend, or is part of the running one. */
 export interface WaitingBackfill {
   readonly stream: StreamId;
   readonly ranges: readonly SeqRange[];
@@ -64,36 +70,36 @@ export interface WaitingBackfill {
   isExpired: boolean;
 }
 
-/** What provisioning alone writes of a booth. */
+/** The state of a booth that only this folder writes. */
 export interface Binding extends BindingState {
   row: ProvisioningRow;
   drift: string;
-  /** The provisioning loop takes it back. */
+  /** Asks the provisioning loop to read the record; the loop resets it. */
   look_again: boolean;
-  /** Settles when the event applied last is stored: the next one starts from what it made. */
+  /** Settles when the last event is stored. The next event starts from its row. */
   event_stored: Promise<void>;
-  /** The service's record offers a configuration of that revision, to be tried; null: none. */
+  /** Revision of a configuration that the service's record offers for a trial; null: no offer. */
   offered_revision: number | null;
-  /** Settles when the configuration that was tried last has proved itself, or was given up. */
+  /** Settles at the end of the last trial of a configuration. */
   trial_over: Promise<unknown>;
-  /** Backfills that wait until the resend of the booth that is under way has ended. */
+  /** Backfills that wait for the end of the running resend. */
   readonly waiting_backfills: WaitingBackfill[];
-  /** The resend under way; `recheck` ends it if every command in it has expired. null: none runs. */
+  /** The running resend; `recheck` ends it if each of its commands has expired. null: no resend runs. */
   resending: { readonly recheck: () => void } | null;
-  /** The service's answers to digests of ours, by their id; taken out by whoever waits for them. */
+  /** The service's answers to digests, by the digest's id. The comparison that waits for an answer deletes it. */
   readonly backfills: Map<string, Backfilled>;
-  /** The last comparisons, in the order in which they began. */
+  /** The last comparisons, in the order of their start. */
   readonly reconciliations: Reconciliation[];
   reports: ReportsStatus;
-  /** What the service showed of the booth last; null: nothing was read yet. */
+  /** The booth as the service last showed it; null: not read yet. */
   shown: ShownBooth | null;
 }
 
-/** A command is to be carried out; `resumed`: a stop cut it off after it had begun, perhaps at its very end. */
+/** A command to run; `resumed`: a stop interrupted an earlier run, perhaps after its last step. */
 export interface CommandCall<T extends CommandOrder["type"] = CommandOrder["type"]> extends ServiceCommand {
   readonly order: Extract<CommandOrder, { type: T }>;
   readonly resumed: boolean;
 }
 
-/** What came of a command, as plain data; where there is none its function throws a CommandFailure with the reason. After a stop it is called again. */
+/** The result of a command. A command without one throws a CommandFailure with the reason. After a stop the command runs again. */
 export type Outcome = Readonly<Record<string, unknown>>;

@@ -9,25 +9,26 @@ import { isOver } from "../domain/signal.ts";
 import { serviceLinkOf } from "../domain/link-status.ts";
 import type { BoundBooth } from "./context.ts";
 import { say } from "../domain/sentences.ts";
+import { HOUR_MS, MINUTE_MS } from "../domain/time.ts";
 
-/** How often verifying looks at the service. */
+/** Interval at which verifying reads the record. */
 const VERIFY_EVERY_MS = 5_000;
-/** The service's record is read again at the start, then this often. */
-const REFRESH_EVERY_MS = 21_600_000;
-/** Where no session tells that the service is there. */
-const REFRESH_ALONE_MS = 300_000;
-/** A key that the service refuses may have been given its right meanwhile. */
-const DENIED_EVERY_MS = 900_000;
-/** After the record ended the binding: what said so once may be wrong, and nobody need come for it. */
-const ENDED_EVERY_MS = 300_000;
-/** Each step is a write of the identity. */
-const ENDED_STEP_MS = 3_600_000;
-/** Where the link is down the record may tell why: the broker has another address now. */
+/** Interval of reading the record of a bound booth; it is also read at the start. */
+const REFRESH_EVERY_MS = 6 * HOUR_MS;
+/** The same without a session, which would show that the service is reachable. */
+const REFRESH_ALONE_MS = 5 * MINUTE_MS;
+/** A denied key may get its permission later. */
+const DENIED_EVERY_MS = 15 * MINUTE_MS;
+/** Interval after the record ended the binding: the record may have been wrong, and the box must recover by itself. */
+const ENDED_EVERY_MS = 5 * MINUTE_MS;
+/** Step in which the time after the end is counted: each step is a write of the identity. */
+const ENDED_STEP_MS = HOUR_MS;
+/** While the link is down the record may give the reason: a new address of the broker. */
 const REFRESH_WHEN_DOWN_MS = 30_000;
 
-/** Drives one booth's provisioning: looks at the row, takes the one step it asks for, stores what came of it. */
+/** Runs one booth's provisioning: reads the row, takes the step it asks for, stores the outcome. Ends when the signal aborts. */
 export async function provisionLoop(booth: BoundBooth, signal: AbortSignal): Promise<void> {
-  // What the last process knew may be old; a booth that isn't bound yet gets its record by the steps themselves.
+  // The stored record may be old. A booth that isn't bound yet gets its record by its steps.
   const refreshed = isBound(booth.binding.row) ? Number.NEGATIVE_INFINITY : booth.gateway.clock.mono();
   const since: Since = { refreshed, verifying: null, denied: false, ended: null };
   try {
@@ -61,15 +62,15 @@ async function oneStep(booth: BoundBooth, since: Since, signal: AbortSignal): Pr
   }
 }
 
-/** Monotonic times: a wall clock that is put right meanwhile makes no wait longer or shorter. */
+/** Monotonic times, so that a correction of the wall clock changes no wait. */
 interface Since {
-  /** Of the last reading of the record. */
+  /** Time of the last reading of the record. */
   refreshed: number;
-  /** Since when this process has been verifying; null: it isn't. */
+  /** Start of verifying in this process; null: not verifying. */
   verifying: number | null;
-  /** The last reading of the record was refused. */
+  /** Whether the last reading of the record was denied. */
   denied: boolean;
-  /** The reading of a decommissioned record up to which the time was counted; null: the last record read was another. */
+  /** The reading of a decommissioned record up to which the time is counted; null: the last record was not decommissioned. */
   ended: number | null;
 }
 
@@ -88,7 +89,7 @@ async function refresh(booth: BoundBooth, since: Since): Promise<void> {
   const { serial, ended } = binding.row;
   const answer = await gateway.api.lookUp(await keyFor(booth), serial ?? ended?.serial ?? "");
   if (answer.kind === "denied") {
-    // A key that is refused is tried again now and then, and not at each news.
+    // A denied key is tried again at intervals, not after each signal.
     since.refreshed += Math.round(DENIED_EVERY_MS * (0.5 + gateway.random.next()));
     since.denied = true;
     return applyEvent(booth, { kind: "key_refused", reason: answer.reason });
@@ -113,7 +114,7 @@ function endedFor(since: Since, { status }: ServiceRecord, now: number): Millise
   return for_ms;
 }
 
-/** Applies an event and stores the row before anybody sees it. Events of several sources go one after the other. */
+/** Applies an event. The row is stored before it is visible. Events of several sources are applied one after the other. */
 export function applyEvent(booth: BoundBooth, event: ProvisioningEvent): Promise<void> {
   const { binding } = booth;
   const applied = binding.event_stored.then(() => applyUnderLock(booth, event));
@@ -134,11 +135,11 @@ async function applyUnderLock(booth: BoundBooth, event: ProvisioningEvent): Prom
   }
   await identity.setProvisioning(state.booth, row);
   binding.row = row;
-  tell(booth, before, row);
+  logChange(booth, before, row);
   state.news.raise();
 }
 
-/** A changed configuration is tried before it counts, whichever answer brought it. */
+/** Notes a changed configuration of a record for a trial, and the record's departures from the contract. */
 function offer({ state, binding }: BoundBooth, record: ServiceRecord): void {
   const { row } = binding;
   binding.drift = isBound(row) ? driftOf(row, record) : "";
@@ -148,21 +149,15 @@ function offer({ state, binding }: BoundBooth, record: ServiceRecord): void {
   state.news.raise();
 }
 
-function tell({ gateway, state }: BoundBooth, before: ProvisioningRow, row: ProvisioningRow): void {
+function logChange({ gateway, state }: BoundBooth, before: ProvisioningRow, row: ProvisioningRow): void {
   if (before.state === row.state && before.reason === row.reason) return;
   if (row.state === "looking_up" || row.state === "configuring") return;
   const whose =
     row.state === "claimed" ? [row.record?.account_name, row.record?.facility_name].filter(Boolean).join(", ") : "";
   const what = `${state.booth}: provisioning of ${row.serial ?? ""}: ${row.state.replaceAll("_", " ")}`;
-  const words = [what, whose, row.reason, row.advice];
-  const fields = {
-    event: "provisioning",
-    booth: state.booth,
-    state: row.state,
-    serial: row.serial,
-    after_ms: row.since - before.since,
-  };
-  const text = words.filter((word) => word !== "").join("; ");
+  const after_ms = row.since - before.since;
+  const fields = { event: "provisioning", booth: state.booth, state: row.state, serial: row.serial, after_ms };
+  const text = [what, whose, row.reason, row.advice].filter((word) => word !== "").join("; ");
   if (row.reason === "") gateway.log.info(fields, text);
   else gateway.log.warn(fields, text);
 }
@@ -209,11 +204,11 @@ async function claim(booth: BoundBooth): Promise<void> {
 
 async function configure(booth: BoundBooth): Promise<void> {
   await applyEvent(booth, { kind: "configuring" });
-  await applyEvent(booth, { kind: "configured", answer: await tellUnlessSaid(booth, { complete: true }) });
+  await applyEvent(booth, { kind: "configured", answer: await tellIfNeeded(booth, { complete: true }) });
 }
 
-/** A service without generations knows nothing of who serves a booth, only whether its record is complete. */
-async function tellUnlessSaid(
+/** Sends a change, unless the service has no generations and needs none: then it only knows whether the record is complete. */
+async function tellIfNeeded(
   booth: BoundBooth,
   change: Parameters<typeof tellService>[1],
 ): Promise<ServiceAnswer<ServiceRecord>> {
@@ -224,8 +219,8 @@ async function tellUnlessSaid(
 }
 
 /**
- * Gives the booth up: first everything recorded until then is delivered; with a wrong serial number nothing is, since what was
- * recorded here goes to the right booth from its oldest record on. Under another name either way: the one used belongs to the booth given up.
+ * Ends the binding. First delivers everything recorded until then; with a wrong serial number it delivers nothing, because the whole log
+ * belongs to the right booth. The log gets another stream name either way: the name in use belongs to the booth that is left.
  */
 async function leave(booth: BoundBooth, signal: AbortSignal): Promise<void> {
   const { log, delivery, progress } = booth.state;
@@ -239,22 +234,22 @@ async function leave(booth: BoundBooth, signal: AbortSignal): Promise<void> {
   if (mustWait) return progress.wait(signal, REFRESH_WHEN_DOWN_MS);
   const oldest_seq = Math.max(reach.oldest_seq, boothFromSeq(row.stream));
   if (isWrong) log.cursorMoved((await store.resend(stream, oldest_seq)).acked_seq);
-  const answer = await tellUnlessSaid(booth, { complete: false, leaving });
+  const answer = await tellIfNeeded(booth, { complete: false, leaving });
   const from_seq = isWrong ? oldest_seq : acked_seq + 1;
   const name = { from_seq, stream, id: random.uuid() };
   await applyEvent(booth, { kind: "left", answer, name });
   const isLast = booth.all.every(({ binding }) => binding.row.generation === null);
-  // A booth that is to be bound next is claimed with the gateway's own key: there may be no other any more.
+  // The next booth is claimed with the gateway's own key, which may be the only one left.
   if (isLast && leaving.then === undefined) await identity.setCredential(null);
 }
 
-/** Active only when the session is up, a batch has been acked, and the service names us. */
+/** Makes the booth active once the session is up, a batch is acked, and the record names this gateway. */
 async function verify(booth: BoundBooth, lasted_ms: Milliseconds, signal: AbortSignal): Promise<void> {
   const missing = await missingFor(booth);
   if (missing === "") {
     await applyEvent(booth, { kind: "verified" });
     await foundAgain(booth.gateway);
-    // Bound, the gateway has a key of its own, which opens further booths of the account too.
+    // The own key of a bound gateway also opens further booths of the account.
     const hasOwn = booth.binding.row.state === "active" && !isPlain(booth.binding.row);
     const byHand = hasOwn ? await wipeFirstKey(booth.gateway) : null;
     if (byHand !== null) booth.gateway.log.warn({ event: "first_key_left", booth: booth.state.booth }, byHand);
@@ -265,7 +260,7 @@ async function verify(booth: BoundBooth, lasted_ms: Milliseconds, signal: AbortS
   return booth.state.progress.wait(signal, VERIFY_EVERY_MS);
 }
 
-/** What verifying still misses; "" nothing. The service is asked only when the rest is there. */
+/** Returns what verifying still lacks; "": nothing. Asks the service only if everything else is in order. */
 async function missingFor(booth: BoundBooth): Promise<string> {
   const { identity, service } = booth.gateway;
   const { row } = booth.binding;
@@ -273,7 +268,7 @@ async function missingFor(booth: BoundBooth): Promise<string> {
   if (!isPlain(row) && booth.state.log.reach.acked_seq === 0) return say("bind.missing.ack");
   const answer = await lookUp(booth);
   if (answer.kind !== "ok") return say("bind.missing.answer");
-  // A service without generations can only say that the record is complete.
+  // A service without generations only knows whether the record is complete.
   if (isPlain(row)) return answer.value.completion_status === "COMPLETE" ? "" : say("bind.missing.complete");
   const { gateway_id } = await identity.gateway();
   return answer.value.gateway?.id === gateway_id && answer.value.generation === row.generation
@@ -281,10 +276,10 @@ async function missingFor(booth: BoundBooth): Promise<string> {
     : say("bind.missing.record");
 }
 
-/** A booth is taken over without the name of the stream before rather than not at all. */
+/** After this many tries, the booth is taken over without the name of the stream before. */
 const MAX_TRIES = 3;
 
-/** Asks which stream of the booth the one of this gateway will follow; what came of it, as an event of the booth's provisioning. */
+/** Asks the service for the booth's last stream, which this gateway's stream will follow. Returns the event to apply. */
 async function predecessorAsked({ gateway, state, binding }: BoundBooth, key: string): Promise<ProvisioningEvent> {
   const { row } = binding;
   const booth_id = row.record?.booth_id ?? null;

@@ -19,22 +19,22 @@ import {
   MOST_DIFFERENCES,
 } from "./rules/reconciliation.ts";
 
-/** The service answers a digest at once; a backfill of a whole day takes minutes. */
+/** Time for the service's answer to a digest, and for the backfill of a whole day, which takes minutes. */
 const BACKFILL_WITHIN_MS: Milliseconds = 1_800_000;
-/** What was recorded of the day must be there before its figures say anything. */
+/** Time for the delivery of the day's records, without which the figures can't be compared. */
 const DELIVERED_WITHIN_MS: Milliseconds = 600_000;
-/** Hours healed once and differing again would be sent for ever. */
+/** Rounds of resending: hours that keep differing must not be sent forever. */
 const ROUNDS = 2;
 
-/** It can't be done now, for a reason that is told. */
+/** The comparison can't run now; the message is the reason. */
 class ReconcileFailure extends Error {}
 
 /**
- * Compares a local day's figures with the service's; where they differ, digests hour by hour, and what the service then lacks
- * is sent again. Throws a ReconcileFailure where there is nothing to compare with.
+ * Compares a local day's figures with the service's. If they differ, sends digests hour by hour, and the records that the service
+ * then requests. Throws a ReconcileFailure if the service has nothing to compare with.
  */
 async function reconcileDay(booth: BoundBooth, day: LocalDay, signal: AbortSignal): Promise<Omit<Done, "id">> {
-  await delivered(booth, signal);
+  await untilDelivered(booth, signal);
   const first = await compare(booth, day);
   let remaining = first;
   let hours = 0;
@@ -48,7 +48,7 @@ async function reconcileDay(booth: BoundBooth, day: LocalDay, signal: AbortSigna
     remaining = await compare(booth, day);
   }
   if (remaining.count === 0) algorithm = false;
-  // Same records, other figures: evidence for an incident.
+  // Both sides have the same records and other figures: evidence for an incident.
   if (algorithm)
     booth.tell(
       "algorithm_difference",
@@ -70,7 +70,7 @@ async function reconcileDay(booth: BoundBooth, day: LocalDay, signal: AbortSigna
   };
 }
 
-/** Digests tell of the whole day: the box still has all of it, under the name by which the service knows it. */
+/** Whether the box still has the whole day under the stream that the service knows, so that digests cover all of it. */
 async function isHeld({ gateway, state, binding }: BoundBooth, { start }: LocalDay): Promise<boolean> {
   const { reach } = state.log;
   const { oldest_seq } = labelOf(binding.row, reach);
@@ -83,8 +83,8 @@ function differenceText({ figure, gateway, service }: FigureDifference): string 
   return say("reconcile.differs", { figure, gateway: String(gateway), service: String(service) });
 }
 
-/** What was recorded until now is on its way for a while; what waits longer is an outage's. */
-async function delivered({ gateway, state, binding }: BoundBooth, signal: AbortSignal): Promise<void> {
+/** Waits for the delivery of what was recorded until now. Throws a ReconcileFailure if it takes too long, as in an outage. */
+async function untilDelivered({ gateway, state, binding }: BoundBooth, signal: AbortSignal): Promise<void> {
   const { clock } = gateway;
   const { log } = state;
   const until = clock.mono() + DELIVERED_WITHIN_MS;
@@ -98,7 +98,7 @@ async function delivered({ gateway, state, binding }: BoundBooth, signal: AbortS
     throw new ReconcileFailure("no service confirms this booth's records");
 }
 
-/** Figures compared, how many of them differ, and the first that do. */
+/** Returns the number of figures compared and of those that differ, and the first differences. */
 async function compare(bound: BoundBooth, day: LocalDay) {
   const { api, figures } = bound.gateway;
   const booth = bound.binding.row.record?.booth_id ?? null;
@@ -106,16 +106,16 @@ async function compare(bound: BoundBooth, day: LocalDay) {
   const query = new URLSearchParams({ start: new Date(day.start).toISOString(), end: new Date(day.end).toISOString() });
   let compared = 0;
   let count = 0;
-  let own: DayFigures | null = null;
+  let local: DayFigures | null = null;
   const differences: FigureDifference[] = [];
   for (const operation of COMPARED) {
     const path = `/api/booths/${encodeURIComponent(booth)}/${operation}`;
     const theirs = await api.report(await keyFor(bound), `${path}?${query.toString()}`);
-    // A service that doesn't offer an operation has nothing to compare there.
+    // The service doesn't offer this operation.
     if (theirs.kind === "not_found" || theirs.kind === "reject") continue;
     if (theirs.kind !== "ok") throw new ReconcileFailure(`the service doesn't answer ${operation}: ${theirs.reason}`);
-    own ??= await figures(bound.state.booth, day);
-    const ours = figuresIn(operation, own[operation]);
+    local ??= await figures(bound.state.booth, day);
+    const ours = figuresIn(operation, local[operation]);
     compared += ours.size;
     const found = differencesOf(ours, figuresIn(operation, theirs.value));
     count += found.length;
@@ -146,18 +146,18 @@ async function heal(booth: BoundBooth, day: LocalDay, signal: AbortSignal): Prom
   return sum;
 }
 
-/** After the local day's end: what the day's last gap is counted as is settled then for most booths. */
+/** Delay after the local day's end: until then most booths know what the day's last gap counts as. */
 const AFTER_DAY_MS: Milliseconds = 7_200_000;
-/** Not all gateways at the same instant. */
+/** Random delay, so that gateways don't compare at the same instant. */
 const SPREAD_MS: Milliseconds = 1_800_000;
 const RETRY = { base_ms: 300_000, cap_ms: 3_600_000 };
 
-/** Comparisons of a booth that can be asked for: whoever asks for more in a row has read the first. */
+/** Comparisons of a booth that are remembered. */
 const MAX_KNOWN = 32;
 
 type Done = Extract<Reconciliation, { kind: "done" }>;
 
-/** A comparison as this module stored it. Older versions gave it no id, and stored every difference instead of a count. */
+/** A stored comparison. Older versions stored no id, and every difference instead of a count. */
 type Kept = Omit<Done, "id" | "remaining_count"> & Partial<Done>;
 
 function doneFrom(kept: Kept, id: string): Done {
@@ -169,7 +169,7 @@ function doneFrom(kept: Kept, id: string): Done {
   };
 }
 
-/** Compares each finished day with the service once, two hours after it, and keeps what came of it. Runs until aborted. */
+/** Compares each finished day with the service once, two hours after it, and stores the outcome. Runs until aborted. */
 export async function reconcileLoop(booth: BoundBooth, signal: AbortSignal): Promise<never> {
   const { clock, random, identity } = booth.gateway;
   const known = (await identity.kept(keptName(booth))) as Kept | undefined;
@@ -184,22 +184,21 @@ export async function reconcileLoop(booth: BoundBooth, signal: AbortSignal): Pro
   };
   for (;;) {
     const came = await retrying({ clock, wait, signal }, attempt, (kind) => (kind === "failed" ? {} : null));
-    // Other booths' news make no day of this one due.
     if (came === "not due") await booth.state.news.wait(signal, SPREAD_MS);
   }
 }
 
-/** Zone of the booth's days. */
+/** Returns the time zone of the booth's days. */
 function zoneOf({ state, own_tz }: BoundBooth): string {
   return state.log.parameters()?.tz ?? own_tz;
 }
 
-/** The day before, once it is over for long enough and wasn't compared yet; null: there is none. */
+/** Returns the day before if it ended long enough ago and wasn't compared yet; null: no day is due. */
 function dueDay(booth: BoundBooth, spread: Milliseconds): LocalDay | null {
   const { row, reconciliations } = booth.binding;
   const { log } = booth.state;
   if (row.state !== "active" || isPlain(row) || log.reach.newest_seq === 0) return null;
-  // By a time that was taken back days to come seemed to be over. As long as one counted as compared, none before it would be.
+  // Before a correction of the clock, future days may have seemed to be over. If one counted as compared, no earlier day would be due.
   const over = reconciliations.filter(({ kind, day }) => kind === "running" || hasPassed(booth, day));
   if (over.length < reconciliations.length) reconciliations.splice(0, Infinity, ...over);
   const now = log.now();
@@ -207,7 +206,7 @@ function dueDay(booth: BoundBooth, spread: Milliseconds): LocalDay | null {
   const isDone = reconciliations.some((one) => one.kind === "done" && one.day >= day.day);
   if (reconciliations.some(({ kind }) => kind === "running")) return null;
   const isOver = now >= day.end + AFTER_DAY_MS + spread;
-  // A booth that was installed today has no yesterday.
+  // A booth that was installed today has no day before.
   return isOver && !isDone && day.end > row.since ? day : null;
 }
 
@@ -217,9 +216,8 @@ function hasPassed(booth: BoundBooth, day: string): boolean {
 }
 
 /**
- * Begins a comparison, which is known from here on, under an id of its own: what was asked of one day isn't answered
- * with another's. `outcome` never rejects but for the abort. Throws a
- * RangeError while one of the booth is under way.
+ * Starts a comparison and remembers it under an id, so that a question about one day isn't answered with another's. `outcome` rejects only
+ * on abort. Throws a RangeError while a comparison of the booth is running.
  */
 export function beginReconcile(booth: BoundBooth, day: LocalDay, signal: AbortSignal) {
   const { random, log } = booth.gateway;
@@ -228,16 +226,16 @@ export function beginReconcile(booth: BoundBooth, day: LocalDay, signal: AbortSi
   const id = random.uuid();
   enter(booth, { kind: "running", id, day: day.day });
   const compared = reconcileNow(booth, { id, day, signal }).catch((error: unknown) => {
-    // Only the abort gets here. A comparison that nobody carries out any more must not count as running.
+    // Only an abort gets here. The comparison must not count as running any longer.
     const { reconciliations } = booth.binding;
     reconciliations.splice(0, Infinity, ...reconciliations.filter((one) => one.id !== id));
     throw error;
   });
   const outcome = compared.then((now) => {
     enter(booth, now);
-    // The time in which it seemed to be over may have been taken back meanwhile: then there is nothing to tell.
+    // After a correction of the clock the day may not be over at all: then nothing is logged.
     if (!hasPassed(booth, day.day)) return now;
-    if (now.kind === "done") tell(booth, now);
+    if (now.kind === "done") logDone(booth, now);
     else if (before?.kind !== "failed" || before.reason !== now.reason) {
       const name = booth.state.booth;
       const text = `${name}: ${day.day} can't be compared with the service: ${now.reason}`;
@@ -248,7 +246,7 @@ export function beginReconcile(booth: BoundBooth, day: LocalDay, signal: AbortSi
   return { id, outcome };
 }
 
-/** In the place of the one of that id, else as the newest. */
+/** Replaces the comparison of the same id, or adds a new one. */
 function enter({ binding }: BoundBooth, one: Reconciliation): void {
   const list = binding.reconciliations;
   const known = list.findIndex(({ id }) => id === one.id);
@@ -264,25 +262,22 @@ async function reconcileNow(
   const { identity, clock } = booth.gateway;
   try {
     const done = { id, ...(await reconcileDay(booth, day, signal)) };
-    // After a restart the newest day is known to be compared, whatever older ones somebody asked for since.
+    // After a restart the newest compared day must be known, even if somebody asked for an older one since.
     const isNewest = booth.binding.reconciliations.every((one) => one.kind !== "done" || one.day <= done.day);
     if (isNewest && hasPassed(booth, day.day)) await identity.keep(keptName(booth), done);
     return done;
   } catch (error) {
     if (signal.aborted) throw error;
-    // Whatever fails here, even an error of the program, fails this comparison alone: the loop tries again later.
-    return { kind: "failed", id, day: day.day, at: clock.wall(), reason: reasonOf(error) };
+    // Any error, even one of the program, fails only this comparison: the loop tries again later.
+    const reason =
+      error instanceof ReconcileFailure ? error.message : say("operation.failed", { error: shortMessage(error) });
+    return { kind: "failed", id, day: day.day, at: clock.wall(), reason };
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof ReconcileFailure) return error.message;
-  return say("operation.failed", { error: shortMessage(error) });
 }
 
 const keptName = ({ state: { booth } }: BoundBooth): string => `reconciliation ${booth}`;
 
-function tell({ gateway: { log }, state: { booth } }: BoundBooth, done: Done): void {
+function logDone({ gateway: { log }, state: { booth } }: BoundBooth, done: Done): void {
   const { day, differed, resent, remaining, remaining_count, algorithm } = done;
   const fields = { event: "reconciled", booth, day, differed, resent, remaining: remaining_count };
   if (differed === 0) {
@@ -297,7 +292,7 @@ function tell({ gateway: { log }, state: { booth } }: BoundBooth, done: Done): v
   }
 }
 
-/** A day as typed, YYYY-MM-DD, or the last finished one; null: it is no day, or not over. */
+/** Parses a day, YYYY-MM-DD; null: the last finished day. Returns null for a text that is no day, or a day that isn't over. */
 export function dayAsked(booth: BoundBooth, typed: string | null): LocalDay | null {
   const tz = zoneOf(booth);
   const now = booth.state.log.now();

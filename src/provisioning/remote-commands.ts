@@ -26,24 +26,24 @@ import {
 } from "./rules/command-ledger.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-/** What orders are carried out with. */
-interface Carrying {
+/** The parts that commands work on. */
+interface CommandContext {
   readonly gateway: ProvisioningGateway;
   readonly booths: readonly BoundBooth[];
   readonly rotation: KeyRotation;
 }
 
-interface Opening extends Carrying {
+interface Opening extends CommandContext {
   /** Throws for an unknown one. */
   readonly find: (id: BoothId) => BoundBooth;
   readonly commands: RemoteCommands;
 }
 
-/** What the service orders, and comparisons that people ask for. */
-export function openRemoteWork({ find, commands, ...carrying }: Opening, signal: AbortSignal) {
+/** Returns the loop of the service's commands, and the comparisons that people ask for. */
+export function openRemoteWork({ find, commands, ...context }: Opening, signal: AbortSignal) {
   return {
     /** Ends when the signal aborts. */
-    run: (both: AbortSignal): Promise<unknown> => commands.run(carrying, both),
+    run: (both: AbortSignal): Promise<unknown> => commands.run(context, both),
     reconciliation: (id: BoothId, which: string) =>
       find(id).binding.reconciliations.find((one) => one.id === which) ?? null,
     reconcile: (id: BoothId, typed: string | null): string => {
@@ -58,19 +58,15 @@ export function openRemoteWork({ find, commands, ...carrying }: Opening, signal:
   };
 }
 
-/** What each order does. All that the service can ask of a gateway is in here. */
-function carryOut(carrying: Carrying, call: CommandCall, signal: AbortSignal): Promise<Outcome> {
-  const { booths, rotation } = carrying;
+/** Runs a command. The service can ask a gateway for nothing else. */
+function carryOut(context: CommandContext, call: CommandCall, signal: AbortSignal): Promise<Outcome> {
+  const { booths, rotation } = context;
   const { order } = call;
   switch (order.type) {
     case "backfill":
-      return backfill(
-        boothOf(booths, order.serial),
-        { call: { ...call, order }, now: nowOf(carrying.gateway) },
-        signal,
-      );
+      return backfill(boothOf(booths, order.serial), { call: { ...call, order }, now: nowOf(context.gateway) }, signal);
     case "digest":
-      return digest(carrying, { ...call, order }, signal);
+      return digest(context, { ...call, order }, signal);
     case "config_changed":
       return changeConfig(boothOf(booths, order.serial), { ...call, order }, signal);
     case "rotate_key":
@@ -92,7 +88,7 @@ function boothOf(booths: readonly BoundBooth[], serial: Serial): BoundBooth {
 }
 
 async function digest(
-  { gateway, booths }: Carrying,
+  { gateway, booths }: CommandContext,
   { id, order }: CommandCall<"digest">,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -105,10 +101,10 @@ async function digest(
   return { hours: digests.reduce((sum, { hours }) => sum + hours.length, 0) };
 }
 
-/** States in which a booth that was reassigned stays until somebody does something. */
+/** States in which a reassigned booth stays until a person acts. */
 const STUCK: ReadonlySet<string> = new Set(["conflict", "denied", "not_found", "unprovisioned", "suspended"]);
 
-/** Gives a booth up by the service's word, and takes the one it names instead; what was recorded is delivered first. */
+/** Leaves a booth by the service's command, after delivery of what was recorded, and claims the booth that the command names. */
 async function leaveBooth(
   booths: readonly BoundBooth[],
   { order, resumed }: CommandCall<"reassign" | "release">,
@@ -119,7 +115,7 @@ async function leaveBooth(
   if (booth === undefined) {
     const moved = booths.find(({ binding }) => to !== null && binding.row.serial === to);
     if (moved !== undefined && to !== null) return settledAs(moved, to, signal);
-    // The stop came after the last step and before its word.
+    // The stop came after the last step, before its answer was stored.
     if (resumed) return { serial: order.serial };
     throw new CommandFailure(`no booth ${order.serial} is bound here`);
   }
@@ -160,16 +156,16 @@ async function settledAs(
   }
 }
 
-/** Under this name the ledger is kept. */
+/** The name under which the store keeps the ledger. */
 const LEDGER = "commands";
 export type RemoteCommands = ReturnType<typeof createRemoteCommands>;
 
-/** Where commands of the service come in and their answers go out. `news` is raised when one has come in. */
+/** Makes the inbox of the service's commands. Raises `news` for each one. */
 export function createRemoteCommands(news: Signal) {
   const inbox: HeardCommand[] = [];
   let session: LinkSession | null = null;
   return {
-    /** The session that stands; null: none. */
+    /** Returns the open session; null: no session. */
     session: (): LinkSession | null => session,
     setSession(now: LinkSession | null): void {
       session = now;
@@ -180,15 +176,14 @@ export function createRemoteCommands(news: Signal) {
       });
     },
     /** Runs until aborted. */
-    run: (carrying: Carrying, signal: AbortSignal): Promise<never> => commandLoop(carrying, inbox, signal),
+    run: (context: CommandContext, signal: AbortSignal): Promise<never> => commandLoop(context, inbox, signal),
   };
 }
 
-async function commandLoop(carrying: Carrying, inbox: HeardCommand[], signal: AbortSignal): Promise<never> {
-  const { gateway } = carrying;
+async function commandLoop(context: CommandContext, inbox: HeardCommand[], signal: AbortSignal): Promise<never> {
+  const { gateway } = context;
   const { identity, log, news } = gateway;
   const running = new Map<string, CommandCapacity>();
-  // Written by this module alone.
   let ledger = ((await identity.kept(LEDGER)) ?? []) as Ledger;
   const write = async (next: Ledger): Promise<void> => {
     if (next === ledger) return;
@@ -196,20 +191,20 @@ async function commandLoop(carrying: Carrying, inbox: HeardCommand[], signal: Ab
     await identity.keep(LEDGER, next);
   };
   const answer = async (result: CommandResult): Promise<void> => {
-    // Without a session nobody hears it: the service asks again at the next one, and gets the kept answer.
+    // Without a session the answer is lost: the service asks again in the next session and gets the stored answer.
     await gateway
       .session()
       ?.say({ kind: "result", result })
       .catch(() => undefined);
   };
-  /** What a command came to can't be kept: nobody here can mend that. */
+  /** Errors of storing an outcome, which end the loop. */
   const broken: unknown[] = [];
   const finish = async (call: CommandCall): Promise<void> => {
-    const said = await carriedOut(carrying, call, signal);
-    if (said === null) return;
-    await write(settled(ledger, said));
-    tell(gateway, call, said);
-    await answer(said);
+    const result = await carriedOut(context, call, signal);
+    if (result === null) return;
+    await write(settled(ledger, result));
+    logResult(gateway, call, result);
+    await answer(result);
   };
   const start = (call: CommandCall): void => {
     running.set(call.id, capacityOf(call.order));
@@ -219,8 +214,8 @@ async function commandLoop(carrying: Carrying, inbox: HeardCommand[], signal: Ab
       news.raise();
     });
   };
-  for (const { answer: said, order, expires_at } of unfinished(ledger))
-    start({ id: said.cmd_id, order, expires_at: expiryOf({ order, expires_at }, nowOf(gateway)), resumed: true });
+  for (const { answer: accepted, order, expires_at } of unfinished(ledger))
+    start({ id: accepted.cmd_id, order, expires_at: expiryOf({ order, expires_at }, nowOf(gateway)), resumed: true });
   for (;;) {
     if (broken.length > 0) throw broken[0];
     const next = nextIn(inbox, [...running.values()]);
@@ -240,25 +235,29 @@ async function commandLoop(carrying: Carrying, inbox: HeardCommand[], signal: Ab
   }
 }
 
-/** By the corrected clock: a box whose battery is flat must not take every command for a fresh one. */
+/** Returns the corrected time: with a flat battery, the box's clock would take every command for a fresh one. */
 function nowOf({ clock, service_time }: ProvisioningGateway): EpochMs {
   return clock.wall() + (service_time.verdict().offset_ms ?? 0);
 }
 
-/** null: the agent stops, and the command goes on after the next start. */
-async function carriedOut(carrying: Carrying, call: CommandCall, signal: AbortSignal): Promise<CommandResult | null> {
-  // A stop cuts off what changes something halfway: that goes on after its time. A backfill changes nothing here.
+/** Runs a command and returns its result; null: the agent stops, and the command continues after the next start. */
+async function carriedOut(
+  context: CommandContext,
+  call: CommandCall,
+  signal: AbortSignal,
+): Promise<CommandResult | null> {
+  // A command that a stop interrupted halfway continues after its expiry. A backfill changes nothing on this box.
   const mayGoOn = call.resumed && call.order.type !== "backfill";
-  if (call.expires_at <= nowOf(carrying.gateway) && !mayGoOn) return expired(call.id);
+  if (call.expires_at <= nowOf(context.gateway) && !mayGoOn) return expired(call.id);
   try {
-    return done(call.id, await carryOut(carrying, call, signal));
+    return done(call.id, await carryOut(context, call, signal));
   } catch (error) {
     if (signal.aborted) return null;
     return failed(call.id, errorMessage(error));
   }
 }
 
-function tell({ log }: ProvisioningGateway, { id, order }: CommandCall, { state, error }: CommandResult): void {
+function logResult({ log }: ProvisioningGateway, { id, order }: CommandCall, { state, error }: CommandResult): void {
   const text = `the service's order ${order.type} (${id}) is ${state}`;
   if (state === "done") log.info({ event: "command_done", id, type: order.type }, text);
   else log.warn({ event: "command_failed", id, type: order.type, error }, `${text}: ${error}`);

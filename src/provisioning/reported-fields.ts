@@ -14,12 +14,12 @@ import { errorMessage } from "../domain/error-message.ts";
 const shownName = (booth: BoothId): string => `booth shown ${booth}`;
 const refusalName = (booth: BoothId): string => `refused report ${booth}`;
 
-/** What an earlier process read of the booth at the service; null: nothing. */
+/** Returns the booth as an earlier process last read it at the service; null: never read. */
 export async function keptShown(identity: Pick<Identity, "kept">, booth: BoothId): Promise<ShownBooth | null> {
   return ((await identity.kept(shownName(booth))) as ShownBooth | null | undefined) ?? null;
 }
 
-/** The service shows the booth so: kept, since the box answers with it while the service is away. */
+/** Stores the booth as the service shows it: the box answers with it while the service is unreachable. */
 async function noteShown({ gateway, state, binding }: BoundBooth, shown: ShownBooth): Promise<void> {
   if (JSON.stringify(shown) === JSON.stringify(binding.shown)) return;
   await gateway.identity.keep(shownName(state.booth), shown);
@@ -27,7 +27,7 @@ async function noteShown({ gateway, state, binding }: BoundBooth, shown: ShownBo
   state.news.raise();
 }
 
-/** Somebody read or changed its sizes there just now. */
+/** Stores the booth's sizes, which somebody just read or changed at the service. */
 export async function sawSizes(booth: BoundBooth, sizes: BoothSizes): Promise<void> {
   const { row, shown } = booth.binding;
   const booth_id = row.record?.booth_id ?? null;
@@ -36,13 +36,13 @@ export async function sawSizes(booth: BoundBooth, sizes: BoothSizes): Promise<vo
   await noteShown(booth, { booth_id, external_id, ...sizes });
 }
 
-/** The report that an earlier process was refused; null: none. */
+/** Returns the report of an earlier process that the service rejected; null: no report. */
 export async function keptRefusal(identity: Pick<Identity, "kept">, booth: BoothId): Promise<ReportsStatus["refused"]> {
   const kept = (await identity.kept(refusalName(booth))) as ReportsStatus["refused"] | undefined;
   return kept === undefined || kept === null ? null : { at: kept.at, reason: kept.reason };
 }
 
-/** The service took a report: what was refused before is over, and its record of the booth should say what was reported. */
+/** Handles an accepted report: clears an earlier rejection, and compares the service's record with the report. */
 async function reportAcked(booth: BoundBooth, reported: Reported): Promise<void> {
   const { gateway, state, binding } = booth;
   if (binding.reports.refused !== null) {
@@ -59,7 +59,7 @@ async function readBack(bound: BoundBooth, reported: Reported): Promise<void> {
   const { record, serial } = binding.row;
   if (typeof record?.booth_id !== "string" || serial === null) return;
   const answer = await gateway.api.shown(await keyFor(bound), record.booth_id);
-  // Not shown to this key, or not now: the next report asks again.
+  // This key may not see the booth, or not now: the next report asks again.
   if (answer.kind !== "ok") return;
   await noteShown(bound, answer.value.booth);
   const differences = differencesOf({ reported, serial }, answer.value);
@@ -73,15 +73,15 @@ async function readBack(bound: BoundBooth, reported: Reported): Promise<void> {
 }
 
 const AT_LEAST_EVERY_MS = 21_600_000;
-/** A booth whose readings have grown old shows by nothing but time. */
+/** Wakes up at least this often, because only elapsed time shows that readings are old. */
 const LOOK_EVERY_MS = 60_000;
-/** Changes that follow each other closely go in one request. */
+/** Changes within this time are sent in one request. */
 const AT_MOST_EVERY_MS = 10_000;
-/** 401 and 403 hold reports up, and nothing else. */
+/** 401 and 403 pause only reports. */
 const PAUSE_MS = 900_000;
 const RETRY = { base_ms: 20_000, cap_ms: 300_000 };
 
-/** Tells the service what the booth's devices are, on change and every 6 h, once the booth is active. Runs until aborted. */
+/** Reports the booth's devices to the service on change and every 6 h while the booth is active. Runs until aborted. */
 export async function reportLoop(booth: BoundBooth, signal: AbortSignal): Promise<never> {
   const { clock, random, log } = booth.gateway;
   const { binding, state } = booth;
@@ -92,15 +92,18 @@ export async function reportLoop(booth: BoundBooth, signal: AbortSignal): Promis
     const content = JSON.stringify({ ...reported, seq: 0, sent_at: 0 });
     const isDue = reported !== null && (content !== said || clock.mono() - saidAt >= AT_LEAST_EVERY_MS);
     if (!isDue) return "idle";
-    const outcome = await put(booth, reported).catch((error: unknown) => {
+    const outcome = await sendReport(booth, reported).catch((error: unknown) => {
       if (signal.aborted) throw error;
       const reason = errorMessage(error);
       const fields = { event: "report_failed", booth: state.booth, error };
       log.warn(fields, `${state.booth}: the report to the service failed unexpectedly, it is retried: ${reason}`);
       return "later" as const;
     });
-    // What the service will never take isn't offered again: what changes is.
-    if (outcome === "said" || outcome === "never") [said, saidAt] = [content, clock.mono()];
+    // A rejected report isn't sent again unless it changes.
+    if (outcome === "said" || outcome === "never") {
+      said = content;
+      saidAt = clock.mono();
+    }
     return outcome;
   };
   const jitter = jittered(RETRY, random);
@@ -115,10 +118,10 @@ export async function reportLoop(booth: BoundBooth, signal: AbortSignal): Promis
   }
 }
 
-/** What came of a report. paused: the key isn't allowed it; never: the service will not take this one. */
+/** The outcome of a report. paused: the key has no permission; never: the service rejects this report for good. */
 type Outcome = "said" | "later" | "paused" | "never";
 
-async function put(booth: BoundBooth, reported: Reported): Promise<Outcome> {
+async function sendReport(booth: BoundBooth, reported: Reported): Promise<Outcome> {
   const { gateway, binding } = booth;
   const { log } = gateway;
   const id = booth.state.booth;
@@ -126,7 +129,7 @@ async function put(booth: BoundBooth, reported: Reported): Promise<Outcome> {
   if (answer.kind === "ok") {
     const { connectivity_status } = reported;
     log.info({ event: "reported", booth: id, connectivity_status }, `${id}: reported ${reportText(reported)}`);
-    // A broker or working hours may have changed meanwhile.
+    // The broker or the working hours may have changed.
     const { newest_seq } = booth.state.log.reach;
     await applyEvent(booth, { kind: "record_seen", record: answer.value, newest_seq });
     await reportAcked(booth, reported);
@@ -137,7 +140,7 @@ async function put(booth: BoundBooth, reported: Reported): Promise<Outcome> {
     log.warn({ event: "report_refused", kind: answer.kind }, `the service refused the report of ${id}`);
   if (answer.kind === "denied") return "paused";
   if (answer.kind !== "reject") return "later";
-  // It is set aside with the reason, for people to see, also after a restart.
+  // The rejected report is stored with the reason, for people to see, also after a restart.
   const refused = { at: gateway.clock.wall(), reason: answer.reason };
   await gateway.identity.keep(refusalName(id), { ...refused, reported });
   binding.reports = { ...binding.reports, refused };

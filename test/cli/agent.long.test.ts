@@ -22,8 +22,8 @@ function untilBooth(site: RealSite, what: string, condition: (booth: BoothStatus
 const polling = (site: RealSite): Promise<BoothStatus> =>
   untilBooth(site, "the agent reads the PLC", ({ log, plc }) => plc.kind === "up" && log.newest_seq > 0);
 
-describe("with an agent whose booth has no serial number yet", { timeout: MANY_PROCESSES_MS }, () => {
-  it("status and provision tell a technician how it is and what came of it", async () => {
+describe("booth without a serial number", { timeout: MANY_PROCESSES_MS }, () => {
+  it("is bound and released by commands, each of which reports the outcome", async () => {
     const site = await realSite({ speed: SPEED, serial: null });
     const stopped = await command(site, "status");
     expect(stopped).toMatchObject({ code: 69, out: "" });
@@ -78,7 +78,7 @@ describe("with an agent whose booth has no serial number yet", { timeout: MANY_P
     const free = await command(site, "status");
     expect(free.out).toContain("booth-1   serial not entered");
     expect(free.out).toContain("bound     released");
-    // The first key went when the gateway had one of its own, and that one with the booth.
+    // The first key was deleted when the gateway got its own, and its own with the booth.
     expect(existsSync(join(site.folder, "api-key"))).toBe(false);
     const keyless = await command(site, "provision", SERIAL, "--yes");
     expect(keyless).toMatchObject({ code: 1 });
@@ -95,7 +95,7 @@ describe("with an agent whose booth has no serial number yet", { timeout: MANY_P
     ]);
   });
 
-  it("provisioning without a network is queued; once the service is there, all since the start arrives", async () => {
+  it("is queued without a network, and delivers everything since the start once the service is reachable", async () => {
     const site = await realSite({ speed: SPEED, serial: null });
     await site.serviceDown();
     const agent = site.startAgent();

@@ -4,27 +4,28 @@ import { Readable } from "node:stream";
 import { expect, it, onTestFinished } from "vitest";
 import { requestOf } from "../../src/api/report.ts";
 import { askAgent } from "../../src/tools/agent-client.ts";
-import type { CommandError, Io } from "../../src/tools/command.ts";
+import type { CommandError } from "../../src/tools/command.ts";
 import { historyCommand } from "../../src/cli/history.ts";
 import { serveSocket } from "../../src/api/server.ts";
 import { activeSite, MINUTE } from "../support/active-site.ts";
 import { answerReport, openSource } from "../support/figures.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { quietIo } from "./say.ts";
 
-async function failureOf(act: Promise<unknown>): Promise<CommandError> {
-  return act.then(
+async function failureOf(asked: Promise<unknown>): Promise<CommandError> {
+  return asked.then(
     () => Promise.reject(new Error("it was answered")),
     (error: unknown) => error as CommandError,
   );
 }
 
-/** Something that listens in the agent's place. */
-async function instead(listening: (socket: Socket) => void): Promise<string> {
+/** Starts a server at a socket like the agent's. Returns the socket's path. */
+async function fakeAgent(onConnection: (socket: Socket) => void): Promise<string> {
   const path = join(temporaryFolder(), "agent.sock");
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket.on("error", () => undefined));
-    listening(socket);
+    onConnection(socket);
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
   onTestFinished(() => {
@@ -34,28 +35,20 @@ async function instead(listening: (socket: Socket) => void): Promise<string> {
   return path;
 }
 
-it("an agent that is too slow for our patience is called busy, not one that isn't running", async () => {
-  const socket = await instead(() => undefined);
-  const { message, exit } = await failureOf(askAgent(socket, { method: "GET", path: "/status", patience_ms: 50 }));
-  expect(message).toMatch(/^the agent is running but gave no answer within 0.05 s/);
-  expect(exit).toBe(69);
+it.each<[string, () => Promise<string>, RegExp]>([
+  ["answers too slowly", () => fakeAgent(() => undefined), /^the agent is running but gave no answer within 1 s/],
+  [
+    "closes the connection",
+    () => fakeAgent((socket) => socket.once("data", () => socket.destroy())),
+    /^the agent broke off its answer \(/,
+  ],
+  ["doesn't listen", () => Promise.resolve(join(temporaryFolder(), "agent.sock")), /^the agent isn't running/],
+])("askAgent rejects with the reason and 69 if the agent %s", async (_, start, reason) => {
+  const asked = askAgent(await start(), { method: "GET", path: "/status", patience_ms: 1_000 });
+  expect(await failureOf(asked)).toMatchObject({ message: expect.stringMatching(reason) as string, exit: 69 });
 });
 
-it("an answer that is broken off is called so", async () => {
-  const socket = await instead((one) => one.once("data", () => one.destroy()));
-  const { message, exit } = await failureOf(askAgent(socket, { method: "GET", path: "/status" }));
-  expect(message).toMatch(/^the agent broke off its answer \(/);
-  expect(exit).toBe(69);
-});
-
-it("a socket that nobody listens at is an agent that isn't running", async () => {
-  const socket = join(temporaryFolder(), "agent.sock");
-  const { message, exit } = await failureOf(askAgent(socket, { method: "GET", path: "/status" }));
-  expect(message).toMatch(/^the agent isn't running/);
-  expect(exit).toBe(69);
-});
-
-it("history of a tag that the booth hasn't got is an error that names it and the nearest; one that read nothing is none", async () => {
+it("history rejects an unknown tag with the closest name, and shows an empty table for a tag without readings", async () => {
   const { site, agent, folder } = await activeSite({ for_ms: 5 * MINUTE });
   const dir = temporaryFolder();
   const reader = openSource(folder, site.clock.wall());
@@ -70,16 +63,7 @@ it("history of a tag that the booth hasn't got is an error that names it and the
   });
   onTestFinished(() => listener.close());
   const said: string[] = [];
-  const io: Io = {
-    out: (text) => void said.push(text),
-    err: () => undefined,
-    isTerminal: false,
-    colours: false,
-    progress: () => undefined,
-    ask: () => Promise.resolve(null),
-    environment: { RUNTIME_DIRECTORY: dir },
-    signal: new AbortController().signal,
-  };
+  const io = quietIo({ out: (text) => void said.push(text), environment: { RUNTIME_DIRECTORY: dir } });
   const ask = (tags: string, from = "2026-03-02T14:50:00Z"): Promise<number> =>
     historyCommand({ values: { from }, operands: [tags], io });
   const { message, exit } = await failureOf(ask("mode,mod,nonsense-of-nobody"));

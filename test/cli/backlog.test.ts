@@ -4,40 +4,40 @@ import { terminalText } from "../../src/tools/terminal-text.ts";
 import { barText, linkText, styleOf } from "../../src/tools/texts.ts";
 import type { LinkStatus } from "../../src/domain/status.ts";
 
-const look = (second: number, newest_seq: number, acked_seq: number): Measurement => ({
+const measured = (second: number, newest_seq: number, acked_seq: number): Measurement => ({
   mono: second * 1_000,
   newest_seq,
   acked_seq,
 });
 
-describe("the pace of a backlog", () => {
+describe("drainOf", () => {
   it.each<[string, readonly Measurement[], ReturnType<typeof drainOf>]>([
-    ["isn't known before two looks", [look(0, 100, 0)], null],
+    ["returns null for one measurement", [measured(0, 100, 0)], null],
     [
-      "counts what comes meanwhile",
-      [look(0, 1_000, 0), look(10, 1_020, 520)],
+      "subtracts new records from acked ones",
+      [measured(0, 1_000, 0), measured(10, 1_020, 520)],
       { waiting: 500, acked_per_s: 52, new_per_s: 2, done_in_ms: 10_000, share: 0.5 },
     ],
     [
-      "has no end where as much comes as goes",
-      [look(0, 100, 0), look(1, 110, 10)],
+      "has no end if as many records are new as acked",
+      [measured(0, 100, 0), measured(1, 110, 10)],
       { waiting: 100, acked_per_s: 10, new_per_s: 10, done_in_ms: null, share: 0 },
     ],
     [
-      "is at its end where nothing waits",
-      [look(0, 100, 50), look(1, 100, 100)],
+      "is done if nothing waits",
+      [measured(0, 100, 50), measured(1, 100, 100)],
       { waiting: 0, acked_per_s: 50, new_per_s: 0, done_in_ms: 0, share: 1 },
     ],
     [
-      "is that of the last 30 s; the share counts from the most there was",
-      [look(0, 1_000, 0), look(10, 1_000, 0), look(40, 1_000, 300)],
+      "measures the pace of the last 30 s, and the share of the largest backlog",
+      [measured(0, 1_000, 0), measured(10, 1_000, 0), measured(40, 1_000, 300)],
       { waiting: 700, acked_per_s: 10, new_per_s: 0, done_in_ms: 70_000, share: 1 - 700 / 1_000 },
     ],
-  ])("%s", (_, looks, drain) => {
-    expect(drainOf(looks)).toEqual(drain);
+  ])("%s", (_, measurements, drain) => {
+    expect(drainOf(measurements)).toEqual(drain);
   });
 
-  it("is a bar on a terminal", () => {
+  it("barText draws a bar of 30 characters", () => {
     expect(barText(0)).toBe(`[${".".repeat(30)}] 0 %`);
     expect(barText(0.5)).toBe(`[${"#".repeat(15)}${".".repeat(15)}] 50 %`);
     expect(barText(1)).toBe(`[${"#".repeat(30)}] 100 %`);
@@ -62,17 +62,17 @@ const answer = (booth: Partial<BacklogAnswer["booths"][number]>): BacklogAnswer 
   ],
 });
 
-describe("the backlog in words", () => {
+describe("backlogText", () => {
   const HEAD = "service   https://service.example: up for 1 min\n\nbooth-1   ";
   it.each<[string, Partial<BacklogAnswer["booths"][number]>, string]>([
     ["nothing waits", {}, "nothing waits\n"],
     [
-      "a service that takes none",
+      "a service that takes no readings",
       { delivery: "none", waiting: 9 },
       "this service takes no readings: they are kept here alone\n",
     ],
     [
-      "records that wait",
+      "a backlog that shrinks",
       {
         waiting: 1_234,
         oldest_at: AT - 7_200_000,
@@ -84,7 +84,7 @@ describe("the backlog in words", () => {
         "  rate      250 records/s go, 2 come: done in about 5 s\n  full      in 40 h 30 min if none is taken\n",
     ],
     [
-      "one that grows, by a broker's word",
+      "a backlog at a broker that grows",
       {
         delivery: "broker",
         waiting: 1,
@@ -93,21 +93,21 @@ describe("the backlog in words", () => {
       "1 record waits for the broker\n  rate      0 records/s go, 1 come: it doesn't shrink\n",
     ],
     [
-      "one that is always just what came last",
+      "a small backlog at a constant pace",
       { waiting: 12, drain: { waiting: 12, acked_per_s: 6, new_per_s: 6.2, done_in_ms: null, share: 0 } },
       "12 records wait for the service\n  rate      6 records/s go, 6.2 come: it keeps up\n",
     ],
     [
-      "much that waits, though as much goes as comes",
+      "a large backlog at a constant pace",
       { waiting: 5_000, drain: { waiting: 5_000, acked_per_s: 6, new_per_s: 6, done_in_ms: null, share: 0 } },
       "5000 records wait for the service\n  rate      6 records/s go, 6 come: it doesn't shrink\n",
     ],
-  ])("%s", (_, booth, text) => {
+  ])("describes %s", (_, booth, text) => {
     expect(backlogText(answer(booth))).toBe(HEAD + text);
   });
 });
 
-describe("a link in words", () => {
+describe("linkText", () => {
   const down: LinkStatus = {
     kind: "down",
     since: AT - 90_000,
@@ -121,11 +121,11 @@ describe("a link in words", () => {
     [{ kind: "degraded", since: AT, reason: "half of it", advice: "look" }, "DEGRADED for 0 ms: half of it; look"],
     [down, "DOWN for 1 min: 127.0.0.1:502: ECONNREFUSED; check the cable; 3 failed tries, next try in 12 s"],
     [{ ...down, attempt: 0, next_try_at: null, advice: "" }, "DOWN for 1 min: 127.0.0.1:502: ECONNREFUSED"],
-  ])("$kind", (link, text) => {
+  ])("describes a link that is $kind", (link, text) => {
     expect(linkText(link, AT)).toBe(text);
   });
 
-  it("has colours where the terminal has", () => {
+  it("has colours if the terminal has", () => {
     const coloured = terminalText(linkText({ kind: "up", since: AT }, AT, styleOf({ colours: true })));
     expect(coloured).toBe("\u001b[32mup\u001b[0m for 0 ms");
     expect(linkText({ kind: "up", since: AT }, AT, styleOf({ colours: false }))).toBe("up for 0 ms");

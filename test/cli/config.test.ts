@@ -19,7 +19,7 @@ function example(): string {
 const text = (file: string): string => readFileSync(file, "utf8");
 
 describe("config show", () => {
-  it("tells every setting in force with its line, or that it is the default", async () => {
+  it("shows every setting in force with its line, or as the default", async () => {
     const file = example();
     const { code, out, err } = await say(["config", "show", "--config", file]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -38,7 +38,7 @@ describe("config show", () => {
     });
   });
 
-  it("names the nearest setting where there is none of that name", async () => {
+  it("suggests the closest name for an unknown setting", async () => {
     expect(await say(["config", "show", "log_levle", "--config", example()])).toEqual({
       code: 1,
       out: "",
@@ -48,7 +48,7 @@ describe("config show", () => {
 });
 
 describe("config set and rollback", () => {
-  it("changes one setting, keeps the file before, and puts it back", async () => {
+  it("change one setting, keep the file before it, and restore it", async () => {
     const file = example();
     const changed = await runProgram(GATEWAY, ["config", "set", HOST, "192.0.2.99", "--config", file]);
     expect(changed).toMatchObject({ code: 0, err: "" });
@@ -77,7 +77,7 @@ describe("config set and rollback", () => {
     [["booths.booth-1.profile", "clik-booth"], /there is no profile "clik-booth" \(did you mean "click-booth"/],
     [["commit_interval_ms", "fast"], /expected a number, found "fast"|expected a whole number, found "fast"/],
     [["service.url", "http://service.example"], /unprotected/],
-  ])("refuses %j, with 78, and changes nothing", async (words, said) => {
+  ])("set %j is rejected with 78 and changes nothing", async (words, said) => {
     const file = example();
     const { code, out, err } = await say(["config", "set", ...words, "--config", file]);
     expect({ code, out }).toEqual({ code: 78, out: "" });
@@ -93,13 +93,13 @@ describe("config set and rollback", () => {
     [["show", "a", "b"], '"b" is one word too many'],
     [["rollback", "a"], "rollback takes no setting"],
     [["shwo"], 'ACTION can\'t be "shwo" (did you mean show?)'],
-  ])("config %j is wrong usage", async (words, said) => {
+  ])("%j is wrong usage", async (words, said) => {
     const { code, err } = await say(["config", ...words, "--config", example()]);
     expect(code).toBe(2);
     expect(err).toContain(said);
   });
 
-  it("mends a file that is broken, and keeps an older good one rather than it", async () => {
+  it("set corrects a faulty file, and keeps the older good one as the last good one", async () => {
     const file = example();
     await say(["config", "set", HOST, "192.0.2.99", "--config", file]);
     writeFileSync(file, EXAMPLE.replace("tz: America/Denver", "tz: Nowhere/Land"));
@@ -107,7 +107,7 @@ describe("config set and rollback", () => {
     expect(text(`${file}.last-good`)).toBe(EXAMPLE);
   });
 
-  it("has nothing to go back to before the first change, and none without the right to write", async () => {
+  it("rollback fails before the first change, and set without the right to write", async () => {
     const file = example();
     const none = await say(["config", "rollback", "--config", file]);
     expect(none).toMatchObject({ code: 1, out: "" });

@@ -1,48 +1,23 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GATEWAY, runProgram } from "../support/processes.ts";
-import { temporaryFolder } from "../support/temporary.ts";
 import { HOSTILE, SHOWN } from "./control-characters.ts";
+import { EMPTY_STATUS, scriptedAgent } from "./scripted-agent.ts";
 
 describe("an agent whose service and PLC answer with control characters", () => {
-  async function agentThatSays(body: unknown): Promise<string> {
-    const folder = temporaryFolder();
-    const server = createServer((_, answer) => answer.end(JSON.stringify(body)));
-    server.listen(join(folder, "agent.sock"));
-    await once(server, "listening");
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    return folder;
-  }
   const link = { kind: "down", since: 0, reason: HOSTILE, advice: HOSTILE, attempt: 1, next_try_at: null };
   const status = {
-    agent_version: "0",
+    ...EMPTY_STATUS,
     gateway_id: HOSTILE,
-    at: 60_000,
-    started_at: 0,
-    boot: "boot",
-    lacks: [],
-    outputs: [],
-    notices: [],
-    shared: [],
-    certificates: [],
-    booths: [],
-    needs_restart: [],
-    clock: { synced: true, offset_ms: 0 },
-    loss_window_ms: 10_000,
     config_refused: HOSTILE,
-    service: { ...link, url: "https://service.example", broker_url: null },
+    service: { ...EMPTY_STATUS.service, ...link },
     disabled: [{ booth: "b", serial: HOSTILE, since: 0, file: "f", line: 1, reason: HOSTILE, advice: HOSTILE }],
   };
 
   it.each(["status", "status --json"])("shows them escaped in the output of %s", async (command) => {
     const words = command.split(" ");
-    const env = { RUNTIME_DIRECTORY: await agentThatSays(status), NO_COLOR: "1" };
+    const env = { RUNTIME_DIRECTORY: await scriptedAgent(() => status), NO_COLOR: "1" };
     const { code, out } = await runProgram(GATEWAY, words, { env });
     expect(code).toBe(0);
     expect(out).toContain(SHOWN.slice(0, 20));
@@ -56,7 +31,7 @@ describe("an agent whose service and PLC answer with control characters", () => 
     expect(err.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   });
 
-  it("shows them escaped in lines of its log", async () => {
+  it("shows them escaped in the lines of its log", async () => {
     const logger = new URL("../../src/runtime/logger.ts", import.meta.url).href;
     const code = `const { createLogger } = await import(${JSON.stringify(logger)}); createLogger("info").info({ reason: process.env.SAID }, process.env.SAID);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", code], {

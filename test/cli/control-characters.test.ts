@@ -5,27 +5,27 @@ import { ownSequence, terminalText } from "../../src/tools/terminal-text.ts";
 import { sayings, styleOf } from "../../src/tools/texts.ts";
 
 describe("withControlsEscaped", () => {
-  it("escapes every character that changes what is seen, and no other", () => {
+  it("escapes every character that changes the display, and no other", () => {
     expect(withControlsEscaped(HOSTILE)).toBe(SHOWN);
     const harmless = "Zażółć, ñ, 温度, Ω, ═╗, 👩‍🔧\tx\n";
     expect(withControlsEscaped(harmless)).toBe(harmless);
   });
 
-  it("leaves JSON the same JSON", () => {
-    const told = { reason: HOSTILE, [HOSTILE]: [HOSTILE] };
-    const text = withControlsEscaped(JSON.stringify(told, null, 2));
-    expect(JSON.parse(text)).toEqual(told);
+  it("doesn't change the meaning of JSON", () => {
+    const value = { reason: HOSTILE, [HOSTILE]: [HOSTILE] };
+    const text = withControlsEscaped(JSON.stringify(value, null, 2));
+    expect(JSON.parse(text)).toEqual(value);
     expect(text).toBe(withControlsEscaped(text));
   });
 });
 
 describe("terminalText", () => {
-  it("lets our own colours and cursor movements pass, and no sequence of a foreign text", () => {
+  it("passes the program's own colours and cursor movements, and escapes the sequences of other texts", () => {
     const text = `${ownSequence("[H")}${ownSequence("[J")}${styleOf({ colours: true }).bad(HOSTILE)}\n`;
     expect(terminalText(text)).toBe(`\u001b[H\u001b[J\u001b[31m${SHOWN}\u001b[0m\n`);
   });
 
-  it("keeps a peer's words on one line, so that they cannot pass for a line of ours", () => {
+  it("keeps a peer's text on one line, so that it can't imitate a line of the program", () => {
     expect(sayings("refused\nPLC  up for 3 d", "check it")).toBe("refused PLC  up for 3 d; check it");
   });
 });

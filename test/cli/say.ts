@@ -8,16 +8,11 @@ export interface Said {
   readonly err: string;
 }
 
-/** The command line in the test's own thread, without a terminal; a command may be given another way to its code. */
-export async function say(
-  argv: readonly string[],
-  { runs = {}, io = {} }: { readonly runs?: Readonly<Record<string, Run>>; readonly io?: Partial<Io> } = {},
-): Promise<Said> {
-  let out = "";
-  let err = "";
-  const whole: Io = {
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
+/** Input and output of a command without a terminal, which shows nothing and answers no question. */
+export function quietIo(io: Partial<Io> = {}): Io {
+  return {
+    out: () => undefined,
+    err: () => undefined,
     isTerminal: false,
     colours: false,
     progress: () => undefined,
@@ -26,6 +21,16 @@ export async function say(
     signal: new AbortController().signal,
     ...io,
   };
+}
+
+/** Runs the command line in the test's own thread; `runs` replaces the functions of commands. */
+export async function say(
+  argv: readonly string[],
+  { runs = {}, io = {} }: { readonly runs?: Readonly<Record<string, Run>>; readonly io?: Partial<Io> } = {},
+): Promise<Said> {
+  let out = "";
+  let err = "";
+  const whole = quietIo({ out: (text) => void (out += text), err: (text) => void (err += text), ...io });
   const runOf = (name: string): Promise<Run> => {
     const run = runs[name];
     return run === undefined ? PROGRAM.runOf(name) : Promise.resolve(run);

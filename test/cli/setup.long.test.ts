@@ -2,35 +2,33 @@ import { expect, it } from "vitest";
 import { setupCommand } from "../../src/cli/setup.ts";
 import { CommandError, type Io } from "../../src/tools/command.ts";
 import { runningAgent } from "../api/box-http.ts";
+import { quietIo } from "./say.ts";
 import { freshBox, PROVISION_KEY, SERIAL, type RealSite } from "../support/real-site.ts";
 
-/** A person at the terminal: answers questions in their order, and leaves at the first that has none. */
+/** Answers questions in their order, and leaves the command at the first question without an answer. */
 function person(replies: readonly (readonly [question: RegExp, reply: string])[]) {
   const left = [...replies];
   const said: string[] = [];
   const leaving = new CommandError("left");
-  const io: Io = {
+  const io = quietIo({
     out: (text) => void said.push(text),
     err: (text) => void said.push(text),
     isTerminal: true,
-    colours: false,
     environment: { USER: "alex" },
-    signal: new AbortController().signal,
-    progress: () => undefined,
     ask: (question) => {
       const next = left.shift();
       if (next === undefined) return Promise.reject(leaving);
       expect(question).toMatch(next[0]);
       return Promise.resolve(next[1]);
     },
-  };
+  });
   return { io, said: () => said.join(""), left };
 }
 
 const setUp = (site: RealSite, io: Io, values: Readonly<Record<string, string>> = {}): Promise<number> =>
   setupCommand({ values: { config: site.configFile, ...values }, operands: [], io });
 
-it("sets a fresh box up from the first question to the bound booth; left in its midst it goes on where it was", async () => {
+it("setup asks a fresh box from the first question to the bound booth, and continues after an interruption", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const at = `127.0.0.1:${site.plc.port}`;
@@ -61,7 +59,7 @@ it("sets a fresh box up from the first question to the bound booth; left in its 
   expect(JSON.stringify([first.said(), second.said()])).not.toContain(PROVISION_KEY);
 });
 
-it("says no to an address of the service that nothing protects, and changes nothing", async () => {
+it("setup rejects a service URL without TLS, and changes nothing", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const nobody = person([[/Address of the monitoring/, "http://monitoring.example.com"]]);

@@ -31,7 +31,7 @@ function read(written: string): string {
   }
 }
 
-describe("addresses in every notation", () => {
+describe("Modbus addresses", () => {
   test.each<readonly [number | string, string, number]>([
     [40001, "holding", 0],
     [49999, "holding", 9998],
@@ -64,33 +64,17 @@ describe("addresses in every notation", () => {
     ["holding:16384", "holding", 16384],
     ["COIL:0", "coil", 0],
     [" input:0xffff ", "input", 65535],
-  ])("%s is %s %i", (notation, table, address) => {
+  ])("%s means %s %i", (notation, table, address) => {
     expect(parseAddress(String(notation))).toEqual({ table, address });
   });
 
-  test.each([0, -1, 1.5, 30000, 40000, 65537, 99999, 100000, 200001, 400000, 465537, 500001, 1e9])(
-    "%s is none",
-    (n) => {
-      expect(parseAddress(String(n))).toHaveProperty("message");
-    },
-  );
-
-  test.each([
-    "",
-    "x",
-    "4x0",
-    "4x65537",
-    "2x1",
-    "holdings:1",
-    "holding:65536",
-    "holding:0x10000",
-    "holding:-1",
-    "40001a",
-  ])('"%s" is none', (text) => {
-    expect(parseAddress(text)).toHaveProperty("message");
+  const numbers = [0, -1, 1.5, 30000, 40000, 65537, 99999, 100000, 200001, 400000, 465537, 500001, 1e9];
+  const texts = ["", "x", "4x0", "4x65537", "2x1", "holdings:1", "holding:65536", "holding:0x10000", "holding:-1"];
+  test.each([...numbers, ...texts, "40001a"])('"%s" is rejected as an address', (text) => {
+    expect(parseAddress(String(text))).toHaveProperty("message");
   });
 
-  test("whatever is typed, the outcome is an address in range or a sentence", () => {
+  test("any text gives an address in range or a sentence", () => {
     fc.assert(
       fc.property(fc.oneof(fc.integer().map(String), fc.double().map(String), fc.string()), (notation) => {
         const parsed = parseAddress(notation);
@@ -110,12 +94,12 @@ describe("addresses in every notation", () => {
     ["1x10001", "discrete input 1 counted from 1 (0 from 0), or discrete input 10001 counted from 1 (10000 from 0)"],
     ["0x4000", "coil 4000 counted from 1, or 16384 in hexadecimal"],
     ["0x0010", "coil 10 counted from 1, or 16 in hexadecimal"],
-  ])("%s is refused with both its readings", (text, readings) => {
+  ])("%s is rejected with both its readings", (text, readings) => {
     expect(parseAddress(text)).toMatchObject({ message: `${text} can be read in two ways: ${readings}` });
     expect(parseAddress(text)).toHaveProperty("hint", expect.stringMatching(/^write \S+ for the first,/));
   });
 
-  test("hexadecimal without a table is refused with the spellings that have one", () => {
+  test("a hexadecimal number without a table is rejected with the spellings that have one", () => {
     expect(parseAddress("0x1F")).toMatchObject({ hint: "write coil:0x1F, discrete:0x1F, input:0x1F or holding:0x1F" });
   });
 
@@ -131,11 +115,11 @@ describe("addresses in every notation", () => {
     ['"030001", type: bool', /^coil:30000$/],
     ["30001, type: uint16", /^input:0$/],
     ["discrete:27, type: bool", /^discrete:27$/],
-  ])("what a profile says is read as it is written, whatever YAML makes of it: %s", (written, outcome) => {
+  ])("an address in a profile is read as written, before YAML converts it: %s", (written, outcome) => {
     expect(read(written)).toMatch(outcome);
   });
 
-  test("whatever check --addresses prints of an address means that address, or is refused with both readings", () => {
+  test("each notation that check --addresses prints means that address, or is rejected with both readings", () => {
     const tables: readonly ModbusTable[] = ["coil", "discrete", "input", "holding"];
     fc.assert(
       fc.property(fc.constantFrom(...tables), fc.integer({ min: 0, max: 65_535 }), (table, address) => {
@@ -158,3 +142,20 @@ const NAMES: Readonly<Record<ModbusTable, string>> = {
   input: "input register",
   holding: "holding register",
 };
+
+test.each([
+  [point({ table: "holding", address: 0 }), "holding 0 0x0000 400001 40001 function 3 1 register, uint16"],
+  [
+    point({ table: "holding", address: 9999, type: "float32" }),
+    "holding 9999 0x270f 410000 - function 3 2 registers, float32",
+  ],
+  [
+    point({ table: "input", address: 9998, type: "bool", bit: 3 }),
+    "input 9998 0x270e 309999 39999 function 4 bit 3 of a register",
+  ],
+  [point({ table: "coil", address: 16_384, type: "bool" }), "coil 16384 0x4000 016385 - function 1 1 bit"],
+  [point({ table: "discrete", address: 65_535, type: "bool" }), "discrete 65535 0xffff 165536 - function 2 1 bit"],
+])("check --addresses prints every notation of an address: %j", (one, expected) => {
+  const [, row = ""] = addressTable(profileOf([one]).tags).split("\n");
+  expect(row.trim().replaceAll(/ +/g, " ").split(" ").slice(1).join(" ")).toBe(expected);
+});

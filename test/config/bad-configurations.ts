@@ -5,14 +5,12 @@ import { gatewaySchema } from "../../src/config/gateway-schema.ts";
 import { type Holds, markedKeys } from "../../src/config/marks.ts";
 import { testAuthority } from "../support/tls-files.ts";
 
-/** Configurations that each have one mistake: in every section, and with every file that the schema knows. */
-
 type Section = Readonly<Record<string, unknown>>;
 
+/** A configuration with one mistake. */
 export interface BadConfiguration {
   readonly title: string;
   readonly config: Section;
-  /** Where every judge must place the mistake. */
   readonly path: string;
 }
 
@@ -22,39 +20,25 @@ const OUTPUT = { name: "plant", url: "mqtts://127.0.0.1:8883", mqtt: {} };
 const NOTICE = { name: "office" };
 const MAIL = { host: "127.0.0.1", port: 25, tls: "none", from: "a@x.test", to: ["b@x.test"] };
 
-/** One mistake of each kind that needs no file. */
-const MISTAKES: readonly BadConfiguration[] = [
-  { title: "service.url without TLS", path: "service.url", config: { service: { url: "http://service.example" } } },
-  { title: "service.proxy_url with a path", path: "service.proxy_url", config: { service: { proxy_url: "ftp://a" } } },
-  { title: "service.mqtt_url without TLS", path: "service.mqtt_url", config: { service: { mqtt_url: "mqtt://a" } } },
-  { title: "a misspelled key of the page", path: "page.prot", config: { page: { prot: 1 } } },
-  { title: "a store that is too small", path: "store.max_bytes", config: { store: { max_bytes: 5 } } },
-  { title: "metrics without a token", path: "metrics.token_file", config: { metrics: { port: 1 } } },
-  {
-    title: "a booth without a profile",
-    path: "booths[0].profile",
-    config: { booths: [{ ...BOOTH, profile: "none" }] },
+/** One mistake of each kind that needs no file, by the path at which every judge must place it. */
+const MISTAKES: Readonly<Record<string, Section>> = {
+  "service.url": { service: { url: "http://service.example" } },
+  "service.proxy_url": { service: { proxy_url: "ftp://a" } },
+  "service.mqtt_url": { service: { mqtt_url: "mqtt://a" } },
+  "page.prot": { page: { prot: 1 } },
+  "store.max_bytes": { store: { max_bytes: 5 } },
+  "metrics.token_file": { metrics: { port: 1 } },
+  "booths[0].profile": { booths: [{ ...BOOTH, profile: "none" }] },
+  "booths[0].opcua": { booths: [{ ...BOOTH, opcua: PLCNEXT }] },
+  "booths[0].tz": { booths: [{ ...BOOTH, tz: "Mars/Olympus" }] },
+  "outputs[0].otlp.interval_ms": {
+    outputs: [{ name: "coll", url: "http://127.0.0.1:4318", otlp: { interval_ms: 5000 } }],
   },
-  { title: "a booth with two links", path: "booths[0].opcua", config: { booths: [{ ...BOOTH, opcua: PLCNEXT }] } },
-  { title: "a booth's unknown zone", path: "booths[0].tz", config: { booths: [{ ...BOOTH, tz: "Mars/Olympus" }] } },
-  {
-    title: "an output with too short an interval",
-    path: "outputs[0].otlp.interval_ms",
-    config: { outputs: [{ name: "coll", url: "http://127.0.0.1:4318", otlp: { interval_ms: 5000 } }] },
-  },
-  {
-    title: "a misspelled key of an output",
-    path: "outputs[0].mqtt_versoin",
-    config: { outputs: [{ ...OUTPUT, mqtt_versoin: "v5" }] },
-  },
-  { title: "an output without TLS", path: "outputs[0].url", config: { outputs: [{ ...OUTPUT, url: "mqtt://a" }] } },
-  {
-    title: "a notice that may never tell",
-    path: "notices[0].max_per_hour",
-    config: { notices: [{ ...NOTICE, max_per_hour: 0, mail: MAIL }] },
-  },
-  { title: "a notice of no kind", path: "notices[0]", config: { notices: [NOTICE] } },
-];
+  "outputs[0].mqtt_versoin": { outputs: [{ ...OUTPUT, mqtt_versoin: "v5" }] },
+  "outputs[0].url": { outputs: [{ ...OUTPUT, url: "mqtt://a" }] },
+  "notices[0].max_per_hour": { notices: [{ ...NOTICE, max_per_hour: 0, mail: MAIL }] },
+  "notices[0]": { notices: [NOTICE] },
+};
 
 /** A configuration with these settings at the place that a marked key of the schema has. */
 function configWith(keys: readonly string[], settings: Section): Section {
@@ -144,5 +128,5 @@ export function badConfigurations(folder: string): readonly BadConfiguration[] {
       return { title: `${path} ${fault}`, path, config: configWith(keys, { [name]: value, ...partner }) };
     }),
   );
-  return [...MISTAKES, ...files];
+  return [...Object.entries(MISTAKES).map(([path, config]) => ({ title: path, path, config })), ...files];
 }

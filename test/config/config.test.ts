@@ -34,8 +34,8 @@ function booth(more = ""): BoothConfig {
   return first;
 }
 
-describe("the gateway's configuration", () => {
-  test("defaults are filled in, the serial normalised, the URL without its last slash", () => {
+describe("gateway configuration", () => {
+  test("a configuration gets defaults, a normalised serial number and a URL without its last slash", () => {
     expect(parseConfig(SMALL, "/etc/gateway.yaml")).toEqual({
       data_dir: "/var/lib/booth-gateway",
       page: { port: 8470, lan_port: 8443 },
@@ -64,7 +64,7 @@ describe("the gateway's configuration", () => {
     });
   });
 
-  test("relative paths count from the file's folder", () => {
+  test("relative paths count from the folder of the file", () => {
     const text = `data_dir: data\nclock_file: clock\nprofile_dirs: [p]\n${SMALL.replace('/" }', '/", ca_file: ca.pem }')}`;
     expect(parseConfig(text, "/srv/x/gateway.yaml")).toMatchObject({
       data_dir: "/srv/x/data",
@@ -74,7 +74,7 @@ describe("the gateway's configuration", () => {
     });
   });
 
-  test("every setting that names a file or folder is absolute once read, but for a serial port", () => {
+  test("every path is absolute after parsing, except that of a serial port", () => {
     const text = `{ data_dir: ./it, runtime_dir: ./it, clock_file: ./it, profile_dirs: [./it], page: { pin_file: ./it },
       service: { url: "https://service.example", ca_file: ./it, api_key_file: ./it,
         client_certificate_file: ./it, client_key_file: ./it },
@@ -96,7 +96,7 @@ describe("the gateway's configuration", () => {
     expect(booths[2]?.modbus).toMatchObject({ serial: { path: "./it" } });
   });
 
-  test("the example loads, and its profile and groups exist", () => {
+  test("the example configuration loads, and its profile and groups exist", () => {
     const config = loadConfig(EXAMPLE);
     for (const each of config.booths) expect(unknownGroups(findProfile(each.profile), each)).toEqual([]);
     expect(config.booths[0]?.working_hours[0]).toEqual({
@@ -107,12 +107,10 @@ describe("the gateway's configuration", () => {
     });
   });
 
-  test.each(["http://127.0.0.1:8080", "http://localhost", "http://[::1]:1", "https://service.example/base"])(
-    "%s is a service",
-    (url) => {
-      expect(parseConfig(SMALL.replace("https://service.example/", url), "g.yaml").service.url).toBe(url);
-    },
-  );
+  const services = ["http://127.0.0.1:8080", "http://localhost", "http://[::1]:1", "https://service.example/base"];
+  test.each(services)("the service's URL may be %s", (url) => {
+    expect(parseConfig(SMALL.replace("https://service.example/", url), "g.yaml").service.url).toBe(url);
+  });
 
   test.each([
     ["http://service.example", /unprotected and good for loopback addresses alone/],
@@ -122,7 +120,7 @@ describe("the gateway's configuration", () => {
     ["service.example", /is no URL/],
     ["https://user:secret@service.example", /must not hold a user name or password/],
     ["https://service.example?key=secret", /must not have a query/],
-  ])("%s is refused, and not repeated", (url, message) => {
+  ])("the service's URL %s is rejected, and the error doesn't repeat it", (url, message) => {
     const error = refusal(SMALL.replace("https://service.example/", url));
     expect(error.problems[0]?.message).toMatch(message);
     expect(error.problems[0]?.message).not.toContain("secret");
@@ -135,32 +133,27 @@ describe("the gateway's configuration", () => {
     ["mqtt://broker.example", false],
     ["ws://broker.example", false],
     ["https://broker.example", false],
-  ])("broker %s: %s", (url, fine) => {
+  ])("the broker's URL %s is allowed: %s", (url, fine) => {
     const text = SMALL.replace('/" }', `/", mqtt_url: "${url}" }`);
     if (fine) expect(parseConfig(text, "g.yaml").service.mqtt_url).toBe(url);
     else expect(refusal(text).problems[0]?.path).toBe("service.mqtt_url");
   });
 
-  const wrong: readonly (readonly [string, string, string, RegExp])[] = [
-    ["an unknown key", "booths:", "boots:", /2:1: boots: unknown key "boots" \(did you mean "booths"/],
-    ["an unknown key of a booth", "    profile:", "    profil:", /did you mean "profile"/],
-    ["a serial with blanks inside", '" abcd-123 "', '"ab cd"', /letters, digits and single dashes/],
-    ["a host with a port", "plc-1.local", "http://plc", /without port or scheme/],
-    ["two keys", '/" }', '/", api_key_file: a, api_key_credential: b }', /not both/],
-    ["an unknown time zone", "    profile:", "    tz: America/Denvr\n    profile:", /did you mean "America\/Denver"/],
-    [
-      "a wrong time of day",
-      "    profile:",
-      '    working_hours: [{ day: monday, start: "25:00", stop: "06:00" }]\n    profile:',
-      /a time of day is HH:MM/,
-    ],
-  ];
-  test.each(wrong)("%s is refused", (...[, from, to, message]) => {
+  const hours = '    working_hours: [{ day: monday, start: "25:00", stop: "06:00" }]\n    profile:';
+  test.each([
+    ["booths:", "boots:", /2:1: boots: unknown key "boots" \(did you mean "booths"/],
+    ["    profile:", "    profil:", /did you mean "profile"/],
+    ['" abcd-123 "', '"ab cd"', /letters, digits and single dashes/],
+    ["plc-1.local", "http://plc", /without port or scheme/],
+    ['/" }', '/", api_key_file: a, api_key_credential: b }', /not both/],
+    ["    profile:", "    tz: America/Denvr\n    profile:", /did you mean "America\/Denver"/],
+    ["    profile:", hours, /a time of day is HH:MM/],
+  ])("a configuration with %j replaced by %j is rejected: %s", (from, to, message) => {
     expect(SMALL).toContain(from);
     expect(refusal(SMALL.replace(from, to)).message).toMatch(message);
   });
 
-  test("two booths with the same id or serial are refused", () => {
+  test("two booths with the same id or serial number are rejected", () => {
     const second = SMALL.slice(SMALL.indexOf("  - id"));
     const paths = refusal(SMALL + second).problems.map(({ path }) => path);
     expect(paths).toEqual(["booths[1].id", "booths[1].serial"]);
@@ -176,7 +169,7 @@ describe("the gateway's configuration", () => {
 describe("parameters", () => {
   const profile = findProfile("click-booth");
 
-  test("the profile's, where the booth says nothing", () => {
+  test("the parameters of a booth without settings are those of its profile", () => {
     const parameters = parametersOf(profile, booth());
     expect(parameters.groups).toEqual({ fast: { poll_interval_ms: 1000 }, slow: { poll_interval_ms: 10_000 } });
     expect(parameters.filters).toEqual(profile.filters);
@@ -193,7 +186,7 @@ describe("parameters", () => {
     expect(JSON.parse(JSON.stringify(parameters))).toEqual(parameters);
   });
 
-  test("the booth's configuration overrides, limit by limit, group by group, and derived sets follow", () => {
+  test("a booth overrides limits and groups one by one, and derived mode sets follow", () => {
     const parameters = parametersOf(
       profile,
       booth(`    poll: { fast: { poll_interval_ms: 500 } }
@@ -213,17 +206,13 @@ describe("parameters", () => {
     });
     expect(parameters).toMatchObject({ min_stage_ms: 3000, burner_size_btu_h: 5 });
   });
-
-  test("groups that the profile doesn't have are named", () => {
-    expect(unknownGroups(profile, booth("    poll: { fats: { poll_interval_ms: 500 } }\n"))).toEqual(["fats"]);
-  });
 });
 
-describe("how a PLC is reached", () => {
+describe("link to a PLC", () => {
   const reached = (modbus: string): unknown =>
     parseConfig(SMALL.replace("{ host: plc-1.local }", modbus), "gateway.yaml").booths[0]?.modbus;
 
-  test("Modbus TCP, RTU over TCP, a serial line with the specification's defaults", () => {
+  test("a link is Modbus TCP, RTU over TCP, or a serial line with the defaults of the specification", () => {
     expect(reached("{ host: a, unit_id: 7 }")).toEqual({ host: "a", port: 502, unit_id: 7 });
     expect(reached("{ host: a, port: 4001, framing: rtu }")).toEqual({ host: "a", port: 4001, framing: "rtu" });
     const serial = { path: "/dev/ttyUSB0", baud_rate: 19_200, data_bits: 8, parity: "even", stop_bits: 1 };
@@ -243,11 +232,11 @@ describe("how a PLC is reached", () => {
     ["{ serial: { path: /dev/x }, answer_unit_id: 0 }", /only Modbus TCP has this setting/],
     ["{ host: a, framing: rtu, transaction_id_offset: 1 }", /only Modbus TCP has this setting/],
     ["{ host: a, transaction_id_offset: 2 }", /transaction_id_offset/],
-  ])("%s is refused", (modbus, message) => {
+  ])("the link %s is rejected: %s", (modbus, message) => {
     expect(refusal(SMALL.replace("{ host: plc-1.local }", modbus)).message).toMatch(message);
   });
 
-  test("booths that share a connection must agree on what it is", () => {
+  test("booths that share a connection must have the same settings for it", () => {
     const two = (first: string, second: string): string =>
       `${SMALL.replace("{ host: plc-1.local }", first)}  - { id: booth-2, profile: click-booth, modbus: ${second} }\n`;
     const serial = "{ serial: { path: /dev/x }, unit_id: 1 }";

@@ -16,43 +16,39 @@ function usable(folder: string, config: object) {
 
 it.each([
   [
-    "nothing, however it is written",
+    "no difference, however the entry is written",
     { booths: [{ ...BOOTH, modbus: { host: "192.0.2.10", port: 502 }, bay_count: 1 }] },
     {},
   ],
   [
-    "a booth's link",
+    "a booth's changed link",
     { booths: [{ ...BOOTH, modbus: { host: "192.0.2.11" } }] },
     { booths: { ...NONE, changed: ["booth-1"] } },
   ],
-  ["a booth more", { booths: [BOOTH, { ...BOOTH, id: "booth-2" }] }, { booths: { ...NONE, added: ["booth-2"] } }],
-  ["no booth", { booths: [] }, { booths: { ...NONE, removed: ["booth-1"] } }],
+  ["an added booth", { booths: [BOOTH, { ...BOOTH, id: "booth-2" }] }, { booths: { ...NONE, added: ["booth-2"] } }],
+  ["a removed booth", { booths: [] }, { booths: { ...NONE, removed: ["booth-1"] } }],
+  ["a changed notice", { notices: [{ ...NOTICE, max_per_hour: 5 }] }, { notices: { ...NONE, changed: ["office"] } }],
   [
-    "a notice told otherwise",
-    { notices: [{ ...NOTICE, max_per_hour: 5 }] },
-    { notices: { ...NONE, changed: ["office"] } },
-  ],
-  [
-    "an output's broker",
+    "an output's changed broker",
     { outputs: [{ ...OUTPUT, url: "mqtts://other.example" }] },
     { outputs: { ...NONE, changed: ["plant"] } },
   ],
   [
-    "another output",
+    "a renamed output",
     { outputs: [{ ...OUTPUT, name: "mes" }] },
     { outputs: { added: ["mes"], changed: [], removed: ["plant"] } },
   ],
   [
-    "what is of the whole agent",
+    "settings that restart the agent",
     { service: { url: "https://service.example" }, commit_interval_ms: 20_000 },
     { agent: ["service.url", "commit_interval_ms"] },
   ],
   [
-    "what is of the process",
+    "settings that wait for a restart of the service",
     { log_level: "warn", store: { max_age_days: 10 }, page: { port: 9000 } },
     { service: ["log_level", "store.max_age_days", "page.port"] },
   ],
-])("tells %s", (_what, after, expected) => {
+])("a reload reports %s", (_what, after, expected) => {
   const folder = temporaryFolder();
   const differences = differencesOf(usable(folder, {}), usable(folder, after));
   expect(differences).toEqual({ booths: NONE, outputs: NONE, notices: NONE, agent: [], service: [], ...expected });

@@ -36,7 +36,7 @@ function changes(after: string, before = FILE): readonly string[] {
   return fresh.slice(at, at + fresh.length - old.length).map((line) => `+ after "${old[at - 1] ?? ""}": ${line}`);
 }
 
-describe("one setting changed in a file", () => {
+describe("withSetting", () => {
   it.each([
     [
       "service.url",
@@ -64,17 +64,17 @@ describe("one setting changed in a file", () => {
       "{ slow: { poll_interval_ms: 5 } }",
       ["      fast: { poll_interval_ms: 1000 } ->       { slow: { poll_interval_ms: 5 } }"],
     ],
-  ])("%s = %s touches nothing else", (path, value, expected) => {
+  ])("sets %s to %s and changes nothing else", (path, value, expected) => {
     const after = set(path, value);
     expect(changes(after)).toEqual(expected);
   });
 
-  it("fills a key that has no value, and an empty map", () => {
+  it("fills a key without a value, and an empty mapping", () => {
     expect(set("service.url", "x", "service:\n  url:\n")).toBe("service:\n  url: x\n");
     expect(set("a.b", "1", "a: {}\n")).toBe("a: { b: 1 }\n");
   });
 
-  it("keeps the example configuration's every other line", () => {
+  it("keeps every other line of the example configuration", () => {
     const example = readFileSync(new URL("../../config/gateway.example.yaml", import.meta.url), "utf8");
     const after = set("booths.booth-1.modbus.unit_id", "3", example);
     expect(changes(after, example)).toEqual(['+ after "      host: 192.0.2.10":       unit_id: 3']);
@@ -85,11 +85,11 @@ describe("one setting changed in a file", () => {
     ["booths.booth-9.tz", "x", 'there is no booth "booth-9"; there are booth-1, booth-2'],
     ["service.url.deep", "x", "there is nothing to set deep in"],
     ["booths[7].id", "x", "there is nothing to set 7.id in"],
-  ])("%s can't be set", (path, value, message) => {
+  ])("rejects a path to %s that the file doesn't have", (path, value, message) => {
     expect(() => set(path, value)).toThrow(message);
   });
 
-  it.each(["", "a..b", "a b", "a[x]", "[0]", "a.b."])("%j is no setting", (path) => {
+  it.each(["", "a..b", "a b", "a[x]", "[0]", "a.b."])("settingPath rejects %j", (path) => {
     expect(settingPath(path)).toBeNull();
   });
 });

@@ -15,7 +15,7 @@ function configIn(folder: string): { readonly file: string; readonly text: strin
   return { file, text, data };
 }
 
-it("row 40: half-written at every ninth byte, the file is refused by name and line, and the last good one stays in use", () => {
+it("row 40: a file cut at every ninth byte is rejected by name and line, and the last good one stays in use", () => {
   const folder = temporaryFolder();
   const { file, text, data } = configIn(folder);
   const environment = { STATE_DIRECTORY: data };
@@ -56,8 +56,8 @@ it.each([
       mkdirSync(file);
     },
   ],
-  ["gone", (file: string) => rmSync(file)],
-])("row 40: %s, it is refused, and the last good one is found by the state directory", (name, spoil) => {
+  ["missing", (file: string) => rmSync(file)],
+])("row 40: a file that is %s is rejected, and the state directory leads to the last good one", (name, spoil) => {
   const { file, data } = configIn(temporaryFolder());
   const { usable: good } = loadLasting(file, {});
   expect(statSync(join(data, "last-good.json")).mode & 0o777).toBe(0o600);
@@ -68,7 +68,7 @@ it.each([
   recordFault({ row: 40, fault: `${name} config`, injected: 1, lost: 0, doubled: 0, wrong: 0, passed: true });
 });
 
-it("without a last good one, or with another file's, the file's own fault is all there is", () => {
+it("without a last good copy, or with that of another file, the file's own fault is thrown", () => {
   const { file, data } = configIn(temporaryFolder());
   loadLasting(file, {});
   const other = configIn(temporaryFolder());

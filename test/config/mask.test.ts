@@ -5,7 +5,7 @@ import { inspectText } from "../../src/config/usable.ts";
 
 const SECRETS = ["hunter2", "T0PS3CRET", "s3same"];
 
-describe("a line of a configuration that is shown", () => {
+describe("masked", () => {
   it.each([
     ['  url: "https://booths:hunter2@hook.example/x"', '  url: "https://*"'],
     ["  url: https://hook.example/services/T0PS3CRET?key=s3same", "  url: https://hook.example*"],
@@ -16,7 +16,7 @@ describe("a line of a configuration that is shown", () => {
     ['  "api_key" : "hunter2, s3same" # old', '  "api_key" : "* *" # old'],
     ["  password_file: hunter2", "  password_file: *"],
     ["  api_key_credential: T0PS3CRET", "  api_key_credential: *"],
-  ])("hides the secret of %s", (line, shown) => {
+  ])("hides the secret in %s", (line, shown) => {
     const told = masked(line);
     for (const secret of SECRETS) expect(told).not.toContain(secret);
     expect(told).toHaveLength(line.length);
@@ -31,12 +31,12 @@ describe("a line of a configuration that is shown", () => {
     '  url: "mqtts://10.1.2.3:8883"',
     "  token_file: ~",
     'unknown key "mqtt_versoin" (did you mean "mqtt_version"?)',
-  ])("leaves %s as it is", (line) => {
+  ])("leaves %s unchanged", (line) => {
     expect(masked(line)).toBe(line);
   });
 });
 
-/** What is said of a configuration in each form: for a terminal, for the status, for programs. */
+/** Every form of a configuration's errors: for a terminal, for the status, for programs. */
 function told(text: string): string {
   try {
     const { refused, refused_outputs, refused_notices, fatal } = inspectText(text, "/srv/gateway.yaml");
@@ -52,7 +52,7 @@ function saidBy(error: ConfigError): string {
   return [error.message, error.brief(), error.full(), JSON.stringify(error.problems), error.hint].join("\n");
 }
 
-describe("a configuration that is refused", () => {
+describe("error of a configuration", () => {
   it.each([
     ["a URL with a password", "service: { url: 'https://booths:hunter2@service.example' }"],
     ["a proxy with a password", "service: { proxy_url: 'http://u:hunter2@proxy:3128' }"],
@@ -75,7 +75,7 @@ describe("a configuration that is refused", () => {
     ["text that is no YAML", "service: { url: 'https://u:hunter2@x' \nnotices: ]"],
     ["an alias of nothing", "service: { url: *hunter2 }"],
     ["a key that is a URL", "service: { 'https://u:hunter2@x': 1 }"],
-  ])("is explained without the secret: %s", (_, text) => {
+  ])("doesn't contain the secret of %s", (_, text) => {
     const said = told(`${text}\n`);
     expect(said).not.toBe("");
     for (const secret of SECRETS) expect(said).not.toContain(secret);

@@ -30,8 +30,8 @@ booths:
 `;
 const addressOf = (opcua: string) => parseConfig(config(opcua), "/etc/bg/gateway.yaml").booths[0]?.opcua;
 
-describe("where a variable is", () => {
-  test("is told by a namespace's URI, never by its number", () => {
+describe("OPC UA variable", () => {
+  test("has an address with the URI of its namespace, never with its number", () => {
     expect(parseNode("nsu=urn:plc:program;s=Booth.Mode", undefined)).toEqual({
       namespace: "urn:plc:program",
       id: "s=Booth.Mode",
@@ -52,7 +52,7 @@ describe("where a variable is", () => {
     expect(parsePath(["DeviceSet"], undefined)).toHaveProperty("message");
   });
 
-  test("is missing, doubled or of another protocol: said with line and column", () => {
+  test("with a missing or wrong address is rejected with line and column", () => {
     const broken = (from: string | RegExp, to: string): string =>
       refusal(() => parseProfile(PLCNEXT.replace(from, to), "p.yaml"));
     expect(broken('node: "s=Arp.Plc.Eclr/BoothCtrl.Mode"', 'node: "ns=4;s=Mode"')).toMatch(
@@ -65,8 +65,8 @@ describe("where a variable is", () => {
   });
 });
 
-describe("a booth over OPC UA", () => {
-  test("stands beside booths on a Modbus line, and on a server that another booth uses", () => {
+describe("booth over OPC UA", () => {
+  test("may share its server with another booth, next to booths on a Modbus line", () => {
     const opcua = 'opcua: { endpoint: "opc.tcp://plc:4840" }';
     const line = "modbus: { serial: { path: /dev/ttyUSB0 }, unit_id";
     const text = `service: { url: https://service.example }
@@ -82,7 +82,7 @@ booths:
     expect(booths.map(({ modbus }) => modbus?.unit_id)).toEqual([1, 2, undefined, undefined]);
   });
 
-  test("defaults to a strong policy; paths are absolute, a fingerprint is taken as tools print it", () => {
+  test("has a strong policy by default, absolute paths and a normalised fingerprint", () => {
     const shown = PIN.toUpperCase().match(/../g)?.join(":") ?? "";
     const given = `endpoint: "opc.tcp://plc:4840", user: gw, password_file: pw, server_certificate_fingerprint: "${shown}"`;
     expect(addressOf(given)).toEqual({
@@ -95,41 +95,35 @@ booths:
     });
   });
 
-  test("is read by polls where nothing else is said, or by a subscription", () => {
+  test("is read by polls unless the file asks for a subscription", () => {
     expect(addressOf('endpoint: "opc.tcp://plc:4840"')).not.toHaveProperty("mode");
     for (const mode of ["read", "subscribe"]) {
       expect(addressOf(`endpoint: "opc.tcp://plc:4840", mode: ${mode}`)).toMatchObject({ mode });
     }
   });
 
-  test("logs in as a user whose password the service's record has, where no file is named", () => {
+  test("may have a user without a password file: the service's record has the password", () => {
     const address = addressOf('endpoint: "opc.tcp://plc:4840", user: gw');
     expect(address).toMatchObject({ user: "gw" });
     expect(address).not.toHaveProperty("password_file");
   });
 
-  const cases: readonly (readonly [string, string])[] = [
+  test.each([
     ['endpoint: "opc.tcp://plc:4840", mode: push', "opcua.mode"],
     ['endpoint: "http://plc:4840"', "opc.tcp://HOST:PORT"],
     ['endpoint: "opc.tcp://user:secret@plc:4840"', "no name or password"],
     ['endpoint: "opc.tcp://plc:4840", security_policy: None', "needs allow_insecure: true"],
     ['endpoint: "opc.tcp://plc:4840", allow_insecure: true', "goes with security_policy: None alone"],
-    [
-      'endpoint: "opc.tcp://plc:4840", security_policy: None, allow_insecure: true, user: gw, password_file: pw',
-      "no password may be sent",
-    ],
+    ['endpoint: "opc.tcp://plc", security_policy: None, allow_insecure: true, user: gw', "no password may be sent"],
     ['endpoint: "opc.tcp://plc:4840", security_policy: Basic256', "is not known here"],
     ['endpoint: "opc.tcp://plc:4840", password_file: pw', "password_file goes with user"],
     ['endpoint: "opc.tcp://plc:4840", server_certificate_fingerprint: "ab:cd"', "64 hex digits"],
     ['endpoint: "opc.tcp://plc:4840", password: secret', 'unknown key "password"'],
-  ];
-  for (const [given, message] of cases) {
-    test(`refused: ${message}`, () => {
-      expect(refusal(() => addressOf(given))).toContain(message);
-    });
-  }
+  ])("with { %s } is rejected: %s", (given, message) => {
+    expect(refusal(() => addressOf(given))).toContain(message);
+  });
 
-  test("and over Modbus at once, or over neither: refused", () => {
+  test("is rejected if it has both links, or none", () => {
     const both = config('endpoint: "opc.tcp://plc:4840"', "modbus: { host: plc }");
     expect(refusal(() => parseConfig(both, "g.yaml"))).toContain("a booth needs modbus or opcua, and not both");
     const neither = "service: { url: https://service.example }\nbooths: [{ id: booth-1, profile: x }]\n";

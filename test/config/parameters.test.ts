@@ -18,62 +18,62 @@ const CONFIG: BoothConfig = {
   modbus: { host: "127.0.0.1", port: 502, framing: "tcp" },
 };
 
-describe("mode sets", () => {
+describe("parametersOf", () => {
   it.each<[string, Partial<ModeSets>, NonNullable<BoothConfig["mode_sets"]>, Partial<ModeSets>]>([
     [
-      "derived ones follow the set that they come from",
+      "default sets follow the set that they derive from",
       { in_use: ["spray"] },
       { in_use: ["spray", "bake"] },
       { run: ["spray", "bake", "cool_down"], runtime: ["spray", "bake", "cool_down"] },
     ],
     [
-      "one that the profile names stays, and what comes from it too",
+      "a set of the profile stays, and the sets that derive from it too",
       { in_use: ["spray"], run: ["spray", "prep"] },
       { in_use: ["bake"] },
       { in_use: ["bake"], run: ["spray", "prep"], runtime: ["spray", "prep"] },
     ],
     [
-      "a named runtime stays where only run changes",
+      "runtime of the profile stays if only run changes",
       { in_use: ["spray"], runtime: ["bake"] },
       { run: ["prep"] },
       { run: ["prep"], runtime: ["bake"] },
     ],
-  ])("%s", (...[, profile, override, expected]) => {
+  ])("overrides mode sets: %s", (...[, profile, override, expected]) => {
     const booth = { ...CONFIG, mode_sets: override };
     const parameters = parametersOf({ ...clickBooth(), mode_sets: completeModeSets(profile) }, booth);
     expect(parameters.mode_sets).toMatchObject(expected);
   });
 });
 
-it("sizes of machines are the booth's own, and absent where nobody gave them", () => {
+it("parametersOf takes the sizes of machines from the booth, and leaves them out if the booth has none", () => {
   const sized = parametersOf(clickBooth(), { ...CONFIG, motor_size_hp: 15, burner_size_btu_h: 1_500_000 });
   expect(sized).toMatchObject({ motor_size_hp: 15, burner_size_btu_h: 1_500_000 });
   expect(parametersOf(clickBooth(), CONFIG)).not.toHaveProperty("motor_size_hp");
 });
 
-it("where each mode has a bit of its own, the bit's name is its mode", () => {
+it("parametersOf maps a mode bit to its mode", () => {
   const profile = clickBooth();
   const tags = profile.tags.map((tag, index) => (index === 0 ? { ...tag, mode: "spray" as const } : tag));
   expect(parametersOf({ ...profile, tags }, CONFIG).modes).toMatchObject({ ...profile.modes, spray: "spray" });
 });
 
-it("a poll group that the profile doesn't have is named", () => {
+it("unknownGroups names a poll group that the profile doesn't have", () => {
   const poll = { fast: { poll_interval_ms: 500 }, quick: { poll_interval_ms: 100 } };
   expect(unknownGroups(clickBooth(), { ...CONFIG, poll })).toEqual(["quick"]);
 });
 
-describe("what the service decides", () => {
+describe("withService", () => {
   const own = withFilters({ pre_filter: { limits: { minutes: 600, cycles: 20 } } });
   const hours = [{ day: "monday", start: "08:00", stop: "17:00", enabled: true }] as const;
 
-  it("zone, hours and limits, one by one; a filter that isn't fitted here stays absent", () => {
+  it("overrides zone, hours and single limits; a filter that the booth doesn't have stays absent", () => {
     const filters = { pre_filter: { limits: { minutes: 700 } }, intake_filter: { limits: { days: 5 } } };
     const said = serviceRecord({ tz: "Europe/Berlin", working_hours: hours, config: { revision: 1, filters } });
     expect(withService(own, said)).toMatchObject({ tz: "Europe/Berlin", working_hours: hours });
     expect(withService(own, said).filters).toEqual({ pre_filter: { limits: { minutes: 700, cycles: 20 } } });
   });
 
-  it("nothing, where it says nothing", () => {
+  it("changes nothing if the service sends nothing", () => {
     expect(withService(own, null)).toBe(own);
     expect(withService(own, serviceRecord({ tz: null, working_hours: hours }))).toEqual(own);
     const empty = serviceRecord({ tz: null, config: { revision: 1, filters: { pre_filter: null } } });
@@ -82,7 +82,7 @@ describe("what the service decides", () => {
   });
 });
 
-it("a group without a tag, as a profile in the making has it, is polled by nobody", () => {
+it("parametersOf leaves out a poll group without tags, which a profile in the making may have", () => {
   const profile = clickBooth();
   const groups = { ...profile.groups, unused: { poll_interval_ms: 1000 } };
   expect(parametersOf({ ...profile, groups }, CONFIG).groups).toEqual(profile.groups);

@@ -37,14 +37,14 @@ function refusal(text: string): ConfigError {
 }
 
 describe("profiles", () => {
-  test("what the process should keep to reaches derivation", () => {
+  test("the range between which the process should stay reaches derivation", () => {
     const between = { min: 5, max: 95 };
     const text = SMALL.replace("400002, type: uint32,", "400002, type: uint32, between: { min: 5, max: 95 },");
     const [, minutes] = parseProfile(text, "p.yaml").tags;
     expect(minutes === undefined ? null : tagParameters(minutes)).toMatchObject({ between });
   });
 
-  test("defaults are filled in", () => {
+  test("a profile gets its defaults", () => {
     const { quirks, mode_sets, tags } = parseProfile(SMALL, "p.yaml");
     expect(quirks).toMatchObject({ unit_id: 1, string_order: "high_first", max_registers: 125, max_bits: 2000 });
     expect(quirks).toMatchObject({ min_gap_ms: 0, connect_delay_ms: 0 });
@@ -73,7 +73,7 @@ describe("profiles", () => {
       expect(findProfile(name)).toEqual(loadProfile(join(SHIPPED_PROFILES, `${name}.yaml`)));
   });
 
-  test("the shipped profile stands where its manual says", () => {
+  test("the tags of the shipped profile have the addresses of its manual", () => {
     const places = Object.fromEntries(findProfile("click-booth").tags.map(({ name, point }) => [name, point]));
     expect(places["mode"]).toMatchObject({ table: "holding", address: 0 });
     expect(places["cycle_count"]).toMatchObject({ table: "holding", address: 16_384, type: "uint32" });
@@ -82,7 +82,7 @@ describe("profiles", () => {
     expect(places["burner_on"]).toMatchObject({ table: "coil", address: 16_384 });
   });
 
-  test("a folder that comes first wins; a file that calls itself otherwise, and one that isn't there, are refused", () => {
+  test("the first folder wins; a missing profile, or one with another name inside, is rejected", () => {
     writeFileSync(join(dir, "click-booth.yaml"), SMALL.replace("name: small", "name: click-booth"));
     writeFileSync(join(dir, "other.yaml"), SMALL);
     expect(findProfile("click-booth", [dir, SHIPPED_PROFILES]).tags.length).toBe(2);
@@ -91,7 +91,7 @@ describe("profiles", () => {
     expect(() => findProfile("../secret", [dir])).toThrow(ConfigError);
   });
 
-  test("the message shows file, place, line and caret", () => {
+  test("an error message shows file, place, line and caret", () => {
     expect(refusal(SMALL.replace("role: mode", "role: moed")).message).toBe(
       [
         'p.yaml:13:25: tags[0].role: "moed" is not known here (did you mean "mode"?)',
@@ -101,7 +101,7 @@ describe("profiles", () => {
     );
   });
 
-  test("all problems are told, in the file's order", () => {
+  test("an error lists all problems in the file's order", () => {
     const text = SMALL.replace("word_order", "wordorder").replace("group: fast }\n  - {", "group: slow }\n  - {");
     expect(refusal(text).problems.map(({ line }) => line)).toEqual([5]); // shapes first, then what they refer to
     const two = refusal(SMALL.replace("400001", "400000").replace("name: minutes", "name: mode"));
@@ -109,124 +109,66 @@ describe("profiles", () => {
     expect(two).toMatchObject({ file: "p.yaml", line: 13, column: 40 });
   });
 
-  const wrong: readonly (readonly [string, string, string, RegExp])[] = [
+  test.each<readonly [string, string, RegExp]>([
+    ["word_order", "wordorder", /5:3: modbus\.wordorder: unknown key "wordorder" \(did you mean "word_order"/],
+    ["word_order", "zzzzzz", /one of unit_id, word_order/],
+    ["type: uint16, ", "", /13:5: tags\[0\]\.type: the key "type" is missing/],
+    ["poll_interval_ms: 1000", "poll_interval_ms: soon", /8:29: .*expected a number, found "soon"/],
+    ["poll_interval_ms: 1000", "poll_interval_ms: 1", /1 is too small: at least 100/],
+    ['version: "1"', "version: 1", /put it in quotes/],
+    ["spray", "spry", /modes\.3: "spry" is not known here \(did you mean "spray"/],
+    ["type: uint16, group: fast", "type: uint16, group: fsat", /no group "fsat" \(did you mean "fast"/],
+    ["name: minutes", "name: mode", /the name "mode" is taken \(first used by tags\[0\]\)/],
+    ["role: mode, ", "", /12:1: tags: no tag has the role mode/],
+    ["role: mode, ", "role: mode_bit, ", /a mode_bit needs its mode/],
+    ["role: mode, ", "role: mode, mode: spray, ", /only a mode_bit has a mode/],
     [
-      "an unknown key",
-      "word_order",
-      "wordorder",
-      /5:3: modbus\.wordorder: unknown key "wordorder" \(did you mean "word_order"/,
-    ],
-    ["a key far from all", "word_order", "zzzzzz", /one of unit_id, word_order/],
-    ["a missing key", "type: uint16, ", "", /13:5: tags\[0\]\.type: the key "type" is missing/],
-    ["a wrong type", "poll_interval_ms: 1000", "poll_interval_ms: soon", /8:29: .*expected a number, found "soon"/],
-    ["a number out of bounds", "poll_interval_ms: 1000", "poll_interval_ms: 1", /1 is too small: at least 100/],
-    ["a version that YAML takes for a number", 'version: "1"', "version: 1", /put it in quotes/],
-    ["an unknown mode", "spray", "spry", /modes\.3: "spry" is not known here \(did you mean "spray"/],
-    [
-      "an unknown group",
-      "type: uint16, group: fast",
-      "type: uint16, group: fsat",
-      /no group "fsat" \(did you mean "fast"/,
-    ],
-    ["a name that is taken", "name: minutes", "name: mode", /the name "mode" is taken \(first used by tags\[0\]\)/],
-    ["no mode tag", "role: mode, ", "", /12:1: tags: no tag has the role mode/],
-    ["a mode_bit without its mode", "role: mode, ", "role: mode_bit, ", /a mode_bit needs its mode/],
-    ["a mode on a tag that is no bit", "role: mode, ", "role: mode, mode: spray, ", /only a mode_bit has a mode/],
-    [
-      "a bit beside a mode tag",
       "role: filter_minutes, filter: exhaust_filter",
       "role: mode_bit, mode: spray",
       /bay 0 has a mode tag and a mode_bit/,
     ],
+    ["role: mode, ", "role: mode_bit, mode: spray, ", /the bits of bay 0 make the tag "mode"/],
+    ["role: filter_minutes, filter: exhaust_filter", "role: mode", /a second mode tag for bay 0/],
+    ["type: uint16", "type: string, length: 2, deadband_percent: 5", /a string has no deadband in percent/],
     [
-      "a bit beside a tag of the name that bits make",
-      "role: mode, ",
-      "role: mode_bit, mode: spray, ",
-      /the bits of bay 0 make the tag "mode"/,
-    ],
-    ["two mode tags", "role: filter_minutes, filter: exhaust_filter", "role: mode", /a second mode tag for bay 0/],
-    [
-      "a percent of text",
-      "type: uint16",
-      "type: string, length: 2, deadband_percent: 5",
-      /a string has no deadband in percent/,
-    ],
-    [
-      "a percent of a counter",
       "type: uint32",
       "type: uint32, deadband_percent: 5, counter: { step: 1, retained: true }",
       /a counter has no deadband in percent/,
     ],
-    [
-      "limits of text",
-      "type: uint16",
-      "type: string, length: 2, between: { min: 1, max: 2 }",
-      /a string has no limits/,
-    ],
-    ["limits the wrong way round", "type: uint16", "type: uint16, between: { min: 2, max: 2 }", /min lies below max/],
-    ["a filter role without a filter", "filter: exhaust_filter, ", "", /needs a filter/],
-    ["a filter without its role", "role: filter_minutes", "role: gas", /only tags with a role filter_/],
-    ["a point in a declared hole", "400002", "400250", /lies in the declared hole 200\.\.300/],
-    ["a value that reaches into a hole", "400002", "400200", /lies in the declared hole/],
-    ["a value beyond the table", "400002", "465536", /reaches beyond the last address/],
-    ["a number in a coil", "400001", "1", /table coil holds bool only/],
-    ["a bool in a register without its bit", "type: uint16", "type: bool", /needs a bit, 0 to 15/],
-    ["a string without length", "type: uint16", "type: string", /needs a length/],
-    ["a bit of a number", "type: uint16", "type: uint16, bit: 1", /only a bool has a bit/],
-    [
-      "a sentinel that can't be read",
-      "type: uint16",
-      "type: uint16, sentinels: [-1]",
-      /-1 can never be read as uint16/,
-    ],
-    [
-      "a sentinel of more digits than a number holds",
-      "type: uint32",
-      "type: uint64, sentinels: [18446744073709551615]",
-      /can never be read|not exact/,
-    ],
-    [
-      "a label that can't be read",
-      "type: uint16",
-      "type: uint16, labels: { '-1': x }",
-      /-1 can never be read as uint16/,
-    ],
-    ["labels of a float", "type: uint32", "type: float32, labels: { '1': x }", /only whole numbers have/],
-    [
-      "labels of a scaled tag",
-      "type: uint16",
-      "type: uint16, scale: 0.1, labels: { '1': x }",
-      /no scale and no offset/,
-    ],
-    ["a word order of text", "type: uint16", "type: string, length: 2, word_order: low_first", /stand in their order/],
-    ["a byte order of text", "type: uint16", "type: string, length: 2, byte_order: low_first", /has a string_order/],
-    ["a text order of a number", "type: uint16", "type: uint16, string_order: low_first", /only a string has/],
-    [
-      "a BCD counter that wraps too late",
-      "type: uint32",
-      "type: bcd16, counter: { step: 1, modulus: 65536, retained: true }",
-      /a bcd16 wraps at 10000/,
-    ],
-    ["a table that the device doesn't serve", "word_order: low_first", "tables: [input]", /serves input, not holding/],
-    ["limits the wrong way round", "type: uint16", "type: uint16, min: 2, max: 1", /min is above max/],
-    ["a hole that ends before it starts", "[200, 300]", "[300, 200]", /holes\.holding\[0\]: the range ends/],
-    ["a key twice", 'version: "1"', 'version: "1"\nversion: "2"', /3:1: Map keys must be unique/],
-    ["broken YAML", "groups:", "groups: [", /p\.yaml:\d+:\d+: /],
-    ["__proto__", "protocol: modbus", "protocol: modbus\n__proto__: { x: 1 }", /"__proto__" is not allowed/],
-    [
-      "constructor, deep inside",
-      "limits: { minutes: 6000 }",
-      "limits: { constructor: 1 }",
-      /"constructor" is not allowed/,
-    ],
-    ["a tag of YAML", "protocol: modbus", "protocol: !!js/function modbus", /p\.yaml:3/],
-  ];
-  test.each(wrong)("%s is refused", (...[, from, to, message]) => {
+    ["type: uint16", "type: string, length: 2, between: { min: 1, max: 2 }", /a string has no limits/],
+    ["type: uint16", "type: uint16, between: { min: 2, max: 2 }", /min lies below max/],
+    ["filter: exhaust_filter, ", "", /needs a filter/],
+    ["role: filter_minutes", "role: gas", /only tags with a role filter_/],
+    ["400002", "400250", /lies in the declared hole 200\.\.300/],
+    ["400002", "400200", /lies in the declared hole/],
+    ["400002", "465536", /reaches beyond the last address/],
+    ["400001", "1", /table coil holds bool only/],
+    ["type: uint16", "type: bool", /needs a bit, 0 to 15/],
+    ["type: uint16", "type: string", /needs a length/],
+    ["type: uint16", "type: uint16, bit: 1", /only a bool has a bit/],
+    ["type: uint16", "type: uint16, sentinels: [-1]", /-1 can never be read as uint16/],
+    ["type: uint32", "type: uint64, sentinels: [18446744073709551615]", /can never be read|not exact/],
+    ["type: uint16", "type: uint16, labels: { '-1': x }", /-1 can never be read as uint16/],
+    ["type: uint32", "type: float32, labels: { '1': x }", /only whole numbers have/],
+    ["type: uint16", "type: uint16, scale: 0.1, labels: { '1': x }", /no scale and no offset/],
+    ["type: uint16", "type: string, length: 2, word_order: low_first", /stand in their order/],
+    ["type: uint16", "type: string, length: 2, byte_order: low_first", /has a string_order/],
+    ["type: uint16", "type: uint16, string_order: low_first", /only a string has/],
+    ["type: uint32", "type: bcd16, counter: { step: 1, modulus: 65536, retained: true }", /a bcd16 wraps at 10000/],
+    ["word_order: low_first", "tables: [input]", /serves input, not holding/],
+    ["type: uint16", "type: uint16, min: 2, max: 1", /min is above max/],
+    ["[200, 300]", "[300, 200]", /holes\.holding\[0\]: the range ends/],
+    ['version: "1"', 'version: "1"\nversion: "2"', /3:1: Map keys must be unique/],
+    ["groups:", "groups: [", /p\.yaml:\d+:\d+: /],
+    ["protocol: modbus", "protocol: modbus\n__proto__: { x: 1 }", /"__proto__" is not allowed/],
+    ["limits: { minutes: 6000 }", "limits: { constructor: 1 }", /"constructor" is not allowed/],
+    ["protocol: modbus", "protocol: !!js/function modbus", /p\.yaml:3/],
+  ])("a profile with %j replaced by %j is rejected: %s", (from, to, message) => {
     expect(SMALL).toContain(from);
     expect(refusal(SMALL.replace(from, to)).message).toMatch(message);
   });
 
-  test("an empty file, one that is too large, one that nests or repeats without end, and none at all", () => {
+  test("a file that is empty, missing, too large, too deep or made of aliases is rejected", () => {
     expect(refusal("").message).toBe("p.yaml: is empty");
     expect(refusal("# x".repeat(400_000)).message).toMatch(/is longer than/);
     expect(refusal("[".repeat(100_000)).message).toMatch(/^p\.yaml:1:\d+: is nested too deep/);
@@ -237,7 +179,7 @@ describe("profiles", () => {
     expect(() => loadProfile(join(dir, "large.yaml"))).toThrow(/has 2000000 bytes/);
   });
 
-  test("no cut of a real profile makes anything but a ConfigError", () => {
+  test("a profile cut at any length either loads or throws a ConfigError", () => {
     for (let length = 0; length < CLICK.length; length += 97) {
       try {
         parseProfile(CLICK.slice(0, length), "cut.yaml");

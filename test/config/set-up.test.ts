@@ -19,7 +19,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 const URL = "https://service.example";
 const BOOTH = { id: "booth-1", profile: "click-booth", modbus: { host: "192.0.2.10" }, tz: "America/Denver" };
 
-/** The operator's file, and what was set up below it. */
+/** Writes the operator's file and the set-up's file. */
 function box(own: object, below?: Partial<SetUp>): { readonly file: string; readonly data: string } {
   const folder = temporaryFolder();
   const file = join(folder, "gateway.yaml");
@@ -29,20 +29,20 @@ function box(own: object, below?: Partial<SetUp>): { readonly file: string; read
   return { file, data };
 }
 
-describe("a box without booths or service", () => {
+describe("configuration without booths or service", () => {
   it.each([
     ["neither", {}, { url: undefined, booths: 0 }],
     ["a service alone", { service: { url: URL } }, { url: URL, booths: 0 }],
     ["a booth alone", { booths: [BOOTH] }, { url: undefined, booths: 1 }],
     ["no booths, outright", { booths: [] }, { url: undefined, booths: 0 }],
-  ])("is a valid one to be set up: %s", (_, own, wanted) => {
+  ])("is valid, and waits for the set-up: %s", (_, own, wanted) => {
     const { usable, refused } = loadLasting(box(own).file, {});
     expect(refused).toBeNull();
     expect(usable.refused).toEqual([]);
     expect({ url: usable.config.service.url, booths: usable.booths.length }).toEqual(wanted);
   });
 
-  it("is none where the file is wrong: empty, a key of another name, no list", () => {
+  it("is rejected if the file is empty or faulty", () => {
     for (const text of ["", "boots: []\n", "booths: 3\n", "service: https://service.example\n"]) {
       const { file } = box({});
       writeFileSync(file, text);
@@ -50,7 +50,7 @@ describe("a box without booths or service", () => {
     }
   });
 
-  it("is none where it ran before: such a file was cut off, unless it says outright that there are no booths", () => {
+  it("counts as cut off if the box ran with booths before, unless the file has an empty list of booths", () => {
     const { file, data } = box({ service: { url: URL }, booths: [BOOTH] });
     const good = loadLasting(file, {}).usable;
     writeFileSync(file, `data_dir: ${data}\nservice: { url: ${URL} }\n`);
@@ -62,8 +62,8 @@ describe("a box without booths or service", () => {
   });
 });
 
-describe("what was set up on the spot", () => {
-  it("gives service and booths where the operator's file has none, and profiles of its own folder", () => {
+describe("set-up's file", () => {
+  it("adds service, booths and profiles that the operator's file doesn't have", () => {
     const { file, data } = box({}, { service: { url: URL }, booths: [BOOTH] });
     mkdirSync(madeProfiles(data));
     const shipped = readFileSync(join(import.meta.dirname, "../../config/profiles/click-booth.yaml"), "utf8");
@@ -78,7 +78,7 @@ describe("what was set up on the spot", () => {
     ]);
   });
 
-  it("is won over by the operator's file, key by key, the link as one", () => {
+  it("is overridden by the operator's file key by key; a link is one key", () => {
     const below = {
       service: { url: "https://other.example" },
       booths: [
@@ -97,7 +97,7 @@ describe("what was set up on the spot", () => {
     expect(booths[0]?.modbus).not.toHaveProperty("unit_id");
   });
 
-  it("tells of each setting which file and line say it", () => {
+  it("gives each setting the file and line that it comes from", () => {
     const { file, data } = box(
       { log_level: "warn", booths: [{ id: "booth-1", profile: "click-booth" }] },
       { booths: [BOOTH] },
@@ -117,7 +117,7 @@ describe("what was set up on the spot", () => {
     });
   });
 
-  it("costs the booth alone that is wrong in it, with its own file and line", () => {
+  it("disables only a faulty booth, and names its own file and line", () => {
     const wrong = { ...BOOTH, id: "booth-2", modbus: { host: "tcp://plc" } };
     const { file, data } = box({ service: { url: URL }, booths: [BOOTH] }, { booths: [wrong] });
     const { booths, refused } = inspectConfig(file);
@@ -134,7 +134,7 @@ describe("what was set up on the spot", () => {
     ["another shape", '{ "service": 3 }'],
     ["an address that isn't one", '{ "service": { "url": "http://service.example" } }'],
     ["keys that nobody writes", '{ "data_dir": "/tmp" }'],
-  ])("costs nothing else where its file is damaged: %s", (_, text) => {
+  ])("disables nothing of the operator's file if it is damaged: %s", (_, text) => {
     const { file, data } = box({ service: { url: URL }, booths: [BOOTH] }, {});
     writeFileSync(join(data, SET_UP_FILE), text);
     const { booths, refused } = inspectConfig(file);
@@ -142,7 +142,7 @@ describe("what was set up on the spot", () => {
     expect(refused.map(({ id, error }) => [id, error.file])).toEqual([[SET_UP_FILE, join(data, SET_UP_FILE)]]);
   });
 
-  it("is written whole, for its owner alone; what can't be written leaves the one before", () => {
+  it("is written as a whole with mode 0600; a failed write leaves the file as it was", () => {
     const { data } = box({}, { booths: [BOOTH] });
     const path = join(data, SET_UP_FILE);
     expect(statSync(path).mode & 0o777).toBe(0o600);

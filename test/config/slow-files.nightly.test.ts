@@ -15,7 +15,7 @@ function lines(count: number, line: (index: number) => string): string {
   return Array.from({ length: count }, (_, index) => `${line(index)}\n`).join("");
 }
 
-/** Name, text, and what is said of it. Each kept the parser, or what looks for a problem's place, busy for seconds to minutes. */
+/** Name, text and error of files that would keep the parser, or the search for a problem's place, busy for seconds to minutes. */
 const SLOW: readonly (readonly [string, string, RegExp])[] = [
   ["60,000 keys", lines(60_000, (i) => `key_${i}: 1`), /^f\.yaml:28572:\d+: has too many keys and values/],
   ["27,000 keys", lines(27_000, (i) => `key_${i}: 1`), /^f\.yaml:1:1: has 27000 entries, more than 2000/],
@@ -42,16 +42,16 @@ function refusal(read: () => unknown): string {
   return "accepted";
 }
 
-describe("row 49: a file that was made to be slow", () => {
-  it.each(SLOW)("is refused as profile, as configuration and by config set: %s", (_, text, message) => {
+describe("row 49: a file that takes too long to parse", () => {
+  it.each(SLOW)("is rejected as a profile, as a configuration and by config set: %s", (_, text, message) => {
     expect(refusal(() => parseProfile(text, "f.yaml"))).toMatch(message);
     expect(refusal(() => inspectText(text, "f.yaml"))).toMatch(/^f\.yaml/);
-    // What is only too long can be edited: the outcome is looked at as any configuration is.
+    // A file that is only too long can be edited: the result is checked like any configuration.
     if (excessOf(text) !== null) expect(() => withSetting(text, ["log_level"], "debug")).toThrow(/^the file /);
     else expect(refusal(() => inspectText(withSetting(text, ["log_level"], "debug"), "f.yaml"))).toMatch(/^f\.yaml/);
   });
 
-  it("is read no further than to where it is too much", () => {
+  it("is read only up to the piece that exceeds a limit", () => {
     const deep = excessOf("[".repeat(1_000_000));
     expect(deep?.offset).toBeLessThan(100);
     const aliases = excessOf(lines(100_000, () => "- *a"));
@@ -60,14 +60,14 @@ describe("row 49: a file that was made to be slow", () => {
     expect(keys?.offset).toBeLessThan(450_000);
   });
 
-  it("is refused as a trace by its line", () => {
+  it("is rejected as a trace by its line", () => {
     const deep = `{"kind":"header","format":"booth-plc-trace","version":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
     expect(() => parseTrace(deep, "f.trace")).toThrow("f.trace:1: the line has 2000");
     const keys = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`key_${i}`, 1])));
     expect(() => parseTrace(keys, "f.trace")).toThrow(/f\.trace:1: the line has \d+ characters, more than 8192/);
   });
 
-  it("ends check with 78 and a sentence", { timeout: MANY_PROCESSES_MS }, async () => {
+  it("makes check end with 78 and a sentence", { timeout: MANY_PROCESSES_MS }, async () => {
     const folder = temporaryFolder();
     for (const [index, [, text, message]] of SLOW.entries()) {
       const file = join(folder, `${index}.yaml`);
@@ -76,14 +76,7 @@ describe("row 49: a file that was made to be slow", () => {
       expect(code).toBe(78);
       if (!message.source.includes("missing")) expect(err.replace(file, "f.yaml")).toMatch(message);
     }
-    recordFault({
-      row: 49,
-      fault: "file made to be slow",
-      injected: SLOW.length,
-      lost: 0,
-      doubled: 0,
-      wrong: 0,
-      passed: true,
-    });
+    const outcome = { lost: 0, doubled: 0, wrong: 0, passed: true };
+    recordFault({ row: 49, fault: "file made to be slow", injected: SLOW.length, ...outcome });
   });
 });

@@ -29,13 +29,13 @@ function written({ config }: Pick<BadConfiguration, "config">): string {
   return file;
 }
 
-/** What `check` reports: the places of all problems, and the exit code. */
+/** Returns what `check` reports: the exit code and the paths of all problems. */
 async function checked(file: string): Promise<{ readonly code: number; readonly paths: readonly string[] }> {
   const { code, err } = await say(["check", "--config", file]);
   return { code, paths: [...err.matchAll(/^\S+:\d+:\d+: (\S+): /gm)].map((match) => match[1] ?? "") };
 }
 
-/** What a start reports: it either ends, or leaves entries out, or goes on without a file. */
+/** Returns the paths that a start reports: it either ends, or disables entries, or runs without a file. */
 function started(file: string): readonly string[] {
   try {
     const { usable } = loadLasting(file, {});
@@ -48,7 +48,7 @@ function started(file: string): readonly string[] {
   }
 }
 
-/** The text with which a reload of the file is refused; "" if it is accepted. */
+/** Returns the error of a reload of the file; "": it is accepted. */
 async function reloaded(file: string): Promise<string> {
   const usable = soundIn("booths: []\n", file);
   const first: Lasting = { usable, refused: null, text: "booths: []\n" };
@@ -60,16 +60,16 @@ async function reloaded(file: string): Promise<string> {
   return reload().then(() => "", String);
 }
 
-describe("a mistake of the configuration", () => {
-  it.each(BAD)("is placed alike by check and start: $title", async (bad) => {
+describe("a fault of the configuration", () => {
+  it.each(BAD)("has the same path in check and start: $title", async (bad) => {
     const file = written(bad);
     expect(await checked(file)).toEqual({ code: 78, paths: [bad.path] });
     expect(started(file)).toEqual([bad.path]);
   });
 
-  // One of each setting: how its file is judged is proven above.
+  // One fault of each setting: the test above covers the others.
   const settings = BAD.filter(({ path }, index) => BAD.findIndex((one) => one.path === path) === index);
-  it.each(settings)("is placed alike by config set, reload and doctor: $title", async (bad) => {
+  it.each(settings)("has the same path in config set, reload and doctor: $title", async (bad) => {
     const file = written(bad);
     const set = await say(["config", "set", "log_level", "debug", "--config", file]);
     expect(set.code).toBe(78);
@@ -80,7 +80,7 @@ describe("a mistake of the configuration", () => {
   });
 
   const booths = BAD.filter(({ path }) => path.startsWith("booths[0]."));
-  it.each(booths)("is refused by the page's set-up: $title", async ({ config }) => {
+  it.each(booths)("is rejected by the page's set-up: $title", async ({ config }) => {
     const file = written({ config: {} });
     const [entry] = config["booths"] as readonly [{ readonly id: string }];
     const set_up = createSetUp({

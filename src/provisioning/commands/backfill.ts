@@ -3,17 +3,17 @@ import { CommandFailure } from "../../domain/command.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import type { BoundBooth, CommandCall, Outcome, WaitingBackfill } from "../context.ts";
 
-/** Answers to digests that nobody has asked for yet. A day's comparison sends one digest. */
+/** Answers to digests that no comparison has read yet. A day's comparison sends one digest. */
 const MOST_ANSWERS = 64;
 
-/** A resend begins this long after its first backfill came, so that backfills that come together are sent together. */
+/** A resend starts this long after its first backfill, so that backfills that arrive together are sent together. */
 const GATHER_MS: Milliseconds = 2_000;
 
 const NOTHING: Resent = { records: 0, batches: 0, missing: 0, refused: 0 };
 
 /**
- * Sends records again. One resend of a booth runs at a time: backfills that come meanwhile wait, and go as one, with the ranges
- * that they share sent once. Throws a CommandFailure once the command's time is over.
+ * Sends records again. A booth has one resend at a time: backfills that arrive meanwhile wait, and are then sent together, with
+ * shared ranges sent once. Throws a CommandFailure once the command has expired.
  */
 export async function backfill(
   booth: BoundBooth,
@@ -22,7 +22,7 @@ export async function backfill(
 ): Promise<Outcome> {
   const { binding, gateway } = booth;
   const { ranges, stream_id: stream, digest: answered } = call.order;
-  // The service's answer to a digest of equal hours has no ranges, and waits for nobody.
+  // The service's answer to a digest of equal hours has no ranges, and needs no resend.
   const sent =
     ranges.length === 0 ? NOTHING : await resent(booth, { stream, ranges, left: call.expires_at - now }, signal);
   if (answered !== null) {
@@ -56,17 +56,17 @@ async function resent(
   }
 }
 
-/** Resends until no backfill of the booth waits. Never rejects: each backfill has an outcome of its own. */
+/** Resends until no backfill of the booth waits. Never rejects: each backfill has its own outcome. */
 async function resendAll({ binding, gateway, state }: BoundBooth, signal: AbortSignal): Promise<void> {
   binding.resending = { recheck: () => undefined };
   while (binding.waiting_backfills.length > 0) {
-    // Cut short by a stop: then the resend itself rejects at once.
+    // If a stop cuts the sleep short, the resend rejects at once.
     await gateway.clock.sleep(GATHER_MS, signal).catch(() => undefined);
     const waiting = binding.waiting_backfills.splice(0).filter(({ isExpired }) => !isExpired);
     const [first] = waiting;
     if (first === undefined) continue;
     const taken = waiting.filter(({ stream }) => stream === first.stream);
-    binding.waiting_backfills.push(...waiting.filter((one) => !taken.includes(one)));
+    binding.waiting_backfills.push(...waiting.filter((other) => !taken.includes(other)));
     const ending = new AbortController();
     binding.resending = {
       recheck: () => {

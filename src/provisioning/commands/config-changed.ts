@@ -9,12 +9,12 @@ import { applyEvent } from "../loop.ts";
 import { errorMessage } from "../../domain/error-message.ts";
 
 const RETRY = { base_ms: 1_000, cap_ms: 60_000 };
-/** What a configuration has that came without an order. */
+/** Time limit of a configuration that the record offers without a command. */
 const TRIAL_MS = 300_000;
-/** How often a trial looks for its proofs. */
+/** Interval at which a trial checks its proofs. */
 const LOOK_EVERY_MS = 2_000;
 
-/** Tries what the service's record offers, whoever saw it there; runs until aborted. */
+/** Tries each configuration that the service's record offers. Runs until aborted. */
 export async function configLoop(booth: BoundBooth, signal: AbortSignal): Promise<never> {
   const { state, binding } = booth;
   const { clock, log } = booth.gateway;
@@ -37,7 +37,7 @@ export async function configLoop(booth: BoundBooth, signal: AbortSignal): Promis
   }
 }
 
-/** One trial of a booth at a time. */
+/** Runs a trial after the one before of the same booth. */
 export function changeConfig(
   booth: BoundBooth,
   call: CommandCall<"config_changed">,
@@ -49,8 +49,8 @@ export function changeConfig(
 }
 
 /**
- * Takes the service's changed configuration over on trial: it counts at once, and stays only if a read of the PLC and a contact
- * with the service succeed under it in time; else what was in force before is so again, by itself.
+ * Tries the service's changed configuration: it is in force at once, and stays only if a read of the PLC and a contact with the
+ * service succeed in time. Otherwise the configuration before it is restored. Throws a CommandFailure if the trial fails.
  */
 async function tryConfig(
   booth: BoundBooth,
@@ -91,14 +91,14 @@ async function changedRecord(
   const answer = await retrying(
     { clock, wait: jittered(RETRY, random), signal },
     async () => {
-      const came = await lookUp(booth);
+      const found = await lookUp(booth);
       signal.throwIfAborted();
-      return came;
+      return found;
     },
-    (came) => {
-      if (came.kind !== "keep") return null;
+    (found) => {
+      if (found.kind !== "keep") return null;
       if (clock.wall() >= expires_at) throw new CommandFailure("the record couldn't be read in time");
-      return { at_least_ms: came.after_ms };
+      return { at_least_ms: found.after_ms };
     },
   );
   if (answer.kind !== "ok") throw new CommandFailure(`the record can't be read: ${answer.kind}`);
@@ -107,7 +107,7 @@ async function changedRecord(
   throw new CommandFailure(`the record's configuration is still revision ${found}`);
 }
 
-/** What the trial missed; "": nothing. */
+/** Waits for the proofs of a trial. Returns what is missing at the end of its time; "": nothing. */
 async function proved(booth: BoundBooth, within_ms: Milliseconds, signal: AbortSignal): Promise<string> {
   const { clock } = booth.gateway;
   const { link } = booth.state;
@@ -120,9 +120,7 @@ async function proved(booth: BoundBooth, within_ms: Milliseconds, signal: AbortS
     const isRead = link.answered > polls;
     if (reached && isRead) return "";
     if (clock.mono() - began >= within_ms) {
-      return [isRead ? "" : "no answer of the PLC", reached ? "" : "no answer of the service"]
-        .filter(Boolean)
-        .join(", ");
+      return [...(isRead ? [] : ["no answer of the PLC"]), ...(reached ? [] : ["no answer of the service"])].join(", ");
     }
     await clock.sleep(Math.min(LOOK_EVERY_MS, within_ms), signal);
   }

@@ -10,12 +10,12 @@ import type { Store, Window } from "../../store/port.ts";
 
 /** Records read from the store at a time. */
 const READ_LIMIT = 1_000;
-/** The fold finishes an hour some ten minutes after its end, and later where a gap follows: looked for up to here. */
+/** The fold finishes an hour some ten minutes after its end, later if a gap follows. The search for it ends here. */
 const FIGURES_WITHIN_MS = 7_200_000;
-/** Hours in one message: it stays far under what a broker takes. */
+/** Hours in one message, which keeps it far below a broker's limit. */
 const MAX_HOURS = 200;
 
-/** Digests of the hours of a window, of what the service was sent under the log's present name; in one message or several. */
+/** Returns the digests of a window's hours: of the records sent to the service under the log's present stream, in one message or more. */
 export async function digestsOf(
   store: Store,
   { log, binding }: BoothState,
@@ -44,7 +44,7 @@ async function hoursOf(
   const facts: Placed[] = [];
   let next = from;
   let hour: EpochMs | null = null;
-  // What the service hasn't acked yet is on its way, and no difference.
+  // An unacked record is on its way, and no difference.
   while (next <= acked_seq) {
     const records = (await store.read(stream, next, READ_LIMIT)).filter(({ seq }) => seq <= acked_seq);
     const last = records.at(-1);
@@ -67,12 +67,12 @@ async function hoursOf(
   return growing.map(({ hash, ...run }) => ({ ...run, hash: hash.hex(), figures: figures.get(run.hour) ?? null }));
 }
 
-/** An hour as it grows while the log is read. */
+/** An hour that grows while the log is read. */
 function begun(hour: EpochMs, from: Seq) {
   return { hour, from, to: from, filters: 0, hash: recordHash() };
 }
 
-/** First seq of the stream whose record isn't before the instant, by halving: the log has no index by time. */
+/** Finds the first seq whose record isn't before an instant, by binary search: the log has no index by time. */
 async function firstAt(store: Store, { stream, oldest_seq, acked_seq }: LogReach, at: EpochMs): Promise<Seq> {
   let low = oldest_seq;
   let high = acked_seq + 1;

@@ -11,15 +11,15 @@ import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { say } from "../../domain/sentences.ts";
 
 /**
- * What only people can mend is asked for again this often: a serial that the service doesn't know may be entered by the office
- * later, a key may be given its right (401 and 403), and whoever holds the booth may give it up.
+ * Interval of retries that depend on people: the office may enter an unknown serial number, a key may get its permission (401 and 403),
+ * and the holder of the booth may release it.
  */
 const ASK_AGAIN_MS: Milliseconds = 900_000;
 const RETRY = { base_ms: 1_000, cap_ms: 300_000 };
 
 type Answer = ServiceAnswer<ServiceRecord>;
 
-/** Without generations an answer to a claim says little; what the look-up found stays known. */
+/** Without generations, the answer to a claim has few fields: keeps the others of the look-up. */
 function knownOf(row: ProvisioningRow, said: ServiceRecord): ServiceRecord {
   const { completion_status, hw_configuration } = said;
   return said.generation === null && row.record !== null
@@ -27,28 +27,28 @@ function knownOf(row: ProvisioningRow, said: ServiceRecord): ServiceRecord {
     : said;
 }
 
-/** What a transition may depend on besides row and event. */
+/** The inputs of a transition besides row and event. */
 export interface Surroundings {
   readonly now: EpochMs;
   readonly gateway_id: string;
-  /** The gateway's earlier identity was lost, and its key with it; absent: no. */
+  /** Whether the gateway's earlier identity was lost, with its key. */
   readonly is_lost?: boolean | undefined;
   readonly random: () => number;
 }
 
 type Change = Pick<ProvisioningRow, "state"> & Partial<ProvisioningRow>;
 
-const BEGUN_ANEW = { reason: "", advice: "", attempt: 0, wait_ms: 0, possible_at: undefined } as const;
+const RESET = { reason: "", advice: "", attempt: 0, wait_ms: 0, possible_at: undefined } as const;
 
-/** Another state, entered now; reason, advice and waiting begin anew unless the change says them. */
+/** Enters a state. Resets reason, advice and waiting unless the change sets them. */
 export function move(row: ProvisioningRow, around: Surroundings, change: Change): ProvisioningRow {
   const since = change.state === row.state ? row.since : around.now;
   const before = change.state === "serial_entered" ? {} : row.entered_at;
   const entered_at = { ...before, [change.state]: since };
-  return { ...row, ...BEGUN_ANEW, ...change, since, entered_at };
+  return { ...row, ...RESET, ...change, since, entered_at };
 }
 
-/** Network trouble and overload: the same state again after a jittered wait; the service's Retry-After is the least. */
+/** Stays in a state after a network fault or overload, with a jittered wait of at least the service's Retry-After. */
 function retry(
   row: ProvisioningRow,
   state: ProvisioningState,
@@ -103,12 +103,12 @@ function refused(
   }
 }
 
-/** A service lets nobody take the place of a gateway that it has heard of so lately [contract]. */
+/** A service rejects a take-over from a gateway that was in contact within this time [contract]. */
 const HOLDER_RESTS_MS: Milliseconds = 600_000;
-/** Both count whole seconds, each by a clock of its own. */
+/** Both sides count whole seconds by their own clocks. */
 const CLOCKS_DIFFER_MS: Milliseconds = 2_000;
 
-/** A take-over is tried again once the gateway before has been silent for long enough; null: that isn't what it waits for. */
+/** Retries a take-over once the other gateway has been silent for long enough; null: the denial has another reason. */
 function holderWaitedFor(row: ProvisioningRow, around: Surroundings): ProvisioningRow | null {
   const seen = row.claim?.intent === "take_over" ? parseTime(row.record?.gateway?.last_seen_at ?? "") : null;
   const left = seen === null ? 0 : Math.min(seen + HOLDER_RESTS_MS - around.now, HOLDER_RESTS_MS);
@@ -123,7 +123,7 @@ function holderWaitedFor(row: ProvisioningRow, around: Surroundings): Provisioni
   });
 }
 
-/** What is bound stays bound: without generations nobody else can have taken it. */
+/** Keeps a binding: without generations, no other gateway can have taken it. */
 function refusedAtPlain(row: ProvisioningRow, said: string, around: Surroundings): ProvisioningRow {
   const isBound = row.generation !== null;
   return move(row, around, {
@@ -134,7 +134,7 @@ function refusedAtPlain(row: ProvisioningRow, said: string, around: Surroundings
   });
 }
 
-/** The service's word on a serial: whose it is, whether it is free, and how it may be claimed. */
+/** Handles the answer to a look-up: unknown, held by another gateway, to be confirmed, or free to claim. */
 export function lookedUp(
   row: ProvisioningRow,
   { answer, claim_id }: { readonly answer: Answer; readonly claim_id: string },
@@ -156,7 +156,7 @@ export function lookedUp(
   return toClaiming(row, { record: known, claim_id, intent: isHeld ? "take_over" : "claim" }, around);
 }
 
-/** A person compares, and says which booth it is where the service's answer leaves that open. */
+/** Asks a person to compare, and to choose the booth if the service's answer leaves it open. */
 export function toBeConfirmed(row: ProvisioningRow, record: ServiceRecord, around: Surroundings): ProvisioningRow {
   const said = row.confirmed?.service_booth;
   const words =
@@ -164,7 +164,7 @@ export function toBeConfirmed(row: ProvisioningRow, record: ServiceRecord, aroun
   return move({ ...row, confirmed: null }, around, { state: "awaiting_confirm", record, ...words });
 }
 
-/** The claim id is made once: a claim that is tried again, after whatever, stays the same claim. */
+/** Starts a claim. Its id is made once, so that a retried claim stays the same claim. */
 export function toClaiming(
   row: ProvisioningRow,
   { record, claim_id, intent }: { record: ServiceRecord; claim_id: string; intent: ClaimIntent },
@@ -174,7 +174,7 @@ export function toClaiming(
   return move(row, around, { state: "claiming", record, claim });
 }
 
-/** A new binding begins: what an earlier one was held back from, or was to end by, is over. */
+/** Handles the answer to a claim. A new binding clears what an earlier one left behind. */
 export function claimed(row: ProvisioningRow, answer: Answer, around: Surroundings): ProvisioningRow {
   if (answer.kind === "keep") return retry(row, "claiming", { ...answer, around });
   if (answer.kind !== "ok") return refused(row, answer, around);
@@ -189,12 +189,12 @@ export function configured(row: ProvisioningRow, answer: Answer, around: Surroun
   return move(row, around, { state: "verifying", record: knownOf(row, answer.value) });
 }
 
-/** Only an order of root allows to wipe what a decommissioned booth leaves. */
+/** Returns the permission to wipe the data of a decommissioned booth, which only root can give. */
 export function groundsOf({ to, by_root, last_seq }: Leaving): Pick<ProvisioningRow, "wipe"> {
   return to === "decommissioned" && by_root === true ? { wipe: { by: "root", for_ms: 0, last_seq } } : {};
 }
 
-/** The service's word on giving the booth up. Where it holds another binding, or none, the booth is given up already. */
+/** Handles the answer to leaving. If the service has another binding, or none, the booth is left already. */
 export function left(
   row: ProvisioningRow,
   answer: Answer,

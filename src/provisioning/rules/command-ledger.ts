@@ -1,21 +1,21 @@
 import type { CommandOrder, CommandResult, HeardCommand, ServiceCommand } from "../../domain/command.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 
-/** Longest time that a backfill may take from its acceptance: the service's own answers to digests have a day. */
+/** Time limit of a backfill from its acceptance: the service gives its answers to digests a day. */
 const MAX_BACKFILL_MS: Milliseconds = 24 * 3_600_000;
-/** Commands of one capacity under way at once. Each type has its own capacity, so that no type keeps another from being carried out. */
+/** Running commands of one capacity. Each type has its own capacity, so that no type blocks another. */
 const MOST_RUNNING = 4;
-/** Backfills that wait for the resend under way go together afterwards: the more wait, the less is sent twice. */
+/** Backfills that wait for the running resend are sent together: the more wait, the less is sent twice. */
 const MOST_BACKFILLS = 16;
-/** Commands of one capacity that were heard and wait for a place; the service repeats those that nobody answered. */
+/** Waiting commands of one capacity. The service repeats unanswered ones. */
 const MOST_WAITING = 16;
-/** Commands remembered: a service repeats the last ones, never hundreds. */
+/** Remembered commands: a service repeats the last ones, never hundreds. */
 const MAX_ROWS = 100;
 
-/** A command that was heard, kept so that it takes effect once, whatever is cut off in between. */
+/** A received command, stored so that it takes effect once, even if a stop interrupts it. */
 interface LedgerRow {
   readonly answer: CommandResult;
-  /** null: it was never one that could be carried out. */
+  /** null: the command can't run, or is settled. */
   readonly order: CommandOrder | null;
   readonly expires_at: EpochMs;
 }
@@ -24,8 +24,8 @@ interface LedgerRow {
 export type Ledger = readonly LedgerRow[];
 
 /**
- * Judges a command by its id, its form and its time; the same id again changes nothing and gets the same
- * answer. `answer` is to be sent either way; `run`: it is new and to be carried out.
+ * Checks a command's id, form and expiry. A repeated id changes nothing and gets the same answer. Returns the answer to send, and in
+ * `run` the order if the command is new and valid.
  */
 export function hear(ledger: Ledger, heard: HeardCommand, now: EpochMs) {
   const id = heard.kind === "command" ? heard.command.id : heard.id;
@@ -40,14 +40,14 @@ export function hear(ledger: Ledger, heard: HeardCommand, now: EpochMs) {
   return added(ledger, { answer, order, expires_at }, order);
 }
 
-/** Those that a stop cut off, oldest first. */
+/** Returns the commands that a stop interrupted, oldest first. */
 export function unfinished(ledger: Ledger): readonly (LedgerRow & { readonly order: CommandOrder })[] {
   return ledger.flatMap((row) =>
     row.answer.state === "accepted" && row.order !== null ? [{ ...row, order: row.order }] : [],
   );
 }
 
-/** Returns the ledger with a command's outcome in place of its acceptance. Its order isn't needed any more. */
+/** Returns the ledger with a command's outcome instead of its acceptance, and without its order. */
 export function settled(ledger: Ledger, answer: CommandResult): Ledger {
   return ledger.map((row) => (row.answer.cmd_id === answer.cmd_id ? { ...row, answer, order: null } : row));
 }
@@ -57,7 +57,7 @@ export function expiryOf({ order, expires_at }: Pick<ServiceCommand, "order" | "
   return order.type === "backfill" ? Math.min(expires_at, now + MAX_BACKFILL_MS) : expires_at;
 }
 
-/** What a command takes a place of. An answer to a digest of ours has its own: it must not wait for what the office orders. */
+/** A limit that commands share. The answer to a digest of this gateway has its own: it must not wait for commands of the office. */
 export type CommandCapacity = CommandOrder["type"] | "answer" | "malformed";
 
 export function capacityOf(order: CommandOrder): CommandCapacity {
@@ -68,13 +68,13 @@ function capacityOfHeard(heard: HeardCommand): CommandCapacity {
   return heard.kind === "command" ? capacityOf(heard.command.order) : "malformed";
 }
 
-/** Returns whether a command that was heard may wait. */
+/** Whether a received command may wait. */
 export function hasRoom(inbox: readonly HeardCommand[], heard: HeardCommand): boolean {
   const capacity = capacityOfHeard(heard);
   return inbox.filter((one) => capacityOfHeard(one) === capacity).length < MOST_WAITING;
 }
 
-/** Returns the index of the oldest command for which there is a place; -1: there is none. */
+/** Returns the index of the oldest command that may run; -1: no command may. */
 export function nextIn(inbox: readonly HeardCommand[], running: readonly CommandCapacity[]): number {
   return inbox.findIndex((heard) => {
     const capacity = capacityOfHeard(heard);
@@ -95,7 +95,7 @@ export function expired(cmd_id: string): CommandResult {
   return { cmd_id, state: "expired", result: null, error: "it came after its time" };
 }
 
-/** The oldest goes that is no longer under way. */
+/** Adds a row. If the ledger is full, drops the oldest settled one. */
 function added(ledger: Ledger, row: LedgerRow, run: CommandOrder | null) {
   const longer = [...ledger, row];
   const oldest = longer.length > MAX_ROWS ? longer.findIndex(({ answer }) => answer.state !== "accepted") : -1;

@@ -25,7 +25,7 @@ import { renamed, type NewName } from "../../domain/stream-label.ts";
 import type { Milliseconds, Seq, Serial } from "../../domain/units.ts";
 import { say } from "../../domain/sentences.ts";
 
-/** verifying must have seen everything within this, else back to claimed. */
+/** Time limit of verifying; afterwards the booth is claimed again. */
 export const VERIFY_WITHIN_MS = 900_000;
 
 export type ProvisioningEvent =
@@ -37,8 +37,8 @@ export type ProvisioningEvent =
   | { readonly kind: "claimed" | "configured"; readonly answer: ServiceAnswer<ServiceRecord> }
   | { readonly kind: "not_verified"; readonly reason: string }
   /**
-   * The service's record was read, or came along with another answer. `newest_seq`: of the log, at that moment. `ended_for_ms`: time
-   * since an earlier reading that ended the binding in the same way; absent: there was none.
+   * The service's record, read or part of another answer. `newest_seq`: of the log at that moment. `ended_for_ms`: time since an
+   * earlier reading that ended the binding in the same way.
    */
   | {
       readonly kind: "record_seen";
@@ -46,16 +46,16 @@ export type ProvisioningEvent =
       readonly newest_seq: Seq;
       readonly ended_for_ms?: Milliseconds;
     }
-  /** The record can't be read: 401 or 403. */
+  /** The service denies the key: 401 or 403. */
   | { readonly kind: "key_refused"; readonly reason: string }
-  /** The booth is to be given up. */
+  /** Somebody ends the binding. */
   | { readonly kind: "leave"; readonly leaving: Leaving }
-  /** The service's answer to giving it up. */
+  /** The service's answer to the end of the binding. */
   | { readonly kind: "left"; readonly answer: ServiceAnswer<ServiceRecord>; readonly name: NewName }
   | { readonly kind: "renamed"; readonly name: NewName }
   | TrialEvent;
 
-/** What to do next for a row; `wait` is over only by an event from outside. */
+/** The next step of a row; only an event from outside ends `wait`. */
 export type ProvisioningStep = "look_up" | "claim" | "configure" | "verify" | "leave" | "wait";
 
 const STEP_OF: Readonly<Record<ProvisioningState, ProvisioningStep>> = {
@@ -79,12 +79,20 @@ const STEP_OF: Readonly<Record<ProvisioningState, ProvisioningStep>> = {
 
 export function stepOf(row: ProvisioningRow): ProvisioningStep {
   if (row.leaving !== null) return "leave";
-  // Without generations a refusal says nothing of who holds the booth: it is asked again.
+  // Without generations, a rejection doesn't say who holds the booth: retries the look-up.
   const isAskedAgain = row.state === "conflict" && row.record?.generation === null;
   return isAskedAgain ? "look_up" : STEP_OF[row.state];
 }
 
-/** The state machine: pure, total; an event that doesn't fit the state changes nothing. */
+/**
+ * Applies an event to a booth's row. Pure and total.
+ *
+ * The main path is serial_entered, looking_up, awaiting_confirm (a person compares the booth with the card), claiming, claimed,
+ * configuring, verifying, active. `stepOf` says which request the loop makes next; its outcome comes back as an event. Network faults
+ * keep the state and set `wait_ms`; conflict, denied and not_found are retried too. suspended (another gateway has the booth), released and
+ * decommissioned end the binding: the log stays, and nothing is sent. An event that doesn't fit the state changes nothing and returns the
+ * same object, so late or repeated answers do no harm. `leaving` is not a state: the booth stays active until its log is delivered.
+ */
 export function transition(row: ProvisioningRow, event: ProvisioningEvent, around: Surroundings): ProvisioningRow {
   switch (event.kind) {
     case "serial_entered":
@@ -113,17 +121,17 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
         : row;
     case "record_seen": {
       const seen = isBound(row) ? recordSeen(row, event, around) : seenAfterEnd(row, event, around);
-      // Who gets the record has a key that opens.
+      // The record could be read, so the key is valid again.
       return isBound(row) && seen.advice === REVOKED ? { ...seen, reason: "", advice: "" } : seen;
     }
     case "key_refused": {
-      // Nothing else changes: what is bound stays so, and goes on once a key opens again.
+      // The binding stays, and delivery resumes once a key opens again.
       const reason = say("bind.key_refuses", { reason: event.reason });
       return row.state === "active" && row.reason !== reason ? { ...row, reason, advice: REVOKED } : row;
     }
     case "leave":
       if (isBound(row)) return { ...row, leaving: event.leaving, attempt: 0, wait_ms: 0 };
-      // A booth that isn't bound has nothing to flush and nobody to tell.
+      // A booth that isn't bound has nothing to deliver, and the service nothing to change.
       return { ...emptyRow(around.now), state: event.leaving.to, stream: row.stream, ...groundsOf(event.leaving) };
     case "left": {
       const { id, from_seq } = event.name;
@@ -142,9 +150,8 @@ export function transition(row: ProvisioningRow, event: ProvisioningEvent, aroun
 const REVOKED = say("bind.revoked");
 
 /**
- * A bound booth's own number says nothing new: beginning anew would stop its delivery. Who enters it wants the booth kept, so a
- * leaving that hasn't come to its end is withdrawn. Where the key is refused there is no delivery to stop, and a new claim
- * is the way back.
+ * Starts the provisioning of a serial number. The number of the bound booth only cancels an unfinished leaving: a new start would stop the
+ * delivery. If the service denies the key, nothing is delivered, and a new claim is the way back.
  */
 function serialEntered(
   row: ProvisioningRow,
@@ -157,7 +164,7 @@ function serialEntered(
   return { ...emptyRow(around.now), stream: row.stream, state: "serial_entered", serial, confirmed, advice: "" };
 }
 
-/** Somebody compared the card, or says that this gateway takes the place of the one that holds the booth. */
+/** Handles a person's confirmation: of the booth, or that this gateway replaces the one that holds it. */
 function confirmed(
   row: ProvisioningRow,
   event: Extract<ProvisioningEvent, { kind: "confirmed" }>,
@@ -169,7 +176,7 @@ function confirmed(
     if (record === null) return toBeConfirmed(vouched, row.record, around);
     return toClaiming(vouched, { record, claim_id: event.claim_id, intent: "claim" }, around);
   }
-  // What the conflict said may be old by now: the service is asked anew, and another claim is made of its answer.
+  // The conflict may be outdated: looks the booth up again, and makes another claim of the answer.
   const takesOver = row.state === "conflict" && event.confirmation.replace === true;
   return takesOver ? move({ ...vouched, claim: null }, around, { state: "serial_entered" }) : row;
 }
@@ -181,7 +188,7 @@ function recordSeen(
 ): ProvisioningRow {
   const record = sifted(row, said);
   const holder = record.gateway?.id ?? null;
-  // A service that knows generations has lost this one's: what it says then is left aside.
+  // A service with generations has lost that of this binding: ignores its record.
   if (record.generation === null && !isPlain(row)) return row;
   if (record.generation === null) {
     const again = chosenAgain(record, row.record);
@@ -216,9 +223,9 @@ function recordSeen(
 }
 
 /**
- * A record that was read after another one ended the binding. If it names this gateway again, the binding goes on: the first one was
- * wrong, and nobody has claimed anything since. If it calls the booth decommissioned again, the time in between counts towards the
- * wipe. Any other record starts that count anew.
+ * Handles a record that was read after another one ended the binding. If it names this gateway again, the binding continues: the earlier
+ * record was wrong, and no gateway has claimed the booth since. If it calls the booth decommissioned again, the time in between counts
+ * towards the wipe. Any other record restarts that count.
  */
 function seenAfterEnd(
   row: ProvisioningRow,
@@ -237,7 +244,7 @@ function seenAfterEnd(
   return for_ms === wipe.for_ms ? row : { ...row, wipe: { ...wipe, for_ms } };
 }
 
-/** Saying something else than what we hold; when we were last seen is no news, and a password sealed anew neither. */
+/** Whether a record differs from the stored one, apart from the time of the last contact and newly sealed passwords. */
 function isNews(row: ProvisioningRow, record: ServiceRecord): boolean {
   const said = (one: ServiceRecord | null): string => {
     const { old, new: next } = one?.plc_passwords ?? { old: null, new: null };

@@ -6,7 +6,7 @@ import { type DayNumber, dayOf, instantOf } from "../../domain/time-zone.ts";
 import type { EpochMs, Seq } from "../../domain/units.ts";
 import { HOUR_MS, DAY_MS } from "../../domain/time.ts";
 
-/** The operations whose answers both sides give, compared field by field. */
+/** The reports that both sides make, compared field by field. */
 export const COMPARED = [
   "duration_by_mode",
   "frequency_by_mode",
@@ -15,27 +15,27 @@ export const COMPARED = [
   "filter_maintenance_history",
 ] as const;
 
-/** The answers of one side, by operation. */
+/** The reports of one side, by operation. */
 export type DayFigures = Readonly<Record<(typeof COMPARED)[number], unknown>>;
 
-/** Left aside: ids and the window itself, and what depends on days outside the window. */
+/** Fields that are not compared: ids, the window, and figures that depend on days outside it. */
 const NOT_COMPARED = new Set([
   ...["booth_id", "start", "end", "page", "limit", "pages", "total"],
   ...["previous_period", "delta"],
 ]);
-/** What names an item of a list, so that the order in which a side lists them says nothing. */
+/** Fields that name an item of a list, so that the order of the list doesn't matter. */
 const NAMES = ["mode", "filter_type", "maintenance_date"] as const;
-/** Binary noise of minutes made of milliseconds; a millisecond is 1.7e-5 minutes. */
+/** Rounding noise of minutes computed from milliseconds; a millisecond is 1.7e-5 minutes. */
 const NOISE = 1e-6;
 
 type Leaf = number | string;
 
-/** Differences kept of one comparison: they are stored, and repeated in each answer and event of the status. */
+/** Stored differences of one comparison, which each answer and event of the status repeats. */
 export const MOST_DIFFERENCES = 100;
-/** Characters of a figure's name or text. Names of ours are shorter; a nested name repeats those of all levels above. */
+/** Characters of a figure's name or text. The gateway's names are shorter; a nested name repeats those of all levels above. */
 const MOST_CHARS = 200;
 
-/** Returns the plain values of an answer, each under a name that is the same on both sides. Recurses as deep as the JSON parser allows. */
+/** Returns the plain values of a report, each under a name that both sides share. Recurses as deep as the JSON parser allows. */
 export function figuresIn(path: string, value: unknown, found = new Map<string, Leaf>()): ReadonlyMap<string, Leaf> {
   const name = path.slice(0, MOST_CHARS);
   if (typeof value === "number" || typeof value === "string") found.set(name, value);
@@ -79,7 +79,7 @@ function isSame(ours: Leaf | null, theirs: Leaf | null): boolean {
   return Math.abs((ours ?? 0) - (theirs ?? 0)) <= NOISE;
 }
 
-/** A local day. */
+/** A day in the booth's time zone. */
 export interface LocalDay {
   /** YYYY-MM-DD */
   readonly day: string;
@@ -92,15 +92,15 @@ export function localDay(tz: string, day: DayNumber): LocalDay {
   return { day: text, start: instantOf(tz, day, 0), end: instantOf(tz, day + 1, 0) };
 }
 
-/** The day before the one that holds the instant. */
+/** Returns the day before the day of an instant. */
 export function dayBefore(tz: string, at: EpochMs): LocalDay {
   return localDay(tz, dayOf(tz, at) - 1);
 }
 
 /**
- * Cuts records, in seq order, into runs of one hour each, unbroken in seq. Records stand by seq, not by time: one that was placed before its
- * forerunner belongs to that one's hour. A hole in seq begins a run of its own.
- * @param before hour of the record before the first one; null: none is known
+ * Splits records, in seq order, into runs of one hour without a gap in seq. A record with an earlier time than the one before belongs to
+ * that one's hour. A gap in seq starts another run.
+ * @param before hour of the record before the first one; null: unknown
  */
 export function hourRuns(records: readonly Placed[], before: EpochMs | null) {
   const runs: { hour: EpochMs; records: Placed[] }[] = [];
@@ -116,7 +116,7 @@ export function hourRuns(records: readonly Placed[], before: EpochMs | null) {
   return runs;
 }
 
-/** What the gateway's fold says of finished hours, by hour; a later record of an hour replaces the one before. */
+/** Returns the fold's figures of finished hours, by hour. A later record of an hour replaces an earlier one. */
 export function hourFigures(records: readonly Placed[]): ReadonlyMap<EpochMs, NonNullable<DigestHour["figures"]>> {
   return new Map(
     records.flatMap((record) => {

@@ -3,18 +3,18 @@ import { FILTER_TYPES } from "../../domain/booth.ts";
 import type { ProvisioningRow } from "../../domain/provisioning.ts";
 import type { ServiceRecord } from "../../domain/service.ts";
 
-/** More than a filter or a meter ever lasts: a larger limit is a slip of the pen. */
+/** Longer than any filter or meter lasts: a larger limit is a typing mistake. */
 const MOST = { minutes: 5_256_000, cycles: 1_000_000, days: 3_650, pressure_pa: 10_000 } as const;
 const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/;
 
 export type TrialEvent =
-  /** The service's changed configuration comes in force on trial. */
+  /** The service's changed configuration is in force on trial. */
   | { readonly kind: "config_tried"; readonly record: ServiceRecord; readonly revision: number }
   | { readonly kind: "config_proved" }
-  /** It didn't prove itself, or was never fit to: what was in force before is so again, or stays. */
+  /** The trial failed, or the configuration is invalid: the one before stays or is restored. */
   | { readonly kind: "config_refused"; readonly revision: number };
 
-/** The trial's part of the state machine: begun, proved, or gone back on. */
+/** Applies an event of a trial: its start, success or failure. */
 export function configTrial(row: ProvisioningRow, event: TrialEvent): ProvisioningRow {
   switch (event.kind) {
     case "config_tried": {
@@ -30,8 +30,8 @@ export function configTrial(row: ProvisioningRow, event: TrialEvent): Provisioni
 }
 
 /**
- * The service's record as it counts here. Another revision of the configuration stays out until it was tried, one that was
- * refused with all that came with it, and a time zone that there isn't.
+ * Returns the parts of the service's record that are in force. Leaves out a configuration that wasn't tried yet, everything that came with a
+ * rejected one, and an unknown time zone.
  */
 export function sifted(row: ProvisioningRow, record: ServiceRecord): ServiceRecord {
   const known = row.record;
@@ -51,8 +51,8 @@ export function sifted(row: ProvisioningRow, record: ServiceRecord): ServiceReco
 }
 
 /**
- * How the record of a booth that is bound here departs from the contract, or from what it had: in words; "" not at all. Without a
- * generation it says nothing of the binding, and isn't taken.
+ * Returns the fields in which the record of a bound booth violates the contract, or that it had before and lacks now; "": no field. A record
+ * without a generation doesn't describe the binding, and is ignored.
  */
 export function driftOf(row: ProvisioningRow, record: ServiceRecord): string {
   const unread = record.unread ?? [];
@@ -66,13 +66,13 @@ export function driftOf(row: ProvisioningRow, record: ServiceRecord): string {
   return [...new Set([...unread, ...gone])].filter((name) => name !== "").join(", ");
 }
 
-/** The record had a zone of its own, and has none now, whether or not its facility makes good for that. */
+/** Whether the record had its own time zone and lacks it now, even if its facility has one. */
 function isZoneGone(known: ServiceRecord | null, record: ServiceRecord): boolean {
   if ((known?.tz ?? null) === null || known?.place_from === "facility") return false;
   return record.tz === null || record.place_from === "facility";
 }
 
-/** The revision that the record offers and that was neither tried nor refused yet; null: none. */
+/** Returns the revision that the record offers and that was neither tried nor rejected yet; null: no offer. */
 export function offeredRevision(row: ProvisioningRow, record: ServiceRecord): number | null {
   const revision = revisionOf(record);
   const isNew = row.record !== null && isOther(row.record, record) && revision !== row.refused_revision;
@@ -87,7 +87,7 @@ function isOther(known: ServiceRecord, record: ServiceRecord): boolean {
   return revisionOf(known) !== null && revisionOf(record) !== null && revisionOf(known) !== revisionOf(record);
 }
 
-/** What is wrong with the configuration that a record brings, in words; empty: nothing. `unread`: what it has and can't be read. */
+/** Returns the faults of a record's configuration as texts. `unread`: the paths of fields that can't be read. */
 export function configProblems(record: ServiceRecord, unread: readonly string[]): readonly string[] {
   const problems = unread.map((field) => `${field} can't be read`);
   if (record.tz !== null && !isKnownZone(record.tz)) problems.push(`there is no time zone ${record.tz}`);

@@ -1,0 +1,179 @@
+import { expect, test } from "vitest";
+import { ConfigError } from "../../src/config/config-error.ts";
+import { parseConfig } from "../../src/config/config.ts";
+import { inspectText } from "../../src/config/usable.ts";
+import { examplesIn } from "../support/doc-examples.ts";
+
+const BOOTHS = `booths:
+  - { id: booth-1, profile: click-booth, modbus: { host: 127.0.0.1 } }
+`;
+const FILE = "/srv/gateway.yaml";
+
+/** Returns the messages with which an entry of a list is rejected. */
+function refused(list: "outputs" | "notices", entry: string): string {
+  try {
+    parseConfig(`${BOOTHS}${list}:\n  - ${entry}\n`, FILE);
+    return "";
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ message }) => message).join("; ");
+    throw error;
+  }
+}
+
+test("an output gets its defaults", () => {
+  const text = `${BOOTHS}outputs: [{ name: plant, url: "mqtts://plant.example", mqtt: {} }]`;
+  expect(parseConfig(text, FILE).outputs).toEqual([
+    {
+      name: "plant",
+      url: "mqtts://plant.example",
+      mqtt_version: "v5",
+      max_records_per_s: 2_000,
+      mqtt: {
+        topics: {
+          tag: "booths/{booth}/tags/{tag}",
+          figure: "booths/{booth}/figures/{figure}",
+          status: "booths/{gateway}/status",
+        },
+        payload: "json",
+        retain: true,
+        history: true,
+      },
+    },
+  ]);
+});
+
+test.each([
+  ["{ name: a, url: mqtt://plant.example, mqtt: {} }", "unprotected"],
+  ["{ name: a, url: mqtts://u:p@plant.example, mqtt: {} }", "user name or password"],
+  ["{ name: a, url: https://plant.example, mqtt: {} }", "must begin with"],
+  ["{ name: a, url: mqtts://plant.example }", "needs one of mqtt, sparkplug, otlp"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, sparkplug: { group_id: g } }", "needs one of"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, otlp: {} }", "needs one of"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, token_file: t }", "token_file means nothing to mqtt"],
+  ["{ name: a, url: mqtts://plant.example, otlp: {} }", "must begin with"],
+  ["{ name: a, url: http://plant.example, otlp: {} }", "unprotected"],
+  ["{ name: a, url: https://plant.example, otlp: {}, client_id: x }", "client_id means nothing to otlp"],
+  ["{ name: a, url: https://plant.example, otlp: {}, user: u, token_file: t }", "token_file or user, not both"],
+  ["{ name: a, url: https://plant.example, otlp: { interval_ms: 5 } }", "at least 10000"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, password_file: p }", "goes with user"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, client_key_file: p }", "go together"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, since: yesterday }", "no instant"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: {}, booths: [booth-2] }", 'there is no booth "booth-2"'],
+  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: x } } }", "two would share a topic"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { status: 'x/{booth}' } } }", "{booth} is not known here"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x/#/{booth}/{tag}' } } }", "no + or #"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x{/{booth}/{tag}' } } }", "a brace without"],
+  ["{ name: a, url: mqtts://plant.example, mqtt: { topics: { tag: 'x}/{booth}/{tag}' } } }", "a brace without"],
+  ["{ name: a, url: mqtts://plant.example, sparkplug: { group_id: a/b } }", "no /, + or #"],
+])("the output %s is rejected: %s", (output, why) => {
+  expect(refused("outputs", output)).toContain(why);
+});
+
+test("a notice gets its defaults", () => {
+  const text = `${BOOTHS}notices: [{ name: office, mail: { host: mail.example, from: a@b.example, to: [c@d.example], ca_file: ca.pem } }]`;
+  expect(parseConfig(text, FILE).notices).toEqual([
+    {
+      name: "office",
+      events: ["estop", "fault", "link", "filter", "filter_warning", "incident", "mode", "service", "storage"],
+      urgent: ["estop", "fault"],
+      max_per_hour: 12,
+      link_minutes: 5,
+      service_minutes: 30,
+      mode_minutes: {},
+      mail: {
+        host: "mail.example",
+        port: 587,
+        tls: "starttls",
+        from: "a@b.example",
+        to: ["c@d.example"],
+        ca_file: "/srv/ca.pem",
+      },
+    },
+  ]);
+});
+
+const MAIL = "mail: { host: mail.example, from: a@b.example, to: [c@d.example]";
+
+test.each([
+  ["{ name: a }", "needs one of mail, webhook and mqtt"],
+  [`{ name: a, ${MAIL} }, webhook: { url: "https://x.example" } }`, "and no more"],
+  [`{ name: a, ${MAIL}, tls: none } }`, "this machine alone"],
+  [`{ name: a, ${MAIL}, user: u } }`, "go together"],
+  ["{ name: a, mail: { host: h, from: nobody, to: [c@d.example] } }", "a mail address, like shop@example.com"],
+  ['{ name: a, mail: { host: h, from: a@b.example, to: ["c@d.example\\nBcc: x@y.example"] } }', "a mail address"],
+  ['{ name: a, webhook: { url: "http://x.example" } }', "unprotected"],
+  ['{ name: a, webhook: { url: "https://u:p@x.example" } }', "user name or password"],
+  ['{ name: a, mqtt: { url: "mqtt://x.example" } }', "unprotected"],
+  ['{ name: a, mqtt: { url: "mqtts://x.example", topic: "a/#" } }', "no + or #"],
+  ['{ name: a, mqtt: { url: "mqtts://x.example", password_file: p } }', "go together"],
+  [`{ name: a, booths: [booth-2], ${MAIL} } }`, 'there is no booth "booth-2"'],
+  [`{ name: a, quiet: { from: "22:00", to: "22:00" }, ${MAIL} } }`, "no length"],
+  [`{ name: a, quiet: { from: "22:00", to: "6:00" }, ${MAIL} } }`, "a time of day is HH:MM"],
+  [`{ name: a, quiet: { from: "22:00", to: "06:00", tz: Mars }, ${MAIL} } }`, 'the time zone "Mars" isn\'t known'],
+  [`{ name: a, mode_minutes: { backe: 90 }, ${MAIL} } }`, "backe"],
+])("the notice %s is rejected: %s", (notice, why) => {
+  expect(refused("notices", notice)).toContain(why);
+});
+
+test("the address of a webhook may have a query", () => {
+  expect(refused("notices", '{ name: a, webhook: { url: "https://x.example/hook?token=4711" } }')).toBe("");
+});
+
+test("a faulty output or notice disables only itself", () => {
+  const text = `${BOOTHS}outputs:
+  - { name: good, url: mqtts://plant.example, mqtt: {} }
+  - { name: shape, url: mqtts://plant.example, mqtt: { payload: xml } }
+  - { name: plain, url: mqtt://plant.example, mqtt: {} }
+  - { name: good, url: mqtts://plant.example, mqtt: {} }
+notices:
+  - { name: good, webhook: { url: "https://x.example" } }
+  - { name: shape, webhook: { url: 4711 } }
+  - { name: plain, webhook: { url: "http://x.example" } }
+  - { name: good, webhook: { url: "https://x.example" } }
+`;
+  const { config, booths, refused_outputs, refused_notices, fatal } = inspectText(text, FILE);
+  expect(booths.map(({ config: booth }) => booth.id)).toEqual(["booth-1"]);
+  expect([...config.outputs, ...config.notices].map(({ name }) => name)).toEqual(["good", "good"]);
+  expect(fatal).toBeNull();
+  const linesOf = (entries: typeof refused_outputs) => entries.map(({ name, error }) => `${name} ${error.line}`);
+  expect(linesOf(refused_outputs)).toEqual(["shape 5", "plain 6", "good 7"]);
+  expect(linesOf(refused_notices)).toEqual(["shape 10", "plain 11", "good 12"]);
+});
+
+test("a shared connection is open to this machine, or to the clients that the file names", () => {
+  const share = (text: string): string => `booths:\n  - { id: b, profile: p, modbus: { host: h, share: ${text} } }\n`;
+  expect(parseConfig(share("{ port: 1502 }"), "/f").booths[0]?.modbus?.share).toEqual({
+    port: 1502,
+    address: "127.0.0.1",
+    clients: [],
+    max_age_ms: 2_000,
+  });
+  expect(() => parseConfig(share("{ port: 1502, address: 0.0.0.0 }"), "/f")).toThrow("needs clients");
+  expect(() => parseConfig(share("{ port: 1502, clients: [hmi] }"), "/f")).toThrow("no IP address");
+});
+
+test("the examples of docs/operate/outputs.md are valid: plain, Home Assistant, Sparkplug, shared connection", () => {
+  const [plain = "", home = "", sparkplug = "", shared = "", ...more] = examplesIn("operate/outputs.md");
+  expect(more).toEqual([]);
+  const outputsOf = (example: string) => parseConfig(BOOTHS + example, FILE).outputs;
+  // Home Assistant's section replaces the plain one's.
+  const homely = plain.replace(/mqtt: .*\n/, home.replaceAll("\n", "\n    "));
+  const [plant] = outputsOf(plain);
+  const [hass] = outputsOf(homely);
+  const [scada] = outputsOf(sparkplug);
+  expect(plant).toMatchObject({ name: "plant", user: "booths", mqtt: { payload: "json" } });
+  expect(hass).toMatchObject({ name: "plant", mqtt: { home_assistant: { prefix: "homeassistant" } } });
+  expect(scada).toMatchObject({ name: "scada", sparkplug: { group_id: "Plant 1", primary_host_id: "scada" } });
+  const text = shared.replace("- id: booth-1\n", "- id: booth-1\n    profile: click-booth\n");
+  expect(parseConfig(text, FILE).booths).toMatchObject([{ modbus: { share: { port: 1502 } } }]);
+});
+
+test("the collector of docs/operate/monitor.md is valid", () => {
+  const example = examplesIn("operate/monitor.md").find((one) => one.includes("otlp")) ?? "";
+  expect(parseConfig(BOOTHS + example, FILE).outputs).toMatchObject([{ otlp: { interval_ms: 60_000 } }]);
+});
+
+test("the examples of docs/operate/notices.md are valid", () => {
+  const [example = ""] = examplesIn("operate/notices.md");
+  expect(parseConfig(BOOTHS + example, FILE).notices.map(({ name }) => name)).toEqual(["office", "shift", "scada"]);
+});
