@@ -13,8 +13,6 @@ function kind(name: string, order: number, settings: Settings): TestProjectInlin
 
 /** Each waits for sockets and time-outs a part of its time: a third worker fills the gaps of two cores, here and below. */
 const USUAL = { testTimeout: 180_000, hookTimeout: 60_000, maxWorkers: 3 };
-/** Prints the scenarios' table, once they were played. */
-const SCENARIOS = ["test/scenarios/table.ts"];
 /** Where Debian packages are made that several files install. */
 const PACKAGES = ["test/system/packages.ts"];
 
@@ -27,7 +25,6 @@ export default defineConfig({
         ...USUAL,
         include: ["test/**/*.test.ts"],
         exclude: ["isolated", "long", "system", "nightly"].map((name) => `test/**/*.${name}.test.ts`),
-        globalSetup: SCENARIOS,
         // A worker serves many files: to load everything anew for each of 290 took a third of the time.
         isolate: false,
       }),
@@ -35,7 +32,6 @@ export default defineConfig({
       kind("isolated", 0, USUAL),
       // Ten seconds to a minute each, after the others, so that npm test stays under three minutes.
       kind("long", 1, {
-        globalSetup: SCENARIOS,
         maxWorkers: 3,
         // A worker serves many files: to load everything anew for each took a tenth of the time.
         isolate: false,
@@ -43,7 +39,7 @@ export default defineConfig({
       // They need root and Debian packages (.ci/packages.txt): brokers, browsers, disks, a container with systemd.
       kind("system", 2, { globalSetup: PACKAGES, maxWorkers: 3 }),
       // Longer still, and not part of CI.
-      kind("nightly", 3, { globalSetup: [...SCENARIOS, ...PACKAGES], testTimeout: 3_600_000, maxWorkers: 2 }),
+      kind("nightly", 3, { globalSetup: PACKAGES, testTimeout: 3_600_000, maxWorkers: 2 }),
     ],
     /** Branches of `src` that the tests reach; test/coverage makes a table by folder of it. */
     coverage: {

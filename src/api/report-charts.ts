@@ -1,6 +1,5 @@
-import { cycleItem, periodItem, trendBody, trendParams } from "../contract/charts.ts";
-import { envelopeOf } from "../contract/reports.ts";
-import { pagingParams, seriesParams, windowParams } from "../contract/reports-query.ts";
+import { cycleItem, envelopeOf, periodItem } from "../contract/reports.ts";
+import { pagingParams, seriesParams, trendParams, windowParams } from "../contract/reports-query.ts";
 import { cyclesIn } from "../reports/cycles.ts";
 import { filterUse } from "../reports/filter-use.ts";
 import { usePeriods } from "../reports/periods.ts";
@@ -11,7 +10,7 @@ import type { BoothReport } from "./report.ts";
 /** What the page's charts are drawn from, by the last part of the operation's path. */
 export const CHARTS = {
   trend: ({ source, query, clock }) => ({
-    body: trendBody(trend(source, windowParams(query, clock), trendParams(query))),
+    body: trend(source, windowParams(query, clock), trendParams(query)),
   }),
   use_periods({ source, query, clock }) {
     const { window, unit } = seriesParams(query, clock);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { fieldsOf } from "./fields.ts";
 
-/** What the box answers where all went well: the service's shapes, null where only it knows more. */
+/** Shapes of the box's successful answers. They are the service's shapes, with null for values that only the service knows. */
 
 /** "2025-02-17 10:00:00Z" */
 const time = z.string().regex(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}Z$/);
@@ -11,10 +11,10 @@ const count = z.int().min(0);
 const minutes = z.number().min(0);
 const days = z.number().min(0);
 const name = z.string().min(1);
-/** Where the query has `coverage=true`. */
+/** Added if the query has `coverage=true`. */
 const covered = { coverage: z.strictObject(fieldsOf(minutes, "observed", "inferred", "missing")).optional() };
-/** Where the query has `said=true`. */
-const told = { said: z.looseObject({}).optional() };
+/** Added if the query has `said=true`. */
+const translated = { said: z.looseObject({}).optional() };
 const connectivity_status = z.enum(["Active", "Idle", "Offline"]);
 
 const pageOf = <T extends z.ZodType>(data: T) =>
@@ -48,10 +48,10 @@ const booth = {
   total_runtime: minutes,
 };
 
-/** Cycles or energy of an hour that the window cuts are shared out by time: its readings have left the log. Sent by the gateway alone. */
+/** The window cuts an hour whose readings are no longer in the log: its cycles and energy are split by time. Only the gateway sends this field. */
 const approximate = z.literal(true);
 
-/** What `includes` adds. */
+/** Fields that the query parameter `includes` adds. */
 const included = z
   .strictObject({
     cycles_count: z.number(),
@@ -76,7 +76,7 @@ const latestUpdate = z.strictObject({
 });
 
 const value = z.union([z.string(), z.number(), z.boolean()]);
-/** `quality` where the query has `coverage=true`: the service's users don't ask for it. */
+/** `quality` is added if the query has `coverage=true`. */
 const reading = z.strictObject({ value, system_time: time, quality: z.enum(["good", "uncertain", "bad"]).optional() });
 const latestValues = z.strictObject({
   data: z.record(z.string(), z.strictObject({ name, system_time: time, value: z.string() })),
@@ -104,7 +104,7 @@ const change = z.strictObject({
   ...fieldsOf(minutes, "active_spray_time", "booth_in_use_time"),
   booth_overuse_cycles: count,
   booth_overuse_time: minutes,
-  /** It was in at first contact: `duration` begins there, a PLC's count of its use before. With `coverage=true`, of the gateway alone. */
+  /** The filter was in at first contact: `duration` starts then, a PLC's count of its use earlier. Only the gateway sends it, if the query has `coverage=true`. */
   assumed: z.literal(true).optional(),
 });
 
@@ -117,7 +117,7 @@ const incident = z.strictObject({
   ...fieldsOf(time, "first_seen_at", "last_seen_at"),
   resolved_at: since,
   severity: name,
-  ...told,
+  ...translated,
 });
 
 const provisioning = z.strictObject({
@@ -136,7 +136,7 @@ const provisioning = z.strictObject({
   ...fieldsOf(text, "facility_name", "brand_name", "model_number"),
 });
 
-/** By the name that the table of operations gives them. */
+/** Answers by their names in the table of operations. */
 export const ANSWERS = {
   booths: page(z.strictObject(booth).extend(included.shape)),
   booth: z.strictObject(booth),

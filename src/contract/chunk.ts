@@ -4,7 +4,7 @@ import type { SentHead } from "./telemetry.ts";
 /** Version of an up/chunk message. */
 const VERSION = 1;
 
-/** The facts of a chunk as they go in its message, before they are deflated. */
+/** Writes the facts of a chunk as JSON lines, before deflate. */
 export function factLines(facts: readonly Placed<Fact>[]): string {
   const lines = facts.map(({ seq, kind, boot, mono, time, tag, value, quality }) =>
     JSON.stringify([seq, kind, boot, mono, time, tag, value, quality]),
@@ -12,20 +12,19 @@ export function factLines(facts: readonly Placed<Fact>[]): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** up/chunk; see docs/reference/wire.md. Sent again it is the same bytes. `facts`: the lines of its facts, deflated; empty where there are none. */
+/** Builds up/chunk, see docs/reference/wire.md. A chunk that is sent again has the same bytes. `facts`: the deflated lines of its facts; empty without facts. */
 export function chunkMessage(
   { gateway_id, generation, stream }: SentHead,
   chunk: LogChunk,
   facts: Uint8Array,
 ): Uint8Array<ArrayBuffer> {
   const { from, to, first_seq, boot, mono0, t0, body } = chunk;
-  const whose = { gw: gateway_id, gen: generation, st: stream };
-  const what = { from, to, s0: first_seq, n: to - from + 1, boot, mono0, t0, facts: chunk.facts.length };
-  const header = new TextEncoder().encode(JSON.stringify({ ...whose, ...what }));
+  const place = { from, to, s0: first_seq, n: to - from + 1, boot, mono0, t0, facts: chunk.facts.length };
+  const header = new TextEncoder().encode(JSON.stringify({ gw: gateway_id, gen: generation, st: stream, ...place }));
   return joined([Uint8Array.of(VERSION, ...lengthOf(header)), header, Uint8Array.from(lengthOf(body)), body, facts]);
 }
 
-/** Seven bits a byte, the lowest first, the top bit set on all bytes but the last. */
+/** Writes a length in seven bits per byte, the lowest first. The top bit is set on all bytes but the last. */
 function lengthOf({ length }: Uint8Array): number[] {
   const bytes: number[] = [];
   let rest = length;

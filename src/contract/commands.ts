@@ -3,7 +3,7 @@ import { type Mode, normaliseSerial, wireNameOf } from "../domain/booth.ts";
 import { type CommandOrder, type Digest, type HeardCommand, mergeRanges, type UpMessage } from "../domain/command.ts";
 import { jsonOf } from "../domain/json.ts";
 
-/** Larger ones aren't read: the longest of ours, a backfill with its ranges, has a tenth of it. */
+/** Size of the longest command that is read. A backfill with its ranges has a tenth of it. */
 const MAX_COMMAND_BYTES = 65_536;
 /** Ranges in one backfill. */
 const MAX_RANGES = 1_000;
@@ -49,13 +49,13 @@ const orderShape: z.ZodType<CommandOrder> = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("release"),
     serial,
-    /** Both only release the booth. An order with another value is rejected. */
+    /** Both values release the booth. An order with another value is rejected. */
     to: z.enum(["released", "decommissioned"]).optional(),
     reason: z.string().max(200).default("the office released it"),
   }),
 ]);
 
-/** down/cmd, read tolerantly: fields beyond these are left alone. */
+/** down/cmd. Additional fields are ignored. */
 const commandShape = z.object({
   id,
   type: z.string(),
@@ -63,7 +63,7 @@ const commandShape = z.object({
   expires_at: whole,
 });
 
-/** What a payload of down/cmd orders; null: nothing that could be answered. */
+/** Parses a payload of down/cmd. Returns null if it has no id to answer to. */
 export function parseCommand(payload: string): HeardCommand | null {
   if (payload.length > MAX_COMMAND_BYTES) return null;
   const body = jsonOf(payload);
@@ -84,7 +84,7 @@ function problemOf(error: z.ZodError): string {
   return `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "malformed"}`;
 }
 
-/** up/result or up/digest: the topic and the payload. */
+/** Returns topic and payload of up/result or up/digest. */
 export function upMessageOf(message: UpMessage): { readonly topic: string; readonly body: unknown } {
   return message.kind === "result"
     ? { topic: "up/result", body: message.result }

@@ -1,36 +1,36 @@
 import { z } from "zod";
 import { WEEKDAYS } from "../domain/booth.ts";
 
-/** What several answers of the service have in common, read tolerantly. */
+/** Shapes that several answers of the service share. They tolerate what they can. */
 
-/** Reads by a shape; null: the body isn't of it. */
+/** Reads a body by a shape; returns null if it does not fit. */
 export const readAs =
   <T extends z.ZodType>(shape: T) =>
   (body: unknown): z.output<T> | null =>
     shape.safeParse(body).data ?? null;
 
-/** Several fields of one shape. */
+/** Returns several fields of one shape. */
 export const fieldsOf = <K extends string, T extends z.ZodType>(shape: T, ...names: readonly K[]) =>
   Object.fromEntries(names.map((name) => [name, shape])) as Record<K, T>;
 
-/** Absent is null. */
+/** Reads an absent field as null. */
 export const orNull = <T extends z.ZodType>(shape: T) => shape.nullish().transform((value) => value ?? null);
 
-/** Characters kept of a text of the service: names, ids and addresses are shorter, and each is stored and shown again and again. */
+/** Characters kept of a text of the service, which is stored and shown. Names, ids and addresses are shorter. */
 const MOST_CHARS = 500;
-/** Working hours of one facility that are kept: a few per weekday. */
+/** Working hours kept of one facility: a few per weekday. */
 const MOST_SHIFTS = 100;
 
-export const text = z.coerce.string().overwrite((said) => said.slice(0, MOST_CHARS));
-/** A reason in the service's own words; "" if it is absent or no text. */
+export const text = z.coerce.string().overwrite((value) => value.slice(0, MOST_CHARS));
+/** The service's own words; "" if the field is absent or no text. */
 export const reason = z
   .string()
-  .overwrite((said) => said.slice(0, MOST_CHARS))
+  .overwrite((value) => value.slice(0, MOST_CHARS))
   .catch("");
 export const optionalText = orNull(text);
 export const optionalCount = orNull(z.coerce.number().int().nonnegative());
 
-/** A list: an item that can't be read is skipped, and so are the items after the first `most`. */
+/** Reads the first `most` items of a list. Skips an item that cannot be read. */
 export const readable = <T extends z.ZodType>(item: T, most = Number.POSITIVE_INFINITY) =>
   z.array(z.unknown()).transform((list) =>
     list.slice(0, most).flatMap((one) => {

@@ -3,8 +3,8 @@ import type { AgentStatus, BoothStatus, OutputStatus } from "../domain/status.ts
 import { PURPOSES, type TrafficStatus } from "../domain/traffic.ts";
 
 /**
- * The agent's figures for who watches machines, with names as Prometheus wants them: base units, `_total` on what only grows. /metrics
- * shows them, and an output of kind otlp pushes them. Never a reading, a secret, or what changes with every call: each label has few values.
+ * The agent's metrics, named by the Prometheus conventions: base units, and the suffix `_total` for counters. /metrics shows them, and
+ * outputs of kind otlp push them. They hold no readings and no secrets, and each label has few values.
  */
 
 type Labels = Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** One count per bound, each including those below; the last bound is Infinity. */
+/** A histogram: one cumulative count per upper bound. The last bound is Infinity. */
 export interface Distribution {
   readonly labels: Labels;
   readonly buckets: readonly { readonly le: number; readonly count: number }[];
@@ -28,7 +28,7 @@ export interface Distribution {
 }
 
 export interface Metric extends MetricKind {
-  /** With its prefix. */
+  /** Name with the prefix. */
   readonly name: string;
   readonly samples: readonly Sample[];
   readonly distributions: readonly Distribution[];
@@ -43,7 +43,7 @@ const of = (type: MetricKind["type"], help: string, labels = ""): MetricKind => 
   labels: labels === "" ? [] : labels.split(" "),
 });
 
-/** Every figure there is. The documentation's table is held against this one. */
+/** All metrics. A test compares the table in the documentation with this one. */
 export const METRICS = {
   info: of("gauge", "Who this is.", "version gateway"),
   start_time_seconds: of("gauge", "Start of the agent, Unix time."),
@@ -97,7 +97,7 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 
-/** Of the process, from the kernel; null: it doesn't tell. */
+/** Figures of the process from the kernel. `written_bytes`: null if the kernel does not count them. */
 export interface ProcessFigures {
   readonly resident_bytes: number;
   readonly heap_bytes: number;
@@ -106,8 +106,9 @@ export interface ProcessFigures {
 }
 
 type Found = Readonly<Partial<Record<MetricName, readonly Sample[]>>>;
+type Known = number | boolean | null | undefined;
 
-/** All figures that are known now. Those that nothing is known of are left out. */
+/** Returns all metrics that have a value now. */
 export function metricsOf(
   status: AgentStatus,
   counts: readonly BoothCounts[],
@@ -129,86 +130,92 @@ export function metricsOf(
   });
 }
 
-const one = (value: number | boolean | null): readonly Sample[] =>
-  value === null ? [] : [{ labels: {}, value: Number(value) }];
+/** Makes one sample, or none for an unknown value. */
+function sampled(value: Known, labels: Labels = {}): readonly Sample[] {
+  return value === null || value === undefined ? [] : [{ labels, value: Number(value) }];
+}
+
+function linkSamples(labels: Labels, kind: string): readonly Sample[] {
+  return LINK_STATES.flatMap((state) => sampled(kind === state, { ...labels, state }));
+}
+
+function seconds(ms: number | null | undefined): number | null {
+  return ms === null || ms === undefined ? null : ms / 1000;
+}
 
 function agentSamples(status: AgentStatus, figures: ProcessFigures): Found {
   const { agent_version: version, gateway_id: gateway, service, clock, certificates } = status;
   return {
-    info: [{ labels: { version, gateway }, value: 1 }],
-    start_time_seconds: one(status.started_at / 1000),
-    config_refused: one(status.config_refused !== null),
-    disabled_booths: one(status.disabled.length),
-    clock_synced: one(clock.synced),
+    info: sampled(1, { version, gateway }),
+    start_time_seconds: sampled(status.started_at / 1000),
+    config_refused: sampled(status.config_refused !== null),
+    disabled_booths: sampled(status.disabled.length),
+    clock_synced: sampled(clock.synced),
     service_link_state: linkSamples({}, service.kind),
-    certificate_end_timestamp_seconds: certificates.map(({ link, server, expires }) => ({
-      labels: { link, server: server ?? "" },
-      value: expires / 1000,
-    })),
-    memory_resident_bytes: one(figures.resident_bytes),
-    memory_heap_bytes: one(figures.heap_bytes),
-    cpu_seconds_total: one(figures.cpu_seconds),
-    written_bytes_total: one(figures.written_bytes),
+    certificate_end_timestamp_seconds: certificates.flatMap(({ link, server, expires }) =>
+      sampled(expires / 1000, { link, server: server ?? "" }),
+    ),
+    memory_resident_bytes: sampled(figures.resident_bytes),
+    memory_heap_bytes: sampled(figures.heap_bytes),
+    cpu_seconds_total: sampled(figures.cpu_seconds),
+    written_bytes_total: sampled(figures.written_bytes),
   };
 }
 
 function trafficSamples({ since_start, month, budget_bytes, thrift }: TrafficStatus): Found {
   return {
     network_bytes_total: PURPOSES.flatMap((purpose) =>
-      (["up", "down"] as const).map((direction) => ({
-        labels: { purpose, direction },
-        value: since_start[purpose][direction],
-      })),
+      (["up", "down"] as const).flatMap((direction) =>
+        sampled(since_start[purpose][direction], { purpose, direction }),
+      ),
     ),
-    network_month_bytes: one(month.metered),
-    network_budget_bytes: one(budget_bytes),
-    network_thrift_step: one(thrift),
+    network_month_bytes: sampled(month.metered),
+    network_budget_bytes: sampled(budget_bytes),
+    network_thrift_step: sampled(thrift),
   };
 }
 
 function outputSamples(outputs: readonly OutputStatus[]): Found {
+  const each = (value: (output: OutputStatus) => Known): readonly Sample[] =>
+    outputs.flatMap((output) => sampled(value(output), { output: output.name }));
   return {
     output_link_state: outputs.flatMap(({ name: output, kind, link }) =>
       linkSamples({ output, kind: kind ?? "" }, link.kind),
     ),
-    output_sent_total: outputs.map(({ name: output, sent: value }) => ({ labels: { output }, value })),
-    output_waiting: outputs.map(({ name: output, booths, pushed }) => ({
-      labels: { output },
-      value: pushed?.waiting ?? booths.reduce((sum, { waiting }) => sum + waiting, 0),
-    })),
-    output_given_up_points_total: outputs.flatMap(({ name: output, pushed }) =>
-      pushed === undefined ? [] : [{ labels: { output }, value: pushed.given_up }],
+    output_sent_total: each(({ sent }) => sent),
+    output_waiting: each(
+      ({ booths, pushed }) => pushed?.waiting ?? booths.reduce((sum, { waiting }) => sum + waiting, 0),
     ),
+    output_given_up_points_total: each(({ pushed }) => pushed?.given_up),
   };
 }
 
 function boothSamples(booths: readonly BoothStatus[]): Found {
-  const each = (value: (booth: BoothStatus) => number | null): readonly Sample[] =>
-    booths.flatMap((booth) => one(value(booth)).map((sample) => ({ ...sample, labels: { booth: booth.booth } })));
-  const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
+  const each = (value: (booth: BoothStatus) => Known): readonly Sample[] =>
+    booths.flatMap((booth) => sampled(value(booth), { booth: booth.booth }));
   return {
-    provisioning_state: booths.map(({ booth, provisioning: { state } }) => ({ labels: { booth, state }, value: 1 })),
+    provisioning_state: booths.flatMap(({ booth, provisioning: { state } }) => sampled(1, { booth, state })),
     plc_link_state: booths.flatMap(({ booth, plc }) => linkSamples({ booth }, plc.kind)),
-    mode: booths.map(({ booth, now }) => ({ labels: { booth, mode: now?.mode ?? "no_data" }, value: 1 })),
-    cycles_today: each(({ now }) => now?.cycles_today ?? null),
+    mode: booths.flatMap(({ booth, now }) => sampled(1, { booth, mode: now?.mode ?? "no_data" })),
+    cycles_today: each(({ now }) => now?.cycles_today),
     filter_used_ratio: booths.flatMap(({ booth, now }) =>
       Object.entries(now?.filters ?? {}).flatMap(([filter, { percent }]) =>
-        percent === null ? [] : [{ labels: { booth, filter }, value: percent / 100 }],
+        sampled(percent === null ? null : percent / 100, { booth, filter }),
       ),
     ),
-    last_reading_timestamp_seconds: each(({ now }) => seconds(now?.last_good_at ?? null)),
+    last_reading_timestamp_seconds: each(({ now }) => seconds(now?.last_good_at)),
     clock_waiting_records: each(({ log }) => log.waiting_for_clock),
     pending_polls: each(({ log }) => log.pending),
     last_commit_duration_seconds: each(({ log }) => seconds(log.commit_ms)),
     last_commit_timestamp_seconds: each(({ log }) => seconds(log.last_commit_at)),
-    store_failing: each(({ log }) => Number(log.trouble !== "")),
-    store_used_bytes: each(({ log }) => log.storage?.used_bytes ?? null),
-    store_max_bytes: each(({ log }) => log.storage?.max_bytes ?? null),
+    store_failing: each(({ log }) => log.trouble !== ""),
+    store_used_bytes: each(({ log }) => log.storage?.used_bytes),
+    store_max_bytes: each(({ log }) => log.storage?.max_bytes),
     store_time_to_full_seconds: each(({ log: { storage } }) => {
       const hours = storage?.hours_to_full ?? null;
       return hours === null ? null : hours * 3_600;
     }),
-    missing_records: each(({ log }) => log.storage?.quarantined ?? null),
+    missing_records: each(({ log }) => log.storage?.quarantined),
     log_newest_seq: each(({ log }) => log.newest_seq),
     acked_seq: each(({ log }) => log.acked_seq),
     backlog_records: each(({ log }) => log.newest_seq - log.acked_seq),
@@ -222,25 +229,21 @@ function boothSamples(booths: readonly BoothStatus[]): Found {
 function countSamples(counts: readonly BoothCounts[]): Found {
   return {
     polls_total: counts.flatMap(({ booth, polls_answered, polls_failed }) => [
-      { labels: { booth, outcome: "answered" }, value: polls_answered },
-      { labels: { booth, outcome: "failed" }, value: polls_failed },
+      ...sampled(polls_answered, { booth, outcome: "answered" }),
+      ...sampled(polls_failed, { booth, outcome: "failed" }),
     ]),
     plc_requests_total: counts
       .filter(({ requests }) => requests.asked > 0)
       .flatMap(({ booth, requests: { asked, missed } }) => [
-        { labels: { booth, outcome: "answered" }, value: asked - missed },
-        { labels: { booth, outcome: "missed" }, value: missed },
+        ...sampled(asked - missed, { booth, outcome: "answered" }),
+        ...sampled(missed, { booth, outcome: "missed" }),
       ]),
-    commits_total: counts.map(({ booth, commits }) => ({ labels: { booth }, value: commits })),
-    open_incidents: counts.map(({ booth, open_incidents }) => ({ labels: { booth }, value: open_incidents })),
+    commits_total: counts.flatMap(({ booth, commits }) => sampled(commits, { booth })),
+    open_incidents: counts.flatMap(({ booth, open_incidents }) => sampled(open_incidents, { booth })),
   };
 }
 
 function latenessOf({ booth, late, late_sum_ms }: BoothCounts): Distribution {
   const buckets = late.map(({ within_ms, polls }) => ({ le: within_ms / 1000, count: polls }));
   return { labels: { booth }, buckets, sum: late_sum_ms / 1000 };
-}
-
-function linkSamples(labels: Labels, kind: string): readonly Sample[] {
-  return LINK_STATES.map((state) => ({ labels: { ...labels, state }, value: Number(kind === state) }));
 }

@@ -8,20 +8,20 @@ const ERROR = {
   required: ["error"],
   properties: { error: { type: "string" }, said: { type: "object" } },
 };
-/** Of each operation that answers with JSON. */
+/** Query parameter of each operation that answers with JSON. */
 const SAID = {
   ...parameter("said", "query"),
   description:
     "true: each object that has a sentence of the gateway's own (reason, advice, error ...) gets `said` as well, by the field's name the same sentence as {code, args, text}, to be said in other languages; absent for what others said.",
 };
 
-/** `/api/openapi.json`: of the service's interface what this box serves, from the table of operations; the others are counted. */
+/** Returns `/api/openapi.json`: the service's operations that this box serves, from the table of operations, and the number of all. */
 export function openApi(operations: readonly ServedOperation[], version: string): Record<string, unknown> {
-  const told = operations.filter((one) =>
+  const served = operations.filter((one) =>
     SERVICE_OPERATIONS.some(({ method, path }) => method === one.method && path === one.path),
   );
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const operation of told) (paths[operation.path] ??= {})[operation.method.toLowerCase()] = objectOf(operation);
+  for (const operation of served) (paths[operation.path] ??= {})[operation.method.toLowerCase()] = objectOf(operation);
   return {
     openapi: "3.1.0",
     info: {
@@ -30,7 +30,7 @@ export function openApi(operations: readonly ServedOperation[], version: string)
       description:
         "The service's operations for the booths of this box, in the service's shapes. Over loopback GET of figures needs no key; readings and all else need a session from POST /api/authenticate with the PIN that `booth-gateway page` prints.",
     },
-    "x-operations": { total: SERVICE_OPERATIONS.length, served: told.length },
+    "x-operations": { total: SERVICE_OPERATIONS.length, served: served.length },
     components: { securitySchemes: { session: { type: "apiKey", in: "header", name: "Authorization" } } },
     paths,
   };

@@ -1,7 +1,7 @@
 import type { AnswerName } from "./answers.ts";
 import type { BodyName } from "./local.ts";
 
-/** One operation that a box serves, in the service's place or of its own. */
+/** An operation that the box serves: one of the service's, or one of its own. */
 export interface ServedOperation {
   readonly method: "GET" | "POST" | "PUT";
   /** With {name} for path parameters. */
@@ -10,24 +10,24 @@ export interface ServedOperation {
   /** Names of query parameters. */
   readonly query: readonly string[];
   readonly body?: BodyName;
-  /** Of the body; absent: as much as people send otherwise. */
+  /** Size limit of the body; absent: the default. */
   readonly most_bytes?: number;
-  /** "csv": text/csv; absent: a shape of the box's own, which no document tells. */
+  /** "csv": text/csv; absent: a shape of the box's own without a documented schema. */
   readonly answer?: AnswerName | "csv";
-  /** Of success. */
+  /** HTTP status of success. */
   readonly status: number;
-  /** Answered where all was so before. */
+  /** HTTP status if nothing had to change. */
   readonly already?: 200;
   /** As the interface document marks it. */
   readonly deprecated?: true;
   /**
-   * Who may ask at least: whoever reaches the port, whoever is on this machine, who has a session, who may open the agent's socket.
-   * Each may ask what those before it may; what root alone may is told by the body, and is looked at where that is read.
+   * Lowest right that the operation needs: any client of the port, a client on this machine, a session, or access to the agent's socket.
+   * Each includes the rights before it. An operation for root only checks that when it reads the body.
    */
   readonly way: "anyone" | "loopback" | "session" | "socket";
 }
 
-/** Every operation of the interface document, in its order. */
+/** All operations of the interface document, in its order. */
 const LINES = `
 GET /api/notifications
 PATCH /api/notifications/{id}

@@ -9,10 +9,10 @@ import { answerTime, isoTime } from "./time.ts";
 const limit = z.coerce.number().positive().optional();
 const limits = z.object(fieldsOf(limit, "minutes", "cycles", "days", "pressure_pa"));
 
-/** Named of what can't be read. */
+/** Unreadable fields that are listed. */
 const MAX_UNREAD = 10;
 
-/** The record as it should be: what fails here departs from the contract. */
+/** The record by the contract. */
 const contractShape = z.object({
   serial_number: text,
   completion_status: text.catch("IN PROGRESS"),
@@ -42,8 +42,8 @@ const contractShape = z.object({
 });
 
 /**
- * `GET /api/booths_provisioning/{serial_number}`: the [P] fields and those [O] ones that the gateway uses. A field that can't be
- * read counts as absent, and is named by `unreadIn`.
+ * `GET /api/booths_provisioning/{serial_number}`: the [P] fields and the [O] fields that the gateway uses. A field that cannot be read
+ * counts as absent, and `unreadIn` lists it.
  */
 export const provisioningShape = contractShape.extend({
   status: contractShape.shape.status.catch(undefined),
@@ -54,16 +54,16 @@ export const provisioningShape = contractShape.extend({
   config: contractShape.shape.config.catch(null),
 });
 
-/** Paths of what a record has and can't be read, as after a release of the service that nobody announced; at most a few. */
+/** Returns the paths of fields that cannot be read, at most 10, as after an incompatible release of the service. */
 export function unreadIn(body: unknown): readonly string[] {
   const issues = contractShape.safeParse(body).error?.issues ?? [];
-  // No hours at all is what a facility may have; a record of a binding without the field has lost it.
+  // A facility may have no hours, but the record of a binding always has the field.
   const isBinding = typeof body === "object" && body !== null && "generation" in body;
-  const gone = isBinding && !("working_hours" in body) ? ["working_hours"] : [];
-  return [...gone, ...issues.slice(0, MAX_UNREAD).map(({ path }) => path.join("."))];
+  const missing = isBinding && !("working_hours" in body) ? ["working_hours"] : [];
+  return [...missing, ...issues.slice(0, MAX_UNREAD).map(({ path }) => path.join("."))];
 }
 
-/** Body of `POST /api/booths_provisioning`. */
+/** Returns the body of `POST /api/booths_provisioning`. */
 export function claimBody(claim: Claim, own: { readonly hardwareId: string; readonly agentVersion: string }) {
   return {
     serial_number: claim.serial,
@@ -80,7 +80,7 @@ export function claimBody(claim: Claim, own: { readonly hardwareId: string; read
   };
 }
 
-/** Body of `PUT /api/booths_provisioning/{serial_number}`: only fields that the gateway owns. `reason`: wrong_serial takes the stream off the booth. */
+/** Returns the body of `PUT /api/booths_provisioning/{serial_number}`: only fields that the gateway owns. `reason` wrong_serial removes the stream from the booth. */
 export function updateBody(change: BindingChange) {
   const { gateway_id, generation, complete, credential, leaving, reported } = change;
   return {
@@ -94,8 +94,8 @@ export function updateBody(change: BindingChange) {
 }
 
 /**
- * The `reported` block: the seven device fields and what goes with them. What was never read stays out: a null would wipe what the
- * service knows. A null date says "not since we look".
+ * Returns the `reported` block: the seven device fields, the link and the sequence number. Leaves out what was never read, because a null
+ * would erase the service's value. A null date means that no update was seen.
  */
 function reportedBlock(reported: Reported) {
   const { firmware_version, plc_program, plc_program_revision, last_active_mode } = reported;
@@ -115,8 +115,8 @@ function reportedBlock(reported: Reported) {
   };
 }
 
-/** `{error}`, the service's one form of an error [S]; anything else gives an empty text. */
+/** `{error}`, the service's form of an error [S]. Any other body gives an empty text. */
 export const errorShape = z.object({ error: z.string() }).catch({ error: "" });
 
-/** The answer of POST /api/authenticate; the token goes into a header as it is. */
+/** The answer of POST /api/authenticate. The token must be valid in an HTTP header. */
 export const sessionTokenShape = z.object({ session_token: z.string().regex(/^[\x21-\x7e]{1,4096}$/) });

@@ -2,29 +2,28 @@ import type { BoothStatus, ConnectivityStatus } from "../domain/status.ts";
 import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import type { LogNames } from "../domain/stream-label.ts";
 import { wireNameOf } from "../domain/booth.ts";
+import { orderOfTexts } from "./reports-query.ts";
 import { answerTime, minutesOf } from "./time.ts";
 
-/** Shapes of the booths themselves: rows 22, 23, 25-27, 44 of the table of operations. */
+type HiddenFields = "since" | "entered_at" | "delivery" | "choices" | "refused_revision" | "reason" | "advice";
 
-type OfPeople = "since" | "entered_at" | "delivery" | "choices" | "refused_revision" | "reason" | "advice";
-
-/** How a booth is, as the agent's status has it, by what the service's shapes are made of. */
+/** The fields of a booth's status that the service's shapes need. */
 export interface BoothFields
   extends
     Pick<BoothStatus, "booth" | "stream" | "serial">,
     Pick<BoothStatus["log"], "acked_seq" | "last_commit_at">,
-    Omit<BoothStatus["provisioning"], OfPeople>,
+    Omit<BoothStatus["provisioning"], HiddenFields>,
     LogNames {
-  /** The service's id where the booth is bound, else the gateway's own name for it. */
+  /** The service's id if the booth is bound, else its name on this gateway. */
   readonly booth_id: string;
   readonly connectivity: ConnectivityStatus;
   readonly summary: BoothStatus["now"];
 }
 
-const optional = (at: EpochMs | null | undefined): string | null =>
+const optionalTime = (at: EpochMs | null | undefined): string | null =>
   at === null || at === undefined ? null : answerTime(at);
 
-/** The Booth as far as the box knows it; what only the service holds is as it was read there last, null before that. */
+/** Returns the Booth. Fields that only the service knows have the values last read there; null before that. */
 export function boothBody(booth: BoothFields, total_runtime_ms: Milliseconds) {
   const { summary, shown } = booth;
   const last_active = summary?.last_active_mode ?? null;
@@ -49,11 +48,11 @@ export function boothBody(booth: BoothFields, total_runtime_ms: Milliseconds) {
     plc_program: summary?.plc_program ?? null,
     plc_program_revision: summary?.plc_program_revision ?? null,
     firmware_version: summary?.firmware_version ?? null,
-    last_firmware_update: optional(summary?.last_firmware_update),
-    last_program_update: optional(summary?.last_program_update),
+    last_firmware_update: optionalTime(summary?.last_firmware_update),
+    last_program_update: optionalTime(summary?.last_program_update),
     connectivity_status: booth.connectivity,
-    last_active_mode: last_active === null ? null : wireNameOf(last_active),
-    last_updated_at: optional(booth.last_commit_at),
+    last_active_mode: last_active && wireNameOf(last_active),
+    last_updated_at: optionalTime(booth.last_commit_at),
     total_runtime: minutesOf(total_runtime_ms),
   };
 }
@@ -67,8 +66,8 @@ export function latestUpdateItem(booth: BoothFields, last_reading_at: EpochMs | 
   return {
     booth_id: booth.booth_id,
     serial_number: booth.serial,
-    last_reading_at: optional(last_reading_at),
-    last_received_at: optional(booth.last_commit_at),
+    last_reading_at: optionalTime(last_reading_at),
+    last_received_at: optionalTime(booth.last_commit_at),
     acked: { stream_id: booth.stream, seq: booth.acked_seq },
     connectivity_status: booth.connectivity,
     firmware_version: booth.summary?.firmware_version ?? null,
@@ -76,7 +75,7 @@ export function latestUpdateItem(booth: BoothFields, last_reading_at: EpochMs | 
   };
 }
 
-/** Counts by connectivity and by present mode. */
+/** Counts booths by connectivity and by present mode. */
 export function statusSummaryBody(booths: readonly BoothFields[]) {
   return {
     total: booths.length,
@@ -85,19 +84,19 @@ export function statusSummaryBody(booths: readonly BoothFields[]) {
   };
 }
 
-/** Values that lists of these booths can be narrowed by, each `{id, name}`. */
+/** Returns the values by which lists of these booths can be filtered, each `{id, name}`. */
 export function filterOptionsBody(booths: readonly BoothFields[]) {
   const options = (values: readonly (string | null | undefined)[]): { id: string; name: string }[] =>
     [...new Set(values.filter((value) => value !== null && value !== undefined))]
       .sort()
       .map((name) => ({ id: name, name }));
-  // Names may be the same; the service's id is what its lists are narrowed by.
+  // Names may be equal, so lists are filtered by the service's id.
   const facilities = new Map(
-    booths.map(({ facility_id: id, facility }) => [id ?? "", { id: id ?? "", name: facility ?? id ?? "" }]),
+    booths.map(({ facility_id, facility }) => [facility_id ?? "", facility ?? facility_id ?? ""]),
   );
   facilities.delete("");
   return {
-    facility: [...facilities.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)),
+    facility: Array.from(facilities, ([id, name]) => ({ id, name })).sort((a, b) => orderOfTexts(a.name, b.name)),
     serial_number: options(booths.map(({ serial }) => serial)),
     brand_name: options(booths.map(({ brand }) => brand)),
     model_number: options(booths.map(({ model }) => model)),
@@ -107,7 +106,7 @@ export function filterOptionsBody(booths: readonly BoothFields[]) {
   };
 }
 
-/** What the box knows of a booth's binding. The PLC's passwords are never told here, whatever the service's record holds. */
+/** Returns the booth's binding. The PLC's passwords are always null, whatever the service's record has. */
 export function provisioningBody(booth: BoothFields) {
   const isDone = booth.state === "active";
   return {

@@ -4,19 +4,19 @@ import type { EpochMs, Milliseconds } from "../domain/units.ts";
 import { parseTime } from "./time.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../domain/time.ts";
 
-/** Query parameters as they came; the first of a repeated one counts. */
+/** Query parameters. The first of a repeated one counts. */
 export type Query = Readonly<Record<string, string>>;
 
-/** A query that can't be answered: 400 with this sentence. */
+/** A query that cannot be answered: status 400 with this message. */
 export class QueryError extends Error {}
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
 const MAX_TAGS = 200;
-/** Longer than any booth has been watched; the calendar of each day is gone through. */
+/** Days of the longest window. Reports compute the calendar of each day. */
 const MAX_WINDOW_DAYS = 5_000;
 
-/** Zone of local days, and now. */
+/** Time zone of local days, and the present time. */
 interface QueryClock {
   readonly tz: string;
   readonly now: EpochMs;
@@ -29,13 +29,13 @@ export interface Span {
 
 export function timeParam(query: Query, name: string): EpochMs | undefined {
   const text = query[name];
-  if (text === undefined || text === "") return undefined;
+  if (!text) return undefined;
   const time = parseTime(text);
   if (time === null) throw new QueryError(`${name} is not a timestamp`);
   return time;
 }
 
-/** `start` and `end`, clipped to now, to the second that answers can spell; default: the local day of `tz` so far. */
+/** Reads `start` and `end`, clipped to now in whole seconds, because answers have no fractions. Default: the local day of `tz` so far. */
 export function windowParams(query: Query, clock: QueryClock): Span {
   const now = wholeSecond(clock.now);
   const start = timeParam(query, "start") ?? dayStart(clock.tz, now);
@@ -54,7 +54,7 @@ function bounded(window: Span): Span {
   throw new QueryError(`too many days from start to end: at most ${MAX_WINDOW_DAYS}`);
 }
 
-/** `start` and `end`, clipped to now; default: ever. */
+/** Reads `start` and `end`, clipped to now. Default: all time. */
 export function openWindowParams(query: Query, now: EpochMs): Span {
   const start = Math.min(timeParam(query, "start") ?? 0, now);
   const end = Math.min(timeParam(query, "end") ?? now, now);
@@ -67,7 +67,7 @@ export interface Paging {
   readonly limit: number;
 }
 
-/** `page` from 1 and `limit`; -1 = all, where the list allows it. */
+/** Reads `page` from 1, and `limit`; -1 means all if the list allows it. */
 export function pagingParams(query: Query, { allowAll }: { readonly allowAll: boolean }): Paging {
   const page = integerParam(query, "page") ?? 1;
   const limit = integerParam(query, "limit") ?? DEFAULT_LIMIT;
@@ -78,12 +78,12 @@ export function pagingParams(query: Query, { allowAll }: { readonly allowAll: bo
 
 function integerParam(query: Query, name: string): number | undefined {
   const text = query[name];
-  if (text === undefined || text === "") return undefined;
+  if (!text) return undefined;
   if (!/^-?\d{1,9}$/.test(text)) throw new QueryError(`${name} is not a whole number`);
   return Number(text);
 }
 
-/** `tags`, comma-separated; each once. */
+/** Reads `tags`, comma-separated, without duplicates. */
 export function tagsParam(query: Query, { needed }: { readonly needed: boolean }): string[] {
   const tags = [...new Set((query["tags"] ?? "").split(",").filter((tag) => tag !== "" && tag !== "__proto__"))];
   if (needed && tags.length === 0) throw new QueryError("tags is missing");
@@ -91,7 +91,17 @@ export function tagsParam(query: Query, { needed }: { readonly needed: boolean }
   return tags;
 }
 
-/** `states`: modes by their names as they are shown, comma-separated; undefined: not asked for. */
+/** Lines of one chart. */
+const MAX_LINES = 12;
+
+/** Reads the query of a line chart: `tags`, and `interval` for the length of its steps. */
+export function trendParams(query: Query): { readonly tags: string[]; readonly step_ms: Milliseconds } {
+  const tags = tagsParam(query, { needed: true });
+  if (tags.length > MAX_LINES) throw new QueryError(`tags names over ${MAX_LINES} tags`);
+  return { tags, step_ms: intervalParam(query) };
+}
+
+/** Reads `states`: display names of modes, comma-separated; undefined if absent. */
 export function statesParam(query: Query): Mode[] | undefined {
   const names = (query["states"] ?? "").split(",").filter((name) => name !== "");
   if (names.length === 0) return undefined;
@@ -102,7 +112,7 @@ export function statesParam(query: Query): Mode[] | undefined {
   });
 }
 
-/** `interval`: whole minutes, default an hour. */
+/** Reads `interval` in whole minutes. Default: an hour. */
 export function intervalParam(query: Query): Milliseconds {
   const text = query["interval"] || "60";
   if (!/^\d{1,6}$/.test(text) || Number(text) < 1) throw new QueryError("interval is not a number of minutes");
@@ -113,23 +123,23 @@ const MAX_LENGTH = 1_000;
 
 type PeriodUnit = keyof typeof PERIOD_MS;
 
-/** `unit`: hour, day, week, month, also as plural; undefined where it isn't given. */
+/** Reads `unit`: hour, day, week or month, singular or plural; undefined if absent. */
 function unitParam(query: Query): PeriodUnit | undefined {
   const unit = query["unit"]?.replace(/s$/, "");
-  if (unit === undefined || unit === "") return undefined;
+  if (!unit) return undefined;
   if (!Object.hasOwn(PERIOD_MS, unit)) throw new QueryError("unit is none of hour, day, week, month");
   return unit as PeriodUnit;
 }
 
 function lengthParam(query: Query): number | undefined {
-  const text = query["length"] ?? "";
-  if (text === "") return undefined;
+  const text = query["length"];
+  if (!text) return undefined;
   const length = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (length < 1 || length > MAX_LENGTH) throw new QueryError("length is not a number from 1 to 1000");
   return length;
 }
 
-/** `start` and `end`; or the last `length` `unit`s up to now, whichever is given; default: the local day so far. */
+/** Reads `start` and `end`, or the last `length` `unit`s up to now. Default: the local day so far. */
 export function periodParams(query: Query, clock: QueryClock): Span {
   const unit = unitParam(query);
   const length = lengthParam(query);
@@ -138,7 +148,7 @@ export function periodParams(query: Query, clock: QueryClock): Span {
     : lastPeriod(PERIOD_MS[unit ?? "day"] * (length ?? 1), query, clock);
 }
 
-/** The same of a series, whose `unit` alone says how it is cut. */
+/** Reads the window of a series like `periodParams`, and the `unit` of its buckets. */
 export function seriesParams(query: Query, clock: QueryClock): { readonly window: Span; readonly unit: PeriodUnit } {
   const unit = unitParam(query) ?? "day";
   const length = lengthParam(query);
@@ -146,7 +156,7 @@ export function seriesParams(query: Query, clock: QueryClock): { readonly window
   return { window, unit };
 }
 
-/** Up to now, where no `start` is given. A month counts 30 days. */
+/** Returns the last `ms` up to now, unless `start` is given. A month counts 30 days. */
 function lastPeriod(ms: Milliseconds, query: Query, clock: QueryClock): Span {
   const window = windowParams(query, clock);
   if (timeParam(query, "start") !== undefined) return window;
@@ -159,7 +169,7 @@ type Test = (item: Item) => boolean;
 type Order = (a: Item, b: Item) => number;
 
 const MAX_CRITERIA = 20;
-/** Of the values' order, for operators that follow from it alone. */
+/** Operators that compare two values, by the sign of the comparison. */
 const BY_ORDER: Readonly<Record<string, (order: number) => boolean>> = {
   eq: (order) => order === 0,
   ne: (order) => order !== 0,
@@ -168,12 +178,12 @@ const BY_ORDER: Readonly<Record<string, (order: number) => boolean>> = {
   gt: (order) => order > 0,
   ge: (order) => order >= 0,
 };
-/** Nothing is neither before nor after anything. */
-const OF_SOMETHING = new Set(["lt", "le", "gt", "ge"]);
+/** Operators that never match null. */
+const NEVER_NULL = new Set(["lt", "le", "gt", "ge"]);
 
 /**
- * The items that `filter=field:op:value,...` leaves (eq ne lt le gt ge like in; values of in parted by |), in the order of
- * `sort=-a,b`, as at the service. Throws QueryError for a field that isn't in `fields` and for any other operator.
+ * Filters items by `filter=field:op:value,...` (eq ne lt le gt ge like in; values of `in` separated by |) and sorts them by `sort=-a,b`,
+ * like the service. Throws a QueryError for a field that is not in `fields`, and for any other operator.
  */
 export function selected<T extends Item>(items: readonly T[], query: Query, fields: readonly string[]): T[] {
   const tests = criteria(query["filter"]).map((text) => testOf(text, fields));
@@ -196,7 +206,7 @@ function testOf(text: string, fields: readonly string[]): Test {
   if (rest.length === 0) throw new QueryError("filter is not field:op:value");
   const byOrder = Object.hasOwn(BY_ORDER, op) ? BY_ORDER[op] : undefined;
   if (byOrder !== undefined) {
-    return ({ [field]: found }) => (!OF_SOMETHING.has(op) || found !== null) && byOrder(compare(found, value));
+    return ({ [field]: found }) => (!NEVER_NULL.has(op) || found !== null) && byOrder(compare(found, value));
   }
   if (op === "in") return ({ [field]: found }) => value.split("|").some((one) => compare(found, one) === 0);
   if (op !== "like") throw new QueryError("filter is not field:op:value");
@@ -211,7 +221,7 @@ function orderOf(text: string, fields: readonly string[]): Order {
     sign * (typeof a === "number" && typeof b === "number" ? a - b : orderOfTexts(textOf(a), textOf(b)));
 }
 
-/** Numbers by value, instants by time in whichever spelling, all else as text. */
+/** Compares numbers by value, instants by time in any spelling, and everything else as text. */
 function compare(found: unknown, value: string): number {
   if (typeof found === "number" && value.trim() !== "" && Number.isFinite(Number(value))) return found - Number(value);
   const a = parseTime(textOf(found));
@@ -219,7 +229,8 @@ function compare(found: unknown, value: string): number {
   return a !== null && b !== null ? a - b : orderOfTexts(textOf(found), value);
 }
 
-function orderOfTexts(a: string, b: string): number {
+/** Compares texts by code units, so that the order is the same everywhere. */
+export function orderOfTexts(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 

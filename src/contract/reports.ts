@@ -7,15 +7,16 @@ import {
   type TagValue,
   wireNameOf,
 } from "../domain/booth.ts";
-import type { IncidentFact, Maintenance, RevisionFact } from "../domain/record.ts";
+import type { CycleFact, IncidentFact, Maintenance, RevisionFact } from "../domain/record.ts";
 import type { EpochMs, Milliseconds, Seq, StreamId, TagName } from "../domain/units.ts";
 import type { Paging, Span } from "./reports-query.ts";
 import { answerTime, minutesOf } from "./time.ts";
 import { DAY_MS } from "../domain/time.ts";
 
 type ByMode = Readonly<Partial<Record<Mode, number>>>;
+type Figures<K extends string, V = number> = Readonly<Record<K, V>>;
 
-/** One page of a collection. */
+/** Returns one page of a collection. */
 export function envelopeOf<T>(items: readonly T[], { page, limit }: Paging) {
   const total = items.length;
   if (limit === -1) return { data: items, page: 1, limit, pages: 1, total };
@@ -27,12 +28,11 @@ function pagesOf(total: number, limit: number): number {
   return Math.max(1, Math.ceil(total / limit));
 }
 
-/** Rounded to what figures of energy and percentages are written with. */
-function fourDecimals(value: number): number {
-  return Math.round(value * 10_000) / 10_000;
+/** Rounds to the 4 decimals of energy, percentages and days. */
+function fourDecimals<T extends number | null>(value: T): T | number {
+  return value === null ? value : Math.round(value * 10_000) / 10_000;
 }
 
-/** Days to 4 decimals. */
 function daysOf(ms: Milliseconds): number {
   return fourDecimals(ms / DAY_MS);
 }
@@ -44,21 +44,20 @@ function named<T>(by_mode: ByMode, shape: (mode: string, value: number) => T): T
   });
 }
 
-const inMinutes = (mode: string, ms: number) => ({ mode, duration: minutesOf(ms) });
-
-export function durationBody(booth_id: string, window: Span, by_mode: ByMode) {
-  return { ...headOf(booth_id, window), modes: named(by_mode, inMinutes) };
+function durations(by_mode: ByMode) {
+  return named(by_mode, (mode, ms) => ({ mode, duration: minutesOf(ms) }));
 }
 
-export function frequencyBody(booth_id: string, window: Span, by_mode: ByMode) {
-  return { ...headOf(booth_id, window), modes: named(by_mode, (mode, count) => ({ mode, count })) };
+export function durationBody(booth_id: string, { start, end }: Span, by_mode: ByMode) {
+  return { booth_id, start: answerTime(start), end: answerTime(end), modes: durations(by_mode) };
 }
 
-function headOf(booth_id: string, { start, end }: Span) {
-  return { booth_id, start: answerTime(start), end: answerTime(end) };
+export function frequencyBody(booth_id: string, { start, end }: Span, by_mode: ByMode) {
+  const modes = named(by_mode, (mode, count) => ({ mode, count }));
+  return { booth_id, start: answerTime(start), end: answerTime(end), modes };
 }
 
-/** A length of time in days, seconds and microseconds, all of one sign; months are never used. */
+/** Writes a duration in days, seconds and microseconds, all of one sign. Months are never used. */
 export function intervalBody(ms: Milliseconds) {
   const days = Math.trunc(ms / DAY_MS);
   const rest = ms - days * DAY_MS;
@@ -67,7 +66,7 @@ export function intervalBody(ms: Milliseconds) {
   return { months: 0, days: days + 0, secs: secs + 0, microsecs: (rest - secs * 1000) * 1000 + 0 };
 }
 
-export function runtimeBody(periods: Readonly<Record<"current_ms" | "previous_ms" | "delta_ms", Milliseconds>>) {
+export function runtimeBody(periods: Figures<"current_ms" | "previous_ms" | "delta_ms">) {
   return {
     current_period: intervalBody(periods.current_ms),
     previous_period: intervalBody(periods.previous_ms),
@@ -75,26 +74,20 @@ export function runtimeBody(periods: Readonly<Record<"current_ms" | "previous_ms
   };
 }
 
-export function runtimeSeriesItem({ start, ms }: { readonly start: EpochMs; readonly ms: Milliseconds }) {
+export function runtimeSeriesItem({ start, ms }: Figures<"start" | "ms">) {
   return { time: answerTime(start), value: minutesOf(ms) };
 }
 
-export function utilizationBody(figures: {
-  readonly in_use_ms: Milliseconds;
-  readonly working_ms: Milliseconds;
-  readonly utilization_pct: number | null;
-  readonly overtime_ms: Milliseconds;
-  readonly cycle_count: number;
-  /** null: no meter; written as 0, as the service does. */
-  readonly gas_therm: number | null;
-  readonly energy_kwh: number | null;
-  readonly approximate: boolean;
-}) {
-  const { utilization_pct } = figures;
+type UseFigures = Figures<"in_use_ms" | "working_ms" | "cycle_count"> &
+  Figures<"utilization_pct" | "gas_therm" | "energy_kwh", number | null> &
+  Figures<"approximate", boolean>;
+
+/** Energy without a meter is written as 0, as the service does. */
+export function utilizationBody(figures: UseFigures & Figures<"overtime_ms">) {
   return {
     utilization_minutes: minutesOf(figures.in_use_ms),
     working_minutes: minutesOf(figures.working_ms),
-    utilization_pct: utilization_pct === null ? null : fourDecimals(utilization_pct),
+    utilization_pct: fourDecimals(figures.utilization_pct),
     overtime_minutes: minutesOf(figures.overtime_ms),
     cycle_count: figures.cycle_count,
     gas_usage: fourDecimals(figures.gas_therm ?? 0),
@@ -103,45 +96,65 @@ export function utilizationBody(figures: {
   };
 }
 
-/** Marks an answer whose figures cut an hour that the log doesn't have any more. The service, which has it, never sends the field. */
-export function approximateField({ approximate }: { readonly approximate: boolean }): { readonly approximate?: true } {
+/** Marks an answer whose window cuts an hour that is no longer in the log. The service has the hour and never sends the field. */
+export function approximateField({ approximate }: Figures<"approximate", boolean>): { readonly approximate?: true } {
   return approximate ? { approximate: true } : {};
 }
 
-export function utilizationSummaryBody(figures: {
-  readonly all_active_ms: Milliseconds;
-  readonly in_use_ms: Milliseconds;
-  readonly idle_ms: Milliseconds;
-  readonly bake_ms: Milliseconds;
-  readonly by_mode: ByMode;
-}) {
+export function utilizationSummaryBody(
+  figures: Figures<"all_active_ms" | "in_use_ms" | "idle_ms" | "bake_ms"> & { readonly by_mode: ByMode },
+) {
   return {
     all_active_modes: minutesOf(figures.all_active_ms),
     in_use: minutesOf(figures.in_use_ms),
     idle: minutesOf(figures.idle_ms),
     bake: minutesOf(figures.bake_ms),
-    modes: named(figures.by_mode, inMinutes),
+    modes: durations(figures.by_mode),
   };
 }
 
-export function timelineItem({ start, end, by_mode }: Span & { readonly by_mode: ByMode }) {
-  return { timestamp: answerTime(start), duration: minutesOf(end - start), modes: named(by_mode, inMinutes) };
+type Slot = Span & { readonly by_mode: ByMode };
+
+export function timelineItem({ start, end, by_mode }: Slot) {
+  return { timestamp: answerTime(start), duration: minutesOf(end - start), modes: durations(by_mode) };
+}
+
+/**
+ * A bar of a chart on the box's own page, with the field names of `utilization_stats` and `duration_by_mode`. Instants are epoch ms. Energy
+ * is null without a meter and an estimate.
+ */
+export function periodItem(period: UseFigures & Slot) {
+  return {
+    start: period.start,
+    end: period.end,
+    modes: durations(period.by_mode),
+    utilization_minutes: minutesOf(period.in_use_ms),
+    working_minutes: minutesOf(period.working_ms),
+    utilization_pct: fourDecimals(period.utilization_pct),
+    cycle_count: period.cycle_count,
+    gas_usage: fourDecimals(period.gas_therm),
+    kwh_usage: fourDecimals(period.energy_kwh),
+    ...approximateField(period),
+  };
+}
+
+/** A cycle on the box's own page. Instants are epoch ms. */
+export function cycleItem({ start, end, result, counted }: CycleFact["value"]) {
+  return { start, end, result, counted };
 }
 
 export function stageItem({ mode, start, end }: Span & { readonly mode: Mode }) {
   return { mode: wireNameOf(mode), start_time: answerTime(start), end_time: answerTime(end) };
 }
 
-/** What a figure stands on, minutes; given beside the stated shape where it is asked for. */
-export function coverageBody(coverage: Readonly<Record<"observed_ms" | "inferred_ms" | "missing_ms", Milliseconds>>) {
+/** Observed, inferred and missing time of a figure, in minutes. */
+export function coverageBody(coverage: Figures<"observed_ms" | "inferred_ms" | "missing_ms">) {
   return {
     observed: minutesOf(coverage.observed_ms),
     inferred: minutesOf(coverage.inferred_ms),
     missing: minutesOf(coverage.missing_ms),
   };
 }
-
-/** Shapes of values, revisions, filters and incidents: rows 30-33, 35, 41, 42, 67 of the table of operations. */
 
 interface TagReading {
   readonly tag: TagName;
@@ -151,7 +164,7 @@ interface TagReading {
 
 type JudgedReading = TagReading & { readonly quality: Quality };
 
-/** A page counts readings over all tags. `judged`: each with its quality, which the service's users don't ask for. */
+/** Groups a page of readings by tag. A page counts the readings of all tags. `judged` adds the quality, which the service's answers lack. */
 export function historyBody(
   tags: readonly TagName[],
   { values, total }: { readonly values: readonly JudgedReading[]; readonly total: number },
@@ -166,7 +179,7 @@ export function historyBody(
   return { data, page, limit, pages: pagesOf(total, limit), total };
 }
 
-/** Values as text. */
+/** Writes values as text. */
 export function latestValuesBody(values: readonly TagReading[]) {
   const items = values.map(({ tag, at, value }) => {
     return [tag, { name: tag, system_time: answerTime(at), value: String(value) }] as const;
@@ -180,7 +193,7 @@ export function revisionBody(firmware: readonly RevisionFact["value"][], program
       version: firmware_version,
       installed_at: answerTime(first_seen_at),
     })),
-    // `version` is the program's revision; a profile without one shows the program's name.
+    // `version` is the program's revision, or the program's name if the profile has no revision.
     program_versions: programs.map(({ plc_program, plc_program_revision, first_seen_at }) => ({
       version: plc_program_revision ?? plc_program,
       plc_program,
@@ -189,48 +202,37 @@ export function revisionBody(firmware: readonly RevisionFact["value"][], program
   };
 }
 
-interface FilterInterval {
-  readonly type: FilterType;
-  readonly installed_at: EpochMs;
-  readonly removed_at: EpochMs | null;
-  readonly overuse_ms: Milliseconds;
-  /** Days. */
-  readonly estimated_days: number | null;
-  readonly nominal_days: number | null;
-  readonly maintenance_days: number | null;
-}
+type FilterInterval = Figures<"installed_at" | "overuse_ms"> &
+  Figures<"removed_at" | "estimated_days" | "nominal_days" | "maintenance_days", number | null> & {
+    readonly type: FilterType;
+  };
 
-/** Days by filter type; a type without installations is absent. `all`: whatever the window, for the last one's date. */
+/** Lists the installations of the window by filter type. `all` may hold others, because the last one's date is always shown. */
 export function filterMaintenancesItem(all: readonly FilterInterval[], window: Span, now: EpochMs) {
   const entries = FILTER_TYPES.flatMap((type) => {
-    const mine = all.filter((one) => one.type === type);
-    const last = mine.at(-1);
+    const installations = all.filter((one) => one.type === type);
+    const last = installations.at(-1);
     if (last === undefined) return [];
-    const shown = mine.filter(
+    const shown = installations.filter(
       ({ installed_at, removed_at }) => installed_at <= window.end && (removed_at ?? Infinity) > window.start,
     );
-    const log = shown.map((one) => intervalItem(one, now));
-    return [[type, { last_active_filter: answerTime(last.installed_at), filter_interval_log: log }] as const];
+    const filter_interval_log = shown.map((one) => ({
+      start: answerTime(one.installed_at),
+      duration: daysOf((one.removed_at ?? now) - one.installed_at),
+      filter_estimated_duration: fourDecimals(one.estimated_days),
+      filter_maintenance_duration: fourDecimals(one.maintenance_days),
+      filter_nominal_duration: fourDecimals(one.nominal_days),
+      filter_overuse_duration: daysOf(one.overuse_ms),
+    }));
+    return [[type, { last_active_filter: answerTime(last.installed_at), filter_interval_log }] as const];
   });
   return Object.fromEntries(entries);
 }
 
-function intervalItem(one: FilterInterval, now: EpochMs) {
-  const days = (value: number | null): number | null => (value === null ? null : fourDecimals(value));
-  return {
-    start: answerTime(one.installed_at),
-    duration: daysOf((one.removed_at ?? now) - one.installed_at),
-    filter_estimated_duration: days(one.estimated_days),
-    filter_maintenance_duration: days(one.maintenance_days),
-    filter_nominal_duration: days(one.nominal_days),
-    filter_overuse_duration: daysOf(one.overuse_ms),
-  };
-}
-
-/** Times in minutes, durations in days. `judged`: with `assumed`, which the service's users don't ask for. */
+/** Writes times in minutes, durations in days. `judged` adds `assumed`, which the service's answers lack. */
 export function maintenanceItem(
-  record: Maintenance & { readonly assumed: boolean },
-  { judged }: { readonly judged: boolean },
+  record: Maintenance & Figures<"assumed", boolean>,
+  { judged }: Figures<"judged", boolean>,
 ) {
   return {
     filter_type: record.filter_type,
@@ -265,16 +267,16 @@ export function incidentItem(
 
 export const CSV_HEAD = "time,tag,value,quality\n";
 
-/** One reading as a line of the CSV export; a bad one has no value. */
+/** Writes a reading as a line of the CSV export. A bad one has no value. */
 export function csvLine({ at, tag, value, quality }: JudgedReading): string {
   return `${answerTime(at)},${csvField(tag)},${value === null ? "" : csvField(String(value))},${quality}\n`;
 }
 
-/** Of these a spreadsheet makes a formula, some only after it has taken the blank away, or made the wide one narrow. */
+/** Texts that spreadsheets read as a formula, some after they removed blanks or narrowed full-width characters. */
 const FORMULA = /^\s*[=+\-@\uFF0B\uFF0D\uFF1D\uFF20]|^[\t\r\n]/;
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** Quoted where it must be; a text that a spreadsheet would take for a formula is made harmless. A number as a whole is none. */
+/** Quotes a CSV field if needed, and prefixes a text that a spreadsheet would read as a formula. Numbers are left as they are. */
 export function csvField(text: string): string {
   const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

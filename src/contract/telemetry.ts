@@ -19,8 +19,8 @@ export const TOPICS = {
 } as const;
 
 /**
- * up/batch, columnar; see docs/reference/wire.md. Before gzip. Its records are consecutive, and share a boot and a clock offset (the caller has
- * cut them so). Throws on an empty list or a hole: both are programmer errors.
+ * Builds up/batch in columns, before gzip; see docs/reference/wire.md. The records must be consecutive and share a boot and a clock offset. Throws on
+ * an empty list or a hole, which are programmer errors.
  */
 export function batchOf(head: SentHead, records: readonly Placed[], sent: EpochMs) {
   const first = records[0];
@@ -53,14 +53,14 @@ export function batchOf(head: SentHead, records: readonly Placed[], sent: EpochM
   };
 }
 
-/** Whose a batch or a chunk is. */
+/** The sender of a batch or a chunk. */
 export interface SentHead {
   readonly gateway_id: string;
   readonly generation: number;
   readonly stream: string;
 }
 
-/** Number texts are fine; null, "" and true are no numbers. */
+/** A number, or its text. null, "" and true are not numbers. */
 const number = z.union([
   z.number(),
   z
@@ -69,13 +69,13 @@ const number = z.union([
     .transform(Number),
 ]);
 const count = number.pipe(z.int().nonnegative());
-/** A field that can't be read, or makes no sense by itself, counts as absent: it voids nothing else. */
+/** An optional field. If it cannot be read it counts as absent, and the other fields stay valid. */
 const hint = <Shape extends z.ZodType>(shape: Shape) => shape.nullable().catch(null).default(null);
 
-/** What the service may say that it takes beside batches of gzipped JSON. */
+/** Formats that the service may accept in addition to batches of gzipped JSON. */
 export const TAKES = { chunks: "chunk/1", zstd: "zstd" } as const;
 
-const said = {
+const ackFields = {
   st: z.string(),
   s0: count,
   n: count,
@@ -83,29 +83,29 @@ const said = {
     .catch([])
     .default([]),
   conflict: hint(count),
-  /** End of the service's unbroken prefix of the stream. */
+  /** End of the records that the service has without a hole. */
   acked_seq: hint(count),
-  /** Newest record of the stream that the service holds, behind holes too. */
+  /** Newest record that the service has, whether or not there are holes before it. */
   newest_seq: hint(count),
   server_time: hint(number.pipe(z.number())),
   window: hint(count),
-  /** What the service takes in this session. */
+  /** Formats that the service accepts in this session. */
   takes: readable(z.string()).catch([]).default([]),
-  /** Not "": the batch couldn't be looked at, and nothing of it was taken. */
+  /** Not "": the batch could not be read, and nothing of it was stored. */
   error: reason,
 };
 
 /**
- * down/ack. `st`, `s0`, `n` and `hash` alone must be right: they say which batch is meant, and prove what is said of it. All else
- * is a hint or is proven by the hash. `chunk` in place of `hash`: it is a chunk's, which it names by the SHA-256 of its message.
+ * down/ack. Only `st`, `s0`, `n` and `hash` are required: they identify the batch, and prove that the service stored it. All other fields
+ * are hints, or the hash proves them. The ack of a chunk has `chunk` instead of `hash`: the SHA-256 of the chunk's message.
  */
 export const ackShape = z.union([
-  z.object({ ...said, chunk: z.string().regex(/^[0-9a-f]{64}$/) }),
-  z.object({ ...said, hash: z.string() }),
+  z.object({ ...ackFields, chunk: z.string().regex(/^[0-9a-f]{64}$/) }),
+  z.object({ ...ackFields, hash: z.string() }),
 ]);
 export type AckWire = z.infer<typeof ackShape>;
 
-/** What a session says of a booth when it begins. */
+/** A booth in the first message of a session. */
 export interface HelloBooth {
   readonly stream: StreamId;
   readonly serial: string;
@@ -116,9 +116,9 @@ export interface HelloBooth {
   readonly predecessor: StreamLabel["predecessor"];
 }
 
-/** up/hello as JSON. */
-export function helloText(session: string, told: readonly HelloBooth[]): string {
-  const booths = told.map(({ stream, predecessor, ...booth }) => ({ stream_id: stream, ...booth, predecessor }));
+/** Returns up/hello as JSON. */
+export function helloText(session: string, list: readonly HelloBooth[]): string {
+  const booths = list.map(({ stream, predecessor, ...booth }) => ({ stream_id: stream, ...booth, predecessor }));
   return JSON.stringify({ v: VERSION, session, booths });
 }
 
@@ -132,13 +132,13 @@ export interface BoothHeartbeat {
   readonly link: "up" | "down";
   readonly mode: string;
   readonly waiting_records: number;
-  /** Corrected time of the oldest record that waits and may be sent; null: there is none. */
+  /** Corrected time of the oldest record that waits and may be sent; null without one. */
   readonly oldest_at: EpochMs | null;
-  /** Until records must be given up if none of them is acked; null: not known yet. */
+  /** Hours until records must be deleted if none is acked; null: not known yet. */
   readonly hours_to_full: number | null;
 }
 
-/** up/state as JSON. `since`: begin of the session. */
+/** Returns up/state as JSON. `since`: start of the session. */
 export function heartbeatText(
   {
     agentVersion,

@@ -4,8 +4,8 @@ import type { EpochMs, Milliseconds } from "../domain/units.ts";
 const SPELLINGS = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,3})\d*)?(Z|\+00:00)?$/;
 
 /**
- * Reads a timestamp of the service; null where it isn't one of the three spellings or names no real instant.
- * An own parser, because `new Date("2025-02-17 10:00:00")` means local time.
+ * Parses a timestamp of the service. Returns null for another spelling, or for an instant that does not exist. `Date` is not used, because
+ * it reads `2025-02-17 10:00:00` as local time.
  */
 export function parseTime(text: string): EpochMs | null {
   const match = SPELLINGS.exec(text.trim());
@@ -19,17 +19,17 @@ export function parseTime(text: string): EpochMs | null {
   return exists ? instant : null;
 }
 
-/** For requests: ISO 8601 with Z. */
+/** Formats an instant for requests: ISO 8601 with Z. */
 export function isoTime(instant: EpochMs): string {
   return new Date(instant).toISOString();
 }
 
-/** For answers, as the service spells them: `2025-02-17 10:00:00Z`. */
+/** Formats an instant for answers, like the service: `2025-02-17 10:00:00Z`. */
 export function answerTime(instant: EpochMs): string {
   return `${new Date(instant).toISOString().slice(0, 19).replace("T", " ")}Z`;
 }
 
-/** Milliseconds as the wire's minutes: ms / 60,000 to 4 decimals, halves up, without a float in between. */
+/** Converts milliseconds to the wire's minutes: ms / 60,000 to 4 decimals, halves up, without rounding twice. */
 export function minutesOf(ms: Milliseconds): number {
   return Math.round(ms / 6) / 10_000;
 }

@@ -49,13 +49,8 @@ export function adoptParameters(state: DeriveState, parameters: Parameters): Ste
   return fold;
 }
 
-/** Copies a value deeply, except for the objects in `shared`. */
-function copied<T>(value: T, shared: ReadonlySet<unknown>): T {
-  if (typeof value !== "object" || value === null || shared.has(value)) return value;
-  if (Array.isArray(value)) return value.map((one: unknown) => copied(one, shared)) as T;
-  const copy = { ...value };
-  for (const key in copy) copy[key] = copied(copy[key], shared);
-  return copy;
+function copyOf<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
 }
 
 /**
@@ -64,11 +59,10 @@ function copied<T>(value: T, shared: ReadonlySet<unknown>): T {
  */
 function copyOfTime(state: DeriveState): DeriveState {
   const { parameters, rules, latest, recent } = state;
-  const copy = copied(state, new Set<unknown>([parameters, rules, latest, recent]));
-  const last = recent.slices.at(-1);
-  const slices = last === undefined ? [] : [...recent.slices.slice(0, -1), { ...last }];
-  copy.recent = { slices, ends: [...recent.ends], increments: [...recent.increments] };
-  return copy;
+  const copy = copyOf({ ...state, parameters: null, ...(rules && { rules: [] }), latest: {}, recent: null });
+  const slices = [...recent.slices.slice(0, -1), ...copyOf(recent.slices.slice(-1))];
+  const shared = { parameters, latest, recent: { slices, ends: [...recent.ends], increments: [...recent.increments] } };
+  return { ...copy, ...shared, ...(rules && { rules }) };
 }
 
 /** Returns the part of a state that tells how the booth is now, without what only entries, reports and rebuilds need. */
@@ -109,7 +103,7 @@ function presentRecord({ clock: { boot, mono, now }, seq }: DeriveState) {
  * next reading, because the missing records may hold a change. The state given stays as it is.
  */
 export function forgetModes(state: DeriveState): DeriveState {
-  const { state: reached } = peekInto(copied(state, new Set()), Number.MAX_SAFE_INTEGER);
+  const { state: reached } = peekInto(copyOf(state), Number.MAX_SAFE_INTEGER);
   for (const bay of reached.bays) forgetMode(reached, bay);
   return reached;
 }

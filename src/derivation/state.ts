@@ -1,7 +1,7 @@
 import type { FilterLimits, FilterType, Mode, Quality, TagValue } from "../domain/booth.ts";
 import type { FilterEntry } from "../domain/entry.ts";
 import type { Parameters, ReportRules } from "../domain/parameters.ts";
-import type { Fact, FilterService, IncidentFact, LogRecord, StageFact, Stored } from "../domain/record.ts";
+import type { Fact, FilterService, IncidentFact, LogRecord, Reading, StageFact, Stored } from "../domain/record.ts";
 import type { BootId, EpochMs, Milliseconds, Seq, TagName } from "../domain/units.ts";
 
 /** A fact without a sequence number: the store assigns it in the commit. */
@@ -100,7 +100,7 @@ export function emptyState(): DeriveState {
 /** A fact without the fields that `writeFact` copies from the record. */
 type NewFact = Fact extends infer F ? (F extends Fact ? Pick<F, "kind" | "value" | "quality"> : never) : never;
 
-/** One step of the fold: the state, the record that is folded, and the facts made so far, in order. */
+/** A step of the fold: the state, the record that is folded, and the facts made so far, in order. */
 export interface Fold {
   readonly state: DeriveState;
   readonly record: Stored<LogRecord>;
@@ -147,7 +147,7 @@ export interface ClockState {
 export interface BootPlace {
   readonly boot: BootId;
   readonly offset: Milliseconds;
-  /** True if nobody else confirmed the boot's time: its length is exact, its place is not. */
+  /** True if no witness confirmed the boot's time: its length is exact, its place is not. */
   readonly uncertain: boolean;
 }
 
@@ -171,11 +171,7 @@ export interface GroupState {
   known_until: EpochMs | null;
 }
 
-export interface PendingReading {
-  tag: TagName;
-  value: TagValue;
-  quality: Quality;
-}
+export type PendingReading = Pick<Reading, "tag" | "value" | "quality">;
 
 export interface LatestValue {
   value: TagValue;
@@ -203,8 +199,8 @@ export interface CounterState {
  * A stage passes through three places: `open` while it lasts, `closed` when it ended but may still be merged or corrected, then a fact.
  * `settled` is the border: earlier time has its final mode and was given to filters, hours and checks. `live` is true as long as polls
  * of the mode's group reach the present instant. When they stop, `good_until` stays and `gap` opens after the bridge. When the mode is
- * read again, the gap is attributed to the mode (if counters prove it) or becomes a no_data stage, and `resume` is kept for
- * min_stage, because evidence of a restart comes with the other groups' polls.
+ * read again, the gap is attributed to the mode (if counters prove it) or becomes a no_data stage. `resume` is kept for min_stage, because
+ * evidence of a restart comes with the polls of other groups.
  */
 export interface BayState {
   bay: number;
@@ -233,7 +229,7 @@ export interface BayState {
   settled: EpochMs;
   run: RunState | null;
   cycle: { start: EpochMs; spray_ms: Milliseconds; bake_ms: Milliseconds; gap: boolean } | null;
-  /** Start of a contradiction between mode bits; null, or absent before the first reading: there is none. */
+  /** Start of a contradiction between mode bits; null without one; absent before the first reading. */
   conflict?: EpochMs | null;
   /** In a booth with several bays: settled time that is not united with the other bays yet. */
   slices: Settled[];
@@ -298,11 +294,11 @@ export interface Settled {
 }
 
 /**
- * One position for a filter: the filter that is in, and the one before.
+ * A position for a filter: the filter that is in, and the previous one.
  *
  * A change moves `current` to `former`. `former` may still change until all time up to the removal is settled; then its maintenance
  * record is written and `reported` becomes true. After an entry by a person, `without_entry` holds the same position as if the entry had
- * not been made. It takes in every later event too, so an undo just replaces the position by it.
+ * not been made. Every later event changes it too, so an undo replaces the position by `without_entry`.
  */
 export interface FilterState {
   current: Installation;

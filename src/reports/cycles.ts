@@ -8,10 +8,10 @@ import { HOUR_MS } from "../domain/time.ts";
 import { type HourFigures, hoursIn, isInLog, risesIn } from "./hours.ts";
 import { timeLineOf, type Source, type TimeLine } from "./source.ts";
 
-/** Closed cycles whose END lies in the window, of all bays, by END. */
+/** Returns the closed cycles of all bays whose END lies in the window, by END. */
 export function cyclesIn(source: Source, line: TimeLine): CycleFact["value"][] {
   const { window } = line;
-  // A cycle's END may be the very end of its own [start, end): ask one millisecond earlier.
+  // A cycle that ends at the window's start only touches it, so the query starts one millisecond earlier.
   const facts = source.reader.facts(source.stream, KIND.cycle, { start: window.start - 1, end: window.end });
   const written = facts.map(({ value }) => value);
   const provisional = line.open_end.facts.filter((fact) => fact.kind === KIND.cycle).map(({ value }) => value);
@@ -21,8 +21,8 @@ export function cyclesIn(source: Source, line: TimeLine): CycleFact["value"][] {
 }
 
 /**
- * Cycles of the window. Where the PLC has a counter its booked increments are the figure, by the instant of the reading
- * that showed them. `derived`: derived cycles that count, whatever the source.
+ * Returns the cycles of the window. If the PLC has a counter, its increments count, by the instant of the reading that shows them.
+ * `derived`: the counted derived cycles, whatever the source.
  */
 export function cycleCount(source: Source, window: Window) {
   const line = timeLineOf(source, window);
@@ -31,8 +31,8 @@ export function cycleCount(source: Source, window: Window) {
 }
 
 /**
- * Cycles counted within spans of the line's window that don't overlap, by what counts this booth's cycles: the increments of the PLC's
- * counter, or the complete cycles that ended there.
+ * Returns the cycles within spans of the line's window that do not overlap: increments of the PLC's counter, or complete cycles that ended
+ * there if it has none.
  */
 export function countedWithin(
   source: Source,
@@ -41,7 +41,7 @@ export function countedWithin(
 ): {
   readonly cycle_count: number;
   readonly source: "plc" | "derived";
-  /** A span cuts an hour whose readings have left the log: the hour's cycles were spread out evenly. */
+  /** True if a span cuts an hour whose readings are no longer in the log: the hour's cycles are spread evenly. */
   readonly approximate: boolean;
 } {
   const isInside = (at: EpochMs): boolean => spans.some(({ start, end }) => at >= start && at < end);
@@ -66,8 +66,8 @@ export function countedWithin(
 }
 
 /**
- * When the counter went on within an hour: as the fold remembers it, before that by the readings in the log; once these are gone
- * spread out evenly, in whole cycles.
+ * Returns the increments of the counter within an hour: from the fold's memory, before that from the readings in the log. If these are
+ * gone, spreads the hour's cycles evenly.
  */
 function countsOf(
   source: Source,

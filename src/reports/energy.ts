@@ -6,30 +6,18 @@ import { HOUR_MS } from "../domain/time.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
 import { hoursIn, isInLog, risesIn } from "./hours.ts";
-import { type FigureCoverage, type Source, timeLineOf } from "./source.ts";
+import { type Source, timeLineOf } from "./source.ts";
 
 const MILLIONTHS = 1_000_000;
 
 /** plc: counted by the PLC, with a meter or an estimate of its own; estimate: from a machine's size and load. */
 type EnergySource = "plc" | "estimate";
 
-export interface Energy {
-  /** therm; null without a meter and without the size and load that an estimate needs. */
-  readonly gas_therm: number | null;
-  /** kWh; null as above. */
-  readonly energy_kwh: number | null;
-  readonly gas_source: EnergySource | null;
-  readonly energy_source: EnergySource | null;
-  /** True if the window cuts an hour whose readings are no longer in the log: its energy is split by time. */
-  readonly approximate: boolean;
-  readonly coverage: FigureCoverage;
-}
-
 /**
  * Returns the energy of the window by hours: counted by the PLC's meters, else estimated from burner and motor sizes. An hour that the
  * window cuts is split by the readings in it, or by time if they are no longer in the log.
  */
-export function energy(source: Source, asked: Window): Energy {
+export function energy(source: Source, asked: Window) {
   const line = timeLineOf(source, asked);
   const { window, coverage } = line;
   const { parameters } = line.open_end.state;
@@ -54,16 +42,19 @@ export function energy(source: Source, asked: Window): Energy {
     if (hasAmount && !isInLog(source, start)) approximate = true;
   }
   return {
+    /** therm; null without a meter and without the size and load that an estimate needs. */
     gas_therm: withoutNoise(gas, gas_therm),
+    /** kWh; null as above. */
     energy_kwh: withoutNoise(kwh, energy_kwh),
     gas_source: gas.source,
     energy_source: kwh.source,
+    /** True if the window cuts an hour whose readings are no longer in the log: its energy is split by time. */
     approximate,
     coverage,
   };
 }
 
-/** What counts a machine's energy. */
+/** The meter of a machine's energy, or an estimate. */
 interface Metering {
   readonly machine: Machine;
   readonly meter: TagName | undefined;
@@ -135,7 +126,7 @@ function stretchesIn(
   let rate = 0;
   let mark = span.start;
   /** End of the last coverage of the load's group. */
-  let covered = null as { readonly boot: string; readonly mono: Milliseconds; readonly at: EpochMs } | null;
+  let covered = null as { boot: string; mono: Milliseconds; at: EpochMs } | null;
   const pass = (to: EpochMs): void => {
     const start = Math.max(mark, span.start);
     const end = Math.min(to, span.end);

@@ -71,18 +71,118 @@ const EXPLANATIONS: Readonly<Record<string, (source: Source, line: TimeLine) => 
   runtime: (source, line) => explainModeSet(source, line, "runtime"),
   runtime_series: (source, line) => explainModeSet(source, line, "runtime"),
   utilization: (source, line) => explainModeSet(source, line, "in_use"),
-  utilization_stats: explainUtilization,
+  utilization_stats(source, line) {
+    const use = explainModeSet(source, line, "in_use");
+    const { in_use_ms, working_ms, in_use_working_ms, overtime_ms } = utilization(source, line.window);
+    const rule = "the percentage is the time in use within working hours over these; explain working_minutes has them";
+    return { ...use, value: { in_use_ms, working_ms, in_use_working_ms, overtime_ms }, rules: [...use.rules, rule] };
+  },
   utilization_summary: explainStages,
   utilization_timeline: explainStages,
   recent_stages: explainStages,
-  cycle_count: explainCycles,
+  cycle_count(source, line) {
+    const { cycle_count, derived, source: by, approximate } = cycleCount(source, line.window);
+    const value = { cycle_count, derived };
+    if (by === "plc") {
+      const counters = tagsWithRole(line.state.parameters, "cycle_counter");
+      const parts = countedParts(evidenceIn(source, line.window, counters), "counter");
+      const rules = [
+        "the PLC's cycle counter is the figure: its booked increments, by the instant of the reading that shows them",
+        ...approximateRule(approximate),
+      ];
+      return { unit: "count", value, parts, rules };
+    }
+    const tags = tagsWithRole(line.state.parameters, "mode");
+    const parts = cyclesIn(source, line).map(({ start, end, result, reason, counted, spray_ms, bake_ms }): Part => {
+      const why = reason === "" ? "" : ` (${reason})`;
+      const text = `${result}${why}: spray ${spray_ms} ms, bake ${bake_ms} ms`;
+      const evidence = [...evidenceAt(source, start, tags), ...evidenceAt(source, end, tags)];
+      return { start, end, text, amount: counted ? 1 : 0, evidence };
+    });
+    const rules = ["a cycle belongs to the window that contains its END; complete and complete_no_bake count"];
+    return { unit: "count", value, parts, rules };
+  },
   gas_usage: (source, line) => explainEnergy(source, line, "gas"),
   kwh_usage: (source, line) => explainEnergy(source, line, "kwh"),
-  working_minutes: explainWorkingTime,
-  overuse: explainOveruse,
-  filter_maintenance_history: explainMaintenance,
-  revision_history: explainRevisions,
-  validation_incidents: explainIncidents,
+  working_minutes(source, line) {
+    const { state } = line;
+    const window = watchedWindow(source, line);
+    const shifts = workingTime(state, window);
+    const parts = shifts.map(({ start, end }): Part => {
+      return { start, end, text: "working hours", amount: end - start, evidence: [] };
+    });
+    const rules = epochsIn(state, window).flatMap(({ start, tz, working_hours }) =>
+      working_hours
+        .filter(({ enabled }) => enabled)
+        .map((shift) => `from ${start} on: ${shift.day} ${shift.start} to ${shift.stop}, ${tz}`),
+    );
+    return { unit: "ms", value: { working_ms: lengthOf(shifts) }, parts, rules };
+  },
+  overuse(source, line) {
+    const { overuse_ms, overuse_cycles, overuse_count, cycles_source } = overuse(source, line.window);
+    const parts = episodesIn(source, line.window).map(({ type, start, end }): Part => {
+      const amount = Math.min(end, line.window.end) - Math.max(start, line.window.start);
+      const evidence = evidenceAt(source, start, filterTags(line.state.parameters, type));
+      return { start, end, text: `${type} in overuse`, amount, evidence };
+    });
+    const rules = [
+      "the booth's overuse is the time in use within the union of its filters' episodes: each minute once",
+      cycles_source === "plc"
+        ? "its cycles are what the PLC's counter went on by in it, by the instant of the reading that shows it, after a silence too"
+        : "its cycles are those complete and complete_no_bake that ended in it: the PLC has no cycle counter",
+    ];
+    return { unit: "ms", value: { overuse_ms, overuse_cycles, overuse_count }, parts, rules };
+  },
+  filter_maintenance_history(source, line) {
+    const { parameters } = line.state;
+    const removed = filterMaintenanceHistory(source, line.window);
+    const parts = removed.map((record): Part => {
+      const { filter_type, installed_at, removed_at, service, booth_in_use_ms, cycles } = record;
+      const since = record.overuse_since === null ? "" : `, in overuse since ${record.overuse_since}`;
+      const use = `${booth_in_use_ms} ms in use, ${cycles} cycles`;
+      const evidence = evidenceAt(source, removed_at, filterTags(parameters, filter_type));
+      const text = `${filter_type} changed ${service.replace("_", " ")}: ${use}${since}`;
+      return { start: installed_at, end: removed_at, text, amount: 1, evidence };
+    });
+    const limits = FILTER_TYPES.flatMap((type) => {
+      const fitted = parameters?.filters[type];
+      return fitted === undefined ? [] : [`limits of the ${type}: ${JSON.stringify(fitted.limits)}`];
+    });
+    const rules = ["a filter's record is written at its removal; the reading named is the one that told of the change"];
+    return { unit: "count", value: { changes: removed.length }, parts, rules: [...rules, ...limits] };
+  },
+  revision_history(source, line) {
+    const { firmware_versions, program_versions } = revisionHistory(source);
+    const { start, end } = line.window;
+    const entries = [...firmware_versions, ...program_versions].filter(
+      ({ first_seen_at }) => first_seen_at >= start && first_seen_at < end,
+    );
+    const parts = entries.map((entry): Part => {
+      const { item, first_seen_at: at, initial, firmware_version, plc_program = "", plc_program_revision = "" } = entry;
+      const version = firmware_version ?? `${plc_program} ${plc_program_revision}`.trim();
+      const text = `${item} ${version}${initial ? " (found at first contact)" : ""}`;
+      const roles: readonly TagRole[] =
+        item === "firmware" ? ["firmware_version"] : ["plc_program", "plc_program_revision"];
+      const evidence = evidenceAt(
+        source,
+        at,
+        roles.flatMap((role) => tagsWithRole(line.state.parameters, role)),
+      );
+      return { start: at, end: at, amount: 1, evidence, text };
+    });
+    const rules = ["a new value is entered once it was read unchanged for 60 s, in two good reads, with its first one"];
+    return { unit: "count", value: { entries: entries.length }, parts, rules };
+  },
+  validation_incidents(source, line) {
+    const incidents = validationIncidents(source, line.window);
+    const parts = incidents.map(({ check, tag_name, reason, logic, first_seen_at, resolved_at }): Part => {
+      const evidence = tag_name === "" ? [] : evidenceAt(source, first_seen_at, [tag_name]);
+      const text = `${check}${tag_name === "" ? "" : ` at ${tag_name}`}: ${reason} ${JSON.stringify(logic)}`;
+      return { start: first_seen_at, end: resolved_at ?? line.window.end, text, amount: 1, evidence };
+    });
+    const rules = ["one is open per check and tag; it is over after 10 good evaluations or 10 min"];
+    return { unit: "count", value: { incidents: incidents.length }, parts, rules };
+  },
 };
 
 export const EXPLAINABLE: readonly string[] = Object.keys(EXPLANATIONS);
@@ -125,13 +225,6 @@ function explainStages(source: Source, line: TimeLine): Explained {
   return { unit: "ms", value: durationByMode(source, line.window).by_mode, parts, rules };
 }
 
-function explainUtilization(source: Source, line: TimeLine): Explained {
-  const use = explainModeSet(source, line, "in_use");
-  const { in_use_ms, working_ms, in_use_working_ms, overtime_ms } = utilization(source, line.window);
-  const rule = "the percentage is the time in use within working hours over these; explain working_minutes has them";
-  return { ...use, value: { in_use_ms, working_ms, in_use_working_ms, overtime_ms }, rules: [...use.rules, rule] };
-}
-
 function explainModeSet(source: Source, line: TimeLine, set: "runtime" | "in_use"): Explained {
   const epochs = epochsIn(line.state, line.window);
   const counts = ({ mode, start, end }: BoothStage): boolean =>
@@ -152,29 +245,6 @@ function stageParts(source: Source, line: TimeLine, counts: (stage: BoothStage) 
     const evidence = index < MAX_PARTS && mode !== "no_data" ? evidenceAt(source, start, tags) : [];
     return { start, end, text, amount: end - start, evidence };
   });
-}
-
-function explainCycles(source: Source, line: TimeLine): Explained {
-  const { cycle_count, derived, source: by, approximate } = cycleCount(source, line.window);
-  const value = { cycle_count, derived };
-  if (by === "plc") {
-    const counters = tagsWithRole(line.state.parameters, "cycle_counter");
-    const parts = countedParts(evidenceIn(source, line.window, counters), "counter");
-    const rules = [
-      "the PLC's cycle counter is the figure: its booked increments, by the instant of the reading that shows them",
-      ...approximateRule(approximate),
-    ];
-    return { unit: "count", value, parts, rules };
-  }
-  const tags = tagsWithRole(line.state.parameters, "mode");
-  const parts = cyclesIn(source, line).map(({ start, end, result, reason, counted, spray_ms, bake_ms }): Part => {
-    const why = reason === "" ? "" : ` (${reason})`;
-    const text = `${result}${why}: spray ${spray_ms} ms, bake ${bake_ms} ms`;
-    const evidence = [...evidenceAt(source, start, tags), ...evidenceAt(source, end, tags)];
-    return { start, end, text, amount: counted ? 1 : 0, evidence };
-  });
-  const rules = ["a cycle belongs to the window that contains its END; complete and complete_no_bake count"];
-  return { unit: "count", value, parts, rules };
 }
 
 /** Figure and unit of each meter, and the role of the load that the estimate needs. */
@@ -229,95 +299,11 @@ function countedParts(readings: readonly Evidence[], what: "meter" | "counter", 
   });
 }
 
-function explainWorkingTime(source: Source, line: TimeLine): Explained {
-  const { state } = line;
-  const window = watchedWindow(source, line);
-  const shifts = workingTime(state, window);
-  const parts = shifts.map(({ start, end }): Part => {
-    return { start, end, text: "working hours", amount: end - start, evidence: [] };
-  });
-  const rules = epochsIn(state, window).flatMap(({ start, tz, working_hours }) =>
-    working_hours
-      .filter(({ enabled }) => enabled)
-      .map((shift) => `from ${start} on: ${shift.day} ${shift.start} to ${shift.stop}, ${tz}`),
-  );
-  return { unit: "ms", value: { working_ms: lengthOf(shifts) }, parts, rules };
-}
-
-function explainOveruse(source: Source, line: TimeLine): Explained {
-  const { overuse_ms, overuse_cycles, overuse_count, cycles_source } = overuse(source, line.window);
-  const parts = episodesIn(source, line.window).map(({ type, start, end }): Part => {
-    const amount = Math.min(end, line.window.end) - Math.max(start, line.window.start);
-    const evidence = evidenceAt(source, start, filterTags(line.state.parameters, type));
-    return { start, end, text: `${type} in overuse`, amount, evidence };
-  });
-  const rules = [
-    "the booth's overuse is the time in use within the union of its filters' episodes: each minute once",
-    cycles_source === "plc"
-      ? "its cycles are what the PLC's counter went on by in it, by the instant of the reading that shows it, after a silence too"
-      : "its cycles are those complete and complete_no_bake that ended in it: the PLC has no cycle counter",
-  ];
-  return { unit: "ms", value: { overuse_ms, overuse_cycles, overuse_count }, parts, rules };
-}
-
-function explainMaintenance(source: Source, line: TimeLine): Explained {
-  const { parameters } = line.state;
-  const removed = filterMaintenanceHistory(source, line.window);
-  const parts = removed.map((record): Part => {
-    const { filter_type, installed_at, removed_at, service, booth_in_use_ms, cycles } = record;
-    const since = record.overuse_since === null ? "" : `, in overuse since ${record.overuse_since}`;
-    const use = `${booth_in_use_ms} ms in use, ${cycles} cycles`;
-    const evidence = evidenceAt(source, removed_at, filterTags(parameters, filter_type));
-    const text = `${filter_type} changed ${service.replace("_", " ")}: ${use}${since}`;
-    return { start: installed_at, end: removed_at, text, amount: 1, evidence };
-  });
-  const limits = FILTER_TYPES.flatMap((type) => {
-    const fitted = parameters?.filters[type];
-    return fitted === undefined ? [] : [`limits of the ${type}: ${JSON.stringify(fitted.limits)}`];
-  });
-  const rules = ["a filter's record is written at its removal; the reading named is the one that told of the change"];
-  return { unit: "count", value: { changes: removed.length }, parts, rules: [...rules, ...limits] };
-}
-
 function filterTags(parameters: Parameters | null, type: FilterType): string[] {
   return [...tagsWithRole(parameters, "filter_minutes", type), ...tagsWithRole(parameters, "filter_reset", type)];
 }
 
-function explainRevisions(source: Source, line: TimeLine): Explained {
-  const { firmware_versions, program_versions } = revisionHistory(source);
-  const { start, end } = line.window;
-  const entries = [...firmware_versions, ...program_versions].filter(
-    ({ first_seen_at }) => first_seen_at >= start && first_seen_at < end,
-  );
-  const parts = entries.map((entry): Part => {
-    const { item, first_seen_at: at, initial, firmware_version, plc_program = "", plc_program_revision = "" } = entry;
-    const version = firmware_version ?? `${plc_program} ${plc_program_revision}`.trim();
-    const text = `${item} ${version}${initial ? " (found at first contact)" : ""}`;
-    const roles: readonly TagRole[] =
-      item === "firmware" ? ["firmware_version"] : ["plc_program", "plc_program_revision"];
-    const evidence = evidenceAt(
-      source,
-      at,
-      roles.flatMap((role) => tagsWithRole(line.state.parameters, role)),
-    );
-    return { start: at, end: at, amount: 1, evidence, text };
-  });
-  const rules = ["a new value is entered once it was read unchanged for 60 s, in two good reads, with its first one"];
-  return { unit: "count", value: { entries: entries.length }, parts, rules };
-}
-
-function explainIncidents(source: Source, line: TimeLine): Explained {
-  const incidents = validationIncidents(source, line.window);
-  const parts = incidents.map(({ check, tag_name, reason, logic, first_seen_at, resolved_at }): Part => {
-    const evidence = tag_name === "" ? [] : evidenceAt(source, first_seen_at, [tag_name]);
-    const text = `${check}${tag_name === "" ? "" : ` at ${tag_name}`}: ${reason} ${JSON.stringify(logic)}`;
-    return { start: first_seen_at, end: resolved_at ?? line.window.end, text, amount: 1, evidence };
-  });
-  const rules = ["one is open per check and tag; it is over after 10 good evaluations or 10 min"];
-  return { unit: "count", value: { incidents: incidents.length }, parts, rules };
-}
-
-/** Returns the readings at the instant, or the values in force if there is none (a limit was reached, or polls came back). */
+/** Returns the readings at the instant. Without one (a limit was reached, or polls came back), returns the values in force. */
 function evidenceAt(source: Source, at: EpochMs, tags: readonly TagName[]): Evidence[] {
   const exact = evidenceIn(source, { start: at, end: at + 1 }, tags);
   if (exact.length > 0 || tags.length === 0) return exact;

@@ -1,7 +1,8 @@
 import { openEndOf } from "../derivation/fold.ts";
 import { tagsWithRole } from "../derivation/parameters.ts";
 import { FILTER_TYPES, type FilterType } from "../domain/booth.ts";
-import { overlapOf, type Interval } from "../domain/time-zone.ts";
+import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
+import { overlapOf } from "../domain/time-zone.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
 import type { Window } from "../store/port.ts";
 import { localBuckets } from "./buckets.ts";
@@ -9,28 +10,28 @@ import { filterMaintenanceHistory, usageOf } from "./filters.ts";
 import { msIn, timeIn, zoneOf } from "./rules.ts";
 import { type Source, stateOf, timeLineOf } from "./source.ts";
 import { history } from "./values.ts";
-import { MINUTE_MS, DAY_MS } from "../domain/time.ts";
 
 const WEEK_MS: Milliseconds = 7 * DAY_MS;
-/** The pace is that of the last so many whole weeks: work weeks differ, the days in them more. */
+/** Whole weeks that the pace is the mean of: single weeks and days differ too much. */
 const PACE_WEEKS = 4;
-/** Longer ago a filter chart shows nothing that its owner could still do something about. */
+/** Longest window of a chart. Older use has no consequences any more. */
 const MAX_DAYS = 190;
-/** A forecast further off than this is none. */
+/** Latest time of a forecast. */
 const FARTHEST_MS: Milliseconds = 730 * DAY_MS;
 
-/** Use of a filter at an instant, min in use since it went in; null: another one goes in here. */
+/** A point of the use curve, in-use minutes since installation; null: the next point belongs to another filter. */
 export interface UsePoint {
   readonly at: EpochMs;
   readonly minutes: number | null;
 }
 
-/** When a filter reaches its limit. */
+/** The time at which a filter reaches its limit. */
 export interface FilterForecast {
-  /** At the mean pace of the weeks before, or by age where that comes first. */
+  /** At the mean pace of the last weeks, or by age if that comes first. */
   readonly at: EpochMs;
-  /** At the pace of the busiest of these weeks, and of the quietest; `latest` null: then not at all. */
+  /** At the pace of the busiest of these weeks. */
   readonly earliest: EpochMs;
+  /** At the pace of the quietest week; null: never. */
   readonly latest: EpochMs | null;
   readonly by: "use" | "age";
 }
@@ -38,35 +39,35 @@ export interface FilterForecast {
 export interface FilterUse {
   readonly filter: FilterType;
   readonly installed_at: EpochMs;
-  /** It was in at first contact: since when isn't known. */
+  /** True if it was in at first contact, so that its installation is unknown. */
   readonly assumed: boolean;
-  /** null: not known. */
+  /** null: unknown. */
   readonly minutes: number | null;
   readonly limit_minutes: number | null;
   readonly limit_days: number | null;
   readonly percent: number | null;
   readonly overuse_since: EpochMs | null;
-  /** In use a week, min, of the last weeks; null: under a week is known. */
+  /** Mean in-use minutes per week of the last weeks; null: less than a week is known. */
   readonly week_minutes: number | null;
-  /** null: it can't be told, or it is over the limit. */
+  /** null: unknown, or the filter is over the limit. */
   readonly forecast: FilterForecast | null;
   readonly points: readonly UsePoint[];
-  /** Pressure drop by day and its limit, in the tag's unit; null: there is no such tag. */
+  /** Pressure drop by day and its limit, in the tag's unit; null without such a tag. */
   readonly pressure: {
     readonly tag: TagName;
     readonly unit: string;
-    /** null: none, or the drop of a clean filter isn't known yet. */
+    /** null: no limit, or the drop of the clean filter is not known yet. */
     readonly limit: number | null;
     readonly days: readonly PressureDay[];
   } | null;
 }
 
 interface PressureDay extends Window {
-  /** null: nothing was read, or the booth wasn't in use. */
+  /** null: nothing was read, or the booth was not in use. */
   readonly max: number | null;
 }
 
-/** How each fitted filter was used over the window, and when it will be full at this pace. */
+/** Returns the use of each fitted filter over the window, and the time it reaches its limit at the present pace. */
 export function filterUse(source: Source, asked: Window): FilterUse[] {
   const window = { start: Math.max(asked.start, asked.end - MAX_DAYS * DAY_MS), end: asked.end };
   const state = stateOf(source);
@@ -76,25 +77,24 @@ export function filterUse(source: Source, asked: Window): FilterUse[] {
     if (current === undefined) return [];
     const { installed_at, limits } = current;
     const usage = usageOf(current);
-    const { minutes, overuse_since } = usage;
     const use = { ...usage, limit_days: current.known ? (limits.days ?? null) : null, installed_at };
     return {
       filter,
       ...use,
       week_minutes: pace.length === 0 ? null : mean(pace),
-      forecast: overuse_since === null ? forecastOf(use, pace, source.now_ms) : null,
-      points: pointsOf(source, window, { filter, installed_at, minutes }),
+      forecast: use.overuse_since === null ? forecastOf(use, pace, source.now_ms) : null,
+      points: pointsOf(source, window, { filter, installed_at, minutes: usage.minutes }),
       pressure: pressureOf(source, window, filter),
     };
   });
 }
 
-/** In-use minutes of each of the last whole weeks since the booth was first seen, newest first. */
+/** Returns the in-use minutes of each of the last whole weeks that the booth is known for, newest first. */
 export function weeklyUse(source: Source): number[] {
   const now = source.now_ms;
-  const ever = { start: 0, end: now };
-  const seen = [...source.reader.stages(source.stream, ever), ...openEndOf(stateOf(source), now).stages];
-  const first = seen.find(({ mode }) => mode !== "no_data")?.start ?? now;
+  const written = source.reader.stages(source.stream, { start: 0, end: now });
+  const stages = [...written, ...openEndOf(stateOf(source), now).stages];
+  const first = stages.find(({ mode }) => mode !== "no_data")?.start ?? now;
   const weeks = Math.min(PACE_WEEKS, Math.floor((now - first) / WEEK_MS));
   return Array.from({ length: weeks }, (_, nth) => {
     const end = now - nth * WEEK_MS;
@@ -102,85 +102,66 @@ export function weeklyUse(source: Source): number[] {
   });
 }
 
-interface Use {
-  readonly minutes: number | null;
-  readonly limit_minutes: number | null;
-  readonly limit_days: number | null;
-  readonly installed_at: EpochMs;
-}
-
-/** When the limit is reached at the pace of these weeks. Pure. */
-export function forecastOf(use: Use, pace: readonly number[], now: EpochMs): FilterForecast | null {
-  const aged = use.limit_days === null ? Infinity : use.installed_at + use.limit_days * DAY_MS;
-  const left = use.minutes === null || use.limit_minutes === null ? null : use.limit_minutes - use.minutes;
-  const fullAt = (week: number): EpochMs =>
-    left === null || week <= 0 ? Infinity : now + (Math.max(0, left) / week) * WEEK_MS;
+/** Returns the time at which the limit is reached at the pace of these weeks; null if that is unknown or too far off. */
+export function forecastOf(
+  use: Pick<FilterUse, "minutes" | "limit_minutes" | "limit_days" | "installed_at">,
+  pace: readonly number[],
+  now: EpochMs,
+): FilterForecast | null {
+  const { minutes, limit_minutes, limit_days, installed_at } = use;
+  const by_age = limit_days === null ? Infinity : installed_at + limit_days * DAY_MS;
+  const left = minutes === null || limit_minutes === null ? Infinity : Math.max(0, limit_minutes - minutes);
+  const fullAt = (week: number): EpochMs => (week > 0 ? now + (left / week) * WEEK_MS : Infinity);
   const by_use = pace.length === 0 ? Infinity : fullAt(mean(pace));
-  const at = Math.min(by_use, aged);
+  const at = Math.min(by_use, by_age);
   if (!Number.isFinite(at) || at > now + FARTHEST_MS) return null;
-  const earliest = pace.length === 0 ? aged : Math.min(aged, fullAt(Math.max(...pace)));
-  const latest = pace.length === 0 ? aged : Math.min(aged, fullAt(Math.min(...pace)));
-  return { at, earliest, latest: Number.isFinite(latest) ? latest : null, by: by_use <= aged ? "use" : "age" };
+  const earliest = Math.min(by_age, fullAt(Math.max(...pace)));
+  const latest = Math.min(by_age, fullAt(pace.length === 0 ? 0 : Math.min(...pace)));
+  return { at, earliest, latest: Number.isFinite(latest) ? latest : null, by: by_use <= by_age ? "use" : "age" };
 }
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-interface Inside {
-  readonly from: EpochMs;
-  readonly to: EpochMs;
-  /** Used at `to`. */
-  readonly minutes: number;
-}
-
-/** Use at each local midnight and change in the window, reckoned back from what is known at the end of each filter's life. */
+/** Returns the use at each local midnight and change in the window, computed backwards from the end of each filter's life. */
 function pointsOf(
   source: Source,
   window: Window,
-  { filter, installed_at, minutes }: { filter: FilterType; installed_at: EpochMs; minutes: number | null },
+  { filter, installed_at, minutes }: Pick<FilterUse, "filter" | "installed_at" | "minutes">,
 ): UsePoint[] {
   const line = timeLineOf(source, window);
-  const end = line.window.end;
   const in_use = timeIn(line, "in_use");
-  const past = filterMaintenanceHistory(source, { start: window.start, end: source.now_ms })
+  const lives = filterMaintenanceHistory(source, { start: window.start, end: source.now_ms })
     .filter(({ filter_type }) => filter_type === filter)
-    .map((one): Inside => ({ from: one.installed_at, to: one.removed_at, minutes: one.booth_in_use_ms / MINUTE_MS }));
-  const inside = minutes === null ? past : [...past, { from: installed_at, to: source.now_ms, minutes }];
+    .map((one) => ({ start: one.installed_at, end: one.removed_at, used: one.booth_in_use_ms / MINUTE_MS }));
+  if (minutes !== null) lives.push({ start: installed_at, end: source.now_ms, used: minutes });
   const midnights = localBuckets(zoneOf(stateOf(source)), line.window, "day").map(({ start }) => start);
-  return inside.flatMap((life, nth) => {
-    const from = Math.max(life.from, window.start);
-    const to = Math.min(life.to, end);
+  return lives.flatMap(({ start, end, used }, nth) => {
+    const from = Math.max(start, window.start);
+    const to = Math.min(end, line.window.end);
     if (to < from) return [];
-    const at = [from, ...midnights.filter((midnight) => midnight > from && midnight < to), to];
-    const points = at.map((one): UsePoint => ({ at: one, minutes: usedAt(one, life, in_use) }));
+    const instants = [from, ...midnights.filter((midnight) => midnight > from && midnight < to), to];
+    const points = instants.map((at): UsePoint => {
+      const later_ms = overlapOf(in_use, [{ start: at, end: Math.max(at, end) }]);
+      return { at, minutes: Math.max(0, used - later_ms / MINUTE_MS) };
+    });
     return nth === 0 ? points : [{ at: from, minutes: null }, ...points];
   });
 }
 
-function usedAt(at: EpochMs, { to, minutes }: Inside, in_use: readonly Interval[]): number {
-  return Math.max(0, minutes - overlapOf(in_use, [{ start: at, end: Math.max(at, to) }]) / MINUTE_MS);
-}
-
-/** The highest drop of each local day on which the booth was in use: filters resist while the fans run. */
+/** Returns the highest drop of each local day on which the booth was in use. Without fans there is no drop. */
 function pressureOf(source: Source, window: Window, filter: FilterType): FilterUse["pressure"] {
   const { parameters, filters } = stateOf(source);
   const [tag = ""] = tagsWithRole(parameters, "filter_pressure", filter);
   const sensor = parameters?.tags[tag];
   if (sensor === undefined) return null;
-  const { unit, factor, conversion = { scale: factor, offset: 0 } } = sensor;
   const clipped = { start: window.start, end: Math.min(window.end, source.now_ms) };
-  const days = localBuckets(zoneOf(stateOf(source)), clipped, "day").map((day) => ({
-    ...day,
-    max: null as number | null,
-  }));
-  let nth = 0;
+  const buckets = localBuckets(zoneOf(stateOf(source)), clipped, "day");
+  const days = buckets.map((day) => ({ ...day, max: null as number | null }));
   for (const { value, quality, at } of history(source, clipped, [tag])) {
     if (quality === "bad" || typeof value !== "number" || !Number.isFinite(value)) continue;
-    // Where the clock was put back a reading may stand before the one ahead of it.
-    while (nth > 0 && at < (days[nth]?.start ?? 0)) nth -= 1;
-    while (at >= (days[nth]?.end ?? Infinity)) nth += 1;
-    const day = days[nth];
+    const day = days.find(({ start, end }) => at >= start && at < end);
     if (day !== undefined) day.max = Math.max(day.max ?? value, value);
   }
   const in_use = timeIn(timeLineOf(source, clipped), "in_use");
@@ -188,8 +169,8 @@ function pressureOf(source: Source, window: Window, filter: FilterType): FilterU
   const { limits, pressure } = filters[filter]?.current ?? {};
   const baseline = pressure?.baseline ?? null;
   const over = limits?.pressure_pa;
-  // The limit counts from the clean drop; the tag may have a unit of its own.
-  const { scale, offset } = conversion;
+  // The limit is above the clean drop, in Pa; the tag may have a unit of its own.
+  const { unit, factor, conversion: { scale, offset } = { scale: factor, offset: 0 } } = sensor;
   const limit = over === undefined || baseline === null || scale === 0 ? null : (baseline + over - offset) / scale;
   return { tag, unit, limit, days };
 }

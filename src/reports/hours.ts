@@ -10,8 +10,8 @@ import { type Source, stateOf, type TimeLine } from "./source.ts";
 import { latestReadingsBefore } from "./values.ts";
 
 /**
- * Returns whether the log still has every reading of an hour. What came before the hour counts too: a value that doesn't change is
- * logged once an hour at least, and a counter's first rise starts from the reading before.
+ * Returns whether the log still has every reading of an hour, and the hour before: a value that does not change is logged once an hour,
+ * and a counter's first rise starts from the previous reading.
  */
 export function isInLog({ reader, stream }: Source, hour: EpochMs): boolean {
   const info = reader.streams().find((one) => one.stream === stream);
@@ -20,13 +20,10 @@ export function isInLog({ reader, stream }: Source, hour: EpochMs): boolean {
   return first !== undefined && first.time <= hour - HOUR_MS;
 }
 
-/** What one hour counted so far, in units: counted cycles, therm, kWh. */
+/** Counts of an hour so far: counted cycles, therm, kWh. */
 export type HourFigures = Pick<HourFact["value"], "hour" | "cycles" | "gas_therm" | "energy_kwh">;
 
-/**
- * Hours that the line's window touches: those written, those that would be by now had the PLC said anything more, and those that
- * aren't whole yet. Unsorted; each hour once.
- */
+/** Returns the hours that the window overlaps: written ones, provisional ones, and those that are not complete yet. Unsorted, each once. */
 export function hoursIn(source: Source, { window, open_end }: TimeLine): readonly HourFigures[] {
   const touched = { start: window.start - HOUR_MS, end: window.end };
   const written = source.reader.facts(source.stream, KIND.hour, touched).map(({ value }) => value);
@@ -38,7 +35,6 @@ export function hoursIn(source: Source, { window, open_end }: TimeLine): readonl
   ];
 }
 
-/** An hour whose work isn't energy yet. */
 function openHour(hour: EpochMs, { counted_cycles, gas_therm, energy_kwh, work = {} }: HourState): HourFigures {
   return {
     hour,
@@ -49,14 +45,14 @@ function openHour(hour: EpochMs, { counted_cycles, gas_therm, energy_kwh, work =
 }
 
 /**
- * What the meter's good readings in the span rose by, each against the one before, however long the booth was silent in between. A fall
- * or a jump counts as it did when it was booked: as a wrap, a reset or nothing.
+ * Returns the rise of a counter with each good reading in the span, compared with the previous reading, however long ago. Falls and jumps
+ * count as in the fold: as a wrap, a reset or nothing.
  */
 export function risesIn(source: Source, tag: TagName, span: Window): { readonly at: EpochMs; readonly rise: number }[] {
   const { parameters } = stateOf(source);
-  const own = parameters?.tags[tag];
-  if (parameters === null || own?.counter === undefined) return [];
-  const counting = { restarted: false, counter: own.counter, max_rate_per_h: maxRateOf(own, parameters) };
+  const meter = parameters?.tags[tag];
+  if (parameters === null || meter?.counter === undefined) return [];
+  const counting = { restarted: false, counter: meter.counter, max_rate_per_h: maxRateOf(meter, parameters) };
   const rises: { at: EpochMs; rise: number }[] = [];
   let [before] = latestReadingsBefore(source, span.start, [tag]);
   for (const record of source.reader.readings(source.stream, span, new Set([tag]))) {
@@ -64,7 +60,7 @@ export function risesIn(source: Source, tag: TagName, span: Window): { readonly 
     if (before !== undefined) {
       const previous = Number(before.value);
       const next = Number(record.value);
-      // Where a clock was put back time stands still for a while, and a counter goes on.
+      // Uses mono within a boot: corrected time stands still after the clock was put back, and the counter continues.
       const elapsed_ms = before.boot === record.boot ? record.mono - before.mono : record.time - before.time;
       rises.push({ at: record.time, rise: countOf({ previous, next, elapsed_ms, ...counting }).delta });
     }

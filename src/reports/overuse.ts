@@ -1,22 +1,21 @@
 import { FILTER_TYPES, type FilterType } from "../domain/booth.ts";
-import { overlapOf, united, type Interval } from "../domain/time-zone.ts";
+import { type Interval, overlapOf, united } from "../domain/time-zone.ts";
 import type { Window } from "../store/port.ts";
-import { removalsOf } from "./filters.ts";
 import { countedWithin } from "./cycles.ts";
+import { removalsOf } from "./filters.ts";
 import { timeIn } from "./rules.ts";
-import { stateOf, timeLineOf, type Source } from "./source.ts";
+import { type Source, stateOf, timeLineOf } from "./source.ts";
 
-/** The booth's overuse: the union over its filters. */
+/** Returns the booth's overuse: the union over its filters. */
 export function overuse(source: Source, window: Window) {
   const line = timeLineOf(source, window);
+  const { start: from, end: to } = line.window;
   const episodes = episodesIn(source, line.window);
   const union = united(episodes);
-  // What was counted at the very instant at which overuse began wasn't in it, at the very removal it was.
-  const after = union.map(({ start, end }) => ({
-    start: Math.max(start + 1, line.window.start),
-    end: Math.min(end + 1, line.window.end),
-  }));
-  const spans = after.filter(({ start, end }) => start < end);
+  // A cycle at the very start of overuse does not count as overuse; one at the very removal does.
+  const spans = union
+    .map(({ start, end }) => ({ start: Math.max(start + 1, from), end: Math.min(end + 1, to) }))
+    .filter(({ start, end }) => start < end);
   const counted = countedWithin(source, line, spans);
   return {
     /** In-use time with one or more filters in overuse: each minute once. */
@@ -25,13 +24,13 @@ export function overuse(source: Source, window: Window) {
     overuse_cycles: counted.cycle_count,
     cycles_source: counted.source,
     approximate: counted.approximate,
-    /** Episodes that overlap the window; doesn't add up over adjacent windows. */
+    /** Episodes that overlap the window. The counts of adjacent windows do not add up. */
     overuse_count: episodes.length,
     coverage: line.coverage,
   };
 }
 
-/** Episodes of overuse that overlap the window, whole; one that runs ends now. */
+/** Returns the episodes of overuse that overlap the window, in full length. One that still lasts ends now. */
 export function episodesIn(source: Source, window: Window) {
   return FILTER_TYPES.flatMap((type) => episodesOf(source, type).map((episode) => ({ ...episode, type }))).filter(
     ({ start, end }) => start < window.end && end > window.start,
@@ -39,14 +38,15 @@ export function episodesIn(source: Source, window: Window) {
 }
 
 function episodesOf(source: Source, type: FilterType): Interval[] {
-  const filter = stateOf(source).filters[type];
-  const past = removalsOf(source, type).flatMap(({ overuse_since, removed_at }) =>
-    overuse_since === null ? [] : [{ start: overuse_since, end: removed_at }],
+  const past = removalsOf(source, type).flatMap(({ overuse_since: start, removed_at: end }) =>
+    start === null ? [] : [{ start, end }],
   );
-  const unwritten =
-    filter === undefined ? [] : [filter.current, ...(filter.reported || !filter.former ? [] : [filter.former])];
-  const present = unwritten.flatMap(({ overuse: list, removed_at }) =>
-    list.map(({ since, until }) => ({ start: since, end: until ?? removed_at ?? source.now_ms })),
+  const filter = stateOf(source).filters[type];
+  const unwritten = [filter?.current, filter?.reported === false ? filter.former : null];
+  const present = unwritten.flatMap((installation) =>
+    (installation?.overuse ?? []).map(({ since: start, until }) => {
+      return { start, end: until ?? installation?.removed_at ?? source.now_ms };
+    }),
   );
   return [...past, ...present];
 }

@@ -1,26 +1,30 @@
-import { emptyState, type DeriveState } from "../derivation/state.ts";
-import { openEndOf, type OpenEnd } from "../derivation/fold.ts";
-import type { Milliseconds, StreamId, EpochMs } from "../domain/units.ts";
+import { type OpenEnd, openEndOf } from "../derivation/fold.ts";
+import { type DeriveState, emptyState } from "../derivation/state.ts";
+import type { EpochMs, Milliseconds, StreamId } from "../domain/units.ts";
 import type { BoothStage, StoreReader, Window } from "../store/port.ts";
 
-/** Where a report gets its figures from. */
+/** The booth and the moment of a report. */
 export interface Source {
   readonly reader: StoreReader;
   readonly stream: StreamId;
-  /** Corrected time of the asking; every window is clipped to it. */
+  /** Corrected time of the request. Every window is clipped to it. */
   readonly now_ms: EpochMs;
-  /** A state newer than the reader's, where the caller has one. */
+  /** A state that is newer than the reader's. */
   readonly state?: DeriveState;
 }
 
-/** What a figure stands on. The three add up to the window clipped to now. */
+/** Observed, inferred and missing time of a figure. They add up to the window clipped to now. */
 export interface FigureCoverage {
   readonly observed_ms: Milliseconds;
   readonly inferred_ms: Milliseconds;
   readonly missing_ms: Milliseconds;
 }
 
-/** The booth's time line over a window: spans that touch, from its start to its clipped end. */
+/**
+ * The booth's stages over a window: spans without holes from its start to its end clipped to now. Every report starts from one, so that
+ * all figures clip alike and stand on the same coverage. `open_end` is what the fold makes of the time after the last stage fact, with
+ * provisional facts; its state is the state at that end, while `state` is the one after the newest record.
+ */
 export interface TimeLine {
   readonly window: Window;
   readonly spans: readonly BoothStage[];
@@ -29,14 +33,14 @@ export interface TimeLine {
   readonly open_end: OpenEnd;
 }
 
-/** The fold's state, or that before the first record where the store has none. */
+/** Returns the fold's state; the empty one if the store has none. */
 export function stateOf(source: Source): DeriveState {
   return source.state ?? source.reader.state(source.stream) ?? emptyState();
 }
 
 /**
- * Stages of the booth over the window, clipped to it and to now; what no stage covers is no_data. `is_new_start`
- * is true only where the start lies in the window, so that counts over adjacent windows add up.
+ * Returns the stages of the booth over the window, clipped to it and to now. Time that no stage covers is no_data. `is_new_start` is true
+ * only if the start lies in the window, so that counts over adjacent windows add up.
  */
 export function timeLineOf(source: Source, asked: Window): TimeLine {
   const window = { start: asked.start, end: Math.max(asked.start, Math.min(asked.end, source.now_ms)) };
@@ -59,7 +63,7 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
     at = end;
   };
   for (const span of source.reader.stages(source.stream, window)) {
-    // Nearly all of a year's 73,000 stages lie whole behind each other.
+    // Fast path for nearly all of a year's 73,000 stages: whole, certain, and without a gap.
     if (span.start === at && span.end > at && span.end <= window.end && span.uncertain_ms === 0) {
       spans.push(span);
       if (span.mode === "no_data") missing_ms += span.end - at;
@@ -67,7 +71,7 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
     } else add(span);
   }
   for (const span of open_end.stages) if (span.end >= window.start && span.start < window.end) add(span);
-  // The silence that lasts since the open stage's last good reading is a stage in the making: its start counts as one.
+  // The silence after the open stage's last good reading will be a stage, so its start counts.
   const open = open_end.stages.at(-1);
   const is_new_start = open?.end === at && open.mode !== "no_data";
   if (at < window.end) add({ ...noData(at, window.end), is_new_start });
@@ -76,17 +80,16 @@ export function timeLineOf(source: Source, asked: Window): TimeLine {
   return { window, spans, coverage, state, open_end };
 }
 
-/** Coverage of a window for what is told without one of its own: from the first known time on, where it is asked for "ever". */
+/** Returns the coverage of a window. A window from 0 on starts with the first known time. */
 export function coverageOf(source: Source, { start, end }: Window): FigureCoverage {
   const stages = [...source.reader.stages(source.stream, { start: 0, end }), ...openEndOf(stateOf(source), end).stages];
-  const first = stages[0];
-  const from = start > 0 ? start : Math.min(first?.start ?? end, end);
+  const from = start > 0 ? start : Math.min(stages[0]?.start ?? end, end);
   return timeLineOf(source, { start: from, end }).coverage;
 }
 
 /**
- * Returns the part of the line's window from the booth's first reading on. A share of working hours must not count days before the
- * booth was installed. A silence later on is part of it: the booth was there.
+ * Returns the part of the line's window from the booth's first reading on. A share of working hours must not count days before the booth
+ * was installed. Later time without data is part of it.
  */
 export function watchedWindow({ reader, stream }: Source, { window, spans, open_end }: TimeLine): Window {
   const isKnown = ({ mode }: Pick<BoothStage, "mode">): boolean => mode !== "no_data";
@@ -98,7 +101,7 @@ export function watchedWindow({ reader, stream }: Source, { window, spans, open_
   return { start: spans.find(isKnown)?.start ?? window.end, end: window.end };
 }
 
-/** Uncertain time of the span up to `at`, pro rata, in whole milliseconds that add up over adjacent windows. */
+/** Returns the uncertain time of the span up to `at`, pro rata, in whole milliseconds that add up over adjacent windows. */
 function share({ start, end, uncertain_ms }: BoothStage, at: EpochMs): Milliseconds {
   return end === start ? 0 : Math.floor((Math.min(uncertain_ms, end - start) * (at - start)) / (end - start));
 }

@@ -3,27 +3,19 @@ import type { BoothStage, Window } from "../store/port.ts";
 import { type Source, stateOf, timeLineOf } from "./source.ts";
 import { latestValuesBefore } from "./values.ts";
 
-/** The least and the most that a tag said in one step of a trend; null: nothing good is known of it there. */
-export interface TagTrend {
-  readonly tag: TagName;
-  readonly unit: string;
-  readonly min: readonly (number | null)[];
-  readonly max: readonly (number | null)[];
-}
-
-/** A value holds until the next one is logged: only what differs is. */
+/** Minimum and maximum in a step; null: no good value is known in it. */
 interface Step {
   min: number | null;
   max: number | null;
 }
 
-/** A screen has no more columns that an eye could tell apart: two days at five minutes, 25 at an hour. */
+/** Steps of one chart: two days at five minutes, 25 days at an hour. More cannot be distinguished on a screen. */
 const MAX_STEPS = 600;
 
 /**
- * How tags went over a window, in steps of `step_ms`: least and most of each, so that a peak of one second is still seen in a month.
- * A value goes on until the next reading, not over time without data. The last step is as the window, clipped to now, cuts it.
- * Throws a RangeError for more steps than a chart may have.
+ * Returns minimum and maximum of tags by steps of `step_ms`, so that a peak of one second shows in a month. A value is valid until the next
+ * reading, because only changes are logged, but not over time without data. The last step may be shorter. Throws a RangeError for too
+ * many steps.
  */
 export function trend(
   source: Source,
@@ -38,34 +30,34 @@ export function trend(
   const found = new Map(
     tags.map((tag) => [tag, Array.from({ length: count }, (): Step => ({ min: null, max: null }))]),
   );
-  const held = new Map<TagName, Held>();
+  const valid = new Map<TagName, Valid>();
   for (const { tag, value, quality } of latestValuesBefore(source, start, tags)) {
-    if (typeof value === "number" && quality !== "bad") held.set(tag, { value, at: start });
+    if (typeof value === "number" && quality !== "bad") valid.set(tag, { value, at: start });
   }
   const silent = spans.filter(({ mode }) => mode === "no_data");
   const grid = { start, step_ms, silent };
   for (const { tag, value, quality, time } of source.reader.readings(source.stream, clipped, new Set(tags))) {
     const steps = found.get(tag);
     if (steps === undefined) continue;
-    hold(steps, held.get(tag), { ...grid, until: time });
-    if (quality === "bad" || typeof value !== "number" || !Number.isFinite(value)) held.delete(tag);
+    addToSteps(steps, valid.get(tag), { ...grid, until: time });
+    if (quality === "bad" || typeof value !== "number" || !Number.isFinite(value)) valid.delete(tag);
     else {
-      held.set(tag, { value, at: time });
-      take(steps[Math.floor((time - start) / step_ms)], value);
+      valid.set(tag, { value, at: time });
+      extend(steps[Math.floor((time - start) / step_ms)], value);
     }
   }
-  for (const [tag, steps] of found) hold(steps, held.get(tag), { ...grid, until: end });
+  for (const [tag, steps] of found) addToSteps(steps, valid.get(tag), { ...grid, until: end });
   const { parameters } = stateOf(source);
-  const trends = [...found].map(([tag, steps]): TagTrend => ({
+  const trends = [...found].map(([tag, steps]) => ({
     tag,
     unit: parameters?.tags[tag]?.unit ?? "",
     min: steps.map(({ min }) => min),
     max: steps.map(({ max }) => max),
   }));
-  return { start, step_ms, end, trends };
+  return { start, step_ms, end, tags: trends };
 }
 
-interface Held {
+interface Valid {
   readonly value: number;
   readonly at: EpochMs;
 }
@@ -73,22 +65,22 @@ interface Held {
 interface Grid {
   readonly start: EpochMs;
   readonly step_ms: Milliseconds;
-  /** Stretches without data. */
+  /** Spans without data. */
   readonly silent: readonly BoothStage[];
   readonly until: EpochMs;
 }
 
-/** The value goes into the steps that it held in, up to the first silence. */
-function hold(steps: readonly Step[], held: Held | undefined, { start, step_ms, silent, until }: Grid): void {
-  if (held === undefined) return;
-  const gap = silent.find(({ start: from, end }) => end > held.at && from < until);
-  const end = Math.min(until, gap === undefined ? until : Math.max(held.at, gap.start));
-  for (let index = Math.floor((held.at - start) / step_ms); start + index * step_ms < end; index += 1) {
-    take(steps[index], held.value);
+/** Adds a value to the steps in which it is valid, up to the first span without data. */
+function addToSteps(steps: readonly Step[], value: Valid | undefined, { start, step_ms, silent, until }: Grid): void {
+  if (value === undefined) return;
+  const gap = silent.find(({ start: from, end }) => end > value.at && from < until);
+  const end = Math.min(until, Math.max(value.at, gap?.start ?? until));
+  for (let index = Math.floor((value.at - start) / step_ms); start + index * step_ms < end; index += 1) {
+    extend(steps[index], value.value);
   }
 }
 
-function take(step: Step | undefined, value: number): void {
+function extend(step: Step | undefined, value: number): void {
   if (step === undefined) return;
   step.min = Math.min(step.min ?? value, value);
   step.max = Math.max(step.max ?? value, value);

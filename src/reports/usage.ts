@@ -8,10 +8,10 @@ import { type Source, stateOf, timeLineOf, watchedWindow } from "./source.ts";
 
 type ByMode = Partial<Record<Mode, number>>;
 
-/** Milliseconds in each mode. Law: the sum over all modes, no_data included, is the clipped window exactly. */
+/** Returns the milliseconds in each mode. Law: the sum over all modes, no_data included, is the clipped window exactly. */
 export function durationByMode(source: Source, window: Window) {
   const { spans, coverage } = timeLineOf(source, window);
-  // An object under as many names as there are modes is looked up slowly, and a year has 73,000 stages.
+  // A map is faster than an object with as many keys as modes: a year has 73,000 stages.
   const sums = new Map<Mode, { ms: Milliseconds }>();
   for (const { mode, start, end } of spans) {
     const sum = sums.get(mode);
@@ -22,7 +22,7 @@ export function durationByMode(source: Source, window: Window) {
   return { by_mode, coverage };
 }
 
-/** Stages whose start lies in the window, by mode. Law: counts over adjacent windows add up. */
+/** Counts the stages whose start lies in the window, by mode. Law: counts over adjacent windows add up. */
 export function frequencyByMode(source: Source, window: Window) {
   const { spans, coverage } = timeLineOf(source, window);
   const by_mode: ByMode = {};
@@ -30,26 +30,27 @@ export function frequencyByMode(source: Source, window: Window) {
   return { by_mode, coverage };
 }
 
-/** Milliseconds in the runtime set of modes, by the set that held at the time. */
+/** Returns the milliseconds in the runtime set of modes, by the set in force at each moment. */
 export function runtime(source: Source, window: Window) {
   const line = timeLineOf(source, window);
   return { runtime_ms: msIn(line, "runtime"), coverage: line.coverage };
 }
 
-/** Time in the runtime set in a period and in the one just before, of the same length; `delta_ms` may be negative. */
+/** Returns the time in the runtime set in a period and in the previous period of the same length. `delta_ms` may be negative. */
 export function runtimePeriods(source: Source, current: Window) {
-  const previous = { start: current.start - (current.end - current.start), end: current.start };
   const now = runtime(source, current);
-  const before = runtime(source, previous);
-  const current_ms = now.runtime_ms;
-  const previous_ms = before.runtime_ms;
-  const coverage = { current: now.coverage, previous: before.coverage };
-  return { current_ms, previous_ms, delta_ms: current_ms - previous_ms, coverage };
+  const before = runtime(source, { start: current.start - (current.end - current.start), end: current.start });
+  return {
+    current_ms: now.runtime_ms,
+    previous_ms: before.runtime_ms,
+    delta_ms: now.runtime_ms - before.runtime_ms,
+    coverage: { current: now.coverage, previous: before.coverage },
+  };
 }
 
 /**
- * Time in the runtime set, or in the modes named, by local hours, days, weeks or months of the zone now in force. Law: adds up to
- * `runtime`.
+ * Returns the time in the runtime set, or in the given modes, by local hours, days, weeks or months of the zone now in force. Law: adds up
+ * to `runtime`.
  */
 export function runtimeSeries(
   source: Source,
@@ -70,7 +71,7 @@ function sharedMs(span: Window, slot: Window): Milliseconds {
   return Math.min(span.end, slot.end) - Math.max(span.start, slot.start);
 }
 
-/** In-use time against the facility's working hours, each moment by the mode sets, hours and zone that held then. */
+/** Compares in-use time with the facility's working hours, each moment by the mode sets, hours and zone in force. */
 export function utilization(source: Source, window: Window) {
   const line = timeLineOf(source, window);
   const in_use = timeIn(line, "in_use");
@@ -86,9 +87,9 @@ export function utilization(source: Source, window: Window) {
     in_use_working_ms,
     /** In use outside of working hours. */
     overtime_ms: in_use_ms - in_use_working_ms,
-    /** 0..100; null where the window has no working time. */
+    /** 0..100; null without working time. */
     utilization_pct: working_ms === 0 ? null : (in_use_working_ms / working_ms) * 100,
-    /** False: the zone isn't known and UTC was taken. */
+    /** False if the zone is unknown: then UTC counts. */
     tz_known: epochsIn(line.state, line.window).every(({ tz }) => isKnownZone(tz)),
     coverage: line.coverage,
   };
@@ -98,8 +99,8 @@ export function utilization(source: Source, window: Window) {
 const MAX_SLOTS = 5_000;
 
 /**
- * Time by mode in slots of `interval_ms` from the window's start on; the last as the window cuts it. Each slot's modes add up
- * to it exactly. Throws a RangeError for more slots than one answer may have.
+ * Returns the time by mode in slots of `interval_ms` from the window's start on. The last slot may be shorter. Each slot's modes add up to
+ * it exactly. Throws a RangeError for too many slots.
  */
 export function utilizationTimeline(source: Source, window: Window, interval_ms: Milliseconds) {
   const { window: clipped, spans, coverage } = timeLineOf(source, window);
@@ -116,7 +117,7 @@ interface Slot extends Window {
   readonly by_mode: ByMode;
 }
 
-/** Adds the time by mode of the spans to the slots that they lie in. */
+/** Adds the time by mode of the spans to the slots they overlap. */
 export function filled(slots: readonly Slot[], spans: readonly BoothStage[]): readonly Slot[] {
   eachOverlap(slots, spans, (slot, span) => {
     const ms = sharedMs(span, slot);
@@ -125,7 +126,7 @@ export function filled(slots: readonly Slot[], spans: readonly BoothStage[]): re
   return slots;
 }
 
-/** How the window was used, beside the service's older view of it: `idle_ms`, its time without data, and `all_active_ms`, the rest. */
+/** Returns the use of the window, and the service's older figures: `idle_ms` is time without data, `all_active_ms` the rest. */
 export function utilizationSummary(source: Source, window: Window) {
   const line = timeLineOf(source, window);
   const by_mode: ByMode = {};
@@ -142,8 +143,8 @@ export function utilizationSummary(source: Source, window: Window) {
 }
 
 /**
- * Stages of the window, newest first, as the window cuts them; the open one ends where it still counts. The time before the first
- * reading is one, however much of it this box saw pass.
+ * Returns the stages of the window, newest first, clipped to it. The open one ends where it still counts. The time before the first
+ * reading is one stage.
  */
 export function recentStages(source: Source, window: Window) {
   const { spans, coverage } = timeLineOf(source, window);

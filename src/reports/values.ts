@@ -1,22 +1,23 @@
 import type { Quality, TagValue } from "../domain/booth.ts";
+import { HOUR_MS } from "../domain/time.ts";
 import type { EpochMs, Milliseconds, TagName } from "../domain/units.ts";
 import type { Placed, Reading } from "../domain/record.ts";
 import type { Window } from "../store/port.ts";
 import { stateOf, type Source } from "./source.ts";
 
-/** How far back a value is looked for at first; each further look goes four times as far. */
-const FIRST_LOOK_MS: Milliseconds = 3_600_000;
+/** Length of the first search for an earlier value. Each further search is four times as long. */
+const FIRST_SEARCH_MS: Milliseconds = HOUR_MS;
 
 export interface Value {
   readonly tag: TagName;
   readonly value: TagValue;
-  /** Corrected time of the reading that gave it. */
+  /** Corrected time of the reading with this value. */
   readonly at: EpochMs;
-  /** Of the last reading; bad: the value is the last known one. */
+  /** Quality of the last reading; bad: the value is the last known one. */
   readonly quality: Quality;
 }
 
-/** Last known value of each tag asked for; one that was never read is left out. No tags: all. */
+/** Returns the last known value of each tag, except for tags that were never read. No tags: all. */
 export function latestValues(source: Source, tags: readonly TagName[]): Value[] {
   const { latest } = stateOf(source);
   const asked = tags.length === 0 ? Object.keys(latest) : tags;
@@ -26,18 +27,18 @@ export function latestValues(source: Source, tags: readonly TagName[]): Value[] 
   });
 }
 
-/** The last value of each tag before an instant, from the log; one that has none there is left out. */
+/** Returns the last value of each tag before an instant, from the log. Tags without one are left out. */
 export function latestValuesBefore(source: Source, before: EpochMs, tags: readonly TagName[]): Value[] {
   return latestReadingsBefore(source, before, tags).map(valueOf);
 }
 
-/** The readings that gave them. */
+/** Returns the last good reading of each tag before an instant. */
 export function latestReadingsBefore(source: Source, before: EpochMs, tags: readonly TagName[]): Placed<Reading>[] {
   const found = new Map<TagName, Placed<Reading>>();
   let end = before;
-  // The log is looked through backwards in growing steps: heartbeats make the first one enough nearly always.
-  for (let look = FIRST_LOOK_MS; found.size < tags.length && end > 0; look *= 4) {
-    const start = Math.max(0, end - look);
+  // Searches backwards in growing steps. Because of heartbeats, the first one is nearly always enough.
+  for (let length = FIRST_SEARCH_MS; found.size < tags.length && end > 0; length *= 4) {
+    const start = Math.max(0, end - length);
     const wanted = tags.filter((tag) => !found.has(tag));
     for (const reading of readings(source, { start, end }, wanted)) {
       if (reading.quality !== "bad") found.set(reading.tag, reading);
@@ -51,7 +52,7 @@ function valueOf({ tag, value, time, quality }: Placed<Reading>): Value {
   return { tag, value, at: time, quality };
 }
 
-/** Readings of the tags in the window, bad ones among them, in log order. No tags: all. */
+/** Yields the readings of the tags in the window, including bad ones, in log order. No tags: all. */
 export function* history(source: Source, window: Window, tags: readonly TagName[]): Generator<Value> {
   for (const reading of readings(source, window, tags)) yield valueOf(reading);
 }
@@ -60,10 +61,13 @@ function readings({ reader, stream }: Source, window: Window, tags: readonly Tag
   return reader.readings(stream, window, tags.length === 0 ? undefined : new Set(tags));
 }
 
-/** More than anybody pages through; all are found for each page, since the total is told. */
+/** Readings that a request may cover: each page reads all of them, because the answer has the total. */
 const MAX_READINGS = 500_000;
 
-/** One page of the history's readings that have a value, `page` from 1, and how many all pages have. Only that page is held in memory. Throws a RangeError for too many readings. */
+/**
+ * Returns one page of the readings that have a value, `page` from 1, and the total of all pages. Keeps only that page in memory. Throws a
+ * RangeError for too many readings.
+ */
 export function historyPage(
   source: Source,
   window: Window,

@@ -21,7 +21,7 @@ function chunkOf(body: Uint8Array, facts: readonly Placed<Fact>[] = []): LogChun
   return { from: 41, to: 44, first_seq: 42, boot: "b1", mono0: 5_000, t0: T0 + 5_000, body, facts };
 }
 
-/** What stands behind a length, as docs/reference/wire.md has it. */
+/** Reads a part with its length, as described in docs/reference/wire.md. */
 function block(bytes: Uint8Array, at: number): { readonly content: Buffer; readonly end: number } {
   let length = 0;
   let from = at;

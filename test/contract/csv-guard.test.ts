@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { csvField } from "../../simulators/service/http/csv.ts";
 import { csvLine, CSV_HEAD } from "../../src/contract/reports.ts";
 
-/** The field as the box writes it; quotes and all. */
+/** Returns the field as the box writes it, with quotes. */
 function atBox(value: string | number): string {
   const line = csvLine({ at: 0, tag: "t", value, quality: "good" });
   return line.slice(line.indexOf(",t,") + 3, -",good\n".length);

@@ -8,7 +8,7 @@ import { boundBench, EPOCH } from "../simulators/service/service-log.ts";
 import { createServiceTime } from "../../src/acquisition/clock.ts";
 import { virtualClock } from "../../simulators/virtual/clock.ts";
 
-/** One record of each kind that the first session of a booth doesn't show, each quality among them; by hand, since most are rare. */
+/** Records of the kinds and qualities that the first session of a booth does not send. */
 const RARE: readonly Pick<StreamRecord, "kind" | "tag" | "value" | "quality">[] = [
   { kind: "r", tag: "gas", value: 12.5, quality: "good" },
   { kind: "r", tag: "gas", value: null, quality: "bad" },

@@ -4,7 +4,7 @@ import { OPERATIONS as BUILT } from "../../simulators/service/resources/table.ts
 import { OPERATIONS } from "../../src/api/operations.ts";
 import { openApi } from "../../src/contract/openapi.ts";
 
-/** What the box tells and the service doesn't, by operation: what a figure stands on, where it is asked for; and what is queued. */
+/** Fields of answers that only the box has, by operation. */
 const ONLY_BOX: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     "duration_by_mode frequency_by_mode recent_stages revision_history runtime runtime_series utilization_stats utilization_summary utilization_timeline filter_maintenances filter_maintenance_history"
@@ -19,14 +19,14 @@ const ONLY_BOX: Readonly<Record<string, readonly string[]>> = {
   "GET /api/booths/{id}/latest_values_for": ["answer coverage"],
   "GET /api/booths/{id}/latest_values_at": ["answer coverage"],
   "GET /api/validation_incidents": ["answer coverage", "answer data.[].said"],
-  // The technician's entry: the key of the first claim, and the choice among several booths or gateways.
+  // Claim: the key of the first claim, and the choice among several booths or gateways.
   "POST /api/booths_provisioning": [
     ...["answers 202", "body api_key", "body booth", "body confirm.replace", "body confirm.service_booth"],
   ],
   "PUT /api/booths_provisioning/{serial_number}": ["answers 202"],
 };
 
-/** Of a binding's record what the gateway alone has to know, and of its bodies what the gateway alone says. */
+/** Fields of the binding's record and bodies that only the gateway uses. */
 const RECORD = "bay_count config created_at gateway mqtt provisioned_at reported tz updated_at working_hours"
   .split(" ")
   .map((field) => `answer ${field}`);
@@ -41,7 +41,7 @@ const ONLY_SERVICE: Readonly<Record<string, readonly string[]>> = {
     ...RECORD,
     ...["credential_sha256", "gateway_id", "generation", "reported"].map((field) => `body ${field}`),
   ],
-  // People's accounts are the service's.
+  // User accounts exist only in the service.
   "POST /api/authenticate": ["body email", "body password"],
 };
 
@@ -62,7 +62,7 @@ interface Described {
 }
 type Paths = Readonly<Record<string, Readonly<Record<string, Described>>>>;
 
-/** Each name that a document says something of: operations, parameters, fields of bodies and answers. */
+/** Returns all names in a document: operations, parameters, fields of bodies and answers. */
 function namesOf(document: Readonly<Record<string, unknown>>): Map<string, string[]> {
   const operations = Object.entries(document["paths"] as Paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => [`${method.toUpperCase()} ${path}`, described] as const),
@@ -104,7 +104,7 @@ it("box and service tell the same names of every operation that both serve, but 
   for (const [operation, names] of box) {
     const others = service.get(operation) ?? [];
     const alone = lacking(names, others);
-    // Only this box says its sentences with their codes.
+    // Only the box has the query parameter `said`.
     expect.soft(alone.includes("query said"), operation).toBe(!operation.endsWith("/export_csv"));
     const others_alone = alone.filter((name) => name !== "query said");
     expect.soft(others_alone, `${operation}: of the box alone`).toEqual(ONLY_BOX[operation] ?? []);
@@ -112,7 +112,7 @@ it("box and service tell the same names of every operation that both serve, but 
   }
 });
 
-/** The names that the others haven't; of a whole field that is missing itself alone. */
+/** Returns the names that the others lack; for a missing object, only its own name. */
 function lacking(names: readonly string[], others: readonly string[]): string[] {
   const missing = names.filter((name) => !others.includes(name));
   return missing.filter((name) => !missing.some((one) => name.startsWith(`${one}.`)));

@@ -119,7 +119,7 @@ it("an ack is read tolerantly: unknown fields, numbers as text, absent options",
   expect(ackShape.safeParse({ st: "st-1" }).success).toBe(false);
 });
 
-it("what an ack says beside stream, seqs and hash counts as absent where it makes no sense, and voids nothing else", () => {
+it("an ack field other than stream, seqs and hash counts as absent if it is invalid, and the other fields stay valid", () => {
   const ack = { st: "st-1", s0: 41, n: 4, hash: "ab" };
   const absent = {
     ...ack,

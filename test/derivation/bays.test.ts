@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { run, script, stay, T0, valuesOf } from "../support/booth.ts";
+import { live } from "../support/lives.ts";
 import { PLAIN, tag } from "../support/parameters.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
@@ -14,9 +15,7 @@ const TWO: Parameters = {
 test("two bays: the booth is in the higher of their modes, cycles are each bay's own", () => {
   const booth = script(TWO);
   stay(booth, 5 * MINUTE_MS, { left: 1, right: 1 });
-  stay(booth, 20 * MINUTE_MS, { left: 3 });
-  stay(booth, 10 * MINUTE_MS, { left: 6, right: 3 });
-  stay(booth, 10 * MINUTE_MS, { left: 8 });
+  live(booth, [20 * MINUTE_MS, { left: 3 }], [10 * MINUTE_MS, { left: 6, right: 3 }], [10 * MINUTE_MS, { left: 8 }]);
   stay(booth, 10 * MINUTE_MS, { left: 1, right: 1 });
   const { facts, state } = run(booth, TWO);
   const stages = valuesOf(facts, "m")

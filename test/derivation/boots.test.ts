@@ -5,9 +5,10 @@ import { step } from "../../src/derivation/fold.ts";
 import { emptyState } from "../../src/derivation/state.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { ClockRecord, LogRecord, Stored } from "../../src/domain/record.ts";
-import { MONO0, forget, poll, run, script, silence, stay, T0, valuesOf, enterFilter } from "../support/booth.ts";
+import { enterFilter, MONO0, poll, run, script, stay, T0, valuesOf } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 function record(...[kind, boot, mono, at]: readonly ["r" | "t", string, number, number]): Stored<LogRecord> {
   const base = { seq: 1000 + mono, boot, mono, at, tag: "", quality: "good" } as const;
@@ -15,10 +16,9 @@ function record(...[kind, boot, mono, at]: readonly ["r" | "t", string, number, 
   return kind === "r" ? { ...base, kind, tag: "mode", value: 1 } : { ...base, kind, value: clock };
 }
 
-/** A booth that has been read for a minute, synced, at T0 + 1 min. */
+/** Returns the state of a synced booth after a minute of polls. */
 function begun() {
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 1 });
+  const booth = lived(PLAIN, [MINUTE_MS, { mode: 1 }]);
   return run(booth, PLAIN).state;
 }
 
@@ -26,7 +26,7 @@ describe("a boot that waited for its place", () => {
   it.each([
     [false, { synced: true, unsure: false }],
     [true, { synced: false, unsure: true }],
-  ])("uncertain: %s", (uncertain, expected) => {
+  ])("gets its offset from the place (uncertain: %s)", (uncertain, expected) => {
     const offset = T0 + HOUR_MS;
     const other = { boot: "boot-3", offset: T0 + 2 * HOUR_MS, uncertain: false };
     const state = placeBoots(begun(), [{ boot: "boot-2", offset, uncertain }, other]);
@@ -34,7 +34,7 @@ describe("a boot that waited for its place", () => {
     expect(clock).toMatchObject({ placed: true, offset, now: offset + 500, places: [other], ...expected });
   });
 
-  it("one without a place takes its time from its first record, and isn't placed until a clock record says so", () => {
+  it("a boot without a place takes its time from its first record, and counts as placed after a clock record", () => {
     const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR_MS)).state.clock;
     expect(read).toMatchObject({ placed: false, synced: false, now: T0 + HOUR_MS });
     const told = step(begun(), record("t", "boot-2", 500, T0 + HOUR_MS)).state.clock;
@@ -44,7 +44,7 @@ describe("a boot that waited for its place", () => {
   it.each([
     [-HOUR_MS, HOUR_MS],
     [HOUR_MS, 2 * HOUR_MS],
-  ])("its first clock record may put it forward, not back: by %i ms", (by, expected) => {
+  ])("the first clock record moves time forward, not back (by %i ms)", (by, expected) => {
     const read = step(begun(), record("r", "boot-2", 500, T0 + HOUR_MS)).state;
     const { clock } = step(read, record("t", "boot-2", 600, T0 + HOUR_MS + 100 + by)).state;
     expect(clock.now).toBe(T0 + expected + 100);
@@ -54,7 +54,7 @@ describe("a boot that waited for its place", () => {
 describe("time now", () => {
   const present = (boot: string, mono: number) => ({ boot, mono: () => mono, wall: () => 77 });
 
-  it("goes by the offset of the state's boot, never before what is known; in another boot by the wall clock, but later than that", () => {
+  it("corrected time follows the offset of the state's boot, or the wall clock in another boot, and is never before the last known instant", () => {
     const state = begun();
     expect(correctedNow(state, present("boot-1", MONO0 + HOUR_MS))).toBe(T0 + HOUR_MS);
     expect(correctedNow(state, present("boot-1", 5))).toBe(state.clock.now);
@@ -65,7 +65,7 @@ describe("time now", () => {
     expect(correctedNow(undefined, present("boot-1", 5))).toBe(77);
   });
 
-  it("the offset counts where a sync in that boot gave it", () => {
+  it("syncedOffset returns the offset only for the boot that was synced", () => {
     const state = begun();
     expect(syncedOffset(state, "boot-1")).toEqual({ offset: T0 - MONO0, unsure: false });
     expect(syncedOffset(state, "boot-2")).toBeNull();
@@ -79,13 +79,9 @@ describe("two bays", () => {
   it.each([
     [3, false],
     [6, true],
-  ])("after a silence into code %i: a new start %s", (code, is_new_start) => {
-    const booth = script(TWO);
-    stay(booth, 10 * MINUTE_MS, { left: 3, right: 1 });
-    silence(booth, HOUR_MS);
-    forget(booth);
-    stay(booth, 10 * MINUTE_MS, { left: code, right: 1 });
-    stay(booth, 10 * MINUTE_MS, { left: 0, right: 0 });
+  ])("a gap that ends in code %i is a new start of the booth's stage: %s", (code, is_new_start) => {
+    const booth = lived(TWO, [10 * MINUTE_MS, { left: 3, right: 1 }], { gap_ms: HOUR_MS });
+    live(booth, [10 * MINUTE_MS, { left: code, right: 1 }], [10 * MINUTE_MS, { left: 0, right: 0 }]);
     const stages = valuesOf(run(booth, TWO).facts, "m").filter(({ bay }) => bay === 0);
     expect(stages.slice(0, 3).map((one) => [one.mode, one.end_reason, one.is_new_start])).toEqual([
       ["spray", "gap", true],
@@ -97,34 +93,35 @@ describe("two bays", () => {
   it.each([
     ["the bay that wasn't read baked", 6, 1, 10, 10],
     ["the other one did", 1, 6, 0, 0],
-  ])("a proven gap is uncertain where its own mode counts: %s", (...[, left, right, meter, minutes]) => {
-    const bays = { left: tag("mode", "", { bay: 1, group: "slow" }), right: tag("mode", "", { bay: 2 }) };
-    const { cycles, meter: hours } = PARAMETERS.tags;
-    if (cycles === undefined || hours === undefined) throw new Error("no counters");
-    const parameters: Parameters = { ...PLAIN, tags: { ...bays, cycles, hours } };
-    const booth = script(parameters);
-    poll(booth, { left }, "slow");
-    stay(booth, 10_000, { right, cycles: 5, hours: 100 });
-    poll(booth, {}, "slow");
-    stay(booth, 10 * MINUTE_MS);
-    stay(booth, 1000, { hours: 100 + meter });
-    // After a silence every value is logged anew.
-    Reflect.deleteProperty(booth.values, "left");
-    poll(booth, { left }, "slow");
-    stay(booth, 10_000);
-    poll(booth, { left: 0 }, "slow");
-    stay(booth, MINUTE_MS, { right: 0 });
-    poll(booth, {}, "slow");
-    stay(booth, MINUTE_MS);
-    const [stage] = valuesOf(run(booth, parameters).facts, "m").filter(({ bay }) => bay === 0);
-    expect([stage?.mode, Math.round((stage?.uncertain_ms ?? NaN) / MINUTE_MS)]).toEqual(["bake", minutes]);
-  });
+  ])(
+    "a proven gap is uncertain if the mode of its bay is the booth's mode: %s",
+    (...[, left, right, meter, minutes]) => {
+      const bays = { left: tag("mode", "", { bay: 1, group: "slow" }), right: tag("mode", "", { bay: 2 }) };
+      const { cycles, meter: hours } = PARAMETERS.tags;
+      if (cycles === undefined || hours === undefined) throw new Error("no counters");
+      const parameters: Parameters = { ...PLAIN, tags: { ...bays, cycles, hours } };
+      const booth = script(parameters);
+      poll(booth, { left }, "slow");
+      stay(booth, 10_000, { right, cycles: 5, hours: 100 });
+      poll(booth, {}, "slow");
+      live(booth, [10 * MINUTE_MS], [1000, { hours: 100 + meter }]);
+      // After a gap, every value is logged again.
+      Reflect.deleteProperty(booth.values, "left");
+      poll(booth, { left }, "slow");
+      stay(booth, 10_000);
+      poll(booth, { left: 0 }, "slow");
+      stay(booth, MINUTE_MS, { right: 0 });
+      poll(booth, {}, "slow");
+      stay(booth, MINUTE_MS);
+      const [stage] = valuesOf(run(booth, parameters).facts, "m").filter(({ bay }) => bay === 0);
+      expect([stage?.mode, Math.round((stage?.uncertain_ms ?? NaN) / MINUTE_MS)]).toEqual(["bake", minutes]);
+    },
+  );
 });
 
-it("an entry's record is found by the entry's name alone", () => {
+it("seqOfEntry finds an entry's record by its id", () => {
   const parameters = withFilters({ exhaust_filter: { limits: {} } });
-  const booth = script(parameters);
-  stay(booth, HOUR_MS, { mode: 1 });
+  const booth = lived(parameters, [HOUR_MS, { mode: 1 }]);
   for (const id of ["one", "two"]) {
     enterFilter(booth, 0, { ago_ms: 0, id });
     stay(booth, HOUR_MS);

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Maintenance } from "../../src/domain/record.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { forget, put, run, script, silence, stay, T0, valuesOf, type Script, enterFilter } from "../support/booth.ts";
+import { enterFilter, put, run, script, type Script, stay, T0, valuesOf } from "../support/booth.ts";
+import { exhaustFilter, live, lived } from "../support/lives.ts";
 import { minutesTag, PARAMETERS, tag, uncounted, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const OWN = uncounted(withFilters({ exhaust_filter: { limits: { minutes: 30 } } }));
 const COUNTED = withFilters(
@@ -16,7 +17,7 @@ function records(booth: Script, parameters: Parameters): Maintenance[] {
   return valuesOf(run(booth, parameters).facts, "f").flatMap(({ maintenance }) => maintenance ?? []);
 }
 
-/** Changes that the PLC's counter shows. */
+/** Returns the changes that the PLC's counter shows. */
 function changes(booth: Script): { at: number; flagged: boolean }[] {
   stay(booth, 5 * MINUTE_MS, { mode: 1 });
   const services = valuesOf(run(booth, COUNTED).facts, "f").filter(({ source }) => source === "plc_reset");
@@ -44,8 +45,7 @@ describe("overuse", () => {
   ])("a filter removed %i ms from the END of a cycle has %i of it in overuse", (by, cycles) => {
     const booth = script(OWN);
     enterFilter(booth, 0);
-    stay(booth, 40 * MINUTE_MS, { mode: 3 });
-    stay(booth, 10 * MINUTE_MS, { mode: 1 });
+    live(booth, [40 * MINUTE_MS, { mode: 3 }], [10 * MINUTE_MS, { mode: 1 }]);
     enterFilter(booth, 40 * MINUTE_MS + by);
     expect(records(booth, OWN).at(-1)).toMatchObject({ booth_overuse_cycles: cycles, cycles });
   });
@@ -56,10 +56,8 @@ describe("a counter that falls", () => {
     [49.9, 1],
     [50, 0],
     [50.1, 0],
-  ])("to %d of 1,000 min: %i change(s)", (value, count) => {
-    const booth = script(COUNTED);
-    stay(booth, MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 });
-    stay(booth, MINUTE_MS, { exhaust: value });
+  ])("a counter that falls to %d of 1,000 min is %i change(s)", (value, count) => {
+    const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 }], [MINUTE_MS, { exhaust: value }]);
     expect(changes(booth)).toHaveLength(count);
   });
 
@@ -70,10 +68,8 @@ describe("a counter that falls", () => {
     ["with another that falls", { exhaust: 0, pre: 0 }, 0],
     ["with the uptime", { exhaust: 0, uptime: 3 }, 0],
     ["with an uptime that goes on", { exhaust: 0, uptime: 5001 }, 1],
-  ])("%s: %j is %i change(s)", (_name, values, count) => {
-    const booth = script(COUNTED);
-    stay(booth, MINUTE_MS, { mode: 1, exhaust: 600, pre: 500, uptime: 5000 });
-    stay(booth, MINUTE_MS, values);
+  ])("a counter that falls %s (%j) is %i change(s)", (_name, values, count) => {
+    const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 600, pre: 500, uptime: 5000 }], [MINUTE_MS, values]);
     expect(changes(booth)).toHaveLength(count);
   });
 
@@ -81,10 +77,8 @@ describe("a counter that falls", () => {
     [10 * MINUTE_MS - 1, 1],
     [10 * MINUTE_MS, 1],
     [10 * MINUTE_MS + 1, 2],
-  ])("twice %i ms apart: %i change(s)", (apart, count) => {
-    const booth = script(COUNTED);
-    stay(booth, MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 });
-    stay(booth, apart, { exhaust: 0.2 });
+  ])("two falls %i ms apart are %i change(s)", (apart, count) => {
+    const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 }], [apart, { exhaust: 0.2 }]);
     stay(booth, MINUTE_MS, { exhaust: 0 });
     expect(changes(booth)).toHaveLength(count);
   });
@@ -94,14 +88,10 @@ describe("a counter that falls", () => {
     [59.9, 61 * MINUTE_MS - 59.9 * MINUTE_MS],
     [60, MINUTE_MS],
     [60.1, 61 * MINUTE_MS],
-  ])("in a gap of an hour to %d min was changed at %i ms, flagged", (value, at) => {
+  ])("a fall to %d min in a gap of an hour dates the change to %i ms and flags it", (value, at) => {
     const parameters = withFilters({ exhaust_filter: { limits: { minutes: 10_000 } } }, COUNTED.tags);
-    const booth = script(parameters);
-    stay(booth, MINUTE_MS, { mode: 3, exhaust: 6000 });
-    silence(booth, HOUR_MS);
-    forget(booth);
-    stay(booth, 5 * MINUTE_MS, { mode: 3, exhaust: value });
-    stay(booth, 5 * MINUTE_MS, { mode: 1 });
+    const booth = lived(parameters, [MINUTE_MS, { mode: 3, exhaust: 6000 }], { gap_ms: HOUR_MS });
+    live(booth, [5 * MINUTE_MS, { mode: 3, exhaust: value }], [5 * MINUTE_MS, { mode: 1 }]);
     const change = valuesOf(run(booth, parameters).facts, "f").find(({ source }) => source === "plc_reset");
     expect([(change?.installed_at ?? 0) - T0, change?.flagged]).toEqual([at, true]);
   });
@@ -112,10 +102,8 @@ describe("an entry", () => {
     [12 * HOUR_MS - 1, 1],
     [12 * HOUR_MS, 1],
     [12 * HOUR_MS + 1, 2],
-  ])("%i ms after the PLC's reset: %i change(s)", (after, count) => {
-    const booth = script(COUNTED);
-    stay(booth, MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 });
-    stay(booth, 13 * HOUR_MS, { exhaust: 0 });
+  ])("an entry %i ms after the PLC's reset: %i change(s)", (after, count) => {
+    const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 600, pre: 10 }], [13 * HOUR_MS, { exhaust: 0 }]);
     enterFilter(booth, MINUTE_MS + after);
     stay(booth, 5 * MINUTE_MS, { mode: 1 });
     const services = valuesOf(run(booth, COUNTED).facts, "f").filter(({ filter }) => filter === "exhaust_filter");
@@ -126,7 +114,7 @@ describe("an entry", () => {
     [-1, 0],
     [0, 0],
     [1, 1],
-  ])("dated %i ms from the installation that is in: %i change(s) more", (by, more) => {
+  ])("an entry dated %i ms from the present installation: %i more change(s)", (by, more) => {
     const far = withFilters({ exhaust_filter: { limits: { minutes: 3000 } } });
     const booth = script(far);
     enterFilter(booth, 0);
@@ -140,21 +128,19 @@ describe("an entry", () => {
     expect(entries).toHaveLength(2 + more);
   });
 
-  /** Use is remembered for 36 h from its end on. */
+  /** The state remembers use for 36 h after its end. */
   it.each([
     [36.5 * HOUR_MS - 1, 30],
     [36.5 * HOUR_MS, 30],
     [36.5 * HOUR_MS + 1, 0],
-  ])("of %i ms ago takes %i min of use with it", (ago, minutes) => {
+  ])("an entry %i ms ago moves %i min of use to the new filter", (ago, minutes) => {
     const far = withFilters({ exhaust_filter: { limits: { minutes: 3000 } } });
     const booth = script(far);
     enterFilter(booth, 0);
-    stay(booth, 2 * HOUR_MS, { mode: 1 });
-    stay(booth, 30 * MINUTE_MS, { mode: 3 });
-    stay(booth, ago - 30 * MINUTE_MS, { mode: 1 });
+    live(booth, [2 * HOUR_MS, { mode: 1 }], [30 * MINUTE_MS, { mode: 3 }], [ago - 30 * MINUTE_MS, { mode: 1 }]);
     enterFilter(booth, 2 * HOUR_MS);
     stay(booth, 5 * MINUTE_MS);
-    expect(run(booth, far).state.filters.exhaust_filter?.current.in_use_ms).toBe(minutes * MINUTE_MS);
+    expect(exhaustFilter(booth, far)?.current.in_use_ms).toBe(minutes * MINUTE_MS);
   });
 });
 
@@ -163,18 +149,17 @@ describe("parameters", () => {
     [29, true],
     [30, true],
     [31, false],
-  ])("a limit of %i cycles, 30 being used, ends a running episode: %s goes on", (cycles, runs) => {
+  ])("a new limit of %i cycles after 30 used ones lets overuse continue: %s", (cycles, runs) => {
     const limited = (limit: number): Parameters =>
       uncounted(withFilters({ exhaust_filter: { limits: { cycles: limit } } }));
     const booth = script(limited(3));
     enterFilter(booth, 0);
     for (let turn = 0; turn < 30; turn += 1) {
-      stay(booth, 4 * MINUTE_MS, { mode: 3 });
-      stay(booth, 3 * MINUTE_MS, { mode: 1 });
+      live(booth, [4 * MINUTE_MS, { mode: 3 }], [3 * MINUTE_MS, { mode: 1 }]);
     }
     put(booth, { kind: "p", value: limited(cycles) });
     stay(booth, 5 * MINUTE_MS);
-    const [episode] = run(booth, PARAMETERS).state.filters.exhaust_filter?.current.overuse ?? [];
+    const [episode] = exhaustFilter(booth, PARAMETERS)?.current.overuse ?? [];
     expect(episode?.until ?? null).toBe(runs ? null : T0 + 30 * 7 * MINUTE_MS);
   });
 });

@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { forget, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { forget, poll, put, run, script, type Script, stay, T0, valuesOf } from "../support/booth.ts";
+import { lived } from "../support/lives.ts";
 import { SENSED } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
-/** When the check was first found wrong, ms since the start; empty: never. */
+/** Returns the start of each incident of the check, ms since the start of the script. */
 function firstSeen(booth: Script, check: string, parameters: Parameters = SENSED): number[] {
   const facts = valuesOf(run(booth, parameters).facts, "i").filter((one) => one.check === check);
   return [...new Set(facts.map(({ first_seen_at }) => first_seen_at - T0))];
 }
 
-/** After `ms` in this mode the same values are read once more, at that very instant. */
+/** Plays `ms` with these values, then reads the same values once more at that very instant. */
 function again(ms: number, values: Record<string, TagValue>): Script {
-  const booth = script(SENSED);
-  stay(booth, ms, values);
+  const booth = lived(SENSED, [ms, values]);
   forget(booth);
   poll(booth, values);
   booth.now += 1;
@@ -31,10 +31,8 @@ describe("dwell", () => {
     [6, 4 * HOUR_MS, 0],
     [6, 4 * HOUR_MS + 1, 1],
     [1, 13 * HOUR_MS, 0],
-  ])("code %i for %i ms: %i incident(s)", (mode, ms, count) => {
-    const booth = script(SENSED);
-    stay(booth, ms, { mode });
-    stay(booth, MINUTE_MS, { mode: 0 });
+  ])("a stage of code %i for %i ms: %i incident(s)", (mode, ms, count) => {
+    const booth = lived(SENSED, [ms, { mode }], [MINUTE_MS, { mode: 0 }]);
     expect(firstSeen(booth, "dwell")).toHaveLength(count);
   });
 
@@ -44,14 +42,12 @@ describe("dwell", () => {
     [60_001, 6, 0],
     [59_999, 3, 0],
   ])("a purge of %i ms before code %i: %i incident(s)", (ms, next, count) => {
-    const booth = script(SENSED);
-    stay(booth, ms, { mode: 5 });
-    stay(booth, MINUTE_MS, { mode: next });
+    const booth = lived(SENSED, [ms, { mode: 5 }], [MINUTE_MS, { mode: next }]);
     expect(firstSeen(booth, "dwell")).toHaveLength(count);
   });
 });
 
-describe("sensors that don't live", () => {
+describe("a stuck sensor", () => {
   it.each([
     [30 * MINUTE_MS - 1, 21, "stuck", []],
     [30 * MINUTE_MS, 21, "stuck", [30 * MINUTE_MS]],
@@ -61,7 +57,7 @@ describe("sensors that don't live", () => {
     [30 * MINUTE_MS + 1, 0, "non_zero", [30 * MINUTE_MS + 1]],
     [30 * MINUTE_MS, 21, "non_zero", []],
     [30 * MINUTE_MS, 0, "stuck", []],
-  ])("the very same value after %i ms in use at %i: %s %j", (...[ms, air, check, seen]) => {
+  ])("the same value after %i ms in use at %i: %s at %j", (...[ms, air, check, seen]) => {
     expect(firstSeen(again(ms, { mode: 3, air, fan: 100 }), check)).toEqual(seen);
   });
 });
@@ -74,9 +70,8 @@ describe("the gateway's clock", () => {
     [1999, 0],
     [2000, 0],
     [2001, 1],
-  ])("a witness puts it by %i ms: %i incident(s)", (by, count) => {
-    const booth = script(SENSED);
-    stay(booth, MINUTE_MS, { mode: 1 });
+  ])("a witness corrects the clock by %i ms: %i incident(s)", (by, count) => {
+    const booth = lived(SENSED, [MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "t", value: { wall: T0 + booth.now + by, state: "synced", witness: "service" } });
     stay(booth, MINUTE_MS);
     expect(firstSeen(booth, "clock_skew")).toHaveLength(count);
@@ -93,29 +88,25 @@ describe("gap in working hours", () => {
     ["00:00:00", "01:00:00", 10 * MINUTE_MS, 300_000 - 1, 0],
     ["00:00:00", "01:00:00", 10 * MINUTE_MS, 300_000, 0],
     ["00:00:00", "01:00:00", 10 * MINUTE_MS, 300_001, 1],
-    // Of the silence only what lies in the shift counts.
+    // Only the part of the silence inside the shift counts.
     ["00:00:00", "00:15:00", 10 * MINUTE_MS, HOUR_MS, 0],
     ["00:00:00", "00:15:01", 10 * MINUTE_MS, HOUR_MS, 1],
     ["02:00:00", "03:00:00", 10 * MINUTE_MS, HOUR_MS, 0],
-    // Ten days without power from Monday morning on.
+    // Ten days without power, from Monday morning on.
     ["00:00:00", "01:00:00", 10 * MINUTE_MS, 250 * HOUR_MS, 1],
   ])("shift %s-%s: silent from %i ms for %i ms: %i incident(s)", (...[start, stop, from, gap, count]) => {
     const parameters = shifts(start, stop);
-    const booth = script(parameters);
-    stay(booth, from + 1, { mode: 1 });
-    silence(booth, gap - 1);
-    forget(booth);
-    stay(booth, MINUTE_MS, { mode: 1 });
+    const booth = lived(parameters, [from + 1, { mode: 1 }], { gap_ms: gap - 1 }, [MINUTE_MS, { mode: 1 }]);
     expect(firstSeen(booth, "gap", parameters)).toHaveLength(count);
   });
 });
 
-describe("an incident is resolved", () => {
+describe("resolving an incident", () => {
   it.each([
     [600_000 - 1, []],
     [600_000, [600_000]],
     [600_001, [600_000]],
-  ])("10 min after it was seen: %i ms later: %j", (after, resolved) => {
+  ])("%i ms after the last occurrence, incidents are resolved at %j", (after, resolved) => {
     const booth = script(SENSED);
     put(booth, { kind: "e", value: { event: "all_zero", detail: "every register is 0", tag: "" } });
     stay(booth, after, { mode: 1 });
@@ -128,9 +119,8 @@ describe("an incident is resolved", () => {
     [9, 0],
     [10, 1],
     [11, 1],
-  ])("by good evaluations in a row: %i of them: %i resolved", (good, count) => {
-    const booth = script(SENSED);
-    stay(booth, 5000, { mode: 1, air: 401 });
+  ])("%i consecutive good evaluations resolve %i incident(s)", (good, count) => {
+    const booth = lived(SENSED, [5000, { mode: 1, air: 401 }]);
     for (let turn = 0; turn < good; turn += 1) stay(booth, 5000, { air: 20 + turn });
     poll(booth);
     const facts = valuesOf(run(booth, SENSED).facts, "i").filter(({ resolved_at }) => resolved_at !== null);
@@ -141,7 +131,7 @@ describe("an incident is resolved", () => {
     [99, 0],
     [100, 0],
     [101, 1],
-  ])("the oldest, where over 100 are open: %i of them: %i resolved", (open, count) => {
+  ])("of %i open incidents, the %i oldest are resolved", (open, count) => {
     const booth = script(SENSED);
     for (let turn = 0; turn < open; turn += 1) {
       put(booth, {

@@ -1,17 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { IncidentFact } from "../../src/domain/record.ts";
-import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
-import { tag, SENSED } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { forget, poll, put, script, type Script, stay, T0 } from "../support/booth.ts";
+import { incidentsOf, live, lived } from "../support/lives.ts";
+import { SENSED, tag } from "../support/parameters.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const ALL: Parameters = { ...SENSED, tags: { ...SENSED.tags, fan: tag("fan_speed", "%", { group: "slow" }) } };
 
 function found(booth: Script, check: string, parameters: Parameters = ALL): IncidentFact["value"][] {
-  return valuesOf(fold(booth.entries, parameters, [6]).facts, "i").filter((one) => one.check === check);
+  return incidentsOf(booth, parameters, check);
 }
 
-/** Last instant at which it was wrong, and when it was resolved, in minutes since the start. */
+/** Returns the minutes since the start at which incidents of the check were resolved. */
 function ends(booth: Script, check: string, parameters: Parameters = ALL): number[] {
   return found(booth, check, parameters).flatMap(({ resolved_at }) =>
     resolved_at === null ? [] : [Math.round((resolved_at - T0) / MINUTE_MS)],
@@ -20,8 +21,7 @@ function ends(booth: Script, check: string, parameters: Parameters = ALL): numbe
 
 describe("a sensor that is stuck", () => {
   function stuck(value: number): Script {
-    const booth = script(ALL);
-    stay(booth, 40 * MINUTE_MS, { mode: 3, air: value });
+    const booth = lived(ALL, [40 * MINUTE_MS, { mode: 3, air: value }]);
     forget(booth);
     stay(booth, MINUTE_MS, { mode: 3, air: value });
     return booth;
@@ -30,13 +30,13 @@ describe("a sensor that is stuck", () => {
   it.each([
     ["stuck", 21, { op: "stuck", duration_minutes: 30, in_use_only: true }],
     ["non_zero", 0, { op: "non_zero", min_count: 1, in_use_only: true, duration_minutes: 30 }],
-  ])("%s says by what rule", (check, value, logic) => {
+  ])("the incident %s names its rule", (check, value, logic) => {
     const booth = stuck(value);
     stay(booth, MINUTE_MS);
     expect(found(booth, check)[0]?.logic).toEqual(logic);
   });
 
-  it("is well again after ten values that differ", () => {
+  it("is resolved after ten different values", () => {
     const booth = stuck(21);
     for (let turn = 1; turn <= 12; turn += 1) stay(booth, 5000, { air: 21 + turn });
     stay(booth, MINUTE_MS);
@@ -44,44 +44,39 @@ describe("a sensor that is stuck", () => {
   });
 });
 
-describe("what acquisition refused goes on until a good value comes, and 10 min longer", () => {
-  it.each(["sentinel", "between"])("%s", (event) => {
-    const booth = script(ALL);
-    stay(booth, MINUTE_MS, { mode: 1, air: 20 });
-    put(booth, { kind: "e", value: { event, detail: "refused", tag: "air" } });
-    stay(booth, 30 * MINUTE_MS, { air: null });
-    stay(booth, 30 * MINUTE_MS, { air: 21 });
-    expect(ends(booth, event)).toEqual([41]);
-  });
+describe("a value that acquisition rejects", () => {
+  it.each(["sentinel", "between"])(
+    "the incident %s of a rejected value lasts until 10 min after a good value",
+    (event) => {
+      const booth = lived(ALL, [MINUTE_MS, { mode: 1, air: 20 }]);
+      put(booth, { kind: "e", value: { event, detail: "refused", tag: "air" } });
+      live(booth, [30 * MINUTE_MS, { air: null }], [30 * MINUTE_MS, { air: 21 }]);
+      expect(ends(booth, event)).toEqual([41]);
+    },
+  );
 
-  it("another check of the same tag doesn't", () => {
-    const booth = script(ALL);
-    stay(booth, MINUTE_MS, { mode: 1, air: 20 });
+  it("an incident of another check of the same tag is resolved 10 min after it occurred", () => {
+    const booth = lived(ALL, [MINUTE_MS, { mode: 1, air: 20 }]);
     put(booth, { kind: "e", value: { event: "torn", detail: "refused", tag: "air" } });
-    stay(booth, 30 * MINUTE_MS, { air: null });
-    stay(booth, 30 * MINUTE_MS, { air: 21 });
+    live(booth, [30 * MINUTE_MS, { air: null }], [30 * MINUTE_MS, { air: 21 }]);
     expect(ends(booth, "torn")).toEqual([11]);
   });
 });
 
-it("a code that isn't mapped is wrong as long as it is read", () => {
-  const booth = script(ALL);
-  stay(booth, 30 * MINUTE_MS, { mode: 77 });
-  silence(booth, HOUR_MS);
-  forget(booth);
-  stay(booth, MINUTE_MS, { mode: 1 });
+it("an unmapped code is an incident as long as it is read", () => {
+  const booth = lived(ALL, [30 * MINUTE_MS, { mode: 77 }], { gap_ms: HOUR_MS }, [MINUTE_MS, { mode: 1 }]);
   expect(ends(booth, "unmapped")).toEqual([40]);
 });
 
 describe("contradictions", () => {
-  it("a bake that was cold in its first minutes only is none", () => {
+  it("a bake that is cold in its first minutes only is no contradiction", () => {
     const booth = script(ALL);
     for (let minute = 0; minute < 15; minute += 1) stay(booth, MINUTE_MS, { mode: 6, air: 20 + minute });
     stay(booth, 20 * MINUTE_MS, { air: 60 });
     expect(found(booth, "cross")).toEqual([]);
   });
 
-  /** The fan stands while the burner is on, for two minutes. */
+  /** Plays two minutes with the burner on and the fan off. */
   function standing(): Script {
     const booth = script(ALL);
     for (let turn = 0; turn < 12; turn += 1) {
@@ -91,7 +86,7 @@ describe("contradictions", () => {
     return booth;
   }
 
-  it("ten good readings end one", () => {
+  it("ten good readings end a contradiction", () => {
     const booth = standing();
     for (let turn = 0; turn < 12; turn += 1) {
       poll(booth, { fan: 50 + turn }, "slow");
@@ -100,7 +95,7 @@ describe("contradictions", () => {
     expect(ends(booth, "cross")).toEqual([3]);
   });
 
-  it("a fan that isn't read any more doesn't keep one up", () => {
+  it("a contradiction ends if the fan is not read any more", () => {
     const booth = standing();
     stay(booth, HOUR_MS);
     const [end = NaN] = ends(booth, "cross");
@@ -108,31 +103,27 @@ describe("contradictions", () => {
     expect(end).toBeLessThanOrEqual(13);
   });
 
-  it("of two bays that bake the one that is in it longer counts", () => {
+  it("a cold bake is judged by the bay that bakes for longer", () => {
     const bays: Parameters = {
       ...ALL,
       tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }), air: tag("air_temperature", "C") },
     };
-    const booth = script(bays);
-    stay(booth, 20 * MINUTE_MS, { left: 6, right: 1, air: 30 });
-    stay(booth, MINUTE_MS, { right: 6, air: 31 });
+    const booth = lived(bays, [20 * MINUTE_MS, { left: 6, right: 1, air: 30 }], [MINUTE_MS, { right: 6, air: 31 }]);
     stay(booth, MINUTE_MS, { air: 32 });
     expect(found(booth, "cross", bays)).toHaveLength(1);
   });
 });
 
 describe("the gateway's clock", () => {
-  it("says by what rule", () => {
-    const booth = script(ALL);
-    stay(booth, MINUTE_MS, { mode: 1 });
+  it("a corrected clock is an incident that names its rule", () => {
+    const booth = lived(ALL, [MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "t", value: { wall: T0, state: "stepped" } });
     stay(booth, MINUTE_MS);
     expect(found(booth, "clock_skew")[0]?.logic).toEqual({ op: "clock_skew", max_seconds: 2 });
   });
 
-  it("one that nobody vouches for has not been put", () => {
-    const booth = script(ALL);
-    stay(booth, MINUTE_MS, { mode: 1 });
+  it("does not treat an unconfirmed clock as corrected", () => {
+    const booth = lived(ALL, [MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "t", value: { wall: T0 + HOUR_MS, state: "unsynced" } });
     stay(booth, MINUTE_MS);
     expect(found(booth, "clock_skew")).toEqual([]);

@@ -8,7 +8,7 @@ import { HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
 const YEAR = 365 * DAY_MS;
 
-/** Somebody vouches at `mono` that the time is `wall`. */
+/** A clock record with a witness: at `mono` the time is `wall`. */
 function vouched(mono: number, wall: number, boot = "a"): ClockRecord {
   return { kind: "t", boot, mono, at: wall, tag: "", value: { wall, state: "synced" }, quality: "good" };
 }

@@ -12,7 +12,7 @@ const POLL_MS = 10_000;
 const LENGTH_MS = 40 * 60_000;
 const POINTS = casesOf(300);
 const SEED = seedOf("test/core/derive/clock");
-/** idle, prep, spray, flash, spray. */
+/** The stages of the model: idle, prep, spray, flash, spray. */
 const MODEL = modelStages(LENGTH_MS);
 
 const RIGHT: ClockedLife = {
@@ -44,7 +44,7 @@ function spansOf({ facts, state }: Folded): Span[] {
 
 const TRUTH = spansOf(live({}));
 
-/** Against what the model did: every border within a poll. */
+/** Returns whether every border is within a poll of the model's. */
 function isTrue(spans: readonly Span[]): boolean {
   const stages = spans.map(({ mode, start, end }) => ({ mode, start: T0 + start, end: T0 + end }));
   return areTrue(stages, MODEL, { from: T0, to: T0 + LENGTH_MS, poll_ms: POLL_MS });
@@ -112,7 +112,7 @@ test("a clock that was fast is put right: time stands still until it has caught 
   spans.forEach(({ end }, index) => {
     expect(spans[index + 1]?.start ?? end).toBe(end);
   });
-  // 10 min of the true 40 were shown ahead of time, and are made up for by standing still.
+  // The clock showed 10 of the true 40 min too early; corrected time stands still for as long.
   expect(spans.at(-1)?.end).toBe(LENGTH_MS);
   expect(spans.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(LENGTH_MS - 600_000);
 });

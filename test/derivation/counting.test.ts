@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type Count, countOf } from "../../src/derivation/timeline/readings.ts";
 import { type CounterParameters, maxRateOf, type TagParameters, type TagRole } from "../../src/domain/parameters.ts";
-import { fold, forget, poll, reboot, run, script, silence, stay, valuesOf } from "../support/booth.ts";
+import { fold, poll, reboot, run, script, stay, valuesOf } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 
@@ -19,7 +20,7 @@ function rateOf({ role, unit, step, factor = 1 }: Kind): number | undefined {
   return maxRateOf(one, { ...PARAMETERS, burner_size_btu_h: 1_000_000 });
 }
 
-/** One step + the default max_rate x time x 1.5. */
+/** Limit: one step + the default max_rate x time x 1.5. */
 describe("a rise", () => {
   it.each<[string, Kind, number, number, Count["kind"]]>([
     ["cycles in 1 h, one below", CYCLES, HOUR_MS, 9, "normal"],
@@ -42,7 +43,7 @@ describe("a rise", () => {
   });
 });
 
-/** 10 counts are plausible. Where the value after the fall could also have been counted from 0 it is a reset. */
+/** 10 counts are plausible. If the value after the fall can have been counted from 0, the fall is a reset. */
 describe("a fall", () => {
   it.each<[string, number | undefined, [number, number], Count["kind"], number]>([
     ["16 bits, a count below the last plausible one", 65_536, [65_528, 1], "wrap", 9],
@@ -67,7 +68,7 @@ describe("a fall", () => {
     expect(countOf({ ...pair, restarted: false })).toEqual({ kind, delta });
   });
 
-  it("of a counter whose fastest rate isn't known is unexplained", () => {
+  it("a fall of a counter with an unknown fastest rate is unexplained", () => {
     const counter = { step: 1, modulus: 65_536, retained: true };
     const pair = { previous: 65_535, next: 0, elapsed_ms: HOUR_MS, restarted: false, counter };
     expect(countOf({ ...pair, max_rate_per_h: undefined })).toEqual({ kind: "unexplained", delta: 0 });
@@ -81,7 +82,7 @@ describe("a fall", () => {
   });
 });
 
-/** What the fold keeps of it. */
+/** Totals in the state. */
 describe("a booth's counter", () => {
   const counted = { step: 0.1, modulus: 1000, max_rate_per_h: 61.2, retained: true };
   const parameters = {
@@ -113,14 +114,12 @@ describe("a counter in the PLC's volatile memory that starts over", () => {
     },
   });
 
-  /** Whether the PLC is taken to have lost its memory. */
+  /** Returns whether the fall counts as a loss of memory. */
   function isLoss(retained: boolean, gap: number, rebooted: boolean): boolean {
     const parameters = counted(retained);
-    const booth = script(parameters);
-    stay(booth, 60_000, { mode: 1, starts: 499 });
+    const booth = lived(parameters, [60_000, { mode: 1, starts: 499 }]);
     poll(booth, { starts: 500 });
-    silence(booth, gap);
-    forget(booth);
+    live(booth, { gap_ms: gap });
     const from = booth.entries.length;
     stay(booth, 60_000, { mode: 1, starts: 0 });
     if (rebooted) reboot(booth, from);

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { fold, forget, poll, put, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
-import { tag, SENSED } from "../support/parameters.ts";
+import { fold, forget, poll, put, script, type Script, stay, T0, valuesOf } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
+import { SENSED, tag } from "../support/parameters.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const SLOW_FAN: Parameters = { ...SENSED, tags: { ...SENSED.tags, fan: tag("fan_speed", "%", { group: "slow" }) } };
 
-/** From when to when each incident was seen, ms since the start; last: null while it is open. */
+/** Returns start and last occurrence of each incident, ms since the start; null while it is open. */
 function seen(
   booth: Script,
   parameters = SENSED,
@@ -23,11 +24,9 @@ function seen(
 
 const firstSeen = (booth: Script, parameters = SENSED): number[] => seen(booth, parameters).map(([first]) => first);
 
-/** These values for `ms`, then others that contradict nothing. */
+/** Plays these values for `ms`, then values without a contradiction. */
 function shown(ms: number, values: Record<string, TagValue>, after: Record<string, TagValue>): Script {
-  const booth = script(SENSED);
-  stay(booth, ms, values);
-  stay(booth, MINUTE_MS, after);
+  const booth = lived(SENSED, [ms, values], [MINUTE_MS, after]);
   return booth;
 }
 
@@ -40,11 +39,9 @@ describe("a bake is warm 20 min after its start", () => {
     [30 * MINUTE_MS, 40, []],
     [30 * MINUTE_MS, 40.1, []],
   ])("%i ms at %f C: %j", (ms, air, expected) => {
-    const booth = script(SENSED);
-    stay(booth, DUE, { mode: 6, air, fan: 100 });
+    const booth = lived(SENSED, [DUE, { mode: 6, air, fan: 100 }]);
     forget(booth);
-    stay(booth, ms - DUE, { air });
-    stay(booth, MINUTE_MS, { air: 50 });
+    live(booth, [ms - DUE, { air }], [MINUTE_MS, { air: 50 }]);
     expect(firstSeen(booth)).toEqual(expected);
   });
 });
@@ -60,10 +57,8 @@ describe("fans may lag by 60 s in spray", () => {
     expect(firstSeen(shown(ms, { mode: 3, air: 20, fan }, { fan: 100 }))).toEqual(expected);
   });
 
-  it("a fan that stops in mid-spray has as long", () => {
-    const booth = script(SENSED);
-    stay(booth, 10 * MINUTE_MS, { mode: 3, fan: 100 });
-    stay(booth, 30_000, { fan: 0 });
+  it("a fan that stops during spray may stay off for 60 s too", () => {
+    const booth = lived(SENSED, [10 * MINUTE_MS, { mode: 3, fan: 100 }], [30_000, { fan: 0 }]);
     stay(booth, 10 * MINUTE_MS, { fan: 100 });
     expect(firstSeen(booth)).toEqual([]);
   });
@@ -93,23 +88,21 @@ describe("a door may be open in bake for 2 min", () => {
     expect(firstSeen(shown(ms, { mode, fan: 100, door: true }, { door: false }))).toEqual(expected);
   });
 
-  it("one that was shut in between begins anew", () => {
+  it("a door that was shut in between starts a new contradiction", () => {
     const booth = shown(90_000, { mode: 6, fan: 100, door: true }, { door: false });
-    stay(booth, 90_000, { door: true });
-    stay(booth, 5000, { door: false });
+    live(booth, [90_000, { door: true }], [5000, { door: false }]);
     expect(seen(booth)).toEqual([]);
   });
 });
 
 describe("two groups that are read at different times", () => {
-  /** The burner's group is read each second; the fan's comes `lag` ms after the fan started. */
+  /** Reads the burner each second, and the fan `lag` ms after it started. */
   function started(lag: number, burner_ms: number): Script {
     const booth = script(SLOW_FAN);
     poll(booth, { fan: 0 }, "slow");
     stay(booth, 10_000, { mode: 1, burner: false });
     poll(booth, {}, "slow");
-    stay(booth, burner_ms, { mode: 3 });
-    stay(booth, lag, { burner: true });
+    live(booth, [burner_ms, { mode: 3 }], [lag, { burner: true }]);
     poll(booth, { fan: 100 }, "slow");
     for (let turn = 0; turn < 6; turn += 1) {
       stay(booth, 10_000);
@@ -128,7 +121,7 @@ describe("two groups that are read at different times", () => {
     expect(firstSeen(started(lag, 1), SLOW_FAN)).toEqual(expected);
   });
 
-  it("a fan that still stands when it was read anew is one", () => {
+  it("a fan that is still off when it is read again is a contradiction", () => {
     const booth = script(SLOW_FAN);
     poll(booth, { fan: 0 }, "slow");
     stay(booth, 10_000, { mode: 1, burner: false });
@@ -142,13 +135,12 @@ describe("two groups that are read at different times", () => {
   it("a fan that isn't read any more contradicts nothing", () => {
     const booth = script(SLOW_FAN);
     poll(booth, { fan: 0 }, "slow");
-    stay(booth, 10_000, { mode: 1, burner: false });
-    stay(booth, 5 * MINUTE_MS, { burner: true });
+    live(booth, [10_000, { mode: 1, burner: false }], [5 * MINUTE_MS, { burner: true }]);
     expect(seen(booth, SLOW_FAN)).toEqual([]);
   });
 });
 
-it("without a further reading it goes on, whatever the commits, until it is over and 10 min longer", () => {
+it("a contradiction without further readings lasts until its end, whatever the commit sizes", () => {
   const booth = shown(45 * MINUTE_MS, { mode: 1, fan: 0, burner: true }, { burner: false });
   stay(booth, 20 * MINUTE_MS, { mode: 0 });
   const [one, ...more] = seen(booth);
@@ -161,8 +153,7 @@ it("without a further reading it goes on, whatever the commits, until it is over
 });
 
 it("a clock put forward by an hour makes no contradiction last", () => {
-  const booth = script(SENSED);
-  stay(booth, 10_000, { mode: 1, fan: 0, burner: true });
+  const booth = lived(SENSED, [10_000, { mode: 1, fan: 0, burner: true }]);
   put(booth, { kind: "t", value: { wall: T0 + 60 * MINUTE_MS + booth.now, state: "synced", witness: "service" } });
   stay(booth, 4000);
   forget(booth);

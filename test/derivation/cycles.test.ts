@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { forget, run, script, silence, stay, T0, valuesOf } from "../support/booth.ts";
+import { run, script, stay, T0, valuesOf } from "../support/booth.ts";
+import { live } from "../support/lives.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
@@ -18,14 +19,13 @@ const CODE = {
 
 type Part = readonly [mode: keyof typeof CODE | "gap", ms: number];
 
-/** Plays the parts and an hour of idle after them. */
+/** Plays the parts and an hour of idle; returns the cycles as text. */
 function cyclesOf(parts: readonly Part[]): string[] {
   const booth = script(PLAIN);
   for (const [mode, ms] of [...parts, ["idle", 60 * MINUTE_MS] as const]) {
     if (mode === "gap") {
       // The gap begins at the last poll, 1 ms before the end of the part.
-      silence(booth, ms - 1);
-      forget(booth);
+      live(booth, { gap_ms: ms - 1 });
     } else stay(booth, ms, { mode: CODE[mode] });
   }
   return valuesOf(run(booth, PLAIN).facts, "c").map(({ start, end, result, reason, gap }) => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { cyclesDiffer, timeDiffers } from "../../src/derivation/checks/checks.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { fold, forget, poll, put, script, type Script, silence, stay, T0, valuesOf } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { minutesTag, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const FILTERED = withFilters(
   { exhaust_filter: { limits: { minutes: 5000 } } },
@@ -21,14 +22,14 @@ function mismatches(booth: Script, parameters: Parameters = FILTERED): Mismatch[
     .map(({ check, first_seen_at }) => ({ check, at: first_seen_at - T0 }));
 }
 
-/** Every value is read and logged once more, now. */
+/** Reads and logs every value once more. */
 function heartbeat(booth: Script): void {
   const values = { ...booth.values };
   forget(booth);
   poll(booth, values);
 }
 
-/** A day of idle in which the counters go on by so much, and an hour more. */
+/** Plays a day of idle in which the counters rise by these amounts, and an hour more. */
 function idleDay(by: { cycles?: number; meter?: number; exhaust?: number }): Script {
   const booth = script(FILTERED);
   const cycles = by.cycles ?? 0;
@@ -54,26 +55,20 @@ describe("the comparison of a day", () => {
     [DAY_MS + 15 * MINUTE_MS, [DAY_MS + 15 * MINUTE_MS]],
     [DAY_MS + 15 * MINUTE_MS + 1, [DAY_MS + 15 * MINUTE_MS + 1]],
   ])("comes 15 min after its end: last record at %i ms: %j", (last, at) => {
-    const booth = script(FILTERED);
-    stay(booth, HOUR_MS, { mode: 1, cycles: 10 });
-    stay(booth, HOUR_MS, { cycles: 11 });
-    stay(booth, DAY_MS - 3 * HOUR_MS, { cycles: 12 });
-    stay(booth, last - booth.now);
+    const booth = lived(FILTERED, [HOUR_MS, { mode: 1, cycles: 10 }], [HOUR_MS, { cycles: 11 }]);
+    live(booth, [DAY_MS - 3 * HOUR_MS, { cycles: 12 }], [last - DAY_MS + HOUR_MS]);
     heartbeat(booth);
     expect(mismatches(booth).map((one) => one.at)).toEqual(at);
   });
 
   it("waits for the end of a gap that midnight lies in, and leaves out what counters show for it", () => {
     const booth = script(FILTERED);
-    stay(booth, 23 * HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
-    stay(booth, MINUTE_MS, { cycles: 13 });
+    live(booth, [23 * HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 }], [MINUTE_MS, { cycles: 13 }]);
     silence(booth, 2 * HOUR_MS);
     // Time passes, and the day with it.
     put(booth, { kind: "h", value: { group: "fast", from: 0, to: 0, polls: 0, max_interval_ms: 0 } });
     expect(mismatches(booth)).toEqual([]);
-    silence(booth, 2 * HOUR_MS);
-    forget(booth);
-    stay(booth, HOUR_MS, { mode: 1, cycles: 14, meter: 300, exhaust: 100 });
+    live(booth, { gap_ms: 2 * HOUR_MS }, [HOUR_MS, { mode: 1, cycles: 14, meter: 300, exhaust: 100 }]);
     heartbeat(booth);
     expect(new Set(mismatches(booth).map(({ check }) => check))).toEqual(new Set(["cycle_mismatch"]));
   });
@@ -87,13 +82,9 @@ describe("the comparison of a day", () => {
   });
 
   it("begins anew with each day: what was counted the day before counts no more", () => {
-    const booth = script(FILTERED);
-    stay(booth, HOUR_MS, { mode: 1, cycles: 10 });
-    stay(booth, HOUR_MS, { cycles: 11 });
-    stay(booth, DAY_MS, {});
+    const booth = lived(FILTERED, [HOUR_MS, { mode: 1, cycles: 10 }], [HOUR_MS, { cycles: 11 }], [DAY_MS, {}]);
     heartbeat(booth);
-    stay(booth, HOUR_MS, { cycles: 12 });
-    stay(booth, DAY_MS, {});
+    live(booth, [HOUR_MS, { cycles: 12 }], [DAY_MS, {}]);
     heartbeat(booth);
     expect(mismatches(booth)).toEqual([]);
   });
@@ -105,21 +96,17 @@ describe("what is compared", () => {
       { ...FILTERED.filters, pre_filter: { limits: { minutes: 5000 } } },
       { exhaust: minutesTag("exhaust_filter"), pre: minutesTag("pre_filter") },
     );
-    const booth = script(FILTERED);
-    stay(booth, 8 * HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 400, pre: 0 });
+    const booth = lived(FILTERED, [8 * HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 400, pre: 0 }]);
     put(booth, { kind: "p", value: later });
     heartbeat(booth);
-    stay(booth, 8 * HOUR_MS, { exhaust: 0 });
-    stay(booth, 10 * HOUR_MS);
+    live(booth, [8 * HOUR_MS, { exhaust: 0 }], [10 * HOUR_MS]);
     heartbeat(booth);
     expect(mismatches(booth)).toEqual([]);
   });
 
   it("is told in minutes and in words", () => {
-    const booth = script(FILTERED);
-    stay(booth, HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 });
-    stay(booth, HOUR_MS, { mode: 3, meter: 130.5, exhaust: 120 });
-    stay(booth, DAY_MS, { mode: 1, cycles: 14 });
+    const booth = lived(FILTERED, [HOUR_MS, { mode: 1, cycles: 10, meter: 100, exhaust: 100 }]);
+    live(booth, [HOUR_MS, { mode: 3, meter: 130.5, exhaust: 120 }], [DAY_MS, { mode: 1, cycles: 14 }]);
     heartbeat(booth);
     const told = valuesOf(fold(booth.entries, FILTERED).facts, "i").filter(({ check }) => check.endsWith("mismatch"));
     expect(told.map(({ tag_name, logic, reason }) => [tag_name, logic["plc"], logic["derived"], reason])).toEqual([
@@ -130,7 +117,7 @@ describe("what is compared", () => {
   });
 });
 
-/** Over max(1, 5 %) of the larger count. */
+/** Limit: max(1, 5 %) of the larger count. */
 it.each([
   [1, 0, false],
   [2, 0, true],
@@ -146,7 +133,7 @@ it.each([
   expect(cyclesDiffer(plc, derived)).toBe(is);
 });
 
-/** Over max(2 %, 5 min) of the larger time, and one step of the meter. */
+/** Limit: max(2 %, 5 min) of the larger time, and one step of the meter. */
 it.each([
   [HOUR_MS, -300_000 - 6000 + 1, false],
   [HOUR_MS, -300_000 - 6000, false],

@@ -3,9 +3,10 @@ import { energyDiffers } from "../../src/derivation/checks/checks.ts";
 import { energyOf, workRate } from "../../src/derivation/parameters.ts";
 import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Parameters, TagParameters } from "../../src/domain/parameters.ts";
-import { fold, forget, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { fold, poll, put, script, type Script, silence, stay, T0, valuesOf } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { PLAIN, tag } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const SIZED: Parameters = {
   ...PLAIN,
@@ -19,17 +20,15 @@ const METERS: Record<string, TagParameters> = {
 };
 const METERED: Parameters = { ...SIZED, tags: { ...SIZED.tags, ...METERS } };
 
-/** therm and kWh of each hour that is written. */
+/** Returns therm and kWh of each written hour. */
 function hoursOf(booth: Script, parameters: Parameters = SIZED): [number, number, number][] {
   const { facts } = fold(booth.entries, parameters, [7]);
   return valuesOf(facts, "d").map(({ hour, gas_therm, energy_kwh }) => [(hour - T0) / HOUR_MS, gas_therm, energy_kwh]);
 }
 
-/** An hour with these values, and what makes it final. */
+/** Plays an hour with these values until it is final; returns its therm and kWh. */
 function hourOf(values: Record<string, number>, parameters: Parameters = SIZED): [number, number] {
-  const booth = script(parameters);
-  stay(booth, HOUR_MS, { mode: 3, ...values });
-  stay(booth, 11 * MINUTE_MS, { flame: 0, fan: 0 });
+  const booth = lived(parameters, [HOUR_MS, { mode: 3, ...values }], [11 * MINUTE_MS, { flame: 0, fan: 0 }]);
   poll(booth, { mode: 1 });
   const [[, gas, kwh] = [NaN, NaN, NaN]] = hoursOf(booth, parameters);
   return [gas, kwh];
@@ -42,7 +41,7 @@ describe("an hour's estimate", () => {
     [{ flame: 0.4, fan: 0.4 }, [0, 0]],
     [{ flame: 0.5, fan: 1 }, [0.1, 0.000_014]],
     [{ flame: 99.4, fan: 99.4 }, [9.9, 14.471_039]],
-    // A load is a share of the whole.
+    // Loads are clipped to 0..100 %.
     [{ flame: 130, fan: 130 }, [10, 14.914]],
     [{ flame: -5, fan: -5 }, [0, 0]],
   ])("at loads of %j is %j therm and kWh", (values, expected) => {
@@ -58,16 +57,14 @@ describe("an hour's estimate", () => {
     expect(hourOf({ fan: 100 })).toEqual([0, 14.914]);
   });
 
-  it("stands back where a meter counts", () => {
+  it("is not made if a meter counts", () => {
     expect(hourOf({ flame: 100, fan: 100, gas: 7, power: 7 }, METERED)).toEqual([0, 0]);
   });
 
-  it("is that of the size in force", () => {
-    const booth = script(SIZED);
-    stay(booth, 30 * MINUTE_MS, { mode: 3, flame: 100, fan: 0 });
+  it("uses the size in force", () => {
+    const booth = lived(SIZED, [30 * MINUTE_MS, { mode: 3, flame: 100, fan: 0 }]);
     put(booth, { kind: "p", value: { ...SIZED, burner_size_btu_h: 500_000 } });
-    stay(booth, 30 * MINUTE_MS);
-    stay(booth, 11 * MINUTE_MS, { flame: 0 });
+    live(booth, [30 * MINUTE_MS], [11 * MINUTE_MS, { flame: 0 }]);
     poll(booth, { mode: 1 });
     expect(hoursOf(booth)).toEqual([[0, 7.5, 0]]);
   });
@@ -79,22 +76,16 @@ describe("time that counts", () => {
     [15_000, 10 * MINUTE_MS + 15_000],
     [15_001, 10 * MINUTE_MS],
   ])("a silence of %i ms: %i ms of work before the load is read anew", (gap, worked) => {
-    const booth = script(SIZED);
-    stay(booth, 10 * MINUTE_MS, { mode: 3, flame: 100 });
+    const booth = lived(SIZED, [10 * MINUTE_MS, { mode: 3, flame: 100 }]);
     poll(booth);
-    silence(booth, gap);
-    forget(booth);
-    stay(booth, 20 * MINUTE_MS, { mode: 3, flame: 0 });
+    live(booth, { gap_ms: gap }, [20 * MINUTE_MS, { mode: 3, flame: 0 }]);
     const { state } = fold(booth.entries, SIZED, [3]);
     expect(openEndOf(state, T0 + booth.now).state.hours[String(T0)]?.work?.burner).toBe(worked * 1_000_000 * 100);
   });
 
-  it("isn't that after a bad reading, nor that before the first mode", () => {
-    const booth = script(SIZED);
-    stay(booth, 5 * MINUTE_MS, { flame: 100 });
-    stay(booth, 10 * MINUTE_MS, { mode: 3 });
-    stay(booth, 10 * MINUTE_MS, { flame: null });
-    stay(booth, MINUTE_MS, { flame: 50 });
+  it("time after a bad reading and before the first mode does not count", () => {
+    const booth = lived(SIZED, [5 * MINUTE_MS, { flame: 100 }], [10 * MINUTE_MS, { mode: 3 }]);
+    live(booth, [10 * MINUTE_MS, { flame: null }], [MINUTE_MS, { flame: 50 }]);
     poll(booth, { flame: 0 });
     const { state } = fold(booth.entries, SIZED, [5]);
     const { work } = openEndOf(state, T0 + booth.now).state.hours[String(T0)] ?? {};
@@ -102,12 +93,9 @@ describe("time that counts", () => {
   });
 });
 
-/** The silence ends on an hour: the new one's load may be read before the time that leads to it is settled. */
+/** The silence ends at a full hour, so the load of the new hour may be read before the time before it is settled. */
 it.each([1, 2, 3, 1000])("an hour begun after a silence has its work in commits of %i entries", (size) => {
-  const booth = script(SIZED);
-  stay(booth, 12 * MINUTE_MS, { mode: 3, flame: 50, fan: 0 });
-  silence(booth, 2 * HOUR_MS - booth.now);
-  forget(booth);
+  const booth = lived(SIZED, [12 * MINUTE_MS, { mode: 3, flame: 50, fan: 0 }], { gap_ms: 108 * MINUTE_MS });
   stay(booth, 1000, { mode: 3, flame: 100, fan: 0 });
   silence(booth, 14_999);
   poll(booth, { mode: 1, flame: 0 });
@@ -135,7 +123,7 @@ it.each([
   expect(energyOf("burner", work)).toBe(therm);
 });
 
-/** A day in which the meters go on by so much while the machines run for some hours at half load. */
+/** Plays a day in which the meters rise by these amounts while the machines run at half load for `hours`. */
 function day({ gas, power, hours }: { gas: number; power: number; hours: number }): string[] {
   const booth = script(METERED);
   stay(booth, HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 });
@@ -147,7 +135,7 @@ function day({ gas, power, hours }: { gas: number; power: number; hours: number 
   return opened.map(({ tag_name }) => tag_name);
 }
 
-/** 2 h at half load: 10 therm, 3.7 kWh; so long a day the fans could take 14.914 kWh an hour. */
+/** 2 h at half load are 10 therm and 3.7 kWh. At full load the fans take 14.914 kWh an hour. */
 it.each([
   [{ gas: 31, power: 4, hours: 2 }, []],
   [{ gas: 31.01, power: 4, hours: 2 }, ["gas"]],
@@ -159,10 +147,7 @@ it.each([
 });
 
 it("leaves a day out that was seen for under nine tenths: a meter counts on unseen", () => {
-  const booth = script(METERED);
-  stay(booth, HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 });
-  silence(booth, 4 * HOUR_MS);
-  forget(booth);
+  const booth = lived(METERED, [HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 0, power: 0 }], { gap_ms: 4 * HOUR_MS });
   stay(booth, 20 * HOUR_MS, { mode: 1, flame: 0, fan: 0, gas: 50, power: 0 });
   poll(booth, { mode: 0 });
   const told = valuesOf(fold(booth.entries, METERED, [50]).facts, "i").map(({ check }) => check);

@@ -4,9 +4,10 @@ import { entriesOf } from "../../src/derivation/filters/entries.ts";
 import { usedMinutes } from "../../src/derivation/filters/installation.ts";
 import type { Installation } from "../../src/derivation/state.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { forget, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { forget, put, run, script, type Script, silence, stay, T0, valuesOf } from "../support/booth.ts";
+import { exhaustFilter, live, lived } from "../support/lives.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const OWN = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
 const COUNTED = withFilters(
@@ -20,7 +21,7 @@ interface Entered {
 }
 
 function enter(booth: Script, id: string, { ago_ms = 0, filter = "exhaust_filter" }: Entered = {}): void {
-  // The raw clock may have shown anything.
+  // The raw clock's time is wrong and must not be used.
   const value = {
     filter,
     source: "technician",
@@ -52,31 +53,28 @@ const told = (booth: Script, parameters = OWN) => {
 const minutesOf = (filter: Installation | undefined): number | null =>
   filter === undefined ? null : usedMinutes(filter);
 
-describe("what becomes of an entry", () => {
-  it("it is dated back by the booth's own time, and may be withdrawn for a day", () => {
-    const booth = script(OWN);
-    stay(booth, HOUR_MS, { mode: 3 });
+describe("outcome of an entry", () => {
+  it("an entry is dated back by the booth's time, and can be undone for a day", () => {
+    const booth = lived(OWN, [HOUR_MS, { mode: 3 }]);
     enter(booth, "one", { ago_ms: 20 * MINUTE_MS });
-    stay(booth, 5 * MINUTE_MS);
-    stay(booth, 5000, { mode: 1 });
+    live(booth, [5 * MINUTE_MS], [5000, { mode: 1 }]);
     expect(told(booth)).toEqual([["one", 40, "entered", 25]]);
-    const { current, former } = run(booth, OWN).state.filters.exhaust_filter ?? {};
+    const { current, former } = exhaustFilter(booth, OWN) ?? {};
     expect([former?.in_use_ms, current?.in_use_ms]).toEqual([40 * MINUTE_MS, 25 * MINUTE_MS]);
   });
 
   it.each([
-    ["the same once more changes nothing", ["one", "one"], [["one", "entered"]]],
+    ["a repeated entry has no effect", ["one", "one"], [["one", "entered"]]],
     [
-      "another within 10 min is the same change",
+      "a second entry within 10 min is the same change",
       ["one", "two"],
       [
         ["one", "entered"],
         ["two", "same_change"],
       ],
     ],
-  ])("%s", (_, ids, expected) => {
-    const booth = script(OWN);
-    stay(booth, HOUR_MS, { mode: 3 });
+  ])("%s (ids %j)", (_, ids, expected) => {
+    const booth = lived(OWN, [HOUR_MS, { mode: 3 }]);
     for (const id of ids) {
       enter(booth, id);
       stay(booth, 5 * MINUTE_MS);
@@ -84,9 +82,8 @@ describe("what becomes of an entry", () => {
     expect(told(booth).map(([id, , outcome]) => [id, outcome])).toEqual(expected);
   });
 
-  it("one of an instant before the filter went in is older, one of a filter that isn't fitted says so", () => {
-    const booth = script(OWN);
-    stay(booth, HOUR_MS, { mode: 3 });
+  it("an entry before the installation is older, an entry of another filter type is not_fitted", () => {
+    const booth = lived(OWN, [HOUR_MS, { mode: 3 }]);
     enter(booth, "now");
     stay(booth, 30 * MINUTE_MS);
     enter(booth, "before", { ago_ms: 40 * MINUTE_MS });
@@ -100,14 +97,12 @@ describe("what becomes of an entry", () => {
     ]);
   });
 
-  it("one of an instant before first contact says since when the filter there has been in, and can be withdrawn", () => {
-    const booth = script(COUNTED);
-    stay(booth, HOUR_MS, { mode: 3, exhaust: 5_990 });
+  it("an entry before first contact dates the filter that was in, and can be undone", () => {
+    const booth = lived(COUNTED, [HOUR_MS, { mode: 3, exhaust: 5_990 }]);
     enter(booth, "before", { ago_ms: 3 * HOUR_MS });
-    // The agent logs the counter anew after an entry.
+    // The agent logs the counter again after an entry.
     forget(booth);
-    stay(booth, 30 * MINUTE_MS, { mode: 3, exhaust: 5_990 });
-    stay(booth, MINUTE_MS, { mode: 1, exhaust: 6_020 });
+    live(booth, [30 * MINUTE_MS, { mode: 3, exhaust: 5_990 }], [MINUTE_MS, { mode: 1, exhaust: 6_020 }]);
     const { facts, state } = run(booth, COUNTED);
     expect(told(booth, COUNTED).map(([id, , outcome]) => [id, outcome])).toEqual([["before", "entered"]]);
     const filter = state.filters.exhaust_filter?.current;
@@ -119,12 +114,12 @@ describe("what becomes of an entry", () => {
     ]);
     undo(booth, COUNTED, "before");
     stay(booth, 5000);
-    const before = run(booth, COUNTED).state.filters.exhaust_filter?.current;
+    const before = exhaustFilter(booth, COUNTED)?.current;
     expect(before).toMatchObject({ installed_at: T0, source: "assumed", known: false });
     expect(minutesOf(before)).toBeCloseTo(6_020, 6);
   });
 
-  it("one before the booth's first reading says since when the filter there has been in, and can be withdrawn", () => {
+  it("an entry before the first reading dates the filter that was in, and can be undone", () => {
     const booth = script(OWN);
     silence(booth, 2 * MINUTE_MS);
     enter(booth, "early", { ago_ms: MINUTE_MS });
@@ -144,9 +139,8 @@ describe("what becomes of an entry", () => {
     expect(fitted().slice(1)).toEqual([["assumed", 2, null]]);
   });
 
-  it("a withdrawn one stays so, and the same entry doesn't come back", () => {
-    const booth = script(OWN);
-    stay(booth, HOUR_MS, { mode: 3 });
+  it("an undone entry stays undone if it is repeated", () => {
+    const booth = lived(OWN, [HOUR_MS, { mode: 3 }]);
     enter(booth, "slip");
     stay(booth, 30 * MINUTE_MS);
     undo(booth, OWN, "slip");
@@ -154,12 +148,11 @@ describe("what becomes of an entry", () => {
     enter(booth, "slip");
     stay(booth, 5000);
     expect(told(booth)).toEqual([["slip", 60, "undone", null]]);
-    expect(run(booth, OWN).state.filters.exhaust_filter?.current.installed_at).toBe(T0);
+    expect(exhaustFilter(booth, OWN)?.current.installed_at).toBe(T0);
   });
 
-  it("one that is over a day old stays what it was", () => {
-    const booth = script(OWN);
-    stay(booth, HOUR_MS, { mode: 1 });
+  it("an entry that is over a day old cannot be undone", () => {
+    const booth = lived(OWN, [HOUR_MS, { mode: 1 }]);
     enter(booth, "old");
     stay(booth, 25 * HOUR_MS);
     undo(booth, OWN, "old");
@@ -167,16 +160,14 @@ describe("what becomes of an entry", () => {
     expect(told(booth)).toEqual([["old", 60, "entered", null]]);
   });
 
-  it("what the PLC says after it can't be withdrawn with it", () => {
-    const booth = script(COUNTED);
-    stay(booth, HOUR_MS, { mode: 3, exhaust: 30, button: false });
+  it("an undo does not withdraw a later reset by the PLC", () => {
+    const booth = lived(COUNTED, [HOUR_MS, { mode: 3, exhaust: 30, button: false }]);
     enter(booth, "one");
-    stay(booth, 13 * HOUR_MS, { mode: 1 });
-    stay(booth, MINUTE_MS, { button: true, exhaust: 0 });
+    live(booth, [13 * HOUR_MS, { mode: 1 }], [MINUTE_MS, { button: true, exhaust: 0 }]);
     expect(told(booth, COUNTED)).toEqual([["one", 60, "entered", null]]);
     undo(booth, COUNTED, "one");
     stay(booth, 5000);
-    expect(run(booth, COUNTED).state.filters.exhaust_filter?.current).toMatchObject({
+    expect(exhaustFilter(booth, COUNTED)?.current).toMatchObject({
       source: "plc_reset",
       installed_at: T0 + 14 * HOUR_MS,
     });
@@ -186,7 +177,7 @@ describe("what becomes of an entry", () => {
     [31, 32, 1],
     [32, 32, 0],
     [33, 32, 1],
-  ])("of %i entries %i are remembered", (count, kept, first) => {
+  ])("after %i entries, %i are kept", (count, kept, first) => {
     const booth = script(OWN);
     for (let one = 0; one < count; one += 1) {
       stay(booth, HOUR_MS, { mode: 1 });
@@ -200,11 +191,10 @@ describe("what becomes of an entry", () => {
 });
 
 describe("the PLC's counter after an entry", () => {
-  /** The counter stands at 60.9; 60 was logged last, a deadband before. */
+  /** The counter shows 60.9 min; the last logged value is 60, within the deadband. */
   function entered(ago_ms: number): Script {
     const booth = script(COUNTED);
-    stay(booth, MINUTE_MS, { mode: 1, exhaust: 50, button: false });
-    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60 });
+    live(booth, [MINUTE_MS, { mode: 1, exhaust: 50, button: false }], [10 * MINUTE_MS, { mode: 3, exhaust: 60 }]);
     enter(booth, "one", { ago_ms });
     forget(booth);
     stay(booth, 1, { mode: 3, exhaust: 60.9, button: false });
@@ -229,27 +219,22 @@ describe("the PLC's counter after an entry", () => {
     [100.1, true],
   ])("overuse begins at the reading that shows %f min since", (minutes, is) => {
     const booth = entered(0);
-    stay(booth, 90 * MINUTE_MS, { mode: 3 });
-    stay(booth, 5000, { exhaust: 60.9 + minutes });
-    stay(booth, 5000, { mode: 1 });
-    expect(run(booth, COUNTED).state.filters.exhaust_filter?.current.overuse.length).toBe(is ? 1 : 0);
+    live(booth, [90 * MINUTE_MS, { mode: 3 }], [5000, { exhaust: 60.9 + minutes }], [5000, { mode: 1 }]);
+    expect(exhaustFilter(booth, COUNTED)?.current.overuse.length).toBe(is ? 1 : 0);
   });
 
   it("an entry withdrawn before the counter was read again leaves the count as it was", () => {
     const booth = script(COUNTED);
-    stay(booth, MINUTE_MS, { mode: 1, exhaust: 50, button: false });
-    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60 });
+    live(booth, [MINUTE_MS, { mode: 1, exhaust: 50, button: false }], [10 * MINUTE_MS, { mode: 3, exhaust: 60 }]);
     enter(booth, "one", { ago_ms: 4 * MINUTE_MS });
     undo(booth, COUNTED, "one");
     stay(booth, 5000, { mode: 1 });
-    const { current } = run(booth, COUNTED).state.filters.exhaust_filter ?? {};
+    const { current } = exhaustFilter(booth, COUNTED) ?? {};
     expect((current?.plc?.offset ?? NaN) + (current?.plc?.value ?? NaN)).toBeCloseTo(60, 9);
   });
 
   it("a counter that the PLC keeps by itself is off by nothing", () => {
-    const booth = script(COUNTED);
-    stay(booth, MINUTE_MS, { mode: 1, exhaust: 50, button: false });
-    stay(booth, MINUTE_MS, { exhaust: 0 });
+    const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 50, button: false }], [MINUTE_MS, { exhaust: 0 }]);
     stay(booth, 5000);
     expect(counterOffsets(run(booth, COUNTED).state)).toEqual({});
   });

@@ -7,17 +7,17 @@ import { expectKnown, hashOf, traceOf } from "../support/fact-trace.ts";
 import { logOf } from "./folds.ts";
 import { steppedWalks, type Happening } from "./streams.ts";
 
-/** Seeds of the random lives, and so many lives of each. */
+/** Seeds of the random lives, and lives per seed. */
 const SEEDS = [1, 2, 3, 4, 5, 6];
 const LIVES = 20;
 
 interface Life {
   readonly facts: (Fact & { readonly of: number })[];
-  /** What isn't a fact yet. */
+  /** Hash of the parts of the state that are not facts yet. */
   readonly open: string;
 }
 
-/** Each fact with the record that it was made of. */
+/** Folds a life; returns each fact with the record it was made of. */
 function lived(walk: readonly Happening[]): Life {
   let state = emptyState();
   const facts: Life["facts"] = [];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import {
+  enterFilter,
   fold,
   forget,
   poll,
@@ -12,10 +13,10 @@ import {
   stay,
   T0,
   valuesOf,
-  enterFilter,
 } from "../support/booth.ts";
+import { exhaustFilter, incidentsOf, live, lived } from "../support/lives.ts";
 import { PARAMETERS, PLAIN, tag, uncounted, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 describe("incidents", () => {
   const sensed: Parameters = {
@@ -23,27 +24,24 @@ describe("incidents", () => {
     tags: { ...PARAMETERS.tags, fan: tag("fan_speed", "%"), air: tag("air_temperature", "C") },
   };
 
-  it("a zone that nobody knows stays one until another comes, and 10 min longer", () => {
+  it("an unknown time zone is an incident until 10 min after a known one comes", () => {
     const unknown = { ...PLAIN, tz: "Mars/Olympus" };
-    const booth = script(unknown);
-    stay(booth, HOUR_MS, { mode: 1 });
+    const booth = lived(unknown, [HOUR_MS, { mode: 1 }]);
     put(booth, { kind: "p", value: PLAIN });
     stay(booth, HOUR_MS, { mode: 0 });
-    const facts = valuesOf(fold(booth.entries, unknown, [6]).facts, "i").filter(({ check }) => check === "config_tz");
+    const facts = incidentsOf(booth, unknown, "config_tz");
     const resolved = facts.flatMap(({ resolved_at }) => (resolved_at === null ? [] : [resolved_at - T0]));
     expect(facts).toHaveLength(2);
     expect(resolved[0]).toBeGreaterThan(HOUR_MS + 9 * MINUTE_MS);
     expect(resolved[0]).toBeLessThanOrEqual(HOUR_MS + 10 * MINUTE_MS);
   });
 
-  it("what isn't read is no good evaluation: other readings resolve nothing", () => {
-    const booth = script(sensed);
-    stay(booth, 2 * MINUTE_MS, { mode: 3, fan: 0, air: 20 });
+  it("an unread sensor is no good evaluation: readings of other sensors resolve nothing", () => {
+    const booth = lived(sensed, [2 * MINUTE_MS, { mode: 3, fan: 0, air: 20 }]);
     forget(booth);
-    stay(booth, 5000, { mode: 3, fan: 0, air: 20 });
-    stay(booth, 5000, { fan: null });
+    live(booth, [5000, { mode: 3, fan: 0, air: 20 }], [5000, { fan: null }]);
     for (let turn = 0; turn < 12; turn += 1) stay(booth, 5000, { air: 21 + turn });
-    const facts = valuesOf(fold(booth.entries, sensed, [6]).facts, "i").filter(({ check }) => check === "cross");
+    const facts = incidentsOf(booth, sensed, "cross");
     expect(facts.map(({ resolved_at }) => resolved_at)).toEqual([null]);
   });
 
@@ -64,18 +62,16 @@ describe("incidents", () => {
       stay(booth, 10_000);
       poll(booth, {}, "slow");
     }
-    const facts = valuesOf(fold(booth.entries, bays, [6]).facts, "i").filter(({ check }) => check === "gap");
+    const facts = incidentsOf(booth, bays, "gap");
     expect(facts.map(({ tag_name }) => tag_name)).toEqual(["right", "right"]);
     const resolved = (facts[1]?.resolved_at ?? 0) - T0;
     expect(Math.abs(resolved - (HOUR_MS + 11 * MINUTE_MS))).toBeLessThanOrEqual(MINUTE_MS);
   });
 
-  it("what holds until its tag says otherwise stays wrong without a further record", () => {
-    const booth = script(sensed);
-    stay(booth, 30 * MINUTE_MS, { mode: 3, fan: 100, air: 21 });
+  it("stuck and unmapped incidents last without further records", () => {
+    const booth = lived(sensed, [30 * MINUTE_MS, { mode: 3, fan: 100, air: 21 }]);
     forget(booth);
-    stay(booth, 20 * MINUTE_MS, { mode: 3, fan: 100, air: 21 });
-    stay(booth, 30 * MINUTE_MS, { mode: 99 });
+    live(booth, [20 * MINUTE_MS, { mode: 3, fan: 100, air: 21 }], [30 * MINUTE_MS, { mode: 99 }]);
     const { facts } = fold(booth.entries, sensed, [6]);
     const still = valuesOf(facts, "i").map(({ check, resolved_at }) => [check, resolved_at]);
     expect(still).toEqual([
@@ -85,27 +81,19 @@ describe("incidents", () => {
   });
 
   it("a code that is mapped again is no longer unmapped, 10 min after it was last seen", () => {
-    const booth = script(PLAIN);
-    stay(booth, 20 * MINUTE_MS, { mode: 99 });
-    stay(booth, 20 * MINUTE_MS, { mode: 1 });
+    const booth = lived(PLAIN, [20 * MINUTE_MS, { mode: 99 }], [20 * MINUTE_MS, { mode: 1 }]);
     const resolved = valuesOf(fold(booth.entries, PLAIN, [6]).facts, "i").map(({ resolved_at }) => resolved_at);
     expect(resolved[0]).toBeNull();
     expect(Math.abs((resolved[1] ?? 0) - T0 - 30 * MINUTE_MS)).toBeLessThanOrEqual(MINUTE_MS);
   });
 
-  it("say in words what is wrong", () => {
-    const booth = script(sensed);
-    stay(booth, 12 * HOUR_MS + MINUTE_MS, { mode: 3, air: 20 });
-    stay(booth, MINUTE_MS, { mode: 5 });
-    stay(booth, 30_000, { mode: 3 });
-    stay(booth, 30_000, { mode: 5 });
-    stay(booth, MINUTE_MS, { mode: 6 });
+  it("have a reason in plain words", () => {
+    const booth = lived(sensed, [12 * HOUR_MS + MINUTE_MS, { mode: 3, air: 20 }], [MINUTE_MS, { mode: 5 }]);
+    live(booth, [30_000, { mode: 3 }], [30_000, { mode: 5 }], [MINUTE_MS, { mode: 6 }]);
     const reasons = valuesOf(run(booth, sensed).facts, "i").map(({ reason }) => reason);
     expect(reasons).toContain("spray has lasted for over 12 h");
     put(booth, { kind: "t", value: { wall: T0 + booth.now + 7500, state: "synced", witness: "service" } });
-    stay(booth, 30 * MINUTE_MS, { mode: 20 });
-    stay(booth, 30_000, { mode: 5 });
-    stay(booth, MINUTE_MS, { mode: 6 });
+    live(booth, [30 * MINUTE_MS, { mode: 20 }], [30_000, { mode: 5 }], [MINUTE_MS, { mode: 6 }]);
     const later = valuesOf(run(booth, sensed).facts, "i").map(({ reason }) => reason);
     expect(later).toContain("the gateway's clock was put by 7.5 s");
     expect(later).toContain("purge took 30 s before a bake");
@@ -113,7 +101,7 @@ describe("incidents", () => {
 });
 
 describe("stages", () => {
-  it("one that has lasted min_stage is final at that very instant", () => {
+  it("a stage is final as soon as it has lasted min_stage", () => {
     const booth = script(PLAIN);
     poll(booth, { mode: 3 });
     booth.now = 2000;
@@ -121,16 +109,10 @@ describe("stages", () => {
     expect(fold(booth.entries, PLAIN).state.bays[0]).toMatchObject({ settled: T0 + 2000, open: { entered: true } });
   });
 
-  it("one that was seen in a single reading between two gaps gives way to the time without data", () => {
-    const booth = script(PLAIN);
-    stay(booth, MINUTE_MS, { mode: 3 });
-    silence(booth, MINUTE_MS);
-    forget(booth);
+  it("a stage of a single reading between two gaps is merged into the time without data", () => {
+    const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }], { gap_ms: MINUTE_MS });
     poll(booth, { mode: 4 });
-    silence(booth, MINUTE_MS);
-    forget(booth);
-    stay(booth, MINUTE_MS, { mode: 3 });
-    stay(booth, MINUTE_MS, { mode: 1 });
+    live(booth, { gap_ms: MINUTE_MS }, [MINUTE_MS, { mode: 3 }], [MINUTE_MS, { mode: 1 }]);
     const stages = valuesOf(run(booth, PLAIN).facts, "m").map(({ mode, end, start }) => [mode, end - start]);
     expect(stages).toEqual([
       ["spray", MINUTE_MS - 1],
@@ -140,13 +122,11 @@ describe("stages", () => {
   });
 
   it("the first reading of an uptime is no restart, though a stage has just begun", () => {
-    const booth = script(PARAMETERS);
-    stay(booth, 10 * MINUTE_MS, { mode: 3 });
+    const booth = lived(PARAMETERS, [10 * MINUTE_MS, { mode: 3 }]);
     poll(booth, { mode: 4 });
     booth.now += 1000;
     poll(booth, { uptime: 5 });
-    stay(booth, 10 * MINUTE_MS, { mode: 4 });
-    stay(booth, 10 * MINUTE_MS, { mode: 1 });
+    live(booth, [10 * MINUTE_MS, { mode: 4 }], [10 * MINUTE_MS, { mode: 1 }]);
     const { facts } = fold(booth.entries, PARAMETERS, [6]);
     expect(valuesOf(facts, "m").map(({ end_reason }) => end_reason)).toEqual(["changed", "changed"]);
     expect(valuesOf(facts, "c").map(({ result }) => result)).toEqual(["complete_no_bake"]);
@@ -156,36 +136,29 @@ describe("stages", () => {
     [15_000, 1],
     [15_001, 3],
   ])("a box that restarts and reads again after %i ms leaves %i stage(s) of spray and no data", (away, count) => {
-    const booth = script(PLAIN);
-    stay(booth, MINUTE_MS + 1, { mode: 3 });
-    silence(booth, away - 1);
-    forget(booth);
+    const booth = lived(PLAIN, [MINUTE_MS + 1, { mode: 3 }], { gap_ms: away - 1 });
     const from = booth.entries.length;
-    stay(booth, MINUTE_MS, { mode: 3 });
-    stay(booth, MINUTE_MS, { mode: 1 });
+    live(booth, [MINUTE_MS, { mode: 3 }], [MINUTE_MS, { mode: 1 }]);
     reboot(booth, from);
     const stages = valuesOf(fold(booth.entries, PLAIN, [4]).facts, "m").filter(({ mode }) => mode !== "idle");
     expect(stages).toHaveLength(count);
     expect(stages.at(-1)?.end).toBe(T0 + 2 * MINUTE_MS + away);
   });
 
-  it("of two bays: time that is inferred is uncertain for the booth too", () => {
+  it("inferred time of a bay is uncertain in the booth's stage too", () => {
     const bays: Parameters = {
       ...PLAIN,
       tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },
     };
-    const booth = script(bays);
-    stay(booth, 10 * MINUTE_MS, { left: 3, right: 1 });
+    const booth = lived(bays, [10 * MINUTE_MS, { left: 3, right: 1 }]);
     put(booth, { kind: "t", value: { wall: T0 + booth.now + HOUR_MS, state: "synced", witness: "service" } });
-    stay(booth, 10 * MINUTE_MS);
-    stay(booth, MINUTE_MS, { left: 1 });
+    live(booth, [10 * MINUTE_MS], [MINUTE_MS, { left: 1 }]);
     const stages = valuesOf(run(booth, bays).facts, "m").filter(({ bay, mode }) => bay === 0 && mode === "spray");
     expect(stages).toMatchObject([{ start: T0, end: T0 + 80 * MINUTE_MS, uncertain_ms: HOUR_MS }]);
   });
 
-  it("over 12 h by either clock nothing is inferred any more", () => {
-    const booth = script(PLAIN);
-    stay(booth, HOUR_MS, { mode: 3 });
+  it("a gap over 12 h by either clock is not attributed", () => {
+    const booth = lived(PLAIN, [HOUR_MS, { mode: 3 }]);
     silence(booth, 11 * HOUR_MS);
     put(booth, { kind: "t", value: { wall: T0 + booth.now + 2 * HOUR_MS, state: "synced", witness: "service" } });
     const value = { group: "fast", from: 0, to: 0, polls: 0, max_interval_ms: 0 };
@@ -200,14 +173,11 @@ describe("filters", () => {
   it("an entry dated back shares use, spray and cycles between the two", () => {
     const booth = script(parameters);
     enterFilter(booth, 0);
-    stay(booth, 30 * MINUTE_MS, { mode: 3 });
-    stay(booth, 10 * MINUTE_MS, { mode: 6 });
-    stay(booth, 30 * MINUTE_MS, { mode: 1 });
-    stay(booth, 20 * MINUTE_MS, { mode: 3 });
-    stay(booth, 30 * MINUTE_MS, { mode: 1 });
+    live(booth, [30 * MINUTE_MS, { mode: 3 }], [10 * MINUTE_MS, { mode: 6 }], [30 * MINUTE_MS, { mode: 1 }]);
+    live(booth, [20 * MINUTE_MS, { mode: 3 }], [30 * MINUTE_MS, { mode: 1 }]);
     enterFilter(booth, 50 * MINUTE_MS);
     stay(booth, 5 * MINUTE_MS);
-    const filter = run(booth, parameters).state.filters.exhaust_filter;
+    const filter = exhaustFilter(booth, parameters);
     expect(filter?.former).toMatchObject({ in_use_ms: 40 * MINUTE_MS, spray_ms: 30 * MINUTE_MS, cycles: 1 });
     expect(filter?.current).toMatchObject({ in_use_ms: 20 * MINUTE_MS, spray_ms: 20 * MINUTE_MS, cycles: 1 });
   });
@@ -234,8 +204,7 @@ describe("filters", () => {
     const booth = script(limited({}));
     enterFilter(booth, 0);
     for (let turn = 0; turn < 2; turn += 1) {
-      stay(booth, 10 * MINUTE_MS, { mode: 3, drop: 150 });
-      stay(booth, 10 * MINUTE_MS, { mode: 1 });
+      live(booth, [10 * MINUTE_MS, { mode: 3, drop: 150 }], [10 * MINUTE_MS, { mode: 1 }]);
     }
     stay(booth, 2 * 24 * HOUR_MS + MINUTE_MS - booth.now);
     put(booth, { kind: "p", value: limited(limits) });

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { maxRateOf, type Parameters, type TagRole } from "../../src/domain/parameters.ts";
-import { put, run, script, stay, T0, valuesOf, type Script, enterFilter } from "../support/booth.ts";
-import { PARAMETERS, minutesTag, tag, uncounted, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
+import { enterFilter, put, run, script, type Script, stay, T0, valuesOf } from "../support/booth.ts";
+import { exhaustFilter, live, lived } from "../support/lives.ts";
+import { minutesTag, PARAMETERS, tag, uncounted, withFilters } from "../support/parameters.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
-/** Instants at which overuse began, ms since the start. */
+/** Returns the starts of overuse, ms since the start. */
 function overuse(booth: Script, parameters: Parameters): number[] {
-  const filter = run(booth, parameters).state.filters.exhaust_filter?.current;
+  const filter = exhaustFilter(booth, parameters)?.current;
   return (filter?.overuse ?? []).map(({ since }) => since - T0);
 }
 
@@ -20,8 +21,7 @@ describe("limits of a filter", () => {
     const booth = script(parameters);
     enterFilter(booth, 0);
     for (let one = 0; one < cycles; one += 1) {
-      stay(booth, 10 * MINUTE_MS, { mode: 3 });
-      stay(booth, 10 * MINUTE_MS, { mode: 1 });
+      live(booth, [10 * MINUTE_MS, { mode: 3 }], [10 * MINUTE_MS, { mode: 1 }]);
     }
     expect(overuse(booth, parameters)).toEqual(since);
   });
@@ -34,8 +34,7 @@ describe("limits of a filter", () => {
     const parameters = withFilters({ exhaust_filter: { limits: { days: 1 } } });
     const booth = script(parameters);
     enterFilter(booth, 0);
-    stay(booth, age, { mode: 1 });
-    stay(booth, 5000, { mode: 0 });
+    live(booth, [age, { mode: 1 }], [5000, { mode: 0 }]);
     const found = overuse(booth, parameters).filter((at) => at <= age);
     expect(found).toEqual(since);
   });
@@ -49,9 +48,7 @@ describe("limits of a filter", () => {
       { exhaust_filter: { limits: { minutes: 100 } } },
       { exhaust: minutesTag("exhaust_filter") },
     );
-    const booth = script(parameters);
-    stay(booth, HOUR_MS, { mode: 3, exhaust: 60 });
-    stay(booth, MINUTE_MS, { exhaust: minutes });
+    const booth = lived(parameters, [HOUR_MS, { mode: 3, exhaust: 60 }], [MINUTE_MS, { exhaust: minutes }]);
     stay(booth, MINUTE_MS, { mode: 1 });
     expect(overuse(booth, parameters)).toHaveLength(count);
   });
@@ -64,8 +61,7 @@ describe("limits of a filter", () => {
     const first = withFilters({ exhaust_filter: { limits: { minutes: 100 } } });
     const booth = script(first);
     enterFilter(booth, 0);
-    stay(booth, 30 * MINUTE_MS, { mode: 3 });
-    stay(booth, 5 * MINUTE_MS, { mode: 1 });
+    live(booth, [30 * MINUTE_MS, { mode: 3 }], [5 * MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "p", value: withFilters({ exhaust_filter: { limits: { minutes } } }) });
     stay(booth, 5 * MINUTE_MS);
     expect(overuse(booth, first)).toEqual(is ? [35 * MINUTE_MS] : []);
@@ -79,9 +75,8 @@ describe("entries", () => {
     [10 * MINUTE_MS - 1, 1],
     [10 * MINUTE_MS, 1],
     [10 * MINUTE_MS + 1, 2],
-  ])("two of technicians %i ms apart are %i change(s)", (apart, count) => {
-    const booth = script(parameters);
-    stay(booth, HOUR_MS, { mode: 1 });
+  ])("two entries %i ms apart are %i change(s)", (apart, count) => {
+    const booth = lived(parameters, [HOUR_MS, { mode: 1 }]);
     enterFilter(booth);
     stay(booth, apart);
     enterFilter(booth);
@@ -94,7 +89,7 @@ describe("entries", () => {
     [DAY_MS - 1, true],
     [DAY_MS, true],
     [DAY_MS + 1, false],
-  ])("one withdrawn after %i ms never was: %s", (after, undone) => {
+  ])("an entry can be undone after %i ms: %s", (after, undone) => {
     const booth = script(parameters);
     enterFilter(booth, 0);
     stay(booth, HOUR_MS, { mode: 1 });
@@ -103,7 +98,7 @@ describe("entries", () => {
     const seq = run(booth, parameters).records.findLast(({ kind }) => kind === "f")?.seq ?? 0;
     put(booth, { kind: "x", value: { seq } });
     stay(booth, 5 * MINUTE_MS);
-    const installed = run(booth, parameters).state.filters.exhaust_filter?.current.installed_at ?? 0;
+    const installed = exhaustFilter(booth, parameters)?.current.installed_at ?? 0;
     expect(installed - T0).toBe(undone ? 0 : HOUR_MS);
   });
 
@@ -116,13 +111,11 @@ describe("entries", () => {
       { exhaust_filter: { limits: { minutes: 100 } } },
       { exhaust: minutesTag("exhaust_filter"), button: tag("filter_reset", "", { filter: "exhaust_filter" }) },
     );
-    const booth = script(counted);
-    stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, button: false });
+    const booth = lived(counted, [MINUTE_MS, { mode: 1, exhaust: 60, button: false }]);
     enterFilter(booth);
-    stay(booth, after);
-    stay(booth, 5 * MINUTE_MS, { button: true, exhaust: 0 });
-    const { former } = run(booth, counted).state.filters.exhaust_filter ?? {};
-    // What came out last is the filter of first contact where both are one change.
+    live(booth, [after], [5 * MINUTE_MS, { button: true, exhaust: 0 }]);
+    const { former } = exhaustFilter(booth, counted) ?? {};
+    // If both are one change, the filter of first contact came out last.
     expect(former?.source).toBe(count === 1 ? "assumed" : "technician");
   });
 });

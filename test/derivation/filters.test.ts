@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { FilterType } from "../../src/domain/booth.ts";
 import type { Maintenance } from "../../src/domain/record.ts";
 import type { Parameters, TagRole } from "../../src/domain/parameters.ts";
-import { forget, put, run, script, silence, stay, T0, valuesOf, type Script, enterFilter } from "../support/booth.ts";
+import { enterFilter, forget, put, run, script, type Script, silence, stay, T0, valuesOf } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { minutesTag, tag, uncounted, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const LIMIT = 100;
 const COUNTED = withFilters(
@@ -29,17 +30,15 @@ function changesOf(
   }));
 }
 
-test("what is there at first contact is assumed, and its use is not known", () => {
-  const booth = script(OWN);
-  stay(booth, 3 * HOUR_MS, { mode: 3 });
+test("a filter that is in at first contact is assumed, and its use is unknown", () => {
+  const booth = lived(OWN, [3 * HOUR_MS, { mode: 3 }]);
   expect(changesOf(booth, OWN)).toEqual([{ at: 0, source: "assumed", record: null }]);
 });
 
-test("what is there at first contact is told of from the booth's first reading, not from the agent's start", () => {
+test("a filter that is in at first contact starts with the booth's first mode reading, not with the agent", () => {
   const booth = script(COUNTED);
   silence(booth, 7 * MINUTE_MS);
-  stay(booth, MINUTE_MS, { exhaust: 120, pre: 10 });
-  stay(booth, 5 * MINUTE_MS, { mode: 1 });
+  live(booth, [MINUTE_MS, { exhaust: 120, pre: 10 }], [5 * MINUTE_MS, { mode: 1 }]);
   expect(changesOf(booth, COUNTED).map(({ at, source }) => [at, source])).toEqual([
     [8, "assumed"],
     [8, "assumed"],
@@ -48,15 +47,12 @@ test("what is there at first contact is told of from the booth's first reading, 
   expect(exhaust_filter?.current.overuse).toEqual([{ since: T0 + 8 * MINUTE_MS, until: null, flagged: false }]);
 });
 
-test("a filter that is fitted later is told of from then, one that was changed before the first reading from its change", () => {
-  const booth = script(OWN);
-  stay(booth, 5 * MINUTE_MS, { mode: 1 });
+test("a filter that is fitted later starts then, one that was changed before the first reading starts with its change", () => {
+  const booth = lived(OWN, [5 * MINUTE_MS, { mode: 1 }]);
   put(booth, { kind: "p", value: COUNTED });
   expect(changesOf(booth, COUNTED).map(({ at }) => at)).toEqual([0, 5]);
 
-  const unseen = script(COUNTED);
-  stay(unseen, MINUTE_MS, { exhaust: 60, pre: 10 });
-  stay(unseen, MINUTE_MS, { exhaust: 1 });
+  const unseen = lived(COUNTED, [MINUTE_MS, { exhaust: 60, pre: 10 }], [MINUTE_MS, { exhaust: 1 }]);
   stay(unseen, MINUTE_MS, { mode: 1 });
   expect(changesOf(unseen, COUNTED)).toEqual([
     { at: 1, source: "plc_reset", record: null },
@@ -73,7 +69,7 @@ describe("filters that are changed in one visit, their buttons pressed within on
     readonly unread?: boolean;
     readonly role?: TagRole;
   }
-  /** Filters that are taken for changed when both minutes fall at once; and whether that is a loss of memory. */
+  /** Returns the filters that count as changed when both counters fall at once, and whether that is a loss of memory. */
   function visit({ beside = 400, then = beside, gap = false, unread = false, ...more }: Visit) {
     const { retained = true, role = "cycle_counter" } = more;
     const cycles = tag(role, "", { counter: { step: 1, retained: true } });
@@ -83,8 +79,7 @@ describe("filters that are changed in one visit, their buttons pressed within on
     };
     const tags = { exhaust: minutes("exhaust_filter"), pre: minutes("pre_filter"), cycles };
     const parameters = withFilters(COUNTED.filters, tags);
-    const booth = script(parameters);
-    stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, pre: 10, cycles: beside });
+    const booth = lived(parameters, [MINUTE_MS, { mode: 1, exhaust: 60, pre: 10, cycles: beside }]);
     if (gap) silence(booth, 10 * MINUTE_MS);
     if (gap) forget(booth);
     stay(booth, MINUTE_MS, { mode: 1, exhaust: 0, pre: 0, ...(unread ? {} : { cycles: then }) });
@@ -114,22 +109,17 @@ describe("filters that are changed in one visit, their buttons pressed within on
 });
 
 test("the button comes before the counter falls: one change, the new filter starts at the counter's value", () => {
-  const booth = script(COUNTED);
-  stay(booth, MINUTE_MS, { mode: 3, exhaust: 60, button: false });
-  stay(booth, 2000, { button: true });
-  stay(booth, MINUTE_MS, { exhaust: 0.1 });
-  stay(booth, 3 * MINUTE_MS, { mode: 1 });
+  const booth = lived(COUNTED, [MINUTE_MS, { mode: 3, exhaust: 60, button: false }], [2000, { button: true }]);
+  live(booth, [MINUTE_MS, { exhaust: 0.1 }], [3 * MINUTE_MS, { mode: 1 }]);
   const { facts, state } = run(booth, COUNTED);
   expect(valuesOf(facts, "f").filter(({ source }) => source === "plc_reset")).toHaveLength(1);
   expect(state.filters.exhaust_filter?.current.plc).toEqual({ offset: 0, value: 0.1 });
 });
 
 test("a record at removal: own time, overuse from the very instant of the limit", () => {
-  const booth = script(OWN);
-  stay(booth, MINUTE_MS, { mode: 1 });
+  const booth = lived(OWN, [MINUTE_MS, { mode: 1 }]);
   enterFilter(booth, MINUTE_MS);
-  stay(booth, 130 * MINUTE_MS, { mode: 3 });
-  stay(booth, 10 * MINUTE_MS, { mode: 1 });
+  live(booth, [130 * MINUTE_MS, { mode: 3 }], [10 * MINUTE_MS, { mode: 1 }]);
   enterFilter(booth);
   const record = changesOf(booth, OWN).at(-1)?.record;
   expect(record).toMatchObject({
@@ -146,14 +136,12 @@ test("a record at removal: own time, overuse from the very instant of the limit"
 });
 
 test("the entry came first: the PLC's reset within 12 h dates the change, and the record is written anew", () => {
-  const booth = script(COUNTED);
-  stay(booth, MINUTE_MS, { mode: 1, exhaust: 60, button: false });
+  const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 60, button: false }]);
   enterFilter(booth);
-  // The agent logs the counter anew after an entry.
+  // The agent logs the counter again after an entry.
   forget(booth);
   stay(booth, 10 * MINUTE_MS - 1000, { mode: 3, exhaust: 60, button: false });
-  stay(booth, 1000, { exhaust: 70 });
-  stay(booth, 5000, { mode: 1, button: true, exhaust: 0 });
+  live(booth, [1000, { exhaust: 70 }], [5000, { mode: 1, button: true, exhaust: 0 }]);
   const changes = changesOf(booth, COUNTED).slice(2);
   expect(changes.map(({ source, at }) => [source, at])).toEqual([
     ["technician", 1],

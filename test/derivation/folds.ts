@@ -3,12 +3,12 @@ import type { LogRecord, Stored } from "../../src/domain/record.ts";
 import { commit, foldRecords, type Folded } from "../support/booth.ts";
 import { entriesOf, WALK, type Happening } from "./streams.ts";
 
-/** The fold as a law sees it: records, from a state on. The state given is used up. */
+/** The fold as a law tests it: folds records on a state, which is used up. */
 export type FoldAll = (records: readonly Stored<LogRecord>[], from?: DeriveState) => Folded;
 
 export const rightFold: FoldAll = foldRecords;
 
-/** The log of a random booth's life, in commits of the sizes given. */
+/** Returns the log of a random life, in commits of these sizes. */
 export function logOf(happenings: readonly Happening[], sizes: readonly number[] = [7]): Stored<LogRecord>[] {
   return commit(entriesOf(happenings), WALK, sizes);
 }
@@ -21,12 +21,12 @@ export function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** A fault in what comes in. */
+/** The fold with a fault in its input. */
 export function withRecords(change: (record: Stored<LogRecord>) => Stored<LogRecord>): FoldAll {
   return (records, from) => foldRecords(records.map(change), from);
 }
 
-/** A fault in what comes out. */
+/** The fold with a fault in its facts. */
 export function withFacts(change: (facts: readonly FactDraft[]) => FactDraft[]): FoldAll {
   return (records, from) => {
     const folded = foldRecords(records, from);
@@ -34,7 +34,7 @@ export function withFacts(change: (facts: readonly FactDraft[]) => FactDraft[]):
   };
 }
 
-/** A fault in what is remembered, whenever the fold pauses. */
+/** The fold with a fault in the state that it returns. */
 export function withState(change: (state: DeriveState) => DeriveState): FoldAll {
   return (records, from) => {
     const folded = foldRecords(records, from);
@@ -42,7 +42,7 @@ export function withState(change: (state: DeriveState) => DeriveState): FoldAll 
   };
 }
 
-/** A fault in each single step. */
+/** The fold with a fault after each step. */
 export function withSteps(change: (state: DeriveState, record: Stored<LogRecord>) => DeriveState): FoldAll {
   return (records, from) => {
     let state = from;

@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
 import { forgetModes } from "../../src/derivation/fold.ts";
 import type { FactDraft } from "../../src/derivation/state.ts";
-import { commit, foldRecords, script, stay } from "../support/booth.ts";
+import { commit, foldRecords, stay } from "../support/booth.ts";
+import { lived } from "../support/lives.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-/** Minutes by mode of the stages among the facts, in order. */
+/** Returns mode and minutes of the stage facts, in order. */
 function stagesIn(facts: readonly FactDraft[]): readonly (readonly [string, number])[] {
   return facts.flatMap((fact) =>
     fact.kind === "m" ? [[fact.value.mode, Math.round((fact.value.end - fact.value.start) / MINUTE_MS)] as const] : [],
@@ -13,10 +14,9 @@ function stagesIn(facts: readonly FactDraft[]): readonly (readonly [string, numb
 }
 
 it("behind records that are gone no mode is known until it is logged anew", () => {
-  const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
   const first = booth.entries.length;
-  // Polled all along, the mode told of only at the end of it.
+  // Polled all the time; the mode is logged only at the end.
   stay(booth, 30 * MINUTE_MS);
   for (const mode of [6, 1, 3]) stay(booth, 10 * MINUTE_MS, { mode });
   const records = commit(booth.entries, PLAIN, [first, booth.entries.length - first - 1, 1]);

@@ -1,31 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { peek } from "../../src/derivation/fold.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import {
-  fold,
-  forget,
-  poll,
-  run,
-  script,
-  silence,
-  stageTexts,
-  stay,
-  T0,
-  valuesOf,
-  type Script,
-} from "../support/booth.ts";
+import { fold, poll, run, script, type Script, silence, stageTexts, stay, T0, valuesOf } from "../support/booth.ts";
+import { exhaustFilter, live, lived } from "../support/lives.ts";
 import { PARAMETERS, PLAIN, tag, uncounted, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
-/** Modes of the stages of a spray with a silence in it, over which the meter goes on by `meter`. */
+/** Plays a spray with a silence of `ms` over which the hour meter rises by `meter`; returns the modes of its stages. */
 function over(parameters: Parameters, ms: number, values: { before?: number; meter: number | null }): string[] {
   const booth = script(parameters);
   const { before = 100, meter } = values;
   stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 5, meter: before - 5 });
   stay(booth, 5 * MINUTE_MS, { cycles: 6, meter: before });
-  silence(booth, ms);
-  forget(booth);
-  stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 6, meter: meter === null ? null : before + meter });
+  live(booth, { gap_ms: ms }, [5 * MINUTE_MS, { mode: 3, cycles: 6, meter: meter === null ? null : before + meter }]);
   stay(booth, 5 * MINUTE_MS, { mode: 0 });
   return valuesOf(run(booth, parameters).facts, "m").map(({ mode }) => mode);
 }
@@ -41,12 +28,12 @@ describe("what an hour meter proves", () => {
 
   it.each([
     ["counts before the gap are no part of it", PARAMETERS, 10, 10, ["spray"]],
-    ["one that went on by too little", PARAMETERS, 10, 8, ["spray", "no_data", "spray"]],
+    ["a meter that counted too little", PARAMETERS, 10, 8, ["spray", "no_data", "spray"]],
     ["a step over half the gap", COARSE, 8, 6, ["spray", "no_data", "spray"]],
     ["a step under half the gap", COARSE, 13, 12, ["spray"]],
-    ["one that can't be read", PARAMETERS, 10, null, ["spray", "no_data", "spray"]],
+    ["a meter that cannot be read", PARAMETERS, 10, null, ["spray", "no_data", "spray"]],
     [
-      "one in tenths of a minute",
+      "a meter in tenths of a minute",
       metered({ factor: 0.1, counter: { step: 1, max_rate_per_h: 612, retained: true } }),
       10,
       100,
@@ -58,7 +45,7 @@ describe("what an hour meter proves", () => {
 });
 
 describe("a mode that can't be read while the counters can", () => {
-  /** 90 s of spray without a mode; the meter goes on by tenths of a minute all along, or stands. */
+  /** Plays 90 s of spray without a readable mode; the hour meter rises all the time, or stands still. */
   const blind = (runs: boolean, cycles: number): readonly string[] => {
     const booth = script(PARAMETERS);
     const spray = (ms: number, mode: number | null, goes: boolean): void => {
@@ -72,30 +59,25 @@ describe("a mode that can't be read while the counters can", () => {
     spray(6_000, null, runs);
     poll(booth, { cycles });
     spray(84_000, null, runs);
-    stay(booth, 6_000, { mode: 3, cycles });
-    stay(booth, 5 * MINUTE_MS, { mode: 0 });
+    live(booth, [6_000, { mode: 3, cycles }], [5 * MINUTE_MS, { mode: 0 }]);
     return valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode }) => mode);
   };
 
-  it("went on where the meter says so, which is read from the mode's last reading on", () => {
+  it("lasts if the hour meter proves it, counted from the mode's last reading", () => {
     expect(blind(true, 5)).toEqual(["spray"]);
     expect(blind(false, 5)).toEqual(["spray", "no_data", "spray"]);
   });
 
-  it("didn't where a cycle was counted right after it", () => {
+  it("does not last if a cycle was counted right after the last reading", () => {
     expect(blind(true, 6)).toEqual(["spray", "no_data", "spray"]);
   });
 });
 
 describe("a stage of which one reading alone was taken before the silence", () => {
   const told = (): ReturnType<typeof run> => {
-    const booth = script(PLAIN);
-    stay(booth, 10 * MINUTE_MS, { mode: 1 });
+    const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 1 }]);
     poll(booth, { mode: 3 });
-    silence(booth, 5 * MINUTE_MS);
-    forget(booth);
-    stay(booth, 10 * MINUTE_MS, { mode: 6 });
-    stay(booth, 5 * MINUTE_MS, { mode: 0 });
+    live(booth, { gap_ms: 5 * MINUTE_MS }, [10 * MINUTE_MS, { mode: 6 }], [5 * MINUTE_MS, { mode: 0 }]);
     return run(booth, PLAIN);
   };
 
@@ -115,10 +97,8 @@ describe("a stage of which one reading alone was taken before the silence", () =
 
 describe("readings", () => {
   it("a restart that shows without a reading of the mode ends the stage", () => {
-    const booth = script(PARAMETERS);
-    stay(booth, 10 * MINUTE_MS, { mode: 3, uptime: 1000, cycles: 5, meter: 100 });
-    stay(booth, 10 * MINUTE_MS, { uptime: 5, cycles: 0, meter: 0 });
-    stay(booth, MINUTE_MS, { mode: 0 });
+    const booth = lived(PARAMETERS, [10 * MINUTE_MS, { mode: 3, uptime: 1000, cycles: 5, meter: 100 }]);
+    live(booth, [10 * MINUTE_MS, { uptime: 5, cycles: 0, meter: 0 }], [MINUTE_MS, { mode: 0 }]);
     const stages = valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode, end, end_reason }) => [
       mode,
       (end - T0) / MINUTE_MS,
@@ -133,15 +113,14 @@ describe("readings", () => {
 
 describe("the present instant", () => {
   function polled(): ReturnType<typeof run>["state"] {
-    const booth = script(PARAMETERS);
-    stay(booth, MINUTE_MS, { mode: 3 });
+    const booth = lived(PARAMETERS, [MINUTE_MS, { mode: 3 }]);
     return fold(booth.entries, PARAMETERS).state;
   }
 
   it.each([
     [T0 + 30_000, 30_000],
     [T0 + HOUR_MS, MINUTE_MS - 1],
-  ])("goes on as far as polls prove it: at %i", (now, expected) => {
+  ])("moves on as far as polls prove it (at %i)", (now, expected) => {
     const state = polled();
     const { clock, bays } = peek(state, now).state;
     expect(clock.now - T0).toBe(expected);
@@ -150,11 +129,10 @@ describe("the present instant", () => {
   });
 });
 
-it("a gap in working hours says by what rule", () => {
+it("a gap in working hours names its rule", () => {
   const shift = { day: "monday", enabled: true, start: "00:00:00", stop: "12:00:00" } as const;
   const parameters: Parameters = { ...PARAMETERS, working_hours: [shift] };
-  const booth = script(parameters);
-  stay(booth, MINUTE_MS, { mode: 1 });
+  const booth = lived(parameters, [MINUTE_MS, { mode: 1 }]);
   silence(booth, HOUR_MS);
   stay(booth, MINUTE_MS);
   const [gap] = valuesOf(run(booth, parameters).facts, "i").filter(({ check }) => check === "gap");
@@ -172,36 +150,26 @@ describe("a filter that comes out", () => {
     valuesOf(run(booth, OWN).facts, "f").flatMap(({ maintenance }) => (maintenance ? [maintenance] : []))[0];
 
   it("has the second of a spray that wasn't settled yet when it did", () => {
-    const booth = script(OWN);
-    stay(booth, 10 * MINUTE_MS, { mode: 1, button: false });
-    stay(booth, 1000, { mode: 3 });
-    stay(booth, 10 * MINUTE_MS, { button: true });
-    stay(booth, 10 * MINUTE_MS, { mode: 1 });
+    const booth = lived(OWN, [10 * MINUTE_MS, { mode: 1, button: false }], [1000, { mode: 3 }]);
+    live(booth, [10 * MINUTE_MS, { button: true }], [10 * MINUTE_MS, { mode: 1 }]);
     expect(record(booth)).toMatchObject({ active_spray_ms: 1000, booth_in_use_ms: 1000 });
   });
 
   it("has the cycle that turned out to have ended before it did", () => {
-    const booth = script(OWN);
-    stay(booth, MINUTE_MS, { mode: 1, button: false });
-    stay(booth, 10 * MINUTE_MS, { mode: 3 });
-    stay(booth, 30_000, { mode: 1 });
-    stay(booth, 10 * MINUTE_MS, { button: true });
+    const booth = lived(OWN, [MINUTE_MS, { mode: 1, button: false }], [10 * MINUTE_MS, { mode: 3 }]);
+    live(booth, [30_000, { mode: 1 }], [10 * MINUTE_MS, { button: true }]);
     expect(record(booth)).toMatchObject({ cycles: 1, active_spray_ms: 10 * MINUTE_MS });
   });
 
   it("has the cycle that ended with it", () => {
-    const booth = script(OWN);
-    stay(booth, MINUTE_MS, { mode: 1, button: false });
-    stay(booth, 10 * MINUTE_MS, { mode: 3 });
+    const booth = lived(OWN, [MINUTE_MS, { mode: 1, button: false }], [10 * MINUTE_MS, { mode: 3 }]);
     stay(booth, 10 * MINUTE_MS, { mode: 1, button: true });
     expect(record(booth)).toMatchObject({ cycles: 1 });
-    expect(run(booth, OWN).state.filters.exhaust_filter?.current.cycles).toBe(0);
+    expect(exhaustFilter(booth, OWN)?.current.cycles).toBe(0);
   });
 
-  it("what was in at first contact is flagged, and so is no other", () => {
-    const booth = script(OWN);
-    stay(booth, MINUTE_MS, { mode: 1, button: false });
-    stay(booth, MINUTE_MS, { button: true });
+  it("only the filter that was in at first contact is flagged", () => {
+    const booth = lived(OWN, [MINUTE_MS, { mode: 1, button: false }], [MINUTE_MS, { button: true }]);
     poll(booth);
     const flags = valuesOf(run(booth, OWN).facts, "f").map(({ source, flagged }) => [source, flagged]);
     expect(flags).toEqual([

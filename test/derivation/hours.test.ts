@@ -10,7 +10,7 @@ import { seedOf } from "../support/seed.ts";
 import { chunkings, entriesOf, steppedWalks, WALK, type Happening } from "./streams.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 
-/** Without a cycle counter: what an hour counts is derived. */
+/** Parameters without a cycle counter, so that hours count derived cycles. */
 const UNCOUNTED: Parameters = {
   ...WALK,
   tags: Object.fromEntries(Object.entries(WALK.tags).filter(([, { role }]) => role !== "cycle_counter")),
@@ -26,7 +26,7 @@ interface Life {
   readonly sizes: readonly number[];
 }
 
-/** An hour is written once, whole, and with every counted cycle that ended in it, however late that was known. */
+/** Every hour is written once, complete, and with every counted cycle that ended in it. */
 function writtenOnce(fold: FoldAll, { walk, sizes }: Life): boolean {
   const entries = entriesOf([...walk, { kind: "mode", code: 1, ms: 4_500_000 }]).map(uncounted);
   const { facts } = fold(commit(entries, UNCOUNTED, sizes));
@@ -35,7 +35,7 @@ function writtenOnce(fold: FoldAll, { walk, sizes }: Life): boolean {
   const cyclesIn = (hour: number): number => ends.filter(({ end }) => end >= hour && end < hour + HOUR_MS).length;
   if (new Set(hours.map(({ hour }) => hour)).size < hours.length) return false;
   if (hours.some(({ hour, cycles }) => cycles !== cyclesIn(hour))) return false;
-  // The first one begins with the first reading.
+  // The first hour starts with the first reading.
   const lengths = hours.slice(1).map(({ ms_by_mode }) => Object.values(ms_by_mode).reduce((sum, ms) => sum + ms, 0));
   return lengths.every((ms) => ms === HOUR_MS);
 }

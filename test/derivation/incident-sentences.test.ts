@@ -5,7 +5,8 @@ import { step } from "../../src/derivation/fold.ts";
 import { emptyState } from "../../src/derivation/state.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { KIND } from "../../src/domain/record.ts";
-import { forget, run, script, stay, valuesOf } from "../support/booth.ts";
+import { forget, run, stay, valuesOf } from "../support/booth.ts";
+import { lived } from "../support/lives.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
 import { logOf } from "./folds.ts";
 import { steppedWalks } from "./streams.ts";
@@ -17,7 +18,7 @@ const codeOf = (text: string): string | null => {
 };
 const LIVES = 20;
 
-/** Checks that judge each reading make their texts themselves, as one is made for nothing nearly always. */
+/** Checks of each reading build their text without the sentence table, because most texts are not used. */
 const SENSED: Parameters = {
   ...PARAMETERS,
   tags: { ...PARAMETERS.tags, air: tag("air_temperature", "C", { between: { min: -20, max: 150 } }) },
@@ -28,8 +29,7 @@ it.each([
   ["incident.stuck", 21],
   ["incident.stuck", 0],
 ])("%s is one of the sentences, with the value %i", (code, air) => {
-  const booth = script(SENSED);
-  stay(booth, 40 * MINUTE_MS, { mode: 3, air });
+  const booth = lived(SENSED, [40 * MINUTE_MS, { mode: 3, air }]);
   forget(booth);
   stay(booth, 2 * MINUTE_MS, { mode: 3, air });
   const reasons = valuesOf(run(booth, SENSED).facts, "i").map(({ reason }) => codeOf(reason));

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { fold, forget, poll, put, script, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { fold, forget, poll, put, type Script, stay, T0, valuesOf } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { SENSED } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 interface Found {
   readonly check: string;
@@ -13,7 +14,7 @@ interface Found {
   readonly to: number | null;
 }
 
-/** Incidents as they stand at the end: the last fact of each. */
+/** Returns the last fact of each incident. */
 function found(booth: Script, parameters: Parameters = SENSED): Found[] {
   const facts = valuesOf(fold(booth.entries, parameters, [6]).facts, "i");
   const last = new Map(facts.map((one) => [`${one.check} ${one.tag_name} ${one.first_seen_at}`, one]));
@@ -37,26 +38,22 @@ it.each([
   [400, false],
   [401, true],
 ])("between: %i C is an incident: %s", (air, is) => {
-  const booth = script(SENSED);
-  stay(booth, MINUTE_MS, { mode: 1, air: 20 });
-  stay(booth, MINUTE_MS, { air });
+  const booth = lived(SENSED, [MINUTE_MS, { mode: 1, air: 20 }], [MINUTE_MS, { air }]);
   expect(checks(booth)).toEqual(is ? ["between"] : []);
 });
 
 describe("sensors that don't live", () => {
   it("time that isn't in use doesn't count, and another value begins anew", () => {
-    const booth = script(SENSED);
-    stay(booth, 2 * HOUR_MS, { mode: 1, air: 21, fan: 100 });
+    const booth = lived(SENSED, [2 * HOUR_MS, { mode: 1, air: 21, fan: 100 }]);
     heartbeat(booth, { air: 21 });
-    stay(booth, 20 * MINUTE_MS, { mode: 3, air: 22 });
-    stay(booth, 20 * MINUTE_MS, { air: 23 });
+    live(booth, [20 * MINUTE_MS, { mode: 3, air: 22 }], [20 * MINUTE_MS, { air: 23 }]);
     heartbeat(booth, { air: 23 });
     stay(booth, 5000, {});
     expect(checks(booth)).toEqual([]);
   });
 });
 
-/** Logs the values although they are the same. */
+/** Logs the values although they did not change. */
 function heartbeat(booth: Script, values: Record<string, TagValue>): void {
   forget(booth);
   poll(booth, values);
@@ -82,17 +79,13 @@ describe("transition", () => {
     [0, 6, false],
     [3, 99, true],
   ])("from code %i to %i is in the graph: %s", (from, to, is) => {
-    const booth = script(SENSED);
-    stay(booth, 2 * MINUTE_MS, { mode: from, fan: 100 });
-    stay(booth, 2 * MINUTE_MS, { mode: to });
-    stay(booth, 5000, {});
+    const booth = lived(SENSED, [2 * MINUTE_MS, { mode: from, fan: 100 }], [2 * MINUTE_MS, { mode: to }], [5000, {}]);
     expect(checks(booth).includes("transition")).toBe(!is);
   });
 });
 
 it("a clock that is put, a zone that nobody knows, and what acquisition saw are incidents", () => {
-  const booth = script({ ...SENSED, tz: "Mars/Olympus" });
-  stay(booth, MINUTE_MS, { mode: 1 });
+  const booth = lived({ ...SENSED, tz: "Mars/Olympus" }, [MINUTE_MS, { mode: 1 }]);
   put(booth, { kind: "t", value: { wall: T0 + HOUR_MS, state: "stepped" } });
   put(booth, { kind: "e", value: { event: "identity", detail: "another serial", tag: "serial" } });
   put(booth, { kind: "e", value: { event: "all_zero", detail: "every register is 0", tag: "" } });

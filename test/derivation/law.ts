@@ -2,27 +2,27 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { casesOf } from "../support/seed.ts";
 
-/** What must hold for every life of a booth, with faults that it is known to notice. */
+/** A property of every life of a booth, with planted faults that its check must find. */
 export interface Law {
   readonly name: string;
-  /** Throws with the smallest life that breaks it. */
+  /** Throws with the smallest life that violates it. */
   readonly check: (seed: number) => void;
   readonly planted: readonly { readonly fault: string; readonly isNoticed: (seed: number) => boolean }[];
 }
 
-/** `S` is what the law is about (a fold, a set of reports), `T` a life. */
+/** `S` is the tested subject (a fold, a set of reports), `T` a life. */
 export interface LawOf<S, T> {
   readonly name: string;
   readonly lives: fc.Arbitrary<T>;
   readonly right: S;
   readonly holds: (subject: S, life: T) => boolean;
-  /** The same subject with a fault each, by what is wrong with it. */
+  /** The subject with one fault each, by description of the fault. */
   readonly planted: Readonly<Record<string, S>>;
 }
 
-/** Random lives per law, others in each run; by night there are more (laws.nightly). */
+/** Random lives per law, different in each run. laws.nightly runs more. */
 const RUNS = 250;
-/** A planted fault is looked for in more of them: the first that shows it is the last. */
+/** Lives to find a planted fault in. The search stops at the first one. */
 const PLANTED_RUNS = 10_000;
 
 export function law<S, T>({ name, lives, right, holds, planted }: LawOf<S, T>): Law {
@@ -34,14 +34,14 @@ export function law<S, T>({ name, lives, right, holds, planted }: LawOf<S, T>): 
       fault,
       isNoticed: (seed) => {
         const { failed, errorInstance } = fc.check(about(subject), { numRuns: PLANTED_RUNS, seed, endOnFailure: true });
-        // A faulty subject that throws has shown nothing of the law.
+        // An exception does not prove that the law finds the fault.
         return failed && String(errorInstance).includes("returning false");
       },
     })),
   };
 }
 
-/** Each law over random lives, and each of its planted faults by the very same property. */
+/** Tests each law over random lives, and that it finds each planted fault. */
 export function testLaws(laws: readonly Law[], seed: number): void {
   describe.each(laws)("law: $name", ({ check, planted }) => {
     it("holds", () => {

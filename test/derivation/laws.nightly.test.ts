@@ -1,4 +1,4 @@
-/** All laws by themselves, over so many lives each that what one in a thousand breaks is found. */
+/** Runs all laws over enough lives to find a fault that shows in one of a thousand. */
 process.env["LAW_RUNS"] = "4000";
 
 await import("./laws/time.test.ts");

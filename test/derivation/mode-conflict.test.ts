@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { fold, script, stageTexts, stay, T0, valuesOf } from "../support/booth.ts";
+import { fold, script, stageTexts, stay, T0 } from "../support/booth.ts";
+import { incidentsOf, live, lived } from "../support/lives.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-/** As a profile with a bit for each mode gives it; polled every second, so that two polls are 2 s. */
+/** A profile with a bit for each mode, polled every second: two polls are 2 s. */
 const BITS: Parameters = {
   ...PLAIN,
   modes: { none: "idle", spray: "spray", flash: "flash", bake: "bake", fault: "fault", prep: "prep" },
@@ -18,31 +19,24 @@ it.each([
   ["fault & spray", 10_000, []],
   ["spray & prep", 10_000, []],
 ])("%s for %i ms: mode_conflict at %j", (mode, ms, seen) => {
-  const booth = script(BITS);
-  stay(booth, MINUTE_MS, { mode: "spray" });
-  stay(booth, ms, { mode });
-  stay(booth, MINUTE_MS, { mode: "bake" });
-  const facts = valuesOf(fold(booth.entries, BITS, [6]).facts, "i").filter(({ check }) => check === "mode_conflict");
+  const booth = lived(BITS, [MINUTE_MS, { mode: "spray" }], [ms, { mode }], [MINUTE_MS, { mode: "bake" }]);
+  const facts = incidentsOf(booth, BITS, "mode_conflict");
   expect(facts.map(({ first_seen_at }) => first_seen_at - T0)).toEqual(seen);
 });
 
 it("the mode of the highest priority counts; where no bit is on, what the profile says", () => {
   const booth = script(BITS);
   stay(booth, MINUTE_MS, { mode: "none" });
-  stay(booth, MINUTE_MS, { mode: "bake & spray" });
-  stay(booth, MINUTE_MS, { mode: "fault & bake & spray" });
-  stay(booth, MINUTE_MS, { mode: "maintenance & spray" });
-  stay(booth, MINUTE_MS, { mode: "spray" });
+  live(booth, [MINUTE_MS, { mode: "bake & spray" }], [MINUTE_MS, { mode: "fault & bake & spray" }]);
+  live(booth, [MINUTE_MS, { mode: "maintenance & spray" }], [MINUTE_MS, { mode: "spray" }]);
   const { facts } = fold(booth.entries, BITS, [6]);
   expect(stageTexts(facts).map((text) => text.split(" ")[0])).toEqual(["idle", "bake", "fault", "unknown"]);
 });
 
 it("it lasts as long as both are on, and 10 min longer", () => {
-  const booth = script(BITS);
-  stay(booth, MINUTE_MS, { mode: "spray" });
-  stay(booth, 30 * MINUTE_MS, { mode: "bake & spray" });
+  const booth = lived(BITS, [MINUTE_MS, { mode: "spray" }], [30 * MINUTE_MS, { mode: "bake & spray" }]);
   stay(booth, 30 * MINUTE_MS, { mode: "spray" });
-  const facts = valuesOf(fold(booth.entries, BITS, [6]).facts, "i").filter(({ check }) => check === "mode_conflict");
+  const facts = incidentsOf(booth, BITS, "mode_conflict");
   expect(facts).toHaveLength(2);
   const resolved = (facts[1]?.resolved_at ?? 0) - T0;
   expect(Math.abs(resolved - 41 * MINUTE_MS)).toBeLessThanOrEqual(MINUTE_MS);

@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { Maintenance } from "../../src/domain/record.ts";
 import { overuse } from "../../src/reports/overuse.ts";
-import { forget, run, script, silence, stay, T0, valuesOf, type Script, enterFilter } from "../support/booth.ts";
+import { enterFilter, run, script, type Script, stay, T0, valuesOf } from "../support/booth.ts";
+import { live } from "../support/lives.ts";
 import { uncounted, withFilters } from "../support/parameters.ts";
 import { sourceOf } from "../support/reader.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const COUNTED = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
 const BY_CYCLES = withFilters({ exhaust_filter: { limits: { cycles: 5 } } });
@@ -17,15 +18,13 @@ function last(booth: Script, parameters: Parameters): Maintenance | undefined {
     .at(-1);
 }
 
-/** In overuse from the 30th minute on; then the PLC goes on by eight cycles, of which nobody sees one from begin to end. */
+/** Plays overuse from minute 30 on, in which the PLC counts eight cycles during silences. */
 function silences(parameters: Parameters): Script {
   const booth = script(parameters);
   enterFilter(booth, 0);
   stay(booth, 31 * MINUTE_MS, { mode: 3, cycles: 100 });
   for (const cycles of [102, 104, 106, 108]) {
-    silence(booth, HOUR_MS);
-    forget(booth);
-    stay(booth, 2 * MINUTE_MS, { mode: 3, cycles });
+    live(booth, { gap_ms: HOUR_MS }, [2 * MINUTE_MS, { mode: 3, cycles }]);
   }
   enterFilter(booth);
   return booth;
@@ -38,7 +37,7 @@ describe("overuse cycles", () => {
     const source = sourceOf(booth, COUNTED);
     const window = (start: number, end: number) => overuse(source, { start: T0 + start, end: T0 + end });
     expect(window(0, 5 * HOUR_MS)).toMatchObject({ overuse_cycles: 8, cycles_source: "plc" });
-    // Adjacent windows add up, wherever they are cut.
+    // Adjacent windows add up for every cut.
     for (const cut of [31, 90, 93, 155, 200]) {
       const parts = [window(0, cut * MINUTE_MS), window(cut * MINUTE_MS, 5 * HOUR_MS)];
       expect(parts.reduce((sum, { overuse_cycles }) => sum + overuse_cycles, 0)).toBe(8);
@@ -54,11 +53,10 @@ describe("overuse cycles", () => {
     [30 * MINUTE_MS - 1, 0],
     [30 * MINUTE_MS, 0],
     [30 * MINUTE_MS + 1, 1],
-  ])("one shown after %i ms, overuse beginning at 30 min: %i", (at, cycles) => {
+  ])("a cycle shown after %i ms, with overuse from 30 min on, counts %i time(s)", (at, cycles) => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
-    stay(booth, at, { mode: 3, cycles: 100 });
-    stay(booth, 10 * MINUTE_MS, { cycles: 101 });
+    live(booth, [at, { mode: 3, cycles: 100 }], [10 * MINUTE_MS, { cycles: 101 }]);
     enterFilter(booth);
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: cycles, cycles: 1 });
     const source = sourceOf(booth, COUNTED);
@@ -72,13 +70,12 @@ describe("overuse cycles", () => {
   ])("a filter removed %i ms from the reading that shows one has %i in overuse", (by, cycles) => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
-    stay(booth, 40 * MINUTE_MS, { mode: 3, cycles: 100 });
-    stay(booth, 10 * MINUTE_MS, { cycles: 101 });
+    live(booth, [40 * MINUTE_MS, { mode: 3, cycles: 100 }], [10 * MINUTE_MS, { cycles: 101 }]);
     enterFilter(booth, 40 * MINUTE_MS + by);
     expect(last(booth, COUNTED)).toMatchObject({ booth_overuse_cycles: cycles, cycles });
   });
 
-  it("of a change entered at the very instant of the reading that shows one, it is the old filter's", () => {
+  it("a cycle shown at the very instant of an entered change belongs to the old filter", () => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
     stay(booth, 40 * MINUTE_MS, { mode: 3, cycles: 100 });
@@ -89,13 +86,12 @@ describe("overuse cycles", () => {
     expect(last(booth, COUNTED)).toMatchObject({ cycles: 0 });
   });
 
-  it("one shown half a second after the limit counts, though time and count become final together", () => {
+  it("a cycle shown half a second after the limit counts, although time and count become final together", () => {
     const booth = script(COUNTED);
     enterFilter(booth, 0);
     stay(booth, 30 * MINUTE_MS - 1_000, { mode: 3, cycles: 100 });
-    // A stage that may yet turn out to be a passing state isn't final before it has lasted.
-    stay(booth, 1_500, { mode: 4 });
-    stay(booth, 10 * MINUTE_MS, { mode: 4, cycles: 101 });
+    // A stage is not final before it has lasted min_stage.
+    live(booth, [1_500, { mode: 4 }], [10 * MINUTE_MS, { mode: 4, cycles: 101 }]);
     enterFilter(booth);
     expect(last(booth, COUNTED)).toMatchObject({
       overuse_since: T0 + 30 * MINUTE_MS,
@@ -107,10 +103,8 @@ describe("overuse cycles", () => {
   it("a limit in cycles is reached at the reading that shows it, and what comes later is over it", () => {
     const booth = script(BY_CYCLES);
     enterFilter(booth, 0);
-    stay(booth, HOUR_MS, { mode: 3, cycles: 100 });
-    stay(booth, HOUR_MS, { mode: 3, cycles: 104 });
-    stay(booth, HOUR_MS, { mode: 3, cycles: 105 });
-    stay(booth, HOUR_MS, { mode: 3, cycles: 107 });
+    live(booth, [HOUR_MS, { mode: 3, cycles: 100 }], [HOUR_MS, { mode: 3, cycles: 104 }]);
+    live(booth, [HOUR_MS, { mode: 3, cycles: 105 }], [HOUR_MS, { mode: 3, cycles: 107 }]);
     enterFilter(booth);
     expect(last(booth, BY_CYCLES)).toMatchObject({
       overuse_since: T0 + 2 * HOUR_MS,

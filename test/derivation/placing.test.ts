@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { knownTime, held, isWitnessed, placesOf, verdictOf, type Hold } from "../../src/derivation/clock.ts";
+import { held, type Hold, isWitnessed, knownTime, placesOf, verdictOf } from "../../src/derivation/clock.ts";
 import type { ClockRecord, LogRecord, Stored } from "../../src/domain/record.ts";
-import { fold, script, stay, T0 } from "../support/booth.ts";
+import { fold, T0 } from "../support/booth.ts";
+import { lived } from "../support/lives.ts";
 import { PLAIN } from "../support/parameters.ts";
 
 const WALL = 1_740_960_000_000;
@@ -68,7 +69,7 @@ test("a sync places its own boot by its wall clock, those before it right after 
   ]);
 });
 
-test("where nothing is known they are put right before it", () => {
+test("boots without a known instant end at the start of the synced boot", () => {
   // b is 800 ms long, and ends where c begins.
   expect(placesOf({ boot: "", now: 0 }, TWO, clock("c", 300, {}))).toEqual([
     { boot: "b", offset: WALL - 300 + 50 - 800 - 100, uncertain: true },
@@ -88,10 +89,9 @@ test("the sync of a boot that has no record yet places all that wait, one after 
 });
 
 test("time is known up to the last record, or as far as its boot's coverage proves", () => {
-  const booth = script(PLAIN);
-  stay(booth, 60_000, { mode: 3 });
+  const booth = lived(PLAIN, [60_000, { mode: 3 }]);
   const { state } = fold(booth.entries, PLAIN);
-  // The last poll came 1 ms before the end of the minute, in a record that stands at its beginning.
+  // The last poll came 1 ms before the end of the minute, in a coverage record at its start.
   expect(state.clock.now).toBe(T0);
   expect(knownTime(state)).toEqual({ boot: state.clock.boot, now: T0 + 59_999 });
   const groups = Object.fromEntries(Object.entries(state.groups).map(([name, one]) => [name, { ...one, boot: "x" }]));

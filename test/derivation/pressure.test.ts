@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { forget, fold, script, silence, stay, T0, type Script, enterFilter } from "../support/booth.ts";
+import { enterFilter, fold, type Script, stay, T0 } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { tag, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const LIMIT_PA = 125;
 
@@ -13,10 +14,9 @@ function parameters(baseline_pa?: number): Parameters {
 }
 const GIVEN = parameters(50);
 
-/** A spray stage of `ms` at this drop, then a minute of flash. */
+/** Plays a spray stage of `ms` at this drop, then a minute of flash. */
 function spray(booth: Script, drop: number, ms = 10 * MINUTE_MS): void {
-  stay(booth, ms, { mode: 3, drop, fan: 100 });
-  stay(booth, MINUTE_MS, { mode: 4 });
+  live(booth, [ms, { mode: 3, drop, fan: 100 }], [MINUTE_MS, { mode: 4 }]);
 }
 
 function exhaust(booth: Script, rules = GIVEN) {
@@ -31,8 +31,7 @@ describe("overuse by pressure drop", () => {
     [175, 176, null],
     [176, 176, 22],
   ])("with a clean drop of 50 Pa: %i Pa, then %i Pa: since minute %s", (first, second, since) => {
-    const booth = script(GIVEN);
-    stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
+    const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
     spray(booth, first);
     spray(booth, second);
     const at = exhaust(booth)?.overuse[0]?.since;
@@ -44,8 +43,7 @@ describe("overuse by pressure drop", () => {
     [4 * MINUTE_MS, true],
     [4 * MINUTE_MS + 1, true],
   ])("a stage of %i ms, of which a minute settles, counts: %s", (ms, counts) => {
-    const booth = script(GIVEN);
-    stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
+    const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
     spray(booth, 300, ms);
     spray(booth, 300);
     expect(exhaust(booth)?.overuse.length).toBe(counts === null ? 0 : 1);
@@ -56,29 +54,23 @@ describe("overuse by pressure drop", () => {
     [95, 2],
     [95.1, 2],
   ])("with fans at %f %% %i stages count", (fan, count) => {
-    const booth = script(GIVEN);
-    stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan });
+    const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan }]);
     for (let turn = 0; turn < 2; turn += 1) {
-      stay(booth, 10 * MINUTE_MS, { mode: 3, drop: 300, fan });
-      stay(booth, MINUTE_MS, { mode: 4 });
+      live(booth, [10 * MINUTE_MS, { mode: 3, drop: 300, fan }], [MINUTE_MS, { mode: 4 }]);
     }
     expect(exhaust(booth)?.pressure.drops).toHaveLength(count);
   });
 
   it("is judged by the median over time: a short peak says nothing", () => {
-    const booth = script(GIVEN);
-    stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
-    stay(booth, 5 * MINUTE_MS, { mode: 3, drop: 60 });
-    stay(booth, 3 * MINUTE_MS, { drop: 900 });
-    stay(booth, 3 * MINUTE_MS, { mode: 4, drop: 0 });
+    const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }], [5 * MINUTE_MS, { mode: 3, drop: 60 }]);
+    live(booth, [3 * MINUTE_MS, { drop: 900 }], [3 * MINUTE_MS, { mode: 4, drop: 0 }]);
     expect(exhaust(booth)?.pressure.drops).toMatchObject([{ pascal: 60 }]);
   });
 });
 
 it("the clean drop is the median of the first three stages where nobody gives it", () => {
   const rules = parameters();
-  const booth = script(rules);
-  stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
+  const booth = lived(rules, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
   for (const drop of [40, 60, 50]) spray(booth, drop);
   expect(exhaust(booth, rules)?.pressure.baseline).toBe(50);
   for (const drop of [176, 175, 176, 176]) spray(booth, drop);
@@ -89,8 +81,7 @@ it("the clean drop is the median of the first three stages where nobody gives it
 
 it("a new filter learns its own", () => {
   const rules = parameters();
-  const booth = script(rules);
-  stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
+  const booth = lived(rules, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
   for (const drop of [40, 60, 50, 300, 300]) spray(booth, drop);
   enterFilter(booth);
   for (const drop of [20, 30, 25]) spray(booth, drop);
@@ -104,13 +95,9 @@ describe("a limit reached while nothing is seen", () => {
     [DAY_MS - MINUTE_MS, false],
     [DAY_MS + MINUTE_MS, true],
   ])("is flagged, and begins with the first good reading: gap up to %i ms, flagged %s", (until, flagged) => {
-    const booth = script(aged);
-    stay(booth, MINUTE_MS, { mode: 1 });
+    const booth = lived(aged, [MINUTE_MS, { mode: 1 }]);
     enterFilter(booth, 0);
-    stay(booth, MINUTE_MS, {});
-    silence(booth, until - booth.now);
-    forget(booth);
-    stay(booth, 10 * MINUTE_MS, { mode: 1 });
+    live(booth, [MINUTE_MS, {}], { gap_ms: until - 2 * MINUTE_MS }, [10 * MINUTE_MS, { mode: 1 }]);
     enterFilter(booth);
     stay(booth, 5 * MINUTE_MS, {});
     const last = fold(booth.entries, aged, [6]).facts.findLast(({ kind }) => kind === "f");
@@ -126,9 +113,7 @@ it.each([
 ])(
   "a filter changed %i ms from a spray stage's end: %i stage(s) are the old one's, %i the new one's",
   (by, old, fresh) => {
-    const booth = script(GIVEN);
-    stay(booth, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
-    stay(booth, 10 * MINUTE_MS, { mode: 3, drop: 60 });
+    const booth = lived(GIVEN, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }], [10 * MINUTE_MS, { mode: 3, drop: 60 }]);
     const at = booth.now + by;
     stay(booth, MINUTE_MS, { mode: 4 });
     enterFilter(booth, at);

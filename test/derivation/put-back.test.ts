@@ -4,12 +4,12 @@ import type { DeriveState } from "../../src/derivation/state.ts";
 import { commit, foldRecords, T0 } from "../support/booth.ts";
 import { clockedEntries, type ClockedLife } from "../support/clocked.ts";
 import { PLAIN } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
-/** Whole weeks and no change of the clock in between: local days and shifts are those of the right time. */
+/** Whole weeks without a change of the clock, so that local days and shifts are the same. */
 const AHEAD = 4 * 7 * 24 * HOUR_MS;
 
-/** Five hours of jobs: a spray stage and what follows in each. */
+/** Five hours of jobs with a spray stage each. */
 const LIFE: ClockedLife = {
   parameters: { ...PLAIN, tz: "UTC" },
   boot: "boot-1",
@@ -28,14 +28,14 @@ function stateOf(wall: (ms: number) => number): DeriveState {
 const RIGHT = stateOf(LIFE.wall);
 const offset = RIGHT.clock.offset;
 
-/** Every number in it, by its place. */
+/** Returns every number of the state by its path. */
 function numbersIn(value: unknown, path = ""): readonly (readonly [string, number])[] {
   if (typeof value === "number") return [[path, value]];
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, one]) => numbersIn(one, `${path}/${key}`));
 }
 
-/** Hours are written once, by the time in which they stand: those of the wrong time are left out. */
+/** Hours of the wrong time are left out, because an hour is written only once. */
 const withoutHours = (state: DeriveState): Partial<DeriveState> => ({ ...state, hours: {}, hour_next: null });
 
 describe("a state kept by a time that was wrong", () => {
@@ -45,7 +45,7 @@ describe("a state kept by a time that was wrong", () => {
     const moved = putBack(wrong, offset);
     expect(withoutHours(moved)).toEqual(withoutHours(RIGHT));
     expect(moved.clock).toMatchObject({ now: moved.clock.mono + offset, offset });
-    // The hour that the right time is in is still to be written, those of the wrong time aren't.
+    // The hour of the right time is still to be written; hours of the wrong time are not.
     expect(Object.keys(wrong.hours).length + Object.keys(RIGHT.hours).length).toBeGreaterThan(1);
     expect(moved.hours).toEqual({});
     expect(moved.hour_next).toBe(Math.floor(RIGHT.clock.now / HOUR_MS) * HOUR_MS);
@@ -53,7 +53,7 @@ describe("a state kept by a time that was wrong", () => {
   });
 
   it("keeps what it knew before the time went wrong", () => {
-    // Right for two hours, then a state's worth of time ahead: as a fold has it that can't run back.
+    // Right for two hours, then ahead by `by`, as in a fold whose time cannot run back.
     const wrong = stateOf((ms) => T0 + ms);
     const limit = wrong.clock.mono + offset - 3 * HOUR_MS;
     const by = 3 * HOUR_MS;
@@ -74,7 +74,7 @@ describe("a state kept by a time that was wrong", () => {
     [HOUR_MS - 1, true],
     [HOUR_MS, true],
     [HOUR_MS + 1, false],
-  ])("by %i ms stays as it is: %s", (by, stays) => {
+  ])("a state that is wrong by %i ms stays as it is: %s", (by, stays) => {
     const moved = putBack(RIGHT, offset - by);
     expect(moved === RIGHT).toBe(stays);
     if (!stays) expect(moved.clock.now).toBe(RIGHT.clock.now - by);

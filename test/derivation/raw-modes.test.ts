@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { type Parameters } from "../../src/domain/parameters.ts";
 import { modeOf, rawMode } from "../../src/derivation/parameters.ts";
 import { openEndOf } from "../../src/derivation/fold.ts";
-import { poll, put, run, script, stay, T0, valuesOf, enterFilter } from "../support/booth.ts";
+import { enterFilter, poll, put, run, script, stay, T0, valuesOf } from "../support/booth.ts";
+import { exhaustFilter, live, lived } from "../support/lives.ts";
 import { PLAIN, tag, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 describe("a mode's raw value", () => {
   it.each([
@@ -26,9 +27,7 @@ describe("a mode's raw value", () => {
   });
 
   it("a booth whose mode is one bit has stages too", () => {
-    const booth = script(PLAIN);
-    stay(booth, 10 * MINUTE_MS, { mode: true });
-    stay(booth, MINUTE_MS, { mode: false });
+    const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: true }], [MINUTE_MS, { mode: false }]);
     const [first] = valuesOf(run(booth, PLAIN).facts, "m");
     expect([first?.raw, first?.mode]).toEqual(["1", PLAIN.modes["1"]]);
   });
@@ -40,10 +39,7 @@ it("the booth's time begins with the bay that was seen last", () => {
     bay_count: 2,
     tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },
   };
-  const booth = script(two);
-  stay(booth, 10 * MINUTE_MS, { left: 3 });
-  stay(booth, 5 * MINUTE_MS, { left: 4 });
-  stay(booth, 10 * MINUTE_MS, { right: 1 });
+  const booth = lived(two, [10 * MINUTE_MS, { left: 3 }], [5 * MINUTE_MS, { left: 4 }], [10 * MINUTE_MS, { right: 1 }]);
   stay(booth, 5 * MINUTE_MS, { left: 1 });
   const stages = valuesOf(run(booth, two).facts, "m").map(({ bay, mode, start }) => [
     bay,
@@ -60,17 +56,16 @@ it("the booth's time begins with the bay that was seen last", () => {
 it("an entry that dates the filter of first contact back past its days starts overuse now", () => {
   const rules = withFilters({ exhaust_filter: { limits: { days: 30 } } });
   const enter = (days: number) => {
-    const booth = script(rules);
-    stay(booth, 10 * MINUTE_MS, { mode: 1 });
+    const booth = lived(rules, [10 * MINUTE_MS, { mode: 1 }]);
     enterFilter(booth, -days * DAY_MS);
     stay(booth, 10 * MINUTE_MS);
-    return run(booth, rules).state.filters.exhaust_filter?.current;
+    return exhaustFilter(booth, rules)?.current;
   };
   expect(enter(29)?.overuse).toEqual([]);
   expect(enter(30)).toMatchObject({ known: true, overuse: [{ until: null }] });
 });
 
-it("a raving pressure sensor doesn't grow the state", () => {
+it("a pressure sensor that changes every second does not grow the state without bound", () => {
   const rules = withFilters(
     { exhaust_filter: { limits: { pressure_pa: 100 } } },
     { drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }) },
@@ -95,22 +90,18 @@ it("a filter changed right after a spray stage leaves that stage's drop, and its
     },
   );
   const booth = script(rules);
-  stay(booth, MINUTE_MS, { mode: 1, drop: 0, button: false });
-  stay(booth, 10 * MINUTE_MS, { mode: 3, drop: 300 });
-  // A second of flash: the spray stage isn't final yet.
-  stay(booth, 1_000, { mode: 4 });
-  stay(booth, 1_000, { button: true });
-  stay(booth, MINUTE_MS, { button: false });
+  live(booth, [MINUTE_MS, { mode: 1, drop: 0, button: false }], [10 * MINUTE_MS, { mode: 3, drop: 300 }]);
+  // After a second of flash, the spray stage is not final yet.
+  live(booth, [1_000, { mode: 4 }], [1_000, { button: true }], [MINUTE_MS, { button: false }]);
   const { state } = run(booth, rules);
   const filter = state.filters.exhaust_filter;
   expect(filter?.current).toMatchObject({ source: "plc_reset", pressure: { drops: [] } });
   expect(filter?.former?.pressure.drops).toEqual([{ end: T0 + 11 * MINUTE_MS, pascal: 300 }]);
 });
 
-it("what was given up changes nothing but that time passed", () => {
+it("a gap record only passes time", () => {
   const life = (isGivenUp: boolean) => {
-    const booth = script(PLAIN);
-    stay(booth, 10 * MINUTE_MS, { mode: 3 });
+    const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     if (isGivenUp) put(booth, { kind: "g", value: { from: 1, to: 2, reason: "budget" } });
     stay(booth, 10 * MINUTE_MS, { mode: 1 });
     return valuesOf(run(booth, PLAIN).facts, "m");
@@ -119,9 +110,8 @@ it("what was given up changes nothing but that time passed", () => {
   expect(life(true)).toHaveLength(1);
 });
 
-it("what acquisition says of no tag is an incident of the booth", () => {
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 1 });
+it("an event without a tag is an incident of the booth", () => {
+  const booth = lived(PLAIN, [MINUTE_MS, { mode: 1 }]);
   put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });
   stay(booth, MINUTE_MS);
   const [incident] = valuesOf(run(booth, PLAIN).facts, "i");
@@ -132,8 +122,7 @@ it.each([
   [11, "spray", 10 * MINUTE_MS - 1 + 15_000],
   [13, "no_data", 14 * HOUR_MS],
 ])("silent for %i h the booth is shown in %s up to %i ms", (...[hours, mode, end]) => {
-  const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
   booth.now += hours * HOUR_MS;
   put(booth, { kind: "e", value: { event: "torn", detail: "two halves" } });
   const last = openEndOf(run(booth, PLAIN).state, T0 + 14 * HOUR_MS).stages.at(-1);

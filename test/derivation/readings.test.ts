@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { fold, forget, poll, put, run, script, silence, stageTexts, stay, T0, valuesOf } from "../support/booth.ts";
+import { exhaustFilter, incidentsOf, live, lived } from "../support/lives.ts";
 import { minutesTag, PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 it("an hour has what the meters went on by in it, without the noise of binary fractions", () => {
   const meter = (step: number) => ({ counter: { step, max_rate_per_h: 100, retained: true }, factor: 0.1 });
@@ -10,8 +11,7 @@ it("an hour has what the meters went on by in it, without the noise of binary fr
     ...PLAIN,
     tags: { ...PLAIN.tags, gas: tag("gas", "m3", meter(0.1)), power: tag("kwh", "kWh", meter(0.1)) },
   };
-  const booth = script(parameters);
-  stay(booth, 30 * MINUTE_MS, { mode: 3, gas: 5, power: 7 });
+  const booth = lived(parameters, [30 * MINUTE_MS, { mode: 3, gas: 5, power: 7 }]);
   for (let turn = 1; turn <= 3; turn += 1)
     stay(booth, 10 * MINUTE_MS - 1000, { gas: 5 + turn * 0.1, power: 7 + turn * 0.2 });
   stay(booth, HOUR_MS, { gas: 6.3, power: 8.6 });
@@ -26,13 +26,10 @@ describe("another booth's PLC", () => {
   };
 
   it("is an error, other evidence a warning; a reading of the serial number ends it at once, another one doesn't", () => {
-    const booth = script(parameters);
-    stay(booth, MINUTE_MS, { mode: 1 });
+    const booth = lived(parameters, [MINUTE_MS, { mode: 1 }]);
     put(booth, { kind: "e", value: { event: "identity", detail: "another serial", tag: "serial" } });
     put(booth, { kind: "e", value: { event: "torn", detail: "two halves", tag: "air" } });
-    stay(booth, MINUTE_MS, { air: 20 });
-    stay(booth, MINUTE_MS, { serial: "ABCD-1" });
-    stay(booth, MINUTE_MS, { mode: 0 });
+    live(booth, [MINUTE_MS, { air: 20 }], [MINUTE_MS, { serial: "ABCD-1" }], [MINUTE_MS, { mode: 0 }]);
     const facts = valuesOf(fold(booth.entries, parameters, [6]).facts, "i");
     const told = facts.map(({ check, severity, resolved_at }) => [
       check,
@@ -48,53 +45,42 @@ describe("another booth's PLC", () => {
 });
 
 describe("new parameters", () => {
-  it("leave the stage that is open as it is", () => {
-    const booth = script(PLAIN);
-    stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  it("new parameters leave the open stage as it is", () => {
+    const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     put(booth, { kind: "p", value: { ...PLAIN, tz: "America/Denver" } });
-    stay(booth, 10 * MINUTE_MS);
-    stay(booth, MINUTE_MS, { mode: 0 });
+    live(booth, [10 * MINUTE_MS], [MINUTE_MS, { mode: 0 }]);
     expect(stageTexts(run(booth, PLAIN).facts)).toEqual([`spray 0-${20 * MINUTE_MS}`]);
   });
 
-  it("that come right after a reading of the same instant don't take it back", () => {
-    const booth = script(PLAIN);
-    stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  it("parameters after a reading of the same instant do not undo it", () => {
+    const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     poll(booth, { mode: 4 });
     put(booth, { kind: "p", value: { ...PLAIN, tz: "America/Denver" } });
     const polled = booth.entries.length - 1;
     booth.now += 1;
-    stay(booth, 10 * MINUTE_MS);
-    stay(booth, MINUTE_MS, { mode: 0 });
-    stay(booth, MINUTE_MS, { mode: 1 });
-    // The reading's commit ends before the parameters: within one they would come first.
+    live(booth, [10 * MINUTE_MS], [MINUTE_MS, { mode: 0 }], [MINUTE_MS, { mode: 1 }]);
+    // The commit ends after the reading, because parameters come first within a commit.
     expect(stageTexts(fold(booth.entries, PLAIN, [polled, 1, 10, 1000]).facts)).toEqual([
       `spray 0-${10 * MINUTE_MS}`,
       `flash ${10 * MINUTE_MS}-${20 * MINUTE_MS + 1}`,
     ]);
   });
 
-  it("may give the code that holds another mode, from then on", () => {
-    const booth = script(PLAIN);
-    stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  it("new parameters may give the present code another mode from then on", () => {
+    const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     put(booth, { kind: "p", value: { ...PLAIN, modes: { ...PLAIN.modes, "3": "prep" } } });
-    stay(booth, 10 * MINUTE_MS);
-    stay(booth, MINUTE_MS, { mode: 0 });
+    live(booth, [10 * MINUTE_MS], [MINUTE_MS, { mode: 0 }]);
     expect(stageTexts(run(booth, PLAIN).facts)).toEqual([
       `spray 0-${10 * MINUTE_MS}`,
       `prep ${10 * MINUTE_MS}-${20 * MINUTE_MS}`,
     ]);
   });
 
-  it("say nothing of a booth that isn't read at the moment", () => {
-    const booth = script(PLAIN);
-    stay(booth, 10 * MINUTE_MS, { mode: 3 });
+  it("new parameters do not change the mode of a booth that is not read", () => {
+    const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }]);
     silence(booth, HOUR_MS);
     put(booth, { kind: "p", value: { ...PLAIN, modes: { ...PLAIN.modes, "3": "prep" } } });
-    silence(booth, HOUR_MS);
-    forget(booth);
-    stay(booth, MINUTE_MS, { mode: 1 });
-    stay(booth, MINUTE_MS, { mode: 0 });
+    live(booth, { gap_ms: HOUR_MS }, [MINUTE_MS, { mode: 1 }], [MINUTE_MS, { mode: 0 }]);
     const modes = valuesOf(run(booth, PLAIN).facts, "m").map(({ mode }) => mode);
     expect(modes).toEqual(["spray", "no_data", "idle"]);
   });
@@ -103,12 +89,11 @@ describe("new parameters", () => {
 describe("two mode bits at once", () => {
   const conflicts = (between: (booth: ReturnType<typeof script>) => void): number => {
     const booth = script({ ...PLAIN, modes: { spray: "spray", bake: "bake" } });
-    stay(booth, MINUTE_MS, { mode: "spray" });
-    stay(booth, 1000, { mode: "bake & spray" });
+    live(booth, [MINUTE_MS, { mode: "spray" }], [1000, { mode: "bake & spray" }]);
     between(booth);
     forget(booth);
     stay(booth, MINUTE_MS, { mode: "bake" });
-    return valuesOf(fold(booth.entries, PLAIN, [6]).facts, "i").filter(({ check }) => check === "mode_conflict").length;
+    return incidentsOf(booth, PLAIN, "mode_conflict").length;
   };
 
   it("for a second before a silence prove nothing", () => {
@@ -134,11 +119,8 @@ describe("pressure drops", () => {
   it("each filter has its own sensor, and the median is what held for half of the time, whatever the order", () => {
     const booth = script(parameters);
     for (let turn = 0; turn < 2; turn += 1) {
-      stay(booth, 3 * MINUTE_MS, { mode: 3, drop: 300, pre: 20 });
-      stay(booth, 3 * MINUTE_MS, { drop: 100 });
-      stay(booth, 1 * MINUTE_MS, { drop: 200 });
-      stay(booth, 3 * MINUTE_MS, { drop: 180 });
-      stay(booth, 2 * MINUTE_MS, { mode: 4 });
+      live(booth, [3 * MINUTE_MS, { mode: 3, drop: 300, pre: 20 }], [3 * MINUTE_MS, { drop: 100 }]);
+      live(booth, [1 * MINUTE_MS, { drop: 200 }], [3 * MINUTE_MS, { drop: 180 }], [2 * MINUTE_MS, { mode: 4 }]);
     }
     stay(booth, 5 * MINUTE_MS, { mode: 1 });
     const { filters } = run(booth, parameters).state;
@@ -160,33 +142,26 @@ describe("counters that fall", () => {
     },
   );
 
-  it("one with its button and another one alone are two changes, no loss of memory", () => {
-    const booth = script(COUNTED);
-    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 60, button: false });
-    stay(booth, 10 * MINUTE_MS, { exhaust: 0, pre: 0, button: true });
-    stay(booth, 5 * MINUTE_MS, { mode: 1 });
+  it("two falling counters, one of them with its button, are two changes and no loss of memory", () => {
+    const booth = lived(COUNTED, [10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 60, button: false }]);
+    live(booth, [10 * MINUTE_MS, { exhaust: 0, pre: 0, button: true }], [5 * MINUTE_MS, { mode: 1 }]);
     const { facts } = run(booth, COUNTED);
     const resets = valuesOf(facts, "f").filter(({ source }) => source === "plc_reset");
     expect(resets.map(({ filter }) => filter).sort()).toEqual(["exhaust_filter", "pre_filter"]);
     expect(valuesOf(facts, "i").map(({ check }) => check)).toEqual([]);
   });
 
-  it("a restart in which none fell is no loss of memory", () => {
-    const booth = script(PARAMETERS);
-    stay(booth, 10 * MINUTE_MS, { mode: 3, uptime: 1000, cycles: 5 });
-    stay(booth, 10 * MINUTE_MS, { uptime: 5 });
-    stay(booth, MINUTE_MS, { mode: 0 });
+  it("a restart without a falling counter is no loss of memory", () => {
+    const booth = lived(PARAMETERS, [10 * MINUTE_MS, { mode: 3, uptime: 1000, cycles: 5 }]);
+    live(booth, [10 * MINUTE_MS, { uptime: 5 }], [MINUTE_MS, { mode: 0 }]);
     expect(valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "memory_loss")).toEqual([]);
   });
 });
 
 describe("what a counter's reading books", () => {
   it("cycles of the PLC's counter belong to the hour that shows them", () => {
-    const booth = script(PARAMETERS);
-    stay(booth, 30 * MINUTE_MS, { mode: 3, cycles: 5 });
-    stay(booth, HOUR_MS, { cycles: 7 });
-    stay(booth, 2 * HOUR_MS, { cycles: 8 });
-    stay(booth, MINUTE_MS, { mode: 0 });
+    const booth = lived(PARAMETERS, [30 * MINUTE_MS, { mode: 3, cycles: 5 }], [HOUR_MS, { cycles: 7 }]);
+    live(booth, [2 * HOUR_MS, { cycles: 8 }], [MINUTE_MS, { mode: 0 }]);
     expect(valuesOf(run(booth, PARAMETERS).facts, "d").map(({ cycles }) => cycles)).toEqual([2, 1, 0]);
   });
 
@@ -195,11 +170,9 @@ describe("what a counter's reading books", () => {
     [5, 0],
     [400, 1],
   ])("from 5 to %i: %i incident(s)", (cycles, count) => {
-    const booth = script(PARAMETERS);
-    stay(booth, 30 * MINUTE_MS, { mode: 3, cycles: 5 });
+    const booth = lived(PARAMETERS, [30 * MINUTE_MS, { mode: 3, cycles: 5 }]);
     forget(booth);
-    stay(booth, HOUR_MS, { mode: 3, cycles });
-    stay(booth, MINUTE_MS, { mode: 0 });
+    live(booth, [HOUR_MS, { mode: 3, cycles }], [MINUTE_MS, { mode: 0 }]);
     const found = valuesOf(run(booth, PARAMETERS).facts, "i").filter(({ check }) => check === "monotonic");
     expect(found.filter(({ resolved_at }) => resolved_at === null)).toHaveLength(count);
   });
@@ -215,17 +188,14 @@ describe("what a counter's reading books", () => {
       { exhaust_filter: { limits: { minutes: 1000 } } },
       { used: tag("filter_minutes", unit, { filter: "exhaust_filter", factor, counter }) },
     );
-    const booth = script(parameters);
-    stay(booth, MINUTE_MS, { mode: 1, used: value });
-    stay(booth, MINUTE_MS, { mode: 0 });
-    expect(run(booth, parameters).state.filters.exhaust_filter?.current.plc?.value).toBeCloseTo(minutes, 9);
+    const booth = lived(parameters, [MINUTE_MS, { mode: 1, used: value }], [MINUTE_MS, { mode: 0 }]);
+    expect(exhaustFilter(booth, parameters)?.current.plc?.value).toBeCloseTo(minutes, 9);
   });
 });
 
 describe("rules of reports", () => {
   it("are kept with the instant at which they changed; of one instant the last ones", () => {
-    const booth = script(PLAIN);
-    stay(booth, HOUR_MS, { mode: 1 });
+    const booth = lived(PLAIN, [HOUR_MS, { mode: 1 }]);
     put(booth, { kind: "p", value: { ...PLAIN, bay_count: 2 } });
     stay(booth, HOUR_MS);
     for (const tz of ["Europe/Berlin", "America/Denver"]) put(booth, { kind: "p", value: { ...PLAIN, tz } });
@@ -239,8 +209,7 @@ describe("rules of reports", () => {
     [64, 64],
     [65, 64],
   ])("after %i changes %i are kept", (changes, kept) => {
-    const booth = script(PLAIN);
-    stay(booth, MINUTE_MS, { mode: 1 });
+    const booth = lived(PLAIN, [MINUTE_MS, { mode: 1 }]);
     for (let change = 0; change < changes; change += 1) {
       put(booth, { kind: "p", value: { ...PLAIN, tz: change % 2 === 0 ? "Europe/Berlin" : "UTC" } });
       stay(booth, MINUTE_MS);

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { forget, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { run, script, type Script, stay, T0, valuesOf } from "../support/booth.ts";
+import { live } from "../support/lives.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const SCANNED: Parameters = { ...PARAMETERS, tags: { ...PARAMETERS.tags, first: tag("first_scan") } };
 
-/** Mode, start and end in minutes, why it ended, and how much of it was inferred. */
+/** Returns each stage as text: mode, start and end in minutes, end reason, inferred minutes. */
 function stages(booth: Script, parameters: Parameters = SCANNED): unknown[] {
-  stay(booth, 10 * MINUTE_MS, { mode: 0 });
-  stay(booth, MINUTE_MS, { mode: 1 });
+  live(booth, [10 * MINUTE_MS, { mode: 0 }], [MINUTE_MS, { mode: 1 }]);
   const seen = valuesOf(run(booth, parameters).facts, "m").filter(({ mode }) => mode !== "off");
   return seen.map(({ mode, start, end, end_reason, uncertain_ms }) =>
     [mode, ...[start, end].map((at) => Math.round((at - T0) / MINUTE_MS)), end_reason, uncertain_ms / MINUTE_MS].join(
@@ -19,13 +19,11 @@ function stages(booth: Script, parameters: Parameters = SCANNED): unknown[] {
   );
 }
 
-/** Ten minutes in a mode, a silence, and what is read after it. */
+/** Plays ten minutes in a mode, a silence, and the readings after it. */
 function back(mode: number, silent: number, values: Record<string, TagValue>): Script {
   const booth = script(SCANNED);
   stay(booth, 5 * MINUTE_MS, { mode, uptime: 600, cycles: 5, meter: 95, first: false });
-  stay(booth, 5 * MINUTE_MS, { uptime: 900, meter: 100 });
-  silence(booth, silent - 1);
-  forget(booth);
+  live(booth, [5 * MINUTE_MS, { uptime: 900, meter: 100 }], { gap_ms: silent - 1 });
   stay(booth, 10 * MINUTE_MS, { mode, uptime: 1500, cycles: 5, meter: 110, first: false, ...values });
   return booth;
 }
@@ -64,7 +62,7 @@ describe("after a silence that nothing proves", () => {
       "no_data 10 20 changed 0",
       "idle 20 30 changed 0",
     ]);
-    // Idle time isn't on the meter: the silence is proven, and stays so.
+    // The meter does not count idle time, so the silence is proven to be idle.
     expect(stages(back(1, 10 * MINUTE_MS, { meter: 100, uptime: 5 }))).toEqual(["idle 0 30 changed 10"]);
   });
 });
@@ -85,11 +83,8 @@ describe("within the bridge", () => {
 
   it("a bit that stays on, or goes off, is no first scan", () => {
     const booth = script(SCANNED);
-    stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, first: true });
-    silence(booth, 10 * MINUTE_MS - 1);
-    forget(booth);
-    stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 110, first: true });
-    stay(booth, 5 * MINUTE_MS, { first: false });
+    live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, first: true }], { gap_ms: 10 * MINUTE_MS - 1 });
+    live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 110, first: true }], [5 * MINUTE_MS, { first: false }]);
     expect(stages(booth)).toEqual(["spray 0 25 changed 10"]);
   });
 });

@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import { shownVersions } from "../../src/domain/summary.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
 import type { TagValue } from "../../src/domain/booth.ts";
-import { fold, forget, poll, reboot, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { fold, poll, reboot, run, script, type Script, silence, T0, valuesOf } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
 
-/** Polls the slow group for `ms`, the last time at its very end. */
+/** Polls the slow group for `ms`, with the last poll at the very end. */
 function read(booth: Script, ms: number, firmware: string | null): void {
   const end = booth.now + ms;
   poll(booth, { firmware }, "slow");
@@ -37,7 +38,7 @@ test.each([
   expect(versionsOf(booth)).toEqual(expected);
 });
 
-test("one good read is not enough, however long ago", () => {
+test("a version with a single good read is not entered, however long ago it was", () => {
   const booth = script(PARAMETERS);
   poll(booth, { firmware: "1.0" }, "slow");
   silence(booth, 3_600_000);
@@ -47,8 +48,7 @@ test("one good read is not enough, however long ago", () => {
 test("first_seen_at is kept through an outage", () => {
   const booth = script(PARAMETERS);
   poll(booth, { firmware: "1.0" }, "slow");
-  silence(booth, 3_600_000);
-  forget(booth);
+  live(booth, { gap_ms: 3_600_000 });
   read(booth, 0, "1.0");
   expect(versionsOf(booth)).toEqual([["1.0", 0, true]]);
 });
@@ -76,8 +76,7 @@ test.each([
 ])("read in one boot, and %i ms later for %i ms in the next one: %j", (away, ms, expected) => {
   const booth = script(PARAMETERS);
   poll(booth, { firmware: "1.0" }, "slow");
-  silence(booth, away);
-  forget(booth);
+  live(booth, { gap_ms: away });
   const from = booth.entries.length;
   read(booth, ms, "1.0");
   booth.now += 1;
@@ -114,8 +113,7 @@ test.each([
 ])("a program, with a tag for its revision %s that reads %j, is entered as %j", (tagged, revision, expected) => {
   const own = { program: tag("plc_program"), ...(tagged ? { revision: tag("plc_program_revision") } : {}) };
   const parameters = { ...PARAMETERS, tags: { ...PARAMETERS.tags, ...own } };
-  const booth = script(parameters);
-  stay(booth, 80_000, { mode: 1, program: "BOOTH-24", ...(tagged ? { revision } : {}) });
+  const booth = lived(parameters, [80_000, { mode: 1, program: "BOOTH-24", ...(tagged ? { revision } : {}) }]);
   const found = valuesOf(fold(booth.entries, parameters, [3]).facts, "v");
   expect(found.map(({ plc_program, plc_program_revision }) => [plc_program, plc_program_revision])).toEqual(expected);
 });

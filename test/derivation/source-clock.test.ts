@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { fold, MONO0, poll, put, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { MONO0, poll, put, script, type Script, silence, stay, T0 } from "../support/booth.ts";
+import { incidentsOf, lived } from "../support/lives.ts";
 import { PLAIN, tag } from "../support/parameters.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const SERVER: Parameters = { ...PLAIN, tags: { ...PLAIN.tags, air: tag("air_temperature", "C") } };
 
-/** A reading now, taken by the server's clock so long before or after ours. */
+/** Adds a reading whose source time differs from the box's time by `off_ms`. */
 function read(booth: Script, value: number, off_ms: number): void {
   const at = T0 + booth.now;
   const changes = [["air", value, "good", at + off_ms] as const];
@@ -15,7 +16,7 @@ function read(booth: Script, value: number, off_ms: number): void {
 }
 
 function skews(booth: Script, parameters: Parameters): string[] {
-  const facts = valuesOf(fold(booth.entries, parameters, [6]).facts, "i").filter(({ check }) => check === "clock_skew");
+  const facts = incidentsOf(booth, parameters, "clock_skew");
   return facts
     .filter(({ resolved_at }) => resolved_at === null)
     .map(({ tag_name, reason }) => `${tag_name}: ${reason}`);
@@ -29,8 +30,7 @@ describe("a server's clock", () => {
     [-60_001, ["mode: the server's clock is 60 s behind"]],
     [-3_600_000, ["mode: the server's clock is 3600 s behind"]],
   ])("%i ms off at a value that changed between two polls: %j", (off, expected) => {
-    const booth = script(SERVER);
-    stay(booth, MINUTE_MS, { mode: 1 });
+    const booth = lived(SERVER, [MINUTE_MS, { mode: 1 }]);
     read(booth, 20, 0);
     stay(booth, MINUTE_MS);
     read(booth, 21, off);
@@ -43,8 +43,7 @@ describe("a server's clock", () => {
     ["changed in a silence", 21, 5 * MINUTE_MS, []],
     ["changed under our eyes", 21, 0, ["mode: the server's clock is 600 s behind"]],
   ])("a value that %s may be ten minutes old, or not: %j", (...[, value, silent, expected]) => {
-    const booth = script(SERVER);
-    stay(booth, MINUTE_MS, { mode: 1 });
+    const booth = lived(SERVER, [MINUTE_MS, { mode: 1 }]);
     read(booth, 20, 0);
     stay(booth, MINUTE_MS);
     silence(booth, silent);
@@ -64,15 +63,14 @@ describe("a server's clock", () => {
   });
 
   it("is over after ten good readings", () => {
-    const booth = script(SERVER);
-    stay(booth, MINUTE_MS, { mode: 1 });
+    const booth = lived(SERVER, [MINUTE_MS, { mode: 1 }]);
     read(booth, 20, 2 * MINUTE_MS);
     for (let turn = 1; turn <= 10; turn += 1) {
       stay(booth, 5000);
       read(booth, 20 + turn, 0);
     }
     stay(booth, 5000);
-    const facts = valuesOf(fold(booth.entries, SERVER, [6]).facts, "i").filter(({ check }) => check === "clock_skew");
+    const facts = incidentsOf(booth, SERVER, "clock_skew");
     expect(facts.map(({ resolved_at }) => resolved_at !== null)).toEqual([false, true]);
   });
 });
@@ -87,8 +85,7 @@ describe("the PLC's clock", () => {
     ["ms", 60.001, ["clock: the PLC's clock is 60 s ahead"]],
   ])("in %s, %f s off: %j", (unit, off, expected) => {
     const parameters = { ...PLAIN, tags: { ...PLAIN.tags, clock: tag("plc_clock", unit) } };
-    const booth = script(parameters);
-    stay(booth, MINUTE_MS, { mode: 1 });
+    const booth = lived(parameters, [MINUTE_MS, { mode: 1 }]);
     poll(booth, { clock: ((T0 + booth.now) / 1000 + off) * (unit === "ms" ? 1000 : 1) });
     booth.now += 1;
     stay(booth, 2 * MINUTE_MS);

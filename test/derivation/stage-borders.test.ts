@@ -16,14 +16,15 @@ import {
   T0,
   valuesOf,
 } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { PARAMETERS, PLAIN, tag } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 function polledEvery(poll_interval_ms: number, extra: Partial<Parameters> = {}): Parameters {
   return { ...PLAIN, groups: { fast: { poll_interval_ms } }, ...extra };
 }
 
-/** The bridge is 15 s, or three polls where that is longer. */
+/** The bridge is max(15 s, three polls). */
 describe("bridge", () => {
   it.each([
     [4999, 14_999, 0],
@@ -37,11 +38,7 @@ describe("bridge", () => {
     [60_000, 180_001, 180_001],
   ])("polled every %i ms, a gap of %i ms leaves %i ms without data", (poll_ms, gap, missing) => {
     const parameters = polledEvery(poll_ms, { min_stage_ms: 2000 });
-    const booth = script(parameters);
-    stay(booth, 4 * MINUTE_MS, { mode: 3 });
-    silence(booth, gap - 1);
-    forget(booth);
-    stay(booth, 4 * MINUTE_MS, { mode: 3 });
+    const booth = lived(parameters, [4 * MINUTE_MS, { mode: 3 }], { gap_ms: gap - 1 }, [4 * MINUTE_MS, { mode: 3 }]);
     stay(booth, 4 * MINUTE_MS, { mode: 1 });
     const stages = valuesOf(run(booth, parameters).facts, "m");
     const none = stages.filter(({ mode }) => mode === "no_data");
@@ -53,14 +50,13 @@ describe("bridge", () => {
     [15_000, 15_000],
     [15_001, 15_000],
   ])("an open stage counts %i ms after the last good reading as %i", (after, counted) => {
-    const booth = script(PLAIN);
-    stay(booth, MINUTE_MS, { mode: 3 });
+    const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }]);
     const open = openEndOf(run(booth, PLAIN).state, T0 + MINUTE_MS - 1 + after).stages.at(-1);
     expect((open?.end ?? 0) - T0).toBe(MINUTE_MS - 1 + counted);
   });
 });
 
-/** min_stage: the larger of 2 s and one poll, or what the parameters say. */
+/** min_stage is the parameters' value, else max(2 s, one poll). */
 describe("min_stage", () => {
   it.each([
     [1000, undefined, 1999, 1],
@@ -80,10 +76,7 @@ describe("min_stage", () => {
   ])("polled every %i ms, min_stage %s: a flash of %i ms between sprays gives %i stage(s)", (...row) => {
     const [poll_ms, min_stage_ms, length, count] = row;
     const parameters = polledEvery(poll_ms, min_stage_ms === undefined ? {} : { min_stage_ms });
-    const booth = script(parameters);
-    stay(booth, MINUTE_MS, { mode: 3 });
-    stay(booth, length, { mode: 4 });
-    stay(booth, MINUTE_MS, { mode: 3 });
+    const booth = lived(parameters, [MINUTE_MS, { mode: 3 }], [length, { mode: 4 }], [MINUTE_MS, { mode: 3 }]);
     stay(booth, MINUTE_MS, { mode: 1 });
     expect(valuesOf(run(booth, parameters).facts, "m")).toHaveLength(count);
   });
@@ -92,20 +85,19 @@ describe("min_stage", () => {
 interface Meters {
   readonly code: number;
   readonly gap_ms: number;
-  /** What the hour meter went on by, min. */
+  /** Rise of the hour meter, min. */
   readonly meter: number;
   readonly step?: number;
 }
 
-/** Whether a gap is attributed to the mode, the cycle counter having stood still. */
+/** Returns whether a gap without a counted cycle is attributed to the mode. */
 function isAttributed({ code, gap_ms, meter, step = 0.1 }: Meters): boolean {
   const counter = { step, modulus: 1e6, max_rate_per_h: 61.2, retained: true };
   const parameters = {
     ...PARAMETERS,
     tags: { ...PARAMETERS.tags, meter: tag("hour_meter", "min", { counter }) },
   };
-  const booth = script(parameters);
-  stay(booth, MINUTE_MS, { mode: code, cycles: 5, meter: 100 });
+  const booth = lived(parameters, [MINUTE_MS, { mode: code, cycles: 5, meter: 100 }]);
   // The last poll came 1 ms before.
   silence(booth, gap_ms - 1);
   forget(booth);
@@ -119,7 +111,7 @@ describe("attribution of a gap", () => {
     ["in runtime, a tenth short and one step more", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 35.9 }, false],
     ["in runtime, a tenth short", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 36 }, true],
     ["in runtime, a tenth short but one step", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 36.1 }, true],
-    // A meter that ran 44.1 min in 40 ran beyond its rate plus a step too.
+    // A rise of 44.1 min in 40 would exceed the meter's fastest rate plus a step.
     ["in runtime, 2 % over", { code: 6, gap_ms: 40 * MINUTE_MS, meter: 40.8 }, true],
     ["in no runtime mode, a tenth less a step", { code: 1, gap_ms: 40 * MINUTE_MS, meter: 3.9 }, true],
     ["in no runtime mode, a tenth", { code: 1, gap_ms: 40 * MINUTE_MS, meter: 4 }, true],
@@ -150,8 +142,7 @@ describe("an hour is final 10 min after its end", () => {
     [HOUR_MS + 10 * MINUTE_MS, 1],
     [HOUR_MS + 10 * MINUTE_MS + 1, 1],
   ])("at %i ms %i hour(s) are written", (at, count) => {
-    const booth = script(PLAIN);
-    stay(booth, at, { mode: 3 });
+    const booth = lived(PLAIN, [at, { mode: 3 }]);
     poll(booth);
     expect(hoursOf(booth)).toHaveLength(count);
   });
@@ -161,11 +152,7 @@ describe("an hour is final 10 min after its end", () => {
     [10 * MINUTE_MS, 2],
     [10 * MINUTE_MS + 1, 2],
   ])("its end in a gap, %i ms after the gap's end: %i hours", (after, count) => {
-    const booth = script(PLAIN);
-    stay(booth, 50 * MINUTE_MS, { mode: 3 });
-    silence(booth, 75 * MINUTE_MS);
-    forget(booth);
-    stay(booth, after, { mode: 3 });
+    const booth = lived(PLAIN, [50 * MINUTE_MS, { mode: 3 }], { gap_ms: 75 * MINUTE_MS }, [after, { mode: 3 }]);
     poll(booth);
     expect(hoursOf(booth)).toHaveLength(count);
   });
@@ -175,8 +162,7 @@ describe("an hour is final 10 min after its end", () => {
     [12 * HOUR_MS, false],
     [12 * HOUR_MS + 1, true],
   ])("after %i ms of silence nothing is inferred any more: %s", (gap, expired) => {
-    const booth = script(PLAIN);
-    stay(booth, 50 * MINUTE_MS, { mode: 3 });
+    const booth = lived(PLAIN, [50 * MINUTE_MS, { mode: 3 }]);
     silence(booth, gap - 1);
     const value = { group: "fast", from: booth.now, to: booth.now, polls: 0, max_interval_ms: 0 };
     put(booth, { kind: "h", value });
@@ -212,11 +198,7 @@ describe("pauses of a run", () => {
 });
 
 it("stages of min_stage that follow on each other stay apart", () => {
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 3 });
-  stay(booth, 2000, { mode: 4 });
-  stay(booth, 2000, { mode: 1 });
-  stay(booth, MINUTE_MS, { mode: 0 });
-  stay(booth, 2000, { mode: 1 });
+  const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }], [2000, { mode: 4 }], [2000, { mode: 1 }]);
+  live(booth, [MINUTE_MS, { mode: 0 }], [2000, { mode: 1 }]);
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-60000", "flash 60000-62000", "idle 62000-64000"]);
 });

@@ -1,39 +1,28 @@
 import { expect, test } from "vitest";
-import { forget, run, script, silence, stageTexts, stay, T0, valuesOf } from "../support/booth.ts";
+import { run, script, stageTexts, stay, T0, valuesOf } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { PARAMETERS, PLAIN } from "../support/parameters.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
 test("a stage starts at the first reading of its mode and ends at the next one's", () => {
-  const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE_MS, { mode: 3 });
-  stay(booth, 5 * MINUTE_MS, { mode: 4 });
-  stay(booth, MINUTE_MS, { mode: 3 });
+  const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }], [5 * MINUTE_MS, { mode: 4 }], [MINUTE_MS, { mode: 3 }]);
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-600000", "flash 600000-900000"]);
 });
 
 test("two codes of one mode are one stage, whose raw value is the first", () => {
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 6 });
-  stay(booth, MINUTE_MS, { mode: 7 });
-  stay(booth, MINUTE_MS, { mode: 1 });
+  const booth = lived(PLAIN, [MINUTE_MS, { mode: 6 }], [MINUTE_MS, { mode: 7 }], [MINUTE_MS, { mode: 1 }]);
   const [bake] = valuesOf(run(booth, PLAIN).facts, "m");
   expect(bake).toMatchObject({ mode: "bake", raw: "6", start: T0, end: T0 + 2 * MINUTE_MS, is_new_start: true });
 });
 
 test("a short stage goes to its successor where the neighbours differ", () => {
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 3 });
-  stay(booth, 1000, { mode: 4 });
-  stay(booth, MINUTE_MS, { mode: 5 });
+  const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }], [1000, { mode: 4 }], [MINUTE_MS, { mode: 5 }]);
   stay(booth, MINUTE_MS, { mode: 1 });
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-60000", "purge 60000-121000"]);
 });
 
 test.each([20, 21])("code %i is kept however short", (code) => {
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 3 });
-  stay(booth, 500, { mode: code });
-  stay(booth, MINUTE_MS, { mode: 3 });
+  const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }], [500, { mode: code }], [MINUTE_MS, { mode: 3 }]);
   stay(booth, MINUTE_MS, { mode: 1 });
   expect(valuesOf(run(booth, PLAIN).facts, "m").map(({ end, start }) => end - start)).toEqual([
     MINUTE_MS,
@@ -43,9 +32,7 @@ test.each([20, 21])("code %i is kept however short", (code) => {
 });
 
 test("a code that isn't mapped is unknown, with its raw value and an incident", () => {
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 77 });
-  stay(booth, 20 * MINUTE_MS, { mode: 1 });
+  const booth = lived(PLAIN, [MINUTE_MS, { mode: 77 }], [20 * MINUTE_MS, { mode: 1 }]);
   const { facts } = run(booth, PLAIN);
   expect(valuesOf(facts, "m")[0]).toMatchObject({ mode: "unknown", raw: "77" });
   expect(valuesOf(facts, "i").map(({ check, resolved_at }) => [check, resolved_at === null])).toEqual([
@@ -55,15 +42,8 @@ test("a code that isn't mapped is unknown, with its raw value and an incident", 
 });
 
 test("after no_data into the same mode there is no new start, into another one there is", () => {
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 3 });
-  silence(booth, MINUTE_MS);
-  forget(booth);
-  stay(booth, MINUTE_MS, { mode: 3 });
-  silence(booth, MINUTE_MS);
-  forget(booth);
-  stay(booth, MINUTE_MS, { mode: 4 });
-  stay(booth, MINUTE_MS, { mode: 1 });
+  const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }], { gap_ms: MINUTE_MS }, [MINUTE_MS, { mode: 3 }]);
+  live(booth, { gap_ms: MINUTE_MS }, [MINUTE_MS, { mode: 4 }], [MINUTE_MS, { mode: 1 }]);
   expect(valuesOf(run(booth, PLAIN).facts, "m").map(({ mode, is_new_start }) => [mode, is_new_start])).toEqual([
     ["spray", true],
     ["no_data", true],
@@ -74,12 +54,8 @@ test("after no_data into the same mode there is no new start, into another one t
 });
 
 test("attributed time is uncertain", () => {
-  const booth = script(PARAMETERS);
-  stay(booth, MINUTE_MS, { mode: 6, cycles: 5, meter: 100 });
-  silence(booth, 40 * MINUTE_MS);
-  forget(booth);
-  stay(booth, MINUTE_MS, { mode: 6, cycles: 5, meter: 140 });
-  stay(booth, MINUTE_MS, { mode: 8 });
+  const booth = lived(PARAMETERS, [MINUTE_MS, { mode: 6, cycles: 5, meter: 100 }], { gap_ms: 40 * MINUTE_MS });
+  live(booth, [MINUTE_MS, { mode: 6, cycles: 5, meter: 140 }], [MINUTE_MS, { mode: 8 }]);
   expect(valuesOf(run(booth, PARAMETERS).facts, "m")[0]).toMatchObject({
     mode: "bake",
     uncertain_ms: 40 * MINUTE_MS + 1,
@@ -87,21 +63,15 @@ test("attributed time is uncertain", () => {
 });
 
 test("a bad mode reading is a gap too, and no mode", () => {
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 3 });
-  stay(booth, MINUTE_MS, { mode: null });
-  stay(booth, MINUTE_MS, { mode: 3 });
+  const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }], [MINUTE_MS, { mode: null }], [MINUTE_MS, { mode: 3 }]);
   stay(booth, MINUTE_MS, { mode: 1 });
   expect(stageTexts(run(booth, PLAIN).facts)).toEqual(["spray 0-60000", "no_data 60000-120000", "spray 120000-180000"]);
 });
 
 test("a PLC that restarts in a run ends the stage at the last good reading", () => {
   const booth = script(PARAMETERS);
-  stay(booth, 10 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, uptime: 5000 });
-  silence(booth, MINUTE_MS);
-  forget(booth);
-  stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 101, uptime: 12 });
-  stay(booth, 5 * MINUTE_MS, { mode: 1 });
+  live(booth, [10 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, uptime: 5000 }], { gap_ms: MINUTE_MS });
+  live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 101, uptime: 12 }], [5 * MINUTE_MS, { mode: 1 }]);
   const { facts } = run(booth, PARAMETERS);
   expect(valuesOf(facts, "m").map(({ mode, end_reason }) => [mode, end_reason])).toEqual([
     ["spray", "restart"],
@@ -117,10 +87,7 @@ test("a PLC that restarts in a run ends the stage at the last good reading", () 
 
 test("a PLC back within the bridge in the same mode with its counters ends nothing", () => {
   const booth = script(PARAMETERS);
-  stay(booth, 10 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, uptime: 5000 });
-  silence(booth, 14_000);
-  forget(booth);
-  stay(booth, 5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100.2, uptime: 3 });
-  stay(booth, 5 * MINUTE_MS, { mode: 1 });
+  live(booth, [10 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100, uptime: 5000 }], { gap_ms: 14_000 });
+  live(booth, [5 * MINUTE_MS, { mode: 3, cycles: 5, meter: 100.2, uptime: 3 }], [5 * MINUTE_MS, { mode: 1 }]);
   expect(valuesOf(run(booth, PARAMETERS).facts, "m").map(({ mode }) => mode)).toEqual(["spray"]);
 });

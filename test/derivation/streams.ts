@@ -5,7 +5,7 @@ import type { LogRecord } from "../../src/domain/record.ts";
 import type { TakenEntry } from "../../src/domain/taken.ts";
 import { minutesTag, withFilters } from "../support/parameters.ts";
 
-/** What a random booth is run with: counters and two filters that reach their limits within the walk. */
+/** Parameters of a random booth, with counters and two filters that reach their limits within a life. */
 export const WALK: Parameters = withFilters(
   {
     exhaust_filter: { limits: { minutes: 20, cycles: 3 } },
@@ -16,7 +16,7 @@ export const WALK: Parameters = withFilters(
 
 export const WALK_T0 = 1_740_960_000_000;
 
-/** One thing that happens to a random booth. */
+/** An event in the life of a random booth. */
 export type Happening =
   | { readonly kind: "mode"; readonly code: number; readonly ms: number }
   | { readonly kind: "bad"; readonly ms: number }
@@ -25,12 +25,12 @@ export type Happening =
   | { readonly kind: "step"; readonly ms: number }
   | { readonly kind: "change"; readonly by: "technician" | "button" };
 
-/** Polls after which a time is quiet. */
+/** Polls after which polls become rare. */
 const QUIET_AFTER = 10;
 const CODES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 21, 99] as const;
 const USUAL = [3, 4, 3, 5, 6, 8, 1] as const;
 
-/** Long and short times alike, so that every threshold is crossed and just missed. */
+/** Long and short times, so that every threshold is crossed and just missed. */
 const lengths = fc.oneof(
   fc.integer({ min: 100, max: 4000 }),
   fc.integer({ min: 4000, max: 200_000 }),
@@ -77,7 +77,7 @@ function part(code: number, ...[min, max]: readonly [number, number]): fc.Arbitr
   return fc.record({ kind: fc.constant("mode" as const), code: fc.constant(code), ms });
 }
 
-/** One job as it usually goes, now and then without one of its parts, its spray and bake around what counts. */
+/** A usual job, sometimes without one of its parts, with spray and bake near their thresholds. */
 const job: fc.Arbitrary<Happening[]> = fc
   .tuple(
     part(3, 100_000, 400_000),
@@ -96,16 +96,16 @@ function walksOf(single: fc.Arbitrary<Happening>): fc.Arbitrary<Happening[]> {
   return fc.array(all, { minLength: 1, maxLength: 18 }).map((parts) => parts.flat());
 }
 
-/** Walks on a clock that is always right. */
+/** Lives with a clock that is always right. */
 export const walks = walksOf(happening);
-/** Walks in which the wall clock is also put forward and back. */
+/** Lives in which the wall clock is also put forward and back. */
 export const steppedWalks = walksOf(fc.oneof({ weight: 8, arbitrary: happening }, { weight: 1, arbitrary: step }));
 /** Sizes of the commits, in entries. */
 export const chunkings = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 6 });
 
 interface Walker {
   readonly entries: TakenEntry[];
-  /** The world's true time since the start, ms. */
+  /** True time since the start, ms. */
   now: number;
   boot: number;
   boot_at: number;
@@ -121,7 +121,7 @@ interface Walker {
 
 type Draft<T> = T extends TakenEntry ? Omit<T, "take" | "stream"> : never;
 
-/** The taken entries of a booth that lived through the happenings. Computed without any of the fold's code. */
+/** Returns the taken entries of a life, computed without any code of the fold. */
 export function entriesOf(happenings: readonly Happening[]): TakenEntry[] {
   const walker: Walker = {
     entries: [],
@@ -190,14 +190,14 @@ function change(walker: Walker, by: "technician" | "button"): void {
   record(walker, { kind: "f", value: { filter: "pre_filter", source: by, installed_at, flagged: false, by: "t" } });
 }
 
-/** The PLC loses its power, and what it counted. */
+/** Restarts the PLC, which loses its counters. */
 function powerCycle(walker: Walker): void {
   walker.uptime_at = walker.now;
   walker.run_ms = 0;
   walker.exhaust_ms = 0;
 }
 
-/** The booth goes on for `ms`, polled every 1 to 9 s; in a long quiet time more seldom, always within the bridge. */
+/** Passes `ms` with a poll every 1 to 9 s, less often in a long quiet time, always within the bridge. */
 function pass(walker: Walker, ms: number): void {
   const end = walker.now + ms;
   pollNow(walker);

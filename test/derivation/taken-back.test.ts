@@ -6,7 +6,7 @@ import { HOUR_MS } from "../../src/domain/time.ts";
 const T = 1_740_960_000_000;
 const YEAR = 365 * 24 * HOUR_MS;
 
-/** What the clock of a boot that began at T says after `mono` where it is `off` from the truth. */
+/** A clock record `mono` ms after a boot at T, with a wall clock that is wrong by `off`. */
 function says(mono: number, off = 0, { boot = "a", began = T } = {}): Shown {
   return { boot, mono, wall: began + mono + off };
 }

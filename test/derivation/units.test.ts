@@ -3,9 +3,10 @@ import type { Parameters, TagParameters } from "../../src/domain/parameters.ts";
 import { withUnitsInForce } from "../../src/domain/tag-units.ts";
 import { usedMinutes } from "../../src/derivation/filters/installation.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
-import { fold, put, script, stay, valuesOf, type Script } from "../support/booth.ts";
+import { fold, put, type Script, stay, valuesOf } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 function booth(
   tags: Readonly<Record<string, TagParameters>>,
@@ -27,8 +28,7 @@ function filterAfter(of: Script, parameters: Parameters) {
 it("a filter's meter in minutes is not taken for hours, however minutes are spelled", () => {
   const used = ["min", "minutes", "Min."].map((unit) => {
     const parameters = booth({ exhaust: meterIn(unit) });
-    const life = script(parameters);
-    stay(life, HOUR_MS, { mode: 1, exhaust: 100 });
+    const life = lived(parameters, [HOUR_MS, { mode: 1, exhaust: 100 }]);
     const filter = filterAfter(life, parameters);
     return filter === undefined ? null : usedMinutes(filter);
   });
@@ -39,11 +39,9 @@ it("pressure limits in Pa hold for a sensor in inches of water", () => {
   const over = [0.69, 0.72].map((drop) => {
     const sensor = tag("filter_pressure", "inWC", { filter: "exhaust_filter" });
     const parameters = booth({ drop: sensor, fan: tag("fan_speed", "percent") });
-    const life = script(parameters);
-    stay(life, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
+    const life = lived(parameters, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
     for (let nth = 0; nth < 2; nth += 1) {
-      stay(life, 10 * MINUTE_MS, { mode: 3, drop, fan: 100 });
-      stay(life, MINUTE_MS, { mode: 4 });
+      live(life, [10 * MINUTE_MS, { mode: 3, drop, fan: 100 }], [MINUTE_MS, { mode: 4 }]);
     }
     return filterAfter(life, parameters)?.overuse.length;
   });
@@ -54,9 +52,7 @@ it("pressure limits in Pa hold for a sensor in inches of water", () => {
 it("a bake at 110 °F is warm, and one at 100 °F is not", () => {
   const colds = [110, 100].map((air) => {
     const parameters = booth({ air: tag("air_temperature", "degF"), fan: tag("fan_speed", "%") });
-    const life = script(parameters);
-    stay(life, 21 * MINUTE_MS, { mode: 6, air, fan: 100 });
-    stay(life, 5 * MINUTE_MS, { air: air - 1 });
+    const life = lived(parameters, [21 * MINUTE_MS, { mode: 6, air, fan: 100 }], [5 * MINUTE_MS, { air: air - 1 }]);
     const incidents = valuesOf(fold(life.entries, parameters, [6]).facts, "i");
     return incidents.filter(({ check }) => check === "cross").length;
   });
@@ -66,8 +62,7 @@ it("a bake at 110 °F is warm, and one at 100 °F is not", () => {
 it("a meter whose unit stops fitting reports why and gives way to the booth's own count", () => {
   const good = booth({ exhaust: meterIn("min") }, { pressure_pa: 125, minutes: 50 });
   const unfit = booth({ exhaust: meterIn("minuets") }, { pressure_pa: 125, minutes: 50 });
-  const life = script(good);
-  stay(life, HOUR_MS, { mode: 1, exhaust: 100 });
+  const life = lived(good, [HOUR_MS, { mode: 1, exhaust: 100 }]);
   put(life, { kind: "p", value: unfit });
   stay(life, HOUR_MS, { mode: 1, exhaust: 101 });
   const { facts, state } = fold(life.entries, good, [6]);
@@ -85,8 +80,7 @@ it("a meter whose unit stops fitting reports why and gives way to the booth's ow
 
 it("the incident of an unfit unit ends after the profile is corrected", () => {
   const unfit = booth({ exhaust: meterIn("minuets") });
-  const life = script(unfit);
-  stay(life, HOUR_MS, { mode: 1, exhaust: 100 });
+  const life = lived(unfit, [HOUR_MS, { mode: 1, exhaust: 100 }]);
   put(life, { kind: "p", value: booth({ exhaust: meterIn("min") }) });
   stay(life, HOUR_MS, { mode: 1, exhaust: 101 });
   const { facts, state } = fold(life.entries, unfit, [6]);
@@ -104,11 +98,9 @@ it("clean drops that were learned in a sensor's own unit are converted once the 
   );
   const drop = withUnitsInForce(tag("filter_pressure", "inWC", { filter: "exhaust_filter" }));
   const converted = { ...raw, tags: { ...raw.tags, drop } };
-  const life = script(raw);
-  stay(life, MINUTE_MS, { mode: 1, drop: 0, fan: 100 });
+  const life = lived(raw, [MINUTE_MS, { mode: 1, drop: 0, fan: 100 }]);
   for (let nth = 0; nth < 3; nth += 1) {
-    stay(life, 10 * MINUTE_MS, { mode: 3, drop: 0.2, fan: 100 });
-    stay(life, MINUTE_MS, { mode: 4 });
+    live(life, [10 * MINUTE_MS, { mode: 3, drop: 0.2, fan: 100 }], [MINUTE_MS, { mode: 4 }]);
   }
   stay(life, 2 * MINUTE_MS, { mode: 1 });
   put(life, { kind: "p", value: converted });

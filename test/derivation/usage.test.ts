@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { usedMinutes } from "../../src/derivation/filters/installation.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { fold, poll, put, run, script, silence, stay, T0, valuesOf, type Script } from "../support/booth.ts";
+import { fold, poll, put, run, script, type Script, silence, stay, T0, valuesOf } from "../support/booth.ts";
+import { exhaustFilter, live, lived } from "../support/lives.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const COUNTED = withFilters(
   { exhaust_filter: { limits: { minutes: 100 } }, pre_filter: { limits: { minutes: 100 } } },
@@ -14,7 +15,7 @@ const COUNTED = withFilters(
   },
 );
 
-/** Changes of the exhaust filter: when, by whom, and whether the instant is inferred. */
+/** Returns the changes of the exhaust filter: source, time, and whether the time is inferred. */
 function changes(booth: Script, parameters: Parameters = COUNTED): unknown[] {
   stay(booth, 5 * MINUTE_MS, { mode: 1 });
   const facts = valuesOf(run(booth, parameters).facts, "f").filter(({ filter }) => filter === "exhaust_filter");
@@ -28,8 +29,7 @@ describe("resets", () => {
     const booth = script(COUNTED);
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10, button: false });
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 0, button: true });
-    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 20, button: false });
-    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 0 });
+    live(booth, [10 * MINUTE_MS, { mode: 3, exhaust: 20, button: false }], [10 * MINUTE_MS, { mode: 3, exhaust: 0 }]);
     expect(changes(booth)).toEqual([
       ASSUMED,
       ["plc_reset", 10 * MINUTE_MS, false],
@@ -40,22 +40,18 @@ describe("resets", () => {
   it("pressed again within 10 min takes nothing away from what was used since", () => {
     const booth = script(COUNTED);
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10, button: false });
-    stay(booth, MINUTE_MS, { mode: 3, exhaust: 0, button: true });
-    stay(booth, 5 * MINUTE_MS, { exhaust: 5, button: false });
-    stay(booth, MINUTE_MS, { button: true });
-    stay(booth, MINUTE_MS, { exhaust: 6, button: false });
-    const filter = run(booth, COUNTED).state.filters.exhaust_filter?.current;
+    live(booth, [MINUTE_MS, { mode: 3, exhaust: 0, button: true }], [5 * MINUTE_MS, { exhaust: 5, button: false }]);
+    live(booth, [MINUTE_MS, { button: true }], [MINUTE_MS, { exhaust: 6, button: false }]);
+    const filter = exhaustFilter(booth, COUNTED)?.current;
     expect(filter === undefined ? null : usedMinutes(filter)).toBe(6);
   });
 
-  it("an hour apart they are two changes, and the one between was in for an hour", () => {
+  it("two presses an hour apart are two changes, and the filter between them was in for an hour", () => {
     const booth = script(COUNTED);
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10, button: false });
-    stay(booth, MINUTE_MS, { mode: 3, exhaust: 0, button: true });
-    stay(booth, 59 * MINUTE_MS, { exhaust: 5, button: false });
-    stay(booth, MINUTE_MS, { button: true, exhaust: 0 });
-    stay(booth, 5000, { mode: 1 });
-    expect(run(booth, COUNTED).state.filters.exhaust_filter?.former).toMatchObject({
+    live(booth, [MINUTE_MS, { mode: 3, exhaust: 0, button: true }], [59 * MINUTE_MS, { exhaust: 5, button: false }]);
+    live(booth, [MINUTE_MS, { button: true, exhaust: 0 }], [5000, { mode: 1 }]);
+    expect(exhaustFilter(booth, COUNTED)?.former).toMatchObject({
       installed_at: T0 + 10 * MINUTE_MS,
       removed_at: T0 + 70 * MINUTE_MS,
     });
@@ -66,8 +62,7 @@ describe("resets", () => {
     [15_000, false],
     [15_001, true],
   ])("seen after %i ms without a poll: flagged %s", (apart, flagged) => {
-    const booth = script(COUNTED);
-    stay(booth, MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 });
+    const booth = lived(COUNTED, [MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 }]);
     // The last poll comes 1 ms before the end.
     booth.now += apart - 1;
     poll(booth, { exhaust: 0 });
@@ -84,11 +79,9 @@ describe("resets", () => {
 });
 
 describe("usage", () => {
-  it("goes on from before when the PLC lost its memory", () => {
-    const booth = script(COUNTED);
-    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 });
-    stay(booth, 10 * MINUTE_MS, { exhaust: 3, pre: 2 });
-    stay(booth, 10 * MINUTE_MS, { exhaust: 7, pre: 7 });
+  it("the use of a filter continues after the PLC lost its memory", () => {
+    const booth = lived(COUNTED, [10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 }]);
+    live(booth, [10 * MINUTE_MS, { exhaust: 3, pre: 2 }], [10 * MINUTE_MS, { exhaust: 7, pre: 7 }]);
     const { filters } = run(booth, COUNTED).state;
     const used = [filters.exhaust_filter, filters.pre_filter].map((one) =>
       one === undefined ? null : usedMinutes(one.current),
@@ -100,18 +93,15 @@ describe("usage", () => {
     [0, false],
     [HOUR_MS, true],
   ])("overuse that a counter shows after a silence of %i ms is flagged: %s", (silent, flagged) => {
-    const booth = script(COUNTED);
-    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 90, pre: 10 });
+    const booth = lived(COUNTED, [10 * MINUTE_MS, { mode: 3, exhaust: 90, pre: 10 }]);
     silence(booth, silent);
-    stay(booth, 10 * MINUTE_MS, { exhaust: 100.5, pre: 20.5 });
-    stay(booth, 5000, { mode: 1 });
-    const [episode] = run(booth, COUNTED).state.filters.exhaust_filter?.current.overuse ?? [];
+    live(booth, [10 * MINUTE_MS, { exhaust: 100.5, pre: 20.5 }], [5000, { mode: 1 }]);
+    const [episode] = exhaustFilter(booth, COUNTED)?.current.overuse ?? [];
     expect(episode?.flagged).toBe(flagged);
   });
 
-  it("a claim of the fold's own is no entry", () => {
-    const booth = script(COUNTED);
-    stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 });
+  it("a filter record with source plc_reset in the log is no entry", () => {
+    const booth = lived(COUNTED, [10 * MINUTE_MS, { mode: 3, exhaust: 60, pre: 10 }]);
     const value = {
       filter: "exhaust_filter",
       source: "plc_reset",

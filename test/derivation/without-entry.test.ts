@@ -3,20 +3,21 @@ import { usedMinutes } from "../../src/derivation/filters/installation.ts";
 import type { FilterState } from "../../src/derivation/state.ts";
 import { filterMaintenanceHistory } from "../../src/reports/filters.ts";
 import {
+  enterFilter,
   forget,
   put,
   run,
   script,
+  type Script,
   silence,
   stay,
   T0,
-  type Script,
   type Values,
-  enterFilter,
 } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
 import { sourceOf } from "../support/reader.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const LIMIT = 100;
 const COUNTED = withFilters(
@@ -27,7 +28,7 @@ const OWN = withFilters({ exhaust_filter: { limits: { minutes: LIMIT } } });
 
 function enter(booth: Script, ago_ms = 0): void {
   enterFilter(booth, booth.now, { ago_ms, id: `at ${booth.now}` });
-  // The agent logs the counter anew after an entry.
+  // The agent logs the counter again after an entry.
   forget(booth);
 }
 
@@ -46,7 +47,7 @@ function filterOf(booth: Script, parameters = COUNTED): FilterState {
 const minutesOf = ({ current, former }: FilterState): (number | null)[] =>
   [former, current].map((one) => (one === null ? null : usedMinutes(one))).map((one) => one && Number(one.toFixed(3)));
 
-/** What removal records there are: installed, removed, overuse, in minutes. */
+/** Returns the removal records: installed, removed, start and length of overuse, in minutes. */
 function recordsOf(booth: Script): (number | null)[][] {
   const source = sourceOf(booth, COUNTED);
   const minutes = (at: number | null): number | null => (at === null ? null : (at - T0) / MINUTE_MS);
@@ -64,19 +65,15 @@ describe("an entry that the PLC's reset follows within 12 h", () => {
     [100, 12, 10],
     [100.1, 12, 10],
   ])("the counter showed %f of 100 min in between: overuse since minute %s", (shown, since, overuse) => {
-    const booth = script(COUNTED);
-    stay(booth, MINUTE_MS, { mode: 1, exhaust: 90, button: false });
-    stay(booth, MINUTE_MS, { mode: 3 });
+    const booth = lived(COUNTED, [MINUTE_MS, { mode: 1, exhaust: 90, button: false }], [MINUTE_MS, { mode: 3 }]);
     enter(booth);
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 91, button: false });
-    stay(booth, 10 * MINUTE_MS, { mode: 1, exhaust: shown });
-    stay(booth, 5 * MINUTE_MS, { button: true, exhaust: 0 });
+    live(booth, [10 * MINUTE_MS, { mode: 1, exhaust: shown }], [5 * MINUTE_MS, { button: true, exhaust: 0 }]);
     expect(recordsOf(booth)).toEqual([[0, 22, since, overuse]]);
   });
 
   it("came after another one: what the first one removed stays removed", () => {
-    const booth = script(COUNTED);
-    stay(booth, 30 * MINUTE_MS, { mode: 1, exhaust: 90, button: false });
+    const booth = lived(COUNTED, [30 * MINUTE_MS, { mode: 1, exhaust: 90, button: false }]);
     enter(booth);
     stay(booth, 30 * MINUTE_MS, { mode: 1, exhaust: 90, button: false });
     enter(booth);
@@ -90,7 +87,7 @@ describe("an entry that the PLC's reset follows within 12 h", () => {
 });
 
 describe("entries withdrawn", () => {
-  it("one after the other, the latest first, leave the filter that was there, with its overuse", () => {
+  it("undoing entries from the latest on restores the first filter with its overuse", () => {
     const booth = script(COUNTED);
     const quarter = (values: Values): void => {
       stay(booth, 15 * MINUTE_MS, values);
@@ -113,9 +110,8 @@ describe("entries withdrawn", () => {
   it.each([
     [4, 0],
     [5, 1],
-  ])("of %i only the last four can be: %i stay(s)", (count, left) => {
-    const booth = script(OWN);
-    stay(booth, MINUTE_MS, { mode: 1 });
+  ])("of %i entries, the last four can be undone and %i stay(s)", (count, left) => {
+    const booth = lived(OWN, [MINUTE_MS, { mode: 1 }]);
     for (let turn = 0; turn < count; turn += 1) {
       enter(booth);
       stay(booth, HOUR_MS, { mode: 1 });
@@ -127,9 +123,8 @@ describe("entries withdrawn", () => {
     expect(filterOf(booth, OWN).current.installed_at).toBe(T0 + left * MINUTE_MS);
   });
 
-  it("a limit that came meanwhile holds", () => {
-    const booth = script(OWN);
-    stay(booth, MINUTE_MS, { mode: 1 });
+  it("a limit that changed before an undo stays in force", () => {
+    const booth = lived(OWN, [MINUTE_MS, { mode: 1 }]);
     enter(booth);
     stay(booth, 30 * MINUTE_MS, { mode: 3 });
     put(booth, { kind: "p", value: withFilters({ exhaust_filter: { limits: { minutes: 20 } } }) });
@@ -141,7 +136,7 @@ describe("entries withdrawn", () => {
 });
 
 describe("an entry made while the PLC is silent", () => {
-  /** Spray; the counters of minutes, hours and cycles go on through a silence of 20 min, in which somebody enters a change 5 min back. */
+  /** Plays spray with a silence of 20 min, in which a person enters a change 15 min ago; the PLC's counters rise meanwhile. */
   function silent(shown: Values): Script {
     const booth = script(COUNTED);
     stay(booth, 10 * MINUTE_MS, { mode: 3, exhaust: 10, button: false, cycles: 5, meter: 100 });
@@ -149,13 +144,12 @@ describe("an entry made while the PLC is silent", () => {
     silence(booth, 10 * MINUTE_MS);
     enter(booth, 15 * MINUTE_MS);
     silence(booth, 10 * MINUTE_MS);
-    stay(booth, 5 * MINUTE_MS, { mode: 3, button: false, cycles: 5, ...shown });
-    stay(booth, MINUTE_MS, { mode: 1 });
+    live(booth, [5 * MINUTE_MS, { mode: 3, button: false, cycles: 5, ...shown }], [MINUTE_MS, { mode: 1 }]);
     return booth;
   }
 
   it("gives the new filter the silence's time where the gap rule finds it in use", () => {
-    // Up to the last poll 20 min were counted, 5 of them after the change; then come 20 of silence.
+    // 20 min were counted up to the last poll, 5 of them after the change; 20 min of silence follow.
     expect(minutesOf(filterOf(silent({ exhaust: 40, meter: 130 })))).toEqual([15, 25]);
   });
 
@@ -169,18 +163,13 @@ describe("an entry dated back", () => {
     [29, 59],
     [30, 60],
     [31, null],
-  ])(
-    "of a booth in use from minute %i to 60: the limit of 30 min was reached on the way at minute %s",
-    (from, since) => {
-      const parameters = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
-      const booth = script(parameters);
-      stay(booth, from * MINUTE_MS, { mode: 1 });
-      stay(booth, (60 - from) * MINUTE_MS, { mode: 3 });
-      stay(booth, 10 * MINUTE_MS, { mode: 1 });
-      enter(booth, 41 * MINUTE_MS);
-      stay(booth, MINUTE_MS, { mode: 1 });
-      const overuse = filterOf(booth, parameters).current.overuse.map((one) => (one.since - T0) / MINUTE_MS);
-      expect(overuse).toEqual(since === null ? [] : [since]);
-    },
-  );
+  ])("an entry dated back, in use from minute %i to 60, reaches the limit of 30 min at minute %s", (from, since) => {
+    const parameters = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
+    const booth = lived(parameters, [from * MINUTE_MS, { mode: 1 }], [(60 - from) * MINUTE_MS, { mode: 3 }]);
+    stay(booth, 10 * MINUTE_MS, { mode: 1 });
+    enter(booth, 41 * MINUTE_MS);
+    stay(booth, MINUTE_MS, { mode: 1 });
+    const overuse = filterOf(booth, parameters).current.overuse.map((one) => (one.since - T0) / MINUTE_MS);
+    expect(overuse).toEqual(since === null ? [] : [since]);
+  });
 });

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { virtualSite } from "../support/virtual-site.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 
-/** Operations that both sides serve for one booth, with the queries that they are asked with. */
+/** Operations that both sides serve for a booth, with their queries. */
 function questions(start: number, end: number): readonly (readonly [string, Record<string, string>])[] {
   const at = (ms: number): string => new Date(ms).toISOString();
   const middle = start + (end - start) / 2;
@@ -41,14 +41,14 @@ it.each([
   const site = virtualSite({ folder, scenario, start });
   await site.start();
   await site.clock.run(length);
-  // Nothing more is read; what was read gets to the service.
+  // Stops reading; what was read so far reaches the service.
   site.plc.fault = "timeout";
   await site.clock.run(45_000);
   const { source, close } = openSource(folder, site.clock.wall());
   const differences = questions(start, start + length).flatMap(([operation, query]) => {
     const box = boxAnswer(source, operation, query);
     const service = site.service.get(`/api/booths/b-1/${operation}`, query);
-    // The order of an object's names says nothing.
+    // The order of an object's keys has no meaning.
     return ordered(box) === ordered(service) ? [] : [{ operation, query, box, service }];
   });
   close();

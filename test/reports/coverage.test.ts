@@ -1,18 +1,15 @@
 import { expect, it } from "vitest";
-import { fold, forget, script, silence, stay, T0 } from "../support/booth.ts";
+import { fold, T0 } from "../support/booth.ts";
+import { lived } from "../support/lives.ts";
 import { boxAnswer } from "../support/figures.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
 import type { Source } from "../../src/reports/source.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-/** An hour of spraying, half an hour of nothing, half an hour of idle; asked at its end. */
+/** An hour of spray, half an hour without polls, half an hour of idle. */
 function source(): Source {
-  const booth = script(PLAIN);
-  stay(booth, 60 * MINUTE_MS, { mode: 3 });
-  silence(booth, 30 * MINUTE_MS);
-  forget(booth);
-  stay(booth, 30 * MINUTE_MS, { mode: 1 });
+  const booth = lived(PLAIN, [60 * MINUTE_MS, { mode: 3 }], { gap_ms: 30 * MINUTE_MS }, [30 * MINUTE_MS, { mode: 1 }]);
   const folded = fold(booth.entries, PLAIN, [20]);
   return { reader: readerOf(folded), stream: "s", now_ms: T0 + 120 * MINUTE_MS - 1_000 };
 }

@@ -15,7 +15,7 @@ it("energy of windows that cut hours is the same on both sides, also where the m
   // The meter rolls over within the first working hour.
   const scenario = { ...counterWrap, counters: { energy_kwh: (2 ** 32 - 60) / 10 } };
   const { site, folder } = await activeSite({ scenario, for_ms: 72 * MINUTE, booth: { poll } });
-  // Nothing more is read; what was read gets to the service.
+  // Stops reading; what was read so far reaches the service.
   site.plc.fault = "timeout";
   await site.clock.run(MINUTE);
   const { source, close } = openSource(folder, site.clock.wall());
@@ -49,7 +49,7 @@ it("energy of windows that cut hours is the same on both sides, also where the m
     site.service.get("/api/booths/b-1/utilization_stats", month),
   );
   expect(boxAnswer(source, "utilization_stats", month)).toEqual(boxAnswer(source, "utilization_stats", today));
-  // The same log after its retention time: only the readings of the last half hour are there.
+  // The same log after its retention time has only the readings of the last half hour.
   const kept_from = first + HOUR_MS / 2;
   const aged = agedSource(source, kept_from);
   const stats = (at: Source, from: number, to: number): Record<string, unknown> => {
@@ -72,7 +72,7 @@ it("energy of windows that cut hours is the same on both sides, also where the m
   close();
 });
 
-/** The log without the records before an instant, as the age limit leaves it. */
+/** Returns the log without the records before an instant, as the age limit leaves it. */
 function agedSource(source: Source, kept_from: number): Source {
   const { reader } = source;
   const later = (window: Window): Window => ({ ...window, start: Math.max(window.start, kept_from) });

@@ -7,7 +7,7 @@ import { runtimeSeries, utilization, utilizationTimeline } from "../../src/repor
 import type { Source } from "../../src/reports/source.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const WEEK = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
 
@@ -15,10 +15,10 @@ type Shift = readonly [start: string, stop: string];
 const daily = ([start, stop]: Shift): WorkingHours[] =>
   WEEK.map((day) => ({ day, enabled: true, start: `${start}:00`, stop: `${stop}:00` }));
 
-/** The first shift holds from the beginning of time, each further one from its instant on. */
+/** The first shift is in force from 0 on, each further one from its instant on. */
 interface Life {
   readonly tz: string;
-  /** In spray from there for 4 h. */
+  /** Start of 4 h of spray. */
   readonly start: number;
   readonly end: number;
   readonly shifts: readonly (readonly [from: number, shift: Shift])[];
@@ -44,106 +44,23 @@ function sourceOf({ tz, start, end, shifts }: Life): Source {
   return { reader: readerOf({ state, facts, records: [] }), stream: "s", now_ms: end + HOUR_MS };
 }
 
-interface Day {
-  readonly tz: string;
-  /** First instant of the local day, and of the next one, UTC. */
-  readonly from: string;
-  readonly to: string;
-  /** Length of the day, min. */
-  readonly minutes: number;
-  /** Working minutes of the day with a shift 00:00-06:00, 22:00-06:00, 01:45-02:15, 08:00-08:00 a day. */
-  readonly early: number;
-  readonly night: number;
-  readonly across: number;
-  /** Local hour of the week in which the fifth hour of the day begins. */
-  readonly hour: number;
-}
+/** Working minutes of a day with a shift of 00:00-06:00, 22:00-06:00 and 01:45-02:15. */
+type Working = readonly [early: number, night: number, across: number];
 
-const DAYS: readonly Day[] = [
-  {
-    tz: "America/Denver",
-    from: "2026-03-08T07:00:00Z",
-    to: "2026-03-09T06:00:00Z",
-    minutes: 1380,
-    early: 300,
-    night: 420,
-    across: 15,
-    hour: 149,
-  },
-  {
-    tz: "America/Denver",
-    from: "2026-11-01T06:00:00Z",
-    to: "2026-11-02T07:00:00Z",
-    minutes: 1500,
-    early: 420,
-    night: 540,
-    across: 90,
-    hour: 147,
-  },
-  {
-    tz: "Europe/Berlin",
-    from: "2026-03-28T23:00:00Z",
-    to: "2026-03-29T22:00:00Z",
-    minutes: 1380,
-    early: 300,
-    night: 420,
-    across: 15,
-    hour: 149,
-  },
-  {
-    // 02:15 exists twice: the earlier one is in summer time.
-    tz: "Europe/Berlin",
-    from: "2026-10-24T22:00:00Z",
-    to: "2026-10-25T23:00:00Z",
-    minutes: 1500,
-    early: 420,
-    night: 540,
-    across: 30,
-    hour: 147,
-  },
-  {
-    tz: "Australia/Lord_Howe",
-    from: "2026-04-04T13:00:00Z",
-    to: "2026-04-05T13:30:00Z",
-    minutes: 1470,
-    early: 390,
-    night: 510,
-    across: 60,
-    hour: 147,
-  },
-  {
-    tz: "Australia/Lord_Howe",
-    from: "2026-10-03T13:30:00Z",
-    to: "2026-10-04T13:00:00Z",
-    minutes: 1410,
-    early: 330,
-    night: 450,
-    across: 15,
-    hour: 148,
-  },
-  {
-    tz: "Asia/Kolkata",
-    from: "2026-03-07T18:30:00Z",
-    to: "2026-03-08T18:30:00Z",
-    minutes: 1440,
-    early: 360,
-    night: 480,
-    across: 30,
-    hour: 148,
-  },
-  {
-    tz: "Mars/Olympus",
-    from: "2026-03-08T00:00:00Z",
-    to: "2026-03-09T00:00:00Z",
-    minutes: 1440,
-    early: 360,
-    night: 480,
-    across: 30,
-    hour: 148,
-  },
+/** First instants (UTC) of a local day and of the next one, the day's length, and the hour of the week that its fifth hour is. */
+const DAYS: readonly [tz: string, from: string, to: string, minutes: number, hour: number, working: Working][] = [
+  ["America/Denver", "2026-03-08T07:00:00Z", "2026-03-09T06:00:00Z", 1380, 149, [300, 420, 15]],
+  ["America/Denver", "2026-11-01T06:00:00Z", "2026-11-02T07:00:00Z", 1500, 147, [420, 540, 90]],
+  ["Europe/Berlin", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z", 1380, 149, [300, 420, 15]],
+  // 02:15 exists twice: the earlier one is in summer time.
+  ["Europe/Berlin", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z", 1500, 147, [420, 540, 30]],
+  ["Australia/Lord_Howe", "2026-04-04T13:00:00Z", "2026-04-05T13:30:00Z", 1470, 147, [390, 510, 60]],
+  ["Australia/Lord_Howe", "2026-10-03T13:30:00Z", "2026-10-04T13:00:00Z", 1410, 148, [330, 450, 15]],
+  ["Asia/Kolkata", "2026-03-07T18:30:00Z", "2026-03-08T18:30:00Z", 1440, 148, [360, 480, 30]],
+  ["Mars/Olympus", "2026-03-08T00:00:00Z", "2026-03-09T00:00:00Z", 1440, 148, [360, 480, 30]],
 ];
 
-describe.each(DAYS)("$tz, the local day from $from", ({ tz, from, to, minutes, early, night, across, hour }) => {
+describe.each(DAYS)("%s, the local day from %s", (...[tz, from, to, minutes, hour, [early, night, across]]) => {
   const window = { start: Date.parse(from), end: Date.parse(to) };
   const life = (shift: Shift): Source => sourceOf({ tz, ...window, shifts: [[0, shift]] });
 
@@ -187,7 +104,7 @@ describe.each(DAYS)("$tz, the local day from $from", ({ tz, from, to, minutes, e
   });
 });
 
-/** Hours changed on the way; the day's from and to as above. */
+/** Working hours that change during one of the days above. */
 describe("working hours that change on a day of change", () => {
   const DAY: Shift = ["08:00", "16:00"];
   const LATE: Shift = ["12:00", "20:00"];
@@ -201,27 +118,9 @@ describe("working hours that change on a day of change", () => {
     ["Berlin in spring, at 11:00", 2, "2026-03-29T09:00:00Z", [DAY, LATE], 660],
     ["Berlin in autumn, at 14:00: not a minute twice", 3, "2026-10-25T13:00:00Z", [DAY, LATE], 720],
     // 00:00 to 02:00 (then 03:00), and 22:00 to 24:00.
-    [
-      "a night shift in Denver cut short at the jump",
-      0,
-      "2026-03-08T09:00:00Z",
-      [
-        ["22:00", "06:00"],
-        ["22:00", "02:00"],
-      ],
-      240,
-    ],
-    [
-      "a night shift in Denver made longer in the hour that comes twice",
-      1,
-      "2026-11-01T07:30:00Z",
-      [
-        ["22:00", "01:00"],
-        ["22:00", "04:00"],
-      ],
-      // 00:00 to 01:00; from 01:30 summer time to 04:00 winter time 3.5 h; 22:00 to 24:00.
-      60 + 210 + 120,
-    ],
+    ["Denver, cut short at the jump", 0, "2026-03-08T09:00:00Z", [NIGHT, SHORT], 240],
+    // 00:00 to 01:00; from 01:30 summer time to 04:00 winter time 3.5 h; 22:00 to 24:00.
+    ["Denver, longer in the hour that comes twice", 1, "2026-11-01T07:30:00Z", [EVENING, LONG], 60 + 210 + 120],
     ["Berlin, cut short at the jump", 2, "2026-03-29T01:00:00Z", [NIGHT, SHORT], 120 + 120],
     // From 02:30 summer time to 04:00 winter time.
     ["Berlin, longer in the hour that comes twice", 3, "2026-10-25T00:30:00Z", [EVENING, LONG], 60 + 150 + 120],
@@ -232,10 +131,10 @@ describe("working hours that change on a day of change", () => {
     ["Kolkata, cut short at 02:00", 6, "2026-03-07T20:30:00Z", [NIGHT, SHORT], 120 + 120],
     ["Kolkata, longer at 00:30", 6, "2026-03-07T19:00:00Z", [EVENING, LONG], 30 + 210 + 120],
   ])("%s", (...[, index, at, [first, second], working]) => {
-    const day = DAYS[index];
-    const window = { start: Date.parse(day?.from ?? ""), end: Date.parse(day?.to ?? "") };
+    const [tz = "", from = "", to = ""] = DAYS[index] ?? [];
+    const window = { start: Date.parse(from), end: Date.parse(to) };
     const shifts = [[0, first] as const, [Date.parse(at), second] as const];
-    const source = sourceOf({ tz: day?.tz ?? "", ...window, shifts });
+    const source = sourceOf({ tz, ...window, shifts });
     expect(utilization(source, window).working_ms / MINUTE_MS).toBe(working);
   });
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
-import { energy, type Energy } from "../../src/reports/energy.ts";
+import { energy } from "../../src/reports/energy.ts";
 import type { Source } from "../../src/reports/source.ts";
 import type { Window } from "../../src/store/port.ts";
 import { commit, fold, forget, poll, script, silence, stay, T0, type Folded, type Script } from "../support/booth.ts";
@@ -17,11 +17,11 @@ const SIZED: Parameters = {
   burner_size_btu_h: 1_234_567,
   motor_size_hp: 17.5,
 };
-/** Full load, per ms. */
+/** Energy per ms at full load. */
 const MOST_THERM = 1_234_567 / 100_000 / 3_600_000;
 const MOST_KWH = (17.5 * 0.7457) / 3_600_000;
 
-/** A load that holds, or a bad one, and how long; then nobody may look for a while. */
+/** A load, or a bad reading, and its length, followed by a time without polls. */
 interface Spell {
   readonly flame: number | null;
   readonly fan: number | null;
@@ -32,7 +32,7 @@ interface Asked {
   readonly life: readonly Spell[];
   /** ms since the start, ascending. */
   readonly at: readonly number[];
-  /** Entries of a commit. */
+  /** Entries per commit. */
   readonly size: number;
 }
 
@@ -62,19 +62,19 @@ function lived(life: readonly Spell[]): Script {
   return booth;
 }
 
-type Report = (source: Source, window: Window) => Pick<Energy, "gas_therm" | "energy_kwh">;
+type Report = (source: Source, window: Window) => Pick<ReturnType<typeof energy>, "gas_therm" | "energy_kwh">;
 
 function sourceOf({ life, size }: Asked): Source {
   const booth = lived(life);
   const reader = readerOf(fold(booth.entries, SIZED, [size]));
-  // The records are placed once, not for each hour that is asked for.
+  // Places the records once, not for each hour.
   const all = [...reader.log("s", { start: -Infinity, end: Infinity })];
   const log: Source["reader"]["log"] = (_stream, { start, end }) =>
     all.filter(({ time }) => time >= start && time < end);
   return { reader: { ...reader, log }, stream: "s", now_ms: T0 + booth.now + 1000 };
 }
 
-/** In whole millionths: what is told of is rounded to them. */
+/** Converts to whole millionths, to which reports round. */
 function millionths(report: Report, source: Source, window: Window): [number, number] {
   const { gas_therm, energy_kwh } = report(source, window);
   return [Math.round((gas_therm ?? NaN) * 1e6), Math.round((energy_kwh ?? NaN) * 1e6)];
@@ -89,19 +89,19 @@ function addsUp(report: Report, asked: Asked): boolean {
   return whole.every((amount, index) => amount === (first[index] ?? NaN) + (second[index] ?? NaN));
 }
 
-/** Never below nothing, never above full load over the window. */
+/** Energy is never negative, and never above full load over the window. */
 function isPossible(report: Report, asked: Asked): boolean {
   const source = sourceOf(asked);
   const [start = 0, , end = 0] = asked.at.map((ms) => T0 + ms);
   const [gas, kwh] = millionths(report, source, { start, end });
   const ms = end - Math.min(end, Math.max(start, T0));
-  // A millionth for each border of an hour.
+  // Each border of an hour may add a millionth.
   return gas >= 0 && kwh >= 0 && gas <= ms * MOST_THERM * 1e6 + 1 && kwh <= ms * MOST_KWH * 1e6 + 1;
 }
 
 type FoldAll = (booth: Script, size: number) => Folded;
 
-/** The work of each hour however the log was committed. */
+/** The work of each hour is the same for all commit sizes. */
 function isOfTheLog(folded: FoldAll, { life, size }: Asked): boolean {
   const booth = lived(life);
   const hours = (one: Folded): string => {

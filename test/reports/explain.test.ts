@@ -4,7 +4,8 @@ import { findProfile } from "../../src/config/profile.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { explain, EXPLAINABLE, type Explanation } from "../../src/reports/explain.ts";
 import type { Source } from "../../src/reports/source.ts";
-import { fold, poll, script, stay, T0, type Folded } from "../support/booth.ts";
+import { fold, type Folded, poll, script, stay, T0 } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
 import { readerOf } from "../support/reader.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
@@ -24,17 +25,15 @@ const BOOTH: Parameters = {
   working_hours: [{ day: "monday", enabled: true, start: "00:00:00", stop: "01:00:00" }],
 };
 
-/** A job of 70 min, its filter changed late, versions read, and a mode code that nobody mapped. */
+/** A job of 70 min with a late filter change, version strings, and an unmapped mode code. */
 function folded(): Folded {
   const booth = script(BOOTH);
   const versions = { firmware: "3.41" };
   stay(booth, 2 * MINUTE_MS, { mode: 1, cycles: 7, meter: 0, exhaust: 99, gas: 1, energy: 5, ...versions });
   stay(booth, 30 * MINUTE_MS, { mode: 3, gas: 3, energy: 9 });
   stay(booth, 30 * MINUTE_MS, { mode: 6, exhaust: 129, gas: 4 });
-  stay(booth, 10 * MINUTE_MS, { mode: 8, cycles: 8, exhaust: 159 });
-  stay(booth, 2 * MINUTE_MS, { mode: 1, exhaust: 0 });
-  stay(booth, 5 * MINUTE_MS, { mode: 99 });
-  stay(booth, 20 * MINUTE_MS, { mode: 1 });
+  live(booth, [10 * MINUTE_MS, { mode: 8, cycles: 8, exhaust: 159 }], [2 * MINUTE_MS, { mode: 1, exhaust: 0 }]);
+  live(booth, [5 * MINUTE_MS, { mode: 99 }], [20 * MINUTE_MS, { mode: 1 }]);
   poll(booth);
   return fold(booth.entries, BOOTH, [30]);
 }
@@ -59,7 +58,7 @@ it.each(EXPLAINABLE)("%s goes back to parts, rules, and readings that stand in t
   expect(Object.values(value).every(Number.isFinite)).toBe(true);
   expect(coverage.observed_ms + coverage.inferred_ms + coverage.missing_ms).toBe(window.end - window.start);
   const evidence = parts.flatMap((part) => part.evidence);
-  // Working hours come from the facility, not from any reading.
+  // Working hours come from the facility, not from a reading.
   expect(evidence.length > 0).toBe(figure !== "working_minutes");
   for (const { seq, tag: name, value: held } of evidence)
     expect(made.records.find((record) => record.seq === seq)).toMatchObject({ kind: "r", tag: name, value: held });
@@ -122,8 +121,7 @@ it.each([
     burner_size_btu_h: 1_000_000,
     motor_size_hp: 20,
   };
-  const booth = script(sized);
-  stay(booth, 60 * MINUTE_MS, { mode: 3, flame: 50, fan: 100 });
+  const booth = lived(sized, [60 * MINUTE_MS, { mode: 3, flame: 50, fan: 100 }]);
   poll(booth, { mode: 1, flame: 0, fan: 0 });
   const source = { reader: readerOf(fold(booth.entries, sized)), stream: "s", now_ms: T0 + 61 * MINUTE_MS };
   const found = explain(source, figure, { start: T0, end: source.now_ms });

@@ -9,7 +9,7 @@ import { readerOf } from "../support/reader.ts";
 
 const HOURS = 60;
 
-/** A reader that counts the records taken out of the log. */
+/** Creates a reader that counts the records it reads from the log. */
 function countedReader(): {
   readonly reader: StoreReader;
   readonly read: { records: number };
@@ -86,7 +86,7 @@ it("between threads one part is under way: the next isn't begun before somebody 
   let most = read.records;
   while (!part.done) {
     const before = read.records;
-    // Another message to and fro: whatever the port did on its own would have been done by now.
+    // Waits for another answer: anything the port does on its own is done by then.
     await next({ id: 100 + parts, kind: "ask", request: { ...REQUEST, operation: "GET /api/booths/{id}" } });
     expect(read.records).toBe(before);
     part = await next({ id: 1, kind: "more" });

@@ -6,10 +6,11 @@ import { durationByMode, frequencyByMode, runtime, utilization } from "../../src
 import { revisionHistory } from "../../src/reports/findings.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
 import { history, latestValues } from "../../src/reports/values.ts";
-import { fold, poll, put, run, script, stay, T0, type Script } from "../support/booth.ts";
+import { fold, poll, put, run, script, type Script, stay, T0 } from "../support/booth.ts";
+import { lived } from "../support/lives.ts";
 import { PARAMETERS, PLAIN, tag, withFilters } from "../support/parameters.ts";
 import { readerOf, sourceOf } from "../support/reader.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 function standardCycle(parameters: Parameters): Script {
   const booth = script(parameters);
@@ -69,8 +70,7 @@ test("a meter's hour stays counted when it has become final though nothing has c
 
 test("a booth in a line", () => {
   const parameters = withFilters({ exhaust_filter: { limits: { minutes: 30 } } });
-  const booth = script(parameters);
-  stay(booth, MINUTE_MS, { mode: 1, cycles: 7 });
+  const booth = lived(parameters, [MINUTE_MS, { mode: 1, cycles: 7 }]);
   put(booth, {
     kind: "f",
     value: { filter: "exhaust_filter", source: "service", installed_at: T0 + MINUTE_MS, flagged: false },
@@ -92,9 +92,7 @@ test("a booth in a line", () => {
 });
 
 test("latest values keep the last good one; history gives readings at corrected time", () => {
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 3, other: 5 });
-  stay(booth, MINUTE_MS, { other: null });
+  const booth = lived(PLAIN, [MINUTE_MS, { mode: 3, other: 5 }], [MINUTE_MS, { other: null }]);
   const source = sourceOf(booth, PLAIN);
   expect(latestValues(source, ["other", "never"])).toEqual([{ tag: "other", value: 5, at: T0, quality: "bad" }]);
   expect(

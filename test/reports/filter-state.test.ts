@@ -3,9 +3,10 @@ import type { FilterLimits } from "../../src/domain/booth.ts";
 import { filterChanges } from "../../src/api/report-records.ts";
 import { summaryOf } from "../../src/reports/summary.ts";
 import { sourceOf } from "../support/reader.ts";
-import { run, script, stay, T0, enterFilter } from "../support/booth.ts";
+import { enterFilter, run, script, T0 } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { minutesTag, uncounted, withFilters } from "../support/parameters.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 it.each<[limits: FilterLimits, minutes: number, state: string]>([
   [{ minutes: 100 }, 79.9, "good"],
@@ -21,8 +22,7 @@ it.each<[limits: FilterLimits, minutes: number, state: string]>([
   const parameters = uncounted(withFilters({ exhaust_filter: { limits } }));
   const booth = script(parameters);
   enterFilter(booth, 0);
-  stay(booth, minutes * MINUTE_MS, { mode: 3 });
-  stay(booth, 5 * MINUTE_MS, { mode: 1 });
+  live(booth, [minutes * MINUTE_MS, { mode: 3 }], [5 * MINUTE_MS, { mode: 1 }]);
   const summary = summaryOf(run(booth, parameters).state, T0 + 72 * MINUTE_MS);
   expect(summary.filters.exhaust_filter?.state).toBe(state);
 });
@@ -32,8 +32,7 @@ it("a filter whose use nobody knows has no state, one that the PLC counts has", 
     { exhaust_filter: { limits: { minutes: 100 } }, pre_filter: { limits: { minutes: 100, cycles: 1 } } },
     { exhaust: minutesTag("exhaust_filter") },
   );
-  const booth = script(parameters);
-  stay(booth, HOUR_MS, { mode: 1, exhaust: 80 });
+  const booth = lived(parameters, [HOUR_MS, { mode: 1, exhaust: 80 }]);
   const { filters } = summaryOf(run(booth, parameters).state, T0 + HOUR_MS);
   expect([filters.exhaust_filter?.state, filters.pre_filter?.state]).toEqual(["warning", null]);
 });
@@ -43,11 +42,8 @@ it("a filter that was in at first contact is marked once it is removed, since th
     { exhaust_filter: { limits: { minutes: 10_000 } } },
     { exhaust: minutesTag("exhaust_filter") },
   );
-  const booth = script(parameters);
-  stay(booth, HOUR_MS, { mode: 1, exhaust: 6_480 });
-  stay(booth, 2 * HOUR_MS, { mode: 1, exhaust: 0 });
-  stay(booth, 2 * HOUR_MS, { mode: 3, exhaust: 120 });
-  stay(booth, HOUR_MS, { mode: 1, exhaust: 0 });
+  const booth = lived(parameters, [HOUR_MS, { mode: 1, exhaust: 6_480 }], [2 * HOUR_MS, { mode: 1, exhaust: 0 }]);
+  live(booth, [2 * HOUR_MS, { mode: 3, exhaust: 120 }], [HOUR_MS, { mode: 1, exhaust: 0 }]);
   const source = sourceOf(booth, parameters);
   const changes = (query: Readonly<Record<string, string>>) =>
     filterChanges(source, { start: 0, end: source.now_ms }, query).data;

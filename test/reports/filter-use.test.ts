@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { filterUse, forecastOf, weeklyUse } from "../../src/reports/filter-use.ts";
 import type { Source } from "../../src/reports/source.ts";
-import { script, stay, T0, type Script, enterFilter } from "../support/booth.ts";
+import { enterFilter, script, type Script, stay, T0 } from "../support/booth.ts";
+import { live } from "../support/lives.ts";
 import { tag, withFilters } from "../support/parameters.ts";
 import { sourceOf } from "../support/reader.ts";
-import { HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 
 const WEEK = 7 * DAY_MS;
 const NOW = T0 + 100 * DAY_MS;
@@ -15,7 +16,7 @@ describe("when a filter is full", () => {
   it.each([
     ["at the mean pace, between the busiest and the quietest week", [1_000, 500, 1_500, 1_000], [3, 2, 6]],
     ["at one pace where all weeks are alike", [600], [5, 5, 5]],
-  ])("%s", (_, pace, [at = 0, earliest = 0, latest = 0]) => {
+  ])("the forecast %s", (_, pace, [at = 0, earliest = 0, latest = 0]) => {
     expect(forecastOf(USE, pace, NOW)).toEqual({
       at: NOW + at * WEEK,
       earliest: NOW + earliest * WEEK,
@@ -47,13 +48,12 @@ const PARAMETERS = withFilters(
   { drop: tag("filter_pressure", "Pa", { filter: "exhaust_filter" }) },
 );
 
-/** So many days, 4 h of each in spray; the filter is changed on the fifth. */
+/** Days with 4 h of spray each; the filter is changed on the fifth. */
 function lived(days: number): Script {
   const booth = script(PARAMETERS);
   for (let day = 0; day < days; day += 1) {
     stay(booth, 8 * HOUR_MS, { mode: 0, drop: 0 });
-    stay(booth, 4 * HOUR_MS, { mode: 3, drop: 30 + day });
-    stay(booth, 12 * HOUR_MS, { mode: 0, drop: 0 });
+    live(booth, [4 * HOUR_MS, { mode: 3, drop: 30 + day }], [12 * HOUR_MS, { mode: 0, drop: 0 }]);
     if (day !== 4) continue;
     enterFilter(booth, booth.now, { ago_ms: 0, id: "the-change", by: "Dana" });
   }

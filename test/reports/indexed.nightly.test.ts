@@ -11,7 +11,7 @@ import { withFilters } from "../support/parameters.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
 
-/** A store with a year of facts, and no log at all. */
+/** Creates a store with a year of facts and no log. */
 function yearIn(folder: string): void {
   const db = openStoreFile(folder);
   fillYear(db, withFilters({ exhaust_filter: { limits: { minutes: 6000 } } }));
@@ -83,13 +83,13 @@ it("a year by mode, a day by the minute and 90 days of filters come from facts: 
     facts: 0,
   });
   const noon = YEAR_END - 100 * DAY_MS;
-  // 200 stages a day, and the one that ends where the day begins.
+  // 200 stages a day, and the one that ends at the start of the day.
   expect(readBy(() => utilizationTimeline(source, { start: noon, end: noon + DAY_MS }, MINUTE_MS))).toEqual({
     log: 0,
     stages: 201,
     facts: 0,
   });
-  // Every change of every filter, of which there are 40: the window is by removal, the index by installation.
+  // All 40 changes of each filter, because the window is by removal and the index by installation.
   expect(readBy(() => filterMaintenanceHistory(source, { start: YEAR_END - 90 * DAY_MS, end: YEAR_END }))).toEqual({
     log: 0,
     stages: 0,
@@ -123,7 +123,7 @@ it("while a year's reports are made the main thread goes on: its polls take thei
   isOver = true;
   await loop;
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-  // Made here they would take one turn, and that a long one.
+  // On the main thread, the reports would take one long turn.
   expect(during).toBeGreaterThan(100);
   await thread.close();
 });

@@ -24,7 +24,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 const DAY = 24 * 60 * MINUTE_MS;
 const MODES = ["spray", "idle", "bake", "no_data", "fault"] as const;
 
-/** The figures that laws speak of. */
+/** The reports that the laws test. */
 const REPORTS = {
   durationByMode,
   frequencyByMode,
@@ -52,7 +52,7 @@ const asked = fc.record({
   at: fc.array(offset, { minLength: 3, maxLength: 3 }).map((all) => all.toSorted((a, b) => a - b)),
 });
 
-/** The booth as a report finds it half a minute after its last record. */
+/** Returns the source of reports half a minute after the last record. */
 function sourceOf(life: readonly Happening[]): Source {
   const folded = foldRecords(logOf(life, [11]));
   return { reader: readerOf(folded), stream: "s", now_ms: folded.state.clock.now + 30_000 };
@@ -67,7 +67,7 @@ function sumOf(by_mode: Readonly<Record<string, number>>): number {
   return Object.values(by_mode).reduce((total, ms) => total + ms, 0);
 }
 
-/** Modes, and what they stand on, add up to the window clipped to now. */
+/** The times of all modes, and the coverage, add up to the window clipped to now. */
 function conserves(reports: Reports, one: Asked): boolean {
   const source = sourceOf(one.life);
   const { whole } = windowsOf(one);
@@ -77,7 +77,7 @@ function conserves(reports: Reports, one: Asked): boolean {
   return sumOf(by_mode) === length && known === length && coverage.missing_ms === (by_mode.no_data ?? 0);
 }
 
-/** Whatever is counted or measured in two adjacent windows is what the two as one have. */
+/** The figures of two adjacent windows add up to those of both together. */
 function addsUp(reports: Reports, one: Asked): boolean {
   const source = sourceOf(one.life);
   const { first, second, whole } = windowsOf(one);
@@ -93,7 +93,7 @@ function addsUp(reports: Reports, one: Asked): boolean {
   return figures(whole).every((figure, index) => figure === (a[index] ?? 0) + (b[index] ?? 0));
 }
 
-/** Series, timeline, periods and summary are the same time as the figure over the whole window. */
+/** Series, timeline, periods and summary add up to the figure over the whole window. */
 function seriesAddUp(reports: Reports, one: Asked): boolean {
   const source = sourceOf(one.life);
   const { whole } = windowsOf(one);
@@ -122,7 +122,7 @@ function seriesAddUp(reports: Reports, one: Asked): boolean {
   );
 }
 
-/** A minute and a cycle count once however many filters are in overuse, and never beyond what was used at all. */
+/** Each minute and cycle counts once for any number of filters in overuse, and only if the booth was in use. */
 function isUnion(reports: Reports, one: Asked): boolean {
   const source = sourceOf(one.life);
   const { whole } = windowsOf(one);
@@ -130,7 +130,7 @@ function isUnion(reports: Reports, one: Asked): boolean {
   const line = timeLineOf(source, whole);
   const episodes = episodesIn(source, line.window);
   const in_use = line.spans.filter(({ mode }) => ["spray", "flash", "purge", "bake"].includes(mode));
-  // Moment by moment, between the borders of spans and episodes.
+  // Checks each interval between the borders of spans and episodes.
   const borders = [...in_use, ...episodes].flatMap(({ start, end }) => [start, end]);
   const cuts = [...new Set(borders)].sort((a, b) => a - b);
   const inside = (spans: readonly Window[], at: number): boolean =>

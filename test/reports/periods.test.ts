@@ -7,12 +7,12 @@ import { durationByMode, utilization } from "../../src/reports/usage.ts";
 import { script, silence, stay, T0 } from "../support/booth.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
 import { sourceOf } from "../support/reader.ts";
-import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const METER = { step: 0.5, max_rate_per_h: 36_000, retained: true };
 const METERED = { ...PARAMETERS, tags: { ...PARAMETERS.tags, kwh: tag("kwh", "kWh", { counter: METER }) } };
 
-/** Three days of cycles, with a silence of three hours. */
+/** Three days of cycles with a silence of three hours. */
 function days(): Source {
   const booth = script(METERED);
   let cycles = 10;
@@ -31,7 +31,7 @@ describe("a window's figures by periods", () => {
   const source = days();
   const window = { start: T0 + 90 * MINUTE_MS, end: source.now_ms };
 
-  it.each(["hour", "day", "week"] as const)("by %s add up to those of the whole window", (unit) => {
+  it.each(["hour", "day", "week"] as const)("figures by %s add up to those of the whole window", (unit) => {
     const { periods } = usePeriods(source, window, unit);
     const sum = (of: (one: (typeof periods)[number]) => number): number =>
       periods.reduce((all, one) => all + of(one), 0);

@@ -12,7 +12,7 @@ import { seedOf } from "../support/seed.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 
 const SEED = seedOf("test/reports/present");
-/** A life stopped at some record, and looked at so much later. */
+/** A life up to some record, and the time of the summary after it. */
 const looks = fc.record({ life: steppedWalks, at: fc.nat(10_000), later: fc.nat(40 * HOUR_MS) });
 
 it("whoever looks at a state leaves it as it is", () => {
@@ -29,7 +29,7 @@ it("whoever looks at a state leaves it as it is", () => {
   );
 });
 
-it("what is shown of a booth is the same by the present part of its state", () => {
+it("the summary of a booth is the same from the present part of its state", () => {
   fc.assert(
     fc.property(looks, ({ life, at, later }) => {
       const records = logOf(life);

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { risesIn } from "../../src/reports/hours.ts";
 import { put, run, script, stay, T0 } from "../support/booth.ts";
+import { lived } from "../support/lives.ts";
 import { PARAMETERS } from "../support/parameters.ts";
 import { readerOf, sourceOf } from "../support/reader.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
-it("what a counter went on by in a silence of hours is of the reading that shows it, however long ago the one before was", () => {
-  const booth = script(PARAMETERS);
-  stay(booth, 10 * MINUTE_MS, { mode: 3, cycles: 100 });
+it("the rise of a counter over a silence of hours belongs to the reading that shows it", () => {
+  const booth = lived(PARAMETERS, [10 * MINUTE_MS, { mode: 3, cycles: 100 }]);
   booth.now += 4 * HOUR_MS;
   const back = booth.now;
   stay(booth, 10 * MINUTE_MS, { mode: 3, cycles: 104 });
@@ -21,13 +21,12 @@ it("a counter that rolled over, was set back or jumped went on by what was booke
   for (const cycles of [65_534, 65_535, 0, 2, 900, 1]) stay(booth, 20 * MINUTE_MS, { mode: 3, cycles });
   const source = sourceOf(booth, PARAMETERS);
   const rises = risesIn(source, "cycles", { start: T0, end: T0 + booth.now });
-  // From 2 to 900 in 20 min nothing is booked; 1 is what it can have counted from 0 since.
+  // A rise from 2 to 900 in 20 min counts nothing; after the reset, 1 can have been counted from 0.
   expect(rises.map(({ rise }) => rise)).toEqual([1, 1, 2, 0, 1]);
 });
 
-it("where a clock was put back and time stands still a counter goes on by what was booked of it", () => {
-  const booth = script(PARAMETERS);
-  stay(booth, 20 * MINUTE_MS, { mode: 3, meter: 1_000 });
+it("a counter keeps rising as in the fold while corrected time stands still", () => {
+  const booth = lived(PARAMETERS, [20 * MINUTE_MS, { mode: 3, meter: 1_000 }]);
   put(booth, { kind: "t", value: { wall: T0 + booth.now - 5 * MINUTE_MS, state: "synced", witness: "kernel" } });
   for (let minute = 1; minute <= 4; minute += 1) stay(booth, MINUTE_MS, { meter: 1_000 + minute });
   stay(booth, 10 * MINUTE_MS, { mode: 4 });

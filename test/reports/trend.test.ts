@@ -4,22 +4,22 @@ import type { Source } from "../../src/reports/source.ts";
 import { trend } from "../../src/reports/trend.ts";
 import { history } from "../../src/reports/values.ts";
 import { poll, script, silence, stay, T0 } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { PARAMETERS, tag } from "../support/parameters.ts";
 import { sourceOf } from "../support/reader.ts";
-import { MINUTE_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const WITH_AIR = { ...PARAMETERS, tags: { ...PARAMETERS.tags, air: tag("air_temperature", "C") } };
 
 function airOf(source: Source, window: { start: number; end: number }, minutes: number) {
-  const { trends, step_ms, start } = trend(source, window, { tags: ["air"], step_ms: minutes * MINUTE_MS });
-  const [air] = trends;
+  const { tags, step_ms, start } = trend(source, window, { tags: ["air"], step_ms: minutes * MINUTE_MS });
+  const [air] = tags;
   return { start, step_ms, unit: air?.unit, min: air?.min ?? [], max: air?.max ?? [] };
 }
 
 describe("a tag's trend", () => {
   it("has the least and the most of each step; a value holds until the next", () => {
-    const booth = script(WITH_AIR);
-    stay(booth, 10 * MINUTE_MS, { mode: 3, air: 20 });
+    const booth = lived(WITH_AIR, [10 * MINUTE_MS, { mode: 3, air: 20 }]);
     poll(booth, { air: 71 });
     booth.now += 1_000;
     stay(booth, 29 * MINUTE_MS, { air: 22 });
@@ -30,25 +30,21 @@ describe("a tag's trend", () => {
   });
 
   it("begins with what was last said before the window", () => {
-    const booth = script(WITH_AIR);
-    stay(booth, 2 * HOUR_MS, { mode: 3, air: 20 });
+    const booth = lived(WITH_AIR, [2 * HOUR_MS, { mode: 3, air: 20 }]);
     const air = airOf(sourceOf(booth, WITH_AIR), { start: T0 + HOUR_MS, end: T0 + 2 * HOUR_MS }, 30);
     expect(air.min).toEqual([20, 20]);
   });
 
   it("isn't known where nothing was read, nor after a bad reading", () => {
-    const booth = script(WITH_AIR);
-    stay(booth, HOUR_MS, { mode: 3, air: 20 });
+    const booth = lived(WITH_AIR, [HOUR_MS, { mode: 3, air: 20 }]);
     silence(booth, 2 * HOUR_MS);
-    stay(booth, HOUR_MS, { mode: 1, air: 24 });
-    stay(booth, HOUR_MS, { air: null });
+    live(booth, [HOUR_MS, { mode: 1, air: 24 }], [HOUR_MS, { air: null }]);
     const air = airOf(sourceOf(booth, WITH_AIR), { start: T0, end: T0 + booth.now }, 60);
     expect(air.min).toEqual([20, null, null, 24, null]);
   });
 
   it("over more steps than a chart may have is refused with what to do", () => {
-    const booth = script(WITH_AIR);
-    stay(booth, HOUR_MS, { mode: 3 });
+    const booth = lived(WITH_AIR, [HOUR_MS, { mode: 3 }]);
     expect(() => airOf(sourceOf(booth, WITH_AIR), { start: T0 - 48 * HOUR_MS, end: T0 + HOUR_MS }, 1)).toThrow(
       "take a longer interval",
     );

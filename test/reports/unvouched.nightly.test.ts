@@ -44,7 +44,7 @@ it.each([
     const now = site.clock.wall();
     const { source, close } = openSource(folder, now);
     const window = { start: new Date(now - 26 * MINUTE_MS).toISOString(), end: new Date(now).toISOString() };
-    // A reader that was asked before goes on from there, and has what one has that folds it all anew.
+    // A reader that was used before has the same data as a new one that folds everything.
     const { reader, stream } = source;
     expect(following.state(stream)).toEqual(reader.state(stream));
     for (const kind of ["m", "c", "d", "f", "v", "i"] as const) {
@@ -55,7 +55,7 @@ it.each([
     const seen = modes.filter(({ mode }) => mode !== "No Data").reduce((sum, { duration }) => sum + duration, 0);
     expect(seen).toBeGreaterThan(25);
 
-    // Each mode that has minutes has readings, which can be looked at.
+    // Each mode with minutes has readings in the history.
     const asked = { ...window, tags: "mode", limit: "1000", coverage: "true" };
     const history = boxAnswer(source, "history", asked) as unknown as History & { page: number; pages: number };
     const read = history.data["mode"] ?? [];
@@ -65,7 +65,7 @@ it.each([
       .trimEnd()
       .split("\n");
     expect(lines.slice(0, -1).every((line) => line.endsWith("  uncertain"))).toBe(true);
-    // Who doesn't ask gets the shape that the service has.
+    // Without `coverage`, the answer has the service's shape.
     const plain = boxAnswer(source, "history", { ...asked, coverage: "false" }) as unknown as History;
     expect(plain.total).toBe(history.total);
     expect(Object.keys(plain.data["mode"]?.[0] ?? {})).toEqual(["value", "system_time"]);

@@ -4,17 +4,15 @@ import { filterMaintenances } from "../../src/reports/filters.ts";
 import { overuse } from "../../src/reports/overuse.ts";
 import { durationByMode, frequencyByMode } from "../../src/reports/usage.ts";
 import type { Source } from "../../src/reports/source.ts";
-import { run, script, stay, T0, enterFilter } from "../support/booth.ts";
+import { enterFilter, run, script, T0 } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { PLAIN, uncounted, withFilters } from "../support/parameters.ts";
 import { readerOf, sourceOf } from "../support/reader.ts";
-import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
-/** Spray from minute 10 to 50 and idle before and after: one cycle without a bake, its END at minute 50. */
+/** Spray from minute 10 to 50, idle before and after: one cycle without a bake with its END at minute 50. */
 function sprayed(): Source {
-  const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE_MS, { mode: 1 });
-  stay(booth, 40 * MINUTE_MS, { mode: 3 });
-  stay(booth, HOUR_MS, { mode: 1 });
+  const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 1 }], [40 * MINUTE_MS, { mode: 3 }], [HOUR_MS, { mode: 1 }]);
   return sourceOf(booth, PLAIN);
 }
 
@@ -58,7 +56,7 @@ describe("what lies at a window's border", () => {
 });
 
 describe("booth overuse", () => {
-  // The limit is reached where the cycle ends, or a millisecond from it.
+  // The limit is reached at the end of the cycle, or a millisecond from it.
   it.each([
     [40 * MINUTE_MS - 1, 1, 1],
     [40 * MINUTE_MS, 0, 0],
@@ -67,8 +65,7 @@ describe("booth overuse", () => {
     const parameters = uncounted(withFilters({ exhaust_filter: { limits: { minutes: limit_ms / MINUTE_MS } } }));
     const booth = script(parameters);
     enterFilter(booth, 0);
-    stay(booth, 40 * MINUTE_MS, { mode: 3 });
-    stay(booth, HOUR_MS, { mode: 1 });
+    live(booth, [40 * MINUTE_MS, { mode: 3 }], [HOUR_MS, { mode: 1 }]);
     const source = sourceOf(booth, parameters);
     const found = overuse(source, { start: T0, end: T0 + 2 * HOUR_MS });
     expect(found).toMatchObject({ overuse_ms: ms, overuse_cycles: cycles });
@@ -79,13 +76,12 @@ describe("a filter's estimated duration", () => {
   const parameters = withFilters({ exhaust_filter: { limits: { minutes: 1400 } } });
   const booth = script(parameters);
   enterFilter(booth, 0);
-  stay(booth, 70 * MINUTE_MS, { mode: 3 });
-  stay(booth, HOUR_MS, { mode: 1 });
+  live(booth, [70 * MINUTE_MS, { mode: 3 }], [HOUR_MS, { mode: 1 }]);
   const reader = readerOf(run(booth, parameters));
 
   it.each([
     [7 * DAY_MS - 1, null, null, null],
-    // 70 min in 7 days: the limit is reached after 140; 80 and 20 % of it.
+    // 70 min in 7 days: the limit is reached after 140 days, of which 80 % are nominal and 20 % maintenance.
     [7 * DAY_MS, 140, 112, 28],
     [14 * DAY_MS, 280, 224, 56],
   ])("is known from a week on: at %i ms %s days, of them %s nominal and %s maintenance", (...row) => {

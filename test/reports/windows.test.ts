@@ -9,10 +9,11 @@ import { recentStages, runtime, utilization } from "../../src/reports/usage.ts";
 import { historyPage, latestValuesBefore } from "../../src/reports/values.ts";
 import { csvLine, intervalBody } from "../../src/contract/reports.ts";
 import { put, script, stay, T0 } from "../support/booth.ts";
+import { live, lived } from "../support/lives.ts";
 import { PARAMETERS, PLAIN } from "../support/parameters.ts";
 import { sourceOf } from "../support/reader.ts";
 import { casesOf, seedOf } from "../support/seed.ts";
-import { MINUTE_MS, HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
 const SEED = seedOf("test/reports/windows");
 
@@ -57,15 +58,12 @@ it("each moment counts by the mode sets, hours and zone that held then", () => {
     mode_sets: { ...PLAIN.mode_sets, in_use: ["spray" as const], runtime: ["spray" as const] },
     working_hours: [shift("07:00:00", "07:15:00")],
   };
-  const booth = script(before);
-  stay(booth, 30 * MINUTE_MS, { mode: 4 });
-  stay(booth, 30 * MINUTE_MS, { mode: 3 });
+  const booth = lived(before, [30 * MINUTE_MS, { mode: 4 }], [30 * MINUTE_MS, { mode: 3 }]);
   put(booth, { kind: "p", value: after });
-  stay(booth, 30 * MINUTE_MS, { mode: 4 });
-  stay(booth, 30 * MINUTE_MS, { mode: 3 });
+  live(booth, [30 * MINUTE_MS, { mode: 4 }], [30 * MINUTE_MS, { mode: 3 }]);
   const source = sourceOf(booth, before);
   const window = { start: T0, end: T0 + 2 * HOUR_MS };
-  // The first hour as in use whole, of the second only its spray; 07:00 in Kolkata is 01:30 UTC.
+  // The first hour is in use completely, the second one only in spray. 07:00 in Kolkata is 01:30 UTC.
   expect(runtime(source, window).runtime_ms).toBe(90 * MINUTE_MS);
   expect(utilization(source, window)).toMatchObject({
     in_use_ms: 90 * MINUTE_MS,
@@ -79,8 +77,7 @@ it("each moment counts by the mode sets, hours and zone that held then", () => {
 it("working hours before the booth's first reading don't count, and those of a later silence do", () => {
   const monday = { ...PLAIN, working_hours: [{ day: "monday", enabled: true, start: "00:00:00", stop: "02:00:00" }] };
   const parameters = monday as Parameters;
-  const booth = script(parameters);
-  stay(booth, HOUR_MS, { mode: 3 });
+  const booth = lived(parameters, [HOUR_MS, { mode: 3 }]);
   const source = { ...sourceOf(booth, parameters), now_ms: T0 + 7 * DAY_MS + 2 * HOUR_MS };
   const month = { start: T0 - 30 * DAY_MS, end: T0 + HOUR_MS };
   expect(utilization(source, month)).toMatchObject({ working_ms: HOUR_MS, utilization_pct: 100 });
@@ -98,17 +95,14 @@ it("the hours that the service first tells held before it told them", () => {
     ...PLAIN,
     working_hours: [{ day: "monday", enabled: true, start: "00:00:00", stop: "02:00:00" }] as const,
   };
-  const booth = script(PLAIN);
-  stay(booth, MINUTE_MS, { mode: 3 });
+  const booth = lived(PLAIN, [MINUTE_MS, { mode: 3 }]);
   put(booth, { kind: "p", value: told });
   stay(booth, HOUR_MS, { mode: 3 });
   expect(utilization(sourceOf(booth, PLAIN), { start: T0, end: T0 + HOUR_MS }).working_ms).toBe(HOUR_MS);
 });
 
 it("recent stages, newest first", () => {
-  const booth = script(PLAIN);
-  stay(booth, 10 * MINUTE_MS, { mode: 3 });
-  stay(booth, 30 * MINUTE_MS, { mode: 6 });
+  const booth = lived(PLAIN, [10 * MINUTE_MS, { mode: 3 }], [30 * MINUTE_MS, { mode: 6 }]);
   stay(booth, 20 * MINUTE_MS, { mode: 1 });
   const { stages } = recentStages(sourceOf(booth, PLAIN), { start: T0, end: T0 + DAY_MS });
   expect(stages.map(({ mode }) => mode)).toEqual(["idle", "bake", "spray"]);
@@ -116,8 +110,7 @@ it("recent stages, newest first", () => {
 });
 
 it("an incident is listed once, as it stands now, and not in a window after it was resolved", () => {
-  const booth = script(PLAIN);
-  stay(booth, 5 * MINUTE_MS, { mode: 99 });
+  const booth = lived(PLAIN, [5 * MINUTE_MS, { mode: 99 }]);
   const open = sourceOf(booth, PLAIN);
   const window = { start: T0, end: T0 + DAY_MS };
   expect(validationIncidents(open, window)).toMatchObject([{ check: "unmapped", resolved_at: null }]);
@@ -155,8 +148,7 @@ it("wire: lengths of one sign, CSV that a spreadsheet can't run, coverage where 
   expect(line("=HYPERLINK()")).toContain(",'=HYPERLINK(),");
   expect(line('a "b", c')).toContain(',"a ""b"", c",');
   expect(line(-5)).toContain(",-5,");
-  const booth = script(PARAMETERS);
-  stay(booth, HOUR_MS, { mode: 3 });
+  const booth = lived(PARAMETERS, [HOUR_MS, { mode: 3 }]);
   const source = sourceOf(booth, PARAMETERS);
   expect(boxAnswer(source, "utilization_summary", { coverage: "true" })).toMatchObject({
     in_use: 60,

@@ -5,9 +5,8 @@ import { play } from "./play.ts";
 /** Mon 2026-03-02 08:00 in Denver. */
 const MORNING = Date.UTC(2026, 2, 2, 15);
 
-it("20: two bays staggered by 20 min: the booth has the higher mode of the two, and the cycles of both", async () => {
+it("two bays staggered by 20 min: the booth has the higher mode of the two, and the cycles of both", async () => {
   const played = await play({
-    number: 20,
     scenario: "two-bays",
     start: MORNING,
     hours: 5,

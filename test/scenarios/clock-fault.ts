@@ -3,7 +3,7 @@ import { rows } from "../../simulators/service/storage/db.ts";
 import { recordFault } from "../support/faults.ts";
 import type { Played } from "./play.ts";
 
-/** What every story of a clock is counted by; `play` has held each transition against the model's own time by then. */
+/** Records and checks the counts of a story about the clock. `play` has already compared each transition with the model's time. */
 export function tellFault(
   fault: string,
   { row = 37, injected }: { readonly row?: number; readonly injected: number },

@@ -4,12 +4,11 @@ import { play } from "./play.ts";
 
 /** Mon 2026-03-02 08:00 in Denver. */
 const MORNING = Date.UTC(2026, 2, 2, 15);
-/** What a box without a battery shows a few seconds after its kernel began. */
+/** Time that a box without a battery shows a few seconds after the start of its kernel. */
 const WALL_1970 = 12_000;
 
-it("18: a box that wakes in 1970 and is put right by NTP after 40 s: no figure knows of it", async () => {
+it("a box that wakes in 1970 and is put right by NTP after 40 s: no figure knows of it", async () => {
   const played = await play({
-    number: 18,
     name: "1970, NTP after 40 s",
     scenario: "standard-cycle",
     start: MORNING,
@@ -31,9 +30,8 @@ it("18: a box that wakes in 1970 and is put right by NTP after 40 s: no figure k
   played.close();
 });
 
-it("38: an uptime that passes 49.7 days in the middle of a cycle: no mono is too large for any part of the agent", async () => {
+it("an uptime that passes 49.7 days in the middle of a cycle: no mono is too large for any part of the agent", async () => {
   const played = await play({
-    number: 1,
     name: "uptime of 49.7 days",
     scenario: "standard-cycle",
     start: MORNING,

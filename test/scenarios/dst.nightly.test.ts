@@ -23,13 +23,12 @@ it.each([
   { tz: "Australia/Lord_Howe", month: 4, day: 4, working_minutes: 510 },
   { tz: "Australia/Lord_Howe", month: 10, day: 3, working_minutes: 450 },
   { tz: "Asia/Kolkata", month: 3, day: 7, working_minutes: 480 },
-  // A facility without a valid zone: UTC, and the story is told in UTC.
+  // A facility without a valid zone counts as UTC, so the story uses UTC.
   { tz: "Mars/Olympus", month: 3, day: 7, working_minutes: 480 },
 ])("13: a night shift in $tz before $month/$day ends has $working_minutes working minutes", async (night) => {
   const { tz, month, day, working_minutes } = night;
   const story = { ...nightShift, tz: tz === "Mars/Olympus" ? "UTC" : tz };
   const played = await play({
-    number: 13,
     name: `night-shift ${tz} ${month}/${day}`,
     scenario: story,
     start: instantOf(story.tz, { year: 2026, month, day }, "21:30"),
@@ -43,7 +42,7 @@ it.each([
   expect(use.working_ms).toBe(working_minutes * 60_000);
   expect(use.tz_known).toBe(tz !== "Mars/Olympus");
   expect(truth.in_use_ms).toBe(IN_USE_MS);
-  // A shift that the jump makes shorter ends before the last cycle may.
+  // A shift that the change of the clock shortens ends before the last cycle.
   const shift_end = window.start + 30 * 60_000 + working_minutes * 60_000;
   const late = played.site.booth.truth(shift_end, window.end).in_use_ms;
   expect(Math.abs(figures.overtime_minutes * 60_000 - late)).toBeLessThanOrEqual(2 * 5_000);

@@ -7,7 +7,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 
 /** Mon 2026-03-02 08:00 in Denver. */
 const MORNING = Date.UTC(2026, 2, 2, 15);
-/** The booth of the story: its burner, and both fans. */
+/** Sizes of the booth's burner and of both fans. */
 const SIZES = { burner_size_btu_h: 1_000_000, motor_size_hp: 20 };
 
 /** The same PLC without meters. */
@@ -17,12 +17,12 @@ function unmetered(): ReturnType<typeof clickBooth> {
 }
 
 it.each([
-  // The fans' share of what lights take part in.
+  // The share of the fans in a meter that lights use too.
   { scenario: "standard-cycle", hours: 2.5, gas: [0.98, 1.02], kwh: [0.8, 1] },
-  // Nothing is made up for the 40 min that nobody saw.
+  // The estimate leaves out the 40 min without data.
   { scenario: "cable-out", hours: 5, gas: [0.7, 0.8], kwh: [0.6, 0.7] },
 ])("$scenario: what no meter counts is estimated, and equal on both sides", async ({ gas, kwh, ...story }) => {
-  const common = { number: 1, start: MORNING, profile: unmetered(), booth: SIZES, unlisted: true };
+  const common = { start: MORNING, profile: unmetered(), booth: SIZES, unlisted: true };
   const played = await play({ ...common, ...story, name: `${story.scenario} without meters` });
   const { source, window, truth } = played;
   const found = energy(source, window);
@@ -44,7 +44,6 @@ it("busy-day: a meter with a wrong factor is an incident, one with the right fac
   const story = { scenario: "busy-day", start: MORNING - 20 * MINUTE_MS, hours: 17.5 };
   const played = await play({
     ...story,
-    number: 4,
     name: "gas meter's factor",
     profile: { ...profile, tags },
     booth: SIZES,

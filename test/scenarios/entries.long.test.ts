@@ -28,7 +28,7 @@ it("a technician's entries, one of them withdrawn: box and service agree, and wh
     await site.clock.run(80 * MINUTE_MS);
     await changed("entry-pre-1", "pre_filter", 0);
     await site.clock.run(100 * MINUTE_MS);
-    // A slip: the wrong filter, half an hour back, in the midst of spraying.
+    // A mistaken entry: the wrong filter, half an hour ago, during spray.
     await changed("entry-pre-2", "pre_filter", 30);
     await changed("entry-pre-2", "pre_filter", 30);
     await site.clock.run(60 * MINUTE_MS);
@@ -41,7 +41,6 @@ it("a technician's entries, one of them withdrawn: box and service agree, and wh
     await changed("short", "intake_filter", 0);
   };
   const played = await play({
-    number: 7,
     scenario: "busy-day",
     start: BEFORE_WORK,
     hours: 11,

@@ -3,13 +3,13 @@ import type { BoothState } from "../../simulators/plc/model/types.ts";
 import type { Mode } from "../../src/domain/booth.ts";
 import type { Window } from "../../src/store/port.ts";
 
-/** A span in which no poll can be answered, whatever the cause. */
+/** A span in which no poll is answered. */
 export interface Outage {
   readonly start: number;
   readonly end: number;
 }
 
-/** How the start of a span can be known: to the next poll; to the last poll before; only once the link is up again. */
+/** How exactly the start of a span is known. seen: to the next poll; lost: to the last poll before; back: when the link is up again. */
 export type Sight = "seen" | "lost" | "back";
 
 export interface ExpectedSpan {
@@ -64,7 +64,7 @@ function isProven(booth: Booth, { start, end }: Outage): boolean {
   return error <= tolerance;
 }
 
-/** How far the hour meter is from what the mode before the outage asks for, and how far it may be. */
+/** Returns the hour meter's deviation from the expectation by the mode before the outage, and the tolerance. */
 function meterOver(booth: Booth, { start, end }: Outage): { error: number; tolerance: number } {
   const before = booth.stateAt(start - 1);
   const after = booth.stateAt(end);
@@ -77,7 +77,7 @@ function shows({ totals, offsets }: BoothState, counter: "run_ms"): number {
   return totals[counter] + offsets[counter];
 }
 
-/** Outages that touch are one. */
+/** Merges outages that touch. */
 function united(outages: readonly Outage[]): Outage[] {
   const out: Outage[] = [];
   for (const { start, end } of outages.toSorted((a, b) => a.start - b.start)) {

@@ -15,7 +15,7 @@ import type { VirtualSite } from "../support/virtual-site.ts";
 
 type Cycle = Omit<CycleFact["value"], "supersedes">;
 
-/** Every figure that both sides have, in the smallest units that both have: equal to the last digit or wrong. */
+/** All figures that both sides have, in the smallest common units. They must be equal to the last digit. */
 export interface AllFigures extends Figures {
   readonly utilization_pct: number | null;
   readonly overtime_minutes: number;
@@ -36,7 +36,7 @@ function byRemoval(a: Maintenance, b: Maintenance): number {
   return a.removed_at - b.removed_at || (a.filter_type < b.filter_type ? -1 : 1);
 }
 
-/** The gateway's own answers also say that the installation is assumed. The service's interface has no such field. */
+/** Removes `assumed`, which the service's interface does not have. */
 function asTheServiceHasIt(record: Maintenance & { readonly assumed: boolean }): Maintenance {
   const shown: Maintenance & { assumed?: boolean } = { ...record };
   delete shown.assumed;
@@ -88,13 +88,13 @@ export function allOfService(site: VirtualSite, window: Window): AllFigures {
   };
 }
 
-/** Names of the figures that differ. */
+/** Returns the names of the figures that differ. */
 export function differences(a: AllFigures, b: AllFigures): string[] {
   const names = Object.keys(a) as (keyof AllFigures)[];
   return names.filter((name) => ordered(a[name]) !== ordered(b[name]));
 }
 
-/** JSON with sorted keys, undefined left out. */
+/** Writes JSON with sorted keys and without undefined. */
 export function ordered(value: unknown): string {
   if (value === undefined) return "nothing";
   return JSON.stringify(value, (_key, inner: unknown) =>
@@ -104,7 +104,7 @@ export function ordered(value: unknown): string {
   );
 }
 
-/** Where two sides' figures differ, entry by entry, as lines to read. */
+/** Lists the differences of the figures, entry by entry, as readable lines. */
 export function contrast(gateway: AllFigures, service: AllFigures): string[] {
   return differences(gateway, service).flatMap((name) => {
     const mine = entriesOf(gateway[name as keyof AllFigures]);

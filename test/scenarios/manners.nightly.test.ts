@@ -11,11 +11,11 @@ const HOURS = 11;
 const FAULTS: readonly VirtualFault[] = ["refused", "timeout", "reset"];
 const INTERRUPTIONS = 120;
 
-/** Short of the bridge, with the widest wait between two tries to connect after it. */
+/** Longest interruption: with the longest wait between two connection attempts it is shorter than the bridge. */
 const LONGEST_MS = 7_000;
 const RETURN_MS = 7_500;
 
-/** A wait after which the booth doesn't change its mode while nobody sees it: what changes unseen can't be dated to a poll. */
+/** Draws a wait so that the booth does not change its mode during the interruption: an unseen change cannot be dated to a poll. */
 function quietAfter({ clock, booth }: VirtualSite, draw: () => number): number {
   for (;;) {
     const wait = draw();
@@ -44,9 +44,8 @@ async function illMannered(site: VirtualSite): Promise<void> {
   }
 }
 
-it("14: a PLC of bad manners: a hundred interruptions of a working day leave no trace in any figure", async () => {
+it("a PLC of bad manners: a hundred interruptions of a working day leave no trace in any figure", async () => {
   const played = await play({
-    number: 14,
     scenario: "bad-manners",
     start: BEFORE_WORK,
     hours: HOURS,

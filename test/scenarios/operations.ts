@@ -7,7 +7,7 @@ import { HOUR_MS } from "../../src/domain/time.ts";
 
 const BOOTH_TAGS = "mode,cycle_count,gas,energy,no_such_tag";
 
-/** Parts of a booth that a list may ask for, and the fields that they give. */
+/** Values of the parameter `includes` of a list, and the fields they add. */
 const INCLUDES = ["cycle_count", "utilization_times", "energy_usage", "bake_time", "overuse_data"] as const;
 const INCLUDED = [
   "cycles_count",
@@ -23,7 +23,7 @@ const INCLUDED = [
 type Question = readonly [operation: string, query: Readonly<Record<string, string>>];
 type Answer = Record<string, unknown>;
 
-/** Operations on a window that box and service both serve for a booth. */
+/** Operations on a window that both box and service have. */
 const OVER_WINDOWS = [
   "duration_by_mode",
   "frequency_by_mode",
@@ -34,7 +34,7 @@ const OVER_WINDOWS = [
   "filter_maintenance_history",
 ] as const;
 
-/** Every operation that both sides serve, over the whole story, over parts of it that cut stages and cycles, and without a window. */
+/** Returns queries of all common operations: over the whole story, over parts that cut stages and cycles, and without a window. */
 export function questions({ start, end }: Window): readonly Question[] {
   const at = (ms: number): string => new Date(ms).toISOString();
   const third = start + Math.round((end - start) / 3);
@@ -62,7 +62,7 @@ export function questions({ start, end }: Window): readonly Question[] {
   ];
 }
 
-/** The answers in the order of the questions, each as text to compare. */
+/** Returns the answers in the order of the questions, as text. */
 export function boxAnswers(source: Source, asked: readonly Question[]): string[] {
   return asked.map(([operation, query]) => ordered(comparable(operation, boxAnswer(source, operation, query))));
 }
@@ -75,7 +75,7 @@ export async function serviceAnswers(service: VirtualService, asked: readonly Qu
   return answers;
 }
 
-/** The first place where each pair of answers differs, with its question; empty: all are equal. */
+/** Returns the first difference of each pair of answers, with its question. */
 export function unequal(asked: readonly Question[], mine: readonly string[], theirs: readonly string[]): string[] {
   return asked.flatMap(([operation, query], index) => {
     const a = mine[index] ?? "";

@@ -7,18 +7,18 @@ import { revisionHistory } from "../../src/reports/findings.ts";
 import { recordFault } from "../support/faults.ts";
 import { play, type Played } from "./play.ts";
 
-/** Mon 2026-03-02 08:00 in Denver: where the story told once begins; the working day's from 07:40. */
+/** Mon 2026-03-02 08:00 in Denver, and 07:40 before the working day. */
 const MORNING = Date.UTC(2026, 2, 2, 15);
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
-/** Meters count 0.01 therm and 0.1 kWh, are read every 10 s, and a cut hour is taken pro rata. */
+/** Tolerances: meters count 0.01 therm and 0.1 kWh, are read every 10 s, and a cut hour is split by time. */
 const GAS_THERM = 0.05;
 const ENERGY_KWH = 0.3;
-/** Counters and versions need no poll each second. */
+/** Counters and versions do not need a poll each second. */
 const BOOTH = { poll: { fast: { poll_interval_ms: 5_000 } } };
 /** Versions are read with the slow group. */
 const SLOW_POLL_MS = 10_000;
 
-/** Counted twice, or counted too little, over all that the PLC counts. */
+/** Returns how many of the PLC's counters count too much or too little. */
 function miscounted({ source, window, truth, figures }: Played): { doubled: number; lost: number } {
   const { gas_therm, energy_kwh } = energy(source, window);
   const off = [
@@ -31,10 +31,10 @@ function miscounted({ source, window, truth, figures }: Played): { doubled: numb
 
 it.each([
   // Cycles pass 2^32 and gas carries into its high word; energy passes 2^32 as well.
-  { number: 11, scenario: "counter-wrap", start: BEFORE_WORK, hours: 11, injected: 3 },
-  { number: 10, scenario: "power-cycle-lost", start: MORNING, hours: 4.5, injected: 8, incidents: ["memory_loss "] },
-  { number: 7, scenario: "filter-change", start: BEFORE_WORK, hours: 11, injected: 2 },
-])("$number: $scenario: counters that wrap or start over count on", async ({ injected, ...options }) => {
+  { scenario: "counter-wrap", start: BEFORE_WORK, hours: 11, injected: 3 },
+  { scenario: "power-cycle-lost", start: MORNING, hours: 4.5, injected: 8, incidents: ["memory_loss "] },
+  { scenario: "filter-change", start: BEFORE_WORK, hours: 11, injected: 2 },
+])("$scenario: counters that wrap or start over keep counting", async ({ injected, ...options }) => {
   const played = await play({ ...options, booth: BOOTH });
   const { doubled, lost } = miscounted(played);
   const changes = filterMaintenanceHistory(played.source, played.window);
@@ -53,8 +53,8 @@ it.each([
   played.close();
 });
 
-it("15: a program update is one entry, dated by its first reading", async () => {
-  const played = await play({ number: 15, scenario: "program-update", start: BEFORE_WORK, hours: 11, booth: BOOTH });
+it("a program update is one entry, dated by its first reading", async () => {
+  const played = await play({ scenario: "program-update", start: BEFORE_WORK, hours: 11, booth: BOOTH });
   const { truth, source } = played;
   const { program_versions, last_program_update, last_firmware_update } = revisionHistory(source);
   const [update] = truth.revisions.filter(({ initial }) => !initial);
@@ -70,7 +70,7 @@ it("15: a program update is one entry, dated by its first reading", async () => 
   played.close();
 });
 
-/** The firmware is updated at noon, and put back in the afternoon: two entries more, of which the second is the old version. */
+/** The firmware is updated at noon and reverted in the afternoon: two more entries, the second with the old version. */
 const FIRMWARE: Scenario = {
   ...busyDay,
   name: "firmware-update",
@@ -82,8 +82,8 @@ const FIRMWARE: Scenario = {
   },
 };
 
-it("15: a firmware update, and the way back: an entry each, dated by its first reading", async () => {
-  const played = await play({ number: 15, scenario: FIRMWARE, start: BEFORE_WORK, hours: 11, booth: BOOTH });
+it("a firmware update, and the way back: an entry each, dated by its first reading", async () => {
+  const played = await play({ scenario: FIRMWARE, start: BEFORE_WORK, hours: 11, booth: BOOTH });
   const { truth, source } = played;
   const { firmware_versions, program_versions } = revisionHistory(source);
   const versions = firmware_versions.map(({ firmware_version }) => firmware_version);

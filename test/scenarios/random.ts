@@ -2,7 +2,7 @@ import { FILTER_TYPES, type FilterType } from "../../src/domain/booth.ts";
 import type { Scenario, Step } from "../../simulators/plc/model/scenario.ts";
 import type { Random } from "../../src/domain/machine.ts";
 
-/** Draws for a story: all of it follows from the seed. */
+/** Random draws for a story, reproducible from the seed. */
 export interface Dice {
   /** Uniform in [low, high), to the millisecond of a minute. */
   between(low: number, high: number): number;
@@ -35,7 +35,7 @@ function lengthOf(dice: Dice, mode: Mode): number {
   return dice.between(0.5, 12);
 }
 
-/** An outage: bridged, to be judged by the meters, or over half an hour; clear of the borders between them. */
+/** Draws the length of an outage: bridged, judged by the meters, or over half an hour, not near a threshold. */
 function outageMinutes(dice: Dice): number {
   return dice.one([
     () => dice.between(2, 6) / 60,
@@ -45,7 +45,7 @@ function outageMinutes(dice: Dice): number {
   ])();
 }
 
-/** A stage with an outage inside or across its end: nothing else happens within half a minute of the outage's borders. */
+/** Creates a stage with an outage inside or across its end. Nothing else happens within half a minute of the outage. */
 function cutStage(dice: Dice, mode: Mode): Step[] {
   const minutes = outageMinutes(dice);
   const settle = (): Step => ({ wait_minutes: dice.between(0.6, 5) });
@@ -109,7 +109,7 @@ function stage(dice: Dice, mode: Mode): Step[] {
   return dice.chance(0.05) ? [...steps, { wait_minutes: 0.6 }, ...press(dice)] : steps;
 }
 
-/** Jobs one after the other until `hours` are told; each filter begins somewhere below or above its limit. */
+/** Creates jobs for `hours`. Each filter starts below or above its limit. */
 export function randomScenario(dice: Dice, hours: number): Scenario {
   const steps: Step[] = [];
   let minutes = 0;

@@ -1,7 +1,7 @@
 import { factRows, rebuild } from "../support/rebuild.ts";
 import { writerIn } from "../support/store.ts";
 
-/** What a rebuild of a closed store changes, in words: kinds of facts, rows that aren't the same byte for byte, the state. */
+/** Lists the changes by a rebuild of a closed store: kinds of facts, rows that are not byte-identical, the state. */
 export function rebuildDiffers(folder: string): string[] {
   const writer = writerIn(folder);
   try {

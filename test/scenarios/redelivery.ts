@@ -4,9 +4,9 @@ import { seededRandom } from "../support/seeded-random.ts";
 import { type VirtualSite } from "../support/virtual-site.ts";
 import { questions, serviceAnswers } from "./operations.ts";
 
-/** Share of the batches that are told a second time, later. */
+/** Share of the batches that are sent a second time. */
 const REPEATED = 0.3;
-/** A figure is asked for this often on the way, so that whatever the service remembers of half a log is put to the test. */
+/** Queries of a figure in between, which test what the service caches of an incomplete log. */
 const LOOKS = 3;
 
 /**

@@ -7,16 +7,16 @@ import { memoryFolder } from "../support/temporary.ts";
 import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-/** What people are told while a scenario is played: each sentence of ours, and each in every language of the page. */
+/** Collects all messages while a scenario is played, and checks that each has a text in every language of the page. */
 
 const PAGE = new URL("../../src/api/page/texts/", import.meta.url);
 /** Mon 2026-03-02 07:40 in Denver. */
 const BEFORE_WORK = Date.UTC(2026, 2, 2, 14, 40);
 const HOURS = 8;
 const LOOK_EVERY_MS = 10 * MINUTE_MS;
-/** Fewer polls than usual: what is said is the same. */
+/** Fewer polls than usual, because the messages are the same. */
 const POLL = { fast: { poll_interval_ms: 15_000 }, slow: { poll_interval_ms: 60_000 } };
-/** So often the link is broken, each time in another way. */
+/** The link is broken in every nth look, each time in another way. */
 const TROUBLE_EVERY = 6;
 const FAULTS = ["refused", "timeout", "reset"] as const;
 
@@ -28,12 +28,12 @@ interface Heard {
   readonly unsaid: Set<string>;
 }
 
-/** What isn't ours to say: the simulated link's own words. */
+/** Messages of the simulated link, which are not the gateway's. */
 const OTHERS = /^the simulated link failed/;
-/** The drivers' few words for why a value isn't good; the page has a text for each. */
+/** Reasons of the drivers for a bad value. The page has a text for each. */
 const WHY = /^[a-z_]+\d?$/;
 
-/** Every text in a field that sentences stand in. */
+/** Returns all texts in fields for messages. */
 function textsIn(body: unknown, name = ""): readonly string[] {
   if (typeof body === "string") return FIELDS.has(name) && body !== "" ? [body] : [];
   if (Array.isArray(body)) return body.flatMap((one) => textsIn(one, name));
@@ -59,7 +59,7 @@ function hear(body: unknown, { codes, whys, unsaid }: Heard): void {
 async function listen(site: VirtualSite, heard: Heard): Promise<void> {
   const looks = (HOURS * 60 * MINUTE_MS) / LOOK_EVERY_MS;
   for (let look = 0; look < looks; look++) {
-    // In trouble for the length of one look.
+    // The fault lasts until the next look.
     site.plc.fault =
       look % TROUBLE_EVERY === 1 ? (FAULTS[Math.floor(look / TROUBLE_EVERY) % FAULTS.length] ?? null) : null;
     site.plc.bad_tags = look % TROUBLE_EVERY === 3 ? ["outdoor_temperature"] : [];
@@ -94,7 +94,7 @@ async function heardIn(scenario: string): Promise<Heard> {
 
 const languages = readdirSync(PAGE).filter((name) => /^[a-z]{2}\.js$/.test(name));
 
-/** These four lead to every code that any scenario leads to. */
+/** These scenarios lead to every code that any scenario leads to. */
 const SCENARIOS = ["sensor-faults", "short-bakes", "wrong-serial", "power-cycle-lost"];
 
 it.each(SCENARIOS)("%s: what is said is said by code, and in each language", async (name) => {
@@ -103,7 +103,7 @@ it.each(SCENARIOS)("%s: what is said is said by code, and in each language", asy
   expect(codes.size).toBeGreaterThan(2);
   for (const language of languages) {
     const { SAYINGS, TEXTS } = (await import(new URL(language, PAGE).href)) as Record<"SAYINGS" | "TEXTS", Texts>;
-    // The agent's own language needs no sayings.
+    // The agent's own language needs no translation.
     const lacking = language === "en.js" ? [] : [...codes].filter((code) => SAYINGS[code] === undefined);
     expect([...lacking, ...[...whys].filter((why) => TEXTS[`why.${why}`] === undefined)], language).toEqual([]);
   }

@@ -1,7 +1,7 @@
 import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import { bridgeMs } from "../../src/derivation/parameters.ts";
 import { step } from "../../src/derivation/fold.ts";
-import { emptyState, type DeriveState, type FactDraft } from "../../src/derivation/state.ts";
+import { type DeriveState, emptyState, type FactDraft } from "../../src/derivation/state.ts";
 import type { Quality, TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import type { LogRecord, Stored } from "../../src/domain/record.ts";

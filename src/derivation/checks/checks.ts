@@ -59,7 +59,10 @@ export function checkReadings(fold: Fold): void {
 
 function checkBetween(fold: Fold, { tag, value }: PendingReading, { between, unit }: TagParameters): void {
   // Without limits, no value is outside of them.
-  if (between === undefined) return reportRight(fold, "between", tag);
+  if (between === undefined) {
+    reportRight(fold, "between", tag);
+    return;
+  }
   const { min, max } = between;
   judge(fold, isOutside(value, between), {
     tag_name: tag,

@@ -19,7 +19,7 @@ type Sensor = Exclude<keyof Checks["tags"], "analog">;
 /** A sensor's value that contradicts the mode or another sensor's value if both last. */
 interface Contradiction {
   readonly sensor: Sensor;
-  /** The other sensor; absent: the mode. */
+  /** Second sensor; if absent, the sensor contradicts the mode. */
   readonly against?: Sensor;
   /** Returns whether the values contradict each other at that instant; null if one of them is unknown. */
   readonly holds: (state: DeriveState, at: EpochMs) => boolean | null;
@@ -31,20 +31,14 @@ interface Contradiction {
 const CONTRADICTIONS: readonly Contradiction[] = [
   {
     sensor: "air",
-    holds: (state, at) => {
-      const degrees = numberOf(state, "air");
-      return degrees === null ? null : degrees < WARM_C && at - startOf(state, "bake", at) >= WARM_AFTER_MS;
-    },
+    holds: (state, at) => isBelow(state, "air", WARM_C) && at - startOf(state, "bake", at) >= WARM_AFTER_MS,
     allowed_ms: 0,
     min: WARM_C,
     reason: say("incident.cold_bake", { celsius: WARM_C }),
   },
   {
     sensor: "fan",
-    holds: (state, at) => {
-      const isOff = isFanOff(state);
-      return isOff === null ? null : isOff && startOf(state, "spray", at) <= at;
-    },
+    holds: (state, at) => isBelow(state, "fan", FAN_OFF) && startOf(state, "spray", at) <= at,
     // Fans start with the mode, not before it.
     allowed_ms: MINUTE_MS,
     min: FAN_OFF,
@@ -53,10 +47,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   {
     sensor: "burner",
     against: "fan",
-    holds: (state) => {
-      const isOff = isFanOff(state);
-      return isOff === null ? null : isOff && isOn(state, "burner");
-    },
+    holds: (state) => isBelow(state, "fan", FAN_OFF) && isOn(state, "burner"),
     allowed_ms: 0,
     min: FAN_OFF,
     reason: say("incident.no_airflow"),
@@ -133,15 +124,10 @@ function startOf({ bays }: DeriveState, mode: "spray" | "bake", at: EpochMs): Ep
   return Math.min(...stages.map((open) => (open?.mode === mode ? open.start : Infinity)));
 }
 
-function isFanOff(state: DeriveState): boolean | null {
-  const speed = numberOf(state, "fan");
-  return speed === null ? null : speed < FAN_OFF;
-}
-
 function sensorOf({ checks, parameters }: DeriveState, sensor: Sensor) {
   const tag = checks.tags[sensor] ?? "";
   const found = parameters?.tags[tag];
-  return { tag, conversion: found, group: found?.group ?? "" };
+  return { tag, parameters: found, group: found?.group ?? "" };
 }
 
 /** Returns the sensor's value; null if it is unknown. */
@@ -155,9 +141,10 @@ function valueOf(state: DeriveState, sensor: Sensor): unknown {
   return clock.mono - coverage.to <= bridgeMs(parameters, group) ? reading.value : null;
 }
 
-function numberOf(state: DeriveState, sensor: Sensor): number | null {
+/** Returns whether the sensor's value, in the figure's unit, is below the limit; null if it is unknown. */
+function isBelow(state: DeriveState, sensor: Sensor, limit: number): boolean | null {
   const value = valueOf(state, sensor);
-  return typeof value === "number" ? inFigureUnit(value, sensorOf(state, sensor).conversion) : null;
+  return typeof value === "number" ? inFigureUnit(value, sensorOf(state, sensor).parameters) < limit : null;
 }
 
 function isOn(state: DeriveState, sensor: Sensor): boolean {

@@ -26,27 +26,33 @@ export function takeRecord(fold: Fold): void {
   advance(fold, placeOf(state, record));
   switch (record.kind) {
     case KIND.reading:
-      return takeReading(fold, record);
+      takeReading(fold, record);
+      break;
     case KIND.coverage:
       addCoverage(state, record);
-      return passWork(state);
+      passWork(state);
+      break;
     case KIND.clock: {
       checkStep(fold, record);
       const instant = reclock(state.clock, record);
       if (instant !== null) advance(fold, instant);
-      return;
+      break;
     }
     case KIND.parameters:
       applyParameters(fold, record.value);
-      return passWork(state);
+      passWork(state);
+      break;
     case KIND.filter:
-      return takeEntry(fold, record);
+      takeEntry(fold, record);
+      break;
     case KIND.void:
-      return undoEntry(fold, record);
+      undoEntry(fold, record);
+      break;
     case KIND.event:
-      return reportEvent(fold, record);
+      reportEvent(fold, record);
+      break;
     case KIND.gap:
-      return;
+      break;
   }
 }
 

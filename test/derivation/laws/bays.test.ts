@@ -2,7 +2,8 @@ import fc from "fast-check";
 import type { Parameters } from "../../../src/domain/parameters.ts";
 import type { StageFact } from "../../../src/domain/record.ts";
 import { openEndOf } from "../../../src/derivation/fold.ts";
-import { fold, poll, script, silence, stay, T0, valuesOf, type Folded, type Script } from "../../support/booth.ts";
+import { fold, type Folded, poll, type Script, silence, stay, T0, valuesOf } from "../../support/booth.ts";
+import { lived } from "../../support/lives.ts";
 import { law, testLaws } from "../law.ts";
 import { PLAIN, tag } from "../../support/parameters.ts";
 import { seedOf } from "../../support/seed.ts";
@@ -12,7 +13,7 @@ const TWO: Parameters = {
   bay_count: 2,
   tags: { left: tag("mode", "", { bay: 1 }), right: tag("mode", "", { bay: 2 }) },
 };
-/** Highest first, as the definitions list them. */
+/** Modes by priority, highest first, as the definitions list them. */
 const PRIORITY = "estop fault maintenance bake purge cool_down flash spray unknown no_data prep setback idle off".split(
   " ",
 );
@@ -31,10 +32,9 @@ const turns = fc.array(
   { minLength: 1, maxLength: 25 },
 );
 
-/** Now one bay changes its mode, now the other; neither: nothing is read for that time. */
+/** A change of mode in one of the bays; neither: nothing is read for that time. */
 function lifeOf(life: readonly Turn[]): Script {
-  const booth = script(TWO);
-  stay(booth, 60_000, { left: 1, right: 0 });
+  const booth = lived(TWO, [60_000, { left: 1, right: 0 }]);
   for (const { bay, code, ms } of life) {
     if (bay === "neither") silence(booth, ms);
     else stay(booth, ms, { [bay]: code });
@@ -46,7 +46,7 @@ function lifeOf(life: readonly Turn[]): Script {
 
 type Stage = StageFact["value"];
 
-/** At each moment the booth is in the higher of its bays' modes; equal neighbours are one stage. */
+/** At each moment the booth is in the bays' mode with the higher priority; equal neighbours are one stage. */
 function isHighest({ facts, state }: Folded): boolean {
   const told = valuesOf(facts, "m");
   const of = (number: number): Stage[] => told.filter(({ bay }) => bay === number);
@@ -69,7 +69,7 @@ function isHighest({ facts, state }: Folded): boolean {
 type FoldBays = (booth: Script) => Folded;
 const right: FoldBays = (booth) => fold(booth.entries, TWO, [9]);
 
-/** Cycles are each bay's own: the booth has none by itself, and none is in both. */
+/** Each cycle belongs to one bay; the booth itself has none. */
 function cyclesAreBays({ facts, state }: Folded, alone: readonly Folded[]): boolean {
   const texts = (folded: Folded, bay: number, as: number): string[] =>
     [...folded.facts, ...openEndOf(folded.state, state.clock.now).facts]
@@ -81,7 +81,7 @@ function cyclesAreBays({ facts, state }: Folded, alone: readonly Folded[]): bool
   return JSON.stringify(united) === JSON.stringify(apart) && valuesOf(facts, "c").every(({ bay }) => bay > 0);
 }
 
-/** The same life of a booth that has only that bay. */
+/** The same life of a booth with only that bay. */
 function aloneOf(booth: Script, bay: "left" | "right"): Folded {
   const one: Parameters = { ...PLAIN, tags: { [bay]: tag("mode") } };
   const entries = booth.entries.map((entry) =>
@@ -140,7 +140,7 @@ const LAWS = [
   }),
 ];
 
-/** Where cool_down should hide spray, spray shows. */
+/** A fault: spray is shown although cool_down has the higher priority. */
 function lowered(fact: Folded["facts"][number]): Folded["facts"][number] {
   return fact.kind === "m" && fact.value.bay === 0 && fact.value.mode === "cool_down"
     ? { ...fact, value: { ...fact.value, mode: "spray" } }

@@ -7,7 +7,7 @@ import { law, testLaws } from "../law.ts";
 import { seedOf } from "../../support/seed.ts";
 import { walks, type Happening } from "../streams.ts";
 
-/** Totals never fall, and no figure of a filter's record is below nothing. */
+/** Totals never fall, and no figure of a filter's record is negative. */
 function neverNegative(fold: FoldAll, life: readonly Happening[]): boolean {
   const totals: Record<string, number> = {};
   let state: DeriveState | undefined;
@@ -22,7 +22,7 @@ function neverNegative(fold: FoldAll, life: readonly Happening[]): boolean {
     const figures = valuesOf(next.facts, "f").flatMap(({ maintenance }) => {
       if (maintenance === null || maintenance === undefined) return [];
       const { duration_ms, overuse_ms, booth_overuse_ms, active_spray_ms, cycles, booth_overuse_cycles } = maintenance;
-      // What was used over the limit is part of what was used.
+      // Overuse is part of the use.
       const spare = [duration_ms - overuse_ms, cycles - booth_overuse_cycles];
       return [duration_ms, overuse_ms, booth_overuse_ms, active_spray_ms, cycles, booth_overuse_cycles, ...spare];
     });
@@ -30,7 +30,7 @@ function neverNegative(fold: FoldAll, life: readonly Happening[]): boolean {
   });
 }
 
-/** Every count of a PLC that keeps its memory is booked once, seen or not, by mode or unattributed. */
+/** Every count of a PLC that keeps its memory is booked exactly once, also if it happened during a gap. */
 function losesNoCount(fold: FoldAll, life: readonly Happening[]): boolean {
   const kept = life.map((one) => (one.kind === "gap" ? { ...one, power: false } : one));
   const folded = fold(logOf(kept));
@@ -55,7 +55,7 @@ const HARD = ["off", "maintenance", "fault", "estop"];
  * counts has the bake or the spray that it takes, and no two cycles share a moment.
  */
 function isInRun({ start, end, counted, spray_ms, bake_ms, result }: Cycle, stages: readonly Stage[]): boolean {
-  // A spray of which one reading alone was taken begins a cycle too.
+  // A spray with a single reading starts a cycle too.
   const counts = (stage: Stage): boolean => stage.end > stage.start || stage.mode === "spray";
   const inside = stages.filter((stage) => stage.start >= start && stage.end <= end && counts(stage));
   const from = inside.at(0);
@@ -86,7 +86,7 @@ function cyclesAreInRuns(fold: FoldAll, life: readonly Happening[]): boolean {
   return apart && cycles.every((cycle) => isInRun(cycle, stages));
 }
 
-/** The fold, with each told cycle as `change` has it. */
+/** The fold with each cycle fact changed by `change`. */
 function withCycles(change: (cycle: Cycle, before: Cycle | undefined) => Cycle): FoldAll {
   let before: Cycle | undefined;
   return withFacts((facts) =>

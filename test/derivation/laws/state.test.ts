@@ -27,11 +27,11 @@ interface Committed {
   readonly other: readonly number[];
 }
 
-/** What is told of a life by its end, whatever came with which commit. */
+/** Returns the facts of a life that do not depend on the commits. */
 function toldOf(fold: FoldAll, life: readonly Happening[], sizes: readonly number[]): string[] {
   const { facts, state } = fold(logOf(life, sizes));
   const open_end = openEndOf(state, WALK_T0 + 100 * DAY_MS);
-  // When the last hours are written depends on when the next record comes.
+  // The time of writing the last hours depends on the next record.
   const polls = entriesOf(life).map((entry) => (entry.kind === "poll" ? entry.at : 0));
   const late = Math.max(...polls) - 14 * HOUR_MS;
   const others = [...facts, ...open_end.facts]
@@ -43,7 +43,7 @@ function toldOf(fold: FoldAll, life: readonly Happening[], sizes: readonly numbe
   return [...others, ...stages].map((fact) => JSON.stringify(fact)).sort();
 }
 
-/** The log as another size of commits makes it: coverage ends with each. */
+/** Returns the log with other commit sizes, at which coverage records end. */
 const unbridged = withRecords((record) =>
   record.kind === "h" ? { ...record, value: { ...record.value, to: record.value.from } } : record,
 );
@@ -53,7 +53,7 @@ interface Saved {
   readonly sizes: readonly number[];
 }
 
-/** Incremental: the state is saved and read again every few records. Rebuild: the whole log in one go. */
+/** Incremental: saves and loads the state every few records. Rebuild: folds the whole log at once. */
 function rebuildsTheSame(fold: FoldAll, { life, sizes }: Saved): boolean {
   const records = logOf(life);
   const facts: FactDraft[] = [];
@@ -69,7 +69,7 @@ function rebuildsTheSame(fold: FoldAll, { life, sizes }: Saved): boolean {
   return isSame(facts, rebuilt.facts) && isSame(state, rebuilt.state);
 }
 
-/** Remembers beside its state how often it was called: facts of a later call carry another mark. */
+/** A fault: the fold has memory outside of the state, and marks facts by the number of calls. */
 function countingFold(): FoldAll {
   return (records, from) => {
     const mark = from === undefined ? "good" : "uncertain";

@@ -22,7 +22,7 @@ function tiles(fold: FoldAll, life: readonly Happening[]): boolean {
   return touch && stages.at(-1)?.end === now;
 }
 
-/** An hour is written once, and holds of each mode what the stages have in it. */
+/** An hour is written once, and its time by mode equals that of the stages in it. */
 function hoursAreStages(fold: FoldAll, life: readonly Happening[]): boolean {
   const { facts } = fold(logOf(life));
   const stages = valuesOf(facts, "m");
@@ -41,7 +41,7 @@ function hoursAreStages(fold: FoldAll, life: readonly Happening[]): boolean {
   return equal && new Set(hours.map(({ hour }) => hour)).size === hours.length;
 }
 
-/** Corrected time never runs back, and the true length of the life bounds what is counted, however the clock is put back. */
+/** Corrected time never runs back, and no more time is counted than passed, however the clock is put back. */
 function countsOnce(fold: FoldAll, life: readonly Happening[]): boolean {
   const back = life
     .map((one) => (one.kind === "step" ? { ...one, ms: -Math.abs(one.ms) } : one))
@@ -77,7 +77,7 @@ const badTimes = fc
   })
   .filter(({ before, after }) => before !== after);
 
-/** A minute in one mode, bad readings, a minute in another: beyond the bridge the bad time is in no mode. */
+/** A minute in one mode, bad readings, a minute in another mode: bad time beyond the bridge is in no mode. */
 function ignoresBad(fold: FoldAll, { before, after, ms }: BadTime): boolean {
   const life: Happening[] = [
     { kind: "mode", code: before, ms: 60_000 },
@@ -91,7 +91,7 @@ function ignoresBad(fold: FoldAll, { before, after, ms }: BadTime): boolean {
     lengths[key] = (lengths[key] ?? 0) + end - start;
   }
   const bridged = ms <= 15_000 ? ms : 0;
-  // The mode holds until the last bad poll; the code that comes after it is read at the end.
+  // The mode lasts until the last bad poll; the next code is read at the end.
   return (
     lengths[before.toString()] === 60_000 + bridged &&
     lengths[after.toString()] === 60_000 &&
@@ -99,7 +99,7 @@ function ignoresBad(fold: FoldAll, { before, after, ms }: BadTime): boolean {
   );
 }
 
-/** Codes one after the other, each for a time, seen all along. */
+/** Codes one after the other, each for a time, without gaps. */
 const seen = fc
   .array(fc.record({ code: fc.constantFrom(...CODES, 20, 21), ms: fc.integer({ min: 100, max: 6000 }) }), {
     minLength: 1,
@@ -107,7 +107,7 @@ const seen = fc
   })
   .map((parts) => parts.map(({ code, ms }): Happening => ({ kind: "mode", code, ms })));
 
-/** Nothing shorter than min_stage is told but faults and estops, and of those every moment. */
+/** No stage is shorter than min_stage except faults and estops, which are never merged away. */
 function keepsFaults(fold: FoldAll, life: readonly Happening[]): boolean {
   const stages = valuesOf(fold(logOf([...life, { kind: "mode", code: 99, ms: 60_000 }])).facts, "m");
   let now = WALK_T0;
@@ -115,7 +115,7 @@ function keepsFaults(fold: FoldAll, life: readonly Happening[]): boolean {
     if (one.kind !== "mode") return true;
     const start = now;
     now += one.ms;
-    // A short stage before it may be merged into it, never the other way round.
+    // A short stage may be merged into a following fault, never the other way round.
     return (
       one.code < 20 ||
       stages.some(({ raw, ...stage }) => raw === one.code.toString() && stage.start <= start && now <= stage.end)
