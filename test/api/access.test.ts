@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createSessions, type Knock, refusalOf } from "../../src/api/access.ts";
-import type { Entry } from "../../src/api/operation.ts";
+import { type Knock, refusalOf } from "../../src/api/access.ts";
+import { createSessions, type Entry } from "../../src/api/sessions.ts";
 import { bodyOf } from "../../src/api/answer.ts";
 import { leastFor } from "../../src/api/handler.ts";
 import { matchOf } from "../../src/api/operations.ts";
@@ -101,13 +101,13 @@ describe("the PIN", () => {
     const pin = desk.open(60_000);
     expect(pin).toMatch(/^\d{4} \d{4}$/);
     const token = tokenOf(desk.enter(pin.replace(" ", ""), ONE));
-    expect(desk.holds(token)).toBe(true);
-    expect(desk.holds(`${token}x`)).toBe(false);
-    expect(desk.holds(undefined)).toBe(false);
+    expect(desk.isOpen(token)).toBe(true);
+    expect(desk.isOpen(`${token}x`)).toBe(false);
+    expect(desk.isOpen(undefined)).toBe(false);
     now = 59_999;
-    expect(desk.holds(token)).toBe(true);
+    expect(desk.isOpen(token)).toBe(true);
     now = 60_000;
-    expect(desk.holds(token)).toBe(false);
+    expect(desk.isOpen(token)).toBe(false);
     expect(desk.enter(pin, ONE)).toEqual({ kind: "closed" });
     expect(new Set(Array.from({ length: 50 }, () => desk.open(1))).size).toBe(50);
   });
@@ -170,16 +170,16 @@ describe("the PIN", () => {
     const desk = createSessions(() => 0);
     const token = tokenOf(desk.enter(desk.open(60_000), ONE));
     const next = tokenOf(desk.enter(desk.open(60_000), ONE));
-    expect([desk.holds(token), desk.holds(next)]).toEqual([false, true]);
+    expect([desk.isOpen(token), desk.isOpen(next)]).toEqual([false, true]);
   });
 
   it("keeps sixteen sessions; the oldest goes", () => {
     const desk = createSessions(() => 0);
     const pin = desk.open(60_000);
     const tokens = Array.from({ length: 17 }, () => tokenOf(desk.enter(pin, ONE)));
-    expect(tokens.map((token) => desk.holds(token))).toEqual([false, ...Array.from({ length: 16 }, () => true)]);
+    expect(tokens.map((token) => desk.isOpen(token))).toEqual([false, ...Array.from({ length: 16 }, () => true)]);
     desk.close();
-    expect(tokens.some((token) => desk.holds(token))).toBe(false);
+    expect(tokens.some((token) => desk.isOpen(token))).toBe(false);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSessions } from "../../src/api/access.ts";
+import { createSessions } from "../../src/api/sessions.ts";
 import { createKeptSessions } from "../../src/api/kept-sessions.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 
@@ -18,7 +18,7 @@ function box(text: string | null = null) {
   };
   const kept = createKeptSessions({ file, wall: () => held.wall });
   const sessions = createSessions(() => held.mono, kept);
-  sessions.stand(PIN);
+  sessions.setPermanent(PIN);
   const enter = (pin: string, sender = "192.0.2.1") => sessions.enter(pin, { sender, way: "lan", device: "Phone" });
   const open = (): string => {
     const entry = enter(PIN);
@@ -35,9 +35,9 @@ describe("a session of a page that stays open", () => {
     expect(one.held.text).not.toContain(token);
     const later = box(one.held.text);
     later.held.wall += 30 * DAY_MS - 1;
-    expect([later.sessions.holds(token), later.sessions.holds(`${token}x`)]).toEqual([true, false]);
+    expect([later.sessions.isOpen(token), later.sessions.isOpen(`${token}x`)]).toEqual([true, false]);
     later.held.wall += 1;
-    expect(later.sessions.holds(token)).toBe(false);
+    expect(later.sessions.isOpen(token)).toBe(false);
     expect(later.kept.list(undefined)).toEqual([]);
   });
 
@@ -50,10 +50,10 @@ describe("a session of a page that stays open", () => {
     expect(kept.list(two).filter(({ is_own }) => is_own)).toHaveLength(1);
     expect(kept.end(own?.id ?? "")).toBe(true);
     expect(kept.end(own?.id ?? "")).toBe(false);
-    expect([one, two, three].map((token) => sessions.holds(token))).toEqual([true, false, true]);
-    sessions.stand(null);
-    expect([one, three].map((token) => sessions.holds(token))).toEqual([false, false]);
-    expect(box(held.text).sessions.holds(one)).toBe(false);
+    expect([one, two, three].map((token) => sessions.isOpen(token))).toEqual([true, false, true]);
+    sessions.setPermanent(null);
+    expect([one, three].map((token) => sessions.isOpen(token))).toEqual([false, false]);
+    expect(box(held.text).sessions.isOpen(one)).toBe(false);
   });
 
   it("isn't ended by another PIN that somebody makes on the box, whose own sessions end with it", () => {
@@ -63,18 +63,18 @@ describe("a session of a page that stays open", () => {
     const timed = sessions.enter(pin, { sender: "192.0.2.9", way: "lan" });
     expect(timed).toMatchObject({ kind: "open", for_ms: 60_000, is_kept: false });
     held.mono += 60_000;
-    expect(timed.kind === "open" && sessions.holds(timed.token)).toBe(false);
+    expect(timed.kind === "open" && sessions.isOpen(timed.token)).toBe(false);
     sessions.close();
-    expect(sessions.holds(token)).toBe(true);
+    expect(sessions.isOpen(token)).toBe(true);
   });
 
   it("doesn't hold before the day it was made, as after a clock that was put back", () => {
     const { sessions, open, held } = box();
     const token = open();
     held.wall -= DAY_MS;
-    expect(sessions.holds(token)).toBe(true);
+    expect(sessions.isOpen(token)).toBe(true);
     held.wall -= 1;
-    expect(sessions.holds(token)).toBe(false);
+    expect(sessions.isOpen(token)).toBe(false);
   });
 
   it("is one of 40: whoever was seen least lately goes", () => {
@@ -84,7 +84,7 @@ describe("a session of a page that stays open", () => {
       held.mono += 600_000;
       return open();
     });
-    expect(tokens.map((token) => sessions.holds(token)).indexOf(true)).toBe(1);
+    expect(tokens.map((token) => sessions.isOpen(token)).indexOf(true)).toBe(1);
   });
 
   it("is written down when it is used at most once in six hours", () => {
@@ -93,7 +93,7 @@ describe("a session of a page that stays open", () => {
     const before = held.writes;
     for (let hour = 0; hour < 24; hour += 1) {
       held.wall += DAY_MS / 24;
-      for (let ask = 0; ask < 50; ask += 1) sessions.holds(token);
+      for (let ask = 0; ask < 50; ask += 1) sessions.isOpen(token);
     }
     expect(held.writes - before).toBe(4);
   });
@@ -104,7 +104,7 @@ it.each(["", "{", "[]", '{"version":2,"sessions":[]}', '{"version":1,"sessions":
   (text) => {
     const { kept, open, sessions } = box(text);
     expect(kept.count()).toBe(0);
-    expect(sessions.holds(open())).toBe(true);
+    expect(sessions.isOpen(open())).toBe(true);
   },
 );
 
@@ -112,8 +112,8 @@ it("a disk that takes nothing costs what comes after the restart alone", () => {
   const { sessions, open, held } = box();
   held.broken = true;
   const token = open();
-  expect(sessions.holds(token)).toBe(true);
-  expect(box(held.text).sessions.holds(token)).toBe(false);
+  expect(sessions.isOpen(token)).toBe(true);
+  expect(box(held.text).sessions.isOpen(token)).toBe(false);
 });
 
 it("whoever guesses from however many addresses gets 52,560 guesses a year and 20 more", () => {
