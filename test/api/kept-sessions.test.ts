@@ -29,7 +29,7 @@ function box(text: string | null = null) {
 }
 
 describe("a session of a page that stays open", () => {
-  it("outlives a restart and holds 30 days to the instant; the file holds no token", () => {
+  it("survives a restart and is valid for exactly 30 days; the file has no token", () => {
     const one = box();
     const token = one.open();
     expect(one.held.text).not.toContain(token);
@@ -41,7 +41,7 @@ describe("a session of a page that stays open", () => {
     expect(later.kept.list(undefined)).toEqual([]);
   });
 
-  it("is ended one by one, and all of them where the page doesn't stay open any more", () => {
+  it("can be ended by itself; all end when the page does not stay open any more", () => {
     const { kept, sessions, open, held } = box();
     const one = open();
     const two = open();
@@ -56,7 +56,7 @@ describe("a session of a page that stays open", () => {
     expect(box(held.text).sessions.isOpen(one)).toBe(false);
   });
 
-  it("isn't ended by another PIN that somebody makes on the box, whose own sessions end with it", () => {
+  it("is not ended by a temporary PIN, whose own sessions end with that PIN", () => {
     const { sessions, open, held } = box();
     const token = open();
     const pin = sessions.open(60_000);
@@ -68,7 +68,7 @@ describe("a session of a page that stays open", () => {
     expect(sessions.isOpen(token)).toBe(true);
   });
 
-  it("doesn't hold before the day it was made, as after a clock that was put back", () => {
+  it("is not valid more than a day before it was made, as after a clock was set back", () => {
     const { sessions, open, held } = box();
     const token = open();
     held.wall -= DAY_MS;
@@ -77,7 +77,7 @@ describe("a session of a page that stays open", () => {
     expect(sessions.isOpen(token)).toBe(false);
   });
 
-  it("is one of 40: whoever was seen least lately goes", () => {
+  it("is one of 40: the one that was used least recently is dropped", () => {
     const { sessions, open, held } = box();
     const tokens = Array.from({ length: 41 }, () => {
       held.wall += 600_000;
@@ -87,7 +87,7 @@ describe("a session of a page that stays open", () => {
     expect(tokens.map((token) => sessions.isOpen(token)).indexOf(true)).toBe(1);
   });
 
-  it("is written down when it is used at most once in six hours", () => {
+  it("writes its last use at most once in six hours", () => {
     const { sessions, open, held } = box();
     const token = open();
     const before = held.writes;
@@ -100,7 +100,7 @@ describe("a session of a page that stays open", () => {
 });
 
 it.each(["", "{", "[]", '{"version":2,"sessions":[]}', '{"version":1,"sessions":[{"id":"x"}]}'])(
-  "a file that says %j lets nobody in, and a new session is kept",
+  "a session file with %j opens no session, and new sessions are kept",
   (text) => {
     const { kept, open, sessions } = box(text);
     expect(kept.count()).toBe(0);
@@ -108,7 +108,7 @@ it.each(["", "{", "[]", '{"version":2,"sessions":[]}', '{"version":1,"sessions":
   },
 );
 
-it("a disk that takes nothing costs what comes after the restart alone", () => {
+it("on a full disk, a new session is valid until the restart", () => {
   const { sessions, open, held } = box();
   held.broken = true;
   const token = open();
@@ -116,7 +116,7 @@ it("a disk that takes nothing costs what comes after the restart alone", () => {
   expect(box(held.text).sessions.isOpen(token)).toBe(false);
 });
 
-it("whoever guesses from however many addresses gets 52,560 guesses a year and 20 more", () => {
+it("a permanent PIN can be guessed 52,560 times a year and 20 times more, from any number of addresses", () => {
   const { enter, held } = box();
   const kinds: string[] = [];
   for (let minute = 0; minute < 6 * 60; minute += 1) {

@@ -15,9 +15,9 @@ import { el, svg } from "../kit/dom.js";
  */
 
 /** Room for the numbers on the left: the strip above a chart begins there too. */
-export const LEFT = 44;
+const LEFT = 44;
 /** Half of the last hour's name. */
-export const RIGHT = 10;
+const RIGHT = 10;
 const AXIS = 26;
 const DASHES = [[], [9, 4], [2, 4], [12, 4, 2, 4]];
 const TEXT = '13px system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif';

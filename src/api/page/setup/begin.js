@@ -155,7 +155,7 @@ function answerText(name, draft) {
 }
 
 /** @param {any} link */
-export function linkText({ modbus, opcua }) {
+function linkText({ modbus, opcua }) {
   if (opcua !== undefined) return opcua.endpoint;
   if (modbus === undefined) return "";
   return modbus.serial?.path ?? (modbus.port === undefined ? modbus.host : `${modbus.host}:${modbus.port}`);

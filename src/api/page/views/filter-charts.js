@@ -25,7 +25,7 @@ const HEIGHT = 150;
 /** @typedef {{ name: string, booth: string, tz: string, now: number, start: number }} Around */
 
 /** Day and month alone. @param {number} at @param {string} tz */
-export function dateText(at, tz) {
+function dateText(at, tz) {
   return dayText(at, tz).split(" ").slice(1).join(" ");
 }
 

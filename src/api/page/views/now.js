@@ -249,7 +249,7 @@ export function linkCard(title, link, { where, at, tz, notes = [] }) {
 }
 
 /** @param {import("../main.js").Booth} booth @param {import("../main.js").Status} status */
-export function backlogTexts({ log, provisioning }, { service }) {
+function backlogTexts({ log, provisioning }, { service }) {
   if (provisioning.delivery === "none") return [t("backlog.kept")];
   const waiting = log.newest_seq - log.acked_seq;
   const count = waiting === 1 ? t("backlog.record") : t("backlog.records", { count: number(waiting) });
