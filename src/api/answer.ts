@@ -1,47 +1,44 @@
+import { errorMessage } from "../domain/error-message.ts";
 import { jsonOf } from "../domain/json.ts";
 import { CLOSING, type LocalAnswer, type LocalOperation, Refusal } from "./operation.ts";
 import type { Answering, Asking } from "./over-tls.ts";
-import { withSaid } from "./said.ts";
 import type { AskedReport, AskReport } from "./report.ts";
-import { errorMessage } from "../domain/error-message.ts";
+import { withSaid } from "./said.ts";
 
 const MAX_BODY_BYTES = 16_384;
-/** Nothing that people send here is nested deeper. */
+/** Levels of a body; none of the API's bodies has more. */
 const MAX_DEPTH = 16;
-/** Names by which a text could reach into JavaScript's own objects. */
+/** Names that reach into JavaScript's own objects. */
 const REFUSED_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
-/** A text as it is, anything else as JSON. */
+/** Sends a text as it is, anything else as JSON. */
 export function send(
   response: Answering,
-  { status, body, headers }: Extract<LocalAnswer, { readonly status: number }>,
+  { status, body, headers = {} }: Extract<LocalAnswer, { readonly status: number }>,
 ): void {
   const isText = typeof body === "string";
+  // HTTP/2 cannot end a connection by a header.
+  const { Connection, ...rest } = headers;
   response.writeHead(status, {
     "Content-Type": isText ? "text/plain; version=0.0.4; charset=utf-8" : "application/json; charset=utf-8",
     "Cache-Control": "no-store",
-    ...sendable(response, headers),
+    ...(Connection === undefined || "stream" in response ? rest : headers),
   });
   response.end(isText ? body : `${JSON.stringify(body)}\n`);
 }
 
-/** HTTP/2 has no word for ending a connection, and a stream ends by itself. */
-function sendable(response: Answering, headers: Readonly<Record<string, string>> = {}) {
-  const { Connection, ...rest } = headers;
-  return Connection === undefined || "stream" in response ? rest : headers;
-}
-
-/** Half an answer can't be taken back: the connection ends, and its reader sees that it is not whole. */
+/** Sends an error. If the answer has started, ends the connection, so that the reader notices that it is not complete. */
 export function sendFailure(response: Answering, error: unknown, { said = false } = {}): void {
-  if (response.headersSent) response.destroy();
-  else {
-    const { status, headers } = error instanceof Refusal ? error : { status: 500, headers: {} };
-    const body = { error: errorMessage(error) };
-    send(response, { status, body: said ? withSaid(body) : body, headers });
+  if (response.headersSent) {
+    response.destroy();
+    return;
   }
+  const { status, headers } = error instanceof Refusal ? error : { status: 500, headers: {} };
+  const body = { error: errorMessage(error) };
+  send(response, { status, body: said ? withSaid(body) : body, headers });
 }
 
-/** The body as text. Rejects with a Refusal where it is too large. */
+/** Reads the body as text. Rejects with a Refusal if it is too large. */
 export async function readBody(request: Asking, most_bytes = MAX_BODY_BYTES): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -53,7 +50,7 @@ export async function readBody(request: Asking, most_bytes = MAX_BODY_BYTES): Pr
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Reads a body in the shape of that name, which is loaded when somebody asks for it; throws a Refusal that says what is needed. */
+/** Returns a parser for bodies of this shape, which throws a Refusal that says what is needed. Shapes are loaded when they are needed. */
 export async function bodyReader(name: LocalOperation["body"]): Promise<(text: string) => unknown> {
   if (name === undefined) return () => undefined;
   const { BODIES } = await import("../contract/local.ts");
@@ -77,16 +74,16 @@ function hasRefusedKey(value: unknown): boolean {
   return Object.entries(value).some(([key, inner]) => REFUSED_KEYS.has(key) || hasRefusedKey(inner));
 }
 
-/** Sends a report part by part, at the pace at which it is read. */
+/** Sends a report part by part, at the reader's pace. */
 export async function sendReport(response: Answering, asked: AskedReport, ask: AskReport): Promise<void> {
   const report = await ask(asked);
   response.writeHead(report.status, { ...report.headers, "Cache-Control": "no-store" });
-  for await (const part of report.body) await sent(response, part);
+  for await (const part of report.body) await writePart(response, part);
   response.end();
 }
 
-/** The part is with the kernel, and its memory free for the next. Rejects when its reader goes away, which ends the making. */
-function sent(response: Answering, part: Uint8Array): Promise<void> {
+/** Resolves once the kernel has the part, so that its memory may be reused. Rejects if the reader leaves, which ends the report. */
+function writePart(response: Answering, part: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     const left = (): void => reject(new Error("the reader has gone"));
     response.once("close", left);

@@ -1,22 +1,20 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { EpochMs } from "../domain/units.ts";
 import { DAY_MS } from "../domain/time.ts";
+import type { EpochMs, Milliseconds } from "../domain/units.ts";
 
-/** A device is asked for the PIN again after this. */
-const HOLDS_MS = 30 * DAY_MS;
-/** When a device was last seen is written down this often at most: the flash isn't worn by a page that stays open. */
+/** A device must enter the PIN again after this. */
+const VALID_MS = 30 * DAY_MS;
+/** Least interval between two writes of a device's last use: a page that stays open must not wear the flash. */
 const NOTE_EVERY_MS = DAY_MS / 4;
-/** Phones, tablets and a screen on the wall of a large shop; whoever was seen least lately goes. */
+/** Phones, tablets and wall screens of a large shop. The device that was used least recently is dropped. */
 const MAX_KEPT = 40;
-/** Of what a browser calls itself, so much tells devices apart. */
+/** Characters of a browser's name that are kept. */
 const MAX_DEVICE_CHARS = 160;
-/** SHA-256 in base64. */
-const KEY_CHARS = 44;
 
 interface KeptSession {
   /** 16 hex digits. */
   readonly id: string;
-  /** SHA-256 of the token, base64: who reads the file can't sign in with it. */
+  /** SHA-256 of the token in base64: the file gives nobody a token. */
   readonly key: string;
   readonly device: string;
   readonly made_at: EpochMs;
@@ -24,15 +22,15 @@ interface KeptSession {
   readonly until: EpochMs;
 }
 
-/** What people see of one. */
-export interface DeviceSession extends Pick<KeptSession, "id" | "device" | "made_at" | "seen_at" | "until"> {
-  /** Of whoever asks. */
+/** A kept session as people see it. */
+export interface DeviceSession extends Omit<KeptSession, "key"> {
+  /** It is the session that asks. */
   readonly is_own: boolean;
 }
 
-/** Where the sessions stand between two starts. Both throw for a disk that doesn't do it. */
+/** The file of the sessions. Both functions throw if the disk fails. */
 export interface SessionFile {
-  /** null: there is none yet. */
+  /** null: no file yet. */
   read(): string | null;
   write(text: string): void;
 }
@@ -40,99 +38,87 @@ export interface SessionFile {
 export type KeptSessions = ReturnType<typeof createKeptSessions>;
 
 /**
- * Sessions of devices that hold 30 days, restarts included. `wall`: epoch ms. A file that can't be read is as none: everybody
- * enters the PIN again. One that can't be written costs the session's life after a restart alone.
+ * Keeps sessions of devices for 30 days, also over restarts. `wall`: epoch ms. If the file cannot be read, all devices must enter the
+ * PIN again. If it cannot be written, new sessions end with the process; the store reports a full disk.
  */
 export function createKeptSessions({ file, wall }: { readonly file: SessionFile; readonly wall: () => number }) {
-  let sessions: readonly KeptSession[] = readFrom(file);
-  const isLiving = ({ made_at, until }: KeptSession): boolean =>
-    // A clock that was put back must not make a session hold for longer than it was made for.
+  let sessions = sessionsIn(file);
+  const isValid = ({ made_at, until }: KeptSession): boolean =>
+    // A clock that was set back must not extend a session.
     until > wall() && made_at <= wall() + DAY_MS;
-  const put = (next: readonly KeptSession[]): void => {
+  const set = (next: readonly KeptSession[]): void => {
     sessions = next;
     try {
       file.write(`${JSON.stringify({ version: 1, sessions })}\n`);
     } catch {
-      // A full or read-only disk is told of by the store's own trouble; the session holds as long as this process.
+      // The sessions are valid until the process ends.
     }
   };
   const withToken = (token: string | undefined): KeptSession | undefined => {
     const key = token === undefined ? null : keyOf(token);
-    return key === null ? undefined : sessions.find((one) => one.key === key && isLiving(one));
+    return sessions.find((one) => one.key === key && isValid(one));
   };
+  const newestFirst = (): KeptSession[] => sessions.filter(isValid).sort((one, other) => other.seen_at - one.seen_at);
   return {
-    /** A new one; its token is known to its device alone. */
-    add(device: string): { readonly token: string; readonly for_ms: number } {
+    /** Opens a session. Only the device knows its token. */
+    add(device: string): { readonly token: string; readonly for_ms: Milliseconds } {
       const token = randomBytes(32).toString("base64url");
       const now = wall();
-      const others = sessions.filter(isLiving).toSorted((one, other) => other.seen_at - one.seen_at);
-      const made = { id: randomBytes(8).toString("hex"), key: keyOf(token), device: plain(device), made_at: now };
-      put([{ ...made, seen_at: now, until: now + HOLDS_MS }, ...others.slice(0, MAX_KEPT - 1)]);
-      return { token, for_ms: HOLDS_MS };
+      const made = {
+        id: randomBytes(8).toString("hex"),
+        key: keyOf(token),
+        device: device.replaceAll(/[^\x20-\x7e]/g, "").slice(0, MAX_DEVICE_CHARS),
+        made_at: now,
+        seen_at: now,
+        until: now + VALID_MS,
+      };
+      set([made, ...newestFirst().slice(0, MAX_KEPT - 1)]);
+      return { token, for_ms: VALID_MS };
     },
-    holds(token: string | undefined): boolean {
+    isOpen(token: string | undefined): boolean {
       const found = withToken(token);
       if (found === undefined) return false;
-      const now = wall();
-      if (now - found.seen_at >= NOTE_EVERY_MS)
-        put(sessions.map((one) => (one === found ? { ...one, seen_at: now } : one)));
+      const seen_at = wall();
+      if (seen_at - found.seen_at >= NOTE_EVERY_MS)
+        set(sessions.map((one) => (one === found ? { ...one, seen_at } : one)));
       return true;
     },
-    /** Newest seen first. */
+    /** Returns the sessions, the one that was used last first. */
     list(token: string | undefined): DeviceSession[] {
       const own = withToken(token)?.id;
-      return sessions
-        .filter(isLiving)
-        .toSorted((one, other) => other.seen_at - one.seen_at)
-        .map(({ id, device, made_at, seen_at, until }) => ({
-          id,
-          device,
-          made_at,
-          seen_at,
-          until,
-          is_own: id === own,
-        }));
+      return newestFirst().map(({ id, device, made_at, seen_at, until }) => {
+        return { id, device, made_at, seen_at, until, is_own: id === own };
+      });
     },
-    count: (): number => sessions.filter(isLiving).length,
-    /** false: there is none of that id. */
+    count: (): number => newestFirst().length,
+    /** Returns false if no session has this id. */
     end(id: string): boolean {
       const left = sessions.filter((one) => one.id !== id);
       if (left.length === sessions.length) return false;
-      put(left);
+      set(left);
       return true;
     },
     endAll(): void {
-      if (sessions.length > 0) put([]);
+      if (sessions.length > 0) set([]);
     },
   };
 }
 
-function readFrom(file: SessionFile): readonly KeptSession[] {
+/** Returns no sessions if the file is missing, damaged or of another version. */
+function sessionsIn(file: SessionFile): readonly KeptSession[] {
   try {
-    const kept = JSON.parse(file.read() ?? '{"version":1,"sessions":[]}') as Record<"version" | "sessions", unknown>;
-    const { version, sessions } = kept;
-    const isWhole = version === 1 && Array.isArray(sessions) && sessions.length <= MAX_KEPT && sessions.every(isKept);
-    return isWhole ? sessions : [];
+    const { version, sessions = [] } = JSON.parse(file.read() ?? "{}") as {
+      readonly version?: unknown;
+      readonly sessions?: readonly KeptSession[];
+    };
+    const isWhole = ({ id, key, device, ...times }: KeptSession): boolean =>
+      [id, key, device].every((text) => typeof text === "string") && Object.values(times).every(Number.isFinite);
+    return version === 1 && sessions.every(isWhole) ? sessions : [];
   } catch {
-    // Damaged, or of another version: nobody is let in by it.
     return [];
   }
 }
 
-function isKept(value: unknown): value is KeptSession {
-  if (typeof value !== "object" || value === null) return false;
-  const { id, key, device, made_at, seen_at, until } = value as Readonly<Record<string, unknown>>;
-  const isId = typeof id === "string" && /^[0-9a-f]{16}$/.test(id);
-  const isKey = typeof key === "string" && key.length === KEY_CHARS;
-  const isDevice = typeof device === "string" && device.length <= MAX_DEVICE_CHARS;
-  return isId && isKey && isDevice && [made_at, seen_at, until].every((at) => typeof at === "number");
-}
-
 function keyOf(token: string): string {
   return createHash("sha256").update(token).digest("base64");
-}
-
-/** Shown as text, and kept short. */
-function plain(device: string): string {
-  return device.replaceAll(/[^\x20-\x7e]/g, "").slice(0, MAX_DEVICE_CHARS);
 }

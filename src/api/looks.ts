@@ -1,16 +1,17 @@
 import type { BodyOf } from "../contract/local.ts";
 import { metricsOf } from "../contract/metrics.ts";
-import { processFigures, prometheusText } from "./metrics.ts";
-import { wantsSaid } from "./said.ts";
-import { boothOf, type Call, type LocalAnswer, needed, Refusal, type Services, toldStatus } from "./operation.ts";
+import type { AgentControl } from "../domain/agent-control.ts";
 import { say } from "../domain/sentences.ts";
+import { processFigures, prometheusText } from "./metrics.ts";
+import { boothOf, type Call, fullStatus, type LocalAnswer, needed, ok, Refusal, type Services } from "./operation.ts";
+import { wantsSaid } from "./said.ts";
 
-/** What can be looked at and changes nothing. */
+/** Controls that only read. */
 export function status(_: Call, services: Services): LocalAnswer {
-  return { status: 200, body: toldStatus(services) };
+  return ok(fullStatus(services));
 }
 
-/** A page on this machine may look at the status without a session; on the network nothing goes on once it has ended. */
+/** Streams the live view. A page on this machine sees the status without a session; on the network the stream ends with the session. */
 export function events({ way, sender, query, feed, sees_all }: Call, { control }: Services): LocalAnswer {
   const booth = control.status().booths.find((one) => one.booth === query["booth"])?.booth ?? null;
   const without = way === "lan" ? "nothing" : "status";
@@ -23,47 +24,48 @@ export function events({ way, sender, query, feed, sees_all }: Call, { control }
 }
 
 export async function backlog(_: Call, { control }: Services): Promise<LocalAnswer> {
-  return { status: 200, body: await control.backlog() };
+  return ok(await control.backlog());
 }
 
-/** 503 where a booth's readings can't be committed: what a watchdog of others should wake somebody for. */
+/** Answers 503 if the readings of a booth can't be committed: a reason for a watchdog to alarm somebody. */
 export function health(_: Call, { control }: Services): LocalAnswer {
   const troubled = control.status().booths.filter(({ log }) => log.trouble !== "");
-  if (troubled.length === 0) return { status: 200, body: { status: "ok" } };
+  if (troubled.length === 0) return ok({ status: "ok" });
   const error = troubled.map(({ booth, log }) => `${booth}: ${log.trouble}`).join("; ");
   return { status: 503, body: { status: "failing", error } };
 }
 
 export async function metrics(_: Call, { control }: Services): Promise<LocalAnswer> {
-  const known = metricsOf(control.status(), control.counts(), await processFigures());
-  return { status: 200, body: prometheusText(known) };
+  return ok(await metricsText(control));
+}
+
+/** Returns the agent's metrics in Prometheus' text format. */
+export async function metricsText(control: Pick<AgentControl, "status" | "counts">): Promise<string> {
+  return prometheusText(metricsOf(control.status(), control.counts(), await processFigures()));
 }
 
 export function readings({ query }: Call, { control }: Services): LocalAnswer {
   const { booth } = boothOf(control, query["booth"]);
-  return { status: 200, body: { booth, readings: control.readings(booth) } };
+  return ok({ booth, readings: control.readings(booth) });
 }
 
 export function logLines(_: Call, { log }: Services): LocalAnswer {
-  return { status: 200, body: { lines: log?.() ?? [] } };
+  return ok({ lines: log?.() ?? [] });
 }
 
 export function support(_: Call, services: Services): LocalAnswer {
   const headers = { "Content-Disposition": 'attachment; filename="booth-gateway-report.json"' };
-  return { status: 200, body: supportReport(services), headers };
+  return { ...ok(supportReport(services)), headers };
 }
 
-/** Keeps the question with a report of the box's state, for whoever comes to help. */
+/** Stores a person's question with a report of the box's state for support. */
 export async function askForHelp(call: Call<BodyOf<"help">>, services: Services): Promise<LocalAnswer> {
   const store = needed(services.storeHelp, "this agent keeps no reports");
   const report = { ...call.body(), ...supportReport(services) };
-  return { status: 201, body: { id: await store(`${JSON.stringify(report, null, 2)}\n`) } };
+  return ok({ id: await store(`${JSON.stringify(report, null, 2)}\n`) }, 201);
 }
 
-/**
- * What whoever helps may see: status, counts, what the PLC said last, the newest log lines. All of it by name; none of these
- * types has a field for a secret.
- */
+/** Returns the state that support may see: status, counts, last readings, newest log lines. None of these types holds a secret. */
 function supportReport({ control, log }: Services) {
   const now = control.status();
   const readings = Object.fromEntries(now.booths.map(({ booth }) => [booth, control.readings(booth)]));

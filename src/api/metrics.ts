@@ -1,21 +1,21 @@
 import { readFile } from "node:fs/promises";
 import type { Metric, ProcessFigures, Sample } from "../contract/metrics.ts";
 
-/** Of the process, from the kernel. */
+/** Returns memory, CPU time and disk writes of the process. */
 export async function processFigures(): Promise<ProcessFigures> {
   const { rss: resident_bytes, heapUsed: heap_bytes } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   return { resident_bytes, heap_bytes, cpu_seconds: (user + system) / 1e6, written_bytes: await writtenBytes() };
 }
 
-/** proc(5), /proc/pid/io: bytes that the process caused to be sent to the storage layer. Closed to some hardened units. */
+/** Returns the bytes the process caused to be written to storage (proc(5), /proc/pid/io); null in units that may not read it. */
 async function writtenBytes(): Promise<number | null> {
   const text = await readFile("/proc/self/io", "utf8").catch(() => "");
   const found = /^write_bytes: (\d+)$/m.exec(text)?.[1];
   return found === undefined ? null : Number(found);
 }
 
-/** `/metrics` in Prometheus' text format, version 0.0.4. */
+/** Returns the text of `/metrics` in Prometheus' format, version 0.0.4. */
 export function prometheusText(metrics: readonly Metric[]): string {
   return metrics.map(familyText).join("");
 }

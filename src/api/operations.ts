@@ -3,12 +3,10 @@ import { SERVICE_OPERATIONS } from "../contract/operations.ts";
 import type { LocalOperation, Runs } from "./operation.ts";
 import type { BoothReport, BoxReport } from "./report.ts";
 
-type Load<T> = () => Promise<T>;
-
 interface Row<B extends BodyName> extends Partial<
   Pick<LocalOperation, "answer" | "already" | "deprecated" | "shared" | "most_bytes">
 > {
-  /** Names, parted by blanks. */
+  /** Names, separated by blanks. */
   readonly query?: string;
   readonly body?: B;
   readonly status?: number;
@@ -27,28 +25,35 @@ function row<B extends BodyName = never>(
   return { ...common, query: query.split(" ").filter((one) => one !== ""), ...more };
 }
 
-/** Reports for whoever is on this machine: the function of that name, in the contract's shape of that name. */
-function reports<K extends "booth report" | "box report", N extends string>(
-  kind: K,
-  load: Load<Readonly<Record<N, K extends "booth report" ? BoothReport : BoxReport>>>,
-) {
+/** Returns a function for rows of reports on a booth: the report of this name, answered in the contract's shape of the same name. */
+function boothReports<N extends string>(load: () => Promise<Readonly<Record<N, BoothReport>>>) {
   return <A extends N>(answer: A) => {
-    const runs = { kind, load: async () => (await load())[answer] } as Extract<Runs, { readonly kind: K }>;
-    return { answer, way: "loopback", runs } as const;
+    return {
+      answer,
+      way: "loopback",
+      runs: { kind: "booth report", load: async () => (await load())[answer] },
+    } as const;
   };
 }
 
-function controls<M extends object>(load: Load<M>) {
+/** The same for reports on all booths. */
+function boxReports<N extends string>(load: () => Promise<Readonly<Record<N, BoxReport>>>) {
+  return <A extends N>(answer: A) => {
+    return { answer, way: "loopback", runs: { kind: "box report", load: async () => (await load())[answer] } } as const;
+  };
+}
+
+function controls<M extends object>(load: () => Promise<M>) {
   return <N extends keyof M>(name: N) => ({ kind: "control", load: async () => (await load())[name] }) as const;
 }
 
-const lists = reports("box report", async () => (await import("./report-booths.ts")).BOOTH_LISTS);
-const records = reports("booth report", async () => (await import("./report-booths.ts")).BOOTH_RECORDS);
-const time = reports("booth report", async () => (await import("./report-time.ts")).TIME_FIGURES);
-const values = reports("booth report", async () => (await import("./report-records.ts")).VALUE_FIGURES);
-const facts = reports("booth report", async () => (await import("./report-records.ts")).FACT_FIGURES);
-const charts = reports("booth report", async () => (await import("./report-charts.ts")).CHARTS);
-const incidents = reports("box report", async () => (await import("./report-records.ts")).INCIDENT_LISTS);
+const lists = boxReports(async () => (await import("./report-booths.ts")).BOOTH_LISTS);
+const incidents = boxReports(async () => (await import("./report-records.ts")).INCIDENT_LISTS);
+const records = boothReports(async () => (await import("./report-booths.ts")).BOOTH_RECORDS);
+const time = boothReports(async () => (await import("./report-time.ts")).TIME_FIGURES);
+const values = boothReports(async () => (await import("./report-records.ts")).VALUE_FIGURES);
+const facts = boothReports(async () => (await import("./report-records.ts")).FACT_FIGURES);
+const charts = boothReports(async () => (await import("./report-charts.ts")).CHARTS);
 const looks = controls(() => import("./looks.ts"));
 const plc = controls(() => import("./plc.ts"));
 const provisioning = controls(() => import("./provisioning.ts"));
@@ -56,7 +61,7 @@ const access = controls(() => import("./access.ts"));
 const setUp = controls(() => import("./set-up.ts"));
 const upkeep = controls(() => import("./upkeep.ts"));
 
-/** A list of 5 MB whose quotes and ends of lines are escaped. */
+/** A register list of 5 MB, with escaped quotes and line ends. */
 const LIST_BYTES = 8_000_000;
 const WINDOW = "start end";
 const LIST = "filter sort limit page";
@@ -70,14 +75,14 @@ function figure(report: ReturnType<typeof time | typeof facts | typeof values>, 
   return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, answer: answer === "export_csv" ? "csv" : answer });
 }
 
-/** Of the page alone: several of them look at the same at once. */
+/** A report for the page's charts: several pages ask for the same at once. */
 function chart({ answer, ...more }: ReturnType<typeof charts>, summary: string, query: string) {
   return row(`GET ${BOOTH}/${answer}`, summary, { ...more, query, shared: true });
 }
 
-/** Every operation that the box answers: routing, who may ask, the bodies that are taken and `openapi.json` follow from it. */
+/** All operations that the box answers. Routing, rights, bodies and `openapi.json` follow from this table. */
 export const OPERATIONS: readonly LocalOperation[] = [
-  // What the box answers in the service's place, in the service's shapes, for its own booths.
+  // Operations of the service, in the service's shapes, for the box's own booths.
   row("GET /api/booths", "Booths of this box", { query: `${LIST} ${WINDOW} includes search`, ...lists("booths") }),
   row(`GET ${BOOTH}`, "A booth", records("booth")),
   row("GET /api/booths/latest_updates", "When each booth was last read and acked", {
@@ -88,7 +93,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
   row("GET /api/booths/booth_filter_options", "Values that lists can be narrowed by", lists("booth_filter_options")),
   figure(time("duration_by_mode"), "Minutes by mode", SPAN),
   figure(time("frequency_by_mode"), "Starts by mode", SPAN),
-  // Single readings are for who is let in, even on the machine itself; figures are for all who are on it.
+  // Single readings need a session, even on this machine; figures don't.
   { ...figure(values("export_csv"), "Readings as CSV", `${WINDOW} tags`), way: "session" },
   { ...figure(values("history"), "Readings of tags", `tags ${REPORT}`), way: "session" },
   { ...figure(values("latest_values_for"), "Last known values of tags", "tags before"), way: "session" },
@@ -134,7 +139,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
     runs: access("authenticate"),
   }),
 
-  // What is the box's own: for its page, its command line, and what watches it.
+  // The box's own operations: for its page, its command line, and monitoring.
   row("GET /api/openapi.json", "The document of what stands above", {
     way: "loopback",
     runs: {
@@ -160,7 +165,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
       },
     },
   }),
-  // The least and the most of readings are readings.
+  // Minimum and maximum of readings are readings.
   { ...chart(charts("trend"), "Least and most of tags by steps of time", `tags interval ${WINDOW}`), way: "session" },
   chart(charts("use_periods"), "Use, cycles and energy by hour, day, week or month", `${SPAN} unit length`),
   chart(charts("cycles"), "Cycles that ended", `${WINDOW} limit page`),
@@ -243,7 +248,7 @@ export const OPERATIONS: readonly LocalOperation[] = [
     body: "page_session_end",
     runs: access("endSession"),
   }),
-  // Who may open the page decides who gets the PIN.
+  // Opening the page decides who gets the PIN.
   row("GET /page", "Where the page is", { way: "socket", runs: access("pageState") }),
   row("POST /page", "Opens it on the network with a new PIN, or closes it", {
     body: "page",
@@ -252,10 +257,10 @@ export const OPERATIONS: readonly LocalOperation[] = [
   }),
 ];
 
-/** What a request names. */
+/** The operation of a request. */
 export type Match =
   | { readonly kind: "here"; readonly operation: LocalOperation; readonly params: Readonly<Record<string, string>> }
-  /** The service has it, the box hasn't. */
+  /** The service has the operation, the box has not. */
   | { readonly kind: "service" }
   /** The interface has the path, under these methods. */
   | { readonly kind: "method"; readonly allowed: readonly string[] }
@@ -263,7 +268,7 @@ export type Match =
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** By path; fixed ones before those with parameters. */
+/** Operations by path, fixed paths before those with parameters. */
 const PATHS = [...new Set([...OPERATIONS, ...SERVICE_OPERATIONS].map(({ path }) => path))]
   .sort((one, other) => Number(one.includes("{")) - Number(other.includes("{")))
   .map((path) => ({
@@ -272,7 +277,7 @@ const PATHS = [...new Set([...OPERATIONS, ...SERVICE_OPERATIONS].map(({ path }) 
     service: SERVICE_OPERATIONS.filter((operation) => operation.path === path).map(({ method }) => method),
   }));
 
-/** Finds what a request names; a fixed path wins over one with parameters. */
+/** Finds the operation of a request. A fixed path wins over one with parameters. */
 export function matchOf(method: string, path: string): Match {
   const asked = path.split("/");
   const fitting = PATHS.filter(
@@ -297,17 +302,17 @@ function paramsOf(parts: readonly string[], asked: readonly string[]): Readonly<
   return Object.fromEntries(named) as Readonly<Record<string, string>>;
 }
 
-/** One part of a path as it was meant. */
+/** Decodes a part of a path. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // Not a percent-encoding: taken as it is, it names nothing.
+    // Not a percent-encoding: no operation has such a part.
     return part;
   }
 }
 
-/** The operation of that name, e.g. "GET /status": as it is told to the reports' thread. */
+/** Returns the operation of this name, such as "GET /status". The reports thread gets the name. */
 export function operationNamed(name: string): LocalOperation | undefined {
   return OPERATIONS.find((operation) => nameOf(operation) === name);
 }

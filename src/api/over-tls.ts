@@ -2,16 +2,11 @@ import type { IncomingMessage, ServerOptions } from "node:http";
 import type { Http2ServerRequest, Http2Session, SecureServerOptions } from "node:http2";
 import type { Socket } from "node:net";
 
-/**
- * The page over the network: HTTP/2, so that a phone gets all files of its first view over one connection and at once, and not
- * six by six over as many handshakes; HTTP/1.1 for who doesn't speak it. What each may take of the box is bounded alike.
- */
-
 const { constants, createSecureServer } = process.getBuiltinModule("node:http2");
 
 export type Asking = IncomingMessage | Http2ServerRequest;
 
-/** What the box needs of a response, of HTTP/1.1 and HTTP/2 alike. */
+/** The members of a response that are used, of HTTP/1.1 and HTTP/2 alike. */
 export interface Answering {
   readonly headersSent: boolean;
   /** Bytes that the reader hasn't taken yet. */
@@ -25,11 +20,11 @@ export interface Answering {
   off(event: "close", listener: () => void): unknown;
 }
 
-/** At once on a connection: the files of the first view, and a few questions. */
+/** Streams of a connection: the files of the first view, and a few requests. */
 const MAX_STREAMS = 48;
-/** Of one connection, for what it has begun and not ended: headers, streams, what is sent and not read. In MB, the least that Node takes. */
+/** Memory of a connection for headers, streams and unread data. In MB, the least that Node takes. */
 const MAX_SESSION_MB = 1;
-/** Streams that are begun and taken back at once cost the box, not their sender: so many, and again so many a second; a browser takes back a view's questions. */
+/** Streams that are opened and reset cost the box, not the sender: a burst, then so many a second. A browser resets a view's requests. */
 const RESETS = { streamResetBurst: 100, streamResetRate: 10 };
 /** No browser sends more of these. */
 const MAX_HEADERS = 64;
@@ -47,6 +42,10 @@ interface Bounds {
   readonly tls: Pick<SecureServerOptions, "key" | "cert" | "minVersion" | "handshakeTimeout">;
 }
 
+/**
+ * Creates the page's server for the network. HTTP/2 lets a phone load all files of its first view at once over one connection; clients
+ * without it use HTTP/1.1. The same limits apply to both.
+ */
 export function createTlsServer({ http1, tls }: Bounds, handler: (request: Asking, response: Answering) => void) {
   const options: SecureServerOptions = {
     ...http1,
@@ -61,7 +60,7 @@ export function createTlsServer({ http1, tls }: Bounds, handler: (request: Askin
     ...RESETS,
   };
   const server = createSecureServer(options, handler);
-  /** By connection: what is being answered on it. */
+  /** Open streams by connection. */
   const busy = new Map<Http2Session, number>();
   server.on("session", (session) => {
     busy.set(session, 0);
@@ -80,7 +79,7 @@ export function createTlsServer({ http1, tls }: Bounds, handler: (request: Askin
       if (left !== undefined) busy.set(session, left - 1);
     });
   });
-  // A connection on which nothing is asked ends as with HTTP/1.1.
+  // Ends idle connections, as HTTP/1.1 does.
   server.setTimeout(http1.keepAliveTimeout);
   server.on("timeout", (session: Http2Session) => {
     if (busy.get(session) === 0) session.destroy();

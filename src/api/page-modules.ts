@@ -1,10 +1,6 @@
-/**
- * Turns the page's modules into the files that the box sends. It relies on one way of writing, which a test checks: an import
- * starts its line and doesn't rename; a comment starts its line.
- */
-
+/** An import. A test checks the form that this relies on: an import starts its line and doesn't rename; a comment starts its line. */
 const IMPORT = /^import \{([^}]*)\} from "\.(\/[\w-]+\.js)";\n/gm;
-/** An import of a module in the same folder or in another one; `import(` is the form that loads later. */
+/** An import of a module in the same or another folder; `import(` loads it later. */
 const PLACED = /((?:\bfrom |\bimport\()")\.{1,2}\/(?:\w+\/)?([\w-]+\.js")/g;
 
 /** Rewrites imports for serving: the box sends the modules of all folders as one folder. */
@@ -12,20 +8,20 @@ export function flattened(text: string): string {
   return text.replaceAll(PLACED, "$1./$2");
 }
 
-/** Paths of what a module imports. */
+/** Returns the paths of a module's imports. */
 export function importsOf(text: string): readonly string[] {
   return [...text.matchAll(IMPORT)].map(([, , path = ""]) => path);
 }
 
-/** Modules in one, in their order; what they import of others it imports. Their names at the top must differ. */
+/** Joins modules into one, in their order, with their imports of other modules. Their top-level names must differ. */
 export function joined(modules: ReadonlyMap<string, string>): string {
   const others = new Map<string, Set<string>>();
   const bodies = [...modules.values()].map((text) =>
     text.replaceAll(IMPORT, (_, names: string, path: string) => {
       if (modules.has(path)) return "";
-      const taken = others.get(path) ?? new Set<string>();
-      for (const name of names.split(/[\s,]+/)) if (name !== "") taken.add(name);
-      others.set(path, taken);
+      const imported = others.get(path) ?? new Set<string>();
+      for (const name of names.split(/[\s,]+/)) if (name !== "") imported.add(name);
+      others.set(path, imported);
       return "";
     }),
   );
@@ -33,7 +29,7 @@ export function joined(modules: ReadonlyMap<string, string>): string {
   return bare([...heads, ...bodies].join(""));
 }
 
-/** The module with its imports of those taken from the one that holds them. */
+/** Replaces a module's imports of the joined modules by imports of the one that contains them. */
 export function pointed(
   text: string,
   { to, instead_of }: { readonly to: string; readonly instead_of: readonly string[] },
@@ -43,7 +39,7 @@ export function pointed(
   );
 }
 
-/** Without comments: people read them in the files. */
+/** Removes the comments. */
 export function bare(text: string): string {
   return text
     .replaceAll(/^[ \t]*\/\*\*[\s\S]*?\*\/[ \t]*\n?/gm, "")

@@ -6,67 +6,70 @@ import {
   type Call,
   type LocalAnswer,
   needed,
-  type PlcToolbox,
+  ok,
+  type PlcWish,
   type Services,
   type Workshop,
 } from "./operation.ts";
 import { errorMessage } from "../domain/error-message.ts";
 
-const NO_TOOLS = "this agent has no tools at the PLC";
-
-export function probe(call: Call<BodyOf<"probe">>, { plc }: Services): LocalAnswer {
-  const tools = needed(plc, NO_TOOLS);
-  const { address, units } = call.body();
-  return looking(call, tools, { tool: "probe", operand: address, values: { units } });
+export function probe(call: Call<BodyOf<"probe">>, services: Services): LocalAnswer {
+  return runTool(call, services, () => {
+    const { address, units } = call.body();
+    return { tool: "probe", operand: address, values: { units } };
+  });
 }
 
-export function detect(call: Call<BodyOf<"detect">>, { plc, control }: Services): LocalAnswer {
-  const tools = needed(plc, NO_TOOLS);
-  const { booth: named, at, expect, unit } = call.body();
-  const values = { booth: boothOf(control, named).booth, expect, unit };
-  return looking(call, tools, { tool: "detect", operand: at, values });
+export function detect(call: Call<BodyOf<"detect">>, services: Services): LocalAnswer {
+  return runTool(call, services, () => {
+    const { booth: named, at, expect, unit } = call.body();
+    const { booth } = boothOf(services.control, named);
+    return { tool: "detect", operand: at, values: { booth, expect, unit } };
+  });
 }
 
-export function find(call: Call<BodyOf<"set_up_find">>, { plc }: Services): LocalAnswer {
-  return looking(call, needed(plc, NO_TOOLS), { tool: "find", ...call.body() });
+export function find(call: Call<BodyOf<"set_up_find">>, services: Services): LocalAnswer {
+  return runTool(call, services, () => ({ tool: "find", ...call.body() }));
 }
 
-export function rank(call: Call<BodyOf<"set_up_rank">>, { plc }: Services): LocalAnswer {
-  return looking(call, needed(plc, NO_TOOLS), { tool: "rank", ...call.body() });
+export function rank(call: Call<BodyOf<"set_up_rank">>, services: Services): LocalAnswer {
+  return runTool(call, services, () => ({ tool: "rank", ...call.body() }));
 }
 
-/** Has a tool look at a PLC and tells how it goes: `progress {text}` for each step, then `done {answer, text}`. */
-function looking(call: Pick<Call, "query">, tools: PlcToolbox, wish: Parameters<PlcToolbox["run"]>[0]): LocalAnswer {
-  return telling(call, (tell, signal) => tools.run(wish, { signal, progress: (text) => tell("progress", { text }) }));
+/** Runs a tool at a PLC. Sends `progress {text}` for each step, then `done {answer, text}` or `failed {error}`. */
+function runTool(call: Pick<Call, "query">, { plc }: Services, wish: () => PlcWish): LocalAnswer {
+  const tools = needed(plc, "this agent has no tools at the PLC");
+  const wished = wish();
+  return eventStream(call, (send, signal) =>
+    tools.run(wished, { signal, progress: (text) => send("progress", { text }) }),
+  );
 }
 
-/**
- * Work that tells how it goes, as server-sent events; at its end `done` with what came of it, or `failed {error}`. Whoever leaves ends it.
- */
-function telling(
+/** Runs a task and sends its events; at its end `done` with the result, or `failed {error}`. The task ends if the reader leaves. */
+function eventStream(
   { query }: Pick<Call, "query">,
-  work: (tell: (event: string, data: object) => void, signal: AbortSignal) => Promise<object>,
+  task: (send: (event: string, data: object) => void, signal: AbortSignal) => Promise<object>,
 ): LocalAnswer {
-  const spoken = (data: object): unknown => (wantsSaid(query) ? talkSaid(data) : data);
+  const said = wantsSaid(query);
   return {
     writes: async (response) => {
       const leaving = new AbortController();
       response.once("close", () => leaving.abort(new Error("nobody waits for it any more")));
       response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" });
-      const tell = (event: string, data: object): void =>
-        void response.write(`event: ${event}\ndata: ${JSON.stringify(spoken(data))}\n\n`);
-      await work(tell, leaving.signal).then(
-        (done) => tell("done", done),
-        (error: unknown) => tell("failed", { error: errorMessage(error) }),
+      const send = (event: string, data: object): void =>
+        void response.write(`event: ${event}\ndata: ${JSON.stringify(said ? talkSaid(data) : data)}\n\n`);
+      await task(send, leaving.signal).then(
+        (done) => send("done", done),
+        (error: unknown) => send("failed", { error: errorMessage(error) }),
       );
       response.end();
     },
   };
 }
 
-/** Links of the agent that tools share, so that they need no connection beside it. */
+/** Returns the agent's links, which tools share instead of opening a second connection. */
 export function links(_: Call, { control }: Services): LocalAnswer {
-  return { status: 200, body: { links: control.sharedLinks() } };
+  return ok({ links: control.sharedLinks() });
 }
 
 export async function ask(call: Call<BodyOf<"plc_ask">>, { control }: Services): Promise<LocalAnswer> {
@@ -79,39 +82,41 @@ export async function ask(call: Call<BodyOf<"plc_ask">>, { control }: Services):
       return { kind: "failed", why: error.kind, message: error.message };
     },
   );
-  return { status: 200, body };
+  return ok(body);
 }
 
-/** What the command `profile` does, as a talk of events and replies. */
 function workshopOf({ workshop }: Services): Workshop {
   return needed(workshop, "this agent has no profile workshop");
 }
 
-export async function workshopState(_: Call, services: Services): Promise<LocalAnswer> {
-  return { status: 200, body: await workshopOf(services).status() };
+export async function workshopState(_: unknown, services: Services): Promise<LocalAnswer> {
+  return ok(await workshopOf(services).status());
 }
 
-/** `said {text}`, `progress {text}` and `ask {question, kind, choices}` as it goes, then `done {ok, list}` or `failed {error}`. */
+/**
+ * Runs the command `profile` as a dialogue. Sends `said {text}`, `progress {text}` and `ask {question, kind, choices}`, then
+ * `done {ok, list}` or `failed {error}`.
+ */
 export function workshopRun(call: Call<BodyOf<"workshop_run">>, services: Services): LocalAnswer {
   const workshop = workshopOf(services);
   const wish = call.body();
-  return telling(call, (tell, signal) =>
+  return eventStream(call, (send, signal) =>
     workshop.run(wish, {
       signal,
-      say: (text) => tell("said", { text }),
-      progress: (text) => tell("progress", { text }),
-      ask: (question) => tell("ask", question),
+      say: (text) => send("said", { text }),
+      progress: (text) => send("progress", { text }),
+      ask: (question) => send("ask", question),
     }),
   );
 }
 
 export async function workshopAnswer(call: Call<BodyOf<"workshop_answer">>, services: Services): Promise<LocalAnswer> {
   await workshopOf(services).answer(call.body().reply);
-  return { status: 200, body: {} };
+  return ok({});
 }
 
 export async function keepList(call: Call<BodyOf<"workshop_list">>, services: Services): Promise<LocalAnswer> {
   const { name, text } = call.body();
   await workshopOf(services).keepList(name, text);
-  return { status: 200, body: await workshopOf(services).status() };
+  return workshopState(call, services);
 }

@@ -17,6 +17,7 @@ import {
 import { zoneOf } from "../reports/rules.ts";
 import type { BoothReport, BoxAsk, BoxReport, LocalBooth } from "./report.ts";
 
+/** Fields of the lists that can be filtered and sorted by. */
 const UPDATE_NAMES =
   "booth_id serial_number last_reading_at last_received_at connectivity_status firmware_version plc_program_revision".split(
     " ",
@@ -26,7 +27,7 @@ const BOOTH_NAMES =
     " ",
   );
 
-/** Over all booths of this gateway, by the last part of their path. */
+/** Reports on all booths of this gateway, by the last part of their path. */
 export const BOOTH_LISTS = {
   booths: (ask) => ({ body: listed(ask) }),
   latest_updates({ booths, query, sourceOf }) {
@@ -37,13 +38,13 @@ export const BOOTH_LISTS = {
   booth_filter_options: ({ booths }) => ({ body: filterOptionsBody(booths) }),
 } satisfies Readonly<Record<string, BoxReport>>;
 
-/** A booth itself, and its binding. */
+/** Reports on a booth and on its binding. */
 export const BOOTH_RECORDS = {
   booth: ({ booth, source }) => ({ body: recordOf(booth, source) }),
   booths_provisioning: ({ booth }) => ({ body: provisioningBody(booth) }),
 } satisfies Readonly<Record<string, BoothReport>>;
 
-/** The booth and all that it ever ran. */
+/** Returns the booth with its total runtime. */
 function recordOf(booth: LocalBooth, source: Source): ReturnType<typeof boothBody> {
   return boothBody(booth, runtime(source, { start: 0, end: source.now_ms }).runtime_ms);
 }

@@ -24,12 +24,12 @@ import { type Incident, revisionHistory, validationIncidents } from "../reports/
 import { coverageOf, type FigureCoverage, type Source } from "../reports/source.ts";
 import { history, historyPage, latestValues, latestValuesBefore } from "../reports/values.ts";
 import type { Window } from "../store/port.ts";
-import { type BoothAsk, type BoothReport, type BoxReport, findBooth, type Told } from "./report.ts";
+import { type BoothAsk, type BoothReport, type BoxReport, findBooth, type Made } from "./report.ts";
 
 const INCIDENT_NAMES = "id booth_id tag_name reason first_seen_at last_seen_at resolved_at severity".split(" ");
 const EVER: Window = { start: 0, end: Number.MAX_SAFE_INTEGER };
 
-/** Operations on what became of a booth's revisions and filters, by the last part of their path. */
+/** Reports on a booth's revisions and filters, by the last part of their path. */
 export const FACT_FIGURES = {
   revision_history({ source, clock }) {
     const { firmware_versions, program_versions } = revisionHistory(source);
@@ -57,7 +57,7 @@ export function filterChanges(source: Source, window: Window, query: Query) {
 }
 
 export const INCIDENT_LISTS = {
-  /** Of all booths of this gateway, or the one that `booth_id` names; default: ever. */
+  /** For all booths of this gateway, or the one that `booth_id` names. Default window: unlimited. */
   validation_incidents({ booths, query, now_ms, sourceOf }) {
     const named = query["booth_id"];
     const one = named === undefined ? undefined : findBooth(booths, named);
@@ -85,7 +85,7 @@ function summed(all: readonly FigureCoverage[]): FigureCoverage {
   };
 }
 
-/** Operations on a booth's readings, by the last part of their path. */
+/** Reports on a booth's readings, by the last part of their path. */
 export const VALUE_FIGURES = {
   history({ source, query, clock }) {
     const tags = tagsParam(query, { needed: true });
@@ -100,8 +100,8 @@ export const VALUE_FIGURES = {
   export_csv: (ask) => ({ lines: csvLines(ask) }),
 } satisfies Readonly<Record<string, BoothReport>>;
 
-/** What is known of the booth since the oldest of the values told. */
-function latest({ source, query, clock }: BoothAsk): Told {
+/** Reports the last values, with the coverage since the oldest of them. */
+function latest({ source, query, clock }: BoothAsk): Made {
   const tags = tagsParam(query, { needed: true });
   const before = timeParam(query, "before");
   const values = before === undefined ? latestValues(source, tags) : latestValuesBefore(source, before, tags);
@@ -111,7 +111,7 @@ function latest({ source, query, clock }: BoothAsk): Told {
   return { body: latestValuesBody(values), coverage };
 }
 
-/** Lines of the export, made as they are asked for: a 90-day export never stands in memory. */
+/** Makes the lines of the export on demand, so that an export of 90 days never is in memory as a whole. */
 function* csvLines({ source, query, clock }: BoothAsk): Generator<string> {
   const window = windowParams(query, clock);
   const tags = tagsParam(query, { needed: false });

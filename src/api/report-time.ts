@@ -34,7 +34,7 @@ import {
 } from "../contract/reports-query.ts";
 import type { BoothReport } from "./report.ts";
 
-/** Operations on a booth's time, by the last part of their path. */
+/** Reports on a booth's time, by the last part of their path. */
 export const TIME_FIGURES = {
   duration_by_mode: ({ booth, source, query, clock }) =>
     durationFigure(source, windowParams(query, clock), booth.booth_id),

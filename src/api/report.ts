@@ -8,7 +8,7 @@ import { coverageBody } from "../contract/reports.ts";
 import type { BoothFields } from "../contract/reports-fleet.ts";
 import { QueryError, type Query } from "../contract/reports-query.ts";
 
-/** What reports are told of a booth beside its store: plain data, so that it goes to another thread. */
+/** A booth as reports see it in addition to its store: plain data, so that it can be sent to another thread. */
 export type LocalBooth = BoothFields;
 
 export function localBooths({ booths, loss_window_ms }: AgentStatus): LocalBooth[] {
@@ -29,26 +29,26 @@ export function localBooths({ booths, loss_window_ms }: AgentStatus): LocalBooth
   }));
 }
 
-/** Corrected time now, by which reports are clipped: the booths of a box share its clocks. Without a booth its wall clock. */
+/** Returns the corrected time now, at which reports end: the booths of a box share its clocks. Without a booth the wall clock. */
 export function reportsNow(status: AgentStatus): EpochMs {
   return status.booths.reduce((latest, { time }) => Math.max(latest, time), 0) || status.at;
 }
 
-/** A booth by the service's id, by its name here, or by its serial number. */
+/** Finds a booth by the service's id, by its name here, or by its serial number. */
 export function findBooth(booths: readonly LocalBooth[], named: string): LocalBooth | undefined {
   return booths.find(({ booth_id, booth, serial }) => named === booth_id || named === booth || named === serial);
 }
 
-/** A GET for a report: its thread matches no path. */
+/** A GET of a report, whose path is already matched. */
 export interface AskedReport {
   /** The operation's name, e.g. "GET /api/booths/{id}/runtime" */
   readonly operation: string;
-  /** Of its path. */
+  /** Parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
 }
 
-/** The same with all that it is made from beside the store, as plain data. */
+/** The same with all that the report needs in addition to the store, as plain data. */
 export interface ReportRequest extends AskedReport {
   readonly booths: readonly LocalBooth[];
   readonly now_ms: number;
@@ -58,43 +58,44 @@ export function requestOf(asked: AskedReport, status: AgentStatus): ReportReques
   return { ...asked, booths: localBooths(status), now_ms: reportsNow(status) };
 }
 
-/** Makes a report elsewhere; rejects where none can be made now. */
+/** Makes a report on the reports thread. Rejects if none can be made now. */
 export type AskReport = (asked: AskedReport) => Promise<ReportParts>;
 
 export interface ReportAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text, or parts of a text that are made as they are asked for. */
+  /** JSON text, or parts of a text that are made on demand. */
   readonly body: string | Iterable<string>;
 }
 
-/** What a report of one booth is made from. */
+/** The input of a report on one booth. */
 export interface BoothAsk {
   readonly booth: LocalBooth;
   readonly source: Source;
   readonly query: Query;
-  /** Zone now in force, and now: what query parameters are read with. */
+  /** The present zone and time, by which query parameters are read. */
   readonly clock: { readonly tz: string; readonly now: number };
 }
 
-/** What a report of all booths of the box is made from. */
+/** The input of a report on all booths. */
 export interface BoxAsk extends Pick<ReportRequest, "booths" | "query" | "now_ms"> {
   readonly sourceOf: (booth: LocalBooth) => Source;
 }
 
-export type Told =
+/** A finished report. */
+export type Made =
   | {
       readonly body: object;
-      /** What the figure stands on; added to the body where the query has `coverage=true`, worked out then where it costs more. */
+      /** The data that the figure is based on. Added to the body if the query has `coverage=true`; a function if it is expensive. */
       readonly coverage?: FigureCoverage | (() => FigureCoverage);
       readonly headers?: Readonly<Record<string, string>>;
     }
-  /** Of CSV, made as they are asked for. */
+  /** Lines of CSV, made on demand. */
   | { readonly lines: Generator<string> };
 
 /** Throws a QueryError for a query that can't be read. */
-export type BoothReport = (ask: BoothAsk) => Told;
-export type BoxReport = (ask: BoxAsk) => Told;
+export type BoothReport = (ask: BoothAsk) => Made;
+export type BoxReport = (ask: BoxAsk) => Made;
 export type Report =
   | { readonly kind: "booth report"; readonly tell: BoothReport }
   | { readonly kind: "box report"; readonly tell: BoxReport };
@@ -103,8 +104,8 @@ const JSON_TYPE = { "Content-Type": "application/json; charset=utf-8" };
 const CSV_TYPE = { "Content-Type": "text/csv; charset=utf-8" };
 
 /**
- * What the box answers in the service's place, from what is durable. Never throws for what was asked; errors are `{error}`: 400 a
- * query that can't be read, 404 no such booth.
+ * Makes a report in the service's shape from durable data. Errors of the request are answers `{error}`: 400 for an invalid query, 404
+ * for an unknown booth.
  */
 export function reportAnswer(report: Report, request: ReportRequest, reader: StoreReader): ReportAnswer {
   try {
@@ -118,28 +119,26 @@ export function reportAnswer(report: Report, request: ReportRequest, reader: Sto
 function answered(report: Report, request: ReportRequest, reader: StoreReader): ReportAnswer {
   const { params, query, booths, now_ms } = request;
   const sourceOf = ({ log }: LocalBooth): Source => ({ reader, stream: log, now_ms });
-  if (report.kind === "box report") return spelled(report.tell({ booths, query, now_ms, sourceOf }), query);
+  if (report.kind === "box report") return answerOf(report.tell({ booths, query, now_ms, sourceOf }), query);
   const { id, serial_number = "" } = params;
   const booth = findBooth(booths, id ?? serial_number);
   if (booth === undefined) return failed(404, `${id === undefined ? "serial number" : "booth"} not found`);
   const source = sourceOf(booth);
   const clock = { tz: zoneOf(stateOf(source)), now: now_ms };
-  return spelled(report.tell({ booth, source, query, clock }), query);
+  return answerOf(report.tell({ booth, source, query, clock }), query);
 }
 
-function spelled(told: Told, query: Query): ReportAnswer {
-  if ("lines" in told) return { status: 200, headers: CSV_TYPE, body: started(told.lines) };
-  const { body, coverage, headers } = told;
+function answerOf(made: Made, query: Query): ReportAnswer {
+  if ("lines" in made) return { status: 200, headers: CSV_TYPE, body: started(made.lines) };
+  const { body, coverage, headers } = made;
   const isAsked = coverage !== undefined && query["coverage"] === "true";
-  const stood = isAsked ? { coverage: coverageBody(typeof coverage === "function" ? coverage() : coverage) } : {};
-  return { status: 200, headers: { ...JSON_TYPE, ...headers }, body: textOf({ ...body, ...stood }, query) };
+  const covered = isAsked ? { coverage: coverageBody(typeof coverage === "function" ? coverage() : coverage) } : {};
+  const whole = { ...body, ...covered };
+  const text = `${JSON.stringify(wantsSaid(query) ? withSaid(whole) : whole)}\n`;
+  return { status: 200, headers: { ...JSON_TYPE, ...headers }, body: text };
 }
 
-function textOf(body: object, query: Query): string {
-  return `${JSON.stringify(wantsSaid(query) ? withSaid(body) : body)}\n`;
-}
-
-/** The first part is made at once, so that a query that can't be read is still an error and no half answer. */
+/** Makes the first part at once, so that an invalid query is an error and not half an answer. */
 function started(parts: Generator<string>): Iterable<string> {
   const first = parts.next();
   return (function* () {

@@ -2,63 +2,57 @@ import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import type { RequestListener, ServerOptions } from "node:http";
 import type { ListenOptions, Socket } from "node:net";
 import { dirname } from "node:path";
-import { createRate, keepRoom } from "./crowd.ts";
-import { handlerOf } from "./handler.ts";
-import { createLiveFeed } from "./live.ts";
-import { isSocket, type PageListener, Refusal, type Services } from "./operation.ts";
-import { type Sessions, toldStatus, type Way } from "./operation.ts";
-import type { TlsServer } from "./over-tls.ts";
-import type { KeptSessions } from "./kept-sessions.ts";
+import { errorMessage } from "../domain/error-message.ts";
 import { say } from "../domain/sentences.ts";
 import type { PageAccess } from "../domain/status.ts";
-import type { PageState } from "./port.ts";
-import { typedAddresses } from "../tools/own-addresses.ts";
-import { createSessions } from "./access.ts";
+import type { Milliseconds } from "../domain/units.ts";
 import { monotonicMs } from "../monotonic.ts";
-import { errorMessage } from "../domain/error-message.ts";
+import { typedAddresses } from "../tools/own-addresses.ts";
+import { createRate, keepRoom } from "./crowd.ts";
+import { handlerOf } from "./handler.ts";
+import type { KeptSessions } from "./kept-sessions.ts";
+import { createLiveFeed } from "./live.ts";
+import { fullStatus, isSocket, type PageListener, Refusal, type Services, type Way } from "./operation.ts";
+import type { TlsServer } from "./over-tls.ts";
+import type { PageState } from "./port.ts";
+import { createSessions, type Sessions } from "./sessions.ts";
 
 /** An import of node:http would load its WebSocket, and with it undici: 14 MB and 40 ms of CPU. */
 const { createServer: createPlain } = process.getBuiltinModule("node:http");
 
-const HEADERS_TIMEOUT_MS = 5_000;
-const REQUEST_TIMEOUT_MS = 10_000;
-/** How often connections are looked at that have taken too long. */
-const CHECK_EVERY_MS = 2_000;
 /** A phone on a weak network takes seconds. */
-const HANDSHAKE_MS = 10_000;
-const KEEP_ALIVE_MS = 10_000;
-const MAX_HEADER_BYTES = 8_192;
-/** Connections at once; each costs memory before it has said who it is. A browser opens six, and one machine may have several. */
+const HANDSHAKE_MS: Milliseconds = 10_000;
+/** Connections at once: each costs memory before it has identified itself. A browser opens six, and a machine may run several. */
 const CONNECTIONS = { total: 100, each: 32 };
-/** sun_path of Linux holds 108 bytes with its end. */
+/** sun_path of Linux has 108 bytes with the terminator. */
 const MAX_SOCKET_PATH = 107;
 const RATES = {
-  /** From this machine: one that asks in a loop must not take the processor from the polls. */
+  /** A program on this machine that asks in a loop must not take the CPU from the polls. */
   loopback: { per_s: 500, burst: 1_000 },
   lan: { per_s: 20, burst: 150 },
 };
 
 const OPTIONS = {
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  requestTimeout: REQUEST_TIMEOUT_MS,
-  connectionsCheckingInterval: CHECK_EVERY_MS,
-  keepAliveTimeout: KEEP_ALIVE_MS,
-  maxHeaderSize: MAX_HEADER_BYTES,
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 2_000,
+  keepAliveTimeout: 10_000,
+  maxHeaderSize: 8_192,
 } as const satisfies ServerOptions;
 
 type Listener = Awaited<ReturnType<typeof serve>>;
 
 /**
- * The agent's socket: who may open it (its group) may ask nearly anything, no key needed. Rejects where the path is too long
- * for a socket, or the folder can't be written.
+ * Serves the agent's socket. Its group may do nearly everything there without a key. Rejects if the path is too long for a socket, or
+ * if the folder can't be written.
  */
 export function serveSocket(path: string, services: Services): Promise<Listener> {
   return listenAt({ path, way: "socket", mode: 0o660 }, services);
 }
 
 /**
- * The same for what is root's alone, who passes all modes; the agent's own user owns it, and nobody logs in as that. A socket
- * gets its mode only after it is made: the folder, its own, is closed before. Rejects as the other.
+ * Serves root's socket. It is owned by the agent's user, as whom nobody logs in, and root passes all modes. A socket gets its mode only
+ * after it exists, so its folder is closed first. Rejects as `serveSocket`.
  */
 export async function serveAdminSocket(path: string, services: Services): Promise<Listener> {
   const folder = dirname(path);
@@ -90,7 +84,7 @@ async function listenAt(
   return listener;
 }
 
-/** The page and the local API for this machine alone. Rejects where the port is taken. */
+/** Serves the page and the local API on loopback. Rejects if the port is in use. */
 export function serveLoopback(port: number, services: Services): Promise<Listener> {
   return serve(services, { way: "loopback", listen: { host: "127.0.0.1", port } });
 }
@@ -102,7 +96,7 @@ interface Serving {
 }
 
 async function serve(services: Services, { way, listen, tls }: Serving) {
-  const feed = createLiveFeed(services.control, () => toldStatus(services));
+  const feed = createLiveFeed(services.control, () => fullStatus(services));
   const allow = isSocket(way) ? () => true : createRate(RATES[way], monotonicMs);
   const handler = handlerOf({ services, way, allow, feed });
   const server = boundedServer(
@@ -112,12 +106,12 @@ async function serve(services: Services, { way, listen, tls }: Serving) {
           { http1: OPTIONS, tls: { ...tls, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS } },
           handler,
         ),
-    isSocket(way) ? "one" : "many",
+    isSocket(way) ? CONNECTIONS.total : CONNECTIONS.each,
   );
   return {
-    /** 0: a unix socket. */
+    /** 0 for a unix socket. */
     port: await server.listen(listen),
-    /** Ends every connection, event streams too. */
+    /** Ends all connections, including event streams. */
     close(): void {
       feed.close();
       server.close();
@@ -125,21 +119,19 @@ async function serve(services: Services, { way, listen, tls }: Serving) {
   };
 }
 
-/** A server for figures alone, with the page's certificate. */
+/** Creates a server with TLS and HTTP/1.1 for a single purpose (`scrape.ts`). */
 export function secureServer(tls: { readonly key: string; readonly cert: string }, handler: RequestListener) {
   const { createServer: createTls } = process.getBuiltinModule("node:https");
   const options = { ...OPTIONS, ...tls, minVersion: "TLSv1.2" as const, handshakeTimeout: HANDSHAKE_MS };
-  return boundedServer(createTls(options, handler), "many");
+  return boundedServer(createTls(options, handler), CONNECTIONS.each);
 }
 
-type BoundedServer = ReturnType<typeof createPlain> | TlsServer;
-
-/** A server whose connections are bounded. `parties`: one, as who may open the socket, or many. */
-function boundedServer(server: BoundedServer, parties: "one" | "many") {
-  keepRoom(server, parties === "many" ? CONNECTIONS : { ...CONNECTIONS, each: CONNECTIONS.total });
+/** Limits the connections of a server. `each`: connections of one sender. */
+function boundedServer(server: ReturnType<typeof createPlain> | TlsServer, each: number) {
+  keepRoom(server, { total: CONNECTIONS.total, each });
   server.on("clientError", refuse);
   return {
-    /** The port; 0: a unix socket. Rejects where it can't listen there. */
+    /** Returns the port, 0 for a unix socket. Rejects if it can't listen. */
     async listen(listen: ListenOptions): Promise<number> {
       await new Promise<void>((resolve, reject) => {
         server.once("error", reject);
@@ -155,7 +147,7 @@ function boundedServer(server: BoundedServer, parties: "one" | "many") {
   };
 }
 
-/** What isn't HTTP, or too much of it, gets an answer of the usual shape. */
+/** Answers what isn't HTTP, or has too long headers. */
 function refuse(error: Error & { readonly code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
@@ -172,7 +164,7 @@ function refuse(error: Error & { readonly code?: string }, socket: Socket): void
 export interface PageCertificate {
   readonly key: string;
   readonly cert: string;
-  /** SHA-256, in pairs. */
+  /** SHA-256, in pairs of digits. */
   readonly fingerprint: string;
 }
 
@@ -182,18 +174,18 @@ interface PageListenerOptions {
   /** On the network; 0: any free one. */
   readonly lan_port: number;
   readonly certificate: () => Promise<PageCertificate>;
-  /** Absent: it stays open on the network for nobody. */
+  /** Absent: the page can't stay open on the network. */
   readonly always?: AlwaysOpen;
-  /** How figures are scraped over the network; absent: they aren't. */
+  /** Returns the state of the scraper's listener; absent: none is configured. */
   readonly scraped?: () => PageAccess["scraped"];
 }
 
-/** What it takes to stay open on the network. */
+/** What the page needs to stay open on the network. */
 export interface AlwaysOpen {
   readonly kept: KeptSessions;
-  /** Who has said whether, and where; `is_on` as somebody on the spot has said it last. */
+  /** The decision: `by_file` by the configuration, null if it has none; `is_on` the last one made on the page. */
   readonly said: { readonly by_file: boolean | null; readonly file: string; is_on(): boolean; put(on: boolean): void };
-  /** The PIN that was set beforehand; null: none is. Throws where its file can't be used. */
+  /** Returns the permanent PIN; null: none is set. Throws if its file can't be used. */
   pin(): string | null;
 }
 
@@ -207,42 +199,41 @@ interface Lan {
   readonly timer: NodeJS.Timeout | undefined;
 }
 
-/** The listener on the network: for a time, or for good. */
+/** Opens and closes the listener on the network. */
 function createLan(
   { lan_port, certificate }: Pick<PageListenerOptions, "lan_port" | "certificate">,
   services: () => Services,
 ) {
-  const mono = monotonicMs;
   let lan: Lan | null = null;
   const close = (): void => {
-    if (lan === null) return;
-    clearTimeout(lan.timer);
-    lan.listener.close();
+    clearTimeout(lan?.timer);
+    lan?.listener.close();
     lan = null;
   };
   return {
     close,
-    stays: () => lan !== null && lan.until === null,
-    /** `over`: what is done once its time has passed; null: it stays. */
-    async open(time: { readonly for_ms: number; readonly over: () => void } | null): Promise<void> {
+    isPermanent: () => lan !== null && lan.until === null,
+    /** Opens it for a time, at whose end `over` is called, or permanently. */
+    async open(time: { readonly for_ms: Milliseconds; readonly over: () => void } | null): Promise<void> {
       close();
       const { fingerprint, ...pems } = await certificate();
       const listener = await serve(services(), { way: "lan", listen: { port: lan_port }, tls: pems });
       const timer = time === null ? undefined : setTimeout(time.over, time.for_ms).unref();
-      lan = { listener, fingerprint, until: time === null ? null : mono() + time.for_ms, timer };
+      lan = { listener, fingerprint, until: time === null ? null : monotonicMs() + time.for_ms, timer };
     },
     state(): PageState["lan"] {
       if (lan === null) return null;
       const { listener, fingerprint, until } = lan;
       const urls = typedAddresses().map((address) => `https://${address}:${listener.port}`);
-      return { urls, port: listener.port, fingerprint, for_ms: until === null ? null : Math.max(0, until - mono()) };
+      const for_ms = until === null ? null : Math.max(0, until - monotonicMs());
+      return { urls, port: listener.port, fingerprint, for_ms };
     },
   };
 }
 
 /**
- * Serves the page on loopback; a port that is taken costs the page and nothing else, `state().trouble` says so. On the
- * network, encrypted, it stands open between `open` and the end of its time, or for good.
+ * Serves the page. On loopback it is always open; if its port is in use, only the page is missing, and `state().trouble` says so. On
+ * the network, with TLS, it is open between `open` and the end of its time, or permanently.
  */
 export async function openPageListener(
   { port, always, scraped, ...network }: PageListenerOptions,
@@ -252,8 +243,8 @@ export async function openPageListener(
   const lan = createLan(network, () => services);
   let loopback: Listener | null = null;
   let trouble: string = "";
-  const over = (): void => {
-    if (!lan.stays()) lan.close();
+  const endTemporary = (): void => {
+    if (!lan.isPermanent()) lan.close();
     sessions.close();
   };
   const state = (): PageState => ({
@@ -264,22 +255,22 @@ export async function openPageListener(
   });
   const page: PageListener = {
     state,
-    ...staying({ always, lan, sessions }),
+    ...permanentAccess({ always, lan, sessions }),
     access() {
       const open = lan.state();
       const network = open === null ? "closed" : open.for_ms === null ? "always" : "timed";
-      const door = scraped?.();
-      const more = door === undefined ? {} : { scraped: door };
-      return { network, urls: open?.urls ?? [], devices: always?.kept.count() ?? 0, ...more };
+      const scraper = scraped?.();
+      const access = { network, urls: open?.urls ?? [], devices: always?.kept.count() ?? 0 } as const;
+      return scraper === undefined ? access : { ...access, scraped: scraper };
     },
     async open(how) {
-      // Where it stays open a PIN of its own makes no other listener.
-      if (how.lan && !lan.stays()) await lan.open({ for_ms: how.for_ms, over });
-      else if (!lan.stays()) lan.close();
+      // A page that stays open keeps its listener, also for a temporary PIN.
+      if (how.lan && !lan.isPermanent()) await lan.open({ for_ms: how.for_ms, over: endTemporary });
+      else if (!lan.isPermanent()) lan.close();
       return { pin: sessions.open(how.for_ms, how.pin), ...state() };
     },
     close() {
-      over();
+      endTemporary();
       always?.kept.endAll();
     },
   };
@@ -299,8 +290,8 @@ export async function openPageListener(
   };
 }
 
-/** The part of the listener that is about staying open on the network. */
-function staying({
+/** Keeps the page open on the network, and lists the devices with kept sessions. */
+function permanentAccess({
   always,
   lan,
   sessions,
@@ -309,15 +300,9 @@ function staying({
   readonly lan: ReturnType<typeof createLan>;
   readonly sessions: Sessions;
 }): Pick<PageListener, "network" | "keepOpen" | "endSession"> {
-  const open = async (): Promise<void> => {
-    const pin = always?.pin() ?? null;
-    if (pin === null) throw new Refusal(409, say("ask.network_no_pin"));
-    await lan.open(null);
-    sessions.stand(pin);
-  };
   return {
     network: (token) => ({
-      always: lan.stays(),
+      always: lan.isPermanent(),
       whose: always?.said.by_file === null ? "set_up" : "file",
       has_pin: hasPin(always),
       urls: lan.state()?.urls ?? [],
@@ -326,23 +311,23 @@ function staying({
     async keepOpen(on) {
       const { by_file, file } = always?.said ?? { by_file: null, file: "" };
       if (by_file !== null && by_file !== on) throw new Refusal(409, say("ask.network_fixed", { file }));
-      if (on === lan.stays()) return;
-      if (on) await open();
-      else {
-        sessions.stand(null);
-        lan.close();
-      }
+      if (on === lan.isPermanent()) return;
+      const pin = on ? (always?.pin() ?? null) : null;
+      if (on && pin === null) throw new Refusal(409, say("ask.network_no_pin"));
+      if (on) await lan.open(null);
+      else lan.close();
+      sessions.setPermanent(pin);
       if (by_file === null && always?.said.is_on() !== on) always?.said.put(on);
     },
     endSession: (id) => always?.kept.end(id) ?? false,
   };
 }
 
+/** A PIN file that can't be used is reported when somebody needs it. */
 function hasPin(always: AlwaysOpen | undefined): boolean {
   try {
     return (always?.pin() ?? null) !== null;
   } catch {
-    // What is wrong with the file is said to who wants to use it.
     return false;
   }
 }

@@ -1,12 +1,13 @@
+import { Readable } from "node:stream";
 import type { ReportParts } from "../store/port.ts";
 import { operationNamed } from "./operations.ts";
 import type { AskedReport, AskReport } from "./report.ts";
 
-/** Pages look again every quarter of a minute at most, so that none shows anything older than its own round. */
+/** Pages ask again every quarter of a minute at most, so none shows an answer older than its own interval. */
 const FRESH_MS = 10_000;
 /** Charts of eight booths, over several spans. */
 const MAX_KEPT = 48;
-/** A longer one is made anew for each. */
+/** A longer answer is made for each page. */
 const MAX_KEPT_BYTES = 262_144;
 
 interface Kept {
@@ -17,8 +18,8 @@ interface Kept {
 type WholeAnswer = Pick<ReportParts, "status" | "headers"> & { readonly parts: readonly Uint8Array[] };
 
 /**
- * Twenty pages that look at the same booth ask the same at the same time: what an operation of the page's charts answered one of them
- * serves the others for some seconds, and whoever asks meanwhile waits for it. `now`: ms that never run back.
+ * Shares the answers of the page's charts: pages that show the same booth ask the same at the same time. An answer is reused for some
+ * seconds, and requests that arrive while it is made wait for it. `now`: monotonic ms.
  */
 export function sharedReports(ask: AskReport, now: () => number): AskReport {
   const kept = new Map<string, Kept>();
@@ -51,7 +52,7 @@ function keyOf({ operation, params, query }: AskedReport): string {
   return JSON.stringify([operation, params, Object.entries(query).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
-/** Copied: the thread's next part may stand in the same memory. */
+/** Copies the parts: the thread may write the next part into the same memory. */
 async function whole({ status, headers, body }: ReportParts): Promise<WholeAnswer> {
   const parts: Uint8Array[] = [];
   for await (const part of body) parts.push(Uint8Array.from(part));
@@ -59,11 +60,5 @@ async function whole({ status, headers, body }: ReportParts): Promise<WholeAnswe
 }
 
 function replayed({ status, headers, parts }: WholeAnswer): ReportParts {
-  const body = {
-    [Symbol.asyncIterator]() {
-      const rest = parts.values();
-      return { next: () => Promise.resolve(rest.next()) };
-    },
-  };
-  return { status, headers, body };
+  return { status, headers, body: Readable.from(parts) };
 }

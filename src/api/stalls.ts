@@ -1,17 +1,17 @@
-import type { Milliseconds } from "../domain/units.ts";
 import { monotonicMs } from "../monotonic.ts";
+import type { Milliseconds } from "../domain/units.ts";
 
-/** A reader that takes nothing for so long has gone, or means harm: its stream ends. A phone on a weak network pauses for seconds. */
+/** A reader that takes nothing for this long is gone or hostile: its stream ends. A phone on a weak network pauses for seconds. */
 export const STALLED_MS: Milliseconds = 30_000;
-/** How often streams are looked at. */
+/** Interval of looks at the streams. */
 const LOOK_EVERY_MS: Milliseconds = 2_000;
-/** A reader that has taken nothing for so long has to make room for a new one. A busy machine needs a second to hand bytes over. */
-export const HESITATES_MS: Milliseconds = 2_000;
+/** A reader that takes nothing for this long gives its place to a new one. A busy machine needs a second to deliver bytes. */
+const HESITATES_MS: Milliseconds = 2_000;
 
-/** The time and the timer by which streams are watched; a test has its own. */
+/** The clock and timer for watching streams; a test passes its own. */
 export interface Watch {
   readonly mono: () => Milliseconds;
-  /** Repeats the act until the function that it returns is called. */
+  /** Calls `act` repeatedly until the returned function is called. */
   readonly repeat: (act: () => void) => () => void;
 }
 
@@ -23,36 +23,61 @@ export const WATCH: Watch = {
   },
 };
 
-/** How a stream's reader gets on: bytes that it has not taken, and when it last took some. */
+/** The progress of a stream's reader. */
 export interface Reading {
+  /** Bytes that the reader has not taken yet. */
   unread: number;
   /** Bytes of the connection that the kernel has taken. */
   flushed: number;
+  /** When the reader last took bytes. */
   took_at: Milliseconds;
 }
 
 /**
- * Notes how much is unread now. A reader takes something if all is read, if less is unread than before, or if the kernel took bytes of
+ * Updates a reader's progress. It takes something if nothing is unread, if less is unread than before, or if the kernel took bytes of
  * its connection: a long answer is unread as a whole until its last byte is taken.
  */
 export function noteReading(
   reading: Reading,
   { unread, flushed }: Pick<Reading, "unread" | "flushed">,
-  now: number,
+  now: Milliseconds,
 ): void {
   if (unread === 0 || unread < reading.unread || flushed > reading.flushed) reading.took_at = now;
   reading.unread = unread;
   reading.flushed = flushed;
 }
 
-/** The one of these that has stalled longest, and for longer than that; undefined: none. */
-export function longestStalled<T extends { readonly took_at: Milliseconds }>(
-  readers: Iterable<T>,
-  { now, over_ms }: { readonly now: Milliseconds; readonly over_ms: Milliseconds },
-): T | undefined {
-  let found: T | undefined;
-  for (const reader of readers) {
-    if (now - reader.took_at >= over_ms && (found === undefined || reader.took_at < found.took_at)) found = reader;
-  }
-  return found;
+/** Places for all senders together, and for each one. */
+export interface Places {
+  readonly total: number;
+  readonly each: number;
+}
+
+interface Holder {
+  readonly sender: string;
+  /** When its reader last took bytes; -Infinity: it is idle. */
+  readonly took_at: Milliseconds;
+}
+
+/**
+ * Returns the holder that gives its place to a newcomer: null if there is room, "nobody" if the newcomer is turned away. If the
+ * newcomer's share or the whole is full, the one leaves that has taken nothing for longest, of that sender or else of all. If all are
+ * being read, the oldest of the sender with most places leaves, provided that it has more than the newcomer: bytes that the kernels
+ * of both sides hold look as if they were read.
+ */
+export function leaverFor<T extends Holder>(
+  newcomer: string,
+  holders: readonly T[],
+  { total, each, now }: Places & { readonly now: Milliseconds },
+): T | "nobody" | null {
+  const senders = Map.groupBy(holders, ({ sender }) => sender);
+  const own = senders.get(newcomer) ?? [];
+  if (own.length < each && holders.length < total) return null;
+  const crowds = own.length >= each ? [own] : [...senders.values()].sort((a, b) => b.length - a.length);
+  const stalled = crowds
+    .flat()
+    .filter(({ took_at }) => now - took_at >= HESITATES_MS)
+    .sort((a, b) => a.took_at - b.took_at || 0);
+  const [largest = []] = crowds;
+  return stalled[0] ?? (largest.length > own.length ? largest[0] : undefined) ?? "nobody";
 }

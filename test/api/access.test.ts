@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createSessions, type Knock, refusalOf } from "../../src/api/access.ts";
-import type { Entry } from "../../src/api/operation.ts";
+import { type Knock, refusalOf } from "../../src/api/access.ts";
+import { createSessions, type Entry } from "../../src/api/sessions.ts";
 import { bodyOf } from "../../src/api/answer.ts";
 import { leastFor } from "../../src/api/handler.ts";
 import { matchOf } from "../../src/api/operations.ts";
@@ -94,25 +94,25 @@ function tokenOf(entry: Entry): string {
 }
 
 describe("the PIN", () => {
-  it("is new each time, opens sessions as long as it holds, and nothing is open without one", () => {
+  it("is different each time, opens sessions while it is valid, and without one nothing opens", () => {
     let now = 0;
     const desk = createSessions(() => now);
     expect(desk.enter("0000 0000", ONE)).toEqual({ kind: "closed" });
     const pin = desk.open(60_000);
     expect(pin).toMatch(/^\d{4} \d{4}$/);
     const token = tokenOf(desk.enter(pin.replace(" ", ""), ONE));
-    expect(desk.holds(token)).toBe(true);
-    expect(desk.holds(`${token}x`)).toBe(false);
-    expect(desk.holds(undefined)).toBe(false);
+    expect(desk.isOpen(token)).toBe(true);
+    expect(desk.isOpen(`${token}x`)).toBe(false);
+    expect(desk.isOpen(undefined)).toBe(false);
     now = 59_999;
-    expect(desk.holds(token)).toBe(true);
+    expect(desk.isOpen(token)).toBe(true);
     now = 60_000;
-    expect(desk.holds(token)).toBe(false);
+    expect(desk.isOpen(token)).toBe(false);
     expect(desk.enter(pin, ONE)).toEqual({ kind: "closed" });
     expect(new Set(Array.from({ length: 50 }, () => desk.open(1))).size).toBe(50);
   });
 
-  it("locks after five wrong ones, for five minutes, for the right one too; a new PIN lifts the lock", () => {
+  it("locks a sender for five minutes after five wrong entries, also for the right PIN; a new PIN lifts the lock", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const pin = desk.open(3_600_000);
@@ -128,7 +128,7 @@ describe("the PIN", () => {
     expect(desk.enter(desk.open(60_000), ONE).kind).toBe("open");
   });
 
-  it("locks out the sender of wrong ones alone: a technician at another address gets in", () => {
+  it("locks only the sender of wrong PINs: a technician at another address gets in", () => {
     const desk = createSessions(() => 0);
     const pin = desk.open(3_600_000);
     for (let i = 0; i < 50; i += 1) desk.enter(wrongFor(pin), ONE);
@@ -150,7 +150,7 @@ describe("the PIN", () => {
     expect(locks).toEqual([300_000, 600_000, 1_200_000]);
   });
 
-  it("guessed from thousands of addresses is looked at once a second; then nobody is locked out, on the box not even for a while", () => {
+  it("is checked once a second if thousands of addresses guess it; no one is locked, and the box itself does not wait", () => {
     let now = 0;
     const desk = createSessions(() => now);
     const pin = desk.open(12 * 3_600_000);
@@ -166,20 +166,20 @@ describe("the PIN", () => {
     expect(desk.enter(pin, OTHER).kind).toBe("open");
   });
 
-  it("that is new ends the sessions of the old one", () => {
+  it("ends the sessions of the old PIN when a new one is made", () => {
     const desk = createSessions(() => 0);
     const token = tokenOf(desk.enter(desk.open(60_000), ONE));
     const next = tokenOf(desk.enter(desk.open(60_000), ONE));
-    expect([desk.holds(token), desk.holds(next)]).toEqual([false, true]);
+    expect([desk.isOpen(token), desk.isOpen(next)]).toEqual([false, true]);
   });
 
-  it("keeps sixteen sessions; the oldest goes", () => {
+  it("keeps sixteen sessions and drops the oldest", () => {
     const desk = createSessions(() => 0);
     const pin = desk.open(60_000);
     const tokens = Array.from({ length: 17 }, () => tokenOf(desk.enter(pin, ONE)));
-    expect(tokens.map((token) => desk.holds(token))).toEqual([false, ...Array.from({ length: 16 }, () => true)]);
+    expect(tokens.map((token) => desk.isOpen(token))).toEqual([false, ...Array.from({ length: 16 }, () => true)]);
     desk.close();
-    expect(tokens.some((token) => desk.holds(token))).toBe(false);
+    expect(tokens.some((token) => desk.isOpen(token))).toBe(false);
   });
 });
 
@@ -195,7 +195,7 @@ it.each([
   expect(senderOf(address)).toBe(sender);
 });
 
-it("an address may ask so much at once, and so much for ever, whatever others do", () => {
+it("the rate limit gives each address its own burst and its own rate", () => {
   let now = 0;
   const allow = createRate({ per_s: 2, burst: 3 }, () => now);
   const times = (address: string, count: number): number =>
@@ -214,6 +214,6 @@ it.each([
   ["the same further in", '{"a":[{"constructor":{}}]}'],
   ["deeper than anything of ours", `${"[".repeat(17)}${"]".repeat(17)}`],
   ["deep enough for a stack to end", "[".repeat(8_000)],
-])("a body that is %s is none", (_, text) => {
+])("a request body with %s is rejected", (_, text) => {
   expect(bodyOf(text)).toBeUndefined();
 });

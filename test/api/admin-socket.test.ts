@@ -32,7 +32,7 @@ const NEW_KEY: AgentCall = {
   body: { serial_number: SERIAL, api_key: "another-key" },
 };
 
-it("the agent's socket is for its group, root's for its owner alone; root's goes with its folder when the agent ends", async () => {
+it("the agent's socket is for its group and root's for its owner; root's socket and folder are deleted at the end", async () => {
   const { agent, socket } = await sockets({ admin: false });
   const admin = join(temporaryFolder(), ADMIN_SOCKET_NAME);
   const listener = await serveAdminSocket(admin, { control: agent });
@@ -42,7 +42,7 @@ it("the agent's socket is for its group, root's for its owner alone; root's goes
   expect(existsSync(dirname(admin))).toBe(false);
 });
 
-it("what is for root alone is refused at the group's socket with exit 77, and nothing changes", async () => {
+it("the group's socket refuses operations for root with exit 77 and changes nothing", async () => {
   const { site, agent, socket } = await sockets({ admin: false });
   for (const [call, said] of [
     [DECOMMISSION, "taking a booth out of service for good is for root alone"],
@@ -58,14 +58,14 @@ it("what is for root alone is refused at the group's socket with exit 77, and no
   expect(boothOf(agent)).toMatchObject({ serial: SERIAL, provisioning: { state: "active" } });
 });
 
-it("who can open root's socket takes a booth out of service by the same command", async () => {
+it("root's socket accepts the same command and takes a booth out of service", async () => {
   const { site, agent, socket } = await sockets({ admin: true });
   await askAgent(socket, NEW_KEY);
   expect(await askAgent(socket, DECOMMISSION)).toEqual({ booth: "booth-1" });
   await site.clock.runUntil(() => boothOf(agent).provisioning.state === "decommissioned", 10 * MINUTE);
 });
 
-it("the group still gives a booth up, and gives the first key of one that isn't bound", async () => {
+it("the group can release a booth and enter the first key of an unbound one", async () => {
   const { site, agent, socket } = await sockets({ admin: false });
   await askAgent(socket, { method: "POST", path: "/release", body: {} });
   await site.clock.runUntil(() => boothOf(agent).provisioning.state === "released", 10 * MINUTE);

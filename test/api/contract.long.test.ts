@@ -33,7 +33,7 @@ it("box and service have the same table of operations", () => {
   expect([...answers].sort()).toEqual([...Object.keys(ANSWERS), "csv"].sort());
 });
 
-it("one client works with the service and with the box, for every operation that the box serves", async () => {
+it("every operation of the box answers a client of the service in the service's shapes", async () => {
   const site = await realSite({ speed: 600, serial: SERIAL, scenario: "busy-day" });
   await runningAgent(site);
   const booth = await boothOnce(

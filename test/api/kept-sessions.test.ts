@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSessions } from "../../src/api/access.ts";
+import { createSessions } from "../../src/api/sessions.ts";
 import { createKeptSessions } from "../../src/api/kept-sessions.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 
@@ -18,7 +18,7 @@ function box(text: string | null = null) {
   };
   const kept = createKeptSessions({ file, wall: () => held.wall });
   const sessions = createSessions(() => held.mono, kept);
-  sessions.stand(PIN);
+  sessions.setPermanent(PIN);
   const enter = (pin: string, sender = "192.0.2.1") => sessions.enter(pin, { sender, way: "lan", device: "Phone" });
   const open = (): string => {
     const entry = enter(PIN);
@@ -29,19 +29,19 @@ function box(text: string | null = null) {
 }
 
 describe("a session of a page that stays open", () => {
-  it("outlives a restart and holds 30 days to the instant; the file holds no token", () => {
+  it("survives a restart and is valid for exactly 30 days; the file has no token", () => {
     const one = box();
     const token = one.open();
     expect(one.held.text).not.toContain(token);
     const later = box(one.held.text);
     later.held.wall += 30 * DAY_MS - 1;
-    expect([later.sessions.holds(token), later.sessions.holds(`${token}x`)]).toEqual([true, false]);
+    expect([later.sessions.isOpen(token), later.sessions.isOpen(`${token}x`)]).toEqual([true, false]);
     later.held.wall += 1;
-    expect(later.sessions.holds(token)).toBe(false);
+    expect(later.sessions.isOpen(token)).toBe(false);
     expect(later.kept.list(undefined)).toEqual([]);
   });
 
-  it("is ended one by one, and all of them where the page doesn't stay open any more", () => {
+  it("can be ended by itself; all end when the page does not stay open any more", () => {
     const { kept, sessions, open, held } = box();
     const one = open();
     const two = open();
@@ -50,73 +50,73 @@ describe("a session of a page that stays open", () => {
     expect(kept.list(two).filter(({ is_own }) => is_own)).toHaveLength(1);
     expect(kept.end(own?.id ?? "")).toBe(true);
     expect(kept.end(own?.id ?? "")).toBe(false);
-    expect([one, two, three].map((token) => sessions.holds(token))).toEqual([true, false, true]);
-    sessions.stand(null);
-    expect([one, three].map((token) => sessions.holds(token))).toEqual([false, false]);
-    expect(box(held.text).sessions.holds(one)).toBe(false);
+    expect([one, two, three].map((token) => sessions.isOpen(token))).toEqual([true, false, true]);
+    sessions.setPermanent(null);
+    expect([one, three].map((token) => sessions.isOpen(token))).toEqual([false, false]);
+    expect(box(held.text).sessions.isOpen(one)).toBe(false);
   });
 
-  it("isn't ended by another PIN that somebody makes on the box, whose own sessions end with it", () => {
+  it("is not ended by a temporary PIN, whose own sessions end with that PIN", () => {
     const { sessions, open, held } = box();
     const token = open();
     const pin = sessions.open(60_000);
     const timed = sessions.enter(pin, { sender: "192.0.2.9", way: "lan" });
     expect(timed).toMatchObject({ kind: "open", for_ms: 60_000, is_kept: false });
     held.mono += 60_000;
-    expect(timed.kind === "open" && sessions.holds(timed.token)).toBe(false);
+    expect(timed.kind === "open" && sessions.isOpen(timed.token)).toBe(false);
     sessions.close();
-    expect(sessions.holds(token)).toBe(true);
+    expect(sessions.isOpen(token)).toBe(true);
   });
 
-  it("doesn't hold before the day it was made, as after a clock that was put back", () => {
+  it("is not valid more than a day before it was made, as after a clock was set back", () => {
     const { sessions, open, held } = box();
     const token = open();
     held.wall -= DAY_MS;
-    expect(sessions.holds(token)).toBe(true);
+    expect(sessions.isOpen(token)).toBe(true);
     held.wall -= 1;
-    expect(sessions.holds(token)).toBe(false);
+    expect(sessions.isOpen(token)).toBe(false);
   });
 
-  it("is one of 40: whoever was seen least lately goes", () => {
+  it("is one of 40: the one that was used least recently is dropped", () => {
     const { sessions, open, held } = box();
     const tokens = Array.from({ length: 41 }, () => {
       held.wall += 600_000;
       held.mono += 600_000;
       return open();
     });
-    expect(tokens.map((token) => sessions.holds(token)).indexOf(true)).toBe(1);
+    expect(tokens.map((token) => sessions.isOpen(token)).indexOf(true)).toBe(1);
   });
 
-  it("is written down when it is used at most once in six hours", () => {
+  it("writes its last use at most once in six hours", () => {
     const { sessions, open, held } = box();
     const token = open();
     const before = held.writes;
     for (let hour = 0; hour < 24; hour += 1) {
       held.wall += DAY_MS / 24;
-      for (let ask = 0; ask < 50; ask += 1) sessions.holds(token);
+      for (let ask = 0; ask < 50; ask += 1) sessions.isOpen(token);
     }
     expect(held.writes - before).toBe(4);
   });
 });
 
 it.each(["", "{", "[]", '{"version":2,"sessions":[]}', '{"version":1,"sessions":[{"id":"x"}]}'])(
-  "a file that says %j lets nobody in, and a new session is kept",
+  "a session file with %j opens no session, and new sessions are kept",
   (text) => {
     const { kept, open, sessions } = box(text);
     expect(kept.count()).toBe(0);
-    expect(sessions.holds(open())).toBe(true);
+    expect(sessions.isOpen(open())).toBe(true);
   },
 );
 
-it("a disk that takes nothing costs what comes after the restart alone", () => {
+it("on a full disk, a new session is valid until the restart", () => {
   const { sessions, open, held } = box();
   held.broken = true;
   const token = open();
-  expect(sessions.holds(token)).toBe(true);
-  expect(box(held.text).sessions.holds(token)).toBe(false);
+  expect(sessions.isOpen(token)).toBe(true);
+  expect(box(held.text).sessions.isOpen(token)).toBe(false);
 });
 
-it("whoever guesses from however many addresses gets 52,560 guesses a year and 20 more", () => {
+it("a permanent PIN can be guessed 52,560 times a year and 20 times more, from any number of addresses", () => {
   const { enter, held } = box();
   const kinds: string[] = [];
   for (let minute = 0; minute < 6 * 60; minute += 1) {

@@ -28,7 +28,7 @@ function gateway(way: "group" | "admin") {
 }
 
 it.each(["https://evil.example", "https://service.example:8443", "http://localhost"])(
-  "the address %s alone is refused to who isn't root, and nothing is changed",
+  "setService rejects the address %s without a key unless root sends it, and changes nothing",
   async (url) => {
     const { ask, told } = gateway("group");
     await expect(ask({ url })).rejects.toThrow(
@@ -38,14 +38,14 @@ it.each(["https://evil.example", "https://service.example:8443", "http://localho
   },
 );
 
-it("another address is taken with a key of its own, and the same service with another path without one", async () => {
+it("setService accepts another address with a key, and another path of the same service without one", async () => {
   const url = "https://other.example";
   expect(await gateway("group").ask({ url, api_key: "k" })).toEqual([`key k for ${url}`, `service ${url}`]);
   const same = "https://service.example/path";
   expect(await gateway("group").ask({ url: same })).toEqual([`service ${same}`]);
 });
 
-it("root may send the keys to another address", async () => {
+it("setService lets root send the present keys to another address", async () => {
   const url = "https://other.example";
   expect(await gateway("admin").ask({ url })).toEqual([`keys may go to ${url}`, `service ${url}`]);
 });

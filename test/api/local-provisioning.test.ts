@@ -29,7 +29,7 @@ async function localSite(): Promise<Local> {
   return { ...here, ask };
 }
 
-it("the serial number of the booth that is active entered again answers 200 and changes nothing: delivery goes on", async () => {
+it("entering the serial number of an active booth again answers 200 and changes nothing: delivery continues", async () => {
   const { site, agent, ask } = await localSite();
   const before = boothOf(agent);
   for (const typed of [SERIAL, ` ${SERIAL.toLowerCase()} `]) {
@@ -43,7 +43,7 @@ it("the serial number of the booth that is active entered again answers 200 and 
   expect(agent.status().service.kind).toBe("up");
 });
 
-it("entered again while the booth is being given up it keeps the booth, and delivery goes on", async () => {
+it("entering the serial number again during a release keeps the booth, and delivery continues", async () => {
   const { site, agent, ask } = await localSite();
   site.service.way.down = true;
   expect((await ask("PUT", `${PATH}/${SERIAL}`, { status: "released" }))[0]).toBe(202);
@@ -56,7 +56,7 @@ it("entered again while the booth is being given up it keeps the booth, and deli
   expect(boothOf(agent).log.acked_seq).toBeGreaterThan(newest_seq);
 });
 
-it("with no booth bound any more the service's link isn't called up", async () => {
+it("the service's link is not shown as up if no booth is bound any more", async () => {
   const { site, agent, ask } = await localSite();
   expect(agent.status().service.kind).toBe("up");
   await ask("PUT", `${PATH}/${SERIAL}`, { status: "released" });
@@ -81,7 +81,7 @@ const PUTS: readonly { says: string; serial?: string; body: unknown; wanted: num
   { says: "something of what is no number", serial: "%20", body: { status: "released" }, wanted: 404 },
 ];
 
-it("a local PUT that can't be carried out is answered with the reason's status, and the booth stays active", async () => {
+it("a local PUT that can't be carried out is answered with the status of its reason, and the booth stays active", async () => {
   const { agent, ask } = await localSite();
   for (const { says, serial = SERIAL, body, wanted } of PUTS) {
     const [status, said] = await ask("PUT", `${PATH}/${serial}`, body);

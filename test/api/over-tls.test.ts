@@ -35,7 +35,7 @@ async function ask(session: ClientHttp2Session, headers: OutgoingHttpHeaders, bo
   return { status: head[":status"], head, text: (await stream.setEncoding("utf8").toArray()).join("") };
 }
 
-it("one connection brings the document, and all that it names at once, each kept for good by its version", async () => {
+it("one connection loads the document and all its files at once; each file is cached permanently under its version", async () => {
   const { session } = await opened();
   const { text, head } = await ask(session, { ":path": "/", "accept-language": "de-AT,de;q=0.9" });
   expect(head["cache-control"]).toBe("no-cache");
@@ -48,7 +48,7 @@ it("one connection brings the document, and all that it names at once, each kept
   expect(new Set(files.map((file) => file.head["cache-control"]))).toEqual(new Set(["max-age=31536000, immutable"]));
 });
 
-it("a file by another version is the present one, and nobody keeps it", async () => {
+it("a file under another version is the present one and is not cached", async () => {
   const { session } = await opened();
   const { status, head } = await ask(session, { ":path": "/v/of-last-year/main.js" });
   expect([status, head["cache-control"]]).toEqual([200, "no-cache"]);
@@ -62,13 +62,13 @@ it.each([
   ["by two names", { ":path": "/", host: "evil.example" }, undefined, 403],
   ["from another site", { ":path": "/main.js", origin: "https://evil.example" }, undefined, 403],
   ["with too large a body", { ":path": "/api/authenticate", ":method": "POST" }, "a".repeat(20_000), 413],
-])("%s nothing is told, and the connection still serves", async (...[, headers, body, status]) => {
+])("a request %s is refused, and the connection stays usable", async (...[, headers, body, status]) => {
   const { session } = await opened();
   expect((await ask(session, headers, body)).status).toBe(status);
   expect((await ask(session, { ":path": "/main.js" })).status).toBe(200);
 });
 
-it("the PIN opens a session, and an open page ends with its listener", async () => {
+it("the PIN opens a session, and an open event stream ends with its listener", async () => {
   const { session, pin, listener } = await opened();
   const entered = await ask(
     session,
@@ -86,7 +86,7 @@ it("the PIN opens a session, and an open page ends with its listener", async () 
   await closed;
 });
 
-it("who begins streams and takes them back at once is cut off", async () => {
+it("a client that opens and resets streams in a loop is disconnected", async () => {
   const { session } = await opened();
   await once(session, "connect");
   const ended = new Promise((resolve) => session.once("close", resolve));

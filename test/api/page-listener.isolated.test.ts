@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { request, type IncomingMessage } from "node:http";
 import { request as requestTls } from "node:https";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
-import { openPageListener } from "../../src/api/server.ts";
+import type { PageListener } from "../../src/api/operation.ts";
+import { openPageListener, type PageCertificate } from "../../src/api/server.ts";
 import type { AgentControl } from "../../src/domain/agent-control.ts";
 import { crowdOf, type Crowd } from "./crowd.ts";
 import { until } from "../support/eventually.ts";
@@ -18,6 +19,27 @@ const HALF_AN_HOUR_MS = 30 * 60_000;
 const CONTROL = { status: () => ({ booths: [], at: 0 }) } as unknown as AgentControl;
 
 afterEach(() => void vi.useRealTimers());
+
+async function openDoor(
+  control: AgentControl = CONTROL,
+  certificate: () => Promise<PageCertificate> = () => Promise.reject(new Error()),
+): Promise<PageListener> {
+  const open = await openPageListener({ port: 0, lan_port: 0, certificate }, { control });
+  onTestFinished(() => open.close());
+  return open.services.page;
+}
+
+async function loopbackPort(): Promise<number> {
+  return Number(new URL((await openDoor()).state().url ?? "").port);
+}
+
+const HEALTH = Buffer.from("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
+
+/** Opens a session and returns its token. */
+async function enter(url: string, pin: string): Promise<string> {
+  const entered = await ask(`${url}/api/authenticate`, { method: "POST", body: JSON.stringify({ api_key: pin }) });
+  return (JSON.parse((await entered.toArray()).join("")) as { session_token: string }).session_token;
+}
 
 async function ask(
   url: string,
@@ -39,21 +61,15 @@ async function statusOf(...call: Parameters<typeof ask>): Promise<number | undef
   return answer.statusCode;
 }
 
-it("the page on the network closes when its time is over: listener, open pages, PIN and sessions", async () => {
+it("the page on the network closes at the end of its time, with listener, open pages, PIN and sessions", async () => {
   const files = testAuthority(temporaryFolder(), "box").issue("box");
   const pems = { key: readFileSync(files.key, "utf8"), cert: readFileSync(files.cert, "utf8"), fingerprint: "AA" };
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "hrtime"] });
-  const open = await openPageListener(
-    { port: 0, lan_port: 0, certificate: () => Promise.resolve(pems) },
-    { control: CONTROL },
-  );
-  onTestFinished(() => open.close());
-  const { page: door } = open.services;
+  const door = await openDoor(CONTROL, () => Promise.resolve(pems));
   const { lan, url, pin } = await door.open({ for_ms: HALF_AN_HOUR_MS, lan: true });
   const near = url ?? "";
   const far = `https://127.0.0.1:${String(lan?.port)}`;
-  const entered = await ask(`${far}/api/authenticate`, { method: "POST", body: JSON.stringify({ api_key: pin }) });
-  const { session_token: token } = JSON.parse((await entered.toArray()).join("")) as { session_token: string };
+  const token = await enter(far, pin);
   expect(await statusOf(`${far}/status`, { token })).toBe(200);
   const page = await ask(`${far}/events`, { token });
   const ended = new Promise((resolve) => page.resume().on("error", resolve));
@@ -75,13 +91,8 @@ it("the page on the network closes when its time is over: listener, open pages, 
   );
 });
 
-it("a host named twice is nobody's, whichever of the two is ours", async () => {
-  const open = await openPageListener(
-    { port: 0, lan_port: 0, certificate: () => Promise.reject(new Error()) },
-    { control: CONTROL },
-  );
-  onTestFinished(() => open.close());
-  const port = Number(new URL(open.services.page.state().url ?? "").port);
+it("a request with two Host headers is refused, whichever of them is right", async () => {
+  const port = await loopbackPort();
   const statusWith = async (...hosts: readonly string[]): Promise<number> => {
     const lines = ["GET /status HTTP/1.1", ...hosts.map((host) => `Host: ${host}`), "Connection: close", "", ""];
     return (await sendRaw(port, Buffer.from(lines.join("\r\n")))).status;
@@ -91,28 +102,17 @@ it("a host named twice is nobody's, whichever of the two is ours", async () => {
   expect(await statusWith("evil.example", "127.0.0.1")).toBe(403);
 });
 
-it("one address that opens every connection it can leaves room for others, and its own idle ones make room for its next", async () => {
-  const open = await openPageListener(
-    { port: 0, lan_port: 0, certificate: () => Promise.reject(new Error()) },
-    { control: CONTROL },
-  );
-  onTestFinished(() => open.close());
-  const port = Number(new URL(open.services.page.state().url ?? "").port);
+it("an address that opens as many connections as it can leaves room for others, and its idle ones make room for its next", async () => {
+  const port = await loopbackPort();
   const crowd = await crowdOf(port, { from: "127.0.0.9", count: 300 });
   onTestFinished(() => crowd.close());
-  const ask = Buffer.from("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
-  expect((await sendRaw(port, ask, "127.0.0.1")).status).toBe(200);
-  expect((await sendRaw(port, ask, "127.0.0.9")).status).toBe(200);
+  expect((await sendRaw(port, HEALTH, "127.0.0.1")).status).toBe(200);
+  expect((await sendRaw(port, HEALTH, "127.0.0.9")).status).toBe(200);
   await until(() => crowd.open() <= 32, "no more than its share is left of the crowd");
 });
 
-it("many addresses that take the whole between them leave room for one more", async () => {
-  const open = await openPageListener(
-    { port: 0, lan_port: 0, certificate: () => Promise.reject(new Error()) },
-    { control: CONTROL },
-  );
-  onTestFinished(() => open.close());
-  const port = Number(new URL(open.services.page.state().url ?? "").port);
+it("many addresses that use all connections leave room for one more", async () => {
+  const port = await loopbackPort();
   const crowds: Crowd[] = [];
   for (let host = 10; host < 20; host += 1) {
     const crowd = await crowdOf(port, { from: `127.0.0.${host}`, count: 20 });
@@ -123,27 +123,17 @@ it("many addresses that take the whole between them leave room for one more", as
   await until(() => open_now() <= 100, "no more than the whole is left of them");
   // Of each as many: the largest makes room, not whoever came first.
   expect(crowds.map((crowd) => crowd.open() > 0)).toEqual(crowds.map(() => true));
-  const ask = Buffer.from("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
-  expect((await sendRaw(port, ask, "127.0.0.1")).status).toBe(200);
+  expect((await sendRaw(port, HEALTH, "127.0.0.1")).status).toBe(200);
 });
 
-it("an open page on the box gets readings while its session holds, and the status alone once a new PIN has ended it", async () => {
+it("an open page on the box gets readings while its session is valid, and only the status after a new PIN has ended it", async () => {
   const control = {
     status: () => ({ booths: [{ booth: "booth-1" }], at: 0 }),
     readings: () => [{ tag: "mode" }],
   } as unknown as AgentControl;
-  const open = await openPageListener(
-    { port: 0, lan_port: 0, certificate: () => Promise.reject(new Error()) },
-    { control },
-  );
-  onTestFinished(() => open.close());
-  const { page: door } = open.services;
+  const door = await openDoor(control);
   const { url, pin } = await door.open({ for_ms: HALF_AN_HOUR_MS, lan: false });
-  const entered = await ask(`${url ?? ""}/api/authenticate`, {
-    method: "POST",
-    body: JSON.stringify({ api_key: pin }),
-  });
-  const { session_token: token } = JSON.parse((await entered.toArray()).join("")) as { session_token: string };
+  const token = await enter(url ?? "", pin);
   const told = async (how: { token?: string }): Promise<() => string> => {
     const page = await ask(`${url ?? ""}/events?booth=booth-1`, how);
     let text = "";

@@ -38,7 +38,7 @@ function asked(source: Source, booth: LocalBooth, operation: string): Record<str
   return JSON.parse(typeof body === "string" ? body : "") as Record<string, unknown>;
 }
 
-it("a log that goes under another name at the service is still the one that the box's figures are made of", () => {
+it("figures of a log that has another name at the service are made from the same log", () => {
   const source = life();
   const own = localBooth(source);
   const renamed = {

@@ -22,7 +22,7 @@ function source(): Source {
 
 const window = { start: new Date(T0).toISOString(), end: new Date(T0 + 120 * MINUTE_MS).toISOString() };
 
-it("what the page's charts are drawn from says the same as the figures", () => {
+it("the data of the page's charts agrees with the figures", () => {
   const box = source();
   const stats = boxAnswer(box, "utilization_stats", window);
   const { data } = boxAnswer(box, "use_periods", { ...window, unit: "hour" }) as { data: Record<string, never>[] };
@@ -55,7 +55,7 @@ it.each([
   ["use_periods", { unit: "hour", start: new Date(T0 - 6_000 * MINUTE_MS).toISOString() }, "at most 100"],
   ["use_periods", { unit: "minute" }, "unit is none of hour, day, week, month"],
   ["filter_use", { start: "yesterday" }, "start is not a timestamp"],
-])("%s of %j is refused", (operation, query, sentence) => {
+])("the report %s with %j is rejected", (operation, query, sentence) => {
   const box = source();
   const path = `/api/booths/b-1/${operation}`;
   const request = requestAt({ path, query, booths: [localBooth(box)], now_ms: box.now_ms });
@@ -63,13 +63,13 @@ it.each([
   expect([status, body]).toEqual([400, expect.stringContaining(sentence)]);
 });
 
-it("a tag that the booth hasn't is a line without values", () => {
+it("the trend of an unknown tag is a line without values", () => {
   const answer = boxAnswer(source(), "trend", { ...window, tags: "nothing", interval: "60" });
   expect(answer["tags"]).toEqual([{ tag: "nothing", unit: "", min: [null, null], max: [null, null] }]);
   expect(PARAMETERS.tags["nothing"]).toBeUndefined();
 });
 
-it("each of them is an operation that pages share, and no other is", () => {
+it("the shared operations are exactly those of the charts", () => {
   const shared = OPERATIONS.filter((operation) => operation.shared === true);
   expect(shared.map(({ path }) => path).sort()).toEqual(
     Object.keys(CHARTS)

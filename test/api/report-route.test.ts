@@ -41,7 +41,7 @@ async function asked(): Promise<{ answer: IncomingMessage; seen: { readonly made
   return { answer, seen };
 }
 
-it("no part is made before the one before it has left its memory", async () => {
+it("a report makes the next part only after the last one has left its memory", async () => {
   const { answer, seen } = await asked();
   const all = Buffer.concat(await answer.toArray());
   expect(all.length).toBe(PARTS * PART_BYTES);
@@ -50,7 +50,7 @@ it("no part is made before the one before it has left its memory", async () => {
   expect(seen).toEqual({ made: PARTS, left: 0 });
 });
 
-it("a reader that doesn't read holds the making up, and one that goes away ends it", async () => {
+it("a report waits for a slow reader, and ends if the reader leaves", async () => {
   const { answer, seen } = await asked();
   answer.on("error", () => undefined);
   let before = -1;

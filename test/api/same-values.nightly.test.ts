@@ -92,7 +92,7 @@ function delivered(at: VirtualSite): Promise<void> {
   }, HOUR_MS);
 }
 
-it("box and service answer every good question with the same values", async () => {
+it("box and service answer every valid question with the same values", async () => {
   const asked = goodQuestions(story);
   const names = new Set(asked.map((path) => nameOf(path)));
   const reads = OPERATIONS.filter(
@@ -103,11 +103,11 @@ it("box and service answer every good question with the same values", async () =
   expect(await differing(sides, asked)).toEqual([]);
 }, 180_000);
 
-it("box and service refuse what can't be answered with the same status and the same words", async () => {
+it("box and service reject invalid questions with the same status and the same text", async () => {
   expect(await differing(sides, badQuestions(story))).toEqual([]);
 }, 180_000);
 
-it("what changes something is refused alike where it can't be read", async () => {
+it("box and service reject invalid writes with the same status", async () => {
   const faults: string[] = [];
   const bad = [
     ["POST", "/api/help", {}],
@@ -125,7 +125,7 @@ it("what changes something is refused alike where it can't be read", async () =>
   expect(faults).toEqual([]);
 });
 
-it("with the service away the box answers of the past as the service does, also after a restart, and of all once it is back", async () => {
+it("without the service, the box answers for the past as the service does, also after a restart, and for all times once the service is back", async () => {
   site.service.way.down = true;
   const until = site.clock.truth() - MINUTE_MS;
   await site.clock.run(2 * HOUR_MS);

@@ -43,7 +43,7 @@ async function scraped(token: () => string, port = 0) {
   return { listener, ask };
 }
 
-it("shows figures to who shows the token, and a new token counts from the next request on", async () => {
+it("the scrape listener answers requests with the token; a new token is valid from the next request on", async () => {
   let token = OLD;
   const { ask } = await scraped(() => token);
   const { status, text } = await ask(`Bearer ${OLD}`);
@@ -57,7 +57,7 @@ it("shows figures to who shows the token, and a new token counts from the next r
   expect((await ask(`Basic ${NEW}`)).status).toBe(401);
 });
 
-it("a token that is too short, or a file that can't be used, closes this listener alone and says why", async () => {
+it("the scrape listener does not open with a short token or an unusable file, and says why", async () => {
   const short = await scraped(() => "secret");
   expect(short.listener.state.trouble).toContain("fewer than 32 characters");
   const none = await scraped(() => {
@@ -66,7 +66,7 @@ it("a token that is too short, or a file that can't be used, closes this listene
   expect(none.listener.state.trouble).toContain("chmod 600 /token");
 });
 
-it("a port that is taken says so", async () => {
+it("the scrape listener reports a port that is in use", async () => {
   const first = await scraped(() => OLD);
   const second = await scraped(() => OLD, first.listener.state.port);
   expect(second.listener.state.trouble).toContain("EADDRINUSE");

@@ -31,7 +31,7 @@ async function bytesOf({ body }: ReportParts): Promise<number[]> {
   return all;
 }
 
-it("pages that ask the same within seconds share one answer, also while it is being made", async () => {
+it("pages that ask the same within seconds share one answer, also while it is made", async () => {
   let now = 0;
   const { made, ask } = thread();
   const shared = sharedReports(ask, () => now);
@@ -53,7 +53,7 @@ it("pages that ask the same within seconds share one answer, also while it is be
   expect(made).toHaveLength(3);
 });
 
-it("what isn't a chart's is made for each, and so is what failed or is long", async () => {
+it("reports that are not charts, that failed or that are long are made for each page", async () => {
   for (const [{ made, ask }, operation] of [
     [thread(), FIGURE],
     [thread(400), CHART],
@@ -66,7 +66,7 @@ it("what isn't a chart's is made for each, and so is what failed or is long", as
   }
 });
 
-it("a thread that had no room is asked again", async () => {
+it("a report that was rejected once is requested again", async () => {
   let times = 0;
   const { ask } = thread();
   const shared = sharedReports(
@@ -77,7 +77,7 @@ it("a thread that had no room is asked again", async () => {
   expect(await bytesOf(await shared(asked(CHART)))).toHaveLength(8);
 });
 
-it("a hundred different questions don't stay in memory", async () => {
+it("a hundred different answers are not all kept in memory", async () => {
   const { made, ask } = thread();
   const shared = sharedReports(ask, () => 0);
   for (let nth = 0; nth < 100; nth += 1) await shared(asked(CHART, { unit: nth.toString() }));

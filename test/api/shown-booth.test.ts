@@ -25,7 +25,7 @@ it.each([
   ["full", false],
   ["plain", true],
 ])(
-  "the six sizes of a booth are the service's, null before they were ever read, and stay over a restart without it: level %s",
+  "the six sizes of a booth come from the service, are null before the first read, and survive a restart without it: level %s",
   async (_, plain) => {
     const site = newSite(plain);
     site.service.way.down = true;
@@ -44,7 +44,7 @@ it.each([
   },
 );
 
-it("a size that a technician changes at the service is the box's answer at once", async () => {
+it("a size that a technician changes at the service is in the box's next answer", async () => {
   const site = newSite(false);
   await site.start();
   await site.clock.runUntil(() => sizesOf(site)["width"] !== null, 60 * MINUTE_MS);

@@ -4,7 +4,7 @@ import { reportsHere } from "../../simulators/service/reports/reports.ts";
 import { OPERATIONS } from "../../simulators/service/resources/table.ts";
 import type { Service } from "../../simulators/service/http/operation.ts";
 import { requestOf } from "../../src/api/report.ts";
-import { createSessions } from "../../src/api/access.ts";
+import { createSessions } from "../../src/api/sessions.ts";
 import { serveLoopback } from "../../src/api/server.ts";
 import { followReader } from "../../src/store/reader.ts";
 import { answerReport } from "../support/figures.ts";

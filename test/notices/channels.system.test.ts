@@ -49,7 +49,7 @@ const PEOPLE = "from: Booth <booth@plant.example>, to: [shop@plant.example]";
 const plainMail = (port: number): Channel =>
   channel(openMail, `mail: { host: 127.0.0.1, port: ${port}, tls: none, ${PEOPLE} }`);
 
-test("a mail goes over STARTTLS or TLS with a login, and never without what was asked for", async () => {
+test("a mail is sent over STARTTLS or TLS with a login, and never with less than the configured protection", async () => {
   const folder = temporaryFolder();
   const authority = testAuthority(folder, "plant");
   const { cert, key } = authority.issue("localhost");
@@ -114,7 +114,7 @@ test("a mail goes over STARTTLS or TLS with a login, and never without what was 
   expect(tls.heard.filter(({ id }) => id !== undefined)).toHaveLength(1);
 });
 
-test("what a mail server says, or doesn't, is taken for what it means", async () => {
+test("each reply of a mail server, and a missing one, gives the right outcome", async () => {
   const server = await mailServer();
   const send = plainMail(server.port);
   const rows = [
@@ -150,7 +150,7 @@ test("what a mail server says, or doesn't, is taken for what it means", async ()
   });
 });
 
-test("a webhook is signed, and its answers are taken for what they mean", async () => {
+test("a webhook is signed, and each answer gives the right outcome", async () => {
   const server = await hookServer("a secret");
   const url = `http://127.0.0.1:${server.port}/hooks/4711?token=x`;
   const send = channel(openWebhook, `webhook: { url: "${url}", secret_file: ${secretFile("a secret")} }`);
@@ -186,7 +186,7 @@ test("a webhook is signed, and its answers are taken for what they mean", async 
   });
 });
 
-test("a broker's subscriber of another author hears a notice once, and a broker that says nothing is no answer", async () => {
+test("an independent subscriber gets a notice once, and a mute broker gives an unknown outcome", async () => {
   const broker = await plantBroker(temporaryFolder());
   const child = spawn("stdbuf", ["-oL", "mosquitto_sub", "-p", broker.port, "-q", "1", "-t", "plant/#", "-v", "-d"]);
   onTestFinished(() => void child.kill());

@@ -52,7 +52,7 @@ function looks(booth: {
 
 const UNKNOWN = { estop: "unsure", fault: "unsure", "mode bake": "unsure" };
 
-describe("a look at a booth", () => {
+describe("the conditions of a booth", () => {
   it.each([
     ["well", {}, {}],
     ["in fault", { summary: summary({ mode: "fault" }) }, { fault: "on" }],
@@ -83,7 +83,7 @@ describe("a look at a booth", () => {
     expect(looks({ summary: summary({ filters: { pre_filter } }) })).toEqual(wanted);
   });
 
-  it("at the service: away for so long, where something is wanted of it", () => {
+  it("is on for the service after its minutes without a link, if a link is wanted", () => {
     expect(serviceCondition(down(NOW - 30 * MIN), LIMITS, NOW).is).toBe("on");
     expect(serviceCondition(down(NOW - 29 * MIN), LIMITS, NOW).is).toBe("unsure");
     expect(serviceCondition(null, LIMITS, NOW).is).toBe("off");
@@ -114,7 +114,7 @@ describe("the log", () => {
   const change = (record: object): readonly string[] =>
     changesIn([{ ...base, ...record } as Placed]).map(({ kind, key }) => `${kind} ${key}`);
 
-  it("tells incidents and short alarms, and nothing that a rebuild changed", () => {
+  it("tells incidents and short alarms, and ignores corrections by a rebuild", () => {
     const open = { ...incident, resolved_at: null, severity: "warning" };
     expect(change({ kind: "i", value: open })).toEqual(["began incident stuck t"]);
     expect(change({ kind: "i", value: { ...open, resolved_at: 3 } })).toEqual(["ended incident stuck t"]);
@@ -147,7 +147,7 @@ describe("a message", () => {
     ended: null,
   } as const;
 
-  it("says what, where and when, in local time", () => {
+  it("has the event, the booth and the local time", () => {
     const { subject, text, document } = messageOf({ id: "1", events: [event], more: 0 }, SENDER);
     expect(subject).toBe("booth-1: fault");
     expect(text).toBe("booth-1: fault, since 2026-03-02 08:00\n\nTimes: America/Denver. Gateway gw, notice office.\n");
@@ -173,7 +173,7 @@ describe("a message", () => {
     });
   });
 
-  it("counts what it doesn't name, and what a PLC or a server says begins no line or header of its own", () => {
+  it("counts the events that it doesn't name, and keeps each text of a PLC or server on one line", () => {
     const odd = { ...event, what: "tag\r\nBcc: everybody@example.com" };
     const over = { ...event, booth: null, state: "ended", ended: NOW + MIN } as const;
     const { subject, text } = messageOf({ id: "1", events: [odd, over], more: 3 }, SENDER);

@@ -56,7 +56,7 @@ function send(ledger: Ledger, now: number, plan = PLAN): { readonly told: string
 }
 
 describe("an event", () => {
-  it("is told as it begins and, once that is told, as it ends", () => {
+  it("is sent when it begins and, after that was sent, when it ends", () => {
     const first = send(saw(began("a", T0)), T0);
     expect(first.told).toBe("a began");
     const over = send(withChanges(first.ledger, ended("a", T0 + MIN), PLAN), T0 + MIN);
@@ -64,11 +64,11 @@ describe("an event", () => {
     expect(send(over.ledger, T0 + 2 * MIN).told).toBeNull();
   });
 
-  it("is told as one where it ended before its beginning could be told", () => {
+  it("is sent as one if it ended before its beginning could be sent", () => {
     expect(send(saw(began("a", T0), ended("a", T0 + MIN)), T0 + MIN).told).toBe("a passed");
   });
 
-  it("is not told again by a log that is read again, nor by a look", () => {
+  it("is not sent again if the log is read again or the condition stays on", () => {
     const { ledger } = send(saw(began("a", T0)), T0);
     expect(send(withChanges(ledger, began("a", T0), PLAN), T0).told).toBeNull();
     const open = send(look(emptyLedger(), fault("on", T0)), T0).ledger;
@@ -77,12 +77,12 @@ describe("an event", () => {
     expect(send(look(open, fault("unsure", T0 + MIN)), T0 + MIN).told).toBeNull();
   });
 
-  it("of a class that isn't wanted is never told", () => {
+  it("is not sent if its class is not configured", () => {
     const plan = { ...PLAN, events: ["link"] as const };
     expect(withChanges(emptyLedger(), began("a", T0), plan).waiting).toEqual([]);
   });
 
-  it("that nobody looked at in time is told by the log, once", () => {
+  it("is sent once from the log if it ended between two looks", () => {
     const passed = {
       kind: "passed",
       key: "fault",
@@ -106,7 +106,7 @@ describe("an event", () => {
     expect(send(withChanges(newer, log, PLAN), T0 + MIN).told).toBeNull();
   });
 
-  it("of a booth that was taken out, or of what isn't looked at any more, is forgotten", () => {
+  it("is forgotten with its booth, or with its condition", () => {
     const open = send(look(emptyLedger(), fault("on", T0)), T0).ledger;
     expect(ofBooths(open, ["booth-2"]).open).toEqual({});
     expect(ofBooths(open, ["booth-1"]).open).toEqual(open.open);
@@ -114,7 +114,7 @@ describe("an event", () => {
     expect(none.open).toEqual({});
   });
 
-  it("that the booth's log doesn't have any more is over", () => {
+  it("ends if the booth's log does not have it any more", () => {
     const open = send(saw(began("a", T0)), T0).ledger;
     const none = observed(open, { booth: "booth-1", conditions: [], open_incidents: 0, time: T0 + MIN }, PLAN);
     expect(send(none, T0 + MIN).told).toBe("a ended");
@@ -124,8 +124,8 @@ describe("an event", () => {
   });
 });
 
-describe("what can't go at once", () => {
-  it("goes as one at the end of the quiet hours, but for what is urgent", () => {
+describe("events that can't be sent at once", () => {
+  it("are sent as one message at the end of the quiet hours, except urgent ones", () => {
     const night = Date.UTC(2026, 2, 2, 23);
     let ledger = withChanges(emptyLedger(), began("a", night), QUIET);
     ledger = withChanges(ledger, began("b", night + MIN), QUIET);
@@ -139,7 +139,7 @@ describe("what can't go at once", () => {
     expect(morning.told).toBe("a passed, b began");
   });
 
-  it("goes as one when the bound per hour has room again", () => {
+  it("are sent as one message when the limit per hour allows the next", () => {
     let ledger = emptyLedger();
     for (const [index, name] of ["a", "b", "c", "d", "e"].entries()) {
       ledger = withChanges(ledger, began(name, T0 + index), PLAN);
@@ -151,7 +151,7 @@ describe("what can't go at once", () => {
     expect(send(ledger, T0 + HOUR).told).toBe("d began, e began");
   });
 
-  it("is told as a number where it is too much, and its end not at all", () => {
+  it("are counted if there are too many, and the ends of counted ones are not sent", () => {
     const all = Array.from({ length: MAX_WAITING + 5 }, (_, index) => began(index.toString(), T0 + index));
     const ledger = saw(...all);
     const first = nextStep(ledger, PLAN, { now: T0, id: "id" });
@@ -164,7 +164,7 @@ describe("what can't go at once", () => {
     expect(over.waiting.map(({ what }) => what)).toEqual(["5"]);
   });
 
-  it("waits again, and goes with what has come since, where the server didn't take it", () => {
+  it("wait again after a failed message, and are sent with newer ones", () => {
     const step = nextStep(saw(began("a", T0)), PLAN, { now: T0, id: "first" });
     if (step.kind !== "send") throw new Error("nothing goes");
     // Its end comes while it is under way.
@@ -193,7 +193,7 @@ describe("quiet hours", () => {
     expect(quietUntil(plan, day + at * MIN)).toBe(until === null ? null : day + until * HOUR);
   });
 
-  it("are the zone's, on the day that its clocks change too", () => {
+  it("are in the zone's local time, also on the day its clocks change", () => {
     // 2026-03-08 02:00 in Denver doesn't exist: 06:00 is 12:00 UTC, and 23:00 the evening before was 06:00 UTC.
     const plan = { ...QUIET, quiet: { from_ms: 22 * HOUR, to_ms: 6 * HOUR, tz: "America/Denver" } };
     expect(quietUntil(plan, Date.UTC(2026, 2, 8, 6))).toBe(Date.UTC(2026, 2, 8, 12));
@@ -207,8 +207,8 @@ const step = fc.record({
   after: fc.nat({ max: 40 * MIN }),
 });
 
-describe("whatever happens", () => {
-  it("ends are told where beginnings were, nothing twice, within the bound, and by night what is urgent alone", () => {
+describe("any sequence of events and failures", () => {
+  it("sends an end only after its beginning, no event twice, no more than the limit per hour, and only urgent events at night", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         let ledger = emptyLedger();

@@ -131,7 +131,7 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port}/
   };
 }
 
-test("an incident that opens before the clock is confirmed is told at once, not again with the confirmation, and its end is told", async () => {
+test("an incident that opens before the clock is confirmed is sent at once, not again with the confirmation, and its end is sent", async () => {
   const site = await plant("events: [incident]");
   const opened = {
     check: "range",
@@ -159,7 +159,7 @@ test("an incident that opens before the clock is confirmed is told at once, not 
   expect(site.posted[1]?.events.map(({ state }) => state)).toEqual(["ended"]);
 });
 
-test("a server that is gone for hours is asked less and less often, and hears in the end what was, as one", async () => {
+test("an unreachable server is retried with growing delays and gets everything it missed in one message once it is back", async () => {
   const site = await plant("events: [fault, estop]");
   site.answer(503);
   await site.mode("fault");
@@ -190,7 +190,7 @@ test("a server that is gone for hours is asked less and less often, and hears in
   expect(site.notices.status()[0]).toMatchObject({ link: { kind: "up" }, sent: 2, open: 1 });
 });
 
-test("a notice whose look at the booths fails is shown as down with the reason, is retried less often, and recovers", async () => {
+test("a notice with an unexpected error is shown as down with the reason, is retried with growing delays, and recovers", async () => {
   const site = await plant("events: [fault]");
   const reads = site.failLooks();
   await site.mode("fault");
@@ -205,7 +205,7 @@ test("a notice whose look at the booths fails is shown as down with the reason, 
   expect(site.notices.status()[0]).toMatchObject({ link: { kind: "up" }, sent: 1 });
 });
 
-test("a night's events come in the morning, as one, and a refusal for good waits for a person's test", async () => {
+test("a night's events are sent as one in the morning, and a permanent refusal is retried after a person's test", async () => {
   const site = await plant('events: [fault, estop], urgent: [], quiet: { from: "22:00", to: "06:00", tz: UTC }');
   await site.clock.run(11 * HOUR);
   await site.mode("fault");

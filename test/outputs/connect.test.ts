@@ -16,7 +16,7 @@ const opening = {
   signal: new AbortController().signal,
 } as const;
 
-it("a broker that isn't there is told as such, and not as a file of this box", async () => {
+it("a missing broker is reported as unreachable, and a missing file as a file", async () => {
   const port = (await freePort()).toString();
   const config: OutputConfig = { name: "plant", url: "", mqtt_version: "v5", max_records_per_s: 100 };
   for (const way of ["mqtt", "mqtts", "ws", "wss"])
@@ -31,7 +31,7 @@ it("a broker that isn't there is told as such, and not as a file of this box", a
   });
 });
 
-it("a client certificate that is none is told as a file of this box", async () => {
+it("an unusable client certificate is reported as a file", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());

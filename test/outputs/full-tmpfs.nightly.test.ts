@@ -67,7 +67,7 @@ function again(broker: PlantBroker, from: number): readonly number[] {
 /** What no longer can be said of a killed process's disk is none of it. */
 const TROUBLE = "how far the outputs have come can't be kept";
 
-it("keeps its cursors on a tmpfs that others have filled: after a kill no more goes twice than ever", async () => {
+it("an output keeps its cursor on a full tmpfs: after a kill no more than 64 records are sent twice", async () => {
   const { site, folder, broker, runtime_dir } = plant();
   await site.start();
   await site.clock.run(20 * MINUTE_MS);
@@ -85,7 +85,7 @@ it("keeps its cursors on a tmpfs that others have filled: after a kill no more g
   expect(keysRead(folder, START + 59 * MINUTE_MS).filter((key) => !keys.has(key))).toEqual([]);
 });
 
-it("tells all while there is no room at all, says once what that costs, and after a kill goes on from the disk's cursor", async () => {
+it("an output without any room for its cursor sends everything, logs that once, and continues from the disk's cursor after a kill", async () => {
   const { site, folder, broker, runtime_dir } = plant();
   fill(runtime_dir);
   await site.start();

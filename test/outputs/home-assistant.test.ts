@@ -86,7 +86,7 @@ function keysOutside(value: object, of: keyof typeof KEYS): readonly string[] {
   return Object.keys(value).filter((key) => !known.includes(key));
 }
 
-test("each message has the keys that Home Assistant's discovery needs, and none that it doesn't know", () => {
+test("each discovery message has the keys that Home Assistant needs, and none that it doesn't know", () => {
   const all = announced();
   expect(all.length).toBeGreaterThan(40);
   for (const { topic, payload, retain, qos } of all) {
@@ -112,7 +112,7 @@ test("each message has the keys that Home Assistant's discovery needs, and none 
   expect(new Set(ids).size).toBe(all.length);
 });
 
-test("classes and units go with what is measured; on and off are told as words", () => {
+test("discovery has the device class and unit of each figure, and payloads of on and off", () => {
   const entities = new Map(
     announced().map(({ topic, payload }) => [topic.split("/")[3], JSON.parse(String(payload)) as object]),
   );
@@ -125,7 +125,7 @@ test("classes and units go with what is measured; on and off are told as words",
   expect(entities.get("tag_door_open")).toMatchObject({ payload_on: "true", payload_off: "false" });
 });
 
-test("nothing is announced where Home Assistant isn't wanted, and a bare value needs no template", () => {
+test("without Home Assistant nothing is announced, and bare values have no template", () => {
   const { home_assistant, ...without } = PLAIN;
   expect(home_assistant).toBeDefined();
   expect(announced(without)).toEqual([]);

@@ -162,7 +162,7 @@ const ROUNDS = Array.from({ length: Math.ceil(PLAYS.length / TOGETHER) }, (_, in
 );
 
 test.each(ROUNDS.map((plays) => [plays.map(({ name }) => name).join(", "), plays] as const))(
-  "brokers that mean it ill (%s) cost their outputs alone, with a reason",
+  "hostile brokers (%s) disable only their own outputs, with a reason",
   async (_, plays) => {
     const site = await realSite({ speed: 1, serial: SERIAL });
     const urls = await Promise.all(plays.map(({ play }) => broker((socket) => play(socket, "edge"))));

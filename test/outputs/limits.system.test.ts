@@ -34,7 +34,7 @@ async function heardAt({ port }: PlantBroker): Promise<() => readonly string[]> 
   return () => heard.split("\n").filter((line) => line.startsWith("plant/"));
 }
 
-it("an output's session keeps to the limits of CONNACK, and skips what is longer than the broker takes", async () => {
+it("an output's session keeps the limits of CONNACK, and skips messages that are too long", async () => {
   const limits = "max_packet_size 300\nmax_qos 0\nretain_available false\nmax_inflight_messages 1\n";
   const broker = await plantBroker(temporaryFolder(), limits);
   const hears = await heardAt(broker);
@@ -53,7 +53,7 @@ it("an output's session keeps to the limits of CONNACK, and skips what is longer
   expect(hears().at(-1)).toBe("plant/a last");
 });
 
-it("a refused topic is named, whether an output or a notice publishes on it, and the session goes on", async () => {
+it("a refused topic of an output or notice is reported, and the session continues", async () => {
   const folder = temporaryFolder();
   const acl = join(folder, "acl");
   writeFileSync(acl, "topic readwrite plant/a\ntopic read #\n");
@@ -72,7 +72,7 @@ it("a refused topic is named, whether an output or a notice publishes on it, and
   });
 });
 
-it("a subscription to all topics of a level hears each of them by its name", async () => {
+it("a subscription with a wildcard level receives each topic with its name", async () => {
   const broker = await plantBroker(temporaryFolder());
   const session = await connected(broker.url, []);
   const heard: string[] = [];
@@ -90,7 +90,7 @@ function notify(url: string, topic: string, events: readonly object[]) {
   return send({ id: "n1", subject: "booth-1: E-stop", text: "booth-1: E-stop\n", document }, never);
 }
 
-it("a notice that is longer than the broker takes is published without its events", async () => {
+it("a notice that is too long for the broker is published without its events", async () => {
   const broker = await plantBroker(temporaryFolder(), "max_packet_size 150\n");
   const hears = await heardAt(broker);
   const events = [{ what: "E-stop".repeat(30) }];

@@ -31,7 +31,7 @@ async function loaded(outputs: readonly object[]): Promise<string> {
 
 const OUTPUTS = /\/src\/outputs\/|protobufjs/;
 
-test("where no output is configured none of its modules is loaded, and of Sparkplug's none without Sparkplug", async () => {
+test("modules of outputs are loaded only if an output is configured, those of Sparkplug only with Sparkplug", async () => {
   const without = await loaded([]);
   expect(without).toContain("/src/delivery/session.ts");
   expect(without.split("\n").filter((url) => OUTPUTS.test(url))).toEqual([]);

@@ -55,7 +55,7 @@ function metric(name: MetricName, value = 1): Metric {
 
 const NAMES = Object.keys(METRICS) as MetricName[];
 
-it("what is pushed is what OpenTelemetry's own types hold: by way of its protobuf and back nothing is lost, renamed or turned into another type", () => {
+it("OTLP requests survive OpenTelemetry's own protobuf types without a lost, renamed or converted field", () => {
   fc.assert(
     fc.property(
       fc.subarray(NAMES, { minLength: 1 }),
@@ -82,7 +82,7 @@ it("what is pushed is what OpenTelemetry's own types hold: by way of its protobu
   expect(back).not.toEqual(wrong);
 });
 
-it("receivers that put units and sorts behind a name come by the names of /metrics again", () => {
+it("OTLP names with their unit and kind as suffixes are the names of /metrics", () => {
   const SUFFIX: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes", "1": "_ratio" };
   const [first] =
     exportRequest(
@@ -96,7 +96,7 @@ it("receivers that put units and sorts behind a name come by the names of /metri
   expect(names).toEqual(NAMES.map((name) => `booth_gateway_${name}`));
 });
 
-it("a histogram's counts are of each bucket alone, the last without a bound, and times are in nanoseconds", () => {
+it("OTLP histograms have counts per bucket, a last bucket without bound, and times in nanoseconds", () => {
   const request = exportRequest([metric("poll_lateness_seconds")], WHO);
   expect(request.resourceMetrics[0]?.scopeMetrics[0]?.metrics).toEqual([
     {
@@ -139,7 +139,7 @@ it.each([
   [413, "", { kind: "refused", status: 413, reason: "the collector answered 413" }],
   [500, "", { kind: "refused", status: 500, reason: "the collector answered 500" }],
   [302, "", { kind: "refused", status: 302, reason: "the collector answered 302" }],
-])("an answer %i %s means %o", (status, text, outcome) => {
+])("the collector's answer %i %s means %o", (status, text, outcome) => {
   expect(outcomeOf({ status, text }, 7_000)).toEqual(outcome);
 });
 
@@ -212,7 +212,7 @@ function pushing(url: string, more = "", metrics = () => Promise.resolve<readonl
   return { output, stop, interval: () => pass((ms) => ms === 60_000), retry: () => pass((ms) => ms !== 60_000) };
 }
 
-it("a set of figures that can't be made is reported and skipped, and the next one is sent", async () => {
+it("the OTLP output reports and skips a set of metrics that can't be made, and sends the next one", async () => {
   const { url, requests } = await collector([200]);
   let made = 0;
   const { output, interval } = pushing(url, "", () => {
@@ -227,7 +227,7 @@ it("a set of figures that can't be made is reported and skipped, and the next on
   expect(output.status().link.kind).toBe("up");
 });
 
-it("a set of figures goes each interval: POST /v1/metrics, JSON in gzip, with the token; what went is told", async () => {
+it("the OTLP output sends a set each interval: POST /v1/metrics, JSON in gzip, with the token", async () => {
   const { url, requests } = await collector([200]);
   const { output, interval } = pushing(url, ", token_file: /token");
   await until(() => requests.length === 1, "the first set is there");
@@ -258,7 +258,7 @@ it("a set of figures goes each interval: POST /v1/metrics, JSON in gzip, with th
   });
 });
 
-it("a collector that is busy is asked again after what it says, else by a growing wait, with the same set; nothing is given up", async () => {
+it("the OTLP output retries the same set after the collector's Retry-After, else with a growing delay", async () => {
   const { url, requests } = await collector([429, "{}", { "Retry-After": "17" }], [503], [502], [200]);
   const { output, retry } = pushing(url);
   expect(await retry()).toBe(17_000);
@@ -271,7 +271,7 @@ it("a collector that is busy is asked again after what it says, else by a growin
   expect(output.status()).toMatchObject({ link: { kind: "up" }, pushed: { given_up: 0 } });
 });
 
-it("what is refused for good isn't sent again, and counted with its reason; what is taken in part is counted by what the collector says", async () => {
+it("the OTLP output drops a refused set with its reason, and counts the points that the collector rejects", async () => {
   const { url, requests } = await collector(
     [400, '{"message":"bad data"}'],
     [400, '{"message":"bad data"}'],
@@ -292,7 +292,7 @@ it("what is refused for good isn't sent again, and counted with its reason; what
 });
 
 it.each([400, 415])(
-  "a collector that answers %i to gzip gets the same set uncompressed, and all later ones",
+  "the OTLP output sends uncompressed from then on if the collector answers %i to gzip",
   async (status) => {
     const { url, requests } = await collector([status], [200]);
     const { output, interval } = pushing(url);
@@ -306,7 +306,7 @@ it.each([400, 415])(
   },
 );
 
-it("while a collector is away sixty sets wait, the oldest goes for each newer one, and a stop isn't held up", async () => {
+it("the OTLP output queues sixty sets while the collector is away, drops the oldest, and stops at once", async () => {
   const { url } = await collector([503, "{}", { "Retry-After": "3600" }]);
   const { output, interval, stop } = pushing(url);
   for (let set = 1; set < 63; set += 1) await interval();

@@ -21,7 +21,7 @@ function readingsTold(heard: readonly Heard[]): readonly string[] {
   });
 }
 
-test("a plant's broker is told each reading, in order, what waited for it too, and twice at most what a kill -9 cut off", async () => {
+test("a broker gets each reading in order, including the backlog, and twice at most what a kill -9 cut off", async () => {
   const broker = await plantBroker(temporaryFolder());
   const heard = await subscriber(broker.port);
   const site = await realSite({ speed: SPEED, serial: SERIAL, booth: POLL });

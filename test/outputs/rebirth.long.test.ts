@@ -6,7 +6,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const URL = "mqtt://127.0.0.1:1883";
 
-it("is born anew where a host asks for it, and nothing else of the agent hears of that", async () => {
+it("a Sparkplug output sends births when a host asks, and the rest of the agent is not woken", async () => {
   const { site, brokers, booths } = virtualPlant(
     {
       ...({ name: "scada", url: URL, mqtt_version: "v5", max_records_per_s: 2_000 } as const),

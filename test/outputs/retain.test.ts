@@ -5,7 +5,7 @@ import { virtualPlant } from "./virtual.ts";
 const URL = "mqtt://127.0.0.1:1883";
 const TOPICS = { tag: "t/{tag}", figure: "f/{figure}", status: "status" };
 
-it.each([true, false])("with `retain` %s status and will are retained as tags and figures are", async (retain) => {
+it.each([true, false])("with `retain` %s, status and will are retained as tags and figures are", async (retain) => {
   const output: OutputConfig = {
     ...({ name: "plant", url: URL, mqtt_version: "v5", max_records_per_s: 2_000 } as const),
     mqtt: { topics: TOPICS, payload: "json", retain, history: true },

@@ -34,7 +34,7 @@ function said(name: string, value: TagValue, at = 1_000): MetricValue {
   return { name, value, at, quality: value === null ? "bad" : "good", unit: "", read_at: born(at) };
 }
 
-test("a template's places are filled, and no name makes a level or a wildcard of its own", () => {
+test("a topic template is filled in, and no name adds a level or a wildcard", () => {
   const of = { gateway: "g", booth: "booth-1", serial: null };
   expect(topicOf("a/{booth}/{serial}/{tag}", of, { tag: "air" })).toBe("a/booth-1/booth-1/air");
   fc.assert(
@@ -46,7 +46,7 @@ test("a template's places are filled, and no name makes a level or a wildcard of
   );
 });
 
-test("what is written is read by another author's codec, whatever the values", () => {
+test("an independent codec reads every Sparkplug payload", () => {
   const value = fc.oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.boolean(),
@@ -73,7 +73,7 @@ test("what is written is read by another author's codec, whatever the values", (
   );
 });
 
-test("a command of another author's is read, and garbage is refused or does nothing", () => {
+test("a rebirth command of an independent codec is read, and garbage is ignored", () => {
   const asked = (metrics: readonly object[]): boolean =>
     asksRebirth(commandsIn(theirs.encodePayload({ timestamp: 1, metrics })));
   const rebirth = { name: "Node Control/Rebirth", type: "Boolean", value: true };
@@ -93,7 +93,7 @@ test("a command of another author's is read, and garbage is refused or does noth
   );
 });
 
-test("data goes by alias with the type that its birth gave, and asks for another birth where it can't", () => {
+test("Sparkplug data uses alias and type of its birth, and needs another birth if they don't fit", () => {
   const births = birthsOf([said("Tags/a", 1), said("Tags/b", null)], { first: 0, before: undefined, wanted: [] });
   expect(births.get("Tags/b")).toEqual({ alias: 1, datatype: DATATYPE.double });
   expect(dataMetrics([said("Tags/a", 2, 500)], births, born(1_000))).toMatchObject([
@@ -110,7 +110,7 @@ test("data goes by alias with the type that its birth gave, and asks for another
   expect(dataMetrics(wanted, again, born(1_000))).toHaveLength(1);
 });
 
-test("readings of one instant are one message, others none", () => {
+test("readings of one instant are one message, and other records are none", () => {
   const reading = (tag: string, time: number, seq: number): Placed =>
     ({ kind: KIND.reading, boot: "b", mono: time, at: time, time, seq, tag, value: 1, quality: "good" }) as const;
   const gap = { ...reading("", 6, 9), kind: KIND.gap, value: { from: 1, to: 2, reason: "" } } as Placed;
@@ -121,7 +121,7 @@ test("readings of one instant are one message, others none", () => {
   ]);
 });
 
-test("a death has bdSeq alone, a birth the rebirth beside it", () => {
+test("a node's death has only bdSeq, its birth also the rebirth command", () => {
   const [bd_seq, rebirth] = nodeMetrics(3, 9);
   expect(bd_seq).toMatchObject({ name: "bdSeq", value: 3, datatype: DATATYPE.int64 });
   expect(rebirth).toMatchObject({ name: "Node Control/Rebirth", value: false });

@@ -34,7 +34,7 @@ function nodeMessages({ events }: PlantBroker): readonly string[] {
   });
 }
 
-it("goes on at the next server where the first is gone, from where it stood, and back", async () => {
+it("a Sparkplug output continues from its cursor at the next server if the first is gone, and returns", async () => {
   const { site, folder, first, second, outputs } = plant();
   for (const broker of [first, second]) sayHost(broker, true, START);
   await site.start();
@@ -59,17 +59,20 @@ it("goes on at the next server where the first is gone, from where it stood, and
 it.each([
   { where: "offline", state: false },
   { where: "unknown", state: null },
-])("looks for the host at the next server where it is $where, and says nothing before", async ({ state }) => {
-  const { site, first, second } = plant();
-  if (state !== null) sayHost(first, state, START);
-  sayHost(second, true, START);
-  await site.start();
-  await site.clock.run(5 * MINUTE_MS);
-  expect(nodeMessages(first).filter((type) => type === "NBIRTH")).toEqual([]);
-  expect(nodeMessages(second)).toEqual(["NBIRTH"]);
-});
+])(
+  "a Sparkplug output looks for the host at the next server if it is $where, and sends nothing before",
+  async ({ state }) => {
+    const { site, first, second } = plant();
+    if (state !== null) sayHost(first, state, START);
+    sayHost(second, true, START);
+    await site.start();
+    await site.clock.run(5 * MINUTE_MS);
+    expect(nodeMessages(first).filter((type) => type === "NBIRTH")).toEqual([]);
+    expect(nodeMessages(second)).toEqual(["NBIRTH"]);
+  },
+);
 
-it("ends with a death where the host goes offline, and is born where it is online", async () => {
+it("a Sparkplug output sends a death if the host goes offline, and births at the server where it is online", async () => {
   const { site, first, second } = plant();
   sayHost(first, true, START);
   await site.start();
@@ -82,7 +85,7 @@ it("ends with a death where the host goes offline, and is born where it is onlin
   expect(first.events.at(-1)?.kind).toBe("end");
 });
 
-it("walks on where the host is nowhere, and tells it of each server once", async () => {
+it("a Sparkplug output tries all servers if the host is at none, and logs each server once", async () => {
   const { site, first, second, outputs } = plant();
   sayHost(first, false, START);
   await site.start();

@@ -1,6 +1,5 @@
 /**
- * What is settled before the rest of the page has come: the device's language and session, and the first question to the box,
- * whose answer is on its way while everything else still is.
+ * The language and session of the device, and the page's first request, which is sent before the other modules are loaded.
  */
 
 /** The languages of the page; each file holds all of one, and a browser loads the one that it shows. */
@@ -29,7 +28,7 @@ export function chooseLanguage(name) {
   location.reload();
 }
 
-/** Of this tab, or kept on the device where the box keeps it too. */
+/** Returns the session token: of this tab, or kept on the device if the box keeps the session too. */
 export const token = () => sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN);
 
 /** @param {string} value @param {boolean} stays */
@@ -48,7 +47,7 @@ export const keptBooth = () => sessionStorage.getItem(BOOTH) ?? "";
 /** @param {string} name */
 export const keepBooth = (name) => sessionStorage.setItem(BOOTH, name);
 
-/** What the box says of itself each second, with a booth's readings. @param {string} booth */
+/** Returns the path of the live view: the status each second, with a booth's readings. @param {string} booth */
 export const eventsOf = (booth) => `/events${booth === "" ? "" : `?booth=${encodeURIComponent(booth)}`}`;
 
 /** @param {string} path @param {RequestInit} [options] */
@@ -62,7 +61,7 @@ export function call(path, options = {}) {
 /** @type {{ path: string, answer: Promise<Response>, ending: AbortController } | null} */
 let first = null;
 
-/** What was asked ahead, where it is this; it is given away once. @param {string} path @param {AbortSignal} signal */
+/** Returns the answer of the first request if it has this path. It is used once. @param {string} path @param {AbortSignal} signal */
 export function takeFirst(path, signal) {
   const taken = first;
   first = null;
@@ -78,6 +77,6 @@ export function takeFirst(path, signal) {
 if (location.pathname === "/") {
   const [path, ending] = [eventsOf(keptBooth()), new AbortController()];
   first = { path, ending, answer: call(path, { signal: ending.signal }) };
-  // Who takes it hears of its failure.
+  // The caller of `takeFirst` handles the failure.
   first.answer.catch(() => undefined);
 }

@@ -12,14 +12,14 @@ import { ENGLISH_CAME, t } from "./texts/texts.js";
 /** @typedef {import("../../domain/agent-control.ts").LiveReading} Reading */
 
 /**
- * What views are drawn from: the newest status that the box has sent, the chosen booth of it, and that booth's live readings.
- * `needsPin`: readings and the log are for who is signed in. `choose`: another booth, by name.
+ * The data of the views: the newest status, the chosen booth, and that booth's live readings. `needsPin`: readings and the log need a
+ * session. `choose`: selects another booth by name.
  * @typedef {{ status: () => Status, booth: () => Booth, readings: () => readonly Reading[], needsPin: () => boolean, choose: (booth: string) => void }} Context
  */
 
 /** `begin`: draws what is to be seen first. @typedef {{ node: HTMLElement, begin?: () => void, update: () => void, close: () => void }} View */
 
-/** The first view comes with the page; the others are loaded when somebody goes there. */
+/** The views. The first one is part of the page; the others are loaded when they are opened. */
 const VIEWS = /** @type {Readonly<Record<string, () => Promise<(context: Context) => View>>>} */ ({
   now: async () => nowView,
   days: async () => (await import("./views/days.js")).daysView,
@@ -73,10 +73,10 @@ function viewName() {
   return Object.hasOwn(VIEWS, name) ? name : "now";
 }
 
-/** The chosen booth's name; "": there is none. */
+/** Returns the chosen booth's name, "" without one. */
 const boothName = () => (state.status === null ? "" : (context.booth()?.booth ?? ""));
 
-/** A box that nobody has bound, or begun to, opens there; what a person has chosen stays. */
+/** Opens the set-up of a box that is not bound, unless the address names a view. */
 function openAtSetUp() {
   const status = known();
   const isUntouched = status.booths.every(({ serial }) => serial === null);
@@ -125,18 +125,18 @@ async function change(name) {
   drawNav(name);
   // At first nothing is scrolled, and to ask where things are costs a slow phone a layout.
   if (before === null) await begun(view);
-  // Somebody may have gone on meanwhile.
+  // Another view may have been opened meanwhile.
   if (open?.view !== view) return;
   view.update();
   if (before === null) drawHead();
   else showTop();
 }
 
-/** What people came for is painted before the rest of it is drawn, which takes a slow phone as long as all that was before. @param {View} view */
+/** Paints the main content of a view before the rest is drawn, which takes a slow phone as long as everything before. @param {View} view */
 async function begun({ begin }) {
   if (begin === undefined) return;
   begin();
-  // Where nobody looks nothing is painted.
+  // A hidden page is not painted.
   if (!document.hidden) await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
@@ -192,7 +192,7 @@ function drawHead() {
   ]);
 }
 
-/** Old values must not pass for present ones: where the box doesn't answer, it is told of when they are. @param {Booth | null | undefined} booth */
+/** Shows the time of the values if the box doesn't answer: old values must not look like present ones. @param {Booth | null | undefined} booth */
 function liveText(booth) {
   if (state.isLive) return t("head.live");
   if (state.isLocked) return t("head.locked");
@@ -254,7 +254,7 @@ part("skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
-// What was asked for without a session told less.
+// Requests without a session got less data.
 addEventListener(SIGNED_IN, follow);
 addEventListener(ENGLISH_CAME, drawAnew);
 addEventListener("hashchange", () => {

@@ -1,20 +1,11 @@
 // Needs a Debian package: chromium-headless-shell.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { parse, stringify } from "yaml";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { boothOnce, openPage, runningAgent } from "../box-http.ts";
-import {
-  enterPin,
-  openBrowser,
-  openTab,
-  PHONE,
-  screenshot,
-  seriousFaults,
-  smallTargets,
-  wideParts,
-} from "./browser.ts";
+import { enterPin, mustBeUsable, useBrowser, PHONE, screenshot } from "./browser.ts";
 import { PLATE_CODES, platePhoto } from "./plate.ts";
 import { readSetUp } from "../../../src/config/set-up.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -22,18 +13,7 @@ import { freshBox, PROVISION_KEY, realSite, SERIAL } from "../../support/real-si
 
 /** A box out of its carton, and a person with a phone. */
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
-
-/** Nothing to be pushed sideways, nothing that a glove doesn't hit, nothing that a screen reader stumbles over. */
-async function mustBeUsable(page: Page): Promise<void> {
-  expect(await wideParts(page)).toEqual([]);
-  expect(await smallTargets(page)).toEqual([]);
-  expect(await seriousFaults(page)).toEqual([]);
-}
+const { browser, openSite, openTab } = useBrowser();
 
 const draftBy = (token: string) => ({
   method: "PUT",
@@ -42,12 +22,10 @@ const draftBy = (token: string) => ({
 
 const press = (page: Page, name: string | RegExp): Promise<void> => page.getByRole("button", { name }).click();
 
-it("a fresh box is set up on a phone, from the first look to the bound booth; another phone goes on where the first left", async () => {
+it("a new box is set up on a phone until its booth is bound; a second phone continues where the first stopped", async () => {
   const site = await freshBox();
   await runningAgent(site);
-  const { url, pin } = await openPage(site);
-  const { page, faults } = await openTab(browser, { viewport: PHONE });
-  await page.goto(url ?? "");
+  const { page, faults, pin, url } = await openSite(site);
   await page.getByRole("heading", { name: "Set this box up" }).waitFor();
   expect(new URL(page.url()).hash).toBe("#/setup");
   expect(await page.getByText("The time isn't confirmed yet").count()).toBe(0);
@@ -71,8 +49,8 @@ it("a fresh box is set up on a phone, from the first look to the bound booth; an
   await page.getByRole("button", { name: "Read it now" }).waitFor();
   await page.close();
 
-  const { page: other, faults: others } = await openTab(browser, { viewport: PHONE });
-  await other.goto(url ?? "");
+  const { page: other, faults: others } = await openTab({ viewport: PHONE });
+  await other.goto(url);
   await press(other, "Read it now");
   await enterPin(other, pin);
   await other.getByRole("button", { name: "Choose click-booth" }).waitFor();
@@ -109,12 +87,10 @@ it("a fresh box is set up on a phone, from the first look to the bound booth; an
   expect([...faults, ...others]).toEqual([]);
 });
 
-it("a wrong address is taken back with its reason, and what was answered stands ready; a yes keeps it", async () => {
+it("a wrong address is reverted with its reason and the answers are kept; a person may keep the address", async () => {
   const site = await freshBox(8);
   await runningAgent(site);
-  const { url, pin } = await openPage(site);
-  const { page, faults } = await openTab(browser, { viewport: PHONE });
-  await page.goto(url ?? "");
+  const { page, faults, pin, url } = await openSite(site);
   await press(page, "Later");
   await enterPin(page, pin);
   await page.waitForFunction('sessionStorage.getItem("session") !== null');
@@ -127,7 +103,7 @@ it("a wrong address is taken back with its reason, and what was answered stands 
       tz: "America/Denver",
     },
   };
-  const kept = await fetch(`${url ?? ""}/setup/draft`, { ...draftBy(token), body: JSON.stringify(body) });
+  const kept = await fetch(`${url}/setup/draft`, { ...draftBy(token), body: JSON.stringify(body) });
   expect(kept.status).toBe(200);
   await page.reload();
   await press(page, "Try these settings");
@@ -146,7 +122,7 @@ it("a wrong address is taken back with its reason, and what was answered stands 
   await page.getByRole("button", { name: "Look there" }).waitFor();
   await mustBeUsable(page);
   expect(readSetUp(site.dataDir).draft).toMatchObject({ link: null, profile: null, tz: "America/Denver" });
-  await fetch(`${url ?? ""}/setup/draft`, { ...draftBy(token), body: JSON.stringify(body) });
+  await fetch(`${url}/setup/draft`, { ...draftBy(token), body: JSON.stringify(body) });
   await page.reload();
   await press(page, "Try these settings");
   await press(page, "It stays, whether the PLC answers or not");
@@ -155,15 +131,15 @@ it("a wrong address is taken back with its reason, and what was answered stands 
   expect(faults).toEqual([]);
 });
 
-it("a nameplate's code of each usual kind is read off a photograph, by the library that the box serves", async () => {
+it("each usual kind of code on a nameplate is read from a photograph by the library that the box serves", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const { url } = await openPage(site);
-  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  const { page, faults } = await openTab({ viewport: PHONE });
   const asked: string[] = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   for (const kind of PLATE_CODES) {
-    const buffer = await platePhoto(browser, { kind, text: SERIAL });
+    const buffer = await platePhoto(await browser(), { kind, text: SERIAL });
     await page.goto(`${url ?? ""}/scan`);
     // Chromium on a desk has no camera to show: it says so, and takes a photograph.
     await page.getByText("There is no camera here").waitFor();
@@ -194,11 +170,11 @@ it("a nameplate's code of each usual kind is read off a photograph, by the libra
   expect(faults).toEqual([]);
 });
 
-it("the browser's own detector is taken where it knows all kinds; of several codes a person says which", async () => {
+it("the browser's own detector is used if it knows all kinds; a person chooses among several codes", async () => {
   const site = await freshBox();
   await runningAgent(site);
   const { url } = await openPage(site);
-  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  const { page, faults } = await openTab({ viewport: PHONE });
   // Chromium has it on phones alone.
   await page.addInitScript(`globalThis.BarcodeDetector = class {
     static async getSupportedFormats() { return ["code_128", "code_39", "qr_code", "data_matrix", "aztec"]; }
@@ -208,7 +184,7 @@ it("the browser's own detector is taken where it knows all kinds; of several cod
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   await page.goto(`${url ?? ""}/scan`);
   await page.getByText("There is no camera here").waitFor();
-  const buffer = await platePhoto(browser, { kind: "qrcode", text: "nothing" });
+  const buffer = await platePhoto(await browser(), { kind: "qrcode", text: "nothing" });
   await page.locator("input[type=file]").setInputFiles({ name: "plate.jpg", mimeType: "image/jpeg", buffer });
   await page.getByText("Which of these is the serial number?").waitFor();
   await mustBeUsable(page);
@@ -218,7 +194,7 @@ it("the browser's own detector is taken where it knows all kinds; of several cod
   expect(faults).toEqual([]);
 });
 
-it("a box that is to replace another shows from when on it may, counts down, and then does so by itself", async () => {
+it("a box that replaces another shows when it may, counts down, and then does so by itself", async () => {
   const site = await realSite({ speed: 12, serial: SERIAL });
   const old = await runningAgent(site);
   await boothOnce(site, "the old one is bound", ({ provisioning }) => provisioning.state === "active");
@@ -237,9 +213,7 @@ it("a box that is to replace another shows from when on it may, counts down, and
     }),
   );
   await runningAgent(site);
-  const { url, pin } = await openPage(site);
-  const { page, faults } = await openTab(browser, { viewport: PHONE });
-  await page.goto(url ?? "");
+  const { page, faults, pin } = await openSite(site);
   await page.getByLabel("Serial number on the booth's nameplate").fill(SERIAL);
   await press(page, "Look it up");
   await enterPin(page, pin);

@@ -2,20 +2,21 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
-import { onTestFinished } from "vitest";
+import { afterAll, expect, onTestFinished } from "vitest";
+import { openPage } from "../box-http.ts";
 
-/** Debian's package: without a window's own parts, which a phone has no room for and which would take half of a busy machine. */
+/** Debian's headless package: without a window, which would take half of a busy machine. */
 const CHROMIUM = "/usr/bin/chromium-headless-shell";
 const SCREENSHOTS = fileURLToPath(new URL("../../results/screenshots/", import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/** For what a person would wait: a deadline, not a measurement. */
+/** A deadline, not a measurement. */
 const WITHIN_MS = 45_000;
 
-/** The narrowest that is still common. */
+/** The narrowest phone that is still common. */
 export const PHONE = { width: 360, height: 780 } as const;
 export const DESK = { width: 1180, height: 820 } as const;
 
-/** A headless browser; its sandbox wants a user other than root. */
+/** Opens a headless browser. Its sandbox would need a user other than root. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
 }
@@ -27,11 +28,39 @@ export interface Look {
   readonly locale?: string;
 }
 
-/** A tab of its own; what its console says of errors stands in `faults`. */
+export interface Tab {
+  readonly page: Page;
+  /** Errors in the tab's console. */
+  readonly faults: readonly string[];
+}
+
+/** Opens one browser for the tests of a file, and closes it after them. `atEnd`: what else is to be ended after them. */
+export function useBrowser() {
+  const ends: (() => unknown)[] = [];
+  let opened: Promise<Browser> | undefined;
+  const browser = (): Promise<Browser> => (opened ??= openBrowser());
+  afterAll(async () => {
+    await (await opened)?.close();
+    for (const end of ends.toReversed()) await end();
+  });
+  return {
+    browser,
+    openTab: async (look?: Look): Promise<Tab> => openTab(await browser(), look),
+    atEnd: (end: () => unknown): void => void ends.push(end),
+    /** Opens the page of a site with a new PIN, on a phone by default. `view`: without it the first one. */
+    openSite: async (site: Parameters<typeof openPage>[0], view = "", look: Look = { viewport: PHONE }) => {
+      const { url, pin } = await openPage(site);
+      const tab = await openTab(await browser(), look);
+      await tab.page.goto(`${url ?? ""}${view === "" ? "" : `/#/${view}`}`);
+      return { ...tab, url: url ?? "", pin };
+    },
+  };
+}
+
 export async function openTab(
   browser: Browser,
   { viewport = DESK, colorScheme = "light", locale = "en-GB" }: Look = {},
-): Promise<{ readonly page: Page; readonly faults: readonly string[] }> {
+): Promise<Tab> {
   const context = await browser.newContext({
     viewport,
     colorScheme,
@@ -45,20 +74,20 @@ export async function openTab(
   const faults: string[] = [];
   page.on("pageerror", ({ message }) => faults.push(message));
   page.on("console", (message) => {
-    // An answer of 401, 409 or 429 is told there too; what the page makes of it is looked at by itself.
+    // The console also reports answers of 401, 409 or 429, which the tests check themselves.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
       faults.push(message.text());
   });
   return { page, faults };
 }
 
-/** Kept for people to look at; not tracked. */
+/** Keeps a picture for people; not tracked. */
 export async function screenshot(page: Page, name: string, { whole = true } = {}): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true });
   await page.screenshot({ path: `${SCREENSHOTS}${name}.png`, fullPage: whole, animations: "disabled" });
 }
 
-/** What axe finds, each with the place. */
+/** Returns the faults that axe finds, with their places. */
 export async function faultsByAxe(
   page: Page,
   isMeant: (impact: string | null) => boolean = () => true,
@@ -76,12 +105,12 @@ export async function faultsByAxe(
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
 }
 
-/** What axe finds serious or worse. */
+/** Returns the faults that axe finds serious or worse. */
 export function seriousFaults(page: Page): Promise<string[]> {
   return faultsByAxe(page, (impact) => impact === "serious" || impact === "critical");
 }
 
-/** What a gloved finger doesn't hit: less than 48 px high or wide, of all that can be touched and is shown. */
+/** Returns the visible targets that a gloved finger misses: less than 48 px high or wide. */
 export async function smallTargets(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`[...document.querySelectorAll("main, nav, header")]
     .flatMap((part) => [...part.querySelectorAll("a[href], button, select, textarea, input, summary")])
@@ -90,7 +119,14 @@ export async function smallTargets(page: Page): Promise<string[]> {
     .map(([one, { width, height }]) => one.tagName + " " + (one.textContent || one.name) + ": " + width.toFixed() + " x " + height.toFixed())`);
 }
 
-/** What has to be pushed sideways to be seen: the page itself, or a part of it that scrolls. */
+/** Fails if a part of the view is hidden at the side, too small for a glove, or a serious fault for screen readers. */
+export async function mustBeUsable(page: Page): Promise<void> {
+  expect(await wideParts(page)).toEqual([]);
+  expect(await smallTargets(page)).toEqual([]);
+  expect(await seriousFaults(page)).toEqual([]);
+}
+
+/** Returns the parts that scroll sideways, including the page itself. */
 export async function wideParts(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`[document.documentElement, ...document.querySelectorAll("body *")]
     .filter((one) => one.scrollWidth > one.clientWidth && one.clientWidth > 1)
@@ -98,19 +134,19 @@ export async function wideParts(page: Page): Promise<string[]> {
     .map((one) => (one.getAttribute("aria-label") ?? one.className ?? "") + " " + one.tagName + ": " + one.scrollWidth + " in " + one.clientWidth)`);
 }
 
-/** Enters the PIN that the page asks for. */
+/** Enters the PIN in the page's dialog. */
 export async function enterPin(page: Page, pin: string): Promise<void> {
   await page.getByLabel("PIN, eight digits").fill(pin);
   await page.getByRole("button", { name: "Enter", exact: true }).click();
 }
 
-/** Readings are for who has the PIN, on the box too. */
+/** Signs in from a view whose readings need the PIN. */
 export async function signIn(page: Page, pin: string): Promise<void> {
   await page.getByRole("button", { name: "Enter the PIN to see this" }).first().click();
   await enterPin(page, pin);
 }
 
-/** The file that a button of the page gives. */
+/** Presses a button and returns the file that it downloads. */
 export async function fileOf(page: Page, button: string): Promise<{ readonly name: string; readonly text: string }> {
   const [file] = await Promise.all([
     page.waitForEvent("download"),

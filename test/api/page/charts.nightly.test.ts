@@ -94,7 +94,7 @@ const iso = (at: number): string => new Date(at).toISOString();
 /** Thursday's midnight in Denver. */
 const TODAY = Date.UTC(2026, 2, 12, 6);
 
-it("Now begins with today's strip and its cycles, and has the last 24 hours beside each figure", async () => {
+it("Now shows today's strip with its cycles first, and the last 24 hours next to each figure", async () => {
   const { page, faults, get } = await openView("now", { viewport: PHONE });
   const strip = page.locator(".today .strip");
   await strip.waitFor();
@@ -124,7 +124,7 @@ interface Trend {
   readonly tags: readonly { readonly tag: string; readonly min: readonly number[]; readonly max: readonly number[] }[];
 }
 
-it("a day's temperatures are read at one cursor by keys, pointer and table, as the box answers them", async () => {
+it("a day's temperatures at the cursor are the box's values, by keys, pointer and table", async () => {
   const { page, faults, get } = await openView("days", { colorScheme: "dark" });
   await page.locator(".plot canvas").first().waitFor();
   const end = TODAY + 24 * 60 * MINUTE_MS;
@@ -164,7 +164,7 @@ it("a day's temperatures are read at one cursor by keys, pointer and table, as t
   expect([await faultsByAxe(page), faults]).toEqual([[], []]);
 });
 
-it("a finger reads a chart, and scrolls the page where it moves up", async () => {
+it("a finger reads a chart sideways and scrolls the page up and down", async () => {
   const { page } = await openView("days", { viewport: PHONE });
   const over = page.locator(".plot .u-over").first();
   await over.waitFor();
@@ -185,7 +185,7 @@ interface Period {
   readonly modes: readonly { readonly mode: string; readonly duration: number }[];
 }
 
-it("a week's columns are the box's figures by day, a quarter's those by week", async () => {
+it("the columns of a week are the box's figures by day, those of a quarter its figures by week", async () => {
   const { page, faults, get } = await openView("days", { viewport: PHONE });
   await page.getByRole("button", { name: "Week", exact: true }).click();
   const start = Date.UTC(2026, 2, 6, 7);
@@ -215,7 +215,7 @@ it("a week's columns are the box's figures by day, a quarter's those by week", a
   expect([await faultsByAxe(page), await wideParts(page), faults]).toEqual([[], [], []]);
 });
 
-it("a filter's use goes on to the day on which it is full, in the words of the commands", async () => {
+it("a filter's chart continues to the day on which it is full, which is the forecast of the command line", async () => {
   const { page, faults, get } = await openView("filters", { viewport: PHONE, colorScheme: "dark" });
   const { data } = await get<{ data: FilterUse[] }>("filter_use", { start: iso(TODAY) });
   const exhaust = data.find(({ filter }) => filter === "exhaust_filter");

@@ -1,26 +1,19 @@
 // Needs a Debian package: chromium-headless-shell.
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { boothOnce, openPage } from "../box-http.ts";
-import { enterPin, openBrowser, openTab, PHONE, screenshot, seriousFaults, smallTargets } from "./browser.ts";
+import { expect, it } from "vitest";
+import { boothOnce } from "../box-http.ts";
+import { enterPin, useBrowser, screenshot, seriousFaults, smallTargets } from "./browser.ts";
 import { PLAIN_SERIAL, strictPlainSite } from "../../system/strict-plain.ts";
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
+const { openSite } = useBrowser();
 
-it("several booths of a plain service that this may be are a choice on the page: nothing is bound without one, and the chosen one is", async () => {
+it("several booths of a plain service that match are a choice on the page: nothing is bound without a choice, and the chosen one is bound", async () => {
   const booths = [
     { nameplate: PLAIN_SERIAL, facility_id: "f-1", id: "b-1" },
     { nameplate: PLAIN_SERIAL, facility_id: "f-2" },
     { nameplate: PLAIN_SERIAL, facility_id: "f-3", id: "b-3" },
   ];
   const site = await strictPlainSite({ booths, shown: ["id"] });
-  const { url, pin } = await openPage(site);
-  const { page, faults } = await openTab(browser, { viewport: PHONE });
-  await page.goto(`${url ?? ""}/#/setup`);
+  const { page, faults, pin } = await openSite(site, "setup");
   await page.getByLabel("Serial number on the booth's nameplate").fill(PLAIN_SERIAL);
   await page.getByRole("button", { name: "Look it up" }).click();
   await enterPin(page, pin);

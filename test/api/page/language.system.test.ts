@@ -1,19 +1,10 @@
 // Needs a Debian package: chromium-headless-shell.
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { boothOnce, openPage, runningAgent } from "../box-http.ts";
-import { openBrowser, openTab, PHONE, seriousFaults, smallTargets } from "./browser.ts";
+import { useBrowser, PHONE, seriousFaults, smallTargets } from "./browser.ts";
 import { realSite, SERIAL } from "../../support/real-site.ts";
 
-let browser: Browser;
-const ending: (() => unknown)[] = [];
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser.close();
-  for (const end of ending.toReversed()) await end();
-});
+const { atEnd, openTab } = useBrowser();
 
 let opened: ReturnType<typeof openedPage> | undefined;
 /** One page for all who only look. */
@@ -22,16 +13,16 @@ function onePage(): ReturnType<typeof openedPage> {
 }
 
 async function openedPage() {
-  const site = await realSite({ speed: 30, serial: SERIAL, atEnd: (end) => void ending.push(end) });
+  const site = await realSite({ speed: 30, serial: SERIAL, atEnd });
   await runningAgent(site);
   await boothOnce(site, "the PLC is read", ({ now }) => now !== null);
   const { url, pin } = await openPage(site, { for_ms: 3_600_000 });
   return { site, url: url ?? "", pin };
 }
 
-it("speaks the browser's language, loads no other, and keeps on this device the one that is chosen", async () => {
+it("the page uses the browser's language, loads no other, and keeps a chosen one on the device", async () => {
   const { url } = await onePage();
-  const { page: tab, faults } = await openTab(browser, { viewport: PHONE, locale: "de-AT" });
+  const { page: tab, faults } = await openTab({ viewport: PHONE, locale: "de-AT" });
   const loaded: string[] = [];
   tab.on("request", (request) => loaded.push(new URL(request.url()).pathname));
   await tab.goto(url);
@@ -52,9 +43,9 @@ it("speaks the browser's language, loads no other, and keeps on this device the 
   expect(faults).toEqual([]);
 });
 
-it("shows in English what the language lacks, and speaks English where it has none of the browser's", async () => {
+it("the page shows missing texts in English, and is English in an unknown language", async () => {
   const { url } = await onePage();
-  const { page: tab } = await openTab(browser, { locale: "de-DE" });
+  const { page: tab } = await openTab({ locale: "de-DE" });
   await tab.route("**/de.js", async (route) => {
     const whole = await (await route.fetch()).text();
     const body = whole.replace(/ *"now.today": .*\n/, "");
@@ -65,14 +56,14 @@ it("shows in English what the language lacks, and speaks English where it has no
   await tab.getByRole("heading", { name: "Today" }).waitFor();
   await tab.getByRole("heading", { name: "Temperaturen und Drücke" }).waitFor();
 
-  const { page: finnish } = await openTab(browser, { locale: "fi-FI" });
+  const { page: finnish } = await openTab({ locale: "fi-FI" });
   await finnish.goto(url);
   await finnish.getByRole("heading", { name: "Today" }).waitFor();
 });
 
-it("says what the agent says in the page's language too: why a link is down, and what was wrong with a PIN", async () => {
+it("the page translates the agent's sentences: why a link is down, and what was wrong with a PIN", async () => {
   const { site, url, pin } = await onePage();
-  const { page: tab, faults } = await openTab(browser, { viewport: PHONE, locale: "de-DE" });
+  const { page: tab, faults } = await openTab({ viewport: PHONE, locale: "de-DE" });
   await tab.goto(`${url}/#/setup`);
   await tab.getByRole("button", { name: "Zum Ansehen PIN eingeben" }).first().click();
   await tab.getByLabel("PIN, acht Ziffern").fill(pin === "1111 1111" ? "22222222" : "11111111");
@@ -86,7 +77,7 @@ it("says what the agent says in the page's language too: why a link is down, and
     .getByText("Prüfen Sie Strom und Kabel der SPS sowie Adresse und Port in der Konfiguration")
     .first()
     .waitFor();
-  const { page: english } = await openTab(browser);
+  const { page: english } = await openTab();
   await english.goto(url);
   await english
     .getByText("Check the PLC's power, the cable, and address and port in the configuration")

@@ -1,10 +1,10 @@
 // Needs a Debian package: chromium-headless-shell.
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
 import { boothOnce, openPage, runningAgent } from "../box-http.ts";
-import { openBrowser, openTab, PHONE, screenshot, seriousFaults, wideParts } from "./browser.ts";
+import { useBrowser, PHONE, screenshot, seriousFaults, wideParts } from "./browser.ts";
 import { eventually } from "../../support/eventually.ts";
 import { rotRow } from "../../system/packaged-store.ts";
 import type { BoothStatus } from "../../../src/domain/status.ts";
@@ -13,18 +13,14 @@ import { realSite, SERIAL, type RealSite } from "../../support/real-site.ts";
 
 /** What became of the log that people must know, on the page, in the journal and by the command alike. */
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
+const { openTab } = useBrowser();
 
 /** More than one row of the log. */
 const SOME_RECORDS = 60;
 
 async function pageAt(site: RealSite, view: string): Promise<{ page: Page; faults: readonly string[] }> {
   const { url } = await openPage(site);
-  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  const { page, faults } = await openTab({ viewport: PHONE });
   await page.goto(`${url ?? ""}/#/${view}`);
   return { page, faults };
 }
@@ -48,7 +44,7 @@ async function looksWell(page: Page, name: string): Promise<void> {
   expect([...(await seriousFaults(page)), ...(await wideParts(page))]).toEqual([]);
 }
 
-it("an older store put back, and records that rot in one: the page says which seqs, as journal and status do", async () => {
+it("the page names the lost seqs after a restored old store and after damage, as journal and status do", async () => {
   const site = await realSite({ speed: 120, serial: SERIAL });
   const [file, kept] = ["store.db", "store.db.kept"].map((name) => join(site.dataDir, name)) as [string, string];
   let agent = await runningAgent(site);

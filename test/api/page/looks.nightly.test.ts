@@ -1,8 +1,7 @@
 // Needs a Debian package: chromium-headless-shell.
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { boothOnce, openPage, runningAgent } from "../box-http.ts";
-import { openBrowser, openTab, PHONE, screenshot, seriousFaults, smallTargets, wideParts } from "./browser.ts";
+import { useBrowser, PHONE, screenshot, seriousFaults, smallTargets, wideParts } from "./browser.ts";
 import { realSite, SERIAL } from "../../support/real-site.ts";
 
 /** German words are long; Spanish sentences too. */
@@ -10,20 +9,11 @@ const LOCALES = { en: "en-US", es: "es-ES", de: "de-DE" } as const;
 const SIZES = { 360: PHONE, 1440: { width: 1440, height: 900 } } as const;
 const VIEWS = ["now", "days", "filters", "setup", "health"] as const;
 
-let browser: Browser;
-const ending: (() => unknown)[] = [];
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser.close();
-  for (const end of ending.toReversed()) await end();
-});
+const { atEnd, openTab } = useBrowser();
 
 let worked: ReturnType<typeof workedBooth> | undefined;
 async function workedBooth() {
   const booth = { filters: { exhaust_filter: { limits: { minutes: 2_400 } } } };
-  const atEnd = (end: () => unknown): void => void ending.push(end);
   const site = await realSite({ speed: 600, serial: SERIAL, scenario: "busy-day", booth, atEnd, others: ["booth-2"] });
   await runningAgent(site);
   await boothOnce(site, "the booth has worked", ({ now }) => (now?.cycles_today ?? 0) > 1);
@@ -33,11 +23,12 @@ async function workedBooth() {
 const LOOKS = Object.entries(LOCALES).flatMap(([language, locale]) =>
   Object.entries(SIZES).map(([width, viewport]) => ({ language, locale, width, viewport })),
 );
+const SCHEMES = ["light", "dark"] as const;
 
 it.each(LOOKS)("$language at $width px: nothing is cut off, too small, or pushed aside", async (look) => {
   const { url, pin } = await (worked ??= workedBooth());
   const { locale, viewport, language, width } = look;
-  const { page, faults } = await openTab(browser, { locale, viewport });
+  const { page, faults } = await openTab({ locale, viewport });
   const session = await fetch(`${url ?? ""}/api/authenticate`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -49,9 +40,12 @@ it.each(LOOKS)("$language at $width px: nothing is cut off, too small, or pushed
     await page.goto(`${url ?? ""}/#/${view}`);
     await page.locator(`nav a[aria-current="page"][href="#/${view}"]`).waitFor();
     await page.locator("main .card").first().waitFor();
-    await screenshot(page, `${view}-${language}-${width}`);
-    expect.soft([...(await seriousFaults(page)), ...(await smallTargets(page))], view).toEqual([]);
-    expect.soft(await wideParts(page), view).toEqual([]);
+    expect.soft(await smallTargets(page), view).toEqual([]);
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme });
+      await screenshot(page, `${view}-${language}-${width}-${colorScheme}`);
+      expect.soft([...(await seriousFaults(page)), ...(await wideParts(page))], `${view} ${colorScheme}`).toEqual([]);
+    }
     expect.soft(await cutOff(page), view).toEqual([]);
   }
   expect(faults).toEqual([]);

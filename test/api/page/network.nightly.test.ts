@@ -1,20 +1,15 @@
 // Needs a Debian package: chromium-headless-shell.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { boothOnce, openPage, runningAgent } from "../box-http.ts";
-import { openBrowser, openTab, PHONE, signIn } from "./browser.ts";
+import { useBrowser, PHONE, signIn } from "./browser.ts";
 import { realSite, SERIAL } from "../../support/real-site.ts";
 import type { PageState } from "../../../src/api/port.ts";
 import { askAgent } from "../../../src/tools/agent-client.ts";
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
+const { openTab } = useBrowser();
 
 it("stays open on the network once somebody says so: a phone is still signed in after a restart", async () => {
   const site = await realSite({ speed: 30, serial: SERIAL });
@@ -25,14 +20,14 @@ it("stays open on the network once somebody says so: a phone is still signed in 
   const first = await runningAgent(site);
   await boothOnce(site, "it is bound", ({ provisioning }) => provisioning.state === "active");
   const { url, pin } = await openPage(site);
-  const { page: desk } = await openTab(browser);
+  const { page: desk } = await openTab();
   await desk.goto(`${url ?? ""}/#/setup`);
   await signIn(desk, pin);
   await desk.getByRole("button", { name: "Keep it open" }).click();
   await desk.getByRole("dialog").getByRole("button", { name: "Yes" }).click();
   await desk.getByText("The page stays open on the network.").waitFor();
 
-  const { page: phone, faults } = await openTab(browser, { viewport: PHONE, locale: "es-ES" });
+  const { page: phone, faults } = await openTab({ viewport: PHONE, locale: "es-ES" });
   // A machine without a network has loopback alone; the listener is the same.
   const address = async (): Promise<string> => {
     const { lan } = (await askAgent(join(site.runtimeDir, "agent.sock"), {
@@ -52,7 +47,7 @@ it("stays open on the network once somebody says so: a phone is still signed in 
   await boothOnce(site, "it reads again", ({ now }) => now !== null);
   // With any free port the address is another one, and with it what the browser keeps: its storage is taken along.
   const kept = await phone.evaluate<string>("localStorage.getItem('session')");
-  const { page: again } = await openTab(browser, { viewport: PHONE, locale: "es-ES" });
+  const { page: again } = await openTab({ viewport: PHONE, locale: "es-ES" });
   await again.addInitScript(`localStorage.setItem("session", ${JSON.stringify(kept)})`);
   await again.goto(await address());
   await again.getByRole("heading", { name: "Hoy" }).waitFor();

@@ -2,24 +2,16 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
 import { boothOnce, openPage, runningAgent } from "../box-http.ts";
-import { openBrowser, openTab, PHONE } from "./browser.ts";
+import { useBrowser, PHONE } from "./browser.ts";
 import { eventually } from "../../support/eventually.ts";
 import { realSite, SERIAL } from "../../support/real-site.ts";
 
 const PAPER = fileURLToPath(new URL("../../results/paper/", import.meta.url));
 
-let browser: Browser;
-const ending: (() => unknown)[] = [];
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser.close();
-  for (const end of ending.toReversed()) await end();
-});
+const { atEnd, openTab } = useBrowser();
 
 let worked: ReturnType<typeof workedPage> | undefined;
 /** One booth for all who only look. */
@@ -28,7 +20,7 @@ async function workedPage(): Promise<string> {
     speed: 600,
     serial: SERIAL,
     scenario: "busy-day",
-    atEnd: (end) => void ending.push(end),
+    atEnd,
   });
   await runningAgent(site);
   await boothOnce(site, "a cycle is done", ({ now }) => (now?.cycles_today ?? 0) > 0);
@@ -43,7 +35,7 @@ it.each([
   ["Week", "week", /Utilization/, { strips: 7, pages: "2" }],
 ])("a %s on paper is whole: its pages, with nothing cut", async (...[press, name, told, { strips, pages }]) => {
   const url = await (worked ??= workedPage());
-  const { page, faults } = await openTab(browser);
+  const { page, faults } = await openTab();
   await page.goto(`${url}/#/days`);
   await at(page, press).click();
   await page.getByRole("heading", { name: "Use and energy" }).waitFor();
@@ -73,9 +65,9 @@ it.each([
   expect(faults).toEqual([]);
 });
 
-it("what a word means opens by the keyboard, closes by Escape, and the focus is where it was", async () => {
+it("a help text opens by the keyboard, closes by Escape, and returns the focus", async () => {
   const url = await (worked ??= workedPage());
-  const { page, faults } = await openTab(browser, { viewport: PHONE });
+  const { page, faults } = await openTab({ viewport: PHONE });
   await page.goto(`${url}/#/now`);
   const sign = page.getByRole("button", { name: "What is Utilization?" }).first();
   await sign.waitFor();

@@ -1,10 +1,10 @@
 // Needs a Debian package: chromium-headless-shell.
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import type { Page } from "playwright-core";
+import { expect, it, onTestFinished } from "vitest";
 import { ask, boothOnce, openPage, runningAgent, sessionAt } from "../box-http.ts";
-import { enterPin, openBrowser, openTab, PHONE, screenshot, seriousFaults } from "./browser.ts";
+import { enterPin, useBrowser, screenshot, seriousFaults } from "./browser.ts";
 import { until } from "../../support/eventually.ts";
 import { breaksTold, onlyItsOwn } from "../../support/link-kept.ts";
 import { realSite } from "../../support/real-site.ts";
@@ -26,11 +26,7 @@ async function silentServer(): Promise<{ readonly port: number; readonly ended: 
 
 /** The tools at the PLC, while the agent goes on polling the same one. */
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
+const { openSite } = useBrowser();
 
 async function cells(page: Page, caption: string): Promise<readonly string[]> {
   const table = page.getByRole("table", { name: caption });
@@ -42,9 +38,7 @@ it("a technician sees what answers at the PLC, and which address and order a man
   const site = await realSite({ speed: 1, serial: null });
   const agent = await runningAgent(site);
   await boothOnce(site, "readings are kept", ({ log, plc }) => log.newest_seq > 0 && plc.kind === "up");
-  const { url, pin } = await openPage(site);
-  const { page, faults } = await openTab(browser, { viewport: PHONE });
-  await page.goto(`${url ?? ""}/#/setup`);
+  const { page, faults, pin } = await openSite(site, "setup");
   const address = page.getByLabel("Address of the PLC");
   expect(await address.inputValue()).toBe(`127.0.0.1:${site.plc.port}`);
   await page.getByRole("button", { name: "What answers there?" }).click();
@@ -77,7 +71,7 @@ it("a technician sees what answers at the PLC, and which address and order a man
   expect(faults).toEqual([]);
 });
 
-it("one tool at a time: the second is told so, and the first is told to stop when nobody waits for it", async () => {
+it("one PLC tool runs at a time: a second one is refused, and the first stops when its reader leaves", async () => {
   const site = await realSite({ speed: 1, serial: null });
   await runningAgent(site);
   const { url: base, pin } = await openPage(site);

@@ -1,22 +1,16 @@
 // Needs a Debian package: chromium-headless-shell.
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { ask, boothOnce, openPage, runningAgent } from "../box-http.ts";
-import { enterPin, openBrowser, openTab, PHONE, screenshot } from "./browser.ts";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { ask, boothOnce, runningAgent } from "../box-http.ts";
+import { enterPin, useBrowser, PHONE, screenshot } from "./browser.ts";
 import { realSite, SERIAL, type RealSite } from "../../support/real-site.ts";
 
 /** Two simulators and the agent behind real sockets; a person with a browser. */
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
+const { openSite, openTab } = useBrowser();
 
 async function setupPage(site: RealSite): Promise<{ page: Page; faults: readonly string[]; pin: string }> {
-  const { url, pin } = await openPage(site);
-  const { page, faults } = await openTab(browser, { viewport: PHONE });
-  await page.goto(`${url ?? ""}/#/setup`);
+  const { page, faults, pin } = await openSite(site, "setup");
   return { page, faults, pin };
 }
 
@@ -45,7 +39,7 @@ it("a booth is set up by its serial number: PIN, card, ticks, active; its size i
   expect(await page.locator("ol.steps time").count()).toBe(7);
   await screenshot(page, "setup-active");
   // The box knows when each was reached, whoever looks and whenever.
-  const { page: later } = await openTab(browser, { viewport: PHONE });
+  const { page: later } = await openTab({ viewport: PHONE });
   await later.goto(page.url());
   await later.getByText(`This gateway is bound to ${SERIAL}`).waitFor();
   expect(await later.locator("ol.steps time").allInnerTexts()).toEqual(

@@ -52,7 +52,7 @@ it("no sentence stands in another language's file as it is in English", async ()
   }
 });
 
-it("every text that a view asks for is there, and every one that is there is asked for", () => {
+it("every text that a view uses exists, and every text is used", () => {
   const asked = code.flatMap((text) => [...text.matchAll(/"([a-z]+\.[A-Za-z_]+)"/g)].map(([, key]) => key ?? ""));
   const called = code.flatMap((text) => [...text.matchAll(/\bt\(\s*"([\w.]+)"/g)].map(([, key]) => key ?? ""));
   const families = code.flatMap((text) =>
@@ -64,7 +64,7 @@ it("every text that a view asks for is there, and every one that is there is ask
   expect(unused.filter((key) => !families.some((family) => key.startsWith(family)))).toEqual([]);
 });
 
-it("every file of the page's folders is served under its own name, and every path in a document leads to a file", () => {
+it("every file of the page's folders is served under its own name, and every path in a document is a file", () => {
   expect(new Set(files.map((name) => basename(name))).size).toBe(files.length);
   const documents: Readonly<Record<string, string>> = { "index.html": "/", "scan.html": "/scan" };
   for (const name of files) expect(isPageFile("GET", documents[name] ?? `/${basename(name)}`), name).toBe(true);
@@ -78,7 +78,7 @@ it("every file of the page's folders is served under its own name, and every pat
   }
 });
 
-it("nothing is asked of another host, and nothing runs that stands in the page itself", () => {
+it("the page requests nothing from another host and has no inline scripts", () => {
   for (const name of files) {
     const text = read(name).replaceAll("http://www.w3.org/2000/svg", "");
     expect(text, name).not.toMatch(/https?:\/\/|@import|url\(["']?\/\//);

@@ -39,11 +39,11 @@ it.each([
   ["de-DE", { temperature: "C", gas: "kWh", pressure: "Pa", clock: "24" }],
   ["es-MX", { temperature: "C", gas: "m3", pressure: "Pa" }],
   ["es-ES", { temperature: "C", gas: "kWh", pressure: "Pa", clock: "24" }],
-])("%s: units as people there have them", async (language, wanted) => {
+])("%s: units are those of the region", async (language, wanted) => {
   expect((await inBrowser(language)).units).toMatchObject(wanted);
 });
 
-it("what was chosen on the device wins; what can't be chosen, or isn't JSON, is as nothing", async () => {
+it("a choice on the device wins; an unknown choice or damaged JSON is ignored", async () => {
   const chosen = { units: JSON.stringify({ temperature: "F", gas: "coal", clock: "12" }) };
   const { units, clockText } = await inBrowser("de-DE", chosen);
   expect(units).toEqual({ temperature: "F", gas: "kWh", pressure: "Pa", clock: "12" });
@@ -66,7 +66,7 @@ it.each([
   expect([number, by]).toEqual(shown);
 });
 
-it("the zone is named as people of the language name it, or by its place", async () => {
+it("a zone has its name in the page's language, or that of its place", async () => {
   const march = Date.UTC(2026, 2, 2);
   expect((await inBrowser("en-US")).zoneText(march, "America/Denver")).toBe("MST");
   expect((await inBrowser("de-DE")).zoneText(march, "Europe/Berlin")).toBe("MEZ");

@@ -68,7 +68,7 @@ const ALWAYS = ["/", "/page.css", "/icon.svg"];
 const language = async (): Promise<number> =>
   Math.max(...(await Promise.all(LANGUAGES.map((name) => weight([`/${name}.js`])))));
 
-it("the first view is two files of code, under 80 kB with its texts, packed, and nothing of a charts' library comes with it", async () => {
+it("the first view is two scripts, under 80 kB compressed with its texts, and without the chart library", async () => {
   const first = await closure(["/ahead.js", "/first.js"], { lazy: false });
   expect(first).toEqual(["/ahead.js", "/first.js"]);
   const text = await textOf("/first.js");
@@ -79,7 +79,7 @@ it("the first view is two files of code, under 80 kB with its texts, packed, and
   expect(bytes).toBeGreaterThan(10_000);
 });
 
-it("the whole page in one language, with its charts, is under 200 kB", async () => {
+it("the whole page in one language, with its charts, is under 200 kB compressed", async () => {
   const all = await closure(["/ahead.js", "/first.js"], { lazy: true });
   expect(all).toContain("/filter-charts.js");
   const library = await weight(["/uplot.js", "/uplot.css"]);
@@ -88,7 +88,7 @@ it("the whole page in one language, with its charts, is under 200 kB", async () 
   expect(bytes).toBeLessThan(WITH_CHARTS_BYTES);
 });
 
-it("no module of the first view stands beside it once more: what comes later takes its names from the one file", async () => {
+it("modules that are loaded later import the first view's names from its one file", async () => {
   const first = await textOf("/first.js");
   const has = new Set(
     [...first.matchAll(/^export (?:async )?(?:const|let|class|function\*?) (\w+)/gm)].map(([, name]) => name),
@@ -112,7 +112,7 @@ it("no module of the first view stands beside it once more: what comes later tak
   }
 });
 
-it("names at the top of the first view's modules differ, and imports stand as they are taken", async () => {
+it("top-level names of the first view's modules differ, and imports have the form that is replaced", async () => {
   const first = await textOf("/first.js");
   const names = [...first.matchAll(NAMED)].flatMap(([, several = "", one = ""]) =>
     one === "" ? several.split(", ").map((name) => name.replace(/^\w+: /, "")) : [one],
@@ -134,11 +134,8 @@ it("the package brings each file of a library that is served, and no other", () 
   );
 });
 
-it.each(LANGUAGES)(
-  "what Now is drawn with is named in the document that is sent for %s, so that it comes at once",
-  async (name) => {
-    const text = gunzipSync(await sent("/", name)).toString("utf8");
-    const named = [...text.matchAll(/"(\/v\/[\w-]+(\/[\w-]+\.(?:js|css)))"/g)].map(([, , path]) => path);
-    expect([...new Set(named)].toSorted()).toEqual(["/ahead.js", "/first.js", "/page.css", `/${name}.js`].toSorted());
-  },
-);
+it.each(LANGUAGES)("the document for %s names all files of the first view, so that they load at once", async (name) => {
+  const text = gunzipSync(await sent("/", name)).toString("utf8");
+  const named = [...text.matchAll(/"(\/v\/[\w-]+(\/[\w-]+\.(?:js|css)))"/g)].map(([, , path]) => path);
+  expect([...new Set(named)].toSorted()).toEqual(["/ahead.js", "/first.js", "/page.css", `/${name}.js`].toSorted());
+});

@@ -1,31 +1,18 @@
 // Needs a Debian package: chromium-headless-shell.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
 import { loadProfile } from "../../../src/config/profile.ts";
 import type { ProfileMode } from "../../../src/domain/booth.ts";
-import { boothOnce, openPage, runningAgent } from "../box-http.ts";
+import { boothOnce, runningAgent } from "../box-http.ts";
 import { drawnProfile, workshopAt } from "../../cli/drawn-plc.ts";
 import { freshBox } from "../../support/real-site.ts";
-import {
-  enterPin,
-  openBrowser,
-  openTab,
-  PHONE,
-  screenshot,
-  seriousFaults,
-  smallTargets,
-  wideParts,
-} from "./browser.ts";
+import { enterPin, mustBeUsable, useBrowser, screenshot } from "./browser.ts";
 
 /** A PLC that no known program fits, and a person with a phone. */
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
+const { openSite } = useBrowser();
 
 const press = (page: Page, name: string | RegExp): Promise<void> =>
   page.getByRole("button", { name, exact: true }).click();
@@ -37,20 +24,12 @@ async function opened(page: Page, title: string) {
   return step;
 }
 
-async function mustBeUsable(page: Page): Promise<void> {
-  expect(await wideParts(page)).toEqual([]);
-  expect(await smallTargets(page)).toEqual([]);
-  expect(await seriousFaults(page)).toEqual([]);
-}
-
-it("makes a profile on the page, from its name to the booth that runs by it; nothing is written to the PLC", async () => {
+it("a profile is made on the page, from its name to the booth that uses it; nothing is written to the PLC", async () => {
   const profile = drawnProfile(3);
   const plc = await workshopAt(profile);
   const site = await freshBox();
   await runningAgent(site);
-  const { url, pin } = await openPage(site);
-  const { page, faults } = await openTab(browser, { viewport: PHONE });
-  await page.goto(url ?? "");
+  const { page, faults, pin } = await openSite(site);
   await press(page, "Later");
   await enterPin(page, pin);
   const at = `127.0.0.1:${plc.plc.port}`;

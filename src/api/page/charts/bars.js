@@ -2,8 +2,7 @@ import { chip, el } from "../kit/dom.js";
 import { lookOf } from "./strip.js";
 
 /**
- * One column: what it stands for, its parts from the ground up, what is written on top and at its foot. `unseen`: hardly anything is known
- * of that time.
+ * A column: its name, its parts from the bottom up, and the texts above and below it. `unseen`: there is hardly any data of that time.
  * @typedef {{ name: string, parts: readonly { value: number, mode?: string, title: string }[], top: string, foot: string, unseen: boolean }} Bar
  */
 

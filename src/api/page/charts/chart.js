@@ -5,11 +5,11 @@ import { t } from "../texts/texts.js";
 /** @typedef {import("../kit/dom.js").Child} Child */
 /** @typedef {{ heads: readonly string[], rows: readonly (readonly (string | number | null)[])[] }} Rows */
 
-/** Tables that somebody has opened, by the chart's name: drawing anew must not close one under a reader's finger. @type {Set<string>} */
+/** Names of charts whose tables are open: redrawing must not close them. @type {Set<string>} */
 const opened = new Set();
 
 /**
- * What belongs under every chart: its figures as a table, for who can't see it or wants to know exactly, and as a file.
+ * The footer of a chart: its figures as a table, for people who can't see the chart or want exact values, and as a file.
  * @param {{ name: string, title: string, shown: () => Rows, csv: () => Rows }} chart `name`: of the file, and of the chart where it is told
  *   apart from others
  */
@@ -66,8 +66,8 @@ export function csvTime(at) {
 }
 
 /**
- * Fetches what a chart is drawn from: anew when `key` changes and every `every_ms`; what comes for an older key is dropped. After a failure
- * what was there stays, and it is asked again soon.
+ * Fetches the data of a chart: when `key` changes, and every `every_ms`. Answers for an older key are dropped. After a failure the old
+ * data stays, and the request is repeated soon.
  * @template T @param {number} every_ms @param {() => void} onChange
  */
 export function loader(every_ms, onChange) {
@@ -78,7 +78,7 @@ export function loader(every_ms, onChange) {
   /** @type {T | null} */
   let data = null;
   return {
-    /** @returns {T | null} null: there is none yet */
+    /** @returns {T | null} null before the first answer */
     data: () => data,
     /** @param {string} wanted @param {() => Promise<T>} load @param {boolean} [keep] what was there for another key is shown until the new comes */
     want(wanted, load, keep = false) {
@@ -100,7 +100,7 @@ export function loader(every_ms, onChange) {
         },
       );
     },
-    /** What was asked for is out of date. */
+    /** Marks the data as out of date. */
     again() {
       due = -Infinity;
     },

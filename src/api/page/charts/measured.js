@@ -15,7 +15,7 @@ export function measuredOf(readings) {
   return readings.filter(({ unit }) => MEASURED.test(unit)).slice(0, MAX_LINES);
 }
 
-/** What people call each tag. @param {readonly any[]} readings @returns {Map<string, string>} */
+/** Returns the label of each tag. @param {readonly any[]} readings @returns {Map<string, string>} */
 export function labelled(readings) {
   return new Map(measuredOf(readings).map(({ tag, label }) => [tag, label]));
 }
@@ -74,7 +74,7 @@ export function trendRows({ start, step_ms, tags }, { tz, labels }) {
   };
 }
 
-/** Every step, for a file: in the units of the box, whoever takes it. @param {Trends} trends */
+/** Returns all steps for a file, in the units of the box on every device. @param {Trends} trends */
 export function trendSteps({ start, step_ms, tags }) {
   return {
     heads: ["time", ...tags.flatMap(({ tag, unit }) => [`${tag} min (${unit})`, `${tag} max (${unit})`])],

@@ -1,7 +1,8 @@
 import { el, svg } from "../kit/dom.js";
 
 /**
- * Lines over time, drawn by uPlot (see docs/explain/architecture.md): loaded when the first chart is shown. What it lacks stands here: colours of
+ * Lines over time, drawn by uPlot (see docs/explain/architecture.md): loaded when the first chart is shown. What it lacks stands here:
+ * colours of
  * the page's themes, fingers, and one cursor for several charts.
  */
 
@@ -14,9 +15,9 @@ import { el, svg } from "../kit/dom.js";
  */
 
 /** Room for the numbers on the left: the strip above a chart begins there too. */
-export const LEFT = 44;
+const LEFT = 44;
 /** Half of the last hour's name. */
-export const RIGHT = 10;
+const RIGHT = 10;
 const AXIS = 26;
 const DASHES = [[], [9, 4], [2, 4], [12, 4, 2, 4]];
 const TEXT = '13px system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
@@ -48,7 +49,7 @@ function load() {
 }
 
 /**
- * What the lines of a chart mean, each with its colour and its dashes. @param {string} unit
+ * The legend of a chart's lines, with the colour and dashes of each. @param {string} unit
  * @param {readonly { label: string, color: string, dash?: number, isBand?: boolean }[]} lines
  */
 export function keys(unit, lines) {
@@ -79,7 +80,7 @@ const color = (name) => getComputedStyle(document.documentElement).getPropertyVa
 /** @typedef {{ start: number, end: number }} Span */
 /** @typedef {Span & { times: readonly number[], lines: readonly Line[] }} Shown */
 
-/** A chart in a box of its own. Draws once there is something to draw, and anew with each `update`. @param {How & { onCursor?: (at: number | null) => void }} how */
+/** A chart in an element. It is drawn when data arrives, and again at each `update`. @param {How & { onCursor?: (at: number | null) => void }} how */
 export function plot(how) {
   const { height, onCursor } = how;
   const node = el("div", { className: "plot", "aria-hidden": "true" });
@@ -144,10 +145,10 @@ export function plot(how) {
   };
 }
 
-/** Of a figure or letter of the axis, at most. */
+/** Width of a character on the axis, px. */
 const LETTER = 7.5;
 
-/** So many of the times that their names stand apart. @param {readonly number[]} times @param {{ name: (at: number) => string, width: number }} axis */
+/** Returns as many of the times as their labels have room for. @param {readonly number[]} times @param {{ name: (at: number) => string, width: number }} axis */
 function apart(times, { name, width }) {
   const widest = Math.max(1, ...times.map((at) => name(at).length)) * LETTER + 8;
   const step = Math.ceil((times.length * widest) / (width - LEFT - RIGHT));
@@ -208,7 +209,7 @@ function bandsOf(lines) {
   });
 }
 
-/** So many that numbers beside each other differ. @param {readonly number[]} splits */
+/** Returns the digits that neighbouring numbers on the axis need to differ. @param {readonly number[]} splits */
 function decimals([first = 0, second = 1]) {
   const step = Math.abs(second - first);
   return step < 0.1 ? 2 : step < 1 ? 1 : 0;

@@ -2,7 +2,7 @@ import { el, svg } from "../kit/dom.js";
 
 const WIDTH = 100;
 const HEIGHT = 30;
-/** Of the figure itself, what a sparkline's height stands for at least. */
+/** The least range of a sparkline, as a share of the figure. */
 const LEAST_SHARE = 0.3;
 
 /**
@@ -13,7 +13,7 @@ export function sparkline({ min, max, text }) {
   const known = [...min, ...max].filter((value) => value !== null);
   if (known.length === 0) return null;
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  // What hardly changes lies flat in the middle: blown up, a sensor's own noise would look like a day's work.
+  // A figure that hardly changes is a flat line in the middle: enlarged, the noise of a sensor would look like real changes.
   const range = Math.max(high - low, LEAST_SHARE * Math.max(Math.abs(high), Math.abs(low)), 1e-9);
   const from = (low + high - range) / 2;
   /** @param {number} value */

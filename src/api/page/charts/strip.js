@@ -87,7 +87,7 @@ export function hourAxis({ start, end, tz, every = 4 }) {
   return el("div", { className: "hours", "aria-hidden": "true" }, ...marks);
 }
 
-/** What the strips' looks mean: the modes that are in them, longest first. @param {readonly Stage[]} stages @param {Span} span @param {boolean} [cycles] */
+/** The legend of the strips: the modes in them, longest first. @param {readonly Stage[]} stages @param {Span} span @param {boolean} [cycles] */
 export function legend(stages, span, cycles = false) {
   const modes = [...sumsOf(stages.filter(({ start, end }) => end > span.start && start < span.end))]
     .sort(([, a], [, b]) => b - a)

@@ -7,7 +7,7 @@ const AGAIN_MS = 1_500;
 /** Events come each second; a network that has gone says nothing, and what is shown would look live for ever. */
 const SILENCE_MS = 5_000;
 
-/** What went wrong, in words for people. `status`: of the answer; 0: there was none. */
+/** An error with a text for people. `status`: of the answer; 0: no answer arrived. */
 export class ApiError extends Error {
   /** @param {string} message @param {number} status */
   constructor(message, status) {

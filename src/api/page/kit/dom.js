@@ -47,15 +47,14 @@ function present(children) {
 const drawn = new WeakMap();
 
 /**
- * Draws the children anew where what they are made from has changed, so that focus, selection and a screen reader's place
- * stay where nothing did.
+ * Redraws the children only if their data has changed, so that focus, selection and a screen reader's position are kept otherwise.
  * @param {Element} parent
  * @param {unknown} from
  * @param {() => readonly Child[]} draw
  */
 export function redraw(parent, from, draw) {
   const key = JSON.stringify(from);
-  // What somebody reads there stays until it is closed; the next call draws.
+  // An open help text is kept until it is closed; the next call redraws.
   if (drawn.get(parent) === key || parent.querySelector(":popover-open") !== null) return;
   drawn.set(parent, key);
   const put = keep(parent);
@@ -70,7 +69,7 @@ export function forget(parent) {
 
 const FOCUSABLE = "a, button, input, select, textarea, [tabindex]";
 
-/** What a person was about in there: where the focus is, and what was typed. Returns what puts both back. @param {Element} parent */
+/** Saves the focus and the typed texts. Returns a function that restores both. @param {Element} parent */
 function keep(parent) {
   const at = [...parent.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement ?? parent);
   const typed = [...parent.querySelectorAll("input")].filter(
@@ -102,7 +101,7 @@ export function card(title, properties = {}, ...children) {
 }
 
 /**
- * What is wrong: what to do about it first, as people at a booth need it first; then why, in the words of whatever failed.
+ * A note on a problem: first what to do, which people at a booth need first, then the reason.
  * @param {string} look @param {{ reason: string, advice: string }} trouble
  */
 export function troubleNote(look, { reason, advice }) {

@@ -32,7 +32,7 @@ export function wireText(wire) {
   return wire in WIRE ? t(`mode.${modeOf(wire)}`) : wire;
 }
 
-/** Beyond this nobody counts the hours. */
+/** Longer times are shown in days only. */
 const DAYS_WITH_HOURS = 14;
 
 /** A length of time as people say it. @param {number} ms */
@@ -47,7 +47,7 @@ export function lasting(ms) {
   return days < DAYS_WITH_HOURS ? t("unit.d", { d: days, h: hours % 24 }) : t("unit.days", { d: number(days) });
 }
 
-/** As it is written: degrees with their sign. @param {string} unit */
+/** Returns a unit as people write it: degrees with their sign. @param {string} unit */
 export function unitText(unit) {
   if (unit === "C" || unit === "F") return `°${unit}`;
   return unit === "m3" ? "m³" : unit;
@@ -67,7 +67,7 @@ export function measured(value, unit, digits = 0) {
   return { number: number(shown.value, digitsOf(shown.unit, digits)), unit: unitText(shown.unit) };
 }
 
-/** What a tag holds, as people read it: in the units of this device, a bit in words. @param {number | string | boolean | null} value @param {string} unit */
+/** Returns the text of a tag's value: in the units of this device, booleans in words. @param {number | string | boolean | null} value @param {string} unit */
 export function valueText(value, unit) {
   if (value === null) return "–";
   if (typeof value === "boolean") return t(`value.${value}`);
@@ -136,7 +136,7 @@ export function hourText(at, tz) {
   ).format(at);
 }
 
-/** What people of the language call the zone at that instant, as CET; with a place where they have no name for it. @param {number} at @param {string} tz */
+/** Returns the zone's name in the page's language at that instant, such as CET, or its place if the language has no name. @param {number} at @param {string} tz */
 export function zoneText(at, tz) {
   const part = format(tz, { timeZoneName: "short" })
     .formatToParts(at)

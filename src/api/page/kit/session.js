@@ -13,7 +13,7 @@ export function pinButton() {
 /** @type {Promise<boolean> | null} */
 let asking = null;
 
-/** Asks for the PIN until it is right or the person gives up; one question at a time, whoever asks. @param {string} text */
+/** Asks for the PIN until it is right or the person cancels. Concurrent callers share one dialog. @param {string} text */
 export function signIn(text) {
   asking ??= ask(text).finally(() => (asking = null));
   return asking;
@@ -61,7 +61,7 @@ async function ask(text) {
 }
 
 /**
- * Does what needs a session; asks for the PIN where there is none, once.
+ * Runs an act that needs a session. If there is none, asks for the PIN once.
  * @template T
  * @param {() => Promise<T>} act
  * @returns {Promise<T>}

@@ -62,7 +62,7 @@ function kept() {
   }
 }
 
-/** What is chosen, or usual in the region. */
+/** The chosen units, by default those of the region. */
 export const units = chosen();
 
 function chosen() {
@@ -89,7 +89,7 @@ const MADE = {
   "inWC Pa": (value) => value * PA_OF_INWC,
 };
 
-/** A figure of the box in the chosen unit; one that nobody chooses stays as it is. @param {number} value @param {string} unit */
+/** Converts a figure of the box to the chosen unit. Other units stay as they are. @param {number} value @param {string} unit */
 export function inUnits(value, unit) {
   const to = unitOf(unit);
   const from = KNOWN[unit.toLowerCase()]?.[1] ?? unit;
@@ -102,7 +102,7 @@ export function unitOf(unit) {
   return known === undefined ? unit : units[known[0]];
 }
 
-/** So many digits behind the point that a step of the box's unit can still be seen. @param {string} unit the shown one @param {number} digits of the box's */
+/** Returns the decimal digits that show a step of the box's unit. @param {string} unit the shown one @param {number} digits of the box's */
 export function digitsOf(unit, digits) {
   return unit === "inWC" ? digits + 2 : digits;
 }

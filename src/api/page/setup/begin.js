@@ -10,14 +10,14 @@ import { freeName, trialStep, zoneStep } from "./trial.js";
 /** @typedef {import("../main.js").Context} Context */
 
 /**
- * What a step has to go by: how the box stands, the answers so far, and what to do with a new one.
+ * The input of a step: the box's state, the answers so far, and the handler of a new answer.
  * @typedef {{ status: any, draft: any, answer: (more: object) => Promise<void>, run: (act: () => Promise<unknown>) => Promise<void> }} Step
  */
 
 /** @typedef {{ nodes: readonly (HTMLElement | false | null)[], close: () => void }} StepView */
 
 const STEPS = /** @type {const} */ (["service", "plc", "profile", "zone", "trial"]);
-/** What is tried is looked at anew this often. */
+/** Interval of looks at settings on trial. */
 const LOOK_EVERY_MS = 1_000;
 
 /** A box set up step by step, each kept at once and taken up again from any device. @param {Context} context */
@@ -155,7 +155,7 @@ function answerText(name, draft) {
 }
 
 /** @param {any} link */
-export function linkText({ modbus, opcua }) {
+function linkText({ modbus, opcua }) {
   if (opcua !== undefined) return opcua.endpoint;
   if (modbus === undefined) return "";
   return modbus.serial?.path ?? (modbus.port === undefined ? modbus.host : `${modbus.host}:${modbus.port}`);
@@ -228,7 +228,7 @@ function hasLink({ link }) {
   return link !== undefined && link !== null;
 }
 
-/** What is set up, and by whom. @param {Step} step @param {{ service: () => void }} change */
+/** Shows the present set-up, and who made it. @param {Step} step @param {{ service: () => void }} change */
 function summary({ status, answer }, change) {
   const { service, booths } = status;
   const isFixed = service.said_by === "file";

@@ -8,7 +8,7 @@ import { t } from "../texts/texts.js";
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** Who confirmed, where they said no name: the PIN let them. */
+/** Used as the name of a person who gave none. */
 const SOMEBODY = "somebody with the PIN";
 const STARTING = ["unprovisioned", "not_found", "released", "decommissioned", "denied"];
 
@@ -166,7 +166,7 @@ function serialForm({ booth, serial }, run) {
   return form;
 }
 
-/** Whether this is the booth that stands there; where another gateway has it, that this one replaces it. @param {any} booth @param {{ run: (act: () => Promise<unknown>) => Promise<void>, another: () => void }} acts */
+/** Asks whether this is the right booth, and whether this gateway replaces another one that is bound to it. @param {any} booth @param {{ run: (act: () => Promise<unknown>) => Promise<void>, another: () => void }} acts */
 function confirmCard(booth, { run, another }) {
   const isConflict = booth.provisioning.state === "conflict";
   /** @param {FormData} data */
@@ -205,7 +205,7 @@ function confirmCard(booth, { run, another }) {
   return form;
 }
 
-/** Where several booths of the service may be this one. @param {any[]} [choices] */
+/** Offers a choice if several booths of the service match. @param {any[]} [choices] */
 function choiceOf(choices = []) {
   if (choices.length < 2) return [];
   return choices.map(({ name, account, facility, brand, model }) =>
@@ -218,7 +218,7 @@ function choiceOf(choices = []) {
   );
 }
 
-/** What the service says beside what the PLC says, to be compared with what stands there. @param {any} booth */
+/** Shows the data of the service and of the PLC for comparison with the nameplate. @param {any} booth */
 function bothSides({ serial, provisioning, plc, now }) {
   /** @param {string} name @param {string | null | undefined} value */
   const line = (name, value) => figure(t(name), value ?? el("span", { className: "soft" }, t("setup.unknown")));

@@ -6,7 +6,7 @@ import { withSession } from "../kit/session.js";
 
 /** @typedef {import("./begin.js").Step} Step */
 
-/** Where the PLC is: typed, looked for in the box's own network after a yes, on a serial line, or an OPC UA server. @param {Step} step */
+/** Finds the PLC: at a typed address, by a search in the box's network after a confirmation, on a serial line, or as an OPC UA server. @param {Step} step */
 export function plcStep({ status, answer }) {
   const { subnets, lines } = status.nearby;
   const count = subnets.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.hosts, 0);
@@ -100,7 +100,7 @@ function addressForm(look) {
   return form;
 }
 
-/** Nothing is sent to a server whose certificate nobody has compared; null: it isn't to be used. @param {string} endpoint @param {readonly any[]} offers */
+/** Asks a person to compare the server's certificate before anything is sent to it. Returns null if the server must not be used. @param {string} endpoint @param {readonly any[]} offers */
 async function trust(endpoint, offers) {
   const safe = offers.find(({ policy, fingerprint }) => policy !== "None" && fingerprint !== null);
   if (safe !== undefined) {
@@ -116,7 +116,7 @@ async function trust(endpoint, offers) {
   return { link: { opcua: { endpoint, security_policy: "None", allow_insecure: true } }, said: [] };
 }
 
-/** Whose name opens the server; the password goes to the box by itself, and nobody gets it back. null: it asks for none. @param {string} endpoint */
+/** Asks for user and password of the server, and sends the password to the box, which never returns it. Returns null if none is needed. @param {string} endpoint */
 async function login(endpoint) {
   const said = await askUser(t("begin.loginTitle"), {
     text: t("begin.loginText"),
@@ -147,7 +147,7 @@ function useButton(name, act) {
   );
 }
 
-/** The link that a probe has found; whoever answers to any unit id is asked by the profile's. @param {any} answer */
+/** Returns the link that a probe found. A PLC that answers to any unit id is asked with the profile's. @param {any} answer */
 function linkIn({ host, port, modbus }) {
   if (modbus.kind !== "modbus") return null;
   const answering = modbus.units.filter((/** @type {any} */ one) => one.answer === "answers");

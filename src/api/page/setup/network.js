@@ -88,7 +88,7 @@ function shown({ always, whose, has_pin, urls, devices }, { at, tz, tell, change
 /** @param {string} text @param {() => void} onclick */
 const button = (text, onclick) => el("button", { type: "button", onclick }, text);
 
-/** What a browser calls itself, as people call it: "Chrome, Android". @param {string} agent */
+/** Returns a browser's name as people know it: "Chrome, Android". @param {string} agent */
 function deviceText(agent) {
   const browser = /Edg|Firefox|Chrome|Safari/.exec(agent)?.[0].replace("Edg", "Edge");
   const system = /Android|iPhone|iPad|Windows|Mac OS X|Linux/.exec(agent)?.[0].replace("Mac OS X", "Mac");
@@ -100,7 +100,7 @@ export async function leave() {
   await get("/page/network")
     .then(({ devices }) => devices.find((/** @type {any} */ one) => one.is_own))
     .then((own) => (own === undefined ? null : send("/page/network/end", { id: own.id })))
-    // Where the box doesn't answer, the token is forgotten here all the same.
+    // The device forgets the token even if the box doesn't answer.
     .catch(() => undefined);
   signOut();
   location.reload();

@@ -6,7 +6,7 @@ import { withSession } from "../kit/session.js";
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** Of the ways to read a value, those that fit best. */
+/** Shown ways to read a value, the best first. */
 const MOST_WAYS = 8;
 
 /** The tools at the PLC: what answers there, and which address and order a manual means. @param {Context} context */
@@ -84,7 +84,7 @@ export function atWork() {
 /** @param {Context} context */
 const wanted = (context) => ({ booth: context.booth().booth });
 
-/** What the form can be filled with: only a network address can be probed. @param {any} booth */
+/** Returns the address for the form; only a network address can be probed. @param {any} booth */
 function addressOf({ plc }) {
   return /^[\w.:[\]-]+$/.test(plc.address) ? plc.address : "";
 }

@@ -8,7 +8,7 @@ import { atWork } from "./plc.js";
 const MOST_SHOWN = 6;
 const LEAST_SHOWN = 0.1;
 const LOOKS = /** @type {const} */ ({ plausible: "good", open: "", odd: "bad", silent: "warn" });
-/** What wants a look comes first. */
+/** Order of the values: those that need attention first. */
 const ORDER = ["odd", "silent", "plausible", "open"];
 
 /** Which program runs in the PLC: each that is known, by how it reads there, then its values beside what is usual. @param {Step} step */
@@ -22,7 +22,7 @@ export function programStep({ draft, answer }) {
   };
   /** @param {readonly any[]} profiles */
   const showAll = (profiles) => {
-    // What reads nothing as it should is no choice, where others do.
+    // A profile that fits badly is not offered if others fit.
     const likely = profiles.filter(({ fit }, index) => index < MOST_SHOWN && (index === 0 || fit >= LEAST_SHOWN));
     found.replaceChildren(
       ...likely.map((one, index) => profileCard(one, index, () => showValues(one, profiles))),

@@ -31,7 +31,7 @@ function leave() {
   location.replace("/#/setup");
 }
 
-/** One number is taken at once; of several a person says which. @param {readonly string[]} serials */
+/** Takes a single number at once; asks a person to choose among several. @param {readonly string[]} serials */
 function show(serials) {
   const [only, ...others] = serials;
   if (only !== undefined && others.length === 0) {

@@ -32,7 +32,7 @@ export function setupView(context) {
   const node = el(
     "div",
     { className: "grid" },
-    // What is to be set up first stands first; a booth that is set up is bound next.
+    // The set-up comes first until it is complete, then the binding.
     context.status().lacks.length > 0 && begin.node,
     binding.node,
     context.status().lacks.length === 0 && begin.node,

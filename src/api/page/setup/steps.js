@@ -13,7 +13,7 @@ export const STEPS = /** @type {const} */ ([
   ["active", ["active"]],
 ]);
 
-/** Where the binding stands; -1: nowhere on its way. @param {{ readonly state: string }} provisioning */
+/** Returns the index of the binding's step; -1 for a state outside of the steps. @param {{ readonly state: string }} provisioning */
 function indexOf({ state }) {
   return STEPS.findIndex(([, states]) => /** @type {readonly string[]} */ (states).includes(state));
 }

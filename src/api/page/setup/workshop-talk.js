@@ -5,7 +5,7 @@ import { withSession } from "../kit/session.js";
 
 const FINISHES = /\n$/;
 
-/** What the workshop says and asks while it is at work, with a button that ends it. */
+/** Shows the output and the questions of the workshop while it runs, with a button that stops it. */
 export function talkPanel() {
   const said = el("pre", { className: "lines", "aria-label": t("workshop.said"), tabIndex: 0, hidden: true });
   const step = el("p", { role: "status", className: "soft" });

@@ -6,11 +6,11 @@ import { talkPanel } from "./workshop-talk.js";
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** Of what a profile lacks; the rest is told once these are there. */
+/** Missing parts of a profile that are shown at once. */
 const MOST_MISSING = 3;
 
 /**
- * What the workshop's forms do with the box. `run`: an action of the workshop, told as it goes.
+ * The actions of the workshop's forms. `run`: runs an action of the workshop and shows its progress.
  * @typedef {{ run: (wish: Readonly<Record<string, string>>) => Promise<any>, refresh: () => Promise<void>, failed: (error: unknown) => void }} Bench
  */
 
@@ -92,7 +92,7 @@ function newForm(families, begin) {
   );
 }
 
-/** What a profile in the making can be given. @param {any} profile @param {{ context: Context, bench: Bench }} at */
+/** Shows the steps for an unfinished profile. @param {any} profile @param {{ context: Context, bench: Bench }} at */
 function steps({ name, tags, missing }, { context, bench }) {
   /** @param {Readonly<Record<string, string>>} wish */
   const run = (wish) => bench.run({ ...wish, profile: name });
@@ -168,7 +168,7 @@ function buttons(...all) {
 }
 
 /**
- * One step, closed until somebody opens it.
+ * A step, closed at first.
  * @param {string} name of its texts: title, text and yes
  * @param {readonly HTMLElement[]} fields @param {(values: Record<string, string>, form: HTMLFormElement) => Promise<unknown>} act
  */

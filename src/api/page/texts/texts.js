@@ -2,7 +2,7 @@ import { language } from "../ahead.js";
 
 /** @typedef {import("../ahead.js").Language} Language */
 /** @typedef {Readonly<Record<string, string>>} Texts */
-/** What the agent says: which sentence, and what it is filled in with. @typedef {{ code: string, args: Readonly<Record<string, string | Said | readonly (string | Said)[]>>, text: string }} Said */
+/** A sentence of the agent: its code and its arguments. @typedef {{ code: string, args: Readonly<Record<string, string | Said | readonly (string | Said)[]>>, text: string }} Said */
 
 const FILES = /** @type {Readonly<Record<Language, () => Promise<{ TEXTS: Texts, SAYINGS: Texts }>>>} */ ({
   en: () => import("./en.js"),
@@ -22,7 +22,7 @@ const { TEXTS: texts, SAYINGS: sayings } = await FILES[language]();
 let english = language === "en" ? texts : {};
 let isEnglishAsked = language === "en";
 
-/** Where the chosen language has a hole: only then is a second one loaded. */
+/** Loads English if the chosen language lacks a text. */
 async function fetchEnglish() {
   isEnglishAsked = true;
   english = (await FILES.en()).TEXTS;
@@ -67,7 +67,7 @@ function told(said) {
   return text;
 }
 
-/** What stands behind it in a row keeps its column where there is room. @param {string} joint @param {number} left */
+/** Keeps the next text of a row in its column if there is room. @param {string} joint @param {number} left */
 const inColumn = (joint, left) => (/^ {2,}$/.test(joint) ? " ".repeat(Math.max(2, joint.length + left)) : joint);
 
 /** A mode in a sentence, as the agent names it. @param {string} value */
@@ -80,7 +80,7 @@ const wordOf = (value) => texts[`mode.${value.replaceAll(" ", "_")}`] ?? value;
  */
 export function spoken(_, value) {
   for (const [name, said] of Object.entries(value?.said ?? {})) {
-    // Of a list one for each; the workshop's talk has a field of that name that is none of this.
+    // A list has one for each entry. The workshop's events have a text field of the same name, which is skipped.
     if (Array.isArray(value[name]))
       value[name] = said.map((/** @type {any} */ one, /** @type {number} */ index) =>
         one === null ? value[name][index] : told(one),

@@ -8,7 +8,7 @@ import { t } from "../texts/texts.js";
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** Of several booths each: the box has more to do than to draw. */
+/** Interval of requests for each booth: the box has more important work. */
 const EVERY_MS = 30_000;
 
 /**

@@ -60,7 +60,7 @@ export function partChooser({ day, onChange }) {
     ),
     choose,
     part: () => part,
-    /** What the strip shows as chosen, the first of two taps too. */
+    /** Returns the selection that the strip shows, also after the first of two taps. */
     marked: () => part ?? (first === null ? null : { start: first, end: first + STEP_MS / 2 }),
     /** @param {number} at */
     tap(at) {

@@ -32,7 +32,7 @@ const COLORS = ["plot-1", "plot-2", "plot-3", "plot-4"];
 const lookOf = (nth) => ({ color: COLORS[nth % COLORS.length] ?? "plot-1", dash: nth % COLORS.length });
 
 /**
- * What a day's temperatures and pressures did, under its strip: one axis, one cursor, which mouse, finger and keys move alike.
+ * Charts of a day's temperatures and pressures under its strip, with one axis and one cursor for mouse, finger and keys.
  * @param {Context} context @param {(at: number | null) => void} onCursor
  */
 export function dayTrends(context, onCursor) {
@@ -123,7 +123,7 @@ function slide(slider, { start, end, now }) {
   if (!isSame) slider.value = String(Math.min(now, end - STEP_MS));
 }
 
-/** What stands in the charts' place. @param {{ needsPin: boolean, tags: readonly string[] }} of */
+/** Returns what is shown instead of the charts. @param {{ needsPin: boolean, tags: readonly string[] }} of */
 function lackOf({ needsPin, tags }) {
   if (needsPin) return pinButton();
   return tags.length === 0 && el("p", {}, t("now.noMeasured"));
@@ -145,7 +145,7 @@ function trendsFooter(found, { booth, tz, labels }) {
   });
 }
 
-/** One chart for each unit. @param {{ plots: Map<string, ReturnType<typeof plot>>, charts: HTMLElement, point: (at: number | null) => void }} own @param {{ day: Day, found: Trends, labels: Map<string, string> }} what */
+/** Draws one chart for each unit. @param {{ plots: Map<string, ReturnType<typeof plot>>, charts: HTMLElement, point: (at: number | null) => void }} own @param {{ day: Day, found: Trends, labels: Map<string, string> }} what */
 function drawPlots({ plots, charts, point }, { day, found, labels }) {
   const { start, step_ms, tags } = found;
   const { tz } = day;

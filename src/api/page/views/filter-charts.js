@@ -19,12 +19,13 @@ const HEIGHT = 150;
  * @typedef {{ filter: string, installed_at: number, minutes: number | null, limit_minutes: number | null, percent: number | null,
  *   forecast: { at: number, earliest: number, latest: number | null, by: "use" | "age" } | null,
  *   points: { at: number, minutes: number | null }[],
- *   pressure: { tag: string, unit: string, limit: number | null, days: { start: number, end: number, max: number | null }[] } | null }} FilterUse
+ * pressure: { tag: string, unit: string, limit: number | null, days: { start: number, end: number, max: number | null }[] } | null }}
+ * FilterUse
  */
 /** @typedef {{ name: string, booth: string, tz: string, now: number, start: number }} Around */
 
 /** Day and month alone. @param {number} at @param {string} tz */
-export function dateText(at, tz) {
+function dateText(at, tz) {
   return dayText(at, tz).split(" ").slice(1).join(" ");
 }
 
@@ -56,7 +57,7 @@ export function filterCharts() {
   return {
     node,
     close,
-    /** What stands in `node`. @param {FilterUse} filter @param {Around} around */
+    /** Returns the content of `node`. @param {FilterUse} filter @param {Around} around */
     parts(filter, around) {
       close();
       const first = filter.points[0]?.at ?? around.start;
@@ -102,7 +103,7 @@ function endOf({ forecast }, now) {
   return Math.min(Math.max(forecast.latest ?? forecast.at, forecast.at) + 2 * DAY_MS, now + AHEAD_MS);
 }
 
-/** Of the limit, else hours. @param {FilterUse} filter @param {number} minutes */
+/** Returns the percentage of the limit, or hours without a limit. @param {FilterUse} filter @param {number} minutes */
 function heightOf({ limit_minutes }, minutes) {
   return limit_minutes !== null && limit_minutes > 0 ? (minutes / limit_minutes) * 100 : minutes / MINUTES_PER_HOUR;
 }
@@ -115,7 +116,7 @@ function useLines(filter, { start, end, now }) {
     ? [now, forecast.earliest, forecast.at, forecast.latest ?? end, end].filter((at) => at <= end)
     : [];
   const here = minutes === null ? 0 : heightOf(filter, minutes);
-  /** Where a line from now to the limit at `full` stands. @param {number} at @param {number | null} full */
+  /** Returns the value of the line from now to the limit at `full`. @param {number} at @param {number | null} full */
   const towards = (at, full) =>
     full === null ? here : full <= now ? 100 : Math.min(100, here + ((100 - here) * (at - now)) / (full - now));
   /** @type {Map<number, number>} */
@@ -123,7 +124,7 @@ function useLines(filter, { start, end, now }) {
   for (const { at, minutes: value } of points) {
     const before = used.get(at);
     if (value !== null) used.set(at, value);
-    // Where one filter went and another came there are two points at one instant: the old one's stands a moment earlier.
+    // At a filter change there are two points at one instant: the old filter's is moved 1 ms earlier.
     else if (before !== undefined) used.set(at - 1, before);
   }
   const times = [...new Set([start, ...used.keys(), ...ahead, end])].sort((a, b) => a - b);

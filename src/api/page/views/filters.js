@@ -15,7 +15,7 @@ const SHOWN_DAYS = 42;
 /** @typedef {import("../main.js").Context} Context */
 
 /** @typedef {import("./filter-charts.js").FilterUse} FilterUse */
-/** Who entered a change, and what of the new filter. @typedef {{ filter: string, installed_at: number, by: string, part_number: string, note: string }} Entered */
+/** An entry of a filter change, with the person and the data of the new filter. @typedef {{ filter: string, installed_at: number, by: string, part_number: string, note: string }} Entered */
 
 /** The booth's filters, their use, and the entry of a change. @param {Context} context */
 export function filtersView(context) {
@@ -90,7 +90,7 @@ export function filtersView(context) {
   return { node, update, close };
 }
 
-/** One place for each filter's charts, which outlasts the cards round it. */
+/** Keeps the charts of each filter while its card is redrawn. */
 function chartsByFilter() {
   /** @type {Map<string, ReturnType<typeof filterCharts>>} */
   const all = new Map();

@@ -91,7 +91,7 @@ function incidentTable(incidents, { tz, time }) {
         : t("health.resolved", { at: whenText(timeOf(resolved_at), tz, time) }),
     ]),
   );
-  // One below the other on a phone: a reason is a sentence, which a column would make a tower.
+  // Stacked on a phone: a reason is a sentence, too long for a narrow column.
   shown.classList.add("stack");
   return shown;
 }
@@ -114,7 +114,7 @@ function clockTexts({ clock, booths }) {
       ];
 }
 
-/** Whom the box tells beside the service. @param {import("../main.js").Status} status @returns {(readonly [string, string, string])[]} */
+/** Returns the state of the outputs and notices. @param {import("../main.js").Status} status @returns {(readonly [string, string, string])[]} */
 function toldTexts({ outputs, notices, at }) {
   /** @param {Exclude<import("../main.js").Link, { kind: "up" }>} link */
   const down = ({ reason, advice }) => t("health.notTold", { reason, advice });
@@ -175,7 +175,7 @@ function storeBar(storage) {
   );
 }
 
-/** What goes over the network, by what it is for. @param {any} traffic */
+/** Shows the network traffic by purpose. @param {any} traffic */
 function trafficParts(traffic) {
   if (traffic === undefined) return [];
   const { today, month, budget_bytes, reason, advice } = traffic;

@@ -12,7 +12,7 @@ const TODAY_EVERY_MS = 10_000;
 
 /** @typedef {import("../main.js").Context} Context */
 
-/** What the booth does now. @param {Context} context */
+/** The view of the booth's present state. @param {Context} context */
 export function nowView(context) {
   const strip = todayStrip(context);
   const mode = modeCard(context, strip.node);
@@ -138,7 +138,7 @@ function sinceText({ now, plc, time, tz }) {
 /** @param {import("../main.js").Status} status @param {import("../main.js").Booth} booth */
 function notesOf(status, { log }) {
   return [
-    // Of a box that nobody has bound yet nothing is sent anyway, and the time comes with the service.
+    // A box that is not bound sends nothing, and gets its time with the service.
     ...(status.clock.synced || isUnbound(status) ? [] : [t("note.clock")]),
     ...(log.trouble === "" ? [] : [t("note.store", { reason: log.trouble })]),
     ...(log.forked === null ? [] : [`${sentence(log.forked.reason)}. ${sentence(log.forked.advice)}.`]),
@@ -146,7 +146,7 @@ function notesOf(status, { log }) {
   ];
 }
 
-/** What the last reading said of the run is old news while nothing is read. @param {import("../main.js").Booth} booth */
+/** Shows the run as unknown while the PLC is not read. @param {import("../main.js").Booth} booth */
 function runText({ now, plc }) {
   if (now === null || now.mode === "no_data" || plc.kind === "down") return t("now.runUnknown");
   return t(now.run_open ? "now.running" : "now.notRunning");
@@ -187,7 +187,7 @@ function todayFigures({ now }, use, { run, day }) {
   ];
 }
 
-/** A value that the PLC no longer confirms is told as the last one, never as the present one. @param {import("../main.js").Reading} reading @param {boolean} isRead @param {Node | null} spark */
+/** Shows a value that is not confirmed any more as the last one, never as the present one. @param {import("../main.js").Reading} reading @param {boolean} isRead @param {Node | null} spark */
 function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, spark) {
   const known = typeof value === "number" ? measured(value, unit, 1) : { number: String(value), unit: unitText(unit) };
   const isKnown = value !== null && quality !== "bad";
@@ -210,7 +210,7 @@ function readingFigure({ label, value, unit, quality, reason, age_ms }, isRead, 
   );
 }
 
-/** What is shown of a link: times in whole words change once a minute. @param {import("../main.js").Link} link @param {number} at */
+/** Returns a key of a link's shown state. Its texts of times change once a minute. @param {import("../main.js").Link} link @param {number} at */
 export function linkKey(link, at) {
   return [
     link.kind,
@@ -249,7 +249,7 @@ export function linkCard(title, link, { where, at, tz, notes = [] }) {
 }
 
 /** @param {import("../main.js").Booth} booth @param {import("../main.js").Status} status */
-export function backlogTexts({ log, provisioning }, { service }) {
+function backlogTexts({ log, provisioning }, { service }) {
   if (provisioning.delivery === "none") return [t("backlog.kept")];
   const waiting = log.newest_seq - log.acked_seq;
   const count = waiting === 1 ? t("backlog.record") : t("backlog.records", { count: number(waiting) });

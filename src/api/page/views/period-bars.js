@@ -11,7 +11,7 @@ const HOUR_MIN = 60;
  *   utilization_pct: number | null, cycle_count: number, gas_usage: number | null, kwh_usage: number | null, approximate?: true }} Period */
 /** @typedef {{ unit: "day" | "week", tz: string, booth: string }} Around */
 
-/** What a column of figures is called, how its numbers are written, and their unit. */
+/** The figures: text, field, digits and unit. */
 const FIGURES = /** @type {const} */ ([
   ["days.cycles", "cycle_count", 0, ""],
   ["days.utilization", "utilization_pct", 0, "%"],
@@ -106,7 +106,7 @@ function minutesIn({ modes }, mode) {
   return modes.find((one) => one.mode === mode)?.duration ?? 0;
 }
 
-/** What the booth is for lies at the ground, where piles are compared; time that nobody used on top. */
+/** Order of the modes in a column: productive time at the bottom, where columns can be compared, unused time on top. */
 const ORDER = "spray flash purge bake prep cool_down maintenance fault estop unknown setback idle off no_data".split(
   " ",
 );
@@ -122,7 +122,7 @@ const APPROXIMATE = new Set(["cycle_count", "gas_usage", "kwh_usage"]);
 /** @param {readonly Period[]} periods @param {typeof FIGURES[number]} figure @param {Around} around */
 function figureCard(periods, [text, field, digits, unit], around) {
   const title = unit === "" ? t(text) : `${t(text)}, ${shownUnit(unit)}`;
-  /** Where what is shown has three digits before the point, those behind it have no room over a column. @param {number | null} value */
+  /** Shows no decimals from 100 on: there is no room above a column. @param {number | null} value */
   const told = (value) =>
     value === null ? "–" : measured(value, unit, value > 0 && inUnits(value, unit).value < 100 ? digits : 0).number;
   /** Marks a figure that cuts an hour whose readings have left the log. @param {Period} period */

@@ -110,7 +110,7 @@ export function lastDay(context, onChange) {
         }),
       });
     },
-    /** What the small charts show, as a table and a file. */
+    /** Returns the footers of the small charts, with table and file. */
     hoursFooter: () => hoursFooter(context, hours.data() ?? []),
     trendsFooter: () => trendsFooter(context, trends.data(), context.readings()),
     hours: () => hours.data(),

@@ -1,0 +1,149 @@
+import { createHash, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
+import type { Milliseconds } from "../domain/units.ts";
+import { createRate, remember } from "./crowd.ts";
+import type { KeptSessions } from "./kept-sessions.ts";
+
+const PIN_DIGITS = 8;
+/** Wrong PINs of one sender before it is locked. */
+const MAX_WRONG = 5;
+/** The first lock of a sender; each further one lasts twice as long. */
+const LOCK_MS: Milliseconds = 300_000;
+/**
+ * PINs checked from all senders of one listener together. In the longest time that a PIN is valid, guessing eight digits succeeds
+ * once in 2,000 times. One machine is locked far below this rate, so only hundreds of addresses at once make others wait. The
+ * network's senders never delay those on the box itself.
+ */
+const GUESSES = { per_s: 1, burst: 120 };
+/**
+ * PINs checked in addition against a permanent PIN: 52,560 a year, of which a guess at eight digits succeeds once in 1,900 times.
+ * Who has to wait can make a temporary PIN on the box.
+ */
+const PERMANENT_GUESSES = { per_s: 1 / 600, burst: 20 };
+/** Sessions of a temporary PIN: a technician's phone, laptop and a colleague's. */
+const MAX_SESSIONS = 16;
+
+/** A sender of wrong PINs. */
+interface Suspect {
+  /** Wrong PINs since the last lock. */
+  readonly wrong: number;
+  readonly locks: number;
+  readonly locked_until: number;
+}
+
+const UNSUSPECTED: Suspect = { wrong: 0, locks: 0, locked_until: 0 };
+
+/** The result of entering a PIN. */
+export type Entry =
+  /** `is_kept`: the session survives the browser's tab and a restart. */
+  | { readonly kind: "open"; readonly token: string; readonly for_ms: Milliseconds; readonly is_kept: boolean }
+  | { readonly kind: "wrong"; readonly left: number }
+  | { readonly kind: "locked"; readonly for_ms: Milliseconds }
+  /** Not checked: too many PINs are entered, by all senders together. */
+  | { readonly kind: "busy"; readonly for_ms: Milliseconds }
+  /** No PIN is valid. */
+  | { readonly kind: "closed" };
+
+export type Sessions = ReturnType<typeof createSessions>;
+
+/**
+ * The valid PINs and the sessions opened with them. There are two kinds. A temporary PIN is printed on the box and is valid for a
+ * while; its sessions end with it, or with the next temporary PIN. A permanent PIN comes from a file; its sessions are kept
+ * (`kept-sessions.ts`) for 30 days. A PIN is never stored and never logged. Guessing is limited per sender (locks that double) and
+ * per listener (rates), because a network may have any number of addresses.
+ * @param mono monotonic ms
+ * @param kept the sessions of the permanent PIN
+ */
+export function createSessions(mono: () => Milliseconds, kept?: KeptSessions) {
+  let pin: { readonly hash: Buffer; readonly until: number } | null = null;
+  let permanent: Buffer | null = null;
+  const suspects = new Map<string, Suspect>();
+  const mayGuess = createRate(GUESSES, mono);
+  const mayGuessPermanent = createRate(PERMANENT_GUESSES, mono);
+  const sessions = new Map<string, number>();
+  /** Time that the temporary PIN is still valid; null: there is none. */
+  const left_ms = (): Milliseconds | null => (pin === null || pin.until <= mono() ? null : pin.until - mono());
+  const openSession = (until: number): string => {
+    const token = randomBytes(32).toString("base64url");
+    const [oldest] = sessions.keys();
+    if (sessions.size >= MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
+    sessions.set(keyOf(token), until);
+    return token;
+  };
+  return {
+    /** Makes a temporary PIN, or takes a given one. Sessions of the last one end, and all locks are lifted. */
+    open(for_ms: Milliseconds, given?: string): string {
+      const text = given ?? newPin();
+      pin = { hash: pinHash(text), until: mono() + for_ms };
+      sessions.clear();
+      suspects.clear();
+      return text;
+    },
+    /** Ends the temporary PIN and its sessions. */
+    close(): void {
+      pin = null;
+      sessions.clear();
+    },
+    /** Sets the permanent PIN; null removes it and ends its sessions. */
+    setPermanent(text: string | null): void {
+      permanent = text === null ? null : pinHash(text);
+      if (text === null) kept?.endAll();
+    },
+    left_ms,
+    enter(
+      typed: string,
+      { sender, way, device = "" }: { readonly sender: string; readonly way: string; readonly device?: string },
+    ): Entry {
+      const left = left_ms();
+      if (left === null && permanent === null) return { kind: "closed" };
+      const suspect = suspects.get(sender) ?? UNSUSPECTED;
+      if (suspect.locked_until > mono()) return { kind: "locked", for_ms: suspect.locked_until - mono() };
+      if (!mayGuess(way)) return { kind: "busy", for_ms: 1_000 };
+      const hash = pinHash(typed);
+      if (pin !== null && left !== null && timingSafeEqual(pin.hash, hash)) {
+        suspects.delete(sender);
+        return { kind: "open", token: openSession(pin.until), for_ms: left, is_kept: false };
+      }
+      if (permanent !== null) {
+        if (!mayGuessPermanent("")) return { kind: "busy", for_ms: 1_000 / PERMANENT_GUESSES.per_s };
+        if (kept !== undefined && timingSafeEqual(permanent, hash)) {
+          suspects.delete(sender);
+          return { kind: "open", ...kept.add(device), is_kept: true };
+        }
+      }
+      const now = suspectAfter(suspect, mono());
+      remember(suspects, sender, now);
+      const lock_ms = now.locked_until - mono();
+      return lock_ms > 0 ? { kind: "locked", for_ms: lock_ms } : { kind: "wrong", left: MAX_WRONG - now.wrong };
+    },
+    isOpen(token: string | undefined): boolean {
+      if (token === undefined) return false;
+      return kept?.isOpen(token) === true || (sessions.get(keyOf(token)) ?? 0) > mono();
+    },
+  };
+}
+
+/** Counts one more wrong PIN. */
+function suspectAfter({ wrong, locks, locked_until }: Suspect, now: number): Suspect {
+  if (wrong + 1 < MAX_WRONG) return { wrong: wrong + 1, locks, locked_until };
+  return { wrong: 0, locks: locks + 1, locked_until: now + LOCK_MS * 2 ** locks };
+}
+
+/** Returns a new PIN as it is printed: two groups of four digits. */
+function newPin(): string {
+  const digits = String(randomInt(10 ** PIN_DIGITS)).padStart(PIN_DIGITS, "0");
+  return `${digits.slice(0, 4)} ${digits.slice(4)}`;
+}
+
+/** Ignores blanks and dashes: people type the PIN with or without them. */
+function pinHash(text: string): Buffer {
+  return hashOf(text.replaceAll(/[\s-]/g, ""));
+}
+
+function hashOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/** Only hashes are kept: a token found in a memory dump could be used. */
+function keyOf(token: string): string {
+  return hashOf(token).toString("base64");
+}
