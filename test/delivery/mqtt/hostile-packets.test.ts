@@ -3,9 +3,9 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { accountAt, impatientLink, surviveHostilePackets } from "./hostile-broker.ts";
 
-it("whatever a broker sends, a session ends in order and acks nothing", () => surviveHostilePackets(100));
+it("a session with a hostile broker ends in order and acks nothing", () => surviveHostilePackets(100));
 
-it("a packet that announces 200 MB is cut off at its header", async () => {
+it("a packet that announces 200 MB ends the connection at its header", async () => {
   const connack = Buffer.from("2003000000", "hex");
   const endless = Buffer.concat([Buffer.from("30ffffff5f", "hex"), Buffer.alloc(1_000)]);
   const closed: Promise<unknown>[] = [];
@@ -25,7 +25,7 @@ it("a packet that announces 200 MB is cut off at its header", async () => {
   expect(closed).toHaveLength(1);
 });
 
-it("a broker that says so is known to have given the identity to another box", async () => {
+it("a session ends as taken over if the broker gives the identity to another box", async () => {
   const server = createServer((socket: Socket) => {
     socket.on("error", () => socket.destroy());
     socket.once("data", () => {

@@ -32,7 +32,7 @@ async function muteBroker() {
 
 const never = new AbortController().signal;
 
-it("a session of an output or a notice ends with DISCONNECT while the broker still owes confirmations", async () => {
+it("a session of an output or a notice ends with DISCONNECT although confirmations are missing", async () => {
   const { url, hex } = await muteBroker();
   const will = { topic: "gone", payload: Buffer.from("offline"), qos: 1, retain: true } as const;
   const connected = await connectOnce({ url, client_id: "c", protocol: 5, own_pings: true, will }, never);
@@ -46,7 +46,7 @@ it("a session of an output or a notice ends with DISCONNECT while the broker sti
   await sent;
 });
 
-it("a session with the service ends with DISCONNECT while the broker confirms nothing", async () => {
+it("a session with the service ends with DISCONNECT although the broker confirms nothing", async () => {
   const { url, hex } = await muteBroker();
   const link = createMqttLink({
     clock: systemClock(),

@@ -47,7 +47,7 @@ function inUse(): number {
   return process.memoryUsage().heapUsed;
 }
 
-it("a session that lasts keeps nothing of what it has sent", async () => {
+it("a long session keeps nothing in memory of the messages that it has sent", async () => {
   const broker = await Aedes.createBroker();
   onTestFinished(() => new Promise<void>((resolve) => broker.close(resolve)));
   const url = await server((socket) => broker.handle(socket));
@@ -76,7 +76,7 @@ it("a stop doesn't wait for a broker that never answers the subscription", async
 });
 
 it.each(["mqtt:", "mqtts:", "ws:", "wss:"])(
-  "a stop doesn't wait until a broker takes the connection, %s",
+  "a stop doesn't wait until a broker accepts the connection, %s",
   async (way) => {
     const url = `${way}//127.0.0.1:${await deafPort()}`;
     const stopping = new AbortController();
@@ -91,14 +91,14 @@ it.each(["mqtt:", "mqtts:", "ws:", "wss:"])(
   },
 );
 
-it.each(["mqtt:", "mqtts:", "ws:"])("a broker that takes no connection in time is unreachable, %s", async (way) => {
+it.each(["mqtt:", "mqtts:", "ws:"])("a broker that accepts no connection in time is unreachable, %s", async (way) => {
   const url = `${way}//127.0.0.1:${await deafPort()}`;
   await expect(link(200).connect(accountAt(url), new AbortController().signal)).rejects.toMatchObject({
     fault: "unreachable",
   });
 });
 
-it("what is under way when a session ends is told of it, and what comes after is refused", async () => {
+it("the end of a session rejects messages under way and all later ones", async () => {
   const url = await server((socket) => {
     socket.once("data", () => {
       socket.write(Buffer.from("2003000000", "hex"));

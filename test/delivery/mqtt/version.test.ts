@@ -84,7 +84,7 @@ it.each([
   ["reset", /^since the broker closes the connection at MQTT 5/],
   ["refuse", /^$/],
 ] as const)(
-  "a broker of 3.1.1 that answers MQTT 5 by: %s, gets 3.1.1, which is remembered for hours",
+  "a broker of 3.1.1 that answers MQTT 5 by %s gets 3.1.1, which is remembered for hours",
   async (way, why) => {
     const broker = await oldBroker();
     broker.way = way;
@@ -101,7 +101,7 @@ it.each([
   },
 );
 
-it("another broker is asked for MQTT 5 first, whatever the one before took", async () => {
+it("another broker is asked for MQTT 5 first, whatever the previous one accepted", async () => {
   const old = await oldBroker();
   const other = await oldBroker();
   other.takes = [5];
@@ -111,7 +111,7 @@ it("another broker is asked for MQTT 5 first, whatever the one before took", asy
   expect(other.asked).toEqual([5]);
 });
 
-it("a broker that takes no version: said in words that fit, and asked for 5 first the next time", async () => {
+it("a broker that accepts no version is reported as such, and asked for 5 first the next time", async () => {
   const broker = await oldBroker();
   const link = linkAt(clockOf());
   await connect(link, broker.url);
@@ -126,7 +126,7 @@ it("a broker that takes no version: said in words that fit, and asked for 5 firs
   expect(broker.asked).toEqual([5, 4, 4, 5]);
 });
 
-it("a stop while the broker says nothing ends the connect there: neither an older version nor another way is tried", async () => {
+it("a stop while the broker is silent tries neither an older version nor another URL", async () => {
   const broker = await oldBroker();
   Object.assign(broker, { way: "silence", takes: [] });
   const stop = new AbortController();
