@@ -1,9 +1,7 @@
 import { cpSync } from "node:fs";
-import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import type { TakenEntry } from "../../../src/domain/taken.ts";
-import { storePath } from "../../../src/store/open.ts";
-import { poll, script, stay } from "../../support/booth.ts";
+import { script, stay } from "../../support/booth.ts";
 import { PLAIN } from "../../support/parameters.ts";
 import { factRows } from "../../support/rebuild.ts";
 import { ingestEntries, sqlOn, writerIn } from "../../support/store.ts";
@@ -109,29 +107,4 @@ it("a lost fact stays noted until a gap record reports it", () => {
   while (writer.check());
   expect((factRows(folder) as Facts[]).slice(0, facts.length)).toEqual(facts);
   writer.close();
-});
-
-it("lost log records stay known as lost after the rows around them were merged, and nothing is rebuilt from the rest", () => {
-  const folder = temporaryFolder();
-  const booth = script(PLAIN);
-  for (let at = 0; at < 6_000; at += 1) {
-    poll(booth, { mode: at % 600 < 300 ? 3 : 1, other: at });
-    booth.now += 1_000;
-  }
-  const writer = writerIn(folder);
-  ingestEntries(writer, booth.entries.slice(0, 1_000));
-  writer.close();
-  sqlOn(
-    folder,
-    "UPDATE log SET crc = crc + 1 WHERE first_seq = (SELECT min(first_seq) FROM log WHERE first_seq > 100)",
-  );
-  const again = writerIn(folder);
-  const stream = ingestEntries(again, booth.entries);
-  while (again.check());
-  expect(() => again.rebuild(stream, false)).toThrow(/were damaged in the store/);
-  const db = new Database(storePath(folder), { readonly: true });
-  const packed = db.prepare("SELECT count(*) FROM log WHERE last_seq - first_seq > 1000").pluck().get();
-  db.close();
-  again.close();
-  expect(packed).toBe(1);
 });
