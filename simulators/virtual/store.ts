@@ -1,6 +1,6 @@
 import type { IdentityFile } from "../../src/store/identity/identity.ts";
-import type { Identity, IdentityCalls, Store, StoreCalls } from "../../src/store/port.ts";
-import { IDENTITY_CALLS, invoke, remoteBy, STORE_CALLS } from "../../src/store/thread/calls.ts";
+import type { Identity, IdentityCalls, Store } from "../../src/store/port.ts";
+import { callsBy, IDENTITY_CALLS, invoke, STORE_CALLS } from "../../src/store/thread/calls.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
 
 const atOnce = <T>(act: () => T): Promise<T> => new Promise((done) => done(act()));
@@ -8,7 +8,7 @@ const atOnce = <T>(act: () => T): Promise<T> => new Promise((done) => done(act()
 /** The same store without a thread, for a simulation under virtual time: every call is carried out at once. */
 export function inlineStore(writer: Writer): Store {
   return {
-    ...remoteBy<StoreCalls>(STORE_CALLS, (name, args) => atOnce(() => invoke(writer, name, args))),
+    ...callsBy<Omit<Store, "close">>(STORE_CALLS, (name, args) => atOnce(() => invoke(writer, name, args))),
     ingest: (stream, records, lastTake) =>
       atOnce(() => {
         const done = writer.ingest(stream, records, lastTake);
@@ -20,5 +20,5 @@ export function inlineStore(writer: Writer): Store {
 }
 
 export function inlineIdentity(file: IdentityFile): Identity {
-  return remoteBy<IdentityCalls>(IDENTITY_CALLS, (name, args) => atOnce(() => invoke<IdentityCalls>(file, name, args)));
+  return callsBy<Identity>(IDENTITY_CALLS, (name, args) => atOnce(() => invoke<IdentityCalls>(file, name, args)));
 }

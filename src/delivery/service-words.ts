@@ -2,7 +2,7 @@ import type { HeldSeqs, StreamLabel } from "../domain/provisioning.ts";
 import { say } from "../domain/sentences.ts";
 import type { Trouble } from "../domain/status.ts";
 import { DAY_MS } from "../domain/time.ts";
-import type { EpochMs, Milliseconds } from "../domain/units.ts";
+import type { BoothId, EpochMs, Milliseconds } from "../domain/units.ts";
 import type { DeliveredBooth, DeliveryGateway } from "./context.ts";
 import { type Conflict, heldSeqs, newNameAt, type RefusedRecord } from "./rules/refusals.ts";
 
@@ -42,18 +42,18 @@ function raiseNews({ binding, news }: DeliveredBooth["state"]): void {
   news.raise();
 }
 
-export function sayConflict({ log }: Gateway, { state }: DeliveredBooth, word: DueName): void {
-  const { reason, advice } = conflictTrouble(word);
-  const { booth, news } = state;
-  log.warn({ event: "conflict", booth, seqs: word.seqs }, `${booth}: ${reason}; ${advice}`);
+export function sayConflict({ log }: Gateway, { state: { booth, news } }: DeliveredBooth, due: DueName): void {
+  log.warn({ event: "conflict", booth, seqs: due.seqs }, textOf(booth, conflictTrouble(due)));
   news.raise();
 }
 
-export function sayForked({ log }: Gateway, { state }: DeliveredBooth, fork: Fork): void {
-  const { reason, advice } = forkedTrouble(fork);
-  const { booth, news } = state;
-  log.warn({ event: "forked", booth, seqs: fork.seqs }, `${booth}: ${reason}; ${advice}`);
+export function sayForked({ log }: Gateway, { state: { booth, news } }: DeliveredBooth, fork: Fork): void {
+  log.warn({ event: "forked", booth, seqs: fork.seqs }, textOf(booth, forkedTrouble(fork)));
   news.raise();
+}
+
+function textOf(booth: BoothId, { reason, advice }: Trouble): string {
+  return `${booth}: ${reason}; ${advice}`;
 }
 
 /** A new name that the log gets if the service still claims the conflict then. */

@@ -126,7 +126,7 @@ function prepareReports(db: Database.Database) {
 }
 
 /** Adds the stages that were committed since the last call. After a rebuild the list is empty and is read again. */
-function fillStages(sql: Reports & Pick<ReadStatements, "streamById">, stream: StreamId, kept: Remembered): void {
+function fillStages(sql: Reports & ReadStatements, stream: StreamId, kept: Remembered): void {
   const newest = sql.streamById.get(stream)?.newest_seq ?? 0;
   while (kept.seq < newest) {
     const rows = sql.stagesAfter.all({ stream, seq: kept.seq, rows: STAGE_ROWS });
@@ -175,7 +175,7 @@ function rowBefore(sql: Reports, stream: StreamId, at: EpochMs): number {
  * are uncertain: a box whose clock is never synced still shows its readings.
  */
 function* logRows<R extends Placed<LogRecord>>(
-  sql: Reports & Pick<ReadStatements, "logRowsFrom">,
+  sql: Reports & ReadStatements,
   { stream, start, end }: Window & { readonly stream: StreamId },
   unpack: (row: LogRow) => readonly R[],
 ): Generator<R> {

@@ -45,7 +45,7 @@ function fleet(random: () => number): Return {
   return { peak_per_s: Math.max(...tries.values()), last_s: (last - OUTAGE_MS) / 1000 };
 }
 
-it("a thousand gateways that come back after ten minutes load the service without a peak", () => {
+it("a thousand gateways that return after ten minutes load the service without a peak", () => {
   const random = seededRandom(1_000);
   const jittered = fleet(() => random.next());
   const together = fleet(() => 1 - Number.EPSILON);

@@ -19,7 +19,7 @@ function report(
   expect(examples).toEqual([]);
 }
 
-it("a flipped bit in database or write-ahead log never gives a wrong value, and never hides one without a gap record", () => {
+it("a flipped bit in database or write-ahead log never gives a wrong value or hides one without a gap record", () => {
   const result = rot(memoryFolder(), FLIPS, SEED);
   report("bit flip", result);
   expect(result).toMatchObject({ wrong: 0, refused: 0 });

@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LogRecord, Placed } from "../../src/domain/record.ts";
-import { keepStore } from "../../src/store/thread/keeper.ts";
 import { storePath } from "../../src/store/open.ts";
 import { openReader } from "../../src/store/reader.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
+import { allRecords, keptStoreIn } from "../support/store.ts";
 import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { seededRandom } from "../support/seeded-random.ts";
@@ -42,17 +42,7 @@ function open(folder: string): Opened {
   let names = 0;
   const uuid = (): string => `s-${++names}`;
   const salvaged = (): void => void (salvages += 1);
-  const base = { fold: FOLD, now: () => 0, wall: () => 0, ballast_bytes: 0 };
-  return { writer: keepStore({ dataDir: folder, ...base, uuid, salvaged }), salvages: () => salvages };
-}
-
-function all(writer: Writer): readonly Placed[] {
-  const records: Placed[] = [];
-  for (;;) {
-    const more = writer.read("s-1", (records.at(-1)?.seq ?? 0) + 1, 1_000);
-    if (more.length === 0) return records;
-    records.push(...more);
-  }
+  return { writer: keptStoreIn(folder, { fold: FOLD, uuid, salvaged }), salvages: () => salvages };
 }
 
 /** The files of a store, the write-ahead log among them: it is copied while the store is open, as a kill would leave it. */
@@ -114,7 +104,7 @@ export function filledStore(
   first.close();
   const { writer } = open(whole);
   for (let take = commits - IN_WAL; take < commits; take += 1) writer.ingest("s-1", minute(take), take);
-  const truth = new Map(all(writer).map((record) => [record.seq, JSON.stringify(record)]));
+  const truth = new Map(allRecords(writer).map((record) => [record.seq, JSON.stringify(record)]));
   const images = ["", "-wal"].map((suffix) => {
     const path = storePath(whole) + suffix;
     return { name: `store.db${suffix}`, bytes: readFileSync(path) };
@@ -148,7 +138,7 @@ export function judgeCopy(result: Rot, { copy, truth, what }: RotCase): void {
     writer.openStream("booth-1");
     while (writer.check());
     writer.ingest("s-1", minute(5_000), 5_000);
-    const told = all(writer);
+    const told = allRecords(writer);
     const declared = declaredBy(told);
     found(problemsIn(told, { truth, declared }));
     found(problemsInReports(copy, { truth, declared }));

@@ -5,6 +5,7 @@ import { openStoreFile, storePath } from "../../src/store/open.ts";
 import { createWriter, type Writer } from "../../src/store/thread/writer.ts";
 import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
+import { allRecords } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
 export const HOUR = 3_600_000;
@@ -71,14 +72,17 @@ export interface Kept {
 
 export function keptIn(one: Bed): Kept {
   const kept: Kept = { log: new Set(), facts: new Set(), gaps: [] };
-  const { newest_seq } = one.writer.info(one.stream);
-  for (let from = 1; from <= newest_seq;) {
-    const records = one.writer.read(one.stream, from, 5_000);
-    for (const { seq, kind, value } of records) {
-      (kind === "m" ? kept.facts : kept.log).add(seq);
-      if (kind === "g") kept.gaps.push(value);
-    }
-    from = (records.at(-1)?.seq ?? newest_seq) + 1;
+  for (const { seq, kind, value } of allRecords(one.writer, one.stream)) {
+    (kind === "m" ? kept.facts : kept.log).add(seq);
+    if (kind === "g") kept.gaps.push(value);
   }
   return kept;
+}
+
+/** Seqs that are neither stored nor declared as given up. */
+export function lostIn(one: Bed, { log, facts, gaps }: Kept): readonly number[] {
+  const all = Array.from({ length: one.writer.info(one.stream).newest_seq }, (_, index) => index + 1);
+  return all.filter(
+    (seq) => !log.has(seq) && !facts.has(seq) && !gaps.some(({ from, to }) => seq >= from && seq <= to),
+  );
 }

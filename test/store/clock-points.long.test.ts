@@ -1,6 +1,4 @@
 import { expect, it } from "vitest";
-import { recordsOf } from "../../src/acquisition/rules/records.ts";
-import { bridgeMs } from "../../src/derivation/parameters.ts";
 import { openEndOf } from "../../src/derivation/fold.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
 import { T0 } from "../support/booth.ts";
@@ -8,7 +6,7 @@ import { clockedEntries, type ClockedLife, areTrue, codeAt, modelStages } from "
 import { recordFault } from "../support/faults.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { casesOf, seedOf } from "../support/seed.ts";
-import { writerIn } from "../support/store.ts";
+import { ingestEntries, writerIn } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
@@ -34,16 +32,18 @@ function live(
   const { stream } = writer.openStream(name);
   let take = 0;
   let logged = 0;
+  const counted: Writer = {
+    ...writer,
+    ingest(...args) {
+      logged += args[1].length;
+      return writer.ingest(...args);
+    },
+  };
   for (const { from, to, ...clocks } of boots) {
     const life = { ...clocks, parameters: PLAIN, poll_ms: POLL_MS, length_ms: to - from };
     const entries = clockedEntries({ ...life, mode: (ms) => codeAt(STAGES, from + ms) }, take);
-    for (let at = 0; at < entries.length; at += 60) {
-      const chunk = entries.slice(at, at + 60);
-      take = chunk.at(-1)?.take ?? take;
-      const records = recordsOf(chunk, (group) => bridgeMs(PLAIN, group));
-      logged += records.length;
-      writer.ingest(stream, records, take);
-    }
+    take = entries.at(-1)?.take ?? take;
+    ingestEntries(counted, entries, { booth: name, sizes: [60] });
   }
   return { stream, logged };
 }
@@ -87,7 +87,7 @@ function tell(fault: string, count: Count): void {
   expect(count).toEqual({ lost: 0, doubled: 0, wrong: 0 });
 }
 
-it("1970 at boot and a sync at any point: every reading gets its true place", () => {
+it("after a boot in 1970 and a sync at any point every reading gets its true time", () => {
   const writer = writerIn(memoryFolder());
   const random = seededRandom(SEED);
   const count: Count = { lost: 0, doubled: 0, wrong: 0 };
@@ -127,7 +127,7 @@ function cuts(polls: (low: number, high: number) => number): {
   }
 }
 
-it("a boot in between that never learns the time: nothing is lost or twice, and the boots beside it stay true", () => {
+it("a boot between two others that never learns the time loses and doubles nothing, and the other boots keep true times", () => {
   const writer = writerIn(memoryFolder());
   const random = seededRandom(SEED + 1);
   const count: Count = { lost: 0, doubled: 0, wrong: 0 };

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
-import { countingFold } from "./busy-log.ts";
+import type { KeptStore } from "../../src/store/thread/keeper.ts";
+import { allRecords, keptStoreIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const CHILD = fileURLToPath(new URL("./disk-child.ts", import.meta.url));
@@ -27,9 +27,7 @@ function run(command: string, ...args: string[]): void {
 /** A kept store under a clock that the test moves. */
 export function storeOn(dataDir: string, ballast_bytes: number): { readonly store: KeptStore; pass(ms: number): void } {
   let now = 0;
-  const clocks = { now: () => now, wall: () => 0 };
-  const store = keepStore({ dataDir, fold: countingFold(50), uuid: () => "s-1", ballast_bytes, ...clocks });
-  return { store, pass: (ms) => void (now += ms) };
+  return { store: keptStoreIn(dataDir, { ballast_bytes, now: () => now }), pass: (ms) => void (now += ms) };
 }
 
 /** What a child said that committed on a disk that fails. */
@@ -69,16 +67,10 @@ export async function runFailing(
 
 /** Numbers up to `durable` that the store hasn't, and those that it has more than once. */
 export function countNumbers(folder: string, durable: number): { readonly lost: number; readonly doubled: number } {
-  const { store } = storeOn(folder, 0);
+  const store = keptStoreIn(folder);
   store.openStream("booth-1");
-  const numbers: number[] = [];
-  for (let from = 1; ;) {
-    const records = store.read("s-1", from, 1_000);
-    if (records.length === 0) break;
-    for (const record of records)
-      if (record.kind === "r" && record.tag === "number") numbers.push(Number(record.value));
-    from = (records.at(-1)?.seq ?? from) + 1;
-  }
+  const readings = allRecords(store).filter(({ kind, tag }) => kind === "r" && tag === "number");
+  const numbers = readings.map(({ value }) => Number(value));
   store.close();
   const seen = new Set(numbers);
   const lost = Array.from({ length: durable }, (_, i) => i + 1).filter((number) => !seen.has(number)).length;

@@ -1,8 +1,7 @@
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { keepStore } from "../../src/store/thread/keeper.ts";
-import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
+import { keptStoreIn } from "../support/store.ts";
 
 /**
  * Commits numbered readings, ten at a time, until `commits` have succeeded, each again until it does. Says of each what became of
@@ -14,8 +13,7 @@ const [folder = "", commits = "0"] = process.argv.slice(2);
 const STDOUT = 1;
 const say = (line: string): void => void writeSync(STDOUT, `${line}\n`);
 
-const clocks = { now: () => performance.now(), wall: () => Date.now() };
-const store = keepStore({ dataDir: folder, fold: countingFold(50), uuid: () => "s-1", ballast_bytes: 0, ...clocks });
+const store = keptStoreIn(folder, { now: () => performance.now(), wall: () => Date.now() });
 store.openStream("booth-1");
 
 function commit(group: number): boolean {

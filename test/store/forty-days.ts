@@ -1,11 +1,11 @@
-import { bridgeMs } from "../../src/derivation/parameters.ts";
-import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import { filterMaintenanceHistory, filterMaintenances } from "../../src/reports/filters.ts";
 import { validationIncidents } from "../../src/reports/findings.ts";
 import { latestValues } from "../../src/reports/values.ts";
 import type { Window } from "../../src/store/port.ts";
 import { openReader } from "../../src/store/reader.ts";
-import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
+import { deriveFold } from "../../src/store/facts/fold.ts";
+import type { KeptStore } from "../../src/store/thread/keeper.ts";
+import { ingestEntries, keptStoreIn } from "../support/store.ts";
 import { poll, put, script, silence, T0, type Script, type Values } from "../support/booth.ts";
 import { gatewayFigures, openSource } from "../support/figures.ts";
 import { minutesTag, tag, withFilters } from "../support/parameters.ts";
@@ -107,8 +107,7 @@ function stayIn(told: Told, ms: number, { mode, air }: { readonly mode: number; 
 
 /** The store of a folder as the agent opens it: looked after, at the days' end by default. */
 export function keepFortyDays(dataDir: string, wall = (): number => T0 + DAYS * DAY_MS): KeptStore {
-  const clocks = { now: () => 0, wall, uuid: () => "s-forty-days" };
-  return keepStore({ dataDir, ballast_bytes: 0, ...clocks });
+  return keptStoreIn(dataDir, { fold: deriveFold, wall, uuid: () => "s-forty-days" });
 }
 
 /** Writes forty days of a booth into a folder's store as the agent does: what the service took goes by age, the rest waits. */
@@ -120,15 +119,9 @@ export function writeFortyDays(folder: string): void {
   for (let from = 0; from < entries.length; from += POLLS_PER_COMMIT) {
     const part = entries.slice(from, from + POLLS_PER_COMMIT);
     const last = part.at(-1);
-    if (last === undefined) break;
-    now = last.kind === "poll" ? last.at : now;
-    const { newest_seq } = writer.ingest(
-      stream,
-      recordsOf(part, (group) => bridgeMs(PARAMETERS, group)),
-      last.take,
-    );
-    if (now - T0 >= AWAY_FROM) continue;
-    writer.ack(stream, newest_seq);
+    now = last?.kind === "poll" ? last.at : now;
+    ingestEntries(writer, part, { parameters: PARAMETERS, sizes: [POLLS_PER_COMMIT] });
+    if (now - T0 < AWAY_FROM) writer.ack(stream, writer.info(stream).newest_seq);
   }
   const { acked_seq } = writer.info(stream);
   writer.setAside(stream, [{ seq: acked_seq + 1, reason: "made up", declare: false }]);

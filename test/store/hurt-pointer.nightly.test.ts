@@ -3,12 +3,12 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import type { LogRecord, Placed } from "../../src/domain/record.ts";
-import { keepStore } from "../../src/store/thread/keeper.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
 import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
 import { seededRandom } from "../support/seeded-random.ts";
+import { allRecords, keptStoreIn } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
 const PAGE_BYTES = 512;
@@ -21,9 +21,7 @@ const TEXT_BYTES = 900;
 function open(folder: string): Writer {
   let names = 0;
   const uuid = (): string => `s-${++names}`;
-  const fold = countingFold(12);
-  const base = { now: () => 0, wall: () => 0, ballast_bytes: 0, salvaged: () => undefined };
-  const writer = keepStore({ dataDir: folder, fold, uuid, ...base });
+  const writer = keptStoreIn(folder, { fold: countingFold(12), uuid });
   writer.openStream("booth-1");
   return writer;
 }
@@ -37,14 +35,7 @@ function polled(take: number): LogRecord[] {
 }
 
 function all(writer: Writer): ReadonlyMap<number, Placed> {
-  const told = new Map<number, Placed>();
-  for (let from = 1; ;) {
-    const more = writer.read("s-1", from, 1_000);
-    for (const record of more) told.set(record.seq, record);
-    const last = more.at(-1);
-    if (last === undefined) return told;
-    from = last.seq + 1;
-  }
+  return new Map(allRecords(writer).map((record) => [record.seq, record]));
 }
 
 /** Looks, takes in as much as would use pages that were freed, and looks again. */
@@ -113,7 +104,7 @@ it.each([
     { bit: 2, cost: READINGS, least: COMMITS },
   ],
   ["to a free page costs nothing", freePages, { bit: 32, cost: 0, least: 10 }],
-])("a hurt pointer %s: no other's pages are written over", (_what, make, { bit, cost, least }) => {
+])("a damaged pointer %s, and no other pages are overwritten", (_what, make, { bit, cost, least }) => {
   const { bytes, truth, pointers, heads } = make();
   const copies = memoryFolder();
   const costs: number[] = [];

@@ -33,7 +33,7 @@ it("a store of forty days that a release wrote gives the same figures, filters, 
   expect(checkStore(folder, () => undefined)).toMatchObject({ sound: true, problems: [] });
 });
 
-it("its backlog is delivered from the cursor on, each record once, and the booth's log goes on behind it", () => {
+it("its backlog is read from the cursor on, each record once, and its log continues after it", () => {
   const writer = keepFortyDays(keptStore());
   const { stream, acked_seq, newest_seq } = writer.openStream("booth-1");
   const sent: number[] = [];
@@ -49,20 +49,13 @@ it("its backlog is delivered from the cursor on, each record once, and the booth
   const [last] = writer.read(stream, newest_seq, 1);
   if (last === undefined) throw new Error("nothing is stored");
   const { boot, mono, at } = last;
-  const more = {
-    kind: "r",
-    boot,
-    mono: mono + 60_000,
-    at: at + 60_000,
-    tag: "air",
-    value: 18,
-    quality: "good",
-  } as const;
+  const later = { boot, mono: mono + 60_000, at: at + 60_000 };
+  const more = { kind: "r", ...later, tag: "air", value: 18, quality: "good" } as const;
   expect(writer.ingest(stream, [more], 1_000_000)).toMatchObject({ newest_seq: newest_seq + 1 });
   writer.close();
 });
 
-it("what is kept of its log folds into the very facts that it holds", () => {
+it("its kept log folds into exactly its stored facts", () => {
   const folder = keptStore();
   const writer = keepFortyDays(folder);
   const { stream } = writer.openStream("booth-1");

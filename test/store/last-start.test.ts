@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { forgetModes } from "../../src/derivation/fold.ts";
 import type { DeriveState } from "../../src/derivation/state.ts";
-import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
+import type { KeptStore } from "../../src/store/thread/keeper.ts";
 import { checkStore } from "../../src/store/files.ts";
 import { storePath } from "../../src/store/open.ts";
 import { lastStart } from "../../src/store/facts/snapshots.ts";
@@ -11,12 +11,13 @@ import { run, script, stay } from "../support/booth.ts";
 import { countingFold } from "./busy-log.ts";
 import { PLAIN } from "../support/parameters.ts";
 import { clockRecord, reading } from "../support/records.ts";
+import { keptStoreIn, sqlOn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 
 const EACH = 20;
 
-/** A store whose fold tells the seqs it looks at. */
+/** A store whose fold notes the seqs that it folds. */
 function storeIn(dataDir: string): { readonly store: KeptStore; readonly folded: number[] } {
   const folded: number[] = [];
   const counting = countingFold(1_000);
@@ -27,19 +28,14 @@ function storeIn(dataDir: string): { readonly store: KeptStore; readonly folded:
       return counting.step(state, record);
     },
   };
-  return {
-    store: keepStore({ dataDir, fold, now: () => 0, wall: () => 0, uuid: () => "s-1", ballast_bytes: 0 }),
-    folded,
-  };
+  return { store: keptStoreIn(dataDir, { fold }), folded };
 }
 
 function spoil(folder: string, sql: string): void {
-  const db = new Database(storePath(folder));
-  expect(db.prepare(sql).run().changes).toBeGreaterThan(0);
-  db.close();
+  expect(sqlOn(folder, sql)).toBeGreaterThan(0);
 }
 
-/** What a start folds, and the state that it comes to. */
+/** The seqs that a start folds, and the resulting state. */
 function startOf(folder: string) {
   const { store, folded } = storeIn(folder);
   store.openStream("booth-1");
@@ -48,7 +44,7 @@ function startOf(folder: string) {
   return seen;
 }
 
-it("a damaged state is made anew from the last one kept, and from the log's begin only where none is whole", () => {
+it("a damaged state is made again from the last kept state, or from the log's begin if all are damaged", () => {
   const folder = temporaryFolder();
   const { store } = storeIn(folder);
   store.openStream("booth-1");
@@ -74,7 +70,7 @@ it("a damaged state is made anew from the last one kept, and from the log's begi
   expect(startOf(folder)).toEqual({ first: 1, last: newest + 1, state: after });
 });
 
-it("a damaged state that was kept goes at the next look, and the next commit keeps another", () => {
+it("the next check removes a damaged kept state, and the next commit keeps another", () => {
   const folder = temporaryFolder();
   const { store } = storeIn(folder);
   store.openStream("booth-1");
@@ -98,7 +94,7 @@ it("a damaged state that was kept goes at the next look, and the next commit kee
   store.close();
 });
 
-it("where records behind the kept state are gone it is told so", () => {
+it("a start from a kept state forgets the modes if records after that state are missing", () => {
   const folder = temporaryFolder();
   storeIn(folder).store.close();
   const db = new Database(storePath(folder));

@@ -4,6 +4,7 @@ import { deriveFold } from "../../src/store/facts/fold.ts";
 import { openStoreFile } from "../../src/store/open.ts";
 import { createWriter, type Writer } from "../../src/store/thread/writer.ts";
 import { clockRecord, reading, T0 } from "../support/records.ts";
+import { allRecords } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { HOUR_MS, DAY_MS } from "../../src/domain/time.ts";
 
@@ -61,18 +62,12 @@ function mended(one: Bed): void {
 
 /** How far each reading stands from its right time, ms. */
 function errors(one: Bed): readonly number[] {
-  const { oldest_seq, newest_seq } = one.writer.info(one.stream);
-  const found: number[] = [];
-  for (let from = oldest_seq; from <= newest_seq;) {
-    const records = one.writer.read(one.stream, from, 1_000);
-    for (const { kind, time, mono } of records) if (kind === "r") found.push(time - T0 - mono);
-    from = (records.at(-1)?.seq ?? newest_seq) + 1;
-  }
-  return found;
+  const records = allRecords(one.writer, one.stream, one.writer.info(one.stream).oldest_seq);
+  return records.filter(({ kind }) => kind === "r").map(({ time, mono }) => time - T0 - mono);
 }
 
-describe("nothing goes by its age for a day after a leap of the clock", () => {
-  it("a year ahead that is taken back within the day has cost no record, and all have their right time again", () => {
+describe("after a leap of the clock", () => {
+  it("a year ahead no record is deleted if the time is corrected within a day, and all get their right time", () => {
     const one = lived();
     vouch(one, 48 * HOUR_MS, YEAR);
     hours(one, 48, 71);
@@ -87,7 +82,7 @@ describe("nothing goes by its age for a day after a leap of the clock", () => {
     one.writer.close();
   });
 
-  it("not after a restart either; a time that stands for more than a day makes things old", () => {
+  it("a year ahead records are deleted by age only after a day, also after a restart", () => {
     const one = lived();
     vouch(one, 48 * HOUR_MS, YEAR);
     hours(one, 48, 60);
@@ -102,8 +97,8 @@ describe("nothing goes by its age for a day after a leap of the clock", () => {
   });
 });
 
-describe("a wrong time of which nothing from before is left", () => {
-  it("is found wrong all the same: the state that was kept by it is put back, and what is kept gets its right time", () => {
+describe("a wrong time without older records", () => {
+  it("is corrected too: the state kept with it is put back, and all kept records get their right time", () => {
     const one = lived();
     vouch(one, 48 * HOUR_MS, YEAR);
     // The time stands so long that what was right before it has gone by its age.

@@ -1,11 +1,11 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { DEFAULT_BUDGET } from "../../src/domain/storage.ts";
 import { storePath } from "../../src/store/open.ts";
 import { openFolder, type OpenedFolder } from "../../src/store/thread/folder.ts";
 import { recordFault } from "../support/faults.ts";
 import { clockRecord, reading } from "../support/records.ts";
+import { allRecords, sqlOn } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
 const COMMITS = 300;
@@ -24,7 +24,7 @@ function wipe(path: string): void {
   closeSync(file);
 }
 
-it("a store without its first 8 KB is salvaged for the booth that it is of: the identity knows its stream", () => {
+it("a store without its first 8 KB is salvaged for its booth, whose stream the identity knows", () => {
   const folder = memoryFolder();
   const first = open(folder);
   // So that the second stream isn't the first name again.
@@ -45,14 +45,9 @@ it("a store without its first 8 KB is salvaged for the booth that it is of: the 
   const numbers = new Set<unknown>();
   const declared = new Set<number>();
   again.store.ingest(stream, [reading(60_000_000, "after", 1)], COMMITS + 1);
-  for (let from = info.oldest_seq; ;) {
-    const records = again.store.read(stream, from, 1_000);
-    if (records.length === 0) break;
-    for (const record of records) {
-      if (record.tag === "number") numbers.add(record.value);
-      if (record.kind === "g") for (let seq = record.value.from; seq <= record.value.to; seq += 1) declared.add(seq);
-    }
-    from = (records.at(-1)?.seq ?? from) + 1;
+  for (const record of allRecords(again.store, stream, info.oldest_seq)) {
+    if (record.tag === "number") numbers.add(record.value);
+    if (record.kind === "g") for (let seq = record.value.from; seq <= record.value.to; seq += 1) declared.add(seq);
   }
   again.close();
   const missing = COMMITS * EACH - numbers.size;
@@ -67,15 +62,13 @@ it("a store without its first 8 KB is salvaged for the booth that it is of: the 
 it.each([
   ["says another booth", "UPDATE stream SET booth_id = 'booth-2'"],
   ["is gone", "DELETE FROM stream"],
-])("a stream whose row %s goes on as the booth's, which gets no new one", (_how, sql) => {
+])("a stream whose row %s stays the booth's stream", (_how, sql) => {
   const folder = memoryFolder();
   const first = open(folder);
   const { stream } = first.store.openStream("booth-1");
   first.store.ingest(stream, [clockRecord(0), reading(1_000, "number", 1)], 1);
   first.close();
-  const db = new Database(storePath(folder));
-  db.exec(sql);
-  db.close();
+  sqlOn(folder, sql);
   const again = open(folder);
   const info = again.store.openStream("booth-1");
   expect(info.stream).toBe(stream);

@@ -2,8 +2,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { recordsOf } from "../../src/acquisition/rules/records.ts";
-import { bridgeMs } from "../../src/derivation/parameters.ts";
 import { deriveFold } from "../../src/store/facts/fold.ts";
 import { openStoreFile, storePath } from "../../src/store/open.ts";
 import { find, mend } from "../../src/store/check.ts";
@@ -14,10 +12,10 @@ import { infoOf } from "../../src/store/log/streams.ts";
 import { createWriter } from "../../src/store/thread/writer.ts";
 import { script, stay } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";
+import { ingestEntries } from "../support/store.ts";
 import { memoryFolder } from "../support/temporary.ts";
 
 const STAGES = 60;
-const BATCH = 4;
 /** Short, so that no page ends within it. It stands before every row's seq. */
 const STREAM = "s-1";
 
@@ -25,14 +23,9 @@ const STREAM = "s-1";
 function manyRows(folder: string): Buffer {
   const now = (): number => 0;
   const writer = createWriter({ db: openStoreFile(folder), fold: deriveFold, now, wall: now, uuid: () => STREAM });
-  const { stream } = writer.openStream("booth-1");
   const booth = script(PLAIN);
   for (let i = 0; i < STAGES; i += 1) stay(booth, 60_000, { mode: i % 2 === 0 ? 3 : 4 });
-  for (let from = 0; from < booth.entries.length; from += BATCH) {
-    const some = booth.entries.slice(from, from + BATCH);
-    const records = recordsOf(some, (group) => bridgeMs(PLAIN, group));
-    writer.ingest(stream, records, some.at(-1)?.take ?? 0);
-  }
+  ingestEntries(writer, booth.entries, { sizes: [4] });
   writer.close();
   return readFileSync(storePath(folder));
 }
@@ -66,26 +59,23 @@ function lookedThrough(file: string, oldest_seq: number): { readonly seen: boole
 it.each([
   ["log", 1],
   ["log, and facts that have outlived theirs,", 125],
-])(
-  "whichever key is hurt in the %s: a look through the store finds that, or all is found by its key",
-  (_part, oldest) => {
-    const folder = memoryFolder();
-    const bytes = manyRows(folder);
-    const copy = join(folder, "copy.db");
-    const hidden: number[] = [];
-    let seen = 0;
-    for (let at = bytes.indexOf(STREAM); at >= 0; at = bytes.indexOf(STREAM, at + 1)) {
-      for (const bit of [1, 2]) {
-        const spoilt = Buffer.from(bytes);
-        const last = at + STREAM.length - 1;
-        spoilt[last] = (bytes[last] ?? 0) ^ bit;
-        writeFileSync(copy, spoilt);
-        const found = lookedThrough(copy, oldest);
-        if (found.seen) seen += 1;
-        else if (found.hidden > 0) hidden.push(at);
-      }
+])("any damaged key in the %s is found by a check, or hides nothing", (_part, oldest) => {
+  const folder = memoryFolder();
+  const bytes = manyRows(folder);
+  const copy = join(folder, "copy.db");
+  const hidden: number[] = [];
+  let seen = 0;
+  for (let at = bytes.indexOf(STREAM); at >= 0; at = bytes.indexOf(STREAM, at + 1)) {
+    for (const bit of [1, 2]) {
+      const spoilt = Buffer.from(bytes);
+      const last = at + STREAM.length - 1;
+      spoilt[last] = (bytes[last] ?? 0) ^ bit;
+      writeFileSync(copy, spoilt);
+      const found = lookedThrough(copy, oldest);
+      if (found.seen) seen += 1;
+      else if (found.hidden > 0) hidden.push(at);
     }
-    expect(seen).toBeGreaterThan(STAGES);
-    expect(hidden).toEqual([]);
-  },
-);
+  }
+  expect(seen).toBeGreaterThan(STAGES);
+  expect(hidden).toEqual([]);
+});

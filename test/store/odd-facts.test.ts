@@ -35,8 +35,8 @@ const later = [
   reading(8 * MINUTE_MS, "mode", 3),
 ];
 
-describe("a fact whose instants no column takes", () => {
-  it("an entry of half a millisecond ago is committed, found by its window, and the booth's commits go on", () => {
+describe("a fact with instants that no column accepts", () => {
+  it("of half a millisecond is committed and found by its window, and commits continue", () => {
     const folder = temporaryFolder();
     const writer = writerIn(folder);
     const { stream } = writer.openStream("booth-1");
@@ -69,7 +69,7 @@ describe("a fact whose instants no column takes", () => {
     ["without an end", Infinity],
     ["beyond all time", 1e300],
     ["before all time", -1e300],
-  ])("one that begins %s is committed like every other, and the booth's commits go on", (_, start) => {
+  ])("beginning %s is committed as any other, and commits continue", (_, start) => {
     const folder = temporaryFolder();
     const odd = (fact: Fact): Fact =>
       fact.kind === "m" ? { ...fact, value: { ...fact.value, start, end: start } } : fact;

@@ -3,7 +3,7 @@ import { recordFault } from "../support/faults.ts";
 import { memoryFolder } from "../support/temporary.ts";
 import { spoilPages } from "./page-loss.ts";
 
-it("a page filled with zeros costs its own rows at most, each declared by a gap record: pages of every kind, and images in the write-ahead log", () => {
+it("a page of any kind filled with zeros costs at most its own rows, each declared by a gap record", () => {
   const losses = spoilPages(memoryFolder());
   for (const loss of losses) process.stdout.write(`${JSON.stringify({ ...loss, examples: undefined })}\n`);
   const wrong = losses.reduce((sum, loss) => sum + loss.wrong, 0);

@@ -1,15 +1,14 @@
 import { expect, it } from "vitest";
-import { recordsOf } from "../../src/acquisition/rules/records.ts";
 import { openReader } from "../../src/store/reader.ts";
 import { script, stay } from "../support/booth.ts";
 import { PLAIN } from "../support/parameters.ts";
-import { writerIn } from "../support/store.ts";
+import { ingestEntries, writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const EVER = { start: 0, end: Infinity };
 
-it("after each commit a reader that was asked before tells what a new one does: stages, and the readings of one tag or of all", () => {
+it("an open reader returns after each commit the same stages and readings as a new one", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");
@@ -17,14 +16,8 @@ it("after each commit a reader that was asked before tells what a new one does: 
   const asked = openReader(folder);
   const stages: number[] = [];
   for (const [turn, mode] of [3, 4, 4, 5, 6, 3].entries()) {
-    const before = booth.entries.length;
     stay(booth, 90 * MINUTE_MS, { mode, other: turn % 4 });
-    const fresh = booth.entries.slice(turn === 0 ? 0 : before);
-    writer.ingest(
-      stream,
-      recordsOf(fresh, () => 15_000),
-      booth.entries.length,
-    );
+    ingestEntries(writer, booth.entries, { sizes: [Infinity] });
     const reader = openReader(folder);
     expect(asked.stages(stream, EVER)).toEqual(reader.stages(stream, EVER));
     reader.close();

@@ -2,10 +2,11 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Fold } from "../../src/store/facts/fold.ts";
-import { keepStore, type KeptStore } from "../../src/store/thread/keeper.ts";
+import type { KeptStore } from "../../src/store/thread/keeper.ts";
 import { freshPath } from "../../src/store/replace.ts";
 import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
+import { keptStoreIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 /** A store of two takes, the third of which finds damage that can't be salvaged, since the new file can't be written. */
@@ -24,7 +25,7 @@ function strandedStore(): {
       return counting.step(state, record);
     },
   };
-  const store = keepStore({ dataDir, fold, now: () => 0, wall: () => 0, uuid: () => "s-1", ballast_bytes: 0 });
+  const store = keptStoreIn(dataDir, { fold });
   const take = (number: number): unknown => store.ingest("s-1", [reading(number * 1_000, "number", number)], number);
   store.openStream("booth-1");
   store.ingest("s-1", [clockRecord(0)], 1);
@@ -42,7 +43,7 @@ function strandedStore(): {
   };
 }
 
-it("a salvage for which there was no room is made by a later call, and the store goes on", () => {
+it("a salvage that failed for lack of space is repeated by a later call", () => {
   const { store, mend, take } = strandedStore();
   mend();
   take(3);

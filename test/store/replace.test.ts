@@ -21,8 +21,8 @@ function newestIn(folder: string): number {
   return newest_seq;
 }
 
-describe("putting a new file in the store's place", () => {
-  it("a process that ends before the new file is ready leaves the old store as it was", () => {
+describe("replacing the store's file", () => {
+  it("leaves the old store unchanged if the process ends before the new file is ready", () => {
     const folder = memoryFolder();
     filled(folder, 5);
     const newest = newestIn(folder);
@@ -31,7 +31,7 @@ describe("putting a new file in the store's place", () => {
   });
 
   it.each(["before the old one is set aside", "after it"])(
-    "one that ends %s leaves the new store to the next start",
+    "is completed by the next start if the process ends %s",
     (when) => {
       const folder = memoryFolder();
       const other = memoryFolder();

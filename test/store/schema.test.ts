@@ -29,28 +29,25 @@ it.each([
     "DROP TABLE dead_letter",
     /knows 9 alone: install the older agent again until all is delivered/,
   ],
-])(
-  "a store of a %s schema is refused in a sentence that says what to do, and the file stays as it is",
-  (_, version, ...how) => {
-    const folder = madeStore();
-    const [statement, sentence] = how;
-    const db = new Database(storePath(folder));
-    db.exec(statement);
-    db.pragma(`user_version = ${version}`);
-    db.close();
-    const bytes = readFileSync(storePath(folder));
-    expect(() => storeOn(folder, 0)).toThrow(sentence);
-    expect(readFileSync(storePath(folder)).equals(bytes)).toBe(true);
-    expect(checkStore(folder, () => undefined)).toMatchObject({
-      sound: false,
-      problems: [expect.stringMatching(sentence)],
-      streams: [],
-    });
-  },
-);
+])("a store with a %s schema is refused with advice, and its file stays unchanged", (_, version, ...how) => {
+  const folder = madeStore();
+  const [statement, sentence] = how;
+  const db = new Database(storePath(folder));
+  db.exec(statement);
+  db.pragma(`user_version = ${version}`);
+  db.close();
+  const bytes = readFileSync(storePath(folder));
+  expect(() => storeOn(folder, 0)).toThrow(sentence);
+  expect(readFileSync(storePath(folder)).equals(bytes)).toBe(true);
+  expect(checkStore(folder, () => undefined)).toMatchObject({
+    sound: false,
+    problems: [expect.stringMatching(sentence)],
+    streams: [],
+  });
+});
 
 it.each([0, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])(
-  "a store whose tables are ours is of no other agent, though its version says %i: it is salvaged with all that it holds",
+  "a store with our tables but version %i counts as damaged and is salvaged completely",
   (version) => {
     const folder = madeStore();
     const db = new Database(storePath(folder));
@@ -63,7 +60,7 @@ it.each([0, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])(
   },
 );
 
-it("a new store has the very tables of one that was written before, to the letter", () => {
+it("a new store has exactly the same tables as an earlier one", () => {
   const now = madeStore();
   const before = memoryFolder();
   const bytes = readFileSync(join(import.meta.dirname, "../fixtures/store-9.db.gz"));

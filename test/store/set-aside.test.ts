@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Placed } from "../../src/domain/record.ts";
 import type { Writer } from "../../src/store/thread/writer.ts";
 import { clockRecord, coverage, reading } from "../support/records.ts";
-import { writerIn } from "../support/store.ts";
+import { allRecords, writerIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 /** A store of one booth with ten readings behind its clock record. */
@@ -14,19 +14,9 @@ function filled(folder: string): { writer: Writer; stream: string } {
   return { writer, stream };
 }
 
-/** A read gives as much as a bounded number of rows holds. */
-function everything(writer: Writer, stream: string): Placed[] {
-  const records: Placed[] = [];
-  for (;;) {
-    const more = writer.read(stream, (records.at(-1)?.seq ?? 0) + 1, 1_000);
-    if (more.length === 0) return records;
-    records.push(...more);
-  }
-}
-
 const gapsOf = (records: readonly Placed[]) => records.flatMap((one) => (one.kind === "g" ? [one.value] : []));
 
-it("a record set aside is kept with its reason over a restart; the next commit declares it, once", () => {
+it("a record that was set aside keeps its reason over a restart, and the next commit declares it once", () => {
   const folder = temporaryFolder();
   const { writer, stream } = filled(folder);
   const refusal = { seq: 5, reason: "malformed", declare: true };
@@ -50,14 +40,14 @@ it("a record that the service refused by its seq needs no declaration", () => {
   writer.close();
 });
 
-it("no more than the newest ten thousand are kept", () => {
+it("the store keeps the newest ten thousand refused records", () => {
   const { writer, stream } = filled(temporaryFolder());
   const refusals = Array.from({ length: 10_200 }, (_, index) => ({ seq: index + 1, reason: "no", declare: false }));
   expect(writer.setAside(stream, refusals)).toMatchObject({ count: 10_000, newest: { seq: 10_200 } });
   writer.close();
 });
 
-it("the terms of a stretch are its parameter and clock records, wherever they stand, and nothing else", () => {
+it("contextRecords finds exactly the parameter and clock records of a stretch", () => {
   const { writer, stream } = filled(temporaryFolder());
   for (let take = 2; take <= 400; take += 1) {
     const mono = take * 10_000;
@@ -65,7 +55,7 @@ it("the terms of a stretch are its parameter and clock records, wherever they st
     writer.ingest(stream, [...more, reading(mono, "mode", take)], take);
   }
   const { newest_seq } = writer.info(stream);
-  const terms = everything(writer, stream).filter(({ kind }) => kind === "t" || kind === "p");
+  const terms = allRecords(writer, stream).filter(({ kind }) => kind === "t" || kind === "p");
   const found: number[] = [];
   for (let from = 1; from <= newest_seq;) {
     const { records, looked_to } = writer.contextRecords(stream, from, newest_seq);

@@ -30,14 +30,11 @@ function killedStore(isHurt: boolean): string {
 it.each([
   ["as it was last", false, 2],
   ["only as it was before the newest records", true, 0],
-])(
-  "of a stream's row that a salvage finds %s the count of what was taken in is kept or unknown",
-  (_how, isHurt, take) => {
-    const folder = killedStore(isHurt);
-    salvage({ dataDir: folder, wall: () => 0 });
-    const writer = writerIn(folder);
-    // Known to be less than it was, it would have the tail's entries taken in a second time.
-    expect(writer.openStream("booth-1")).toMatchObject({ newest_seq: 3, last_take: take });
-    writer.close();
-  },
-);
+])("a salvage that finds a stream's row %s keeps the take number or marks it as unknown", (_how, isHurt, take) => {
+  const folder = killedStore(isHurt);
+  salvage({ dataDir: folder, wall: () => 0 });
+  const writer = writerIn(folder);
+  // Known to be less than it was, it would have the tail's entries taken in a second time.
+  expect(writer.openStream("booth-1")).toMatchObject({ newest_seq: 3, last_take: take });
+  writer.close();
+});

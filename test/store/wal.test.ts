@@ -1,10 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { keepStore } from "../../src/store/thread/keeper.ts";
 import { storePath } from "../../src/store/open.ts";
 import { readWal } from "../../src/store/wal.ts";
-import { countingFold } from "./busy-log.ts";
 import { clockRecord, reading } from "../support/records.ts";
+import { keptStoreIn } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const FRAME_BYTES = 24 + 512;
@@ -30,8 +29,7 @@ function killedStore(): { readonly folder: string; readonly newest: readonly num
 function storeIn(folder: string) {
   let salvages = 0;
   const salvaged = (): void => void (salvages += 1);
-  const base = { fold: countingFold(50), now: () => 0, wall: () => 0, uuid: () => "s-1", ballast_bytes: 0 };
-  return { store: keepStore({ dataDir: folder, ...base, salvaged }), salvages: () => salvages };
+  return { store: keptStoreIn(folder, { salvaged }), salvages: () => salvages };
 }
 
 /** Where the frames of each commit begin and end in the log. */
@@ -54,7 +52,7 @@ function spoil(folder: string, spoilt: (wal: Buffer, commits: ReturnType<typeof 
 }
 
 describe("the end of the write-ahead log", () => {
-  it("torn in the last commit is a power cut's: that commit hadn't been confirmed, and the rest is as it was", () => {
+  it("torn in the last commit counts as a power cut, which loses only that unconfirmed commit", () => {
     const { folder, newest } = killedStore();
     spoil(folder, (wal, commits) => {
       const { from = 0 } = commits.at(-1) ?? {};
@@ -69,7 +67,7 @@ describe("the end of the write-ahead log", () => {
     expect(readWal(storePath(folder)).end).toBe("whole");
   });
 
-  it("torn in a commit before the last is damage: it had been confirmed", () => {
+  it("torn in an earlier commit counts as damage, because that commit had been confirmed", () => {
     const { folder, newest } = killedStore();
     spoil(folder, (wal, commits) => {
       const { from = 0 } = commits.at(-2) ?? {};
@@ -82,7 +80,7 @@ describe("the end of the write-ahead log", () => {
     store.close();
   });
 
-  it("with any single bit of the last commit flipped is damage", () => {
+  it("with any single flipped bit in the last commit counts as damage", () => {
     const { folder } = killedStore();
     const path = storePath(folder);
     const wal = readFileSync(`${path}-wal`);

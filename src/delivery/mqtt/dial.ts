@@ -163,15 +163,11 @@ function limitsIn({ properties }: IConnackPacket) {
 
 /** Makes the library's store keep nothing. It is for resending after the library's own reconnection, which is off. */
 function keepingNothing(store: IStore): IStore {
-  store.put = (_, done) => {
+  const ignore = (_: unknown, done: () => void): IStore => {
     done();
     return store;
   };
-  store.del = (_, done) => {
-    done();
-    return store;
-  };
-  return store;
+  return Object.assign(store, { put: ignore, del: ignore });
 }
 
 /** The connection that the library gets instead of opening one of its own, whose bytes couldn't be counted. */

@@ -98,26 +98,25 @@ function sumOf({ stream, seq, at, packed }: Omit<SnapshotRow, "sum">): number {
 /** A state, and the seq of the last record folded into it. */
 export type Start = Pick<Snapshot, "seq" | "state">;
 
-type BootStatements = Pick<ReadStatements, "bootPlaces" | "bootsAfter">;
-
 /**
  * Returns the start for folding the kept log again: before the first record, or, once that is deleted, the first snapshot after which
  * nothing is missing. Throws if there is no such snapshot.
  */
 export function startOf(
-  { sql, snapshots }: { readonly sql: BootStatements; readonly snapshots: Pick<Snapshots, "first"> },
+  { sql, snapshots }: { readonly sql: ReadStatements; readonly snapshots: Pick<Snapshots, "first"> },
   stream: StreamId,
   oldest: Seq,
 ): Start {
-  const first = oldest <= 1 ? undefined : snapshots.first(stream, oldest);
-  if (oldest > 1 && first === undefined)
+  if (oldest <= 1) return startWith(sql, stream, undefined);
+  const first = snapshots.first(stream, oldest);
+  if (first === undefined)
     throw new Error(`the log begins at ${oldest} and no state is kept from there: it can't be rebuilt`);
   return startWith(sql, stream, first);
 }
 
 /** Returns the start for making the latest state again: the last snapshot, although records after it may be missing, or the log's begin. */
 export function lastStart(
-  { sql, snapshots }: { readonly sql: BootStatements; readonly snapshots: Pick<Snapshots, "last"> },
+  { sql, snapshots }: { readonly sql: ReadStatements; readonly snapshots: Pick<Snapshots, "last"> },
   stream: StreamId,
   oldest: Seq,
 ): Start {
@@ -128,7 +127,7 @@ export function lastStart(
 }
 
 /** Returns a start that knows the clock offsets of the boots that follow. */
-function startWith(sql: BootStatements, stream: StreamId, snapshot: Snapshot | undefined): Start {
+function startWith(sql: ReadStatements, stream: StreamId, snapshot: Snapshot | undefined): Start {
   const placed = sql.bootPlaces.all(stream).map(({ boot, offset_ms: offset, uncertain }) => {
     return { boot, offset, uncertain: uncertain === 1 };
   });

@@ -105,7 +105,7 @@ const ROWS_AT_ONCE = 32;
 
 /** Finds parameter and clock records without unpacking the rows between them. */
 export function contextRecordsIn(
-  sql: Pick<ReadStatements, "logRowsFrom">,
+  sql: ReadStatements,
   { stream, sendable_seq }: StreamInfo,
   ask: Stretch,
 ): ContextRecords {
@@ -134,7 +134,7 @@ function firstContextRecords(row: LogRow, { from, end }: Stretch): Placed<LogRec
 }
 
 /** Returns the first seqs of the ranges that gap records give up in the row beginning at a seq; a damaged row is lost with them. */
-export function gapsAt(sql: Pick<Statements, "logRow">, stream: StreamId, seq: Seq): readonly Seq[] {
+export function gapsAt(sql: Statements, stream: StreamId, seq: Seq): readonly Seq[] {
   const row = sql.logRow.get({ stream, seq });
   const records = row === undefined ? [] : (ifWhole(unpackLog, row) ?? []);
   return records.flatMap((record) => (record.kind === KIND.gap ? [record.value.from] : []));
@@ -146,7 +146,7 @@ const MOST_FACTS = 1_000;
 const CHUNKS_AT_ONCE = 8;
 
 interface ChunkStore {
-  readonly sql: Pick<Statements, "logRow" | "rowBehind" | "logRowsFrom" | "factsFrom">;
+  readonly sql: Statements;
   readonly sizes: RowSizes;
 }
 

@@ -48,11 +48,7 @@ interface Named {
 const PAGE_ROWS = 50;
 
 /** Yields a stream's log rows with records after a seq, in order. Rows may change between two of them. */
-export function* logRowsAfter(
-  sql: Pick<ReadStatements, "logRowsFrom">,
-  stream: string,
-  seq: number,
-): Generator<LogRow> {
+export function* logRowsAfter(sql: ReadStatements, stream: string, seq: number): Generator<LogRow> {
   for (let from = seq + 1; ;) {
     const rows = sql.logRowsFrom.all({ stream, from, rows: PAGE_ROWS });
     const last = rows.at(-1);

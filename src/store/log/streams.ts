@@ -41,19 +41,14 @@ export function infoOf(row: StreamRow): StreamInfo {
   return { stream: stream_id, booth: booth_id, ...rest };
 }
 
-type FoldStatements = Pick<ReadStatements, "savedState" | "logRowsFrom" | "bootPlaces" | "bootsAfter">;
-
 /** The parts of a store that folding its records needs. */
 export interface FoldedStore {
-  readonly sql: FoldStatements;
+  readonly sql: ReadStatements;
   readonly fold: Fold;
   readonly snapshots: Pick<Snapshots, "last">;
 }
 
-export function loadStream(
-  store: FoldedStore & { readonly sql: Pick<Statements, "closedSeq"> },
-  row: StreamRow,
-): LiveStream {
+export function loadStream(store: FoldedStore & { readonly sql: Statements }, row: StreamRow): LiveStream {
   const closed = store.sql.closedSeq.get(row.stream_id)?.closed_seq ?? 0;
   return { info: infoOf(row), ...foldOf(store, row), saved: null, closed };
 }
@@ -110,7 +105,7 @@ function savedStart(store: FoldedStore, row: StreamRow): Start {
 }
 
 /** Yields the log records after a seq, without those of damaged rows. */
-function* logAfter(sql: FoldStatements, { stream_id }: StreamRow, seq: Seq) {
+function* logAfter(sql: ReadStatements, { stream_id }: StreamRow, seq: Seq) {
   for (const row of logRowsAfter(sql, stream_id, seq)) {
     for (const record of ifWhole(unpackLog, row) ?? [])
       if (record.seq > seq) yield { record, placed: row.placed === 1 };

@@ -1,4 +1,4 @@
-import type { IdentityCalls, Remote, StoreCalls } from "../port.ts";
+import type { IdentityCalls, StoreCalls } from "../port.ts";
 import type { Writer } from "./writer.ts";
 
 /**
@@ -56,14 +56,6 @@ export function callsBy<Calls extends object>(
   const calls = names.map((name) => [name, (...args: readonly unknown[]): unknown => forward(name, args)] as const);
   // The table has every name.
   return Object.fromEntries(calls) as Calls;
-}
-
-/** Returns calls that return promises, forwarded as by callsBy. */
-export function remoteBy<Calls extends object>(
-  table: Table<Calls>,
-  forward: (name: keyof Calls & string, args: readonly unknown[]) => Promise<unknown>,
-): Remote<Calls> {
-  return callsBy(table, forward) as Remote<Calls>;
 }
 
 /** Makes a call by its name. */

@@ -1,15 +1,18 @@
-import { Worker } from "node:worker_threads";
-import type { ReportParts } from "../port.ts";
-import type { ReportCall, ReportPart, ReportReply } from "./reports-port.ts";
+import { once } from "node:events";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { MINUTE_MS } from "../../domain/time.ts";
 import { monotonicMs } from "../../monotonic.ts";
+import type { ReportParts } from "../port.ts";
+import type { ReportCall, ReportPart, ReportReply } from "./reports-port.ts";
 
 /** Most reports under way or waiting at once: only a few people and pages ask. */
 const MAX_OPEN = 16;
 /** Time without a request after which the thread ends and frees its memory. */
 const IDLE_MS = MINUTE_MS;
-/** A report that needs more ends its thread, never the agent. */
+/** A report that needs more memory ends its thread, never the agent. */
 const MAX_HEAP_MB = 192;
+/** Time for a part of 64 kB: 3 to 5 ms on a fast machine, measured on each. */
+const PART_MS = { least: 8, most: 40, forgotten: 0.98 };
 
 /** No report at the moment: too many are being made, or the thread has ended. */
 class ReportsBusy extends Error {}
@@ -30,51 +33,43 @@ export interface ReportsThread<Asked extends ReportsAsked = ReportsAsked> {
   close(): Promise<void>;
 }
 
-/** The thread itself, started again by the first call after it has ended. When it ends, all waiting calls reject. */
+/** A request, with the signal that is aborted when its thread ends. */
+interface OpenRequest {
+  readonly port: MessagePort;
+  readonly ended: AbortSignal;
+}
+
+/** The thread itself, started by a request if it doesn't run. `onLost` is called when it ends. */
 function oneThread(entry: URL, workerData: unknown, onLost: () => void) {
-  const waiting = new Map<number, PromiseWithResolvers<ReportReply>>();
-  let worker: Worker | null = null;
-  const lost = (ended: Worker, error: Error): void => {
-    if (worker !== ended) return;
-    worker = null;
+  let running: { readonly worker: Worker; readonly ending: AbortController } | null = null;
+  const lost = (worker: Worker, reason: unknown): void => {
+    if (running?.worker !== worker) return;
+    running.ending.abort(reason);
+    running = null;
     onLost();
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
   };
-  const started = (): Worker => {
-    if (worker !== null) return worker;
+  const start = () => {
     const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
-    const fresh = new Worker(entry, { workerData, name: "reports", resourceLimits });
-    worker = fresh;
-    fresh.on("message", (reply: ReportReply) => {
-      const call = waiting.get(reply.id);
-      waiting.delete(reply.id);
-      call?.resolve(reply);
-    });
-    fresh.on("error", (error) => lost(fresh, error instanceof Error ? error : new Error(String(error))));
-    fresh.on("exit", () => lost(fresh, new ReportsBusy("the reports thread has ended; ask again")));
-    return fresh;
+    const worker = new Worker(entry, { workerData, name: "reports", resourceLimits });
+    worker.on("error", (error) => lost(worker, error));
+    worker.on("exit", () => lost(worker, new ReportsBusy("the reports thread has ended; ask again")));
+    return { worker, ending: new AbortController() };
   };
   return {
-    call(message: ReportCall): Promise<ReportReply> {
-      const reply = Promise.withResolvers<ReportReply>();
-      waiting.set(message.id, reply);
-      started().postMessage(message);
-      return reply.promise;
+    send(kind: ReportCall["kind"], request: unknown): OpenRequest {
+      const { worker, ending } = (running ??= start());
+      const { port1, port2 } = new MessageChannel();
+      worker.postMessage({ kind, request, port: port2 } satisfies ReportCall, [port2]);
+      return { port: port1, ended: ending.signal };
     },
-    /** Sends a message without an answer, if the thread runs. */
-    tell: (message: ReportCall): void => worker?.postMessage(message),
     async end(): Promise<void> {
-      const old = worker;
-      if (old === null) return;
-      lost(old, new ReportsBusy("the reports thread has ended; ask again"));
-      await old.terminate();
+      const worker = running?.worker;
+      if (worker === undefined) return;
+      lost(worker, new ReportsBusy("the reports thread has ended; ask again"));
+      await worker.terminate();
     },
   };
 }
-
-/** Time for a part of 64 kB: 3 to 5 ms on a fast machine, measured on each. */
-const PART_MS = { least: 8, most: 40, forgotten: 0.98 };
 
 /**
  * Opens the reports thread. `entry`: its file, which serves its port with `serveReports`. `gap` resolves at a gap between polls of the given
@@ -85,52 +80,52 @@ export function openReportsThread<Asked extends ReportsAsked>(
   workerData: unknown,
   gap: (needed_ms: number) => Promise<void> = () => Promise.resolve(),
 ): ReportsThread<Asked> {
-  const open = new Set<number>();
+  const open = new Set<OpenRequest>();
   const thread = oneThread(entry, workerData, () => open.clear());
   let idle: NodeJS.Timeout | undefined;
-  let last = 0;
   let part_ms = PART_MS.least;
-  const begin = (): number => {
+  const begin = (kind: ReportCall["kind"], asked: unknown): OpenRequest => {
     if (open.size >= MAX_OPEN) throw new ReportsBusy("too many reports are being made; ask again");
     clearTimeout(idle);
-    open.add(++last);
-    return last;
+    const request = thread.send(kind, asked);
+    open.add(request);
+    return request;
   };
-  const finish = (id: number): void => {
-    open.delete(id);
-    if (open.size > 0) return;
+  const finish = (request: OpenRequest): void => {
+    request.port.close();
+    if (!open.delete(request) || open.size > 0) return;
     clearTimeout(idle);
     idle = setTimeout(() => void thread.end(), IDLE_MS).unref();
   };
+  const more = async (request: OpenRequest): Promise<ReportPart> => {
+    await gap(part_ms);
+    const began = monotonicMs();
+    request.port.postMessage("more");
+    const part = partIn(await replyTo(request));
+    const took = Math.max(part_ms * PART_MS.forgotten, monotonicMs() - began);
+    part_ms = Math.min(PART_MS.most, Math.max(PART_MS.least, took));
+    return part;
+  };
   return {
-    async ask(request) {
-      const id = begin();
+    async ask(asked) {
+      const request = begin("report", asked);
       try {
-        const first = partIn(await thread.call({ id, kind: "ask", request }));
+        const first = partIn(await replyTo(request));
         const { status, headers } = first.head ?? { status: 500, headers: {} };
-        const more = async (): Promise<ReportReply> => {
-          await gap(part_ms);
-          const began = monotonicMs();
-          const part = await thread.call({ id, kind: "more" });
-          const took = Math.max(part_ms * PART_MS.forgotten, monotonicMs() - began);
-          part_ms = Math.min(PART_MS.most, Math.max(PART_MS.least, took));
-          return part;
-        };
-        const drop = (): void => thread.tell({ id, kind: "drop" });
-        return { status, headers, body: partsOf(first, { more, drop, finish: () => finish(id) }) };
+        return { status, headers, body: partsOf(first, { more: () => more(request), finish: () => finish(request) }) };
       } catch (error) {
-        finish(id);
+        finish(request);
         throw error;
       }
     },
     async value(wish) {
-      const id = begin();
+      const request = begin("value", wish);
       try {
-        const reply = await thread.call({ id, kind: "value", request: wish });
+        const reply = await replyTo(request);
         if (reply.kind !== "value") throw new Error(reply.kind === "failed" ? reply.message : "no value came");
         return reply.value;
       } finally {
-        finish(id);
+        finish(request);
       }
     },
     async close() {
@@ -140,14 +135,22 @@ export function openReportsThread<Asked extends ReportsAsked>(
   };
 }
 
+async function replyTo({ port, ended }: OpenRequest): Promise<ReportReply> {
+  try {
+    const [reply] = (await once(port, "message", { signal: ended })) as [ReportReply];
+    return reply;
+  } catch (error) {
+    throw ended.aborted ? ended.reason : error;
+  }
+}
+
 function partIn(reply: ReportReply): ReportPart {
   if (reply.kind !== "part") throw new Error(reply.kind === "failed" ? reply.message : "no report came");
   return reply;
 }
 
 interface Rest {
-  readonly more: () => Promise<ReportReply>;
-  readonly drop: () => void;
+  readonly more: () => Promise<ReportPart>;
   readonly finish: () => void;
 }
 
@@ -155,31 +158,28 @@ interface Rest {
  * Returns the parts, each requested after the previous one was taken. A reader that stops early ends the report. Not a generator: if one is
  * stopped before its first part, its `finally` never runs.
  */
-function partsOf(first: ReportPart, rest: Rest): AsyncIterable<Uint8Array> {
-  let ready: Uint8Array | null = first.bytes;
+function partsOf(first: ReportPart, { more, finish }: Rest): AsyncIterable<Uint8Array> {
+  let ready: ReportPart | null = first;
   let isDone: boolean = first.done;
-  let isOver: boolean = false;
-  const over = (): void => {
-    if (!isOver) rest.finish();
-    isOver = true;
-  };
-  if (isDone) over();
+  if (isDone) finish();
   const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
-    if (ready !== null) {
-      const value = ready;
+    if (ready === null && isDone) return { done: true, value: undefined };
+    try {
+      const part: ReportPart = ready ?? (await more());
       ready = null;
-      return { done: false, value };
+      isDone = part.done;
+      return { done: false, value: part.bytes };
+    } catch (error) {
+      isDone = true;
+      throw error;
+    } finally {
+      if (isDone) finish();
     }
-    if (isDone) return { done: true, value: undefined };
-    const reply = await rest.more();
-    isDone = reply.kind !== "part" || reply.done;
-    if (isDone) over();
-    return { done: false, value: partIn(reply).bytes };
   };
   const leave = (): Promise<IteratorResult<Uint8Array, undefined>> => {
-    if (!isDone) rest.drop();
     isDone = true;
-    over();
+    ready = null;
+    finish();
     return Promise.resolve({ done: true, value: undefined });
   };
   return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import type { Identity, IdentityCalls, Rebuilds, Store, StoreCalls } from "../port.ts";
-import { IDENTITY_CALLS, remoteBy, STORE_CALLS } from "./calls.ts";
+import type { Identity, Rebuilds, Store } from "../port.ts";
+import { callsBy, IDENTITY_CALLS, STORE_CALLS } from "./calls.ts";
 import type { FolderInput } from "./folder.ts";
 import type { Answer, Call } from "./worker.ts";
 import { errorMessage } from "../../domain/error-message.ts";
@@ -55,14 +55,14 @@ export function openStoreThread(input: FolderInput): {
     });
   return {
     store: {
-      ...remoteBy<StoreCalls>(STORE_CALLS, call),
+      ...callsBy<Omit<Store, "close">>(STORE_CALLS, call),
       close: () => call("close", []),
     },
     rebuilds: {
       start: (stream, current) => call("rebuild", [stream, current]),
       progress: (stream) => call("rebuildProgress", [stream]),
     },
-    identity: remoteBy<IdentityCalls>(IDENTITY_CALLS, call),
+    identity: callsBy<Identity>(IDENTITY_CALLS, call),
     terminate: () => worker.terminate(),
   };
 }

@@ -32,7 +32,7 @@ async function bed() {
   return { clock, service, sent, read, sessions };
 }
 
-it("one token serves all requests, also those that come at once; the key goes to authenticate alone", async () => {
+it("a single token serves all requests, also concurrent ones, and the key is sent only to authenticate", async () => {
   const { sent, read, sessions } = await bed();
   expect(await Promise.all([read(), read(), read()])).toEqual([200, 200, 200]);
   expect(await read()).toBe(200);
@@ -42,7 +42,7 @@ it("one token serves all requests, also those that come at once; the key goes to
   expect(sent.filter(({ key }) => key.startsWith("Bearer "))).toHaveLength(4);
 });
 
-it("a token that has ended is renewed, once, and the request goes again", async () => {
+it("an expired token is renewed once, and the request is repeated", async () => {
   const { clock, sent, read } = await bed();
   expect(await read()).toBe(200);
   clock.now += 2 * HOUR_MS;
@@ -51,7 +51,7 @@ it("a token that has ended is renewed, once, and the request goes again", async 
   expect(sent).toHaveLength(5);
 });
 
-it("a key that is revoked is a 401 of the request, with no more than one try to sign in; another key opens", async () => {
+it("a revoked key makes the request a 401 after a single try to sign in, and a valid key works again", async () => {
   const { service, sent, read } = await bed();
   expect(await read()).toBe(200);
   run(service.db, "UPDATE api_keys SET revoked_at = 1");
@@ -63,7 +63,7 @@ it("a key that is revoked is a 401 of the request, with no more than one try to 
   expect(await read("nobody's key")).toBe(401);
 });
 
-it("trouble of the service while signing in is the request's; a service without tokens is told from an unknown serial number", async () => {
+it("a failure while signing in fails the request, and a service without tokens differs from an unknown serial number", async () => {
   const { service, sent, read } = await bed();
   const route = "POST /api/authenticate";
   service.faults.add({ route, status: 503 });

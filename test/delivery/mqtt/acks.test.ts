@@ -158,7 +158,7 @@ describe("an ack of a batch", () => {
     [{ error: "something new" }, true, "keep"],
     [{ s0: 8 }, true, undefined],
     [{ st: "other" }, true, undefined],
-  ])("that refuses with %o (alone: %s) means: %s", (change, alone, kind) => {
+  ])("refusing with %o (alone: %s) means: %s", (change, alone, kind) => {
     expect(outcome(refusal(change), alone)?.kind).toBe(kind);
   });
 });

@@ -19,7 +19,7 @@ function heldBytes(): number {
   return process.memoryUsage().arrayBuffers;
 }
 
-it("packets of ever other lengths don't each hold a piece of memory for good", async () => {
+it("packets of many different lengths don't each keep a buffer pool in memory", async () => {
   keepPoolSmall();
   const sink = Object.assign(new Writable(), { write: () => true, cork: () => undefined, uncork: () => undefined });
   const publish = (length: number): void => {

@@ -79,7 +79,7 @@ function heldOfChunk(): number {
 const payloads = (topic: string): readonly Buffer[] =>
   tap.publishes.filter((one) => one.direction === "up" && one.topic.endsWith(topic)).map(({ payload }) => payload);
 
-it("a service's first ack says what it takes; then chunks go, and batches in zstd", async () => {
+it("the service's first ack enables chunks and zstd", async () => {
   expect(session.takesChunks()).toBe(false);
   expect(await sendFirst()).toMatchObject({ kind: "acked", is_proven: true });
   expect(session.takesChunks()).toBe(true);
@@ -90,7 +90,7 @@ it("a service's first ack says what it takes; then chunks go, and batches in zst
   expect(payloads("/up/batch").map((payload) => payload.readUInt16BE(0))).toEqual([0x1f8b, 0x28b5]);
 });
 
-it("a chunk whose ack was lost goes again as the same bytes, and is acked; an ack that comes twice is one", async () => {
+it("a chunk whose ack was lost is sent again as the same bytes, and a doubled ack counts once", async () => {
   await sendFirst();
   bench.running.faults.add({ topic: "down/ack", lose_ack: true });
   expect(await sendChunk()).toEqual({ kind: "keep", reason: "no ack in time", is_silent: true });
@@ -101,14 +101,14 @@ it("a chunk whose ack was lost goes again as the same bytes, and is acked; an ac
   expect(heldOfChunk()).toBe(chunk.to - chunk.from + 1);
 });
 
-it("one that arrives cut short is answered under another hash: that acks nothing", async () => {
+it("a truncated chunk is answered under another hash, which acks nothing", async () => {
   await sendFirst();
   bench.running.faults.add({ topic: "up/chunk", cut: true });
   expect(await sendChunk()).toMatchObject({ kind: "keep", is_silent: true });
   expect(heldOfChunk()).toBe(0);
 });
 
-it("one of another generation, and one beside other content, are refused with nothing of them stored", async () => {
+it("a chunk of another generation, or in conflict with stored content, is refused as a whole", async () => {
   await sendFirst();
   expect(await session.sendChunk(NAME, 9, chunk)).toMatchObject({ kind: "refused", reason: "generation" });
   const [record] = writer.read(STREAM, chunk.from + 5, 1);
@@ -118,7 +118,7 @@ it("one of another generation, and one beside other content, are refused with no
   expect(heldOfChunk()).toBe(0);
 });
 
-it("over a link that the broker alone confirms none is ever taken for welcome", async () => {
+it("a link confirmed only by the broker never sends chunks", async () => {
   await session.close();
   session = await connected("broker");
   expect(await sendFirst()).toMatchObject({ kind: "acked", is_proven: false });

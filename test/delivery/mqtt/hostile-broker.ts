@@ -50,8 +50,8 @@ function packetLength(bytes: Buffer): number | null {
 /** What a well-behaved broker answers. */
 function answerTo(packet: Buffer): Buffer {
   const type = (packet[0] ?? 0) >> 4;
-  if (type === 1) return Buffer.from("2003000000", "hex");
-  if (type === 8) return Buffer.from([0x90, 0x04, packet[2] ?? 0, packet[3] ?? 0, 0, 1]);
+  if (type === 1) return CONNACK;
+  if (type === 8) return subackTo(packet);
   if (type === 12) return Buffer.from("d000", "hex");
   if (type !== 3) return Buffer.alloc(0);
   const start = packet.length > 129 ? 3 : 2;
@@ -74,6 +74,37 @@ function spoilt(answer: Buffer, random: Random): Buffer {
   return bytes;
 }
 
+/** Listens on loopback until the test's end, when all its connections are destroyed. Returns the URL. */
+export async function brokerOn(take: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => socket.destroy()));
+    take(socket);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** CONNACK of MQTT 5 that accepts the connection. */
+export const CONNACK = Buffer.from("2003000000", "hex");
+
+/** Accepts a connection, whose CONNECT has come, and its subscription; then calls `next`. */
+export function acceptSession(socket: Socket, next: () => void): void {
+  socket.write(CONNACK);
+  socket.once("data", (subscribe) => {
+    socket.write(subackTo(subscribe));
+    next();
+  });
+}
+
+export function subackTo(subscribe: Buffer): Buffer {
+  return Buffer.of(0x90, 4, subscribe.readUInt8(2), subscribe.readUInt8(3), 0, 1);
+}
+
 interface HostileBroker {
   readonly url: string;
   /** Answers that weren't what they should have been. */
@@ -84,7 +115,6 @@ async function hostileBroker(random: Random): Promise<HostileBroker> {
   let count = 0;
   const serve = (socket: Socket): void => {
     let rest = Buffer.alloc(0);
-    socket.on("error", () => socket.destroy());
     socket.on("data", (chunk) => {
       rest = Buffer.concat([rest, chunk]);
       for (let length = packetLength(rest); length !== null; length = packetLength(rest)) {
@@ -97,10 +127,7 @@ async function hostileBroker(random: Random): Promise<HostileBroker> {
       }
     });
   };
-  const server = createServer(serve).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`, spoilt: () => count };
+  return { url: await brokerOn(serve), spoilt: () => count };
 }
 
 /** A link with short deadlines, for brokers that never answer as they should. */

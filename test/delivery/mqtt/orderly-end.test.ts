@@ -1,6 +1,4 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { createServiceTime } from "../../../src/acquisition/clock.ts";
 import { connectOnce } from "../../../src/delivery/mqtt/dial.ts";
 import { createMqttLink } from "../../../src/delivery/mqtt/link.ts";
@@ -8,7 +6,7 @@ import { pingEveryMs, brokerSession } from "../../../src/delivery/mqtt/session.t
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { until } from "../../support/eventually.ts";
 import { silentLog } from "../../support/silent-log.ts";
-import { accountAt } from "./hostile-broker.ts";
+import { accountAt, brokerOn, CONNACK, subackTo } from "./hostile-broker.ts";
 
 /** DISCONNECT of MQTT 5, with reason code 0 and no properties: the broker drops the will. */
 const DISCONNECT = Buffer.of(0xe0, 2, 0, 0).toString("hex");
@@ -16,23 +14,19 @@ const DISCONNECT = Buffer.of(0xe0, 2, 0, 0).toString("hex");
 /** A broker that takes the connection and the subscription, and then confirms nothing more. */
 async function muteBroker() {
   const came: Buffer[] = [];
-  const server = createServer((socket) => {
-    socket.on("error", () => undefined);
+  const url = await brokerOn((socket) => {
     socket.on("data", (bytes) => {
       came.push(bytes);
-      if (bytes.readUInt8(0) === 0x10) socket.write(Buffer.of(0x20, 3, 0, 0, 0));
-      if (bytes.readUInt8(0) === 0x82) socket.write(Buffer.of(0x90, 4, bytes.readUInt8(2), bytes.readUInt8(3), 0, 1));
+      if (bytes.readUInt8(0) === 0x10) socket.write(CONNACK);
+      if (bytes.readUInt8(0) === 0x82) socket.write(subackTo(bytes));
     });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
   return { url, hex: () => Buffer.concat(came).toString("hex") };
 }
 
 const never = new AbortController().signal;
 
-it("a session of an output or a notice ends with DISCONNECT while the broker still owes confirmations", async () => {
+it("a session of an output or a notice ends with DISCONNECT although confirmations are missing", async () => {
   const { url, hex } = await muteBroker();
   const will = { topic: "gone", payload: Buffer.from("offline"), qos: 1, retain: true } as const;
   const connected = await connectOnce({ url, client_id: "c", protocol: 5, own_pings: true, will }, never);
@@ -46,7 +40,7 @@ it("a session of an output or a notice ends with DISCONNECT while the broker sti
   await sent;
 });
 
-it("a session with the service ends with DISCONNECT while the broker confirms nothing", async () => {
+it("a session with the service ends with DISCONNECT although the broker confirms nothing", async () => {
   const { url, hex } = await muteBroker();
   const link = createMqttLink({
     clock: systemClock(),

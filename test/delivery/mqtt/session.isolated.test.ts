@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { createServer, type AddressInfo, type Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Aedes } from "aedes";
@@ -7,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createServiceTime } from "../../../src/acquisition/clock.ts";
 import { createMqttLink, type MqttLink } from "../../../src/delivery/mqtt/link.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
-import { accountAt } from "./hostile-broker.ts";
+import { acceptSession, accountAt, brokerOn, CONNACK } from "./hostile-broker.ts";
 import { connecting, deafPort } from "../../support/deaf-port.ts";
 import { until } from "../../support/eventually.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -22,21 +20,6 @@ function link(connect_timeout_ms = 10_000): MqttLink {
   });
 }
 
-/** Whoever connects is handed over; gone at the test's end. */
-async function server(take: (socket: Socket) => void): Promise<string> {
-  const sockets = new Set<Socket>();
-  const listening = createServer((socket) => {
-    sockets.add(socket.on("error", () => socket.destroy()));
-    take(socket);
-  }).listen(0, "127.0.0.1");
-  await once(listening, "listening");
-  onTestFinished(() => {
-    listening.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return `mqtt://127.0.0.1:${(listening.address() as AddressInfo).port}`;
-}
-
 setFlagsFromString("--expose_gc");
 const collect = runInNewContext("gc") as () => void;
 
@@ -47,10 +30,10 @@ function inUse(): number {
   return process.memoryUsage().heapUsed;
 }
 
-it("a session that lasts keeps nothing of what it has sent", async () => {
+it("a long session keeps nothing in memory of the messages that it has sent", async () => {
   const broker = await Aedes.createBroker();
   onTestFinished(() => new Promise<void>((resolve) => broker.close(resolve)));
-  const url = await server((socket) => broker.handle(socket));
+  const url = await brokerOn((socket) => broker.handle(socket));
   const session = await link().connect(accountAt(url), new AbortController().signal);
   const send = async (count: number): Promise<void> => {
     for (let sent = 0; sent < count; sent += 1) await session.hello([]);
@@ -65,9 +48,9 @@ it("a session that lasts keeps nothing of what it has sent", async () => {
 
 it("a stop doesn't wait for a broker that never answers the subscription", async () => {
   const stopping = new AbortController();
-  const url = await server((socket) => {
+  const url = await brokerOn((socket) => {
     socket.once("data", () => {
-      socket.write(Buffer.from("2003000000", "hex"));
+      socket.write(CONNACK);
       socket.once("data", () => stopping.abort(new Error("stopped")));
     });
   });
@@ -76,7 +59,7 @@ it("a stop doesn't wait for a broker that never answers the subscription", async
 });
 
 it.each(["mqtt:", "mqtts:", "ws:", "wss:"])(
-  "a stop doesn't wait until a broker takes the connection, %s",
+  "a stop doesn't wait until a broker accepts the connection, %s",
   async (way) => {
     const url = `${way}//127.0.0.1:${await deafPort()}`;
     const stopping = new AbortController();
@@ -91,22 +74,16 @@ it.each(["mqtt:", "mqtts:", "ws:", "wss:"])(
   },
 );
 
-it.each(["mqtt:", "mqtts:", "ws:"])("a broker that takes no connection in time is unreachable, %s", async (way) => {
+it.each(["mqtt:", "mqtts:", "ws:"])("a broker that accepts no connection in time is unreachable, %s", async (way) => {
   const url = `${way}//127.0.0.1:${await deafPort()}`;
   await expect(link(200).connect(accountAt(url), new AbortController().signal)).rejects.toMatchObject({
     fault: "unreachable",
   });
 });
 
-it("what is under way when a session ends is told of it, and what comes after is refused", async () => {
-  const url = await server((socket) => {
-    socket.once("data", () => {
-      socket.write(Buffer.from("2003000000", "hex"));
-      socket.once("data", (subscribe) => {
-        socket.write(Buffer.from([0x90, 0x04, subscribe[2] ?? 0, subscribe[3] ?? 0, 0, 1]));
-        socket.once("data", () => socket.destroy());
-      });
-    });
+it("the end of a session rejects messages under way and all later ones", async () => {
+  const url = await brokerOn((socket) => {
+    socket.once("data", () => acceptSession(socket, () => socket.once("data", () => socket.destroy())));
   });
   const session = await link().connect(accountAt(url), new AbortController().signal);
   const outcomes = await Promise.allSettled([session.hello([]), session.hello([])]);

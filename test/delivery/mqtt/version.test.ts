@@ -1,12 +1,11 @@
-import { once } from "node:events";
-import { createServer, type AddressInfo, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { Aedes } from "aedes";
 import { expect, it, onTestFinished } from "vitest";
 import { createServiceTime } from "../../../src/acquisition/clock.ts";
 import { createMqttLink, type MqttLink } from "../../../src/delivery/mqtt/link.ts";
 import type { LinkSession } from "../../../src/delivery/port.ts";
 import { until } from "../../support/eventually.ts";
-import { accountAt } from "./hostile-broker.ts";
+import { acceptSession, accountAt, brokerOn } from "./hostile-broker.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { virtualClock } from "../../../simulators/virtual/clock.ts";
 import { HOUR_MS } from "../../../src/domain/time.ts";
@@ -15,19 +14,9 @@ interface OldBroker {
   readonly url: string;
   /** The versions that connections began with, 4 for 3.1.1. */
   readonly asked: number[];
-  /** What it does at a version that it doesn't take. */
+  /** Its reaction to a version that it doesn't accept. */
   way: "end" | "reset" | "refuse" | "silence";
   takes: readonly number[];
-}
-
-/** CONNACK, a SUBACK to what is subscribed to, and no more. */
-function accept5(socket: Socket): void {
-  socket.write(Buffer.from("2003000000", "hex"));
-  socket.once("data", (subscribe) => {
-    socket.write(Buffer.from([0x90, 0x04, subscribe[2] ?? 0, subscribe[3] ?? 0, 0, 1]));
-    // What comes next are the last words of a session that nobody needs.
-    socket.once("data", () => socket.destroy());
-  });
 }
 
 function refuse(socket: Socket, way: OldBroker["way"]): void {
@@ -37,33 +26,26 @@ function refuse(socket: Socket, way: OldBroker["way"]): void {
   else socket.end();
 }
 
-/** A broker that takes some versions of the protocol alone, and then is a real one. */
+/** A real broker that accepts only some versions of the protocol. */
 async function oldBroker(): Promise<OldBroker> {
   const aedes = await Aedes.createBroker();
   const broker: OldBroker & { url: string } = { url: "", asked: [], way: "end", takes: [4] };
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket.on("error", () => socket.destroy()));
+  broker.url = await brokerOn((socket) => {
     socket.once("readable", () => {
       const first = socket.read() as Buffer;
       // The fixed header is two or three bytes; "MQTT" and its length come before the version.
       const version = first[first.indexOf("MQTT") + 4] ?? 0;
       broker.asked.push(version);
       if (!broker.takes.includes(version)) refuse(socket, broker.way);
-      else if (version === 5) accept5(socket);
+      // After the subscription comes the last message of the session, which isn't needed.
+      else if (version === 5) acceptSession(socket, () => socket.once("data", () => socket.destroy()));
       else {
         socket.unshift(first);
         aedes.handle(socket);
       }
     });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-    await new Promise<void>((resolve) => aedes.close(resolve));
   });
-  broker.url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  onTestFinished(() => new Promise<void>((resolve) => aedes.close(resolve)));
   return broker;
 }
 
@@ -84,7 +66,7 @@ it.each([
   ["reset", /^since the broker closes the connection at MQTT 5/],
   ["refuse", /^$/],
 ] as const)(
-  "a broker of 3.1.1 that answers MQTT 5 by: %s, gets 3.1.1, which is remembered for hours",
+  "a broker of 3.1.1 that answers MQTT 5 by %s gets 3.1.1, which is remembered for hours",
   async (way, why) => {
     const broker = await oldBroker();
     broker.way = way;
@@ -95,13 +77,13 @@ it.each([
     expect(broker.asked).toEqual([5, 4, 4]);
     await clock.run(6 * HOUR_MS);
     broker.takes = [4, 5];
-    // It was renewed meanwhile, and is asked again.
+    // It was upgraded meanwhile, and is asked again.
     expect(await connect(link, broker.url)).toEqual({ version: "5", why: "" });
     expect(broker.asked).toEqual([5, 4, 4, 5]);
   },
 );
 
-it("another broker is asked for MQTT 5 first, whatever the one before took", async () => {
+it("another broker is asked for MQTT 5 first, whatever the previous one accepted", async () => {
   const old = await oldBroker();
   const other = await oldBroker();
   other.takes = [5];
@@ -111,7 +93,7 @@ it("another broker is asked for MQTT 5 first, whatever the one before took", asy
   expect(other.asked).toEqual([5]);
 });
 
-it("a broker that takes no version: said in words that fit, and asked for 5 first the next time", async () => {
+it("a broker that accepts no version is reported as such, and asked for 5 first the next time", async () => {
   const broker = await oldBroker();
   const link = linkAt(clockOf());
   await connect(link, broker.url);
@@ -126,7 +108,14 @@ it("a broker that takes no version: said in words that fit, and asked for 5 firs
   expect(broker.asked).toEqual([5, 4, 4, 5]);
 });
 
-it("a stop while the broker says nothing ends the connect there: neither an older version nor another way is tried", async () => {
+it.each(["mqtt://broker.example:1883", "ws://10.0.0.1/mqtt", "http://127.0.0.1.example"])(
+  "the credential is never sent without TLS to another machine: %s",
+  async (url) => {
+    await expect(connect(linkAt(clockOf()), url)).rejects.toThrow("without TLS nothing is sent");
+  },
+);
+
+it("a stop while the broker is silent tries neither an older version nor another URL", async () => {
   const broker = await oldBroker();
   Object.assign(broker, { way: "silence", takes: [] });
   const stop = new AbortController();

@@ -4,7 +4,7 @@ import { afterAnswer, afterFailure, CLOSED, heldOff, type Breaker } from "../../
 const failed = (times: number, mono = 0, random = 0.5): Breaker =>
   Array.from({ length: times }).reduce<Breaker>((breaker) => afterFailure(breaker, mono, () => random), CLOSED);
 
-it("holds nothing off before the fifth failure in a row, then a little, then longer, a minute at most", () => {
+it("the breaker opens at the fifth failure in a row, then for longer, at most a minute", () => {
   expect(heldOff(failed(4), 0)).toBe(0);
   expect(heldOff(failed(5), 0)).toBe(2_500);
   expect(heldOff(failed(6), 0)).toBe(5_000);
@@ -12,7 +12,7 @@ it("holds nothing off before the fifth failure in a row, then a little, then lon
   expect(heldOff(failed(5), 2_500)).toBe(0);
 });
 
-it("one answer and all is forgotten", () => {
+it("a single answer closes the breaker and resets its count", () => {
   expect(afterAnswer(failed(9))).toEqual(CLOSED);
   expect(
     heldOff(

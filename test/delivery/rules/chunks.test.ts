@@ -30,15 +30,15 @@ const range = (from: number, to: number): SentRange => ({
   sendable_seq: to,
 });
 
-describe("what waited goes in chunks", () => {
-  it("where the service takes them, and not before it is seen not to be ahead", () => {
+describe("the backlog", () => {
+  it("is sent in chunks if the service accepts them, and only once the service isn't ahead", () => {
     expect(nextAction(split(50_000), NOW)).toEqual({ kind: "chunk", from: 1, end: 50_000 });
     expect(nextAction(split(50_000), { ...NOW, chunks: null })).toEqual({ kind: "send", lane: "backlog", limit: null });
     for (const ahead of [{ kind: "unknown" }, { kind: "yes" }, { kind: "probe", seq: 9 }] as const)
       expect(nextAction({ ...sendingFrom(EMPTY), ahead }, NOW).kind).not.toBe("chunk");
   });
 
-  it("and what is new in batches, as few at a time as ever, while chunks fill their own room", () => {
+  it("in chunks has limits of its own, so that new records are sent in batches as always", () => {
     const later = { ...NOW, sendable_seq: 50_010 };
     const begun = split(50_000);
     expect(nextAction(begun, later)).toEqual({ kind: "send", lane: "live", limit: null });
@@ -60,7 +60,7 @@ describe("what waited goes in chunks", () => {
     expect(nextAction(split(50_000), { ...NOW, window, chunks }).kind).toBe(kind);
   });
 
-  it("but for what sessions end over: up to there, and behind it", () => {
+  it("is sent in chunks except for records that sessions ended over", () => {
     const silence = { from: 4_001, to: 8_000, limit: 2_000 };
     const silent = { ...split(50_000), silence };
     expect(nextAction(silent, NOW)).toEqual({ kind: "chunk", from: 1, end: 4_000 });
@@ -70,7 +70,7 @@ describe("what waited goes in chunks", () => {
     expect(nextAction(at(8_000), NOW)).toEqual({ kind: "chunk", from: 8_001, end: 50_000 });
   });
 
-  it("but for what is acked already: the chunks end before it and go on behind it", () => {
+  it("is sent in chunks except for acked ranges", () => {
     const acked = { acked_seq: 0, ahead: [[3_001, 5_000] as const] };
     const begun = split(50_000, sendingFrom(acked));
     expect(nextAction(begun, NOW)).toEqual({ kind: "chunk", from: 1, end: 3_000 });
@@ -79,7 +79,7 @@ describe("what waited goes in chunks", () => {
     expect(nextAction(at(5_000), NOW)).toEqual({ kind: "chunk", from: 5_001, end: 50_000 });
   });
 
-  it("and for what the store has as none: that goes first, in batches, then chunks again", () => {
+  it("is sent first in batches if no chunk holds it, then in chunks again", () => {
     const loose = byRecord(split(50_000), { from: 1, to: 4_000 });
     expect(nextAction(loose, NOW)).toEqual({ kind: "send", lane: "backlog", limit: null });
     expect(stretchOf(loose.lanes, "backlog", 50_000)).toEqual({ seq: 0, end: 4_000 });
@@ -87,7 +87,7 @@ describe("what waited goes in chunks", () => {
     expect(nextAction(done, NOW)).toEqual({ kind: "chunk", from: 4_001, end: 50_000 });
   });
 
-  it("at the rate that was set, as batches", () => {
+  it("keeps to the configured rate with chunks too", () => {
     const sent = afterSending(split(50_000), "backlog", { to: 4_000, records: 4_000, mono: 1_000, rate: 1_000 });
     expect(nextAction(sent, { ...NOW, mono: 4_999 })).toEqual({ kind: "news", ms: 1 });
     expect(nextAction(sent, { ...NOW, mono: 5_000 }).kind).toBe("chunk");
@@ -100,7 +100,7 @@ describe("a chunk", () => {
   it.each([
     { kind: "refused", reason: "malformed: n" },
     { kind: "conflict", rejected: [], is_proven: false, held_seq: 0, seq: 7 },
-  ] as const)("that isn't taken ($kind) goes in batches, and gives the log no other name", (outcome) => {
+  ] as const)("is sent again in batches after $kind, and gives the log no new name", (outcome) => {
     const sent = afterSending(begun, "backlog", { to: 4_000, records: 4_000, mono: 0, rate: null });
     const { sending, verdict } = verdictOf(sent, range(1, 4_000), outcome);
     expect(verdict).toEqual({ kind: "by_record" });
@@ -108,14 +108,14 @@ describe("a chunk", () => {
     expect(nextAction(sending, NOW)).toEqual({ kind: "send", lane: "backlog", limit: null });
   });
 
-  it("that is acked moves the cursor, out of turn only with those before it", () => {
+  it("moves the cursor when acked, out of order only together with earlier ones", () => {
     const acked = (to: number) => ({ kind: "acked", rejected: [], is_proven: true, held_seq: to }) as const;
     const later = verdictOf(begun, range(4_001, 8_000), acked(8_000));
     expect(later.sending.cursor.acked_seq).toBe(0);
     expect(verdictOf(later.sending, range(1, 4_000), acked(8_000)).sending.cursor.acked_seq).toBe(8_000);
   });
 
-  it("that goes unanswered ends the session, and goes in batches in the next", () => {
+  it("ends the session if unanswered, and is sent in batches in the next one", () => {
     const keep = { kind: "keep", reason: "no ack in time", is_silent: true } as const;
     const { sending, verdict } = verdictOf(begun, range(1, 4_000), keep);
     expect(verdict.kind).toBe("end");
@@ -125,7 +125,7 @@ describe("a chunk", () => {
   });
 });
 
-it("together they send everything once, whatever the store has as a chunk and the service takes", () => {
+it("batches and chunks together send every record once, whatever the store holds as chunks and the service accepts", () => {
   const story = fc.record({
     newest: fc.integer({ min: 2_000, max: 30_000 }),
     rows: fc.array(fc.integer({ min: 200, max: 6_000 }), { minLength: 3, maxLength: 20 }),

@@ -16,8 +16,8 @@ const NOW = {
 const BATCHES = thriftFor(80, 100);
 const BACKLOG = thriftFor(90, 100);
 
-describe("what waits to spare the budget", () => {
-  it("readings wait until ten minutes are over, all of them go then, and those that came meanwhile wait anew", () => {
+describe("the data budget", () => {
+  it("holds readings for ten minutes, releases all of them, and then holds the next ones", () => {
     const gone = releaseAfter(null, NOW, BATCHES);
     expect(gone.up_to).toBe(100);
     const later = { ...NOW, mono: 599_999, sendable_seq: 150 };
@@ -28,7 +28,7 @@ describe("what waits to spare the budget", () => {
     expect(heldOf(due, { ...later, mono: 600_001, live_seq: 150 }, BATCHES)).toMatchObject({ live: true });
   });
 
-  it("a change of mode goes at once, with all before it", () => {
+  it("releases all readings at a change of mode", () => {
     const gone = releaseAfter(null, NOW, BATCHES);
     const changed = { ...NOW, mono: 5_000, mode: "cool_down", sendable_seq: 130 };
     const now = releaseAfter(gone, changed, BATCHES);
@@ -36,7 +36,7 @@ describe("what waits to spare the budget", () => {
     expect(heldOf(now, changed, BATCHES).live).toBe(false);
   });
 
-  it("what waited during an outage goes at night, by the booth's own clock", () => {
+  it("releases the backlog at night by the booth's own clock", () => {
     const gone = releaseAfter(null, NOW, BACKLOG);
     expect(heldOf(gone, NOW, BACKLOG).backlog).toBe(true);
     expect(heldOf(gone, { ...NOW, at: Date.UTC(2026, 2, 3, 5) }, BACKLOG).backlog).toBe(false);
@@ -45,7 +45,7 @@ describe("what waits to spare the budget", () => {
     expect(isNight("America/Denver", Date.UTC(2026, 2, 3, 12))).toBe(false);
   });
 
-  it("nothing waits where records would have to be given up within two days", () => {
+  it("holds nothing if the store is full within two days", () => {
     const gone = releaseAfter(null, NOW, BACKLOG);
     expect(heldOf(gone, { ...NOW, hours_to_full: 47 }, BACKLOG)).toEqual(NOTHING_HELD);
   });

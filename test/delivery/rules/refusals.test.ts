@@ -41,7 +41,7 @@ describe("a refused record", () => {
     ["unanswered", 25, true],
     ["too_long", 1_000, false],
     ["silence", 1_000, false],
-  ] as const)("that is %s in %i offers, one an hour, is set aside: %s", (cause, offers, isFinal) => {
+  ] as const)("(%s) after %i offers, one per hour, is set aside: %s", (cause, offers, isFinal) => {
     const waiting = refusedHourly(Array.from({ length: offers }, () => cause));
     expect(waiting !== undefined && isRefusedForGood(waiting, { mono: (offers - 1) * HOUR_MS, isEnding: false })).toBe(
       isFinal,
@@ -53,12 +53,12 @@ describe("a refused record", () => {
     ["unanswered", true],
     ["silence", false],
     ["too_long", false],
-  ] as const)("that is %s while the binding ends is set aside at once: %s", (cause, isFinal) => {
+  ] as const)("(%s) while the binding ends is set aside at once: %s", (cause, isFinal) => {
     const waiting = waitingAfter(undefined, record(cause), { mono: 0, at: T0 });
     expect(isRefusedForGood(waiting, { mono: 0, isEnding: true })).toBe(isFinal);
   });
 
-  it("isn't blamed for the silence of the whole service: the day begins anew", () => {
+  it("isn't blamed for the silence of the whole service, which restarts its day", () => {
     const causes = Array.from({ length: 30 }, (_, hour) => (hour === 20 ? "silence" : "unanswered") as RefusalCause);
     const waiting = refusedHourly(causes);
     expect(waiting?.since).toBe(20 * HOUR_MS);
@@ -140,7 +140,7 @@ describe("a conflict", () => {
 });
 
 describe("the stored name of a log", () => {
-  it("that begins before the log does is mended: it begins after what the service has under the name before", () => {
+  it("is corrected if it begins before the log, to begin after the last record under the previous name", () => {
     const bogus = { id: "b", from_seq: 0, predecessor: { stream_id: "a", last_seq: -1 }, booth_from_seq: 1 };
     const mended = { id: "b", from_seq: 51, predecessor: { stream_id: "a", last_seq: 50 }, booth_from_seq: 1 };
     expect(mendedLabel(bogus, 50)).toEqual(mended);
@@ -152,7 +152,7 @@ describe("the stored name of a log", () => {
     label(),
     { ...label(), predecessor: null },
     { ...label(), from_seq: 1, predecessor: { stream_id: "a", last_seq: 0 } },
-  ])("that can work stays as it is: %o", (sound) => {
+  ])("stays as it is if it is valid: %o", (sound) => {
     expect(mendedLabel(sound, 60)).toBe(sound);
   });
 });

@@ -110,7 +110,7 @@ describe("the lanes of a log", () => {
     [1_999, null],
     [2_000, { seq: 10, end: 2_010 }],
     [2_001, { seq: 10, end: 2_011 }],
-  ])("have this backlog with %i waiting records: %o", (waiting, backlog) => {
+  ])("have with %i waiting records this backlog: %o", (waiting, backlog) => {
     expect(split(10, 10 + waiting).backlog).toEqual(backlog);
   });
 
@@ -142,7 +142,7 @@ describe("the lanes of a log", () => {
     );
   });
 
-  it("keep to the backlog's rate, which doesn't hold up what is new", () => {
+  it("keep to the backlog's rate, which doesn't delay new records", () => {
     const sent = { to: 100, records: 100, mono: 1_000, rate: 50 };
     const lanes = withSent(afterContext(split(0, 5_000)), "backlog", sent);
     expect(nextLane(lanes, { sendable_seq: 5_000, mono: 2_999 })).toBe(null);
@@ -236,14 +236,14 @@ describe("an outcome", () => {
     expect(verdictOf(begun, { ...range(11, 15), is_chunk: true }, outcome).verdict).toEqual({ kind: "by_record" });
   });
 
-  it("of a conflict moves the cursor up to it", () => {
+  it("conflict moves the cursor up to it", () => {
     const { sending, verdict } = verdictOf(begun, range(11, 15), conflict(13, 40));
     expect(verdict).toEqual({ kind: "conflict", seq: 13, held_seq: 40, refused: [] });
     expect(sending.cursor.acked_seq).toBe(12);
     expect(verdictOf(begun, range(11, 15), conflict(11)).sending.cursor.acked_seq).toBe(10);
   });
 
-  it("of a conflict before records that the service has acked is a refusal of that record: under a new name they would be there twice", () => {
+  it("conflict before acked records counts as a refusal, because a new name would store those records twice", () => {
     const later = verdictOf(begun, range(16, 20), acked(20)).sending;
     const { sending, verdict } = verdictOf(later, range(11, 15), conflict(13));
     expect(verdict).toMatchObject({ kind: "refused", refused: { seq: 13 } });
@@ -251,7 +251,7 @@ describe("an outcome", () => {
     expect(sending.lanes.by_record).toEqual([{ seq: 13, end: 15 }]);
   });
 
-  it("that is unknown ends the session, and of several such outcomes the first alone is blamed", () => {
+  it("keep ends the session, and only the first of several such outcomes is blamed", () => {
     const keep = { kind: "keep", reason: "no ack in time" } as const;
     const end = { kind: "end", reason: "no ack in time", refused: null };
     const once = verdictOf(begun, range(11, 15), keep);

@@ -77,6 +77,6 @@ const CASES: readonly Case[] = [
   },
 ];
 
-it.each(CASES)("of lost facts comes back: $name", ({ facts, lost, made, expected }) => {
+it.each(CASES)("lostFacts restores $name", ({ facts, lost, made, expected }) => {
   expect(lostFacts({ facts: standing(facts), lost }, refolded(made))).toEqual(standing(expected));
 });

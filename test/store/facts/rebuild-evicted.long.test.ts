@@ -1,16 +1,14 @@
-import Database from "better-sqlite3";
 import { cpSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
-import { recordsOf } from "../../../src/acquisition/rules/records.ts";
-import { bridgeMs } from "../../../src/derivation/parameters.ts";
 import { deriveFold } from "../../../src/store/facts/fold.ts";
-import { openStoreFile, storePath } from "../../../src/store/open.ts";
+import { openStoreFile } from "../../../src/store/open.ts";
 import { createWriter, type Writer } from "../../../src/store/thread/writer.ts";
 import type { Parameters } from "../../../src/domain/parameters.ts";
 import { script, stay, T0 } from "../../support/booth.ts";
 import { clockedEntries } from "../../support/clocked.ts";
 import { PLAIN } from "../../support/parameters.ts";
 import { changedBy, factRows, rebuild } from "../../support/rebuild.ts";
+import { ingestEntries, sqlOn } from "../../support/store.ts";
 import { memoryFolder } from "../../support/temporary.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
@@ -52,23 +50,12 @@ function liveFor(max_age_ms: number): string {
     ] as const)
       stay(booth, minutes * MINUTE_MS, { mode });
   }
-  for (let at = 0; at < booth.entries.length; at += 360) {
-    const chunk = booth.entries.slice(at, at + 360);
-    const records = recordsOf(chunk, (group) => bridgeMs(PLAIN, group));
-    const { newest_seq } = writer.ingest(stream, records, chunk.at(-1)?.take ?? 0);
-    writer.ack(stream, newest_seq);
-  }
+  ingestEntries(writer, booth.entries, { sizes: [360], committed: (newest) => void writer.ack(stream, newest) });
   writer.close();
   return folder;
 }
 
-function sqlOn(folder: string, sql: string): void {
-  const db = new Database(storePath(folder));
-  db.exec(sql);
-  db.close();
-}
-
-it("once the first records are gone a rebuild begins with the first kept state, and changes nothing that holds", () => {
+it("a rebuild begins with the first kept state once the first records are deleted, and changes no right fact", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder);
   const { oldest_seq, newest_seq } = writer.info(stream);
@@ -84,7 +71,7 @@ it("once the first records are gone a rebuild begins with the first kept state, 
   writer.close();
 });
 
-it("with today's parameters it begins there too: what is kept is told anew by them, older facts stay", () => {
+it("a rebuild with today's parameters begins there too, and leaves older facts unchanged", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder);
   const unchanged = { rows: factRows(folder), state: JSON.stringify(writer.state(stream)) };
@@ -106,7 +93,7 @@ it("with today's parameters it begins there too: what is kept is told anew by th
   writer.close();
 });
 
-it("it mends what doesn't follow from the kept log, leaves older facts alone, and does so again a second time", () => {
+it("a rebuild corrects facts that don't follow from the kept log, leaves older facts alone, and is repeatable", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder);
   const { oldest_seq, newest_seq } = writer.info(stream);
@@ -132,7 +119,7 @@ it("it mends what doesn't follow from the kept log, leaves older facts alone, an
   again.close();
 });
 
-it("a log of less than a day can be folded from a kept state too, and a damaged one is made anew from it", () => {
+it("a log of less than a day can be folded from a kept state, and a damaged state is made again from it", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder, 10 * 60 * MINUTE_MS);
   const { oldest_seq } = writer.info(stream);
@@ -147,7 +134,7 @@ it("a log of less than a day can be folded from a kept state too, and a damaged 
   again.close();
 });
 
-it("without a kept state it says so", () => {
+it("a rebuild without a kept state fails with that reason", () => {
   const folder = memoryFolder();
   const { writer, stream } = lived(folder);
   writer.close();
@@ -158,7 +145,7 @@ it("without a kept state it says so", () => {
   again.close();
 });
 
-it("boots that were placed late are where they were placed, before the kept state and after it", () => {
+it("boots that got their time late keep it in a rebuild, before the kept state and after it", () => {
   const folder = memoryFolder();
   const writer = open(folder);
   const { stream } = writer.openStream("booth-1");
@@ -177,13 +164,9 @@ it("boots that were placed late are where they were placed, before the kept stat
       },
       take,
     );
-    for (let at = 0; at < entries.length; at += 360) {
-      const chunk = entries.slice(at, at + 360);
-      take = chunk.at(-1)?.take ?? take;
-      const records = recordsOf(chunk, (group) => bridgeMs(PLAIN, group));
-      writer.ingest(stream, records, take);
-      writer.ack(stream, writer.info(stream).sendable_seq);
-    }
+    take = entries.at(-1)?.take ?? take;
+    const committed = (): unknown => writer.ack(stream, writer.info(stream).sendable_seq);
+    ingestEntries(writer, entries, { sizes: [360], committed });
   };
   for (let day = 0; day < 8; day += 1) {
     live(`${day} unsure`, 0, false);

@@ -1,8 +1,6 @@
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { onTestFinished } from "vitest";
-import { recordsOf } from "../../../src/acquisition/rules/records.ts";
-import { bridgeMs } from "../../../src/derivation/parameters.ts";
 import { deriveFold } from "../../../src/store/facts/fold.ts";
 import type { Fold } from "../../../src/store/facts/fold.ts";
 import { storePath } from "../../../src/store/open.ts";
@@ -10,7 +8,7 @@ import type { Writer } from "../../../src/store/thread/writer.ts";
 import { law, testLaws } from "../../derivation/law.ts";
 import { changedBy, rebuild } from "../../support/rebuild.ts";
 import { seedOf } from "../../support/seed.ts";
-import { writerIn } from "../../support/store.ts";
+import { ingestEntries, writerIn } from "../../support/store.ts";
 import { chunkings, entriesOf, steppedWalks, WALK, type Happening } from "../../derivation/streams.ts";
 import { memoryFolder } from "../../support/temporary.ts";
 
@@ -50,17 +48,15 @@ function bedOf(fold: Fold): Bed {
 function rebuildsTheSame(fold: Fold, { life, sizes }: Lived): boolean {
   const bed = bedOf(fold);
   const { writer } = bed;
-  const { stream } = writer.openStream(`booth-${++bed.booths}`);
-  const entries = entriesOf(life);
-  for (let from = 0, turn = 0; from < entries.length; turn += 1) {
-    const chunk = entries.slice(from, from + 4 * (sizes[turn % sizes.length] ?? 1));
-    const records = recordsOf(chunk, (group) => bridgeMs(WALK, group));
-    writer.ingest(stream, records, chunk.at(-1)?.take ?? 0);
-    // As the store's thread does after each commit: a time that was taken back places its stretch anew.
-    let isMending = true;
-    while (isMending) isMending = writer.mend();
-    from += chunk.length;
-  }
+  const stream = ingestEntries(writer, entriesOf(life), {
+    booth: `booth-${++bed.booths}`,
+    parameters: WALK,
+    sizes: sizes.map((size) => 4 * size),
+    // As the store's thread does after each commit, to correct times that a clock record has taken back.
+    committed: () => {
+      while (writer.mend());
+    },
+  });
   const whole = (): string => JSON.stringify([bed.rows(stream), writer.state(stream), writer.info(stream)]);
   const before = whole();
   const done = rebuild(writer, stream);

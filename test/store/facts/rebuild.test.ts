@@ -1,38 +1,14 @@
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { recordsOf } from "../../../src/acquisition/rules/records.ts";
-import { bridgeMs } from "../../../src/derivation/parameters.ts";
-import type { Parameters } from "../../../src/domain/parameters.ts";
-import type { TakenEntry } from "../../../src/domain/taken.ts";
 import { storePath } from "../../../src/store/open.ts";
 import { addRowSum } from "../../../src/store/log/rows.ts";
-import type { Writer } from "../../../src/store/thread/writer.ts";
 import { put, script, stay } from "../../support/booth.ts";
 import { PLAIN } from "../../support/parameters.ts";
 import { changedBy, factRows, rebuild } from "../../support/rebuild.ts";
-import { writerIn } from "../../support/store.ts";
+import { ingestEntries, writerIn } from "../../support/store.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
-
-function ingestAll(
-  writer: Writer,
-  entries: readonly TakenEntry[],
-  how: { parameters: Parameters; sizes: readonly number[] },
-): string {
-  const { stream, last_take } = writer.openStream("booth-1");
-  let from = entries.findIndex(({ take }) => take > last_take);
-  for (let turn = 0; from >= 0 && from < entries.length; turn += 1) {
-    const chunk = entries.slice(from, from + (how.sizes[turn % how.sizes.length] ?? 1));
-    writer.ingest(
-      stream,
-      recordsOf(chunk, (group) => bridgeMs(how.parameters, group)),
-      chunk.at(-1)?.take ?? 0,
-    );
-    from += chunk.length;
-  }
-  return stream;
-}
 
 /** As if the store had written the stream's row so. */
 const SEAL = `UPDATE stream SET
@@ -64,10 +40,10 @@ function standardDay() {
   return booth;
 }
 
-it("mends facts that don't follow from the log, and says which", () => {
+it("a rebuild corrects facts that don't follow from the log, and reports them", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
-  const stream = ingestAll(writer, standardDay().entries, { parameters: PLAIN, sizes: [50] });
+  const stream = ingestEntries(writer, standardDay().entries);
   const contents = (): unknown[] =>
     (factRows(folder) as { kind: string; start_ms: number; end_ms: number }[])
       .map(({ kind, start_ms, end_ms }) => [kind, start_ms, end_ms])
@@ -104,14 +80,14 @@ it("mends facts that don't follow from the log, and says which", () => {
   again.close();
 });
 
-it("with today's parameters a changed claim names the one that it replaces, and going back restores it", () => {
+it("a rebuild with today's parameters names each replaced fact, and a rebuild without them restores it", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const booth = standardDay();
   const today = { ...PLAIN, modes: { ...PLAIN.modes, "4": "spray" as const } };
   put(booth, { kind: "p", value: today });
   stay(booth, 5 * MINUTE_MS, { mode: 0 });
-  const stream = ingestAll(writer, booth.entries, { parameters: PLAIN, sizes: [40] });
+  const stream = ingestEntries(writer, booth.entries, { sizes: [40] });
   const before = factRows(folder).length;
   const done = rebuild(writer, stream, true);
   const stages = done.changes.find(({ kind }) => kind === "m");
@@ -125,15 +101,15 @@ it("with today's parameters a changed claim names the one that it replaces, and 
   writer.close();
 });
 
-it("lets ingest go on between its slices, and ends with what came meanwhile", () => {
+it("a rebuild lets ingest continue between its slices, and includes its records", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { entries } = standardDay();
   const half = entries.slice(0, entries.length >> 1);
-  const stream = ingestAll(writer, half, { parameters: PLAIN, sizes: [5] });
+  const stream = ingestEntries(writer, half, { sizes: [5] });
   const newest = writer.info(stream).newest_seq;
   expect(writer.rebuild(stream, false)).toMatchObject({ kind: "running", folded_seq: 0, newest_seq: newest });
-  ingestAll(writer, entries, { parameters: PLAIN, sizes: [5] });
+  ingestEntries(writer, entries, { sizes: [5] });
   while (writer.rebuildSlice());
   const end = writer.rebuildProgress(stream);
   expect(end).toMatchObject({ kind: "done" });
@@ -141,12 +117,12 @@ it("lets ingest go on between its slices, and ends with what came meanwhile", ()
   writer.close();
 });
 
-it("refuses in words: an empty log, and one whose beginning is gone", () => {
+it("a rebuild of an empty log, or of one whose first records are deleted, fails with the reason", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
   const { stream } = writer.openStream("booth-1");
   expect(() => writer.rebuild(stream, false)).toThrow(/nothing to rebuild/);
-  ingestAll(writer, standardDay().entries, { parameters: PLAIN, sizes: [50] });
+  ingestEntries(writer, standardDay().entries);
   writer.close();
   plant(folder, `UPDATE stream SET oldest_seq = 10; ${SEAL}`);
   const again = writerIn(folder);
@@ -155,10 +131,10 @@ it("refuses in words: an empty log, and one whose beginning is gone", () => {
   again.close();
 });
 
-it("refuses where rows were damaged, and changes nothing", () => {
+it("a rebuild of a damaged log fails and changes nothing", () => {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
-  const stream = ingestAll(writer, standardDay().entries, { parameters: PLAIN, sizes: [50] });
+  const stream = ingestEntries(writer, standardDay().entries);
   writer.close();
   plant(
     folder,

@@ -1,20 +1,12 @@
 import { cpSync } from "node:fs";
-import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { recordsOf } from "../../../src/acquisition/rules/records.ts";
-import { bridgeMs } from "../../../src/derivation/parameters.ts";
 import type { TakenEntry } from "../../../src/domain/taken.ts";
-import { storePath } from "../../../src/store/open.ts";
-import { addRowSum } from "../../../src/store/log/rows.ts";
-import type { Writer } from "../../../src/store/thread/writer.ts";
-import { poll, script, stay } from "../../support/booth.ts";
+import { script, stay } from "../../support/booth.ts";
 import { PLAIN } from "../../support/parameters.ts";
 import { factRows } from "../../support/rebuild.ts";
-import { writerIn } from "../../support/store.ts";
+import { ingestEntries, sqlOn, writerIn } from "../../support/store.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
-
-const BATCH = 50;
 
 const DAY = [
   [2, 8],
@@ -36,25 +28,6 @@ function day(): readonly TakenEntry[] {
   return booth.entries;
 }
 
-/** Takes the entries in, those that are already there left out. */
-function takeIn(writer: Writer, entries: readonly TakenEntry[]): string {
-  const { stream, last_take } = writer.openStream("booth-1");
-  const fresh = entries.filter(({ take }) => take > last_take);
-  for (let from = 0; from < fresh.length; from += BATCH) {
-    const some = fresh.slice(from, from + BATCH);
-    const records = recordsOf(some, (group) => bridgeMs(PLAIN, group));
-    writer.ingest(stream, records, some.at(-1)?.take ?? 0);
-  }
-  return stream;
-}
-
-function plant(folder: string, sql: string): void {
-  const db = new Database(storePath(folder));
-  addRowSum(db);
-  db.exec(sql);
-  db.close();
-}
-
 /** Entries after the damage: enough for a commit that tells of it. */
 const AFTER = 200;
 
@@ -68,7 +41,7 @@ function written() {
   const entries = day();
   const folder = temporaryFolder();
   const writer = writerIn(folder);
-  const stream = takeIn(writer, entries.slice(0, -AFTER));
+  const stream = ingestEntries(writer, entries.slice(0, -AFTER));
   writer.ack(stream, writer.info(stream).newest_seq);
   writer.close();
   return { folder, entries, stream, facts: factRows(folder) as Facts[] };
@@ -78,9 +51,9 @@ function written() {
 function damaged({ folder, entries, facts }: ReturnType<typeof written>, sql: string) {
   const copy = temporaryFolder();
   cpSync(folder, copy, { recursive: true });
-  plant(copy, sql);
+  sqlOn(copy, sql);
   const writer = writerIn(copy);
-  const stream = takeIn(writer, entries);
+  const stream = ingestEntries(writer, entries);
   const newest = facts.at(-1)?.seq ?? 0;
   // Behind them the gap record, which the damage alone brings about, shifts every seq.
   const standing = (): Facts[] => (factRows(copy) as Facts[]).filter(({ seq }) => seq <= newest);
@@ -94,7 +67,7 @@ function damaged({ folder, entries, facts }: ReturnType<typeof written>, sql: st
   return { left, restored, again, quarantined };
 }
 
-it("each fact that a damaged file loses is made anew from the log, byte for byte, under the seq that it had", () => {
+it("each fact that a damaged file loses is made again from the log, byte for byte, under its old seq", () => {
   const life = written();
   const { facts } = life;
   expect(facts.length).toBeGreaterThan(8);
@@ -105,7 +78,7 @@ it("each fact that a damaged file loses is made anew from the log, byte for byte
   }
 });
 
-it("a whole page of facts comes back; where log records are lost too, facts that nothing bears out stay lost, and noted", () => {
+it("a whole page of facts is restored, but facts whose log records are lost too stay lost and noted", () => {
   const life = written();
   const { facts } = life;
   const page = damaged(life, `UPDATE fact SET crc = crc + 1 WHERE seq > ${(facts[2]?.seq ?? 0).toString()}`);
@@ -121,42 +94,17 @@ it("a whole page of facts comes back; where log records are lost too, facts that
   expect(both.quarantined).toBeGreaterThan(1);
 });
 
-it("what isn't told of yet stays noted until it is", () => {
+it("a lost fact stays noted until a gap record reports it", () => {
   const { folder, facts, stream, entries } = written();
-  plant(folder, `UPDATE fact SET crc = crc + 1 WHERE seq = ${(facts[4]?.seq ?? 0).toString()}`);
+  sqlOn(folder, `UPDATE fact SET crc = crc + 1 WHERE seq = ${(facts[4]?.seq ?? 0).toString()}`);
   const writer = writerIn(folder);
   writer.openStream("booth-1");
   while (writer.check());
   expect(factRows(folder)).toHaveLength(facts.length - 1);
-  takeIn(writer, entries);
+  ingestEntries(writer, entries);
   const given = writer.read(stream, writer.info(stream).acked_seq + 1, 1_000).find(({ kind }) => kind === "g");
   expect(given).toMatchObject({ value: { from: facts[4]?.seq, to: facts[4]?.seq } });
   while (writer.check());
   expect((factRows(folder) as Facts[]).slice(0, facts.length)).toEqual(facts);
   writer.close();
-});
-
-it("lost log records are known to be lost though the rows around them were put together since: nothing is made from the rest", () => {
-  const folder = temporaryFolder();
-  const booth = script(PLAIN);
-  for (let at = 0; at < 6_000; at += 1) {
-    poll(booth, { mode: at % 600 < 300 ? 3 : 1, other: at });
-    booth.now += 1_000;
-  }
-  const writer = writerIn(folder);
-  takeIn(writer, booth.entries.slice(0, 1_000));
-  writer.close();
-  plant(
-    folder,
-    "UPDATE log SET crc = crc + 1 WHERE first_seq = (SELECT min(first_seq) FROM log WHERE first_seq > 100)",
-  );
-  const again = writerIn(folder);
-  const stream = takeIn(again, booth.entries);
-  while (again.check());
-  expect(() => again.rebuild(stream, false)).toThrow(/were damaged in the store/);
-  const db = new Database(storePath(folder), { readonly: true });
-  const packed = db.prepare("SELECT count(*) FROM log WHERE last_seq - first_seq > 1000").pluck().get();
-  db.close();
-  again.close();
-  expect(packed).toBe(1);
 });

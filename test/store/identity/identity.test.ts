@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../support/temporary.ts";
 
 const uuid = (): string => "11111111-1111-4111-8111-111111111111";
 
-it("identity is kept over a stop, readable by its owner alone", () => {
+it("the identity survives a stop and is readable only by its owner", () => {
   const folder = temporaryFolder();
   const first = openIdentity(folder, uuid);
   first.setCredential("a-secret");
@@ -27,7 +27,7 @@ it.each([
   ["gone", (path: string) => rmSync(path)],
   ["overwritten", (path: string) => writeFileSync(path, "rubbish".repeat(2_000))],
   ["emptied", (path: string) => writeFileSync(path, "")],
-])("identity comes back from its copy when the file is %s", (_name, spoil) => {
+])("the identity is restored from its copy if the file is %s", (_name, spoil) => {
   const folder = temporaryFolder();
   const first = openIdentity(folder, uuid);
   first.setProvisioning("booth-1", { state: "claiming" });
@@ -43,7 +43,7 @@ it.each([
   ["emptied", ""],
   ["overwritten", "rubbish".repeat(2_000)],
 ])(
-  "an agent starts under a new identity, with its store, when the file and its copy were %s, and says so",
+  "an agent starts with its store under a new identity, marked as lost, if the file and its copy were %s",
   (_, rubbish) => {
     const folder = temporaryFolder();
     const names = { gateway: () => "gateway-1", stream: () => "stream-1" };
@@ -62,7 +62,7 @@ it.each([
   },
 );
 
-it("an identity that a newer agent wrote is refused in a sentence, and nothing of it is changed", () => {
+it("an identity of a newer agent is refused in a sentence and stays unchanged", () => {
   const folder = temporaryFolder();
   openIdentity(folder, uuid).close();
   const path = join(folder, "identity.db");
@@ -77,7 +77,7 @@ it("an identity that a newer agent wrote is refused in a sentence, and nothing o
   expect(sums()).toEqual(before);
 });
 
-it("a version number alone, under tables of ours, is no newer agent's", () => {
+it("a higher version number with our tables doesn't count as a newer agent's identity", () => {
   const folder = temporaryFolder();
   openIdentity(folder, uuid).close();
   const db = new Database(join(folder, "identity.db"));

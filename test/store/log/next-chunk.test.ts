@@ -2,8 +2,6 @@ import { cpSync } from "node:fs";
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { recordsOf } from "../../../src/acquisition/rules/records.ts";
-import { bridgeMs } from "../../../src/derivation/parameters.ts";
 import { DEFAULT_BUDGET } from "../../../src/domain/storage.ts";
 import type { LogChunk, Placed } from "../../../src/domain/record.ts";
 import { unpackChunk } from "../../../src/store/log/chunk.ts";
@@ -12,11 +10,10 @@ import type { Writer } from "../../../src/store/thread/writer.ts";
 import { openStoreThread } from "../../../src/store/thread/thread.ts";
 import { poll, put, script } from "../../support/booth.ts";
 import { PLAIN } from "../../support/parameters.ts";
-import { writerIn } from "../../support/store.ts";
+import { ingestEntries, writerIn } from "../../support/store.ts";
 import { memoryFolder, temporaryFolder, type AtEnd } from "../../support/temporary.ts";
 
-const BATCH = 50;
-/** Enough for four chunks, and rows behind them that still stand open. */
+/** Enough for four chunks, and rows after them that are in no chunk yet. */
 const POLLS = 19_000;
 
 interface Busy {
@@ -35,15 +32,7 @@ function busyStore(atEnd: AtEnd): Busy {
     booth.now += 1_000;
   }
   const writer = writerIn(folder);
-  const { stream } = writer.openStream("booth-1");
-  for (let from = 0; from < booth.entries.length; from += BATCH) {
-    const some = booth.entries.slice(from, from + BATCH);
-    writer.ingest(
-      stream,
-      recordsOf(some, (group) => bridgeMs(PLAIN, group)),
-      some.at(-1)?.take ?? 0,
-    );
-  }
+  const stream = ingestEntries(writer, booth.entries);
   const newest = writer.info(stream).newest_seq;
   writer.close();
   return { folder, stream, newest };
@@ -117,8 +106,8 @@ afterAll(() => {
   for (const undo of undos) undo();
 });
 
-describe("a log asked for in chunks", () => {
-  it("is all of the log, from wherever and up to wherever, each record once and as it is read by itself", () => {
+describe("a log read in chunks", () => {
+  it("contains each record once, between any two seqs, as a read of single records does", () => {
     const writer = opened(BUSY);
     const whole = readRange(writer, BUSY.stream, [1, BUSY.newest]);
     const bounds = fc.tuple(fc.integer({ min: 1, max: BUSY.newest }), fc.integer({ min: 0, max: BUSY.newest }));
@@ -138,7 +127,7 @@ describe("a log asked for in chunks", () => {
     writer.close();
   });
 
-  it("begins with a chunk at a row, or at facts before it, and ends one before the next row alone", () => {
+  it("begins a chunk only at a row, or at facts before it, and ends it only before the next row", () => {
     const writer = opened(BUSY);
     const [first] = walk(writer, BUSY.stream, { from: 1, end: BUSY.newest }).chunks;
     if (first === undefined) throw new Error("no chunk");
@@ -150,7 +139,7 @@ describe("a log asked for in chunks", () => {
     writer.close();
   });
 
-  it("gives bytes of its own, that come whole from the store's thread", async () => {
+  it("transfers the bytes of each chunk complete from the store's thread", async () => {
     const writer = opened(BUSY);
     const [first] = walk(writer, BUSY.stream, { from: 1, end: BUSY.newest }).chunks;
     writer.close();
@@ -172,7 +161,7 @@ describe("a log asked for in chunks", () => {
   });
 });
 
-describe("it isn't had as a chunk", () => {
+describe("a damaged part of the log", () => {
   /** The second chunk's range, after something was done to the file. */
   function after(act: (db: Database.Database, chunk: LogChunk) => void): { readonly chunk: LogChunk | null } {
     const busy = { ...BUSY, folder: memoryFolder() };
@@ -191,27 +180,20 @@ describe("it isn't had as a chunk", () => {
     return asked;
   }
 
-  it("where a bit has flipped in the row", () => {
-    const flipped = after((db, { first_seq }) => {
-      db.prepare("UPDATE log SET packed = CAST(packed || x'00' AS BLOB) WHERE first_seq = ?").run(first_seq);
-    });
-    expect(flipped.chunk).toBe(null);
-  });
+  const ROW = "WHERE first_seq = @first_seq";
+  const FACT = "WHERE seq = (SELECT min(seq) FROM fact WHERE seq BETWEEN @from AND @to)";
 
-  it.each(["UPDATE log SET packed = NULL", "UPDATE log SET t0 = t0 + 1"])("after %s", (sql) => {
-    const damaged = after((db, { first_seq }) => {
-      db.prepare(`${sql} WHERE first_seq = ?`).run(first_seq);
+  it.each([
+    `UPDATE log SET packed = CAST(packed || x'00' AS BLOB) ${ROW}`,
+    `UPDATE log SET packed = NULL ${ROW}`,
+    `UPDATE log SET t0 = t0 + 1 ${ROW}`,
+    `DELETE FROM fact ${FACT}`,
+    `UPDATE fact SET body = '[]' ${FACT}`,
+  ])("is read record by record after %s", (sql) => {
+    const { chunk } = after((db, { first_seq, from, to }) => {
+      const seqs = sql.endsWith(ROW) ? { first_seq } : { from, to };
+      expect(db.prepare(sql).run(seqs).changes).toBe(1);
     });
-    expect(damaged.chunk).toBe(null);
-  });
-
-  it("where a fact among its records is gone, or damaged", () => {
-    const inRange = "seq = (SELECT min(seq) FROM fact WHERE seq BETWEEN ? AND ?)";
-    for (const sql of [`DELETE FROM fact WHERE ${inRange}`, `UPDATE fact SET body = '[]' WHERE ${inRange}`]) {
-      const holed = after((db, { from, to }) => {
-        expect(db.prepare(sql).run(from, to).changes).toBe(1);
-      });
-      expect(holed.chunk).toBe(null);
-    }
+    expect(chunk).toBe(null);
   });
 });

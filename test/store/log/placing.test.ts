@@ -2,15 +2,13 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { knownTime } from "../../../src/derivation/clock.ts";
 import type { Fact, Placed } from "../../../src/domain/record.ts";
-import { recordsOf } from "../../../src/acquisition/rules/records.ts";
-import { bridgeMs } from "../../../src/derivation/parameters.ts";
 import { storePath } from "../../../src/store/open.ts";
 import { openReader } from "../../../src/store/reader.ts";
 import type { Writer } from "../../../src/store/thread/writer.ts";
 import { T0 } from "../../support/booth.ts";
 import { clockedEntries, type ClockedLife } from "../../support/clocked.ts";
 import { PLAIN } from "../../support/parameters.ts";
-import { writerIn } from "../../support/store.ts";
+import { ingestEntries, sqlOn, writerIn } from "../../support/store.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
@@ -45,15 +43,8 @@ function bed(): Bed {
 /** Lives through it, committed in chunks of 7 entries. */
 function live(one: Bed, life: Partial<ClockedLife>): void {
   const entries = clockedEntries({ ...LIFE, ...life }, one.take);
-  for (let from = 0; from < entries.length; from += 7) {
-    const chunk = entries.slice(from, from + 7);
-    one.take = chunk.at(-1)?.take ?? one.take;
-    one.writer.ingest(
-      one.stream,
-      recordsOf(chunk, (group) => bridgeMs(PLAIN, group)),
-      one.take,
-    );
-  }
+  ingestEntries(one.writer, entries, { sizes: [7] });
+  one.take = entries.at(-1)?.take ?? one.take;
 }
 
 function all(one: Bed): readonly Placed[] {
@@ -74,7 +65,7 @@ function reopen(one: Bed): void {
 }
 
 describe("a boot without a sync", () => {
-  it("is kept and shown, as uncertain, and not given out", () => {
+  it("is stored and shown as uncertain, and isn't sent", () => {
     const one = bed();
     live(one, { ...UNSYNCED });
     const info = one.writer.info(one.stream);
@@ -96,7 +87,7 @@ describe("a boot without a sync", () => {
     reader.close();
   });
 
-  it("gets its place from the sync, all at once, as if the clock had been right", () => {
+  it("gets its times from the sync, as if the clock had always been right", () => {
     const one = bed();
     const right = bed();
     const syncAt = 40_000;
@@ -114,7 +105,7 @@ describe("a boot without a sync", () => {
     expect(stages(one)).toEqual(["spray 0-5 good"]);
   });
 
-  it("is right after the last known instant, uncertain, when a later boot syncs; two of them one after the other", () => {
+  it("follows the last known instant, as uncertain, if a later boot syncs; also two such boots", () => {
     const one = bed();
     live(one, {});
     live(one, { ...UNSYNCED, boot: "b", mode: () => 4, length_ms: 4 * MINUTE_MS });
@@ -138,7 +129,7 @@ describe("a boot without a sync", () => {
     expect(held.every(({ quality }) => quality === "uncertain")).toBe(true);
   });
 
-  it("with nothing known before it ends where the boot that synced begins", () => {
+  it("ends at the begin of the synced boot if no earlier time is known", () => {
     const one = bed();
     live(one, { ...UNSYNCED, length_ms: 4 * MINUTE_MS });
     live(one, { boot: "b", wall: (ms) => T0 + ms });
@@ -149,7 +140,7 @@ describe("a boot without a sync", () => {
     expect(Math.max(...times)).toBeLessThanOrEqual(0);
   });
 
-  it("shows time that goes on from the last known instant, not from 1970", () => {
+  it("continues the shown time from the last known instant, not from 1970", () => {
     const one = bed();
     live(one, {});
     live(one, { ...UNSYNCED, boot: "b", length_ms: 4 * MINUTE_MS });
@@ -172,22 +163,20 @@ describe("a boot without a sync", () => {
     expect(one.writer.state(one.stream)).toEqual(other.writer.state(other.stream));
   });
 
-  it("stands where it was placed when everything is folded again from the log alone", () => {
+  it("keeps its times when everything is folded again from the log", () => {
     const one = bed();
     live(one, {});
     live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE_MS });
     live(one, { ...UNSYNCED, boot: "c", service: (ms) => (ms >= 40_000 ? T0 + 60 * MINUTE_MS : null) });
     const state = structuredClone(one.writer.state(one.stream));
     one.writer.close();
-    const db = new Database(storePath(one.folder));
-    db.exec("DELETE FROM state");
-    db.close();
+    sqlOn(one.folder, "DELETE FROM state");
     one.writer = writerIn(one.folder);
     expect(one.writer.openStream("booth-1").stream).toBe(one.stream);
     expect(one.writer.state(one.stream)).toEqual(state);
   });
 
-  it("is left as it was by a commit that fails while it is being placed", () => {
+  it("stays unchanged if the commit that gives it its times fails", () => {
     const one = bed();
     live(one, {});
     live(one, { ...UNSYNCED, boot: "b", length_ms: 3 * MINUTE_MS });

@@ -14,17 +14,19 @@ import {
   HOUR,
   hour,
   keptIn,
+  lostIn,
   openBudgeted,
   restart,
   unsynced,
 } from "../budget-bed.ts";
+import { sqlOn } from "../../support/store.ts";
 import { memoryFolder } from "../../support/temporary.ts";
 
 /** SQL that is true for log rows with a gap record. */
 const HAS_GAP = `substr(packed, 1, 2) IN (x'0301', x'0303')`;
 
 describe("a store with a budget", () => {
-  it("drops what was acked before anything else, without a gap record", () => {
+  it("deletes acked records first, without a gap record", () => {
     const one = bed({ max_bytes: 200_000, max_age_ms: 10 * 365 * DAY });
     for (let index = 0; index < 700; index += 1) {
       hour(one, index);
@@ -35,7 +37,7 @@ describe("a store with a budget", () => {
     one.writer.close();
   });
 
-  it("gives acked facts up before readings that nobody else has, where facts fill half of it", () => {
+  it("deletes acked facts before unacked readings if facts fill half of it", () => {
     const one = bed({ max_bytes: 200_000, max_age_ms: 10 * 365 * DAY });
     for (let index = 0; index < 900; index += 1) {
       hour(one, index);
@@ -50,7 +52,7 @@ describe("a store with a budget", () => {
     one.writer.close();
   });
 
-  it("gives up the oldest of what waits for a sync where nothing else is left, and declares it once time is known", () => {
+  it("deletes the oldest records that wait for a sync last, and declares them once the time is known", () => {
     const budget = { max_bytes: 100_000, max_age_ms: 30 * DAY };
     const one = unsynced(budget);
     let largest = 0;
@@ -66,19 +68,17 @@ describe("a store with a budget", () => {
     const { newest_seq, oldest_seq, sendable_seq } = one.writer.info(one.stream);
     expect(sendable_seq).toBe(newest_seq);
     expect(oldest_seq).toBeGreaterThan(1_000);
-    const { log, facts, gaps } = keptIn(one);
-    const isDeclared = (seq: number): boolean => gaps.some(({ from, to }) => seq >= from && seq <= to);
-    const all = Array.from({ length: newest_seq }, (_, index) => index + 1);
-    const lost = all.filter((seq) => !log.has(seq) && !facts.has(seq) && !isDeclared(seq));
-    const injected = all.filter(isDeclared).length;
+    const kept = keptIn(one);
+    const lost = lostIn(one, kept);
+    const injected = kept.gaps.reduce((sum, { from, to }) => sum + to - from + 1, 0);
     const fault = "full of readings that wait for a sync";
     recordFault({ row: 8, fault, injected, lost: lost.length, doubled: 0, wrong: 0, passed: lost.length === 0 });
     expect(lost).toEqual([]);
-    expect(all.filter((seq) => log.has(seq) && isDeclared(seq))).toEqual([]);
+    for (const { from, to } of kept.gaps) expect([...kept.log].filter((seq) => seq >= from && seq <= to)).toEqual([]);
     one.writer.close();
   });
 
-  it("drops acked records by their age, others not", () => {
+  it("deletes only acked records by age", () => {
     const one = bed({ max_bytes: 64_000_000, max_age_ms: DAY });
     for (let index = 0; index < 240; index += 1) hour(one, index);
     expect(one.writer.info(one.stream).oldest_seq).toBe(1);
@@ -93,7 +93,7 @@ describe("a store with a budget", () => {
     one.writer.close();
   });
 
-  it("starts again after rows were given up with the same state, folding nothing that is gone", () => {
+  it("starts with the same state after rows were deleted", () => {
     const budget = { ...BUDGET, max_bytes: 400_000 };
     const one = bed(budget);
     for (let index = 0; index < 1_000; index += 1) hour(one, index);
@@ -114,7 +114,7 @@ describe("a store with a budget", () => {
   it.each([
     { why: "for want of room", hours: [...Array(1_000).keys()], budget: { ...BUDGET, max_bytes: 400_000 } },
     { why: "after 400 days", hours: [...Array(60).keys(), 420 * 24, 421 * 24, 422 * 24], budget: BUDGET },
-  ])("a look through all that is stored finds nothing wrong where facts went $why", ({ hours, budget }) => {
+  ])("passes a check after facts were deleted $why", ({ hours, budget }) => {
     const one = bed(budget);
     for (const index of hours) {
       hour(one, index);
@@ -129,30 +129,25 @@ describe("a store with a budget", () => {
     one.writer.close();
   });
 
-  it("tells again what it had given up where a bad bit took the record that told of it", () => {
+  it("declares deleted records again if the gap record that declared them is damaged", () => {
     const one = bed({ ...BUDGET, max_bytes: 400_000 });
     for (let index = 0; index < 1_000; index += 1) hour(one, index);
     const before = keptIn(one);
     expect(before.gaps).not.toEqual([]);
     one.writer.close();
-    const db = new Database(storePath(one.folder));
-    expect(db.prepare(`UPDATE log SET crc = crc + 1 WHERE ${HAS_GAP}`).run().changes).toBeGreaterThan(0);
-    db.close();
+    expect(sqlOn(one.folder, `UPDATE log SET crc = crc + 1 WHERE ${HAS_GAP}`)).toBeGreaterThan(0);
     one.writer = openBudgeted(one.folder, one.budget);
     one.writer.openStream("booth-1");
     while (one.writer.check());
     expect(keptIn(one).gaps).toEqual([]);
     hour(one, 1_000);
-    const { log, facts, gaps } = keptIn(one);
-    const all = Array.from({ length: one.writer.info(one.stream).newest_seq }, (_, index) => index + 1);
-    const isDeclared = (seq: number): boolean => gaps.some(({ from, to }) => seq >= from && seq <= to);
-    const lost = all.filter((seq) => !log.has(seq) && !facts.has(seq) && !isDeclared(seq));
-    expect(lost).toEqual([]);
-    expect(log.size).toBeGreaterThan(1_000);
+    const after = keptIn(one);
+    expect(lostIn(one, after)).toEqual([]);
+    expect(after.log.size).toBeGreaterThan(1_000);
     one.writer.close();
   });
 
-  it("tells how long it can go on without the service", () => {
+  it("reports how long it can store records without the service", () => {
     const fill = { max_bytes: 1_000, used_bytes: 500, kept: 100, unacked: 50, kept_ms: 10 * HOUR };
     expect(hoursToFull(fill)).toBe(15);
     expect(hoursToFull({ ...fill, unacked: 0 })).toBe(20);

@@ -35,13 +35,13 @@ function refusedIn(folder: string) {
 
 const WHOLE = { count: 2, seq: 5, reason: "no such unit", gaps: [[3, 3]] };
 
-it("what the service has refused is salvaged with the rest, and a gap record still tells of it", () => {
+it("refused records are salvaged, and a gap record still declares them", () => {
   const folder = withRefused();
   storeFiles(() => 0).salvage(folder, QUIET);
   expect(refusedIn(folder)).toEqual(WHOLE);
 });
 
-it("what the service has refused goes along with an export", () => {
+it("refused records are part of an export", () => {
   const folder = withRefused();
   const other = memoryFolder();
   const file = join(folder, "copy");
@@ -50,7 +50,7 @@ it("what the service has refused goes along with an export", () => {
   expect(refusedIn(other)).toEqual(WHOLE);
 });
 
-it("a refused record that doesn't fit its checksum is damage: it is left out, the others are kept", () => {
+it("a damaged refused record is dropped, and the others are kept", () => {
   const folder = withRefused();
   const db = new Database(storePath(folder));
   db.prepare("UPDATE dead_letter SET reason = 'no such uniT' WHERE seq = 5").run();

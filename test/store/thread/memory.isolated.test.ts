@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { collectGarbage, growYoung, youngRoom } from "../../../src/store/thread/memory.ts";
 
-test("what nobody holds any more is gone, and what is held stays", async () => {
+test("collectGarbage frees unreachable objects only", async () => {
   const held = { of: "the agent" };
   const refs = { held: new WeakRef(held), dropped: new WeakRef(largeObject()) };
   // What a WeakRef was made for or gave away lives until the end of the turn.
@@ -25,7 +25,7 @@ const live = (): void => {
   for (let at = 0; at < 20_000; at += 1) held[at] = { at };
 };
 
-test("the young generation grows to its room, and no further", () => {
+test("growYoung enlarges the young generation to its limit", () => {
   setFlagsFromString("--semi-space-growth-factor=1");
   collectGarbage();
   for (let turn = 0; turn < 200 && !growYoung(); turn += 1) live();
@@ -35,7 +35,7 @@ test("the young generation grows to its room, and no further", () => {
   expect(young()).toBe(grown);
 });
 
-test("what goes through in bulk has its room, and gives it back once it is over", async () => {
+test("youngRoom enlarges the young generation during a bulk transfer and shrinks it afterwards", async () => {
   const grown = young();
   let now = 0;
   const sleeps: number[] = [];

@@ -42,7 +42,7 @@ function threadOver(): {
   return { thread, waits, booths: [localBooth({ stream } as never)], readings };
 }
 
-it("streams a long export part by part, goes on with other reports, and survives readers that leave", async () => {
+it("the reports thread streams a long export in parts, serves other reports meanwhile, and survives readers that stop", async () => {
   const { thread, waits, booths, readings } = threadOver();
   const now_ms = T0 + HOURS * 3_600_000;
   const query = { start: new Date(T0).toISOString() };
@@ -72,7 +72,7 @@ it("streams a long export part by part, goes on with other reports, and survives
   await thread.close();
 });
 
-it("a thread that can't open the store fails its question, and the next one starts a new thread", async () => {
+it("a reports thread that can't open the store fails the request, and the next request starts a new thread", async () => {
   const thread = openReportsThread(new URL("../../../src/runtime/reports-worker.ts", import.meta.url), {
     dataDir: temporaryFolder(),
   });

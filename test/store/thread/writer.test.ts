@@ -9,7 +9,7 @@ const first = [clockRecord(0), coverage(0, 5_000), reading(0, "mode", 3), readin
 const second = [coverage(6_000, 9_000), reading(7_000, "mode", 3)];
 
 describe("the log store", () => {
-  it("gives seq without a hole over commits, and reads back what went in", () => {
+  it("assigns seqs without a hole over commits, and reads the records back", () => {
     const writer = writerIn(temporaryFolder());
     const { stream } = writer.openStream("booth-1");
     writer.ingest(stream, first, 4);
@@ -25,7 +25,7 @@ describe("the log store", () => {
     writer.close();
   });
 
-  it("takes the same takes once", () => {
+  it("ingests the same takes once", () => {
     const writer = writerIn(temporaryFolder());
     const { stream } = writer.openStream("booth-1");
     writer.ingest(stream, first, 4);
@@ -34,7 +34,7 @@ describe("the log store", () => {
     writer.close();
   });
 
-  it("goes on after a stop with the same stream, cursor and state", () => {
+  it("continues after a stop with the same stream, cursor and state", () => {
     const folder = temporaryFolder();
     const before = writerIn(folder);
     const { stream } = before.openStream("booth-1");
@@ -48,7 +48,7 @@ describe("the log store", () => {
     after.close();
   });
 
-  it("never moves the acked cursor back, nor beyond what it holds", () => {
+  it("never moves the acked cursor back or beyond its newest record", () => {
     const writer = writerIn(temporaryFolder());
     const { stream } = writer.openStream("booth-1");
     writer.ingest(stream, first, 4);
@@ -57,7 +57,7 @@ describe("the log store", () => {
     writer.close();
   });
 
-  it("keeps nothing of a commit that fails, and takes it again afterwards", () => {
+  it("keeps nothing of a failed commit, which can be repeated", () => {
     const folder = temporaryFolder();
     const writer = writerIn(folder);
     const { stream } = writer.openStream("booth-1");
@@ -72,7 +72,7 @@ describe("the log store", () => {
     writer.close();
   });
 
-  it("never gives out a row whose content doesn't fit its checksum, and declares what is missing", () => {
+  it("never returns a damaged row, and declares its records as missing", () => {
     const folder = temporaryFolder();
     const writer = writerIn(folder);
     const { stream } = writer.openStream("booth-1");
