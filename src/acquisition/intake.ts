@@ -12,8 +12,8 @@ import {
   filterChanges,
   type FilterState,
   logRules,
-  NOTHING_ODD,
   oddEvents,
+  type OddState,
 } from "./rules/change-filter.ts";
 import { identityIn, UNKNOWN_PLC } from "./rules/link.ts";
 
@@ -71,7 +71,7 @@ export function createIntake(taking: Taking, lastTake: number) {
   const filters = new Map<string, FilterState>();
   const silentSince = new Map<string, number>();
   let rules = rulesOf(taking);
-  let odd = NOTHING_ODD;
+  const odd: OddState = new Map();
   let take = lastTake;
   const when = (): When => ({ boot: clock.boot, mono: clock.mono(), at: clock.wall() });
   const hand = (entries: readonly TakenEntry[], urgent: boolean): void => {
@@ -109,9 +109,7 @@ export function createIntake(taking: Taking, lastTake: number) {
       filters.set(group, filter);
       silentSince.delete(group);
       entries.push({ kind: "poll", take: ++take, stream, boot, mono, at, group, answered: true, changes });
-      const checked = oddEvents(odd, { mono, samples });
-      odd = checked.state;
-      events.push(...checked.events);
+      events.push(...oddEvents(odd, { mono, samples }));
     }
     hand(entries, isUrgent);
     for (const value of events) takeEvent(value, false);

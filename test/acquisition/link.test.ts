@@ -7,6 +7,7 @@ import type { Sample } from "../../src/domain/taken.ts";
 import type { Driver, GroupSamples } from "../../src/acquisition/port.ts";
 import { virtualClock } from "../../simulators/virtual/clock.ts";
 import { seededRandom } from "../support/seeded-random.ts";
+import { silentLog } from "../support/silent-log.ts";
 
 /** Devices that are switched by hand, under virtual time. */
 interface Device {
@@ -20,7 +21,6 @@ interface Device {
 }
 
 const clock = () => virtualClock({ wall: 1_000_000, mono: 0 });
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const ending: AbortController[] = [];
 afterEach(() => {
   for (const end of ending.splice(0)) end.abort();
@@ -54,7 +54,7 @@ function run(devices: readonly Device[], more: Partial<BoothOnLink> = {}, begins
   const parts = {
     clock: time,
     random: seededRandom(1),
-    log: silent,
+    log: silentLog,
     probe_ms: () => 500,
     begins_in,
     booths: devices.map(partsOf),
@@ -117,13 +117,6 @@ describe("a link that booths share", () => {
     dead.fault = null;
     await time.run(5000);
     expect(dead.polls.at(-1)).toBeGreaterThan(back);
-  });
-
-  test("three dead units on one line don't slow the live one either", async () => {
-    const devices = [device(), device(), device(), device()];
-    for (const dead of devices.slice(1)) dead.fault = "timeout";
-    await run(devices).run(600_000);
-    expect(widest(devices[0]?.polls ?? [])).toBe(1000);
   });
 
   test("a link that can't be opened is so for all: they are told, and back, together", async () => {

@@ -4,9 +4,9 @@ import type { AskOverLink } from "../../src/acquisition/port.ts";
 import { LinkError } from "../../src/domain/link-error.ts";
 import type { LinkStatus } from "../../src/domain/status.ts";
 import { seededRandom } from "../support/seeded-random.ts";
+import { silentLog } from "../support/silent-log.ts";
 import { virtualClock } from "../../simulators/virtual/clock.ts";
 
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const ASK = { unit: 1, pdu: Uint8Array.of(3, 0, 0, 0, 1) };
 
 /** A link under virtual time whose polls take `poll_ms`, and tools that ask over it. */
@@ -54,7 +54,7 @@ function sharedLink({
   };
   const end = new AbortController();
   onTestFinished(() => end.abort());
-  const tools = { clock, random: seededRandom(1), log: silent, probe_ms: () => 500, begins_in: 0 };
+  const tools = { clock, random: seededRandom(1), log: silentLog, probe_ms: () => 500, begins_in: 0 };
   void linkLoop({ ...tools, booths: [booth], shared }, end.signal);
   return { clock, polls, asked_at, shared, end };
 }

@@ -67,8 +67,6 @@ export interface ModbusDriverOptions {
   };
   /** What earlier drivers learned about the device; this driver adds to it. */
   readonly memory?: DeviceMemory;
-  /** How long a learned hole is believed; 24 h. */
-  readonly hole_ttl_ms?: Milliseconds;
   /** The clock for rates of counters and ages of holes; absent: real time. */
   readonly mono?: () => Milliseconds;
 }
@@ -80,7 +78,7 @@ export interface ModbusDriverOptions {
 export interface DeviceMemory {
   /** Ranges that the device has refused, in addition to those of the profile. */
   holes: HoleMemory;
-  believed: Believed;
+  readonly believed: Believed;
   readonly answering: Answering;
   /** Called when the holes have changed. */
   readonly holesChanged?: () => void;
@@ -132,7 +130,7 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
     return count % REFUSED_RETRY_READS === 0;
   };
   const readGroups = async (groups: readonly string[]): Promise<GroupSamples> => {
-    setHoles(expireHoles(memory.holes, mono(), options.hole_ttl_ms ?? HOLE_TTL_MS));
+    setHoles(expireHoles(memory.holes, mono()));
     const plan = plans.planFor(groups);
     const thorough = groups.filter(isThorough);
     const pieces = piecesToRead(plan, thorough);
@@ -151,10 +149,9 @@ export function modbusDriver(options: ModbusDriverOptions): Driver {
       if (outcome.answered.some(hasAnswer)) barren.delete(group);
       else barren.add(group);
     }
-    const checked = await secondLook({ plan, outcome, orders: quirks, believed: memory.believed }, ask, mono);
-    memory.believed = checked.believed;
-    setHoles(underFirmware(memory.holes, firmwareIn(plan.tags, checked.samples)));
-    return byGroup(groups, plan.tags, checked.samples);
+    const samples = await secondLook({ plan, outcome, orders: quirks, believed: memory.believed }, ask, mono);
+    setHoles(underFirmware(memory.holes, firmwareIn(plan.tags, samples)));
+    return byGroup(groups, plan.tags, samples);
   };
 
   return {
@@ -247,15 +244,15 @@ interface PolledGroups {
  * counters that fell or ran are read a second time.
  * @param mono the clock for rates
  */
-async function secondLook(poll: PolledGroups, ask: AskBlock, mono: () => Milliseconds) {
-  const { plan, outcome, orders } = poll;
+async function secondLook(poll: PolledGroups, ask: AskBlock, mono: () => Milliseconds): Promise<readonly Sample[]> {
+  const { plan, outcome, orders, believed } = poll;
   const { counters } = plan;
   const first_mono = mono();
-  const { believed, samples } = withoutSuddenZeros(poll, samplesOf(plan, outcome, orders));
+  const samples = withoutSuddenZeros(poll, samplesOf(plan, outcome, orders));
   const odd = suspects(believed, { mono: first_mono, samples }, counters);
   if (odd.size === 0) {
     believe(believed, { mono: first_mono, samples }, counters);
-    return { samples, believed };
+    return samples;
   }
   const again: PieceOutcome = noOutcome();
   for (const { piece } of outcome.answered) {
@@ -267,10 +264,10 @@ async function secondLook(poll: PolledGroups, ask: AskBlock, mono: () => Millise
   const second_mono = mono();
   const settled = agreed(samples, { mono: second_mono, first_mono, samples: repeated }, counters);
   believe(believed, { mono: second_mono, samples: settled }, counters);
-  return { samples: settled, believed };
+  return settled;
 }
 
-function withoutSuddenZeros({ plan, outcome, believed }: PolledGroups, samples: readonly Sample[]) {
+function withoutSuddenZeros({ plan, outcome, believed }: PolledGroups, samples: readonly Sample[]): readonly Sample[] {
   const blocks = outcome.answered
     .filter(({ piece }) => !isBitTable(piece.block.table))
     .map(({ piece, words }) => ({
@@ -280,12 +277,11 @@ function withoutSuddenZeros({ plan, outcome, believed }: PolledGroups, samples: 
     }));
   // The PLC itself says that it has just started.
   const isRestarted = plan.first_scans.some((index) => samples[index]?.value === true);
-  const checked = zerosToHold(believed, blocks, isRestarted);
-  if (checked.held.size === 0) return { samples, believed: checked.believed };
-  const kept = samples.map((sample): Sample =>
-    checked.held.has(sample.tag) ? { tag: sample.tag, value: null, quality: "bad", reason: "all_zero" } : sample,
+  const held = zerosToHold(believed, blocks, isRestarted);
+  if (held.size === 0) return samples;
+  return samples.map((sample) =>
+    held.has(sample.tag) ? { tag: sample.tag, value: null, quality: "bad", reason: "all_zero" } : sample,
   );
-  return { samples: kept, believed: checked.believed };
 }
 
 /** Longest wait for a device that is away, for the sake of others at the same Modbus TCP gateway. */
@@ -516,9 +512,9 @@ function learnHoles(memory: HoleMemory, { answered, learned }: PieceOutcome, mon
   return kept === memory.ranges.length && ranges.length === kept ? memory : { firmware, ranges };
 }
 
-function expireHoles(memory: HoleMemory, mono: Milliseconds, ttl_ms: Milliseconds): HoleMemory {
+function expireHoles(memory: HoleMemory, mono: Milliseconds): HoleMemory {
   const { firmware } = memory;
-  const ranges = memory.ranges.filter((range) => range.firmware !== firmware || mono - range.learned_at < ttl_ms);
+  const ranges = memory.ranges.filter((range) => range.firmware !== firmware || mono - range.learned_at < HOLE_TTL_MS);
   return ranges.length === memory.ranges.length ? memory : { firmware, ranges };
 }
 

@@ -1,48 +1,35 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { OpcuaAddress } from "../../config/port.ts";
-import { abortedBy, LinkError } from "../../domain/link-error.ts";
+import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaType } from "../../domain/profile.ts";
-import { onAbort } from "../../domain/signal.ts";
-import type { EpochMs, Milliseconds } from "../../domain/units.ts";
-import type { PlcPasswords, BrowsedVariable } from "../port.ts";
-import { type Channel, secureChannel } from "./channel.ts";
-import { type Connecting, connectSession } from "./connect.ts";
-import { namespacesIn } from "./cyclic.ts";
-import { type Opcua, opcuaLibrary } from "./library.ts";
-import type { OpcuaPki } from "./pki.ts";
-import { leaveServer, type Session, withPasswords } from "./session.ts";
 import { say } from "../../domain/sentences.ts";
+import type { Milliseconds } from "../../domain/units.ts";
+import type { BrowsedVariable } from "../port.ts";
+import { serverConnection } from "./connect.ts";
+import { HIERARCHICAL, readNamespaces, VALUE } from "./cyclic.ts";
+import { type Opcua, opcuaLibrary } from "./library.ts";
+import type { Session } from "./session.ts";
 
-export interface Browsing {
-  readonly address: OpcuaAddress;
-  readonly pki: OpcuaPki;
-  readonly wall: () => EpochMs;
-  /** Of a user whose password no file holds. */
-  readonly passwords: PlcPasswords;
-  /** Between two requests at least. */
+interface Browsing extends Omit<Parameters<typeof serverConnection>[0], "idle_ms" | "timeouts"> {
+  /** Least time between two requests. */
   readonly pace_ms: Milliseconds;
   readonly signal: AbortSignal;
-  /** After each request: how many variables were found so far. */
+  /** Called after each request with the number of variables found so far. */
   readonly progress: (found: number) => void;
 }
 
-const TIMES = { connect_ms: 5000, answer_ms: 5000, keys_ms: undefined } as const;
 const IDLE_MS = 60_000;
-/** Folders of folders: deeper ones are a server's own, or lead in a circle. */
-const MOST_DEEP = 12;
-/** A PLC's own program has some hundred; a server that shows more is to be asked for a part of it. */
-const MOST_NODES = 20_000;
+/** Deeper folders are a server's own, or a loop. */
+const MAX_DEPTH = 12;
+/** A PLC's program has some hundred variables. */
+const MAX_NODES = 20_000;
 const NODES_PER_REQUEST = 40;
 const REFERENCES_PER_NODE = 1000;
-/** A server may send one empty part after a filter; a few in a row lead nowhere. */
-const MOST_EMPTY_PARTS = 3;
+/** A server may send one empty part after a filter; several in a row mean that the list never ends. */
+const MAX_EMPTY_PARTS = 3;
 
 /** Node ids of the standard (OPC 10000-6, Annex A). */
 const OBJECTS = "ns=0;i=85";
 const SERVER = "ns=0;i=2253";
-const HIERARCHICAL = "ns=0;i=33";
-const NAMESPACE_ARRAY = "ns=0;i=2255";
-const VALUE = 13;
 const OBJECT = 1;
 const VARIABLE = 2;
 /** Reference type, direction, class, browse name. */
@@ -64,35 +51,23 @@ const TYPES: Readonly<Record<number, OpcuaType>> = {
   12: "string",
 };
 
-/** Every variable below the folder Objects but the server's own, with its type as it is now. It only reads. Rejects with a LinkError. */
-export async function browseServer(browsing: Browsing): Promise<readonly BrowsedVariable[]> {
-  const { address, pki, wall, signal } = browsing;
-  const opcua = await opcuaLibrary();
-  let channel: Channel | null = null;
-  let session: Session | null = null;
-  const newChannel: Connecting["newChannel"] = (secured) => {
-    signal.throwIfAborted();
-    return (channel = secureChannel(opcua, { ...secured, endpoint: address.endpoint, ...TIMES }));
-  };
-  const connecting = { opcua, address, pki, now: wall(), idle_ms: IDLE_MS, newChannel };
-  const opening = withPasswords(address, browsing.passwords, async (password) => {
-    session = await connectSession({ ...connecting, password });
-    return session;
-  });
-  const leave = (reason: LinkError): Promise<void> =>
-    leaveServer({ opening, session: () => session, channel: () => channel }, reason);
-  const forget = onAbort(signal, () => void leave(abortedBy(signal)));
+/** Returns every variable below the folder Objects except the server's own, with its current type. It only reads. Rejects with a LinkError. */
+export async function browseServer({
+  pace_ms,
+  signal,
+  progress,
+  ...server
+}: Browsing): Promise<readonly BrowsedVariable[]> {
+  const connection = serverConnection({ ...server, idle_ms: IDLE_MS });
   try {
-    const { ask: askNow } = await opening;
-    signal.throwIfAborted();
+    const session = await connection.open(signal);
     const ask: Session["ask"] = async (request, shape) => {
-      if (browsing.pace_ms > 0) await delay(browsing.pace_ms, undefined, { signal });
-      return askNow(request, shape);
+      if (pace_ms > 0) await delay(pace_ms, undefined, { signal });
+      return session.ask(request, shape);
     };
-    return await walk({ opcua, session: { ask } }, browsing);
+    return await walk({ opcua: await opcuaLibrary(), session: { ask } }, progress);
   } finally {
-    forget();
-    await leave(new LinkError("closed", say("plc.closed.gateway")));
+    await connection.leave(new LinkError("closed", say("plc.closed.gateway")));
   }
 }
 
@@ -106,12 +81,12 @@ interface Node {
   readonly path: readonly string[];
 }
 
-async function walk(open: Open, { progress }: Browsing): Promise<readonly BrowsedVariable[]> {
-  const namespaces = await namespacesOf(open);
+async function walk(open: Open, progress: Browsing["progress"]): Promise<readonly BrowsedVariable[]> {
+  const namespaces = await readNamespaces(open.opcua, open.session);
   const seen = new Set([OBJECTS, SERVER]);
   const variables: Node[] = [];
   let level: readonly Node[] = [{ id: OBJECTS, path: [] }];
-  for (let deep = 0; deep < MOST_DEEP && level.length > 0; deep++) {
+  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
     const next: Node[] = [];
     for (let at = 0; at < level.length; at += NODES_PER_REQUEST) {
       for (const { id, path, isVariable } of await childrenOf(open, level.slice(at, at + NODES_PER_REQUEST))) {
@@ -119,7 +94,7 @@ async function walk(open: Open, { progress }: Browsing): Promise<readonly Browse
         seen.add(id);
         (isVariable ? variables : next).push({ id, path });
       }
-      if (seen.size > MOST_NODES) throw new LinkError("config", `the server shows more than ${MOST_NODES} nodes`);
+      if (seen.size > MAX_NODES) throw new LinkError("config", `the server shows more than ${MAX_NODES} nodes`);
       progress(variables.length);
     }
     level = next;
@@ -127,15 +102,7 @@ async function walk(open: Open, { progress }: Browsing): Promise<readonly Browse
   return typed(open, variables, namespaces);
 }
 
-async function namespacesOf({ opcua, session }: Open): Promise<readonly string[]> {
-  const nodesToRead = [{ nodeId: NAMESPACE_ARRAY, attributeId: VALUE }];
-  const { results } = await session.ask(new opcua.ReadRequest({ nodesToRead }), opcua.ReadResponse);
-  const namespaces = namespacesIn(results?.[0]?.value.value as unknown);
-  if (namespaces === null) throw new LinkError("malformed", "the server doesn't tell its namespaces");
-  return namespaces;
-}
-
-/** References of a node, and the mark where there are more; the library calls it never null, which it is on the wire. */
+/** Some references of a node. The continuation point can be null on the wire, unlike in the library's type. */
 interface Part {
   readonly references: InstanceType<Opcua["BrowseResult"]>["references"];
   readonly continuationPoint: Buffer | null;
@@ -170,14 +137,14 @@ async function childrenOf({ opcua, session }: Open, parents: readonly Node[]) {
         children.push({ id, path: [...path, browseName.name ?? ""], isVariable: kind === VARIABLE });
       }
       emptyParts = seen.size > before ? 0 : emptyParts + 1;
-      if (emptyParts > MOST_EMPTY_PARTS) throw endlessList(path);
-      part = children.length > MOST_NODES ? undefined : await partAfter({ opcua, session }, part.continuationPoint);
+      if (emptyParts > MAX_EMPTY_PARTS) throw endlessList(path);
+      part = children.length > MAX_NODES ? undefined : await partAfter({ opcua, session }, part.continuationPoint);
     }
   }
   return children;
 }
 
-/** The server promises more references again and again and sends none, or the same ones. */
+/** The server announces more references again and again, but sends none, or the same ones. */
 function endlessList(path: readonly string[]): LinkError {
   return new LinkError("malformed", say("plc.opcua.endless", { folder: ["Objects", ...path].join("/") }));
 }
@@ -189,7 +156,7 @@ async function partAfter({ opcua, session }: Open, point: Buffer | null): Promis
   return results?.[0];
 }
 
-/** Their types are those of what they hold: a type of the server's own says nothing by its id. */
+/** Adds the type of each variable's value, because the id of a server's own data type says nothing. */
 async function typed({ opcua, session }: Open, nodes: readonly Node[], namespaces: readonly string[]) {
   const found: BrowsedVariable[] = [];
   for (let at = 0; at < nodes.length; at += NODES_PER_REQUEST) {

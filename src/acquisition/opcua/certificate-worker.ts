@@ -20,7 +20,7 @@ async function make({ dir, now }: CertificateOrder): Promise<void> {
   const found = readOwn(dir);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   chmodSync(dir, 0o700);
-  // Its type is the web's, which Node's own types don't know.
+  // Its type is that of the Web Crypto API, which Node's types don't have.
   const privateKey: unknown = found === null ? await generatePrivateKey(KEY_BITS) : await pemToPrivateKey(found.keyPem);
   const keyPem = found?.keyPem ?? (await privateKeyToPEM(privateKey)).privPem;
   const { cert } = await createSelfSignedCertificate({
@@ -37,7 +37,7 @@ async function make({ dir, now }: CertificateOrder): Promise<void> {
   writeWhole(join(dir, "own.pem"), cert);
 }
 
-/** The old file or the new one, whatever happens in between. */
+/** Replaces a file in one step: after a crash the file is the old one or the new one. */
 function writeWhole(path: string, text: string): void {
   const file = openSync(`${path}.new`, "w", 0o600);
   try {
@@ -49,5 +49,5 @@ function writeWhole(path: string, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
-// What fails ends the thread with its error, which whoever waits for it gets.
+// An error ends the thread; `makeOwn` rejects with it.
 void make(workerData as CertificateOrder);

@@ -11,24 +11,24 @@ export interface ChannelOptions {
   /** With every policy but None: the server's certificate, DER; only its owner can answer. */
   readonly certificate?: Buffer;
   readonly keys?: KeyProvider;
-  /** Until the channel stands. */
+  /** Until the channel is open. */
   readonly connect_ms: Milliseconds;
   /** From a request to the last byte of its answer. */
   readonly answer_ms: Milliseconds;
-  /** How long the channel's keys are used, at most; 3,600,000. The library renews them at three quarters of it. */
+  /** Longest use of the channel's keys; 3,600,000. The library renews them after three quarters of it. */
   readonly keys_ms: Milliseconds | undefined;
 }
 
-/** How an answer is waited for. */
+/** How an answer is awaited. */
 export interface Asking {
   /**
-   * Requests of different slots run at the same time. publish: the server answers it when it has news. aside: for what may take long.
+   * Requests in different slots run at the same time. publish: the server answers when it has news. aside: requests that may take long.
    * farewell: closes the session, also while a request waits for its answer.
    */
   readonly slot?: "request" | "publish" | "aside" | "farewell";
   /** Absent: `answer_ms`. */
   readonly within_ms?: Milliseconds;
-  /** At the deadline it rejects with an Overdue, and the channel stays open: answers carry numbers, a late one is nobody's. */
+  /** At the deadline it rejects with an Overdue, and the channel stays open: answers carry numbers, so a late one is ignored. */
   readonly survives?: boolean;
   /** A refusal in the server's own words rejects with a RefusedService, and the channel stays open. */
   readonly tolerant?: boolean;
@@ -39,15 +39,15 @@ export class RefusedService extends Error {
   override readonly name = "RefusedService";
 }
 
-/** No answer in time; everything else goes on. */
+/** No answer in time; the channel stays open. */
 export class Overdue extends Error {
   override readonly name = "Overdue";
 }
 
 const KEYS_MS = 3_600_000;
-/** A server that leaves more requests unanswered than that isn't slow with one variable. */
-const MOST_FORGOTTEN = 20;
-/** Longer than our own deadlines: the library's must never come first, since it leaves the connection open. */
+/** A server that leaves more requests unanswered is not just slow with one variable. */
+const MAX_FORGOTTEN = 20;
+/** Longer than our own deadlines, because the library leaves the connection open at its own. */
 const LIBRARY_TIMEOUT_MS = 3_600_000;
 
 export type Answer<R> = abstract new (...args: never[]) => R;
@@ -69,12 +69,13 @@ interface Pending extends PromiseWithResolvers<Response | null> {
 export type Channel = ReturnType<typeof secureChannel>;
 
 /**
- * One secure channel: opened once, ended once, one request at a time, and one publish beside it. Every promise settles: with an answer, or with a
- * LinkError at the deadline, at the peer's close, at the first wrong byte, or when `end` is called.
+ * One secure channel over one TCP connection: opened once, ended once, one request at a time in each slot. Every promise settles: with an
+ * answer, or with a LinkError at the deadline, when the peer closes, at the first wrong byte, or when `end` is called. A LinkError
+ * has ended the channel; an Overdue or a RefusedService has not.
  */
 export function secureChannel(opcua: Opcua, options: ChannelOptions) {
   const pending = new Map<Slot, Pending>();
-  /** Requests that were given up and may still be answered. */
+  /** Number of requests that were given up and can still be answered. */
   let forgotten = 0;
   let ended: LinkError | null = null;
   const take = (slot: Slot): Pending | undefined => {
@@ -92,7 +93,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
   };
   const wire = uacpTransport(end, () => pending.size + forgotten > 0);
   const channel = channelOver(opcua, options, () => wire.transport);
-  // The library names the least of all requests as its parameter's type.
+  // The library's parameter type is narrower than the requests it accepts.
   const perform: Perform = (...asked) =>
     channel.performMessageTransaction(...(asked as unknown as Parameters<typeof channel.performMessageTransaction>));
   const begin = ({ slot, ms, what, survives = false }: Waiting, act: () => void): Promise<Response | null> => {
@@ -102,7 +103,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
     const answer = Promise.withResolvers<Response | null>();
     const late = (): void => {
       const text = say("plc.no_within", { what, ms });
-      if (!survives || ++forgotten > MOST_FORGOTTEN) end(new LinkError("timeout", text));
+      if (!survives || ++forgotten > MAX_FORGOTTEN) end(new LinkError("timeout", text));
       else take(slot)?.reject(new Overdue(text));
     };
     pending.set(slot, { ...answer, timer: setTimeout(late, ms) });
@@ -115,7 +116,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
   };
 
   return {
-    /** Ends the connection; what is pending rejects with `error`, and so does everything after. The first reason stays. */
+    /** Ends the connection. Pending and later requests reject with the first reason. */
     end,
     open: async (): Promise<void> => {
       await begin({ slot: "request", ms: options.connect_ms, what: "connection" }, () =>
@@ -125,7 +126,7 @@ export function secureChannel(opcua: Opcua, options: ChannelOptions) {
         }),
       );
     },
-    /** The answer of the class; unless `tolerant`, a service fault of the server ends the channel. */
+    /** Returns the answer of the given class. Unless `tolerant`, a service fault of the server ends the channel. */
     ask: async <R>(request: Request, answer: Answer<R>, asking: Asking = {}): Promise<R> => {
       const { slot = "request", within_ms = options.answer_ms, tolerant = false, survives = false } = asking;
       const what = slot === "publish" ? "word of the subscription" : "answer";
@@ -165,7 +166,7 @@ function channelOver(opcua: Opcua, options: ChannelOptions, create: () => Transp
   });
 }
 
-/** A service may be refused in its own answer, too. */
+/** Finds a refusal in the answer of the service itself. */
 function refusalOf(response: Response | undefined): LinkError | null {
   const result = response?.responseHeader.serviceResult;
   return result !== undefined && result.value >>> 30 >= BAD ? statusError(result.name) : null;
@@ -174,13 +175,13 @@ function refusalOf(response: Response | undefined): LinkError | null {
 /** The two highest bits of a status code: 0 good, 1 uncertain, 2 and 3 bad. */
 const BAD = 2;
 
-/** The server's refusal of a service, where that is what the library gave up for. */
+/** Finds the server's refusal in an error of the library; null: it has another cause. */
 function serviceFault(opcua: Opcua, error: Error): LinkError | null {
   const response = "response" in error ? error.response : undefined;
   return response instanceof opcua.ServiceFault ? statusError(response.responseHeader.serviceResult.name) : null;
 }
 
-/** What made the library give up, in our own words. */
+/** Converts an error of the library. */
 function faultOf(error: Error | null): LinkError {
   if (error instanceof LinkError) return error;
   return new LinkError("malformed", "the secure channel can't be kept up", error ?? undefined);
@@ -188,18 +189,16 @@ function faultOf(error: Error | null): LinkError {
 
 const LOGIN_REFUSED = "the server refuses the login";
 
-/** Another password may be taken. */
-export function isLoginRefused(error: unknown): boolean {
+/** Returns whether another password may be accepted. */
+export function isLoginRefused(error: unknown): error is LinkError {
   return error instanceof LinkError && error.message.startsWith(LOGIN_REFUSED);
 }
 
-/** What the refusal of a whole service means for the link, by the standard's name of its status code. */
+/** Converts the refusal of a service, given as the standard's name of its status code. */
 function statusError(name: string): LinkError {
   if (BUSY.has(name)) return new LinkError("busy", `the server has no room for another session (${name})`);
   if (LOGIN.has(name)) return new LinkError("config", `${LOGIN_REFUSED} (${name}): check user and password`);
-  if (TRUST.test(name)) {
-    return new LinkError("config", say("plc.opcua.refuses_us", { name }));
-  }
+  if (TRUST.test(name)) return new LinkError("config", say("plc.opcua.refuses_us", { name }));
   if (OVER.has(name)) return new LinkError("closed", `the server has ended the session (${name})`);
   return new LinkError("malformed", `the server refuses the request (${name})`);
 }

@@ -1,35 +1,135 @@
-import { abortedBy, LinkError } from "../../domain/link-error.ts";
-import { onAbort } from "../../domain/signal.ts";
-import type { OpcuaAddress, OpcuaPolicy } from "../../config/port.ts";
-import type { EpochMs, Milliseconds } from "../../domain/units.ts";
-import { fingerprintOf, parseCertificate, readCertificateFile, rsaBits, shownFingerprint } from "./certificate.ts";
-import type { OpcuaOffer } from "../port.ts";
-import { type Channel, type ChannelOptions, secureChannel } from "./channel.ts";
-import { type Opcua, opcuaLibrary } from "./library.ts";
-import type { OpcuaPki } from "./pki.ts";
-import { openSession, type Session } from "./session.ts";
-import { hostIn } from "./transport.ts";
 import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { OpcuaAddress, OpcuaPolicy } from "../../config/port.ts";
+import { abortedBy, LinkError } from "../../domain/link-error.ts";
+import { say } from "../../domain/sentences.ts";
+import { onAbort } from "../../domain/signal.ts";
+import type { EpochMs, Milliseconds } from "../../domain/units.ts";
+import type { OpcuaOffer, PlcPasswords } from "../port.ts";
+import { type Channel, type ChannelOptions, isLoginRefused, secureChannel } from "./channel.ts";
+import { type Opcua, opcuaLibrary } from "./library.ts";
+import type { OpcuaPki } from "./pki.ts";
+import { fingerprintOf, parseCertificate, readCertificateFile, rsaBits, shownFingerprint } from "./pki.ts";
+import { FAREWELL_MS, openSession, type Session } from "./session.ts";
+import { hostIn } from "./transport.ts";
 
-export interface Connecting {
-  readonly opcua: Opcua;
+/** Deadlines of a connection; each has a default. */
+export interface OpcuaTimeouts {
+  /** For opening a secure channel, each time; 5000. */
+  readonly connect_ms?: Milliseconds;
+  /** From a request to the end of its answer; 5000. */
+  readonly answer_ms?: Milliseconds;
+  /** How long an abort or the end of the connection waits for the server to close the session; 500. */
+  readonly farewell_ms?: Milliseconds;
+  /** Longest use of the channel's keys; an hour. */
+  readonly keys_ms?: Milliseconds;
+}
+
+interface ConnectionOptions {
   readonly address: OpcuaAddress;
   readonly pki: OpcuaPki;
-  readonly now: EpochMs;
+  /** For the expiry of certificates only. */
+  readonly wall: () => EpochMs;
+  /** How long the server keeps a session without requests. */
   readonly idle_ms: Milliseconds;
-  /** Of the user; null: a file holds it, or nobody logs in by name. */
-  readonly password: string | null;
-  /** A fresh channel that the driver can end at any time. Throws where the driver has been closed in between. */
+  /** Passwords of a user without a password file; they are tried in order. */
+  readonly passwords?: PlcPasswords | undefined;
+  readonly timeouts?: OpcuaTimeouts | undefined;
+}
+
+type Connecting = Pick<ConnectionOptions, "address" | "pki" | "idle_ms"> & {
+  readonly opcua: Opcua;
+  readonly now: EpochMs;
+  /** Makes a channel that `leave` can end at any time. Throws after the end of the connection. */
   readonly newChannel: (options: Pick<ChannelOptions, "policy" | "certificate" | "keys">) => Channel;
+};
+
+/**
+ * A connection to one server: channel and session. Opened once, and left once, at any time. The library is loaded by `open`. Leaving
+ * closes the session, so that the server frees it at once, then the connection; the first reason counts.
+ */
+export function serverConnection(options: ConnectionOptions) {
+  const { address, timeouts = {} } = options;
+  const { connect_ms = 5000, answer_ms = 5000, farewell_ms = FAREWELL_MS, keys_ms } = timeouts;
+  let channel: Channel | null = null;
+  let session: Session | null = null;
+  let opening: Promise<Session> | null = null;
+  let ended: LinkError | null = null;
+  let left: Promise<void> | null = null;
+  let forget = (): void => undefined;
+  const closeSession = async (): Promise<void> => {
+    if (session === null) await opening?.catch(() => undefined);
+    await session?.close(farewell_ms);
+  };
+  const leaveOnce = async (reason: LinkError): Promise<void> => {
+    forget();
+    const timer = new AbortController();
+    if (channel !== null) await Promise.race([closeSession(), delay(farewell_ms, undefined, { signal: timer.signal })]);
+    timer.abort();
+    channel?.end(reason);
+  };
+  /** Takes `farewell_ms` at most, also while a request is under way. Never rejects. */
+  const leave = (reason: LinkError): Promise<void> => {
+    ended ??= reason;
+    return (left ??= leaveOnce(ended));
+  };
+  const throwIfEnded = (): void => {
+    if (ended !== null) throw ended;
+  };
+  const open = async (): Promise<Session> => {
+    const opcua = await opcuaLibrary();
+    throwIfEnded();
+    const newChannel: Connecting["newChannel"] = (secured) => {
+      throwIfEnded();
+      const { endpoint } = address;
+      return (channel = secureChannel(opcua, { ...secured, endpoint, connect_ms, answer_ms, keys_ms }));
+    };
+    const connecting = { ...options, opcua, now: options.wall(), newChannel };
+    session = await withPasswords(address, options.passwords, (password) => connectSession(connecting, password));
+    throwIfEnded();
+    return session;
+  };
+  return {
+    /** Rejects with a LinkError. An abort ends the connection. */
+    open: (signal: AbortSignal): Promise<Session> => {
+      forget = onAbort(signal, () => void leave(abortedBy(signal)));
+      return (opening = open());
+    },
+    leave,
+    ended: () => ended,
+    throwIfEnded,
+  };
 }
 
 /**
- * Asks the server over an open channel what it offers, judges its certificate, and only then makes the secure channel
- * and the session. Rejects with a LinkError; nothing secret has gone out before the server is known to be the pinned one.
+ * Connects with each password in turn until the server accepts one; with null if the password is in a file or not needed. Throws the
+ * error of the last attempt.
  */
-export async function connectSession(connecting: Connecting): Promise<Session> {
-  const { opcua, address, pki, now, idle_ms, password, newChannel } = connecting;
+async function withPasswords<T>(
+  { user, password_file }: OpcuaAddress,
+  known: PlcPasswords | undefined,
+  connect: (password: string | null) => Promise<T>,
+): Promise<T> {
+  if (user === undefined || password_file !== undefined) return connect(null);
+  let refusal = new LinkError("config", say("plc.opcua.no_password"));
+  for (const password of known?.() ?? []) {
+    try {
+      return await connect(password);
+    } catch (error) {
+      if (!isLoginRefused(error)) throw error;
+      refusal = error;
+    }
+  }
+  throw refusal;
+}
+
+/**
+ * Requests the server's endpoints over an open channel, judges its certificate, and only then makes the secure channel and the session.
+ * Rejects with a LinkError. Nothing secret is sent before the server is known to be the pinned one.
+ */
+async function connectSession(connecting: Connecting, password: string | null): Promise<Session> {
+  const { opcua, address, pki, now, idle_ms, newChannel } = connecting;
   const { endpoint, security_policy: policy } = address;
   if (policy === "None") {
     if (!address.allow_insecure) throw new LinkError("config", "security_policy None needs allow_insecure: true");
@@ -63,7 +163,7 @@ async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promi
 
 const OFFER_TIMES = { connect_ms: 5_000, answer_ms: 5_000, keys_ms: undefined } as const;
 
-/** What a server offers whom nobody has trusted yet. Rejects with a LinkError. */
+/** Returns the endpoints of a server that nobody has trusted yet. Rejects with a LinkError. */
 export async function opcuaOffers(endpoint: string, signal: AbortSignal): Promise<readonly OpcuaOffer[]> {
   if (!URL.canParse(endpoint) || new URL(endpoint).protocol !== "opc.tcp:" || new URL(endpoint).hostname === "") {
     throw new LinkError("config", "an endpoint is opc.tcp://HOST:PORT, with or without a path");
@@ -79,16 +179,16 @@ export async function opcuaOffers(endpoint: string, signal: AbortSignal): Promis
   });
 }
 
-/** Servers that don't trust a client often just hang up: whoever reads the reason needs to know what to look for. */
+/** Servers that don't trust a client often just close the connection, so the error says what to check. */
 function refusedByServer(error: unknown, fingerprint: string): unknown {
   if (!(error instanceof LinkError) || !["closed", "reset", "config"].includes(error.kind)) return error;
   const trust = `it may not trust the gateway's certificate yet, SHA-256 ${fingerprint}: trust it in the PLC`;
   return new LinkError("config", `no secure channel: ${error.message}; ${trust}`, error);
 }
 
-/** One endpoint that a server offers, as far as trust depends on it. */
+/** One endpoint of a server, as far as trust depends on it. */
 interface Offer {
-  /** The policy's name; SignAndEncrypt or None alone, others are left out. */
+  /** The policy's name; only modes SignAndEncrypt and None. */
   readonly policy: string;
   readonly certificate: Buffer | null;
 }
@@ -96,13 +196,13 @@ interface Offer {
 /** The certificate that a technician trusts. */
 interface Pin {
   readonly fingerprint: string;
-  /** Where it was given as a file. */
+  /** The configured file, if any. */
   readonly file?: string;
-  /** The file's certificate where it is an authority's: servers that it has signed directly are trusted too. */
+  /** The file's certificate if it is an authority's: servers that it has signed directly are trusted too. */
   readonly authority?: X509Certificate;
 }
 
-/** null: nothing yet. */
+/** Returns null if no certificate is pinned yet. */
 function pinnedBy(address: OpcuaAddress): Pin | null {
   const { server_certificate_fingerprint, server_certificate_file: file } = address;
   if (file !== undefined) {
@@ -116,9 +216,9 @@ function pinnedBy(address: OpcuaAddress): Pin | null {
 const MIN_RSA_BITS = 2048;
 
 /**
- * The server's certificate, if it is the one that a technician has pinned; else throws a LinkError. It is asked before anything
- * secret is sent; whoever passes the pinned certificate off as his own can't read the channel. Not yet valid is no reason to
- * refuse: the pin says more than the date, and this box may think that it is 1970.
+ * Returns the server's certificate if it is the one that a technician has pinned; otherwise throws a LinkError. Called before anything
+ * secret is sent. A server that shows the pinned certificate without its key can't read the channel. A certificate that is not valid
+ * yet is accepted: the pin says more than the date, and this box's clock may be at 1970.
  */
 function judgeServer(offers: readonly Offer[], address: OpcuaAddress, now: EpochMs): X509Certificate {
   const pinned = pinnedBy(address);
@@ -141,7 +241,7 @@ function judgeServer(offers: readonly Offer[], address: OpcuaAddress, now: Epoch
   throw new LinkError("config", `the server's key has ${bits} bits, at least ${MIN_RSA_BITS} are safe`);
 }
 
-/** An authority signs many devices, so the name counts as well. */
+/** Throws a LinkError unless the authority signed the certificate for this host: an authority signs many devices. */
 function checkSigned(
   certificate: X509Certificate,
   authority: X509Certificate,
@@ -166,7 +266,7 @@ function readCertificate(bytes: Buffer | null): X509Certificate | null {
   try {
     return parseCertificate(bytes);
   } catch {
-    return null; // OpenSSL's way to say that these bytes are no certificate
+    return null; // the bytes are no certificate
   }
 }
 

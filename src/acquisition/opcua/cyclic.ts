@@ -10,32 +10,32 @@ import { type RawValue, sampleOf } from "./value.ts";
 import { say } from "../../domain/sentences.ts";
 import { monotonicMs } from "../../monotonic.ts";
 
-/** Reads the tags of poll groups in one session. */
+/** Reads the tags of poll groups. */
 export type GroupReader = (groups: readonly string[]) => Promise<GroupSamples>;
 
-/** A server as one session shows it, from its beginning to its end. */
+/** A server during one session. */
 export interface OpenServer {
   readonly opcua: Opcua;
   readonly session: Session;
   readonly profile: OpcuaProfile;
   readonly resolved: Resolved;
-  /** Nobody vouches for the way that values came. */
+  /** The connection is not secured, so values are uncertain. */
   readonly insecure: boolean;
 }
 
 export type DataValue = NonNullable<InstanceType<Opcua["ReadResponse"]>["results"]>[number];
 
-/** A variable that takes longer than a read may last is tried again by itself, beside the polls, so long after. */
+/** A variable that takes longer than a read may last is tried again alone, in parallel to the polls, after this time. */
 const RETRY_MS = 60_000;
-/** More in one read, and it is the server that is slow. */
-const MOST_SLOW = 3;
-/** A variable alone is answered within so many times what the slowest read took, a second at least. */
-const ROOM = 4;
+/** With more slow variables in one read the server itself is slow. */
+const MAX_SLOW = 3;
+/** Deadline of a single variable, as a multiple of the slowest read's time; a second at least. */
+const DEADLINE_FACTOR = 4;
 const LEAST_ALONE_MS = 1000;
 
 /**
- * Each poll is a read. The list of namespaces is read along with the values: if it has changed since the nodes were
- * resolved, the same ids may mean other variables, and the session is given up.
+ * Returns a reader that requests the values in each poll. The list of namespaces is part of each read: if it has changed since the nodes
+ * were resolved, the same ids may mean other variables, and the session ends with a LinkError.
  */
 export function cyclicReader(server: OpenServer): GroupReader {
   const read = retryingReader(server);
@@ -55,11 +55,11 @@ export function cyclicReader(server: OpenServer): GroupReader {
 type Readable = Pick<OpenServer, "opcua" | "session" | "resolved">;
 
 /**
- * Reads nodes in one go. Where that takes too long each is read alone, and those that take too long even then are left out from
- * then on: null. The others aren't kept waiting for them again.
+ * Returns a function that reads nodes in one request. If that takes too long, each node is read alone, and nodes that take too long even
+ * then are skipped from then on (null), so that they don't delay the others again.
  */
 export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => Promise<readonly (RawValue | null)[]> {
-  /** By node: when it may be tried again. */
+  /** When each slow node may be tried again. */
   const slow = new Map<string, number>();
   let slowest_ms = 0;
   let aside: Promise<void> | null = null;
@@ -75,21 +75,21 @@ export function retryingReader(server: Readable): (nodes: readonly NodeId[]) => 
     }
   };
   const tryAgain = async (node: NodeId, key: string): Promise<void> => {
-    // A link that ends meanwhile shows in the polls.
+    // The end of the link shows in the polls.
     const values = await timely([node], { slot: "aside" }).catch(() => null);
     if (values === null) slow.set(key, monotonicMs() + RETRY_MS);
     else slow.delete(key);
     aside = null;
   };
   const alone = async (nodes: readonly NodeId[]): Promise<readonly (RawValue | null)[]> => {
-    const within_ms = Math.max(LEAST_ALONE_MS, ROOM * slowest_ms);
+    const within_ms = Math.max(LEAST_ALONE_MS, DEADLINE_FACTOR * slowest_ms);
     const values: (RawValue | null)[] = [];
     for (const node of nodes) {
       const [value = null] = (await timely([node], { within_ms })) ?? [];
       values.push(value);
       if (value !== null) continue;
       slow.set(node.toString(), monotonicMs() + RETRY_MS);
-      if (slow.size > MOST_SLOW) throw new LinkError("timeout", say("plc.opcua.slow"));
+      if (slow.size > MAX_SLOW) throw new LinkError("timeout", say("plc.opcua.slow"));
     }
     if (values.every((value) => value === null)) throw new LinkError("timeout", say("plc.opcua.no_read"));
     return values;
@@ -109,7 +109,7 @@ export interface PlacedTag {
   readonly place: Place;
 }
 
-/** The groups' tags, in the profile's order; without groups all. Throws a LinkError where one has none. */
+/** Returns the tags of the groups, or all tags, in the profile's order. Throws a LinkError if a group has none. */
 export function placesOf({ profile, resolved }: OpenServer, groups?: readonly string[]): readonly PlacedTag[] {
   const all = profile.tags.map((tag, index) => ({ tag, place: resolved.places[index] ?? { reason: "BadNoMatch" } }));
   if (groups === undefined) return all;
@@ -127,10 +127,10 @@ export function absent({ name }: OpcuaTag, reason: string): Sample {
 
 export const MISSING: RawValue = { type: 0, isScalar: true, value: null, status: "Good", code: 0, source_at: null };
 
-/** The values of these nodes, one for each, in as many reads as the server's limit wants. */
-export async function readAll({ opcua, session, resolved }: Readable, nodes: readonly NodeId[], asking: Asking = {}) {
+/** Reads the values of these nodes, in as many requests as the server's limit requires. */
+async function readAll({ opcua, session, resolved }: Readable, nodes: readonly NodeId[], asking: Asking = {}) {
   const values: RawValue[] = [];
-  // One place of each read is for the list of namespaces.
+  // Each request also reads the list of namespaces.
   const size = Math.max(1, resolved.max_nodes - 1);
   for (let at = 0; at === 0 || at < nodes.length; at += size) {
     const some = nodes.slice(at, at + size);
@@ -154,14 +154,14 @@ export async function readAll({ opcua, session, resolved }: Readable, nodes: rea
   return values;
 }
 
-/** Throws a LinkError where the server's list of namespaces isn't the one that nodes were resolved with. */
+/** Throws a LinkError if the server's list of namespaces has changed since the nodes were resolved. */
 export function checkNamespaces(known: readonly string[], came: unknown): void {
   const now = namespacesIn(came);
   if (now?.length === known.length && now.every((uri, index) => uri === known[index])) return;
   throw new LinkError("closed", say("plc.opcua.namespaces"));
 }
 
-/** The library's value as plain data. */
+/** Converts the library's value to plain data. */
 export function rawOf(opcua: Pick<Opcua, "VariantArrayType">, { value, statusCode, sourceTimestamp }: DataValue) {
   return {
     type: value.dataType,
@@ -175,13 +175,13 @@ export function rawOf(opcua: Pick<Opcua, "VariantArrayType">, { value, statusCod
 
 type NodeId = ReturnType<Opcua["coerceNodeId"]>;
 
-/** Where a tag stands in this session, or why nowhere. */
+/** A tag's node in this session, or why it has none. */
 type Place = { readonly node: NodeId } | { readonly reason: string };
 
 export const NAMESPACE_ARRAY = "i=2255";
 const MAX_NODES_PER_READ = "i=11705";
 const OBJECTS = "i=85";
-const HIERARCHICAL = "i=33";
+export const HIERARCHICAL = "i=33";
 /** The attribute of a node that holds its value. */
 export const VALUE = 13;
 const MAX_PATHS_PER_REQUEST = 50;
@@ -189,28 +189,46 @@ const STANDARD_NAMESPACE = "http://opcfoundation.org/UA/";
 
 type Resolved = Awaited<ReturnType<typeof resolveTags>>;
 
-/** Resolves every tag anew: indexes of namespaces and ids of nodes are only good for one session. */
+/** Resolves every tag; namespace indexes and node ids are only valid for one session. */
 export async function resolveTags(
   opcua: Opcua,
   session: Session,
   { tags, quirks }: Pick<OpcuaProfile, "tags" | "quirks">,
 ) {
-  const { ReadRequest, ReadResponse } = opcua;
-  const nodesToRead = [NAMESPACE_ARRAY, MAX_NODES_PER_READ].map((nodeId) => ({ nodeId, attributeId: VALUE }));
-  const { results } = await session.ask(new ReadRequest({ nodesToRead }), ReadResponse);
-  const namespaces = namespacesIn(results?.[0]?.value.value as unknown);
-  if (namespaces === null) throw new LinkError("malformed", "the server doesn't tell its namespaces");
-  const limit = results?.[1]?.value.value as unknown;
+  const [namespaceArray, limit] = await readRaw(opcua, session, [NAMESPACE_ARRAY, MAX_NODES_PER_READ]);
+  const namespaces = namespacesFrom(namespaceArray);
   const max_nodes = Math.min(quirks.max_nodes_per_read, typeof limit === "number" && limit > 0 ? limit : Infinity);
   const places = await lookUp(opcua, session, { tags, namespaces });
   if (!places.some((place) => "node" in place)) throw nothingFound(tags, namespaces);
-  // URIs by index, a place for each tag of the profile, in its order, and how many variables one read may have.
+  // `namespaces`: URIs by index. `places`: one for each tag, in the profile's order. `max_nodes`: limit of variables in a read.
   return { namespaces, places, max_nodes };
 }
 
-/** null: no list of texts. */
-export function namespacesIn(value: unknown): readonly string[] | null {
+/** Returns null if the value is no list of texts. */
+function namespacesIn(value: unknown): readonly string[] | null {
   return Array.isArray(value) && value.every((one): one is string => typeof one === "string") ? value : null;
+}
+
+function namespacesFrom(value: unknown): readonly string[] {
+  const namespaces = namespacesIn(value);
+  if (namespaces === null) throw new LinkError("malformed", "the server doesn't tell its namespaces");
+  return namespaces;
+}
+
+/** Reads the server's list of namespaces. */
+export async function readNamespaces(opcua: Opcua, session: Pick<Session, "ask">): Promise<readonly string[]> {
+  const [value] = await readRaw(opcua, session, [NAMESPACE_ARRAY]);
+  return namespacesFrom(value);
+}
+
+async function readRaw(
+  opcua: Opcua,
+  session: Pick<Session, "ask">,
+  nodes: readonly string[],
+): Promise<readonly unknown[]> {
+  const nodesToRead = nodes.map((nodeId) => ({ nodeId, attributeId: VALUE }));
+  const { results } = await session.ask(new opcua.ReadRequest({ nodesToRead }), opcua.ReadResponse);
+  return (results ?? []).map(({ value }) => value.value as unknown);
 }
 
 async function lookUp(
@@ -271,14 +289,10 @@ async function translate(
 
 function nothingFound(tags: readonly OpcuaTag[], namespaces: readonly string[]): LinkError {
   const wanted = new Set(tags.flatMap(({ point: { node } }) => namespacesOf(node)));
-  const missing = [...wanted].filter((uri) => !namespaces.includes(uri));
+  const missing = [...wanted].filter((uri) => !namespaces.includes(uri)).join(", ");
+  if (missing === "") return new LinkError("config", say("plc.opcua.nothing"));
   const has = namespaces.slice(1, 10).join(", ");
-  return missing.length === 0
-    ? new LinkError("config", say("plc.opcua.nothing"))
-    : new LinkError(
-        "config",
-        `the server has no namespace ${missing.join(", ")}; it has ${has}: is the program loaded?`,
-      );
+  return new LinkError("config", `the server has no namespace ${missing}; it has ${has}: is the program loaded?`);
 }
 
 function namespacesOf(node: OpcuaTag["point"]["node"]): readonly string[] {

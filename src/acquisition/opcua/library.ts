@@ -1,12 +1,12 @@
 import type * as Used from "./used.ts";
 
-/** node-opcua-client is loaded before the first OPC UA link opens, and only where there is one. */
+/** The used part of node-opcua-client. It is loaded before the first OPC UA link opens, and only if there is one. */
 export type Opcua = typeof Used;
 
 export type SecureChannel = Used.ClientSecureChannelLayer;
 type ChannelOptions = ConstructorParameters<typeof Used.ClientSecureChannelLayer>[0];
 export type Transport = ReturnType<NonNullable<ChannelOptions["transportFactory"]>["create"]>;
-/** The services that we use: none of them writes. */
+/** The services that the agent uses; none of them writes. */
 export type Request =
   | Used.GetEndpointsRequest
   | Used.CreateSessionRequest
@@ -24,15 +24,15 @@ export type Response = NonNullable<Parameters<Parameters<SecureChannel["performM
 export type KeyProvider = NonNullable<ChannelOptions["parent"]>;
 
 /**
- * Some of the library's modules write to the console for bytes that they don't like, past every switch: a hostile or
- * merely peculiar server could fill the log. What it does with a server's bytes runs in here, synchronously.
+ * Runs a function without console output. Some of the library's modules write to the console for unexpected bytes, whatever the log
+ * settings, so that a faulty server could fill the log. All synchronous processing of a server's bytes runs in here.
  */
-export function quietly(act: () => void): void {
+export function quietly(run: () => void): void {
   const { log, warn, error } = console;
   const ignore = (): void => undefined;
   Object.assign(console, { log: ignore, warn: ignore, error: ignore });
   try {
-    act();
+    run();
   } finally {
     Object.assign(console, { log, warn, error });
   }
@@ -40,7 +40,7 @@ export function quietly(act: () => void): void {
 
 let loading: Promise<Opcua> | null = null;
 
-/** Loads the library once and silences it: it would write notices, peers' texts among them, to stdout. */
+/** Loads the library once and turns off its output: it would write notices, including peers' texts, to stdout. */
 export function opcuaLibrary(): Promise<Opcua> {
   loading ??= import("./used.ts").then((opcua) => {
     const ignore = (): void => undefined;

@@ -1,35 +1,44 @@
-import { createPrivateKey, type X509Certificate } from "node:crypto";
+import { createHash, createPrivateKey, type X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 
-import type { KnownCertificate } from "../../domain/status.ts";
+import {
+  FileError,
+  ownFile,
+  parseCertificate,
+  passwordIn,
+  readCertificate,
+  readKeyOf as readKey,
+} from "../../credential-files.ts";
 import { LinkError } from "../../domain/link-error.ts";
-import type { EpochMs } from "../../domain/units.ts";
 import type { Logger } from "../../domain/machine.ts";
-import { fingerprintOf, parseCertificate, shownFingerprint } from "./certificate.ts";
-import type { KeyProvider } from "./library.ts";
+import type { KnownCertificate } from "../../domain/status.ts";
 import { DAY_MS } from "../../domain/time.ts";
+import type { EpochMs } from "../../domain/units.ts";
+import type { KeyProvider } from "./library.ts";
 
-/** Renewing changes the fingerprint, so the PLC has to trust the new one: told a month before it is done. */
+export { parseCertificate } from "../../credential-files.ts";
+
+/** A renewal changes the fingerprint, so that the PLC must trust the new one: logged a month before. */
 const SAY_BEFORE_MS = 60 * DAY_MS;
 const RENEW_BEFORE_MS = 30 * DAY_MS;
-/** A box without a clock thinks that it is 1970; a certificate made then would be over before it is used. */
+/** A box without a clock starts in 1970; a certificate made then would expire before its use. */
 const EARLIEST: EpochMs = Date.UTC(2026, 0, 1);
 
 export type OpcuaPki = ReturnType<typeof opcuaPki>;
 
 /**
- * The folder of the gateway's OPC UA identity. One for all links, so that the key is made once.
- * @param options dir: made where it is absent, mode 0700; inside the gateway's state folder
+ * Manages the folder with the gateway's OPC UA identity. All links share it, so that the key is made once.
+ * @param options dir: inside the gateway's state folder; created with mode 0700
  */
 export function opcuaPki(options: { readonly dir: string; readonly wall: () => EpochMs; readonly log?: Logger }) {
-  const said = new Set<string>();
-  /** As many as are configured: when the certificate of each ends. */
+  const logged = new Set<string>();
+  /** Expiry of each configured server's certificate. */
   const servers = new Map<string, EpochMs>();
-  const sayOnce = (key: string, fields: Readonly<Record<string, unknown>>, text: string): void => {
-    if (said.has(key)) return;
-    said.add(key);
+  const logOnce = (key: string, fields: Readonly<Record<string, unknown>>, text: string): void => {
+    if (logged.has(key)) return;
+    logged.add(key);
     options.log?.warn(fields, text);
   };
   const now = (): EpochMs => Math.max(options.wall(), EARLIEST);
@@ -42,50 +51,47 @@ export function opcuaPki(options: { readonly dir: string; readonly wall: () => E
       const until = found.certificate.validToDate.toISOString().slice(0, 10);
       if (left < SAY_BEFORE_MS) {
         const text = `the gateway's OPC UA certificate ends on ${until} and is renewed 30 days before`;
-        sayOnce(own.fingerprint, { event: "opcua_certificate_expires", until }, text);
+        logOnce(own.fingerprint, { event: "opcua_certificate_expires", until }, text);
       }
       return own;
     }
     const own = identityOf(await makeOwn({ dir: options.dir, now: now() }));
     const event = found === null ? "opcua_certificate_made" : "opcua_certificate_renewed";
     const { fingerprint } = own;
-    sayOnce(
-      fingerprint,
-      { event, fingerprint },
-      `new OPC UA certificate of the gateway: let the PLC trust ${fingerprint}`,
-    );
+    const text = `new OPC UA certificate of the gateway: let the PLC trust ${fingerprint}`;
+    logOnce(fingerprint, { event, fingerprint }, text);
     return own;
   };
   return {
-    /** Loads it, makes it where there is none, renews it before it expires. Rejects with a LinkError. */
+    /** Loads the identity; makes it if it doesn't exist, and renews it before it expires. Rejects with a LinkError. */
     own: (): Promise<OwnIdentity> => {
       const next = last.then(load);
-      last = next.catch(() => undefined); // whoever asked gets the error; the next one tries anew
+      last = next.catch(() => undefined); // this caller gets the error; the next one tries again
       return next.catch((cause: unknown) => {
         throw new LinkError("config", `the gateway's OPC UA certificate can't be kept in ${options.dir}`, cause);
       });
     },
-    /** When the certificate ends that is in use or would be; null: none has been made yet. Doesn't load the library. */
+    /** Returns when the own certificate expires; null: not made yet. Doesn't load the library. */
     ownExpiry: (): EpochMs | null => readOwn(options.dir)?.certificate.validToDate.getTime() ?? null,
-    /** The own one, where there is one, and those of the servers that were connected to. Doesn't load the library. */
+    /** Returns the own certificate, if made, and those of the servers connected to so far. Doesn't load the library. */
     certificates: (): readonly KnownCertificate[] => {
       const own = readOwn(options.dir);
       const ours = own === null ? [] : [{ server: null, expires: own.certificate.validToDate.getTime() }];
       const theirs = [...servers].map(([server, expires]) => ({ server, expires }));
       return [...ours, ...theirs].map((known) => ({ link: "opcua", ...known }));
     },
-    /** Remembers when a server's certificate ends, and says once per certificate that it is about to. */
+    /** Remembers when a server's certificate expires, and logs once per certificate that it is about to. */
     noteServer: (endpoint: string, fingerprint: string, expires: EpochMs): void => {
       servers.set(endpoint, expires);
       if (expires - now() > RENEW_BEFORE_MS) return;
       const until = new Date(expires).toISOString().slice(0, 10);
       const text = `the certificate of the OPC UA server at ${endpoint} ends on ${until}: renew it and pin the new one`;
-      sayOnce(fingerprint, { event: "opcua_server_certificate_expires", endpoint, until }, text);
+      logOnce(fingerprint, { event: "opcua_server_certificate_expires", endpoint, until }, text);
     },
   };
 }
 
-/** What is to be made, or renewed with the same name and key. `now`: of a clock that has been set. */
+/** Order for a certificate; a renewal keeps name and key. `now`: never before `EARLIEST`. */
 export interface CertificateOrder {
   readonly dir: string;
   readonly now: EpochMs;
@@ -96,18 +102,18 @@ interface Own {
   readonly keyPem: string;
 }
 
-/** null: there is none, or it is broken; then a new one is made. */
+/** Reads the own certificate and key. Returns null if they are missing or damaged: then new ones are made. */
 export function readOwn(dir: string): Own | null {
   try {
     const certificate = parseCertificate(readFileSync(join(dir, "own.pem")));
     const keyPem = readFileSync(join(dir, "own.key"), "utf8");
     return certificate.checkPrivateKey(createPrivateKey(keyPem)) ? { certificate, keyPem } : null;
   } catch {
-    return null; // absent, cut off by a power cut, or no certificate at all: all end the same way
+    return null; // missing, cut off by a power cut, or no certificate
   }
 }
 
-/** Made on a thread of its own, whose memory is free again when it has ended: what can make one is large, and needed once in ten years. */
+/** Makes it in a thread, whose memory is free after its end: the library is large, and needed once in ten years. */
 async function makeOwn(order: CertificateOrder): Promise<Own> {
   await new Promise<void>((resolve, reject) => {
     const worker = new Worker(new URL("./certificate-worker.ts", import.meta.url), { workerData: order });
@@ -123,7 +129,7 @@ export function uriOf(certificate: X509Certificate): string | null {
   return /URI:([^,\s]+)/.exec(certificate.subjectAltName ?? "")?.[1] ?? null;
 }
 
-/** The gateway's own certificate and key; fingerprint: SHA-256, in pairs, what a technician trusts in the PLC. */
+/** The gateway's own certificate and key. `fingerprint`: SHA-256 in pairs, which a technician trusts in the PLC. */
 export type OwnIdentity = ReturnType<typeof identityOf>;
 
 function identityOf({ certificate, keyPem }: Own) {
@@ -137,4 +143,46 @@ function identityOf({ certificate, keyPem }: Own) {
   };
   const uri = uriOf(certificate) ?? "urn:booth-gateway";
   return { keys, uri, fingerprint: shownFingerprint(fingerprintOf(certificate.raw)) };
+}
+
+/** Returns the SHA-256 of a certificate in DER, 64 lower-case hex digits. */
+export function fingerprintOf(der: Buffer): string {
+  return createHash("sha256").update(der).digest("hex");
+}
+
+/** Formats a fingerprint in pairs of digits, as a PLC's display shows it. */
+export function shownFingerprint(fingerprint: string): string {
+  return (fingerprint.toUpperCase().match(/../g) ?? []).join(":");
+}
+
+/** Returns the bits of an RSA key; 0 for other keys, which none of our policies can use. */
+export function rsaBits(certificate: X509Certificate): number {
+  return certificate.publicKey.asymmetricKeyDetails?.modulusLength ?? 0;
+}
+
+/** Reads the first certificate of a file, PEM or DER. Throws a LinkError that contains nothing of the file. */
+export function readCertificateFile(file: string): X509Certificate {
+  return asLinkError(() => readCertificate(file));
+}
+
+/** Reads the private key of a certificate, PEM, mode 0600. Throws a LinkError. */
+export function readKeyOf(certificate: X509Certificate, files: { file: string; key_file: string }): string {
+  return asLinkError(() => {
+    ownFile(files.key_file);
+    return readKey(certificate, files);
+  });
+}
+
+/** Reads the text of a file that only its owner may read, without its last line break. Throws a LinkError. */
+export function readSecret(file: string): string {
+  return asLinkError(() => passwordIn(ownFile(file)));
+}
+
+function asLinkError<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof FileError) throw new LinkError("config", cause.message, cause);
+    throw cause;
+  }
 }

@@ -1,29 +1,25 @@
 import { createHash, createPublicKey, randomBytes } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
-
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaAddress } from "../../config/port.ts";
 import type { Milliseconds } from "../../domain/units.ts";
-import type { PlcPasswords } from "../port.ts";
-import { type Answer, type Asking, type Channel, isLoginRefused, RefusedService } from "./channel.ts";
-import { parseCertificate, readCertificateFile, readKeyOf, readSecret } from "./certificate.ts";
+import { type Answer, type Asking, type Channel, RefusedService } from "./channel.ts";
 import type { Opcua, Request } from "./library.ts";
-import type { OwnIdentity } from "./pki.ts";
+import { type OwnIdentity, parseCertificate, readCertificateFile, readKeyOf, readSecret } from "./pki.ts";
 import { say } from "../../domain/sentences.ts";
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly address: OpcuaAddress;
   /** null with policy None. */
   readonly own: OwnIdentity | null;
-  /** The pinned one, DER; null with policy None. */
+  /** The pinned certificate, DER; null with policy None. */
   readonly serverCertificate: Buffer | null;
-  /** How long the server keeps a session that asks nothing. */
+  /** How long the server keeps a session without requests. */
   readonly idle_ms: Milliseconds;
-  /** Of the user; null: a file holds it, or nobody logs in by name. */
+  /** The user's password; null: it is in a file, or the login has no password. */
   readonly password: string | null;
 }
 
-/** Requests of one session, as the channel takes them; everything that rejects has ended it, but for a tolerated refusal. */
+/** One session. Each request that rejects has ended it, except for a tolerated refusal. */
 export type Session = Awaited<ReturnType<typeof openSession>>;
 
 type CreateSessionAnswer = InstanceType<Opcua["CreateSessionResponse"]>;
@@ -34,8 +30,8 @@ const NONCE_BYTES = 32;
 export const FAREWELL_MS: Milliseconds = 500;
 
 /**
- * Creates and activates a session. Before the login goes out the server has proved that it owns the pinned certificate. A session that
- * can't be activated is closed again: servers have room for a few, and each retry would leave one behind.
+ * Creates and activates a session. The login is sent only after the server has proved that it owns the pinned certificate. A session
+ * that can't be activated is closed, because servers allow only a few and each retry would leave one behind.
  */
 export async function openSession(opcua: Opcua, channel: Channel, options: SessionOptions) {
   const { address } = options;
@@ -77,38 +73,7 @@ export async function openSession(opcua: Opcua, channel: Channel, options: Sessi
   return { ask, close };
 }
 
-/** What stands between a client and a server. */
-export interface Connected {
-  /** Settles when the session stands or can't be made; null: nothing was begun. */
-  readonly opening: Promise<unknown> | null;
-  readonly session: () => Session | null;
-  readonly channel: () => Channel | null;
-}
-
-/**
- * Closes the session, then the connection; what still waits for an answer then rejects with `reason`. Takes `within_ms` at most, also
- * while the session is being made or a request is under way. Never rejects.
- */
-export async function leaveServer(
-  { opening, session, channel }: Connected,
-  reason: LinkError,
-  within_ms: Milliseconds = FAREWELL_MS,
-): Promise<void> {
-  const closed = async (): Promise<void> => {
-    if (session() === null) await opening?.catch(() => undefined);
-    await session()?.close(within_ms);
-  };
-  if (channel() !== null) await raceTimer(closed(), within_ms);
-  channel()?.end(reason);
-}
-
-async function raceTimer(work: Promise<void>, ms: Milliseconds): Promise<void> {
-  const over = new AbortController();
-  await Promise.race([work, delay(ms, undefined, { signal: over.signal })]);
-  over.abort();
-}
-
-/** Proves that we own our certificate. */
+/** Signs the server's nonce, which proves that we own our certificate. */
 async function signatureOf(opcua: Opcua, { address, own, serverCertificate }: SessionOptions, serverNonce: Buffer) {
   if (own === null) return {};
   const policy = opcua.SecurityPolicy[address.security_policy];
@@ -153,13 +118,14 @@ function digest(bytes: Buffer): Buffer {
   return createHash("sha256").update(bytes).digest();
 }
 
-/** The kinds of login of our endpoint, as told over the secure channel. */
+/** Returns the login policies of our endpoint, as received over the secure channel. */
 function userPolicies(opcua: Opcua, { serverEndpoints }: CreateSessionAnswer, { security_policy }: OpcuaAddress) {
   const { None, SignAndEncrypt } = opcua.MessageSecurityMode;
   const mode = security_policy === "None" ? None : SignAndEncrypt;
   const uri: string = opcua.SecurityPolicy[security_policy];
-  const own = (serverEndpoints ?? []).filter((one) => one.securityMode === mode && one.securityPolicyUri === uri);
-  return own.flatMap(({ userIdentityTokens }) => userIdentityTokens ?? []);
+  return (serverEndpoints ?? [])
+    .filter((one) => one.securityMode === mode && one.securityPolicyUri === uri)
+    .flatMap(({ userIdentityTokens }) => userIdentityTokens ?? []);
 }
 
 type UserPolicy = NonNullable<
@@ -167,7 +133,7 @@ type UserPolicy = NonNullable<
 >[number];
 type Policy = Opcua["SecurityPolicy"][keyof Opcua["SecurityPolicy"]];
 
-/** What the session was told by the server, over the secure channel. */
+/** Data for the login, with what the server has sent over the secure channel. */
 interface LoginContext extends SessionOptions {
   readonly policies: readonly UserPolicy[];
   readonly channelPolicy: Policy;
@@ -179,7 +145,7 @@ type Login = Pick<
   "userIdentityToken" | "userTokenSignature"
 >;
 
-/** Makes the token that the configuration asks for. Throws a LinkError that says what to mend; never holds a secret in it. */
+/** Makes the identity token of the configured login. Throws a LinkError that says what to correct and contains no secret. */
 async function loginOf(opcua: Opcua, context: LoginContext): Promise<Login> {
   const { user, user_certificate_file } = context.address;
   if (user !== undefined) return byName(opcua, user, context);
@@ -187,30 +153,6 @@ async function loginOf(opcua: Opcua, context: LoginContext): Promise<Login> {
   const policy = policyOf(opcua, context, opcua.UserTokenType.Anonymous);
   if (policy === null) throw new LinkError("config", say("plc.opcua.wants_login"));
   return { userIdentityToken: new opcua.AnonymousIdentityToken({ policyId: policy.id }) };
-}
-
-/**
- * Connects with each password in turn until the server takes one; with null where a file holds it, or none is asked for. The
- * order is the caller's. Throws what the last try threw.
- */
-export async function withPasswords<T>(
-  { user, password_file }: OpcuaAddress,
-  known: PlcPasswords | undefined,
-  connect: (password: string | null) => Promise<T>,
-): Promise<T> {
-  if (user === undefined || password_file !== undefined) return connect(null);
-  const [first, ...others] = known?.() ?? [];
-  if (first === undefined) {
-    throw new LinkError("config", say("plc.opcua.no_password"));
-  }
-  let trying = connect(first);
-  for (const password of others) {
-    trying = trying.catch((error: unknown) => {
-      if (!isLoginRefused(error)) throw error;
-      return connect(password);
-    });
-  }
-  return trying;
 }
 
 function byName(opcua: Opcua, userName: string, context: LoginContext): Login {
@@ -222,7 +164,7 @@ function byName(opcua: Opcua, userName: string, context: LoginContext): Login {
   if (policy === null) throw new LinkError("config", say("plc.opcua.no_password_login"));
   const password = Buffer.from(context.password ?? readSecret(context.address.password_file ?? ""), "utf8");
   const factory = opcua.getCryptoFactory(policy.security);
-  // Without a policy of its own the token is protected by the channel, which is encrypted.
+  // A token without a policy of its own is protected by the encrypted channel.
   const encrypted = factory === null ? null : factory.asymmetricEncryptionAlgorithm;
   const length = Buffer.alloc(4);
   length.writeUInt32LE(password.length + serverNonce.length);
@@ -256,17 +198,16 @@ async function byCertificate(opcua: Opcua, file: string, context: LoginContext):
   };
 }
 
-/** The strongest policy offered for a kind of login; `security` None: no encryption of its own. Old algorithms don't count. */
+/** Returns the strongest policy for a type of login, without outdated algorithms; null: none. `security` None: no own encryption. */
 function policyOf(opcua: Opcua, { policies, channelPolicy }: LoginContext, type: UserPolicy["tokenType"]) {
   const { SecurityPolicy } = opcua;
   const { Basic256Sha256, Aes128_Sha256_RsaOaep, Aes256_Sha256_RsaPss, None } = SecurityPolicy;
   const known: readonly Policy[] = [Aes256_Sha256_RsaPss, Basic256Sha256, Aes128_Sha256_RsaOaep, None];
   const usable = policies
     .filter(({ tokenType }) => tokenType === type)
-    .map(({ policyId, securityPolicyUri }) => ({
-      id: policyId ?? null,
-      security: known.find((uri: string) => uri === securityPolicyUri) ?? (securityPolicyUri ? null : channelPolicy),
-    }))
-    .flatMap(({ id, security }) => (security === null ? [] : [{ id, security }]));
+    .flatMap(({ policyId, securityPolicyUri: given }) => {
+      const security = given ? known.find((uri: string) => uri === given) : channelPolicy;
+      return security === undefined ? [] : [{ id: policyId ?? null, security }];
+    });
   return usable.toSorted((a, b) => known.indexOf(a.security) - known.indexOf(b.security))[0] ?? null;
 }

@@ -3,19 +3,31 @@ import type { OpcuaProfile } from "../../domain/profile.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import { byGroup, quickestOf } from "../rules/link.ts";
 import { RefusedService } from "./channel.ts";
-import { absent, checkNamespaces, type GroupReader, MISSING, nodesOf, type OpenServer } from "./cyclic.ts";
-import { NAMESPACE_ARRAY, type PlacedTag, placesOf, rawOf, retryingReader, VALUE } from "./cyclic.ts";
+import {
+  absent,
+  checkNamespaces,
+  type GroupReader,
+  MISSING,
+  NAMESPACE_ARRAY,
+  nodesOf,
+  type OpenServer,
+  type PlacedTag,
+  placesOf,
+  rawOf,
+  retryingReader,
+  VALUE,
+} from "./cyclic.ts";
 import type { Opcua } from "./library.ts";
 import { type RawValue, sampleOf } from "./value.ts";
 import { monotonicMs } from "../../monotonic.ts";
 
-/** Or why polls must ask. */
+/** `refused`: why each poll must read instead. */
 type Subscribed = { readonly read: GroupReader } | { readonly refused: string };
 
 /**
- * Lets the server tell what changes, and answers polls from that. A variable that the server doesn't have is bad; where
- * it refuses subscriptions, or grants fewer items or slower ones than polls would need, nothing is left of it.
- * @param onFail told why the link has failed, outside of any read
+ * Subscribes to changes and answers polls from the newest values. A variable that the server doesn't have is bad. If the server refuses
+ * the subscription, or grants fewer or slower items than polls need, the subscription is deleted.
+ * @param onFail called if the link fails outside of a read
  */
 export async function subscribe(
   server: OpenServer,
@@ -27,7 +39,7 @@ export async function subscribe(
   const found = placesOf(server);
   const { id, grant } = subscription;
   const notifications = notificationsOf(server.opcua, { subscription: id, namespaces: server.resolved.namespaces });
-  // What is there from the start is read, so that no poll has to wait for a first notification.
+  // Initial values are read, so that no poll has to wait for a first notification.
   const values = (await retryingReader(server)(nodesOf(found))).values();
   for (const [index, { place }] of found.entries()) {
     const raw = "node" in place ? values.next().value : undefined;
@@ -69,7 +81,7 @@ async function create({ opcua, session, profile }: OpenServer, idle_ms: Millisec
   return { id, grant: { publishing_ms: revisedPublishingInterval, keep_alive_count: revisedMaxKeepAliveCount } };
 }
 
-/** null: all are watched, but for those that the server doesn't have, which are bad. */
+/** Returns why polls must read; null: all variables are monitored, except those that the server doesn't have, which are bad. */
 async function addItems(
   server: OpenServer,
   { found, id, notifications }: { found: readonly PlacedTag[]; id: number; notifications: Notifications },
@@ -84,7 +96,7 @@ async function addItems(
       itemsToCreate: some.map(({ handle, node, sampling_ms }) => ({
         itemToMonitor: { nodeId: node, attributeId: VALUE },
         monitoringMode: opcua.MonitoringMode.Reporting,
-        // The newest value alone counts, as with a read.
+        // Only the newest value counts, as with a read.
         requestedParameters: { clientHandle: handle, samplingInterval: sampling_ms, queueSize: 1, discardOldest: true },
       })),
     });
@@ -105,7 +117,7 @@ async function addItems(
   return null;
 }
 
-/** What a read would be told, too. */
+/** A read would get these statuses too. */
 const NOT_THERE: ReadonlySet<string> = new Set(["BadNodeIdUnknown", "BadNodeIdInvalid", "BadAttributeIdInvalid"]);
 const BAD = 2;
 
@@ -116,7 +128,7 @@ function itemsOf({ opcua, profile: { groups } }: OpenServer, found: readonly Pla
     return [{ handle: index + 1, node: place.node, sampling_ms: samplingOf(groups, group), poll_interval_ms }];
   });
   const node = opcua.coerceNodeId(NAMESPACE_ARRAY);
-  // It changes when the server's programs do; a server may take its own time to look.
+  // It changes with the server's programs; the server may sample it as slowly as it likes.
   const namespaces = { handle: NAMESPACES_HANDLE, node, sampling_ms: NAMESPACES_MS, poll_interval_ms: Infinity };
   return [namespaces, ...watched];
 }
@@ -131,11 +143,11 @@ async function giveUp({ opcua, session }: OpenServer, id: number, refused: strin
 
 type PublishAnswer = InstanceType<Opcua["PublishResponse"]>;
 
-/** The list of namespaces is watched beside the profile's variables. */
+/** Client handle of the list of namespaces, which is monitored too. */
 const NAMESPACES_HANDLE = 0;
 const LAST_SEQUENCE = 0xffff_ffff;
 
-/** Newest value of each variable of a subscription, by the client's handle. */
+/** Holds the newest value of each variable of a subscription, by client handle. */
 export function notificationsOf(
   opcua: Opcua,
   { subscription, namespaces }: { readonly subscription: number; readonly namespaces: readonly string[] },
@@ -143,7 +155,7 @@ export function notificationsOf(
   const held = new Map<number, RawValue>();
   let expected: number | null = null;
   const inOrder = (sequence: number, isData: boolean): void => {
-    // A keep-alive tells the number to come; some servers tell the last one again.
+    // A keep-alive has the next sequence number; some servers repeat the last one.
     if (expected !== null && (isData ? sequence !== expected : sequence > expected)) {
       throw new LinkError("malformed", `a notification is lost: number ${sequence} came instead of ${expected}`);
     }
@@ -155,7 +167,7 @@ export function notificationsOf(
   };
   return {
     put,
-    /** What a publish brought; the sequence number to acknowledge, or null. Throws a LinkError where something is missing. */
+    /** Takes a publish response. Returns the sequence number to acknowledge, or null. Throws a LinkError if a notification is lost. */
     take: ({ subscriptionId, notificationMessage }: PublishAnswer): number | null => {
       const { sequenceNumber, notificationData } = notificationMessage;
       if (subscriptionId !== subscription) throw new LinkError("malformed", "news of a subscription that isn't ours");
@@ -172,7 +184,7 @@ export function notificationsOf(
       }
       return data.length > 0 ? sequenceNumber : null;
     },
-    /** The device's own time is told once: for a value that rests it would only get older. undefined: never heard of. */
+    /** Returns the newest value; undefined if none arrived. The device's own time is returned once only, because an unchanged value keeps it. */
     newest: (handle: number): RawValue | undefined => {
       const raw = held.get(handle);
       if (raw !== undefined) held.set(handle, { ...raw, source_at: null });
@@ -191,28 +203,21 @@ interface Followed extends Pick<OpenServer, "opcua" | "session"> {
 }
 
 /**
- * Keeps one publish request with the server until the session ends. Its deadline is the watchdog: a server that says
- * nothing for three keep-alive intervals has failed, whatever its connection looks like. Resolves with the reason where
- * the server refuses the first one.
+ * Keeps one publish request pending at the server until the session ends. Its deadline is the watchdog: a server without a message for
+ * three keep-alive intervals has failed, even if its connection is open. Resolves with a text if the server refuses the first request.
  */
 export async function followNews(followed: Followed, onFail: (error: LinkError) => void) {
   const { grant, notifications } = followed;
-  const waiters = new Set<PromiseWithResolvers<undefined>>();
   const fresh_ms = keepAliveOf(grant) + grant.publishing_ms;
+  let next = Promise.withResolvers<undefined>();
   let failed: LinkError | null = null;
-  let heard = 0;
+  let heard_at = 0;
   let taken: number | null = null;
   const hear = (answer: PublishAnswer): void => {
     taken = notifications.take(answer);
-    heard = monotonicMs();
-    for (const { resolve } of waiters) resolve(undefined);
-    waiters.clear();
-  };
-  const fail = (error: unknown): void => {
-    failed = error instanceof LinkError ? error : new LinkError("malformed", "news that can't be understood", error);
-    onFail(failed);
-    for (const { reject } of waiters) reject(failed);
-    waiters.clear();
+    heard_at = monotonicMs();
+    next.resolve(undefined);
+    next = Promise.withResolvers<undefined>();
   };
   const follow = async (): Promise<never> => {
     for (;;) hear(await publish(followed, { taken, tolerant: false }));
@@ -220,18 +225,16 @@ export async function followNews(followed: Followed, onFail: (error: LinkError) 
   const first = await refusable(publish(followed, { taken, tolerant: true }));
   if (typeof first === "string") return first;
   hear(first);
-  follow().catch(fail);
+  follow().catch((error: unknown) => {
+    failed = error instanceof LinkError ? error : new LinkError("malformed", "news that can't be understood", error);
+    onFail(failed);
+    next.resolve(undefined);
+  });
   return {
-    /**
-     * Resolves when the server's last word is so new that what is held is what is; rejects with a LinkError once the link
-     * has failed.
-     */
+    /** Resolves when the server's last message is so new that the held values are current; rejects if the link has failed. */
     fresh: async (): Promise<void> => {
+      if (failed === null && monotonicMs() - heard_at > fresh_ms) await next.promise;
       if (failed !== null) throw failed;
-      if (monotonicMs() - heard <= fresh_ms) return;
-      const waiter = Promise.withResolvers<undefined>();
-      waiters.add(waiter);
-      await waiter.promise;
     },
   };
 }
@@ -245,7 +248,7 @@ function publish(
   return session.ask(request, opcua.PublishResponse, { slot: "publish", within_ms: watchdogOf(grant), tolerant });
 }
 
-/** A refusal in the server's own words as text; the end of the link rejects as ever. */
+/** Returns the text of a refusal by the server; other errors reject. */
 async function refusable<T>(answer: Promise<T>): Promise<T | string> {
   try {
     return await answer;
@@ -259,20 +262,20 @@ type Groups = OpcuaProfile["groups"];
 
 interface SubscriptionGrant {
   readonly publishing_ms: Milliseconds;
-  /** Publishing intervals without a change until the server says that it is still there. */
+  /** Publishing intervals without a change until the server sends a keep-alive. */
   readonly keep_alive_count: number;
 }
 
-/** The gateway must notice a dead link about as fast as a read's deadline would. */
+/** Shows a dead link about as fast as the deadline of a read. */
 const KEEP_ALIVE_MS = 1500;
 const MIN_PUBLISHING_MS = 50;
 const MAX_PUBLISHING_MS = 1000;
-/** The link has failed when nothing has come for so many keep-alive intervals. */
+/** After this many keep-alive intervals without a message the link has failed. */
 const MISSED_KEEP_ALIVES = 3;
-/** Values may be so old before a dead link is noticed; with a server that wants longer, reading is better. */
+/** Largest age of values when a dead link is noticed; if the server's intervals are longer, polls read instead. */
 const MAX_WATCHDOG_MS = 30_000;
 
-/** lifetime_count: publishing intervals without a request of ours until the server forgets the subscription. */
+/** Returns the requested intervals. `lifetime_count`: publishing intervals without a request until the server deletes the subscription. */
 export function wishFor(groups: Groups, idle_ms: Milliseconds) {
   const publishing_ms = Math.min(MAX_PUBLISHING_MS, Math.max(MIN_PUBLISHING_MS, quickestOf(groups) / 2));
   const keep_alive_count = Math.max(1, Math.floor(KEEP_ALIVE_MS / publishing_ms));
@@ -280,12 +283,12 @@ export function wishFor(groups: Groups, idle_ms: Milliseconds) {
   return { publishing_ms, keep_alive_count, lifetime_count };
 }
 
-/** Half the poll interval, so that a poll's value is hardly older than one that it had asked for. */
+/** Returns half the poll interval, so that a poll's value is hardly older than one from a read. */
 function samplingOf(groups: Groups, group: string): Milliseconds {
   return (groups[group]?.poll_interval_ms ?? quickestOf(groups)) / 2;
 }
 
-/** Why polls had better ask; null: what is granted will do. */
+/** Returns why polls must read instead; null: the granted intervals are short enough. */
 export function shortfallOf(grant: SubscriptionGrant, groups: Groups): string | null {
   if (!(grant.publishing_ms > 0) || grant.keep_alive_count < 1) return "it grants no publishing interval";
   const shortest = quickestOf(groups);
@@ -296,7 +299,7 @@ export function shortfallOf(grant: SubscriptionGrant, groups: Groups): string | 
   return watchdog_ms > MAX_WATCHDOG_MS ? `a dead link would be noticed after ${watchdog_ms} ms only` : null;
 }
 
-/** How the server would sample a group's variable; null: often enough. 0: whenever the value changes. */
+/** Returns why a sampling interval is too long; null: it isn't. 0 means sampling at each change. */
 export function slowSampling(sampling_ms: Milliseconds, poll_interval_ms: Milliseconds): string | null {
   if (sampling_ms <= poll_interval_ms) return null;
   return `it samples every ${sampling_ms} ms, polls come every ${poll_interval_ms} ms`;
@@ -306,7 +309,7 @@ function keepAliveOf({ publishing_ms, keep_alive_count }: SubscriptionGrant): Mi
   return publishing_ms * keep_alive_count;
 }
 
-/** Without a word for so long the link has failed. */
+/** Returns the time without a message after which the link has failed. */
 export function watchdogOf(grant: SubscriptionGrant): Milliseconds {
   return MISSED_KEEP_ALIVES * keepAliveOf(grant);
 }

@@ -12,20 +12,20 @@ type Handler = Parameters<EventEmitter["on"]>[1];
 const newWire = () => ({
   socket: null as Socket | null,
   rest: Buffer.alloc(0) as Buffer,
-  /** Largest chunk that the server takes; null: it hasn't answered the hello. */
+  /** Largest chunk that the server accepts; null: it hasn't answered the hello yet. */
   chunk_bytes: null as number | null,
   connected: null as Done | null,
-  /** Frames since we last sent something: an answer has no more than so many chunks. */
+  /** Frames since our last request; bounds the chunks of an answer. */
   frames: 0,
   ended: null as LinkError | null,
 });
 type Wire = ReturnType<typeof newWire>;
 
 /**
- * The TCP connection under a secure channel, and what the library sees of it. It stands in for the library's own because that one
- * takes its limits from the server's answer, lets an answer nobody asked for end the process, and can't be ended while it connects.
- * @param onEnd told the first reason alone
- * @param isAsked whether a request waits for its answer; an answer at any other time ends the connection
+ * Makes the TCP connection under a secure channel, in the shape of the library's transport. It replaces the library's own, which takes
+ * its limits from the server's answer, lets an unexpected answer end the process, and can't be ended while it connects.
+ * @param onEnd called once, with the first reason
+ * @param isAsked returns whether a request waits for its answer; an answer at any other time ends the connection
  */
 export function uacpTransport(onEnd: (error: LinkError) => void, isAsked: () => boolean) {
   const events = new EventEmitter();
@@ -101,7 +101,7 @@ function socketError(error: NodeJS.ErrnoException, stood: boolean): LinkError {
   return new LinkError(stood ? "reset" : "refused", message === "" ? code : message, error);
 }
 
-/** The shape that the library wants, over our own connection. */
+/** Returns the library's transport interface over our own connection. */
 function transportOver(
   { wire, events, dial }: { wire: Wire; events: EventEmitter; dial: (endpoint: string, done: Done) => void },
   end: (error: LinkError) => void,
@@ -151,26 +151,24 @@ function transportOver(
     once: (name: string, handler: Handler) => void events.once(name, handler),
     removeListener: (name: string, handler: Handler) => void events.removeListener(name, handler),
   };
-  // Its chained `on` isn't used by the library, and `parameters` is read for these very fields.
+  // The library doesn't chain calls of `on`, and reads only these fields of `parameters`.
   return transport as unknown as Transport;
 }
 
-/**
- * Framing of OPC UA TCP (OPC 10000-6, 7.1): hello, acknowledge, error, and the bounds of every chunk. Pure but for `greetsOpcua`.
- */
+/** Framing of OPC UA TCP (OPC 10000-6, 7.1): hello, acknowledge, error, and the bounds of every chunk. Pure except `greetsOpcua`. */
 
-/** What we announce and hold a server to: a booth's tags in one answer take a few kilobytes. */
+/** Limits that we announce and enforce: a booth's tags in one answer take a few kilobytes. */
 export const LIMITS = {
   chunk_bytes: 65_536,
   message_bytes: 1_048_576,
   chunks: 32,
 } as const;
 
-/** The least that the standard lets a peer take. */
+/** The standard's minimum of a peer's buffer. */
 const MIN_BUFFER_BYTES = 8192;
 const HEADER_BYTES = 8;
 const ACK_BYTES = 28;
-/** Texts of a server are shown to people; more than this helps nobody. */
+/** Bounds the texts of a server that are shown to people. */
 const MAX_REASON_CHARS = 200;
 
 export function helloFrame(endpoint: string): Buffer {
@@ -184,7 +182,7 @@ export function helloFrame(endpoint: string): Buffer {
   return frame;
 }
 
-/** The answer to a hello: the largest chunk that the server takes. For what it sends, our own limits hold. */
+/** Reads the answer to a hello. Returns the largest chunk that the server accepts; our own limits apply to what it sends. */
 export function parseAck(frame: Buffer): number | LinkError {
   if (typeOf(frame) === "ERR") return parseError(frame);
   if (typeOf(frame) !== "ACK" || frame.length !== ACK_BYTES) {
@@ -195,7 +193,7 @@ export function parseAck(frame: Buffer): number | LinkError {
   return Math.min(receive, LIMITS.chunk_bytes);
 }
 
-/** What a server says before it hangs up. Trust and sessions are told apart by the status code. */
+/** Reads the error message that a server sends before it closes the connection. */
 export function parseError(frame: Buffer): LinkError {
   if (frame.length < 16) return new LinkError("malformed", "an error message of the server is cut off");
   const code = frame.readUInt32LE(8);
@@ -216,19 +214,19 @@ function statusText(code: number): string {
   return known[code] ?? `status 0x${code.toString(16)}`;
 }
 
-/** As certificates and sockets spell it: an IPv6 address without its brackets. */
+/** Returns the host as in certificates and sockets: an IPv6 address without brackets. */
 export function hostIn(endpoint: string): string {
   return new URL(endpoint).hostname.replace(/^\[|\]$/g, "");
 }
 
-/** HEL, ACK, ERR, OPN, MSG or CLO. */
+/** Returns HEL, ACK, ERR, OPN, MSG or CLO. */
 export function typeOf(frame: Buffer): string {
   return frame.toString("latin1", 0, 3);
 }
 
 /**
- * Whole frames out of what has come. A frame over the limit is refused by its header alone, before its bytes come; after a
- * fault (bytes that belong to no frame) the connection is not to be trusted any more.
+ * Splits received bytes into whole frames. A frame over the limit is rejected by its header, before its bytes arrive. After a fault
+ * (bytes that belong to no frame) the connection must be closed.
  */
 export function takeFrames(bytes: Buffer) {
   const frames: Buffer[] = [];
@@ -251,7 +249,7 @@ function headerFault(header: string, length: number): string | null {
   return length < HEADER_BYTES ? `a chunk of ${length} bytes is none` : null;
 }
 
-/** Whether an OPC UA server answers there: it takes a hello, or says in its own words why not. Never rejects. */
+/** Returns whether an OPC UA server answers there: it acknowledges a hello, or rejects it with an error message. Never rejects. */
 export function greetsOpcua({ host, port }: { host: string; port: number }, within_ms: Milliseconds) {
   return new Promise<boolean>((resolve) => {
     const socket = connect({ host, port, noDelay: true });

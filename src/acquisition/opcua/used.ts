@@ -1,4 +1,4 @@
-/** What we use of the library. The package leaves out what isn't named here: half of it. */
+/** The used part of the library. The package leaves out the rest, which is half of it. */
 export {
   ActivateSessionRequest,
   ActivateSessionResponse,

@@ -3,16 +3,16 @@ import type { OpcuaPoint } from "../../domain/profile.ts";
 import type { Sample } from "../../domain/taken.ts";
 import type { TagName } from "../../domain/units.ts";
 
-/** What a server said of one variable, in plain data: numbers of the standard's built-in types (OPC 10000-6, 5.1.2). */
+/** A server's answer for one variable, as plain data; types are the standard's built-in types (OPC 10000-6, 5.1.2). */
 export interface RawValue {
-  /** Built-in type: 1 Boolean, 2..9 integers by size, 10 Float, 11 Double, 12 String, 21 LocalizedText; 0: nothing. */
+  /** Built-in type: 1 Boolean, 2..9 integers by size, 10 Float, 11 Double, 12 String, 21 LocalizedText; 0: no value. */
   readonly type: number;
   readonly isScalar: boolean;
   readonly value: unknown;
-  /** The status code's name and number; severity stands in its two highest bits. */
+  /** The status code's name and number; its two highest bits are the severity. */
   readonly status: string;
   readonly code: number;
-  /** ms since 1970; null: not told. A server may say what is no instant at all. */
+  /** ms since 1970; null: none. A server may send an invalid time. */
   readonly source_at: number | null;
 }
 
@@ -24,10 +24,10 @@ const LOCALIZED_TEXT = 21;
 const INTEGERS: ReadonlySet<number> = new Set([2, 3, 4, 5, 6, 7]);
 const INT64 = 8;
 const UINT64 = 9;
-/** A tag is shown in a table's cell; a longer text is something else. */
+/** A tag is shown in a table cell, so a longer text is something else. */
 const MAX_TEXT_CHARS = 500;
 
-/** One tag's sample. `insecure`: nobody vouches for the way that it came. Pure. */
+/** Makes one tag's sample. `insecure`: the connection isn't secured, so the value is uncertain. Pure. */
 export function sampleOf(
   { name, point }: { readonly name: TagName; readonly point: OpcuaPoint },
   raw: RawValue,
@@ -44,7 +44,7 @@ export function sampleOf(
   return { tag: name, value, quality: "good", ...source };
 }
 
-/** The server tells its own type, so that a profile's integer may be of any size; another sort of value is refused. */
+/** Decodes a value by the server's type: an integer may have any size; a value of another kind is bad. */
 export function decodeValue(point: OpcuaPoint, { type, isScalar, value }: RawValue): Decoded {
   if (type === 0 || value === null || value === undefined) return bad("missing");
   if (!isScalar) return bad("wrong_type");
@@ -66,7 +66,7 @@ function decodeText(type: number, value: unknown): Decoded {
   return typeof text !== "string" || text.length > MAX_TEXT_CHARS ? bad("wrong_type") : cleanText(text);
 }
 
-/** 64 bits come as [high, low]. */
+/** Converts a 64-bit integer from the library's [high, low]. */
 function wideOf(type: number, value: unknown): bigint | null {
   if (!Array.isArray(value)) return null;
   const [high, low] = value as unknown[];

@@ -13,28 +13,28 @@ interface Logged {
 }
 
 /**
- * What was last logged of each tag in this boot, written on in place: copied at each change, it would be what the collector finds most
- * of. Begin with an empty one, and after a gap anew: the next sample of every tag is let through once.
+ * The sample of each tag that was logged last in this boot. Written in place, because copies would be most of a poll's garbage. Start with
+ * an empty one, also after a gap: then the next sample of every tag is logged.
  */
 export type FilterState = Map<TagName, Logged>;
 
-/** When a tag's sample goes to the log. Of an uptime any fall does, of a counter one by a step: only a restart or a reset makes them fall. */
+/** When a tag's sample is logged. A fall of an uptime, or of a counter by a step, is always logged: it means a restart or a reset. */
 type LogRule = Pick<TagParameters, "deadband" | "deadband_percent" | "heartbeat_ms" | "role" | "counter"> & {
-  /** A number that rises to this is logged at once: what begins with it begins at that reading, not a deadband later. */
+  /** A number that rises to this is logged at once, so that its consequence starts at that reading, not a deadband later. */
   readonly mark?: number;
 };
 
 /** Minutes by filter. */
 export type CounterOffsets = Readonly<Partial<Record<FilterType, number>>>;
 
-/** For a tag without parameters: every change, and one record in a quarter of an hour. */
+/** For a tag without parameters: every change, and one record every 15 min. */
 const DEFAULTS: LogRule = { deadband: 0, heartbeat_ms: 900_000 };
-/** Share of a mark or a step by which decimal steps may be off in binary. */
+/** Rounding error of binary fractions, relative to a mark or a step. */
 const ROUNDING = 1e-9;
 
 /**
- * The rules of all tags; a filter's own minutes have its limit for a mark, as overuse begins there. `offsets`: minutes by
- * which a filter's usage exceeds what its counter shows, as after a change that the PLC knows nothing of.
+ * Returns the rules of all tags. The mark of a filter's minutes is the filter's limit, because overuse starts there.
+ * @param offsets minutes by which a filter's usage exceeds its counter, as after a filter change that the PLC doesn't know about
  */
 export function logRules({ tags, filters }: Pick<Parameters, "tags" | "filters">, offsets: CounterOffsets = {}) {
   const rules: Record<TagName, LogRule> = { ...tags };
@@ -54,14 +54,14 @@ export interface PolledSamples {
 }
 
 /**
- * Which samples of a poll go to the log: the first of a tag; another quality, text or boolean; a number further than the
- * deadband from the one LAST LOGGED (so slow drift can't hide); one that reaches its mark; a counter or an uptime that fell; a heartbeat that is due. Never a non-finite number: it
- * comes out as null, bad, "nan". The state remembers what was let through.
+ * Returns the samples of a poll to log: the first one of a tag; another quality, text or boolean; a number further than the deadband from
+ * the LAST LOGGED one (so slow drift can't hide); one that reaches its mark; a counter or an uptime that fell; a due heartbeat.
+ * A non-finite number becomes null, bad, "nan". The state remembers what was returned.
  */
 export function filterChanges(state: FilterState, poll: PolledSamples, tags: Readonly<Record<TagName, LogRule>>) {
   const changes: Sample[] = [];
-  for (const told of poll.samples) {
-    const sample = withoutNonFinite(told);
+  for (const polled of poll.samples) {
+    const sample = withoutNonFinite(polled);
     const { tag, value, quality } = sample;
     const last = state.get(tag);
     const rule = Object.hasOwn(tags, tag) ? (tags[tag] ?? DEFAULTS) : DEFAULTS;
@@ -87,7 +87,7 @@ function isChange(last: Logged, sample: Sample, rule: LogRule): boolean {
   return mark !== undefined && isAt(sample.value, mark) && !isAt(last.value, mark);
 }
 
-/** Less than a step of a counter is a meter's rounding. */
+/** A fall of a counter by less than a step is a meter's rounding. */
 function isFall(fall: number, { role, counter }: LogRule): boolean {
   if (counter !== undefined) return fall >= counter.step * (1 - ROUNDING);
   return role === "uptime" && fall > 0;
@@ -102,12 +102,10 @@ function withoutNonFinite(sample: Sample): Sample {
   return { tag: sample.tag, value: null, quality: "bad", reason: "nan" };
 }
 
-/** When each tag that shows something odd was last told of, in this boot. */
-type OddState = ReadonlyMap<TagName, Milliseconds>;
+/** When an event about each odd tag was last logged, in this boot; written in place. */
+export type OddState = Map<TagName, Milliseconds>;
 
-export const NOTHING_ODD: OddState = new Map();
-
-/** What only acquisition sees, by the reason of the bad sample: the check that it is evidence for, and why. */
+/** Faults that only acquisition sees, by the reason of the bad sample: the check that they are evidence for, and the text. */
 const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>> = {
   sentinel: ["sentinel", say("incident.sentinel")],
   nan: ["sentinel", say("incident.nan")],
@@ -119,59 +117,52 @@ const CHECKS: Readonly<Record<string, readonly [check: string, detail: string]>>
   torn: ["torn", say("incident.torn")],
 };
 
-/** An incident is resolved when nothing was heard of it for 10 min; while it lasts it is told of twice in that time. */
-const TELL_AGAIN_MS = 300_000;
+/** An incident is resolved after 10 min without an event, so an event is logged twice in that time. */
+const LOG_AGAIN_MS = 300_000;
 
-/** The events of one poll, once when something begins and then every 5 min while it lasts. */
-export function oddEvents(state: OddState, poll: PolledSamples) {
-  if (state.size === 0 && poll.samples.every(({ reason }) => reason === undefined)) return { state, events: [] };
-  const next = new Map(state);
-  const events = poll.samples.flatMap(({ tag, reason }) => {
+/** Returns the events of one poll: when a tag becomes odd, and every 5 min while it stays odd. */
+export function oddEvents(state: OddState, { mono, samples }: PolledSamples) {
+  return samples.flatMap(({ tag, reason }) => {
     const check = reason === undefined || !Object.hasOwn(CHECKS, reason) ? undefined : CHECKS[reason];
-    const told = state.get(tag);
     if (check === undefined) {
-      next.delete(tag);
+      state.delete(tag);
       return [];
     }
-    if (told !== undefined && poll.mono - told < TELL_AGAIN_MS) return [];
-    next.set(tag, poll.mono);
+    if (mono - (state.get(tag) ?? -Infinity) < LOG_AGAIN_MS) return [];
+    state.set(tag, mono);
     return [{ event: check[0], detail: check[1], tag }];
   });
-  return { state: events.length === 0 && next.size === state.size ? state : next, events };
 }
-
-/**
- * What acquisition looks at twice before it believes it: counters of several registers that fell or ran (a PLC may
- * change the one half between the reading of the two), and blocks that are suddenly all zero (some servers zero their
- * registers when they lose their own link).
- */
 
 interface Seen {
   value: number;
   mono: Milliseconds;
 }
 
-/** What was believed so far; outlives a connection. By tag, not by block: read with others it stands in another one. */
+/**
+ * Values that acquisition checks twice before it believes them: counters of several registers that fell or ran (a PLC may change one
+ * half between the reads of the two), and blocks that are suddenly all zero (some servers zero their registers if they lose
+ * their own link). It outlives a connection, and is written in place. By tag, not by block, because blocks differ between polls.
+ */
 export interface Believed {
-  /** Written on in place, as each poll changes all of it. */
   readonly counts: Map<TagName, Seen>;
-  /** Tags whose registers held anything but zeros when they were believed last. */
-  readonly lively: ReadonlySet<TagName>;
-  /** For how many polls a tag's zeros have been held, as long as it shows nothing else. */
-  readonly held: ReadonlyMap<TagName, number>;
+  /** Tags whose registers were not all zero when they were last believed. */
+  readonly lively: Set<TagName>;
+  /** Number of polls for which a tag's zeros have been held back. */
+  readonly held: Map<TagName, number>;
 }
 
 export function nothingBelieved(): Believed {
   return { counts: new Map(), lively: new Set(), held: new Map() };
 }
 
-/** Slack on the fastest plausible growth, as in derivation. */
+/** Factor on the fastest plausible growth, as in derivation. */
 const RATE_SLACK = 1.5;
-/** All-zero frames are held for so many polls. */
+/** Number of polls for which an all-zero block is held back. */
 const HELD_POLLS = 2;
-/** A shorter block may be all zero in a booth that is off. */
+/** A shorter block can be all zero in a booth that is off. */
 const LEAST_REGISTERS = 8;
-/** Burner size isn't known to a driver: a gas counter without a max_rate_per_h is watched for falls only. */
+/** A driver doesn't know the burner size: a gas counter without a max_rate_per_h is checked for falls only. */
 const NO_PARAMETERS = {} as Parameters;
 
 const NOTHING: ReadonlySet<TagName> = new Set();
@@ -179,7 +170,7 @@ const NOTHING: ReadonlySet<TagName> = new Set();
 /** Tags with a counter, by name. */
 type Counters = ReadonlyMap<TagName, TagParameters>;
 
-/** Of one poll's samples those counters that fell or exceeded their rate since they were last believed. */
+/** Returns the counters of a poll that fell or exceeded their rate since they were last believed. */
 export function suspects(believed: Believed, poll: PolledSamples, counters: Counters): ReadonlySet<TagName> {
   if (counters.size === 0) return NOTHING;
   const odd = poll.samples.filter(({ tag, value }) => {
@@ -191,7 +182,7 @@ export function suspects(believed: Believed, poll: PolledSamples, counters: Coun
   return odd.length === 0 ? NOTHING : new Set(odd.map(({ tag }) => tag));
 }
 
-/** Whether a counter can have got from one value to the other. */
+/** Returns whether a counter can have changed from one value to the other. */
 function follows(tag: TagParameters, before: Seen, now: Seen): boolean {
   const step = tag.counter?.step ?? 0;
   const rate = maxRateOf(tag, NO_PARAMETERS);
@@ -202,8 +193,8 @@ function follows(tag: TagParameters, before: Seen, now: Seen): boolean {
 }
 
 /**
- * A suspect counter is taken only if the second read of the same poll agrees with the first (it may have counted on).
- * @param second what the second read gave for each suspect
+ * Replaces suspect counters by the second read of the same poll if both agree (it may have counted on), otherwise by "torn".
+ * @param second the second read's sample of each suspect
  */
 export function agreed(
   first: readonly Sample[],
@@ -225,7 +216,7 @@ export function agreed(
   });
 }
 
-/** Remembers the counters that were believed. */
+/** Remembers believed counters. */
 export function believe({ counts }: Believed, { mono, samples }: PolledSamples, counters: Counters): void {
   if (counters.size === 0) return;
   for (const { tag, value } of samples) {
@@ -236,7 +227,7 @@ export function believe({ counts }: Believed, { mono, samples }: PolledSamples, 
   }
 }
 
-/** Registers as they were read together, and whose they are. */
+/** Registers that were read together, and their tags. */
 interface ReadBlock {
   readonly address: number;
   readonly words: readonly number[];
@@ -244,35 +235,30 @@ interface ReadBlock {
 }
 
 /**
- * Tags that stand in a block which is all zero though it held something of them before, and are to be held; `restarted`: zeros are to
- * be expected.
+ * Returns the tags to hold back: those of a block that is all zero although it wasn't before.
+ * @param isRestarted the PLC has just started, so zeros are expected
  */
-export function zerosToHold(believed: Believed, blocks: readonly ReadBlock[], restarted: boolean) {
-  const held = new Set<TagName>();
-  let { lively, held: since } = believed;
+export function zerosToHold(believed: Believed, blocks: readonly ReadBlock[], isRestarted: boolean) {
+  const { lively, held } = believed;
+  const toHold = new Set<TagName>();
   for (const block of blocks) {
     const { words, tags } = block;
-    const isZero = words.length >= LEAST_REGISTERS && words.every((word) => word === 0) && !restarted;
-    const doubted = isZero ? tags.filter(({ name }) => (since.get(name) ?? 0) < HELD_POLLS) : [];
+    const isZero = words.length >= LEAST_REGISTERS && words.every((word) => word === 0) && !isRestarted;
+    const doubted = isZero ? tags.filter(({ name }) => (held.get(name) ?? 0) < HELD_POLLS) : [];
     if (doubted.some(({ name }) => lively.has(name))) {
-      since = new Map([...since, ...doubted.map(({ name }) => [name, (since.get(name) ?? 0) + 1] as const)]);
-      for (const { name } of doubted) held.add(name);
+      for (const { name } of doubted) {
+        held.set(name, (held.get(name) ?? 0) + 1);
+        toHold.add(name);
+      }
       continue;
     }
-    if (!isZero && since.size > 0)
-      since = new Map([...since].filter(([held]) => !tags.some(({ name }) => name === held)));
-    if (tags.some((tag) => lively.has(tag.name) !== isLively(tag, block))) lively = livelyAfter(lively, block);
+    for (const tag of tags) {
+      if (!isZero) held.delete(tag.name);
+      if (isLively(tag, block)) lively.add(tag.name);
+      else lively.delete(tag.name);
+    }
   }
-  return { believed: { ...believed, lively, held: since }, held };
-}
-
-function livelyAfter(before: ReadonlySet<TagName>, block: ReadBlock): ReadonlySet<TagName> {
-  const now = new Set(before);
-  for (const tag of block.tags) {
-    if (isLively(tag, block)) now.add(tag.name);
-    else now.delete(tag.name);
-  }
-  return now;
+  return toHold;
 }
 
 function isLively({ point }: ReadBlock["tags"][number], { address, words }: ReadBlock): boolean {

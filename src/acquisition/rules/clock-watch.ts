@@ -2,7 +2,7 @@ import type { ClockRecord } from "../../domain/record.ts";
 import type { KnownOffset, Way } from "../../domain/service-time.ts";
 import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 
-/** What one answer said of the service's clock. */
+/** The service's clock according to one answer. */
 export interface Heard {
   readonly way: Way;
   readonly mono: Milliseconds;
@@ -10,36 +10,36 @@ export interface Heard {
   readonly offset: Milliseconds;
 }
 
-/** The years 2000 to 2099: a time outside of these is none that an answer can be given at. */
+/** The years 2000 to 2099; an answer can't have another time. */
 const EARLIEST: EpochMs = 946_684_800_000;
 const LATEST: EpochMs = 4_102_444_800_000;
-/** Answers that differ by less say the same: one takes up to 5 s. */
+/** Answers that differ by less agree, because an exchange takes up to 5 s. */
 const AGREE_MS: Milliseconds = 5000;
-/** So many answers, so far apart, outlast a short lie. */
+/** This many answers, this far apart, outlast a short error of the service. */
 const ANSWERS = 5;
 const APART_MS: Milliseconds = 30_000;
-/** A way over which nothing was heard for so long isn't waited for: while a long step is in question HTTP is asked twice a minute, and a session acks. */
+/** A channel (acks or HTTP) without an answer for this long isn't awaited. While a long step is in doubt HTTP is asked twice a minute. */
 const UP_MS: Milliseconds = 300_000;
-/** Of each way; more than are asked for, so that one which came late takes none away. */
-const MOST_KEPT = 8;
+/** Answers kept for each channel; more than needed, so that a late one displaces none. */
+const MAX_KEPT = 8;
 
-/** Whether an instant can be believed at all. */
+/** Returns whether an answer can have this time. */
 export function isPlausible(time: EpochMs): boolean {
   return time >= EARLIEST && time <= LATEST;
 }
 
-/** The list with one more answer: of answers in quick succession the first and the last are kept. */
+/** Adds an answer. Of answers in quick succession the first and the last are kept. */
 export function withHeard(list: readonly Heard[], one: Heard): readonly Heard[] {
   const own = list.filter(({ way }) => way === one.way);
   const [before, last] = own.slice(-2);
   const crowded = before !== undefined && last !== undefined && last.mono - before.mono < APART_MS;
-  const kept = [...(crowded ? own.slice(0, -1) : own), one].slice(-MOST_KEPT);
+  const kept = [...(crowded ? own.slice(0, -1) : own), one].slice(-MAX_KEPT);
   return [...list.filter(({ way }) => way !== one.way), ...kept].sort((a, b) => a.mono - b.mono);
 }
 
 /**
- * The offset that the last answers agree on: five of them, each half a minute from the next, from every way that is up, and none
- * in between that says otherwise. null: there aren't as many.
+ * Returns the offset that the last answers agree on: at least five, each half a minute from the next, from every channel that is up, and
+ * no other answer among them. null: they don't agree, or are too few.
  */
 export function agreedOffset(list: readonly Heard[], now: Milliseconds): Milliseconds | null {
   const newest = list.at(-1);
@@ -56,63 +56,67 @@ export function agreedOffset(list: readonly Heard[], now: Milliseconds): Millise
   const up = new Set(list.filter(({ mono }) => now - mono <= UP_MS).map(({ way }) => way));
   const isWhole = [...up].every((way) => run.some((one) => one.way === way));
   if (apart < ANSWERS || !isWhole) return null;
-  // Date names a whole second, an ack the millisecond.
+  // An ack has milliseconds, the Date header of HTTP only seconds.
   return (run.find(({ way }) => way === "ack") ?? newest).offset;
 }
 
-/** The wall clock was put forward or back where it moved by more than this against elapsed time. */
+/** If the wall clock moved by more than this against elapsed time, it was set. */
 const STEP_MS: Milliseconds = 2000;
-/** A clock that drifts is put right by less: a longer step is believed only where several answers agree on it. */
+/** Drift is less than this: a longer step is believed only if several answers agree on it. */
 const LONG_MS: Milliseconds = 3_600_000;
-/** A time before the last committed one by more than LONG_MS, though the kernel vouches for it, must be shown for so long. */
+/** A time that is more than LONG_MS before the last committed one must stay for this long, even if the kernel confirms it. */
 const KERNEL_FOR_MS: Milliseconds = 120_000;
-/** A program is renewed within this; a first time behind it is one that several answers must agree on. */
+/** A program is updated within this time; several answers must agree on a first time after it. */
 const PROGRAM_LIFE_MS: Milliseconds = 2 * 366 * 86_400_000;
 
-/** Both clocks of the box at one moment, and what is known of them from outside. */
+/** Both clocks of the box at one instant, and the evidence about them. */
 export interface ClockReading {
   readonly mono: Milliseconds;
   readonly wall: EpochMs;
   /** The kernel says that the wall clock is synchronised. */
   readonly kernel: boolean;
-  /** What the service's last answers said of its clock, oldest first. */
+  /** The service's last answers, oldest first. */
   readonly heard: readonly Heard[];
-  /** When the program was made; absent: not known, and nothing is held against it. */
+  /** Time of the program's build; absent: not known. */
   readonly built_at?: EpochMs | undefined;
-  /** The last instant that is committed; absent or null: none. */
+  /** The last committed instant; absent or null: none. */
   readonly committed?: EpochMs | null;
 }
 
-/** What the watcher of a booth's clock remembers. */
+/**
+ * State of the watch on a booth's clock. Corrected time is `mono + offset`. The offset changes only by evidence from outside, the service
+ * or the kernel: a step of the wall clock alone moves nothing. A boot's first time is taken from one answer and is `unsure` until more
+ * evidence agrees. Drift, up to an hour, is followed at once; a longer step needs several answers that agree and no kernel against them.
+ */
 export interface ClockWatch {
-  /** Corrected time = mono + offset. Holds until the next witness, whatever the wall clock does. */
+  /** Corrected time minus mono. */
   readonly offset: Milliseconds;
-  /** Wall clock minus mono when it was last looked at and found moved. */
+  /** Wall clock minus mono when it had last moved. */
   readonly seen: Milliseconds;
   readonly synced: boolean;
-  /** The last offset that more than one answer vouched for; null: a first answer is all there is. */
+  /** The last confirmed offset; null: there is only a first answer. */
   readonly vouched: Milliseconds | null;
-  /** Mono since when the kernel has vouched for a time that isn't believed yet; null: it doesn't. */
+  /** Mono since when the kernel has reported a synchronized clock; null: it doesn't. */
   readonly kernel_since: Milliseconds | null;
 }
 
-/** The watcher afterwards, and the clock record to log; null: nothing to say. */
+/** The state after a check, and the clock record to log; null: none. */
 export interface Watched {
   readonly watch: ClockWatch;
   readonly value: ClockRecord["value"] | null;
 }
 
-/** A time that is believed, and who said it. */
+/** A believed offset and its source. */
 interface Belief {
   readonly offset: Milliseconds;
   readonly witness: "service" | "kernel";
-  /** Nobody else vouches for it yet. */
+  /** No other evidence confirms it yet. */
   readonly unsure: boolean;
 }
 
 /**
- * The clock at the agent's start; always has a record.
- * @param known what an earlier sync in this same boot gave; null: there was none.
+ * Starts the watch; always returns a record.
+ * @param known the result of an earlier synchronization in this boot; null: none
  */
 export function startWatch(
   known: KnownOffset | null,
@@ -127,14 +131,14 @@ export function startWatch(
   }
   const { offset, unsure } = known;
   const watch: ClockWatch = { offset, seen, synced: true, vouched: unsure ? null : offset, kernel_since: null };
-  // The earlier sync still holds: the kernel's flag may be as stale as the clock it vouches for.
+  // The earlier synchronization still applies: the kernel's flag may be as wrong as the clock.
   if (Math.abs(seen - offset) > STEP_MS) return { watch, value: { wall, state: "stepped" } };
   return { watch, value: { wall: mono + offset, state: "synced", ...(unsure ? { unsure } : {}) } };
 }
 
 /**
- * One look at the clocks. The service is the witness; before first contact the kernel's flag is, once. Where wall clock
- * and service agree within 5 s the wall clock is the finer of the two. A step without a witness is told and moves nothing.
+ * Checks the clocks once. The service is the reference; before the first contact the kernel's flag is, once. If wall clock and service
+ * agree within 5 s, the wall clock is used, because it is more precise. A step without evidence is logged and moves nothing.
  */
 export function watchClock(before: ClockWatch, reading: ClockReading): Watched {
   const { mono, wall } = reading;
@@ -152,12 +156,12 @@ export function watchClock(before: ClockWatch, reading: ClockReading): Watched {
   }
   if (watch.synced) return keptBelief(watch, reading);
   if (Math.abs(seen - watch.seen) <= STEP_MS) return { watch, value: null };
-  // Only a time that stays where it is can be vouched for by staying.
+  // After a step the kernel's time must stay for `KERNEL_FOR_MS` again.
   const kernel_since = watch.kernel_since === null ? null : mono;
   return { watch: { ...watch, seen, kernel_since }, value: { wall, state: "stepped" } };
 }
 
-/** Nothing moves the offset. It may be vouched for now, or the wall clock have been put about. */
+/** Handles a check that doesn't move the offset: it may be confirmed now, or the wall clock may have been set. */
 function keptBelief(watch: ClockWatch, reading: ClockReading): Watched {
   const { mono, wall } = reading;
   const seen = wall - mono;
@@ -172,7 +176,7 @@ function keptBelief(watch: ClockWatch, reading: ClockReading): Watched {
   return { watch: { ...watch, vouched, seen }, value: { wall, state: "stepped" } };
 }
 
-/** A boot's first time is taken from one answer, so that a box without a clock of its own has it at once. */
+/** Finds a boot's first time. One answer is enough, so that a box without a battery-backed clock has a time at once. */
 function firstBelief(watch: ClockWatch, reading: ClockReading): Belief | null {
   const { mono, wall, kernel, heard } = reading;
   const seen = wall - mono;
@@ -191,8 +195,8 @@ function firstBelief(watch: ClockWatch, reading: ClockReading): Belief | null {
 }
 
 /**
- * A drift is followed at once, up to an hour from what was last vouched for, in however many steps. A longer step wants answers that
- * agree, and no kernel against them; where a first answer is all there is the kernel's word outweighs it.
+ * Finds a later correction. Drift is followed at once, up to an hour from the last confirmed offset in total. A longer step needs answers
+ * that agree, and no kernel against them. The kernel outweighs a first answer that nothing confirms.
  */
 function laterBelief(watch: ClockWatch, reading: ClockReading): Belief | null {
   const { mono, wall, kernel, heard } = reading;
@@ -209,7 +213,7 @@ function laterBelief(watch: ClockWatch, reading: ClockReading): Belief | null {
   return { offset: said, witness: "service", unsure: !isNear(agreed, said) };
 }
 
-/** Answers that differ by over an hour from the time that is believed, and aren't believed themselves (yet). */
+/** Returns whether the newest answer differs by more than an hour from the believed time. */
 export function isDisputed(watch: ClockWatch, { heard }: Pick<ClockReading, "heard">): boolean {
   const said = heard.at(-1)?.offset;
   return watch.synced && said !== undefined && isLong(said - watch.offset);
@@ -241,7 +245,7 @@ function isLong(by: Milliseconds): boolean {
   return Math.abs(by) > LONG_MS;
 }
 
-/** A clock record in words, for the log that people read. */
+/** Describes a clock record for the log. */
 export function clockText(before: ClockWatch, after: ClockWatch, value: ClockRecord["value"]): string {
   const seconds = (ms: Milliseconds): string => `${(ms / 1000).toFixed(1)} s`;
   if (value.state === "stepped") {

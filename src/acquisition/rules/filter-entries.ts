@@ -3,12 +3,12 @@ import type { EntryAnswer, FilterChange } from "../../domain/entry.ts";
 import type { Parameters } from "../../domain/parameters.ts";
 import type { Milliseconds, Seq } from "../../domain/units.ts";
 
-/** The booth's use is remembered this long, so that it can go to the filter that went in then. */
+/** The booth's use is kept this long, so that it can be assigned to the filter that was fitted then. */
 export const MAX_AGO_MS: Milliseconds = 36 * 3_600_000;
 
 type Entries = Pick<LogState, "entries" | "seqOfEntry">;
 
-/** What to do about an asked change: answer, or write it first. */
+/** Decides about a requested filter change: answers at once, or has it written. */
 export function decideChange(
   change: FilterChange,
   log: Entries,
@@ -23,7 +23,7 @@ export function decideChange(
   return { kind: "write" };
 }
 
-/** What to do about a withdrawal: answer, or write that the record `seq` is withdrawn. */
+/** Decides about an undo: answers at once, or has the undo of record `seq` written. */
 export function decideUndo(id: string, log: Entries): EntryAnswer | { readonly kind: "write"; readonly seq: Seq } {
   const entry = log.entries().find((one) => one.id === id);
   const seq = log.seqOfEntry(id);
@@ -34,7 +34,7 @@ export function decideUndo(id: string, log: Entries): EntryAnswer | { readonly k
   return { kind: "write", seq };
 }
 
-/** What the answer is once the record has been folded; null: it hasn't yet. */
+/** Returns the answer after the record has been folded; null if it hasn't been yet. */
 export function answered(id: string, log: Entries, { undone }: { readonly undone: boolean }): EntryAnswer | null {
   const entry = log.entries().find((one) => one.id === id);
   if (entry === undefined || (undone && entry.outcome !== "undone")) return null;

@@ -4,8 +4,8 @@ import type { Parameters } from "../../domain/parameters.ts";
 import type { ServiceRecord } from "../../domain/service.ts";
 
 /**
- * The box's parameters with what the service decides: time zone, working hours, filter limits. The box's own file wins for
- * everything else. A filter that the service names and the profile doesn't have is not fitted here, and stays absent.
+ * Merges the service's decisions (time zone, working hours, filter limits) into the box's parameters. The box's configuration decides
+ * everything else. A filter that the profile doesn't have is not fitted here and stays absent.
  */
 export function withService(parameters: Parameters, record: ServiceRecord | null): Parameters {
   if (record === null) return parameters;
@@ -28,8 +28,8 @@ export function withService(parameters: Parameters, record: ServiceRecord | null
 }
 
 /**
- * The booth's parameters as they are in force: the box's own with what the service decides. Another object only when the service's
- * record is another: each poll goes by them, and what is made of them is kept until then.
+ * Returns a function for the parameters in force. It returns the same object until the service's record changes, so that its callers can
+ * cache what they derive from it.
  */
 export function inForce(own: Parameters, binding: Pick<BindingState, "row">): () => Parameters {
   let record = binding.row.record;

@@ -2,7 +2,7 @@ import { type Kind, KIND, type LogRecord } from "../../domain/record.ts";
 import type { TakenEntry, TakenPoll } from "../../domain/taken.ts";
 import type { BootId, Milliseconds, TakeNumber } from "../../domain/units.ts";
 
-/** While a group gets no answer one record a minute shows that time passes; more would only wear the flash. */
+/** Spacing of the records that show passing time while a group gets no answer; more would only wear the flash. */
 const SILENCE_SPACING_MS = 60_000;
 
 interface Placed {
@@ -18,13 +18,11 @@ interface OpenCoverage {
 }
 
 /**
- * Log records of one stream's taken entries, in the order in which the fold wants them: boots in order of
- * appearance; then by mono, a coverage record standing at its `from`; at equal mono t, p, h before everything else;
- * then as taken. Answered polls of a group not further apart than its bridge share one coverage record. An unanswered
- * poll gives a coverage record with polls 0, at most one a minute and group.
- *
- * Entries of one take number are one entry: a repeated one is left out.
- * @param bridgeMs longest spacing of a group's polls that counts as unbroken, ms.
+ * Converts taken entries of one stream to log records in the fold's order: by boot in order of appearance, then by mono (a coverage
+ * record at its `from`), at equal mono the kinds t, p and h first, then by take. Answered polls of a group that are not further
+ * apart than its bridge share one coverage record. An unanswered poll becomes a coverage record with polls 0, at most one per
+ * minute and group. Repeated take numbers are skipped.
+ * @param bridgeMs longest interval of a group's polls that counts as unbroken, ms
  */
 export function recordsOf(entries: readonly TakenEntry[], bridgeMs: (group: string) => Milliseconds): LogRecord[] {
   const placed: Placed[] = [];
@@ -58,7 +56,7 @@ export function recordsOf(entries: readonly TakenEntry[], bridgeMs: (group: stri
   for (const entry of entries) {
     if (seen.has(entry.take)) continue;
     seen.add(entry.take);
-    // Boots stand in the order in which they were lived through, whichever record is placed first.
+    // The order of boots is that of the entries, not of the records.
     const { boot } = entry.kind === "poll" ? entry : entry.record;
     if (!boots.includes(boot)) boots.push(boot);
     if (entry.kind === "record") place(entry.record, entry.take);

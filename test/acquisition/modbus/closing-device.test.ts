@@ -4,13 +4,11 @@ import { emptyMemory, modbusDriver } from "../../../src/acquisition/modbus/drive
 import { modbusExchange } from "../../../src/acquisition/modbus/tool-line.ts";
 import { modbusLine } from "../../../src/acquisition/modbus/wire.ts";
 import type { Driver } from "../../../src/acquisition/port.ts";
-import type { Clock } from "../../../src/domain/machine.ts";
-import { sleepBy } from "../../../src/domain/signal.ts";
-import { realAfter } from "../../../src/runtime/clock.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 import { ANSWER_MS, failure, never, readGroup, values } from "../driver-calls.ts";
 import { type FakeModbus, pattern } from "./fake-modbus.ts";
 import { runLink } from "./link-run.ts";
+import { systemClock } from "./lossy-bed.ts";
 import { modbusBed } from "./modbus-bed.ts";
 
 const bed = modbusBed();
@@ -83,7 +81,7 @@ describe("a device that closes the connection after a complete answer", () => {
             unanswered: () => void (failed += 1),
           },
         },
-        { clock: CLOCK, probe_ms: () => ANSWER_MS, seed: 1 },
+        { clock: systemClock, probe_ms: () => ANSWER_MS, seed: 1 },
       );
       onTestFinished(() => link.stop());
       await vi.waitFor(() => expect(answered).toBeGreaterThan(20), { timeout: ANSWER_MS, interval: 10 });
@@ -205,12 +203,3 @@ test("an abort ends a request that is never answered after half a second", async
   expect((await read).kind).toBe("closed");
   await driver.close();
 });
-
-const CLOCK: Clock = {
-  boot: "test",
-  wall: () => performance.timeOrigin + performance.now(),
-  mono: () => performance.now(),
-  synced: () => true,
-  after: realAfter,
-  sleep: sleepBy(realAfter),
-};

@@ -4,7 +4,7 @@ import type { ModbusPoint } from "../../../src/domain/profile.ts";
 import type { GroupSamples } from "../../../src/acquisition/port.ts";
 import { emptyMemory, holesNow } from "../../../src/acquisition/modbus/driver.ts";
 import type { LinkError } from "../../../src/domain/link-error.ts";
-import { exception, pattern, usualAnswer } from "./fake-modbus.ts";
+import { exception, pattern } from "./fake-modbus.ts";
 import { ANSWER_MS, failure, readGroup, values } from "../driver-calls.ts";
 import { modbusBed, registers } from "./modbus-bed.ts";
 import { point, profileOf } from "../../support/profiles.ts";
@@ -236,11 +236,4 @@ describe("exceptions", () => {
     const driver = await driverFor(points);
     expect((await readGroup(driver, "g")).map(({ quality }) => quality)).toEqual(["good", "bad", "bad", "good"]);
   });
-});
-
-test("the fake device follows the standard", () => {
-  const request = { transaction: 1, unit: 1, code: 3, address: 0, count: 1 };
-  expect(usualAnswer({ memory: () => 0x1234, holes: () => false }, request)).toEqual(
-    Buffer.from([0, 1, 0, 0, 0, 5, 1, 3, 2, 0x12, 0x34]),
-  );
 });

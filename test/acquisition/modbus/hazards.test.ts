@@ -133,11 +133,4 @@ describe("a link that fails in the midst of an answer rejects with its kind", ()
     const driver = await driverFor(registers(1));
     expect((await failure(readGroup(driver, "g"))).kind).toBe("reset");
   });
-
-  test("the peer closes while a read is pending: rejected by the close, not by the deadline", async () => {
-    const { driverFor, plc } = bed();
-    plc.script = () => "close";
-    const driver = await driverFor(registers(1), { timeouts: { answer_ms: 3_600_000 } });
-    expect((await failure(readGroup(driver, "g"))).kind).toBe("closed");
-  });
 });

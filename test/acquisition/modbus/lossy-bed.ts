@@ -42,7 +42,7 @@ export interface Account {
   readonly requests: { readonly asked: number; readonly missed: number };
 }
 
-const systemClock: Clock = {
+export const systemClock: Clock = {
   boot: "test",
   wall: () => Math.round(performance.timeOrigin + performance.now()),
   mono: () => Math.round(performance.now()),

@@ -1,17 +1,71 @@
 import { execFileSync, spawn } from "node:child_process";
-import { connect } from "node:net";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { readFileSync, writeFileSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
-import { expect, test } from "vitest";
 import type { SharedConnectionStatus } from "../../../src/domain/status.ts";
 import { eventually } from "../../support/eventually.ts";
 import { breaksTold, onlyItsOwn, PATIENT } from "../../support/link-kept.ts";
+import type { Program } from "../../support/processes.ts";
 import { realSite, SERIAL, type RealSite } from "../../support/real-site.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
 import { needPackages } from "../../system/peer-bed.ts";
 
 const PEERS = fileURLToPath(new URL("../../system/peers", import.meta.url));
+
+/** The shared connection with faulty clients and with clients of other vendors, while the agent polls. */
+
+const READ = [1, 3, 0, 0, 0, 2] as const;
+/** What a place for a client, its answers under way, and a collection that is still to come take at most. */
+const MOST_GROWTH_BYTES = 60e6;
+
+function frame(transaction: number, unitAndPdu: readonly number[]): Buffer {
+  const head = [transaction >> 8, transaction & 255, 0, 0, unitAndPdu.length >> 8, unitAndPdu.length & 255];
+  return Buffer.from([...head, ...unitAndPdu]);
+}
+
+/** A client that hears nothing but the end. */
+function client(port: number): Socket {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => undefined);
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
+
+const over = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    if (socket.closed) resolve();
+    else socket.once("close", () => resolve());
+  });
+
+/** An exception; any other answer is longer. */
+const LEAST = 9;
+/** Exceptions of the protocol: the PLC's own, and that of the shared connection where too many ask. */
+const NO_SUCH_ADDRESS = 2;
+const BUSY = 6;
+
+/** Everything that comes back to what is sent, until so many bytes are there or the connection has ended. */
+function said(port: number, bytes: Uint8Array, wanted: number): Promise<Buffer> {
+  const socket = client(port);
+  socket.write(bytes);
+  const parts: Buffer[] = [];
+  let length = 0;
+  return new Promise((resolve) => {
+    const done = (): void => {
+      socket.destroy();
+      resolve(Buffer.concat(parts));
+    };
+    socket.on("data", (part) => {
+      parts.push(part);
+      length += part.length;
+      if (length >= wanted) done();
+    });
+    socket.on("close", done);
+  });
+}
 
 async function sharing(share: object, booth: object = {}): Promise<RealSite> {
   const site = await realSite({ speed: 1, serial: SERIAL, booth });
@@ -26,6 +80,115 @@ async function sharing(share: object, booth: object = {}): Promise<RealSite> {
 function sharedOf(site: RealSite, what: string, probe: (shared: SharedConnectionStatus) => boolean) {
   return eventually(what, async () => (await site.status())?.shared.find(probe));
 }
+
+async function started(): Promise<{ site: RealSite; agent: Program; port: number }> {
+  const site = await sharing({ port: 0, max_age_ms: 60_000 });
+  const agent = site.startAgent();
+  await eventually("the PLC is read", async () => (await site.status())?.booths[0]?.plc.kind === "up" || undefined);
+  const { port } = await sharedOf(site, "the connection is shared", ({ link }) => link.kind === "up");
+  return { site, agent, port };
+}
+
+/** The agent's memory, and the files that it holds open. */
+function accountOf({ pid }: Program) {
+  const resident = Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
+  return {
+    resident,
+    files: readdirSync(`/proc/${pid}/fd`).length,
+  };
+}
+
+test("whatever clients do, the agent polls on over its one connection, holds eight places, and counts what it refuses", async () => {
+  const { site, agent, port } = await started();
+  // Once all that is loaded later is there.
+  await said(port, frame(1, READ), LEAST);
+  const before = accountOf(agent);
+  const shared = async (): Promise<SharedConnectionStatus> => sharedOf(site, "it is shared", () => true);
+
+  // Half a request, and then a byte at a time: eight that keep all places.
+  const slow = Array.from({ length: 8 }, () => client(port));
+  for (const socket of slow) socket.write(frame(1, READ).subarray(0, 5));
+  await sharedOf(site, "they have the places", ({ clients }) => clients === 8);
+  const drip = setInterval(
+    () => slow.filter(({ writable }) => writable).forEach((socket) => socket.write(Buffer.of(0))),
+    5_000,
+  );
+  onTestFinished(() => clearInterval(drip));
+
+  // Two thousand connections: each is sent away. No more at once than the kernel keeps for a server that isn't served itself just
+  // then: of one that it drops the client hears nothing.
+  for (let wave = 0; wave < 10; wave += 1) await Promise.all(Array.from({ length: 200 }, () => over(client(port))));
+  const full = await shared();
+  expect(full.refused_clients).toBeGreaterThanOrEqual(2_000);
+  expect(full.clients).toBeLessThanOrEqual(8);
+  // After ten seconds whoever asked nothing gives way.
+  await eventually("an honest client has a place", async () =>
+    (await said(port, frame(7, READ), LEAST)).length >= LEAST ? true : undefined,
+  );
+  clearInterval(drip);
+  for (const socket of slow) socket.destroy();
+
+  // Every function that there is, but those that read: exception 1, and none of it gets to the PLC.
+  const refused = (await shared()).refused_writes;
+  const functions = Array.from({ length: 256 }, (_, code) => code).filter((code) => code < 1 || code > 4);
+  const sent = functions.map((code, index) => frame(index, [1, code, 0, 1, 0, 1, 2, 0, 7]));
+  const answers = await said(port, Buffer.concat(sent), functions.length * 9);
+  expect([...answers]).toEqual(functions.flatMap((code, index) => [...frame(index, [1, code | 0x80, 1])]));
+  expect((await shared()).refused_writes).toBe(refused + functions.length);
+
+  // A thousand requests at once: each is answered, in order.
+  const pipelined = Buffer.concat(Array.from({ length: 1_000 }, (_, index) => frame(index, [1, 6, 0, 1, 0, 7])));
+  const all = await said(port, pipelined, 9_000);
+  expect(Array.from({ length: 1_000 }, (_, index) => all.readUInt16BE(index * 9))).toEqual(
+    Array.from({ length: 1_000 }, (_, index) => index),
+  );
+
+  // Requests without end, of a client that takes no answer.
+  const deaf = client(port);
+  deaf.pause();
+  const flood = Buffer.concat(Array.from({ length: 5_000 }, (_, index) => frame(index, [1, 3, 0, 0, 0, 125])));
+  for (let piece = 0; piece < 200; piece += 1) deaf.write(flood);
+  // Bytes without sense, and lengths that no frame has; each ends its own connection.
+  const random = seededRandom(27);
+  for (let round = 0; round < 25; round += 1) {
+    const bytes = Array.from({ length: 6 }, () => Buffer.from(random.bytes(300)));
+    for (const one of bytes) one.writeUInt16BE(0xffff, 4);
+    const sockets = bytes.map((one) => {
+      const socket = client(port);
+      socket.write(one);
+      return socket;
+    });
+    await Promise.all(sockets.map(over));
+  }
+  // Half a request, and gone without a word.
+  for (let round = 0; round < 50; round += 1) {
+    const socket = client(port);
+    await new Promise((resolve) => socket.write(frame(1, READ).subarray(0, 9), resolve));
+    socket.resetAndDestroy();
+    await turn();
+  }
+  // Unit ids that nobody uses: this PLC answers any, for an address that it doesn't have with 2. The deaf one's flood takes the
+  // reads of each second that go through at its start; who asks later hears 6.
+  const strangers = Array.from({ length: 6 }, (_, index) => frame(index, [100 + index, 3, 0x4e, 0x20, 0, 1]));
+  const lost = await said(port, Buffer.concat(strangers), 6 * LEAST);
+  for (let index = 0; index < 6; index += 1) expect([NO_SUCH_ADDRESS, BUSY]).toContain(lost[index * LEAST + 8]);
+
+  const during = accountOf(agent);
+  deaf.destroy();
+  const last = await sharedOf(site, "all have gone", ({ clients }) => clients === 0);
+  const after = accountOf(agent);
+  process.stdout.write(`${JSON.stringify({ before, during, after, last })}\n`);
+  await eventually("a stranger's read goes through", async () =>
+    (await said(port, frame(8, [105, 3, 0x4e, 0x20, 0, 1]), LEAST))[8] === NO_SUCH_ADDRESS ? true : undefined,
+  );
+  // No attack cost the agent its link.
+  expect(breaksTold(agent)).toEqual([]);
+  await onlyItsOwn(site.plc.counts, site.runtimeDir);
+  expect(during.resident - before.resident).toBeLessThan(MOST_GROWTH_BYTES);
+  expect(during.files - before.files).toBeLessThanOrEqual(8);
+  expect(after.files - before.files).toBeLessThanOrEqual(2);
+  expect((await said(port, frame(9, READ), LEAST)).length).toBeGreaterThanOrEqual(LEAST);
+});
 
 function run(command: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -80,20 +243,11 @@ test("clients of others read a PLC of one connection while the agent polls it, a
   await onlyItsOwn(site.plc.counts, site.runtimeDir);
 });
 
-/** What comes back until the server closes. */
-function said(port: number, bytes: Uint8Array): Promise<Buffer> {
-  const socket = connect(port, "127.0.0.1", () => void socket.write(bytes));
-  const parts: Buffer[] = [];
-  socket.on("data", (part) => void parts.push(part));
-  socket.on("error", () => undefined);
-  return new Promise((resolve) => socket.on("close", () => resolve(Buffer.concat(parts))));
-}
-
 test("who isn't named is sent away, and what is no Modbus ends its connection alone", async () => {
   const site = await sharing({ port: 0, address: "0.0.0.0", clients: ["192.0.2.7"] });
   const agent = site.startAgent();
   const { port } = await sharedOf(site, "the connection is shared", ({ link }) => link.kind === "up");
-  expect(await said(port, Buffer.from([0, 1, 0, 0, 0, 6, 1, 3, 0, 0, 0, 1]))).toEqual(Buffer.alloc(0));
+  expect(await said(port, Buffer.from([0, 1, 0, 0, 0, 6, 1, 3, 0, 0, 0, 1]), LEAST)).toEqual(Buffer.alloc(0));
   await sharedOf(site, "a stranger is refused", ({ refused_clients }) => refused_clients === 1);
   agent.signal("SIGTERM");
   expect(await agent.ended).toBe(0);
@@ -108,7 +262,7 @@ test("who isn't named is sent away, and what is no Modbus ends its connection al
     [0, 1, 0, 0, 255, 255, 1, 3],
     Array.from({ length: 4_096 }, () => 0),
   ];
-  for (const bytes of bad) expect(await said(own, Buffer.from(bytes))).toEqual(Buffer.alloc(0));
+  for (const bytes of bad) expect(await said(own, Buffer.from(bytes), LEAST)).toEqual(Buffer.alloc(0));
   // A read of nothing, one of too much, one beyond the table: each its exception, and the connection goes on.
   const asks = [
     [1, 3, 0, 0, 0, 0],
@@ -117,7 +271,7 @@ test("who isn't named is sent away, and what is no Modbus ends its connection al
     [1, 43, 13, 1, 0],
   ];
   const frames = asks.map((pdu, index) => [0, index, 0, 0, 0, pdu.length, ...pdu]).concat([[0, 9, 0, 9, 0, 2, 1, 3]]);
-  const answers = await said(own, Buffer.from(frames.flat()));
+  const answers = await said(own, Buffer.from(frames.flat()), Infinity);
   expect([...answers]).toEqual([
     ...[0, 0, 0, 0, 0, 3, 1, 0x83, 3],
     ...[0, 1, 0, 0, 0, 3, 1, 0x83, 3],

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { greetsOpcua } from "../../../src/acquisition/opcua/transport.ts";
+import { greetsOpcua, parseError } from "../../../src/acquisition/opcua/transport.ts";
 
 const PATIENT_MS = 30_000;
 
@@ -15,7 +15,7 @@ async function serverThat(answers: (socket: Socket) => void): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** As the standard has it (OPC 10000-6, 7.1.2): type, length, and five numbers for an ACK. */
+/** Makes a message (OPC 10000-6, 7.1.2): type, length, body. */
 function message(type: "ACKF" | "ERRF", body: Buffer): Buffer {
   const header = Buffer.alloc(8);
   header.write(type, "latin1");
@@ -26,20 +26,29 @@ function message(type: "ACKF" | "ERRF", body: Buffer): Buffer {
 describe("greetsOpcua", () => {
   it.each([
     ["acknowledges, in two pieces", message("ACKF", Buffer.alloc(20)), true],
-    ["refuses in OPC UA's own words", message("ERRF", Buffer.alloc(8)), true],
-    ["speaks something else", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"), false],
-  ])("a server that %s", async (_name, answer, greets) => {
+    ["refuses with an error message", message("ERRF", Buffer.alloc(8)), true],
+    ["is no OPC UA server", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"), false],
+  ])("a server that %s: %#", async (_name, answer, greets) => {
     const port = await serverThat((socket) => {
       socket.write(answer.subarray(0, 5), () => setImmediate(() => socket.write(answer.subarray(5))));
     });
     expect(await greetsOpcua({ host: "127.0.0.1", port }, PATIENT_MS)).toBe(greets);
   });
 
-  it("is false where nobody listens, where it is hung up, and where nothing comes", async () => {
+  it("returns false if nobody listens, the connection is closed, or no answer arrives", async () => {
     const hangsUp = await serverThat((socket) => socket.destroy());
     expect(await greetsOpcua({ host: "127.0.0.1", port: hangsUp }, PATIENT_MS)).toBe(false);
     const silent = await serverThat(() => undefined);
     expect(await greetsOpcua({ host: "127.0.0.1", port: silent }, 50)).toBe(false);
     expect(await greetsOpcua({ host: "127.0.0.1", port: 1 }, PATIENT_MS)).toBe(false);
   });
+});
+
+it("the reason of a server that closes the connection is shown without control characters", () => {
+  const text = Buffer.from("too\u0007 busy");
+  const body = Buffer.alloc(8);
+  body.writeUInt32LE(0x807d_0000, 0);
+  body.writeUInt32LE(text.length, 4);
+  const error = parseError(message("ERRF", Buffer.concat([body, text])));
+  expect(error.message).toContain('BadTcpServerTooBusy, "too  busy"');
 });

@@ -83,14 +83,6 @@ describe("the library's requests time out after 15 s and never under 5 s", () =>
     const connecting = await failure(make({ timeouts: { ...timeouts, connect_ms: DEADLINE_MS } }).open(never));
     expect(connecting).toMatchObject({ kind: "timeout", message: `no connection within ${DEADLINE_MS} ms` });
   });
-
-  test("reads asked for in parallel are refused, so that never more than one waits", async () => {
-    const { make } = bed();
-    const driver = make();
-    await driver.open(never);
-    const results = await Promise.allSettled(Array.from({ length: 20 }, () => readGroup(driver, "fast")));
-    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-  });
 });
 
 describe("the library keeps its certificates in the home folder and throws where that can't be written", () => {

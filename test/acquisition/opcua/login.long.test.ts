@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { OPCUA_POLICIES } from "../../../src/config/gateway-schema.ts";
 import type { OpcuaAddress } from "../../../src/config/port.ts";
-import { parseCertificate } from "../../../src/acquisition/opcua/certificate.ts";
+import { parseCertificate } from "../../../src/acquisition/opcua/pki.ts";
 import { failure, never, readGroup } from "../driver-calls.ts";
 import { NOW, opcuaBed, PASSWORD } from "./opcua-bed.ts";
 import { DAY_MS } from "../../../src/domain/time.ts";

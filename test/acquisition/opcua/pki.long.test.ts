@@ -2,8 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { parseCertificate } from "../../../src/acquisition/opcua/certificate.ts";
-import { opcuaPki } from "../../../src/acquisition/opcua/pki.ts";
+import { opcuaPki, parseCertificate } from "../../../src/acquisition/opcua/pki.ts";
 import type { Logger } from "../../../src/domain/machine.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { DAY_MS } from "../../../src/domain/time.ts";

@@ -206,13 +206,6 @@ describe("each poll asks instead, and nothing of the subscription is left, where
       expect(values(await readGroup(driver, "fast"))).toEqual(await truth("fast"));
     });
   }
-
-  test("wasn't asked for one: mode read, and no mode at all", async () => {
-    for (const more of [{}, { mode: "read" as const }]) {
-      await opened({ address: bed().address(more) });
-      expect(bed().server.subscriptions()).toBe(0);
-    }
-  });
 });
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

@@ -97,17 +97,6 @@ describe("row 23: a server that isn't known for sure gets no password", () => {
 });
 
 describe("a server that is pinned", () => {
-  test("by its certificate's file", async () => {
-    const { server_certificate_fingerprint, ...rest } = bed().address();
-    const address = { ...rest, server_certificate_file: bed().server.certificateFile() };
-    const driver = bed().make({ address });
-    await driver.open(never);
-    expect((await readGroup(driver, "slow")).length).toBeGreaterThan(5);
-    expect(server_certificate_fingerprint).toHaveLength(64);
-    const none = { ...rest, server_certificate_file: join(bed().dir, "none.pem") };
-    expect((await failure(bed().make({ address: none }).open(never))).message).toContain("none.pem");
-  });
-
   test("by the certificate of the authority that signed it", async () => {
     const { again, server, make, address } = bed();
     await again({ new_certificate: true, ca_signed: true });
@@ -137,17 +126,6 @@ describe("a server that is pinned", () => {
     expect(expired.message).toContain("expired on");
     nothingSecretWentOut();
   });
-
-  for (const security_policy of ["Basic256Sha256", "Aes128_Sha256_RsaOaep", "Aes256_Sha256_RsaPss"] as const) {
-    test(`with ${security_policy}: the password arrives whole and unseen`, async () => {
-      const driver = bed().make({ address: bed().address({ security_policy }) });
-      await driver.open(never);
-      expect((await readGroup(driver, "fast"))[0]).toMatchObject({ tag: "mode", quality: "good" });
-      expect(bed().server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
-      expect(bed().gate.sent().includes(PASSWORD)).toBe(false);
-      expect(bed().gate.sent().includes("Arp.Plc.Eclr")).toBe(false);
-    });
-  }
 
   test("that doesn't trust the gateway: the reason shows the gateway's own fingerprint", async () => {
     await bed().again({ new_certificate: true, trust_clients: false });

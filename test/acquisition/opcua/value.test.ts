@@ -26,6 +26,8 @@ const wide = (value: bigint): readonly [number, number] => [
   Number(BigInt.asUintN(32, value)),
 ];
 
+const SECURE = { insecure: false };
+
 describe("a value of a server", () => {
   const cases: readonly (readonly [string, Partial<OpcuaPoint>, RawValue, unknown])[] = [
     ["a Boolean", { type: "bool" }, raw(1, true), true],
@@ -82,68 +84,35 @@ describe("a value of a server", () => {
     });
   }
 
-  test("is good, uncertain or bad as its status says, and never a value with a bad one", () => {
-    const tag = { name: "t", point: point() };
-    const secure = { insecure: false };
-    const uncertain = raw(7, 5, { code: 0x408f_0000, status: "UncertainLastUsableValue", source_at: 12 });
-    expect(sampleOf(tag, uncertain, secure)).toEqual({
-      tag: "t",
-      value: 5,
-      quality: "uncertain",
-      reason: "UncertainLastUsableValue",
-      source_at: 12,
-    });
-    for (const code of [0x8034_0000, 0xc000_0000]) {
-      const bad = raw(7, 5, { code, status: "BadNodeIdUnknown" });
-      expect(sampleOf(tag, bad, secure)).toEqual({ tag: "t", value: null, quality: "bad", reason: "BadNodeIdUnknown" });
-    }
-    expect(sampleOf(tag, raw(7, 5), { insecure: true })).toMatchObject({ quality: "uncertain", reason: "insecure" });
+  test("is uncertain over a connection that isn't secured", () => {
+    const sample = sampleOf({ name: "t", point: point() }, raw(7, 5), { insecure: true });
+    expect(sample).toMatchObject({ quality: "uncertain", reason: "insecure" });
   });
 
-  test.each([NaN, 0.5, Infinity])(
-    "tells no source's time where the server said what is no instant: %f",
-    (source_at) => {
-      const told = sampleOf({ name: "t", point: point() }, raw(7, 5, { source_at }), { insecure: false });
-      expect(told).toEqual({ tag: "t", value: 5, quality: "good" });
-    },
-  );
+  test.each([NaN, 0.5, Infinity])("has no source time if the server sends an invalid one: %f", (source_at) => {
+    const told = sampleOf({ name: "t", point: point() }, raw(7, 5, { source_at }), SECURE);
+    expect(told).toEqual({ tag: "t", value: 5, quality: "good" });
+  });
 
   const statuses: readonly (readonly [name: string, code: number, quality: "good" | "uncertain" | "bad"])[] = [
     ["Good", 0x0000_0000, "good"],
-    ["GoodOverload", 0x002f_0000, "good"],
     ["GoodClamped", 0x0030_0000, "good"],
-    ["GoodLocalOverride", 0x0096_0000, "good"],
     ["Good with the bit of an overflow", 0x0000_0480, "good"],
     ["Uncertain", 0x4000_0000, "uncertain"],
-    ["UncertainInitialValue", 0x4092_0000, "uncertain"],
-    ["UncertainSensorNotAccurate", 0x4093_0000, "uncertain"],
-    ["UncertainEngineeringUnitsExceeded", 0x4094_0000, "uncertain"],
     ["UncertainSubNormal", 0x4095_0000, "uncertain"],
     ["Bad", 0x8000_0000, "bad"],
-    ["BadNoCommunication", 0x8031_0000, "bad"],
     ["BadWaitingForInitialData", 0x8032_0000, "bad"],
-    ["BadOutOfService", 0x808d_0000, "bad"],
-    ["BadDeviceFailure", 0x808b_0000, "bad"],
     ["BadSensorFailure", 0x808c_0000, "bad"],
-    ["BadUserAccessDenied", 0x801f_0000, "bad"],
     ["of the reserved severity", 0xffff_ffff, "bad"],
   ];
-  for (const [status, code, quality] of statuses) {
-    test(`with the status ${status} is ${quality}, and keeps the device's time`, () => {
-      const sample = sampleOf({ name: "t", point: point() }, raw(7, 5, { status, code, source_at: 12 }), {
-        insecure: false,
-      });
-      expect(sample).toEqual({
-        tag: "t",
-        value: quality === "bad" ? null : 5,
-        quality,
-        source_at: 12,
-        ...(quality === "good" ? {} : { reason: status }),
-      });
-    });
-  }
+  test.each(statuses)("with the status %s (%i) is %s, and keeps the device's time", (status, code, quality) => {
+    const value = quality === "bad" ? null : 5;
+    const reason = quality === "good" ? {} : { reason: status };
+    const sample = sampleOf({ name: "t", point: point() }, raw(7, 5, { status, code, source_at: 12 }), SECURE);
+    expect(sample).toEqual({ tag: "t", value, quality, source_at: 12, ...reason });
+  });
 
-  test("of any kind is a value or a reason, and no bad one ever has a value", () => {
+  test("becomes a value or a reason, whatever its type, and a bad sample never has a value", () => {
     const type = fc.constantFrom<OpcuaPoint["type"]>("bool", "uint8", "int16", "int64", "float32", "float64", "string");
     fc.assert(
       fc.property(type, fc.integer({ min: 0, max: 30 }), fc.anything(), (of, dataType, value) => {
@@ -153,7 +122,7 @@ describe("a value of a server", () => {
     );
   });
 
-  test("of 64 bits keeps every digit", () => {
+  test("keeps every digit if it has 64 bits", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (whole) => {
         const decoded = decodeValue(point({ type: "uint64" }), raw(9, wide(whole)));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import {
-  NOTHING_ODD,
   oddEvents,
+  type OddState,
   agreed,
   believe,
   nothingBelieved,
@@ -32,18 +32,18 @@ describe("a counter of two registers", () => {
     ["exceeds one step and its rate x time x 1.5", 65_535 + 1 + 16, 10_000, true],
     ["doesn't exceed it", 65_535 + 1 + 15, 10_000, false],
     ["had hours to count on", 65_535 + 5000, 3_600_000, false],
-  ])("that %s is a suspect only where it should be", (...[, value, mono, expected]) => {
+  ])("that %s (%i after %i ms) is a suspect: %s", (...[, value, mono, expected]) => {
     expect(suspects(believed(65_535), { mono, samples: [good(value)] }, tags).has("t0")).toBe(expected);
   });
 
-  test("without a known rate it may run, and not fall", () => {
+  test("without a known rate may run, but not fall", () => {
     const counter = { step: 1, modulus: 2 ** 32, retained: true };
     const unrated = new Map(made.map((tag) => [tag.name, { ...tag, counter }]));
     const odd = (value: number) => suspects(believed(65_535), { mono: 1, samples: [good(value)] }, unrated).has("t0");
     expect([odd(1e9), odd(65_534)]).toEqual([false, true]);
   });
 
-  test("the first value ever, a bad one and a tag that counts nothing are no suspects", () => {
+  test("is no suspect at its first value or with a bad sample, and neither is a tag without a counter", () => {
     expect(suspects(nothingBelieved(), { mono: 0, samples: [good(7)] }, tags).size).toBe(0);
     const bad: Sample = { tag: "t0", value: null, quality: "bad", reason: "hole" };
     expect(suspects(believed(65_535), { mono: 1, samples: [bad] }, tags).size).toBe(0);
@@ -53,19 +53,19 @@ describe("a counter of two registers", () => {
   const outcome = (first: number, second: Sample): Sample | undefined =>
     agreed([good(first)], { first_mono: 0, mono: 5, samples: [second] }, tags)[0];
 
-  test("is taken where both reads agree, counted on by a step included", () => {
+  test("is taken if both reads agree, also if it has counted on by a step", () => {
     expect(outcome(2, good(2))).toEqual(good(2));
     expect(outcome(2, good(3))).toEqual(good(3));
   });
 
-  test("is no value where they don't, or where the second brought none", () => {
+  test("has no value if the reads disagree, or the second one has none", () => {
     const torn = { tag: "t0", value: null, quality: "bad", reason: "torn" };
     expect(outcome(131_071, good(65_536))).toEqual(torn);
     expect(outcome(0, good(65_536))).toEqual(torn);
     expect(outcome(0, { tag: "t0", value: null, quality: "bad", reason: "sentinel" })).toEqual(torn);
   });
 
-  test("a torn value isn't remembered: the next poll is measured by the last one believed", () => {
+  test("isn't remembered if torn: the next poll is compared with the last believed value", () => {
     const after = believed(65_535);
     believe(after, { mono: 1000, samples: [{ tag: "t0", value: null, quality: "bad" }] }, tags);
     expect(suspects(after, { mono: 2000, samples: [good(65_536)] }, tags).size).toBe(0);
@@ -75,12 +75,8 @@ describe("a counter of two registers", () => {
 describe("a block that is suddenly all zero", () => {
   const ZEROS = new Array<number>(8).fill(0);
   const polls = (frames: readonly (readonly number[])[], restarted = false): readonly boolean[] => {
-    let believed = nothingBelieved();
-    return frames.map((words) => {
-      const looked = zerosToHold(believed, [blockOf(words)], restarted);
-      believed = looked.believed;
-      return looked.held.size === words.length;
-    });
+    const believed = nothingBelieved();
+    return frames.map((words) => zerosToHold(believed, [blockOf(words)], restarted).size === words.length);
   };
   const LIVE = [...ZEROS.slice(1), 5];
   const blockOf = (words: readonly number[], address = 0) => ({
@@ -92,34 +88,32 @@ describe("a block that is suddenly all zero", () => {
     })),
   });
 
-  test("is held for two polls, then believed", () => {
+  test("is held back for two polls, then believed", () => {
     expect(polls([LIVE, ZEROS, ZEROS, ZEROS, ZEROS])).toEqual([false, true, true, false, false]);
   });
-  test("is held anew after it has come back", () => {
+  test("is held back again after it was back", () => {
     expect(polls([LIVE, ZEROS, LIVE, ZEROS, ZEROS, ZEROS])).toEqual([false, true, false, true, true, false]);
   });
-  test("is found in another cut too, and zeros that are believed aren't held again for those of others", () => {
-    const whole = [...LIVE, ...LIVE];
-    const first = zerosToHold(nothingBelieved(), [blockOf(whole)], false).believed;
-    const second = zerosToHold(first, [blockOf(ZEROS)], false);
-    expect(second.held.size).toBe(8);
-    const third = zerosToHold(second.believed, [blockOf([...ZEROS, ...ZEROS])], false);
-    expect(third.held.size).toBe(16);
-    const fourth = zerosToHold(third.believed, [blockOf([...ZEROS, ...ZEROS])], false);
-    expect([...fourth.held]).toEqual(["r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"]);
-    expect(zerosToHold(fourth.believed, [blockOf([...ZEROS, ...ZEROS])], false).held.size).toBe(0);
+  test("is recognized in another cut too, and believed zeros aren't held back again because of others", () => {
+    const believed = nothingBelieved();
+    const heldOf = (words: readonly number[]) => [...zerosToHold(believed, [blockOf(words)], false)];
+    heldOf([...LIVE, ...LIVE]);
+    expect(heldOf(ZEROS)).toHaveLength(8);
+    expect(heldOf([...ZEROS, ...ZEROS])).toHaveLength(16);
+    expect(heldOf([...ZEROS, ...ZEROS])).toEqual(["r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"]);
+    expect(heldOf([...ZEROS, ...ZEROS])).toEqual([]);
   });
-  test("isn't held from the beginning, after a restart, or where it is short", () => {
+  test("isn't held back at the beginning, after a restart, or if it is short", () => {
     expect(polls([ZEROS, ZEROS])).toEqual([false, false]);
     expect(polls([LIVE, ZEROS], true)).toEqual([false, false]);
     expect(polls([LIVE.slice(1), ZEROS.slice(1)])).toEqual([false, false]);
   });
 });
 
-test("what only acquisition sees is told when it begins and every 5 min while it lasts", () => {
+test("a fault that only acquisition sees is logged when it starts and every 5 min while it lasts", () => {
   const odd: Sample = { tag: "t0", value: null, quality: "bad", reason: "nan" };
-  let state = NOTHING_ODD;
-  const told = [
+  const state: OddState = new Map();
+  const events = [
     [0, odd],
     [1000, odd],
     [299_999, odd],
@@ -129,9 +123,7 @@ test("what only acquisition sees is told when it begins and every 5 min while it
     [303_000, odd],
   ].map((poll) => {
     const [mono, sample] = poll as [number, Sample];
-    const looked = oddEvents(state, { mono, samples: [sample] });
-    state = looked.state;
-    return looked.events.map(({ event }) => event);
+    return oddEvents(state, { mono, samples: [sample] }).map(({ event }) => event);
   });
-  expect(told).toEqual([["sentinel"], [], [], ["sentinel"], [], [], ["sentinel"]]);
+  expect(events).toEqual([["sentinel"], [], [], ["sentinel"], [], [], ["sentinel"]]);
 });
