@@ -18,8 +18,8 @@ import { cpuMs, median } from "./figure.ts";
 import { environmentOf, launcherArguments, withProgram, type RunningAgent } from "./running-agent.ts";
 
 /**
- * What the agent takes on this very box: /usr/lib/booth-gateway/bench, which needs only the package. Runs the installed agent, in addition
- * to the one that may be running, with a device and a folder of its own, and prints a text.
+ * Measures the installed agent on this box, from /usr/lib/booth-gateway/bench, which needs only the package. Starts a
+ * second agent with its own device and folder, and prints a text.
  */
 const HELP = `/usr/lib/booth-gateway/bench [--folder DIR] [--seconds N]
 

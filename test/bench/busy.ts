@@ -34,7 +34,7 @@ const MEASURED_S = { quick: 3, full: 60 };
 /** Fewer polls of a booth, as in a short run, are not judged. */
 const FEWEST_EACH = 10;
 const MOST_LATE_MS = 5;
-/** What is old must be kept for the export to find it. */
+/** Retention that keeps the old records which the export reads. */
 const KEPT_FOR_YEARS = { max_bytes: 1_000_000_000, max_age_days: 3_650 };
 
 /** Returns the lateness of all polls of the next time. */
@@ -47,7 +47,7 @@ async function latenessOf(plcs: Plcs, length: Length): Promise<readonly number[]
 interface Compared {
   readonly late: readonly number[];
   readonly anchor: number;
-  /** What happens meanwhile, and what the anchor is. */
+  /** The load during the measurement, and the anchor to compare with. */
   readonly conditions: string;
   readonly booths: number;
 }
@@ -62,7 +62,7 @@ function latenessFigure(name: string, { late, anchor, conditions, booths }: Comp
 const LOAD = fileURLToPath(new URL("page-load.ts", import.meta.url));
 const EXPORTED_DAYS = { quick: 5, full: 90 };
 
-/** What page-load.ts prints at its end. */
+/** The last line of page-load.ts. */
 interface Load {
   readonly pages: number;
   readonly events: number;
@@ -205,7 +205,7 @@ function startClients(ports: readonly number[], atEnd: AtEnd): { readonly failed
       throw new Error(`client ${nth + 1} at port ${port} ended with ${code ?? "a signal"}`);
     }),
   );
-  failed.catch(() => undefined); // after the figure's end, nobody waits for it
+  failed.catch(() => undefined); // after the figure's end its result isn't needed
   return { failed };
 }
 

@@ -35,14 +35,14 @@ import {
 } from "./figure.ts";
 
 /**
- * A log that waited, facts among its readings, is delivered: as the store holds it, over MQTT to the reference service, which is a
- * process of its own. The CPU is this process's alone, the fold of nothing and the poll of nobody in it.
+ * Delivers a waiting log with facts among its readings, as the store holds it, over MQTT to the reference service in
+ * another process. The measured CPU is this process's alone, without folds and polls.
  */
 
 const CHILD = new URL("../simulators/service/service-child.ts", import.meta.url);
 type Length = "guard" | "quick" | "full";
 const READINGS = { guard: 200_000, quick: 200_000, full: 2_000_000 };
-/** What the booth of the store family changes in a day, roughly. */
+/** Rough number of changes a day of the store family's booth. */
 const READINGS_PER_DAY = 86_400 * 5.9;
 const GATEWAY = "gw-1";
 /** The log's at the service. */
@@ -50,7 +50,7 @@ const NAME = "stream-1";
 const READ_LIMIT = 5_000;
 /** The log is sent so often; the medians count. */
 const ROUNDS = { guard: 7, quick: 1, full: 3 };
-/** So often it goes over the line: half a second in which the machine stands still is 3 % of one time. */
+/** Number of deliveries: a stall of the machine for half a second is 3 % of one of them. */
 const LINES = { guard: 0, quick: 1, full: 3 };
 
 /** 13 million readings, thirty days of a busy booth, in 4 s of CPU, and in 17 MB. */
@@ -66,7 +66,7 @@ function cpuSeconds(since?: NodeJS.CpuUsage): number {
   return (user + system) / 1e6;
 }
 
-/** What can't be spared with this wire: the columns of records that are in memory already, as text, zipped. */
+/** The least work of this wire format: records in memory as columns of text, zipped. */
 function anchorPerCpuSecond(records: readonly Placed[]): number {
   const head = { gateway_id: GATEWAY, generation: 1, stream: STREAM };
   const before = process.cpuUsage();

@@ -8,7 +8,7 @@ export interface Figure {
   readonly anchor: number | null;
   /** value / anchor */
   readonly ratio: number | null;
-  /** What `ratio` (or `value`, without an anchor) should reach, in words. */
+  /** The target of `ratio` (or of `value`, without an anchor), in words. */
   readonly target: string;
   readonly reached: boolean | null;
 }

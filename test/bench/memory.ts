@@ -92,7 +92,7 @@ function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
     const device = await startModbusPlc(atEnd);
     const modbus = { profile: "click-booth", modbus: { host: "127.0.0.1", port: device.port } };
     const opcua = await startOpcua(atEnd);
-    // One process takes no less memory because of the others, so all settle at once.
+    // Processes don't share memory, so all settle at the same time.
     const [idle, withModbus, withOpcua] = await Promise.all([
       idleMemory(),
       agentMemory(modbus, settle_ms),

@@ -12,7 +12,7 @@ import { startDevice } from "./device.ts";
 import { comparedFigure, cpuMs, figureOf, interleaved, notMeasured, type Family, type Figure } from "./figure.ts";
 import { startLibmodbus } from "./libmodbus.ts";
 
-/** CPU of one read of 125 registers: our connection, modbus-serial as it comes, libmodbus, and the least that Node can do. */
+/** CPU of reading 125 registers: our connection, modbus-serial, libmodbus, and the least that Node can do. */
 
 const REGISTERS = 125;
 const BLOCK = { table: "holding", address: 0, count: REGISTERS } as const;

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const PAGES = 20;
 
-/** What Now asks for, and how often: figures, the day's strip, the last 24 hours beside each figure. */
+/** Requests of the page Now and their intervals: figures, the day's strip, the last 24 hours beside each figure. */
 const LOOKS = [
   { every_ms: 10_000, paths: ["utilization_stats"] },
   { every_ms: 15_000, paths: ["recent_stages?limit=1000", "cycles?limit=1000"] },
@@ -30,7 +30,7 @@ async function drain(path: string, take: (bytes: Uint8Array) => void): Promise<v
   }
 }
 
-/** Resolves with the first bytes; the rest goes on until the end. */
+/** Resolves with the first bytes; the rest is read to the end. */
 function flowing(path: string, count: (bytes: Uint8Array) => void, again: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const once = (): Promise<void> =>
@@ -47,8 +47,9 @@ function flowing(path: string, count: (bytes: Uint8Array) => void, again: boolea
 }
 
 /**
- * One page's looks, each at its own pace, from its own moment on: nobody opens twenty pages in one instant. What can't be had now (too many
- * reports are made, a kept connection was just closed) a page asks for at its next look.
+ * Runs the requests of a page, each at its own interval from its own start: twenty pages aren't opened in one
+ * instant. A failed request (too many reports, or a kept connection that was just closed) is repeated at the next
+ * interval.
  */
 async function look(nth: number, every_ms: number, paths: readonly string[]): Promise<void> {
   await sleep((every_ms * nth) / PAGES, undefined, { signal });

@@ -2,8 +2,8 @@ import modbus from "modbus-serial";
 import type { Read } from "./plcs.ts";
 
 /**
- * modbus-serial as it comes: sends given reads over a connection of their own to each port, one after the other each second, and does
- * nothing with the answers. The connections are spread over the second. Arguments: ports and reads as JSON.
+ * Reads with modbus-serial over its own connection to each port, one after the other each second, and ignores the
+ * answers. The connections are spread over the second. Arguments: ports and reads as JSON.
  */
 const [ports = "[]", reads = "[]"] = process.argv.slice(2);
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** The last message of a program, or why there is none. */
+/** Returns the last message of a program; rejects with the reason if it sent none. */
 export type Outcome =
   { readonly kind: "done"; readonly message: unknown } | { readonly kind: "failed"; readonly why: string };
 

@@ -42,7 +42,7 @@ export interface Box {
   readonly hasRun?: boolean;
   /** The folder of the box's folder; default: the system's temporary one. */
   readonly within?: string;
-  /** Where compiled code is kept; default: in the box's folder. */
+  /** Folder of the compiled code; default: in the box's folder. */
   readonly cache?: string;
 }
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
-/** One direction of a line. */
+/** A direction of a line. */
 interface Way {
   readonly bytes_per_s: number;
   readonly delay_ms: number;
@@ -17,7 +17,7 @@ export interface SlowLine {
   close(): void;
 }
 
-/** What a packet on such a line carries. */
+/** Bytes that a packet on such a line carries. */
 const PIECE_BYTES = 1_448;
 
 /** Leads to that port of this machine. `delay_ms` is one way. */

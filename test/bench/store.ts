@@ -15,7 +15,7 @@ import {
   type Figure,
 } from "./figure.ts";
 
-/** What storing 60 tags at 1 Hz costs: flash, bytes, a restart, a day's history. */
+/** Costs of storing 60 tags at 1 Hz: flash, bytes, a restart, a day's history. */
 
 const START = fileURLToPath(new URL("store-start.ts", import.meta.url));
 /** Commits measured, once the file and its write-ahead log have their usual size. */
@@ -43,7 +43,7 @@ async function flashFigure(every_s: 1 | 10 | 60, size: keyof typeof COMMITS): Pr
   };
 }
 
-/** What store-start.ts prints. */
+/** The output of store-start.ts. */
 interface Started {
   readonly start_ms: number;
   /** A day of one tag, and the least that it can cost. */

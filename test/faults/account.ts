@@ -10,7 +10,7 @@ export interface RowAccount {
   readonly lost: number;
   readonly doubled: number;
   readonly wrong: number;
-  /** What is wrong with it, as a sentence; null: nothing. */
+  /** Returns what is wrong as a sentence; null: nothing. */
   readonly trouble: string | null;
 }
 

@@ -1,6 +1,6 @@
 /** The fault matrix: what can happen to a gateway, and what is expected of it then. */
 
-/** One row. Tests enter under its number what they injected and counted (`support/faults.ts`). */
+/** A row. Tests enter under its number how many faults they injected and counted (`support/faults.ts`). */
 export interface MatrixRow {
   readonly row: number;
   readonly fault: string;

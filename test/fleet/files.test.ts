@@ -6,7 +6,7 @@ import { ROLES } from "../../simulators/service/roles.ts";
 
 const textOf = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 
-/** What `booth-sim service` says of these arguments, without starting anything. */
+/** Returns the answer of `booth-sim service` to these arguments, without starting the service. */
 async function saidOf(argv: readonly string[]): Promise<string> {
   const said: string[] = [];
   const io = {

@@ -22,7 +22,7 @@ export interface Part {
   memory(): number;
 }
 
-/** What the machine needs for it, by the file that shows it. */
+/** Packages that the fleet needs, each with a file that shows whether it is installed. */
 const NEEDED = [
   { file: "/usr/sbin/mosquitto", packages: "mosquitto" },
   { file: "/usr/lib/postgresql", packages: "postgresql-15" },
@@ -42,7 +42,7 @@ interface Usage {
   readonly bytes: number;
 }
 
-/** Of a process, with those of its children that it has buried. */
+/** Returns the use of a process and of its finished children. */
 export function usageOf(pid: number): Usage {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -93,7 +93,7 @@ function usage(pidNow: () => number | undefined): { ends(): void } & Pick<Part, 
 
 const WORDS_OF_GATEWAYS = "pattern write bg/v1/%u/up/#\npattern read bg/v1/%u/down/#\n";
 const WORDS_OF_SERVICE = "user service\ntopic readwrite bg/v1/#\n";
-/** What waits for a worker that is busy: seconds of work. What waits longer is offered again by its gateway anyway. */
+/** Messages that wait for a busy worker: seconds of work. A gateway offers older ones again anyway. */
 const MOSQUITTO_QUEUE = 1_000;
 
 /** A mosquitto that lets everybody in by name, and holds each to its own topics: on loopback, for virtual boxes. */

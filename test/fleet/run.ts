@@ -14,21 +14,21 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 const ADMIN_KEY = "fleet-admin";
 /** A part that was killed stays away for so long, at most: as long as a service manager takes to start it again. */
 const AWAY_MS = 2_000;
-/** Whose contents are compared record by record, at most. */
+/** Maximum number of booths whose records are compared one by one. */
 const MAX_COMPARED = 200;
 
 export interface FleetRun {
   readonly folder: string;
   readonly gateways: number;
-  /** Of the fleet's time. */
+  /** In the fleet's time. */
   readonly minutes: number;
   readonly seed: number;
   readonly speed: number;
-  /** Of the fleet's time: what the processes use is measured from then on. */
+  /** In the fleet's time: start of the measurement of what the processes use. */
   readonly warm_up_minutes?: number;
   /** Real time from one kill to the next; null: none is killed. */
   readonly kill_every_ms: number | null;
-  /** Of the fleet's time: all of it away at once. */
+  /** In the fleet's time: length of the outage of all gateways. */
   readonly outage_minutes: number;
   readonly outage_pace?: number;
   readonly calm?: boolean;
@@ -48,7 +48,7 @@ export interface FleetResult {
   readonly ack_p99_ms: number;
   readonly account: Account;
   readonly ran: RanFleet;
-  /** Of each part: percent of a core while the fleet lived, and megabytes in the end. */
+  /** By part: percent of a core while the fleet lived, and megabytes in the end. */
   readonly usage: readonly { readonly name: string; readonly cpu_percent: number; readonly mb: number }[];
 }
 
@@ -186,7 +186,7 @@ async function figuresInPostgres(store: string): Promise<number> {
     const { rows } = await client.query<{ pid: number }>(sql);
     return rows.reduce((sum, { pid }) => sum + usageOf(pid).cpu_s, 0);
   } catch {
-    // It is away just now: somebody killed it.
+    // PostgreSQL was just killed.
     return 0;
   } finally {
     await client.end().catch(() => undefined);

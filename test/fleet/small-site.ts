@@ -1,24 +1,21 @@
-import { lookInto, placeFleet } from "../../simulators/fleet/cli.ts";
+import { lookInto, placeFleet, ranLine } from "../../simulators/fleet/cli.ts";
 import type { Account } from "../../simulators/fleet/account.ts";
-import type { RanFleet } from "../../simulators/fleet/fleet.ts";
+import { type RanFleet, runFleet } from "../../simulators/fleet/fleet.ts";
 import { ofTest } from "../support/temporary.ts";
 import type { BrokerProcess } from "../system/broker-outages.ts";
 import { freePort } from "../system/mosquitto.ts";
 import { mosquittoPart, type Part, postgresPart, type ServicePart, servicePart } from "./parts.ts";
 
-export const ADMIN_KEY = "fleet-admin";
+const ADMIN_KEY = "fleet-admin";
 
-/** PostgreSQL, two workers and HTTP over one broker, for some tens of gateways; all of it goes with the test. */
+/** PostgreSQL, two workers and HTTP over one broker, for up to a hundred gateways. All parts end with the test. */
 export interface SmallSite {
   readonly postgres: Part & { readonly url: string };
   readonly workers: readonly ServicePart[];
   readonly http: ServicePart;
-  /** Of HTTP. */
   readonly url: string;
-  /** One more process of the service, started. */
+  /** Starts another process of the service. */
   readonly role: (name: string, argv: readonly string[]) => Promise<ServicePart>;
-  /** What came of what the fleet recorded: every booth is compared. */
-  readonly account: (ran: RanFleet) => Promise<Account>;
 }
 
 type Service = BrokerProcess["service"];
@@ -48,15 +45,25 @@ export async function smallSite(
     http,
     role,
     url: `http://127.0.0.1:${port}`,
-    async account(ran) {
-      const look = await lookInto(postgres.url);
-      try {
-        return await ran.account(look, 1);
-      } finally {
-        await look.close();
-      }
-    },
   };
+}
+
+type SmallRide = Omit<Parameters<typeof runFleet>[0], "url" | "key" | "booths_per" | "told">;
+
+/** Plays a fleet of one booth per gateway at the site, then compares every booth's records with the database. */
+export async function rideSmall(
+  { postgres, url }: SmallSite,
+  ride: SmallRide,
+): Promise<{ readonly account: Account; readonly ran: RanFleet }> {
+  const ran = await runFleet({ ...ride, url, key: ADMIN_KEY, booths_per: 1, told: () => undefined });
+  const look = await lookInto(postgres.url);
+  try {
+    const account = await ran.account(look, 1);
+    process.stdout.write(`${JSON.stringify(account)}; ${ranLine(ran)}\n`);
+    return { account, ran };
+  } finally {
+    await look.close();
+  }
 }
 
 /** A mosquitto of the test's own, as the service goes to it. */

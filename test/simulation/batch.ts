@@ -6,7 +6,7 @@ import { ENDS, NOTHING } from "./seed.ts";
 import { storyOf } from "./stories.ts";
 import type { Story } from "./story.ts";
 
-/** What a worker says of a seed. */
+/** A worker's result for a seed. */
 export interface SeedResult {
   readonly seed: number;
   readonly hours: number;
@@ -21,11 +21,11 @@ export interface BatchOptions {
   readonly from: number;
   readonly seeds: number;
   readonly workers: number;
-  /** Told of each seed as it is done. */
+  /** Called with each seed's result. */
   readonly done: (result: SeedResult) => void;
 }
 
-/** Of the little that a story keeps nothing grows old: with room for the young, rubbish costs a tenth of what it does else. */
+/** A story keeps little for long: a larger young generation cuts the cost of garbage collection to a tenth. */
 const WORKER_ARGS = ["--max-semi-space-size=64"];
 
 /** Plays consecutive seeds in processes of their own. A seed that ends its process is broken, and the next gets a new one. */

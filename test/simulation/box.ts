@@ -11,10 +11,10 @@ import { deriveFold } from "../../src/store/facts/fold.ts";
 import type { VirtualClock } from "../../simulators/virtual/clock.ts";
 import { virtualSite, type Life, type VirtualSite, type VirtualSiteOptions } from "../support/virtual-site.ts";
 import type { ServiceWay } from "../support/virtual-link.ts";
-import type { Bug } from "./bugs.ts";
+import type { Bug } from "./bug.ts";
 import { failingFold, flipBit, imageOf, restore, torn, type DiskFault, type Image } from "./disk.ts";
 import { noteDurable, noteFound, type Ledger, type Take } from "./ledger.ts";
-import { watchedHttp, watchedLink, watchedParts, type Around } from "./ports.ts";
+import { watched, watchedLink, watchedParts, type Around } from "./ports.ts";
 import { outputsOf, type Plant, sawBox, type Seen } from "./outputs/plant.ts";
 import type { AgentLoop, Moment, Port } from "./story.ts";
 import { claimWatched, countedClock, orderWatched, WATCHDOG_MS } from "./watch.ts";
@@ -31,14 +31,14 @@ export interface BoxOptions {
   readonly ledger: Ledger;
   readonly uplink: Uplink;
   readonly bug: Bug | null;
-  /** Of a torn write. */
+  /** Random numbers for torn writes. */
   readonly random: () => number;
   readonly trace: (text: string) => void;
   /** Sees each take as it is appended. */
   readonly took: (take: Take) => void;
-  /** What stands beside the service; asked for once the clock is there. */
+  /** Returns the outputs' brokers; called once the clock exists. */
   readonly plant: (clock: VirtualClock) => Plant;
-  /** Of what nobody but outputs draws. */
+  /** Seed of the random numbers that only outputs draw. */
   readonly outputs_seed: number;
 }
 
@@ -46,16 +46,16 @@ export interface BoxOptions {
 export interface Box {
   readonly site: VirtualSite;
   readonly folder: string;
-  /** What was seen of its outputs. */
+  /** Everything seen of its outputs. */
   readonly seen: Seen;
-  /** Of the commits to come; null: the disk is well. */
+  /** Fault of the commits to come; null: the disk works. */
   disk: DiskFault | null;
   /** Agents of the next starts call themselves so. */
   version: string;
-  /** Starts, ends of a process that nobody asked for, and how often rows were made old. */
+  /** Counts of starts, of unexpected ends of a process, and of injected fatal errors. */
   readonly counts: { starts: number; failures: number; fatal: number };
   isRunning(): boolean;
-  /** Of the agent that runs; null: none does, or it is still starting. */
+  /** Status of the running agent; null: none runs, or it is still starting. */
   status(): AgentStatus | null;
   agent(): Agent | null;
   /** Sleeps of the process that runs. */
@@ -95,7 +95,7 @@ interface State {
   waiting: Waiting | null;
   /** The disk before the commit that is under way. */
   before: Image | null;
-  /** What a power cut leaves where syncs come late; null: they don't. */
+  /** The disk that a power cut leaves if syncs are late; null: they aren't. */
   unsynced: Image | null;
   /** Power or an orderly reboot took the memory away since the last start. */
   is_cut: boolean;
@@ -105,7 +105,7 @@ interface State {
   beat_at: number;
   /** Makes a loop of the present process fail, by its name. */
   loops: Map<string, (error: Error) => void>;
-  /** Of the present process: calls of this port don't settle any more; `hung` hears of each. */
+  /** In the present process: calls of this port don't settle; `hung` is called for each. */
   hangs: { readonly port: Port; readonly hung: () => void } | null;
 }
 
@@ -177,7 +177,7 @@ export function openBox(options: BoxOptions): Box {
       const faulty = faultyHttp(site.service.http, options.uplink, () => site.service.way.down);
       const http = options.bug?.http?.(faulty) ?? faulty;
       return {
-        http: watchedHttp(claimWatched(http, ledger, claims), around(life)),
+        http: watched(claimWatched(http, ledger, claims), { send: "http" }, around(life)),
         link: watchedLink(
           orderWatched(faultyLink(site.service.link, options.uplink, site.clock), ledger, answered),
           around(life),
@@ -358,7 +358,7 @@ interface Seeing {
   readonly answered: Set<number>;
 }
 
-/** What goes into the ledger, seen where the agent can't touch it. */
+/** Records takes in the ledger, outside the agent's reach. */
 function withLedger(parts: AgentSetup, { options, state, site, answered }: Seeing): AgentSetup {
   const { store, tail } = parts;
   const { ledger } = options;

@@ -7,29 +7,10 @@ import type { LogRecord, Stored } from "../../src/domain/record.ts";
 import type { Driver, GroupSamples } from "../../src/acquisition/port.ts";
 import { parseAck } from "../../src/delivery/mqtt/link.ts";
 import type { LinkSession } from "../../src/delivery/port.ts";
-import type { ServiceWay } from "../support/virtual-link.ts";
-import type { HttpClient } from "../../src/delivery/http/client.ts";
-import type { LoopWatch } from "../../src/runtime/parts.ts";
+import type { Bug } from "./bug.ts";
 import { FIELD_BUGS } from "./field/bugs.ts";
-import { type GivenOutputs, OUTPUT_BUGS } from "./outputs/bugs.ts";
+import { OUTPUT_BUGS } from "./outputs/bugs.ts";
 import type { Fold } from "../../src/store/facts/fold.ts";
-
-/** A fault planted into what an agent is given: nothing in the agent itself knows of it. */
-export interface Bug {
-  readonly name: string;
-  readonly parts?: (parts: AgentSetup) => AgentSetup;
-  readonly fold?: (fold: Fold) => Fold;
-  /** What the outputs are given. */
-  readonly outputs?: (given: GivenOutputs) => GivenOutputs;
-  /** How the process's loops run. */
-  readonly watch?: (watch: LoopWatch) => LoopWatch;
-  /** What the agent asks the service with. */
-  readonly http?: (http: HttpClient) => HttpClient;
-  /** How what comes on down/ack is heard. */
-  readonly hear?: ServiceWay["hear"];
-  /** A commit is called durable while it stands in the kernel's memory alone: a power cut takes the last one. */
-  readonly is_sync_late?: boolean;
-}
 
 const never = new Promise<never>(() => undefined);
 /** Longer than any story. */
@@ -69,7 +50,7 @@ function lateAnswers(parts: AgentSetup): AgentSetup {
   return { ...parts, booths };
 }
 
-/** The first cycle after the wall clock was put about is told twice. */
+/** The first cycle after a step of the wall clock is reported twice. */
 function doubleCount(fold: Fold): Fold {
   let stepped = false;
   return {
@@ -102,7 +83,7 @@ function missedChange(fold: Fold): Fold {
   };
 }
 
-/** From the second session on nobody is told of a session's end. */
+/** From the second session on the end of a session isn't reported. */
 function lostWakeUp(parts: AgentSetup): AgentSetup {
   let sessions = 0;
   const deaf = (session: LinkSession): LinkSession => {
@@ -169,7 +150,7 @@ interface Said {
   readonly server_time?: unknown;
 }
 
-/** What stands on the wire; null: nothing that could be believed. */
+/** Returns the JSON on the wire; null: not JSON. */
 function saidIn(payload: Buffer): Said | null {
   try {
     return JSON.parse(payload.toString("utf8")) as Said | null;
@@ -218,7 +199,7 @@ function shutWindow(hear: HeardAck): HeardAck {
   };
 }
 
-/** An ack of a chunk is told by stream and first seq alone. */
+/** An ack of a chunk is matched by stream and first seq alone. */
 function unhashedChunks(): Pick<Bug, "parts" | "hear"> {
   const hashes = new Map<string, string>();
   const noting = (session: LinkSession, gateway_id: string): LinkSession => ({
@@ -270,22 +251,22 @@ function forkingChunks(parts: AgentSetup): AgentSetup {
 
 /** Those that the simulation must find. */
 export const BUGS: readonly Bug[] = [
-  { name: "an ack before the commit is durable", is_sync_late: true },
-  { name: "a lost tail", parts: lostTail },
-  { name: "a cursor moved too far", parts: farCursor },
-  { name: "a late answer of the PLC taken", parts: lateAnswers },
-  { name: "a double count after a clock step", fold: doubleCount },
-  { name: "a filter change missed in a gap", fold: missedChange },
-  { name: "a lost wake-up after a reconnect", parts: lostWakeUp },
-  { name: "a leak per reconnect", parts: leak },
-  { name: "an eviction without gap record", parts: silentEviction },
-  { name: "a claim id made anew", parts: newClaims },
-  { name: "a conflict believed without bound", hear: anyConflict },
-  { name: "a server_time taken from an unhashed ack", hear: anyTime },
-  { name: "an ack of another stream that settles a batch", hear: anyStream },
-  { name: "a window of 0 kept for ever", hear: shutWindow },
-  { name: "an ack of a chunk under another hash", ...unhashedChunks() },
-  { name: "a chunk's conflict that makes the log fork", parts: forkingChunks },
+  { name: "an ack before the commit is durable", seed: 6, is_sync_late: true },
+  { name: "a lost tail", seed: 21, parts: lostTail },
+  { name: "a cursor moved too far", seed: 2, parts: farCursor },
+  { name: "a late answer of the PLC taken", seed: 45, parts: lateAnswers },
+  { name: "a double count after a clock step", seed: 3, fold: doubleCount },
+  { name: "a filter change missed in a gap", seed: 31, fold: missedChange },
+  { name: "a lost wake-up after a reconnect", seed: 77, parts: lostWakeUp },
+  { name: "a leak per reconnect", seed: 1, parts: leak },
+  { name: "an eviction without gap record", seed: 13, parts: silentEviction },
+  { name: "a claim id made anew", seed: 3, parts: newClaims },
+  { name: "a conflict believed without bound", seed: 3, hear: anyConflict },
+  { name: "a server_time taken from an unhashed ack", seed: 9, hear: anyTime },
+  { name: "an ack of another stream that settles a batch", seed: 25, hear: anyStream },
+  { name: "a window of 0 kept for ever", seed: 27, hear: shutWindow },
+  { name: "an ack of a chunk under another hash", seed: 2, ...unhashedChunks() },
+  { name: "a chunk's conflict that makes the log fork", seed: 5, parts: forkingChunks },
   ...OUTPUT_BUGS,
   ...FIELD_BUGS,
 ];

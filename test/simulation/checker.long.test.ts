@@ -36,7 +36,7 @@ afterAll(() => played.close());
 
 const found = (spoilt: Partial<Oracle>): readonly string[] => checkOracle(played.outcome, { ...whole, ...spoilt });
 
-/** One in the midst, so that it has neighbours. */
+/** Returns a record from the middle, which has neighbours. */
 function midst(is: (row: OracleRow) => boolean): OracleRow {
   const own = whole.rows.filter(is);
   const row = own[own.length >> 1];

@@ -17,7 +17,7 @@ export function checkOutcome(outcome: Outcome): readonly string[] {
 
 /** Lies by which the service refuses what it would take. */
 const REFUSING: readonly string[] = ["reject", "error", "any_field"];
-/** What was refused is offered again after a rest of five minutes, and in turns of as much. */
+/** Rejected records are offered again after a pause of five minutes, in turns of the same length. */
 const OFFERED_AGAIN_MS = 15 * 60_000;
 
 /** In which what was refused comes again, in rows of its own. */

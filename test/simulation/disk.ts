@@ -5,7 +5,7 @@ import type { Fold } from "../../src/store/facts/fold.ts";
 /** A data folder's files as they lie on the disk. */
 export type Image = ReadonlyMap<string, Buffer>;
 
-/** -shm is memory that SQLite makes anew. */
+/** SQLite makes the -shm file again: it is memory. */
 function isOnDisk(name: string): boolean {
   return /\.db(-wal|-journal)?$/.test(name);
 }
@@ -27,8 +27,8 @@ export function restore(folder: string, image: Image): void {
 const SECTOR_BYTES = 512;
 
 /**
- * The power fails while a commit is being written, before anybody was told that it is durable: of each sector of the write-ahead
- * log either the old or the new stands there. Once the main file was written to, the log is whole, and that file is the one in between.
+ * A power cut during a commit, before it was reported as durable: each sector of the write-ahead log is the old or
+ * the new one. Once the main file has been written to, the log is complete, and the main file's sectors are mixed.
  */
 export function torn(before: Image, after: Image, random: () => number): Image {
   const name = "store.db";
@@ -51,7 +51,7 @@ function copySector(from: Buffer, to: Buffer, at: number): void {
   if (at < from.length) from.copy(to, at, at, at + SECTOR_BYTES);
 }
 
-/** One bit of the store turns over. Nothing where there is no store. */
+/** Flips one bit of the store; does nothing if there is no store. */
 export function flipBit(folder: string, where: number): void {
   const path = join(folder, "store.db");
   if (!existsSync(path)) return;
@@ -61,7 +61,7 @@ export function flipBit(folder: string, where: number): void {
   writeFileSync(path, bytes);
 }
 
-/** What SQLite says of a disk that doesn't take a write. */
+/** SQLite's error codes for a failing disk. */
 const CODES = { full: "SQLITE_FULL", io: "SQLITE_IOERR_WRITE", fsync: "SQLITE_IOERR_FSYNC" } as const;
 export type DiskFault = keyof typeof CODES;
 

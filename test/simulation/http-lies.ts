@@ -2,7 +2,7 @@ import type { HttpAnswer, HttpRequest } from "../../src/delivery/http/client.ts"
 import type { Dice } from "../scenarios/random.ts";
 import { ODD, wrongTime } from "./lies.ts";
 
-/** What an HTTP answer is instead of the truth. */
+/** False HTTP answers. */
 export const HTTP_LIES = [
   "html",
   "redirect",
@@ -31,7 +31,7 @@ const OTHERS: readonly unknown[] = [
 
 const STATUSES = [100, 204, 206, 300, 304, 400, 404, 405, 409, 410, 412, 413, 415, 418, 422, 451, 599] as const;
 const ANOTHER = { id: "another-gateway", last_seen_at: null };
-/** What a record says of whose the booth is. */
+/** False statements of a record about the booth's holder. */
 const HOLDERS: readonly ((body: Fields) => Fields)[] = [
   (body) => ({ ...body, gateway: ANOTHER }),
   (body) => ({ ...body, generation: Number(body["generation"]) + 1 }),
@@ -48,7 +48,7 @@ interface Asked {
   readonly send: () => Promise<HttpAnswer>;
 }
 
-/** An answer that isn't the service's word; whether the request was carried out nobody knows. */
+/** Returns a false answer. The request may or may not have been carried out. */
 export async function lyingAnswer(lie: HttpLie, { request, send }: Asked, dice: Dice): Promise<HttpAnswer> {
   const isSilent = lie === "html" || lie === "redirect" || lie === "other_operation" || lie === "status";
   const answer = isSilent && dice.chance(0.5) ? { status: 200, headers: {}, text: "{}" } : await send();
@@ -87,7 +87,7 @@ function changed(answer: HttpAnswer, change: (body: Fields) => Fields): HttpAnsw
   return isObject ? { ...answer, text: JSON.stringify(change(body as Fields)) } : answer;
 }
 
-/** One field, at any depth, is something else. */
+/** Replaces one field at any depth. */
 function withOdd(body: Fields, at: number, value: unknown): Fields {
   const names = Object.keys(body);
   const place = at * names.length;

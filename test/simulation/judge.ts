@@ -6,15 +6,14 @@ import { allOfGateway, allOfService, contrast } from "../scenarios/figures.ts";
 import { openSource } from "../support/figures.ts";
 import { ownRecords } from "../support/store.ts";
 import { checkOutcome } from "./checker.ts";
-import { doubledAtService, inventedAtService, missingAtService } from "./laws/delivered.ts";
-import { holesIn } from "./laws/holes.ts";
+import { inventedAtService, missingAtService } from "./laws/delivered.ts";
 import { setAsideForNothing, tooManyStreams, wrongTimes } from "./laws/lied-to.ts";
 import { isMadeAgain } from "./laws/made-again.ts";
 import { liveFaults } from "./laws/live.ts";
 import { outputFaults } from "./laws/outputs.ts";
 import type { Given } from "./outputs/plant.ts";
 import { untiled, wrongSpans, type ModeSpan, type Rules } from "./laws/time-line.ts";
-import { firstSeqs, givenUp, heldRecords } from "./records.ts";
+import { givenUp, heldRecords } from "./records.ts";
 import type { Fault, Story } from "./story.ts";
 import type { Played } from "./run.ts";
 import { declaredSpans, modePolls, modeTagOf } from "./seen.ts";
@@ -25,11 +24,11 @@ export interface Broken {
   readonly places: readonly string[];
 }
 
-/** Of a law that is broken everywhere the first places are enough. */
+/** The number of places reported of a broken law. */
 const MOST_PLACES = 5;
 /** A gap up to three polls, 15 s at least, is bridged. */
 const LEAST_BRIDGE_MS = 15_000;
-/** What a clock may be off that only the service put right, over a slow line. */
+/** Error of a clock that only the service corrected, over a slow line. */
 const CLOCK_MS = 4_000;
 
 /** Holds a story that is over against every law; empty: all held. */
@@ -38,7 +37,7 @@ export function judge(played: Played): readonly Broken[] {
   const { window, story } = outcome;
   const held = heldRecords(outcome.service.db);
   const takes = ledger.takes;
-  // What was read in the quiet time is still on its way.
+  // Readings of the quiet time may still be on their way.
   const given_up = givenUp(outcome.service.db);
   const declared = declaredSpans(held, given_up);
   const isDeclared = (at: number): boolean =>
@@ -55,9 +54,7 @@ export function judge(played: Played): readonly Broken[] {
     slack_ms: story.poll_ms + CLOCK_MS,
     unsure: [...outcome.unsure, ...declaredSpans(held, given_up, modeTagOf(profile))],
   };
-  // What is missing of a gateway that was taken away is missing for good.
-  const whole = held.filter(({ stream }) => !swaps.some((swap) => swap.stream === stream));
-  // The gateway that stands there has seen the booth since the last swap.
+  // The last gateway has seen the booth since the last swap.
   const seen = { start: Math.max(window.start, ...swaps.map(({ at }) => at)), end: window.end };
   const now = window.end;
   const service = clipped(boothFigures(outcome.service.db, "b-1", now).stages, window);
@@ -65,8 +62,6 @@ export function judge(played: Played): readonly Broken[] {
     ["on the way", ledger.broken],
     ["everything that was taken is with the service", missingAtService(due, held)],
     ["the service holds nothing that wasn't taken", inventedAtService(takes, held)],
-    ["the service holds each reading once", doubledAtService(held)],
-    ["a stream has no hole", holesIn(whole, given_up, firstSeqs(outcome.service.db))],
     ["the service's time line is what the polls showed", wrongSpans(polls, service, rules)],
     ["the service's modes make up the window", untiled(service, window)],
     ["a reading's time is when it was read", wrongTimes(takes, held, { unsure: outcome.unsure, slack_ms: CLOCK_MS })],
@@ -104,7 +99,7 @@ export function judge(played: Played): readonly Broken[] {
     .map(([law, places]) => ({ law, places: [...places.slice(0, MOST_PLACES), ...more(places.length)] }));
 }
 
-/** What outputs said, held against the log that they read. */
+/** Compares the outputs' messages with the log that they read. */
 function ofOutputs({ plant, boxes, outcome, ledger }: Played): readonly string[] {
   const box = boxes.at(-1);
   if (plant.sides.length === 0 || box === undefined) return [];

@@ -2,7 +2,7 @@ import type { LogEnd, TakenEntry } from "../../src/domain/taken.ts";
 import type { Booth } from "../../simulators/plc/model/booth.ts";
 import type { Profile } from "../../src/domain/profile.ts";
 
-/** One take: what the agent appended to its tail, and when in truth. */
+/** An entry that the agent appended to its tail, with the true instant. */
 export interface Take {
   readonly at: number;
   readonly entry: TakenEntry;
@@ -12,7 +12,7 @@ export interface Take {
 export interface Ledger {
   /** In order of taking; without what a power cut or damage took away. */
   readonly takes: Take[];
-  /** What a gateway that was taken away hadn't delivered whole. */
+  /** Takes that a replaced gateway hadn't delivered completely. */
   readonly gone: Set<Take>;
   /** Takes that the agent itself has called durable, by stream. */
   readonly durable: Map<string, number>;
@@ -28,7 +28,7 @@ export function noteDurable({ durable }: Ledger, stream: string, take: number): 
   durable.set(stream, Math.max(take, durable.get(stream) ?? 0));
 }
 
-/** What a PLC's program shows for the mode at that instant, in the profile's words. */
+/** Whether a take's mode is the one that the PLC had at that instant. */
 export function isWhatThePlcSaid(profile: Profile, booth: Booth, { at, entry }: Take): boolean {
   if (entry.kind !== "poll") return true;
   const tag = profile.tags.find(({ role }) => role === "mode")?.name;
@@ -47,10 +47,9 @@ interface Found {
 }
 
 /**
- * What a damaged file takes with it is judged by what the agent declares.
- *
- * A new process has found `last_take` in the store and `left` in the tail: what is in neither is gone. Only a loss of power may take
- * anything away, and nothing that was durable.
+ * Compares the takes of a stream with what a new process found: `last_take` in the store and `left` in the tail.
+ * Takes in neither are lost. Only a power cut may lose takes, and none that was durable. Losses by a damaged file are
+ * judged by what the agent declares.
  */
 export function noteFound(
   ledger: Ledger,
@@ -74,8 +73,8 @@ export function noteFound(
 }
 
 /**
- * Where a damaged file doesn't know how far it was, takes are counted from there anew; what it lost of the durable ones it declares. A
- * commit that nobody was told of any more stands in its log or not.
+ * Starts counting takes again if a damaged file has forgotten its last take; the agent declares the durable ones that
+ * it lost. A commit that was never reported may or may not be in the log.
  */
 function beginAnew({ takes, durable }: Ledger, { stream, last_take, end, left }: Found): void {
   const settled = durable.get(stream) ?? 0;

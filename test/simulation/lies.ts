@@ -4,7 +4,7 @@ import { isChunk, type Told } from "../support/virtual-link.ts";
 import type { Dice } from "../scenarios/random.ts";
 import { MINUTE_MS, DAY_MS } from "../../src/domain/time.ts";
 
-/** What comes on down/ack instead of the truth. */
+/** False messages on down/ack. */
 export const ACK_LIES = [
   "hash",
   "first",
@@ -32,14 +32,14 @@ interface Asked {
   /** Acks that were given before. */
   readonly before: readonly string[];
 }
-/** What no reader of a number, a text or a list expects. */
+/** Values that a reader of a number, a text or a list doesn't expect. */
 export const ODD = [null, "", "x", -1, 0.5, 1e15, 4e15, Number.MAX_SAFE_INTEGER, true, [], {}, [null], "1"] as const;
 /** A list as long as the largest message holds, nearly. */
 const LONG_LIST = 3_000;
 /** Far outside of any batch. */
 const FAR = 214;
 
-/** So much is a clock off that somebody lies about, either way. */
+/** Returns a wrong time, in either direction. */
 export function wrongTime(dice: Dice, time: number): unknown {
   return dice.one([
     ...[MINUTE_MS, 20 * MINUTE_MS, 100 * MINUTE_MS, DAY_MS, 365 * DAY_MS].flatMap((ms) => [time + ms, time - ms]),
@@ -47,7 +47,7 @@ export function wrongTime(dice: Dice, time: number): unknown {
   ]);
 }
 
-/** Messages on down/ack, as they come; where nothing is said of the batch having been taken, it may or may not be. */
+/** Returns false messages on down/ack. Unless the message depends on it, the batch may or may not be stored. */
 export function lyingAcks(lie: AckLie, { batch, take, before }: Asked, dice: Dice): readonly string[] {
   const said = (isKept: boolean): Told => (isKept ? take() : untaken(batch));
   const isTaken = dice.chance(0.5);
@@ -82,7 +82,7 @@ export function lyingAcks(lie: AckLie, { batch, take, before }: Asked, dice: Dic
     case "reject":
       return one(rejecting(said(isTaken), { batch, isTaken }, dice));
     case "other_stream":
-      // The right hash, for a batch that nobody stored.
+      // The right hash, for a batch that was not stored.
       return one({ ...untaken(batch), hash: hashOf(batch), st: dice.one(["another-stream", "", 7]) });
     case "error": {
       const ack = said(isTaken);
@@ -109,7 +109,10 @@ function misnamed(ack: object, hash: unknown): Fields {
   return "chunk" in ack ? { ...ack, chunk: hash } : { ...ack, hash };
 }
 
-/** What a service says of a batch that it doesn't take, and claims nothing of; of a chunk, whose hash would be a claim, of none. */
+/**
+ * Returns an ack of a batch that was not stored, with the hash of no records. A chunk's hash would be a claim, so it
+ * gets that hash too.
+ */
 function untaken(batch: unknown): Told {
   const { st, s0, k, sent } = batch as {
     readonly st: string;
@@ -138,12 +141,12 @@ function rejecting(ack: Told, { batch, isTaken }: { batch: unknown; isTaken: boo
   const refused = (seqs: readonly unknown[]): Fields => ({ reject: seqs.map((seq) => ({ seq, reason: "no" })) });
   const own = records.map(({ seq }) => seq);
   const { s0, k } = batch as { readonly s0: number; readonly k: readonly string[] };
-  // Nothing proves what is refused of a chunk: of its own seqs it would have to be believed.
+  // Rejections of a chunk can't be proven: those of its own seqs would have to be believed.
   const longer = Math.max(LONG_LIST, k.length + 1);
   return dice.one<() => Fields>([
     // Whole, and with the hash of what is left.
     () => ({ ...ack, ...refused(own), hash: rangeHash([]) }),
-    // Of what nobody took the right hash would be an ack that nobody could doubt.
+    // The right hash for a batch that was not stored would be a perfect ack.
     () => ({ ...ack, ...refused(own.slice(0, 1)), ...(isTaken ? { hash: rangeHash(records.slice(1)) } : {}) }),
     () => ({ ...ack, ...refused(own.slice(0, 2)) }),
     () => ({ ...ack, ...refused([s0 - 1, s0 - FAR, s0 + k.length, s0 + k.length + FAR]) }),

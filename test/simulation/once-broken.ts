@@ -6,7 +6,7 @@ import { HOUR_MS } from "../../src/domain/time.ts";
 
 const STORIES = new URL("once-broken/", import.meta.url);
 
-/** What a story costs goes by its polls; those of more are played by night. */
+/** A story's cost depends on its number of polls; longer stories run at night. */
 const SHORT_POLLS = 6_500;
 
 /** Stories that broke a law once, as short as they were told: how a story is drawn from its seed changes, these don't. */

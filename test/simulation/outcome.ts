@@ -22,11 +22,11 @@ export interface Outcome {
   /** The reference service: its tables (`db`) and its answers (`get`). The booth there is "b-1". */
   readonly service: Pick<VirtualService, "db" | "get" | "facility">;
   /**
-   * True instants of the answered polls of the mode's group that were taken and no power cut may have taken away, in order.
-   * Between two of them nobody can know more than the first says.
+   * True instants of the answered polls of the mode's group that were taken and that no power cut may have destroyed,
+   * in order. Between two of them only the first one's value is known.
    */
   readonly polls: readonly number[];
-  /** Boots in which nobody ever vouched for the time: what was read then has its order, and its place only between its neighbours. */
+  /** Boots without a confirmed time: the order of their readings is known, but not their times. */
   readonly unsure: readonly Span[];
   /** When faults were active. A fault without a length has the same start and end. */
   readonly spans: readonly (Span & { readonly fault: Fault })[];

@@ -1,21 +1,28 @@
 import { expect, it } from "vitest";
 import { BUGS } from "./bugs.ts";
+import type { Bug } from "./bug.ts";
 import { verdictOf } from "./seed.ts";
 import { storyOf } from "./stories.ts";
 
-/** Each must be found within so many seeds. */
-const MOST_SEEDS = 200;
+/** If the bug's own seed doesn't find it any longer, the first seeds are searched up to this one. */
+const MAX_SEED = 200;
 
-it.each(BUGS)("$name is found by a story", async (bug) => {
-  let found: string[] = [];
-  let seed = 0;
-  while (found.length === 0 && seed < MOST_SEEDS) {
-    seed += 1;
-    const story = storyOf(seed);
-    const sound = new Set((await verdictOf(story)).broken.map(({ law }) => law));
-    const { broken } = await verdictOf(story, { bug });
-    found = broken.map(({ law }) => law).filter((law) => !sound.has(law));
+/** The laws that a story breaks with the bug and keeps without it. */
+async function brokenBy(bug: Bug, seed: number): Promise<readonly string[]> {
+  const story = storyOf(seed);
+  const { broken } = await verdictOf(story, { bug });
+  if (broken.length === 0) return [];
+  const sound = new Set((await verdictOf(story)).broken.map(({ law }) => law));
+  return broken.map(({ law }) => law).filter((law) => !sound.has(law));
+}
+
+it.each(BUGS)("a story finds $name", async (bug) => {
+  const first = Array.from({ length: MAX_SEED }, (_, index) => index + 1);
+  for (const seed of [bug.seed, ...first]) {
+    const found = await brokenBy(bug, seed);
+    if (found.length === 0) continue;
+    process.stdout.write(`${bug.name}: seed ${seed}, ${found.join("; ")}\n`);
+    return;
   }
-  process.stdout.write(`${bug.name}: seed ${seed}, ${found.join("; ")}\n`);
-  expect(found).not.toEqual([]);
+  expect.fail(`no story of the first ${MAX_SEED} seeds breaks a law`);
 });

@@ -68,7 +68,7 @@ export function countHeld(db: Db, stream: StreamKey, [from, to]: readonly [numbe
   );
 }
 
-/** Ranges of a stream that were given up with a word, and of which something is missing. */
+/** A range of a stream that was declared as dropped and isn't held completely. */
 export interface GivenUp {
   readonly stream: string;
   readonly from: number;
@@ -84,13 +84,4 @@ export function givenUp(db: Db): readonly GivenUp[] {
       .filter(({ from, to }) => countHeld(db, stream, [from, to]) < to - from + 1)
       .map((gap) => ({ stream: stream.stream_id, ...gap }));
   });
-}
-
-/** First seq of each stream that goes on from another one, as one does after a salvage. */
-export function firstSeqs(db: Db): ReadonlyMap<string, number> {
-  const found = rows<{ readonly stream: string; readonly first: number }>(
-    db,
-    "SELECT stream_id AS stream, first_seq AS first FROM streams WHERE predecessor_stream_id IS NOT NULL",
-  );
-  return new Map(found.map(({ stream, first }) => [stream, first]));
 }

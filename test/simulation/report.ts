@@ -2,20 +2,21 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { recordFault } from "../support/faults.ts";
 import type { SeedResult } from "./batch.ts";
+import { fieldCounts } from "./field/state.ts";
 import type { Sent } from "./run.ts";
 import { storyOf } from "./stories.ts";
 import type { Fault, Story } from "./story.ts";
 
 const HOURS_A_DAY = 24;
 
-/** What is written to test/results/simulation.json. */
+/** The content of test/results/simulation.json. */
 export interface SimulationReport {
   readonly seeds: number;
   /** Whole days. */
   readonly booth_days: number;
   readonly faults: number;
   readonly sent: Sent;
-  /** One entry for each law that a seed broke; the story is as short as it could be made. */
+  /** An entry for each law that a seed broke, with the shortest story found. */
   readonly broken: readonly {
     readonly seed: number;
     readonly law: string;
@@ -36,15 +37,7 @@ export function recordSimulation(results: readonly SeedResult[]): SimulationRepo
       refused_chunks: sum(({ sent }) => sent.refused_chunks),
       outputs: sum(({ sent }) => sent.outputs),
       told: sum(({ sent }) => sent.told),
-      field: {
-        no_time: sum(({ sent }) => sent.field.no_time),
-        wrong_type: sum(({ sent }) => sent.field.wrong_type),
-        plc_closes: sum(({ sent }) => sent.field.plc_closes),
-        service_closes: sum(({ sent }) => sent.field.service_closes),
-        output_closes: sum(({ sent }) => sent.field.output_closes),
-        fatal: sum(({ sent }) => sent.field.fatal),
-        foreign: sum(({ sent }) => sent.field.foreign),
-      },
+      field: fieldCounts((kind) => sum(({ sent }) => sent.field[kind])),
     },
     broken: results.flatMap(({ seed, story, broken }) =>
       broken.map(({ law, places }) => ({ seed, law, places, story })),

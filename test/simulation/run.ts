@@ -4,7 +4,7 @@ import { seededRandom } from "../support/seeded-random.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 import type { VirtualSite } from "../support/virtual-site.ts";
 import { openBox, type Box } from "./box.ts";
-import type { Bug } from "./bugs.ts";
+import type { Bug } from "./bug.ts";
 import { isWhatThePlcSaid, openLedger, type Ledger, type Take } from "./ledger.ts";
 import { undelivered } from "./laws/delivered.ts";
 import { countsOf, type FieldState, noFieldState } from "./field/state.ts";
@@ -27,16 +27,16 @@ export const QUIET_MS = 60 * MINUTE_MS;
 /** Laws that hold at any time are looked at this often. */
 const LOOK_EVERY_MS = 3 * MINUTE_MS;
 const SLOW_MS = MINUTE_MS;
-/** Figures that grow with time alone are told once a minute, and then they are on their way. */
+/** A figure that grows with time alone is sent once a minute; this includes the way. */
 const TOLD_WITHIN_MS = 61_000;
-/** What outputs draw is drawn apart. */
+/** Outputs draw from their own random sequence. */
 const OUTPUTS_APART = 5_000_011;
 /** Each one reads the oldest record that waits: at one a minute they would cost a third of a quiet day. */
 export const HEARTBEAT_MS = 5 * MINUTE_MS;
 
 export interface RunOptions {
   readonly bug?: Bug | null;
-  /** Told of each event, with the true instant. */
+  /** Called with each event and its true instant. */
   readonly trace?: (at: number, text: string) => void;
 }
 
@@ -53,10 +53,10 @@ export interface Played {
   readonly outcome: Outcome;
   readonly ledger: Ledger;
   readonly sent: Sent;
-  /** Of all log lines and of the service's records. */
+  /** Hash of all log lines and of the service's records. */
   readonly hash: string;
   readonly boxes: readonly Box[];
-  /** Gateways that were taken away, with the instant; the last box is the one that stands there. */
+  /** Replaced gateways with the instant; the last box is the present one. */
   readonly swaps: readonly Swap[];
   readonly lines: readonly string[];
   readonly plant: Plant;
@@ -132,7 +132,7 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
       old.retire();
       const next = boxFor(site);
       boxes.push(next);
-      // Whoever watches tells processes apart by that.
+      // `watching` tells processes apart by this count.
       next.counts.starts = old.counts.starts;
       swaps.push({ stream: ledger.takes.at(-1)?.entry.stream ?? "", at });
       clock.reboot(clock.truth());
@@ -205,7 +205,8 @@ export async function play(story: Story, { bug = null, trace = () => undefined }
       ...uplink.came,
       outputs: there.sides.length,
       told: toldIn(there),
-      field: fieldCounts(field, boxes),
+      // A fatal error strikes only if its loop ran.
+      field: { ...countsOf(field), fatal: boxes.reduce((sum, { counts }) => sum + counts.fatal, 0) },
     },
     ledger,
     swaps,
@@ -228,11 +229,6 @@ function dateOf(at: number): string {
   return new Date(at).toISOString();
 }
 
-function fieldCounts(field: FieldState, boxes: readonly Box[]): FieldCounts {
-  // A fatal error strikes only if its loop ran.
-  return { ...countsOf(field), fatal: boxes.reduce((sum, { counts }) => sum + counts.fatal, 0) };
-}
-
 function toldIn({ sides }: Plant): number {
   return sides.reduce((sum, { broker }) => sum + broker.events.filter(({ kind }) => kind === "message").length, 0);
 }
@@ -243,7 +239,10 @@ export interface Swap {
   readonly at: number;
 }
 
-/** What it had taken and not delivered nobody will ever see: of that span, up to the next one's first take, nothing is known. */
+/**
+ * Marks the swapped gateway's undelivered takes as lost. Returns the span in which the booth is unknown, up to the
+ * next gateway's first take.
+ */
 function goneWith({ stream, at }: Swap, { takes, gone }: Ledger, { service, clock }: VirtualSite): readonly Span[] {
   const own = takes.filter(({ entry }) => entry.stream === stream);
   for (const take of undelivered(own, heldRecords(service.db))) gone.add(take);
@@ -252,7 +251,7 @@ function goneWith({ stream, at }: Swap, { takes, gone }: Ledger, { service, cloc
   return [{ start, end: after ?? clock.truth() }];
 }
 
-/** Somebody types the serial number in, and comes back until the box has taken it. */
+/** Enters the serial number as a user does, and repeats it until the box has accepted it. */
 function enterSerial(stage: Stage, after_ms: number): void {
   const box = stage.box();
   void box.site.clock.sleep(after_ms).then(() => {

@@ -5,10 +5,10 @@ import { play, type Played, type RunOptions, type Sent } from "./run.ts";
 import { heldRecords } from "./records.ts";
 import type { Story } from "./story.ts";
 
-/** The law that whatever nobody foresaw breaks. */
+/** The law that every unexpected error breaks. */
 export const ENDS = "a story comes to its end";
 
-/** What came of a story. */
+/** The result of a story. */
 export interface Verdict {
   readonly broken: readonly Broken[];
   readonly hash: string;
@@ -31,7 +31,7 @@ export const NOTHING: Sent = {
 /** The law that outputs keep by not being noticed. */
 export const UNNOTICED = "outputs hold up neither poll nor commit nor delivery";
 
-/** Plays a story and holds it against the laws. What nobody foresaw is a broken law too. */
+/** Plays a story and checks the laws. An unexpected error counts as a broken law. */
 export async function verdictOf(story: Story, options: RunOptions = {}): Promise<Verdict> {
   const faults = story.faults.length;
   try {
@@ -69,8 +69,8 @@ async function comparedWith(played: Played, story: Story, { bug = null }: RunOpt
 }
 
 /**
- * Without their numbers, in one order: of two that are made at the same instant nobody says which is first. Where polls are cut into
- * coverages follows from that as well; each poll is among the takes.
+ * Returns takes and records as sorted lines without their numbers: the order of two records of one instant is open.
+ * It also decides how polls are cut into coverage records, so these are left out; each poll is among the takes.
  */
 function accountOf({ ledger, outcome }: Played): readonly string[] {
   const takes = ledger.takes.map(({ at, entry }) => {

@@ -4,12 +4,12 @@ import type { Take } from "./ledger.ts";
 import type { Span } from "./outcome.ts";
 import type { GivenUp, Held } from "./records.ts";
 
-/** Whose readings say the booth's mode; null: the profile has none. */
+/** Returns the tag whose readings are the booth's mode; null: the profile has none. */
 export function modeTagOf({ tags }: Profile): string | null {
   return tags.find(({ role }) => role === "mode")?.name ?? null;
 }
 
-/** What the polls of the mode's group showed, as far as it was taken. */
+/** Returns the modes that the polls of the mode's group showed. */
 export function modePolls(profile: Profile, takes: readonly Take[]): readonly Poll[] {
   const tag = profile.tags.find(({ role }) => role === "mode");
   const polls: Poll[] = [];
@@ -23,7 +23,10 @@ export function modePolls(profile: Profile, takes: readonly Take[]): readonly Po
   return polls;
 }
 
-/** From the last take before a boot in which nobody vouched for the time to the first one after it. */
+/**
+ * Returns the spans of boots without a confirmed time, each from the last take before the boot to the first one after
+ * it.
+ */
 export function unsureSpans(takes: readonly Take[], held: readonly Held[]): readonly Span[] {
   const synced = new Set(
     held
@@ -50,8 +53,8 @@ export function unsureSpans(takes: readonly Take[], held: readonly Held[]): read
 }
 
 /**
- * Where records of a stream were given up with a word: from the last one before them that is held to the first one after. With a tag,
- * to the first one after that says its value, as only a change or a heartbeat does.
+ * Returns the spans of dropped records of a stream: from the last held record before them to the first one after.
+ * With a tag, to the first later record with that tag's value, which only a change or a heartbeat logs.
  */
 export function declaredSpans(
   held: readonly Held[],

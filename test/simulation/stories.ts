@@ -69,7 +69,7 @@ export function storyOf(seed: number): Story {
   };
 }
 
-/** So are outputs. One story in so many is played without them too. */
+/** Outputs are drawn from their own random sequence. One story in so many is played without them too. */
 const OUTPUTS_APART = 6_000_011;
 const COMPARED_EACH = 25;
 
@@ -79,7 +79,7 @@ const FIELD_APART = 7_000_003;
 /** Chunks are drawn apart from the rest. */
 const CHUNKS_APART = 4_000_003;
 
-/** What half an hour without the service leaves. */
+/** Number of records that half an hour without the service leaves. */
 const LEAST_BACKLOG = 60;
 
 /** A commit of 5 to 15 min has some 30 to 130 records. */
@@ -94,7 +94,7 @@ function isOutage(fault: Fault): fault is Outage {
   return fault.kind === "service_down";
 }
 
-/** Where chunks go: once what waited is sent. */
+/** Draws a fault of chunks for the end of an outage, when the backlog is sent. */
 function chunkTroubleOf(dice: Dice, { at_ms, for_ms }: Outage, hours: number): readonly Fault[] {
   const begin = at_ms + for_ms - MINUTE_MS;
   if (begin >= hours * HOUR_MS - 30 * MINUTE_MS || !dice.chance(0.6)) return [];
@@ -106,7 +106,7 @@ function isSeen(step: Step): boolean {
   return !("kind" in step && step.kind === "press");
 }
 
-/** What the booth itself does: part of the day at work, the rest off; every seventh story is a quiet weekend. */
+/** Returns the booth's own story: part of the day at work, the rest off; every seventh story is a quiet weekend. */
 export function scenarioOf(story: Story): Scenario {
   const dice = diceOf(seededRandom(story.seed + 1_000_003));
   const working = story.seed % 7 === 0 ? 1 : dice.between(2.5, 6);
@@ -136,10 +136,10 @@ function faultOf(dice: Dice, within_ms: number): Fault {
   return { at_ms, ...dice.one(KINDS)(dice) };
 }
 
-/** So little that some hours without the service must give records up. */
+/** So small that the store must drop records after some hours without the service. */
 const SMALL_BYTES = 260_000;
 
-/** Where records are given up time must be sure: else nobody could say which of them were. */
+/** While records are dropped the time must be known: else it is open which records are missing. */
 const NOT_WITH_SMALL_STORE: readonly string[] = ["power_cut", "reboot", "clock_step", "service_down"];
 
 function longOutage(hours: number): Fault {
@@ -153,7 +153,7 @@ function swapOf(dice: Dice, hours: number): readonly Fault[] {
   return [{ at_ms, kind: "swap", for_ms: minutes(dice, 2, 40) }];
 }
 
-/** What befalls a box while it is being bound. */
+/** Draws faults while a box is being bound. */
 function firstContact(dice: Dice, serial_at_ms: number | null): readonly Fault[] {
   if (!dice.chance(0.5)) return [];
   const at_ms = Math.max(0, (serial_at_ms ?? 0) - 1);
@@ -188,7 +188,7 @@ function filterOf(dice: Dice): FilterType {
   return dice.one(FILTER_TYPES);
 }
 
-/** One, all but one, or all, in one visit. */
+/** Draws one filter, all but one, or all, changed in one visit. */
 function filtersOf(dice: Dice): readonly FilterType[] {
   const drawn = filterOf(dice);
   if (dice.chance(0.6)) return [drawn];

@@ -9,10 +9,13 @@ import { ORDER_LIES } from "./order-lies.ts";
 export const LIES = [...ACK_LIES, ...HTTP_LIES, ...ORDER_LIES] as const;
 export type Lie = (typeof LIES)[number];
 
-/** What befalls the box and its surroundings. `at_ms`: after the story's start, by true time; `for_ms`: how long it lasts. */
+/** A fault of the box or its surroundings. `at_ms`: true time after the story's start; `for_ms`: duration. */
 export type Fault = { readonly at_ms: number } & FaultKind;
 
-/** A moment inside the agent: the nth call of that port from `at_ms` on, before it is carried out or when it was and nobody knows yet. */
+/**
+ * A moment inside the agent: the nth call of that port from `at_ms` on, before it is carried out, or after it and
+ * before the agent gets the result.
+ */
 export interface Moment {
   readonly port: Port;
   readonly nth: number;
@@ -38,7 +41,7 @@ export type FaultKind =
   | { readonly kind: "plc"; readonly how: "timeout" | "refused" | "reset"; readonly for_ms: number }
   | { readonly kind: "cable"; readonly for_ms: number }
   | { readonly kind: "plc_power"; readonly for_ms: number; readonly counters: "retained" | "lost" }
-  /** So much of what the PLC answers is lost, or is the answer to another request. */
+  /** This share of the PLC's answers is lost, or answers another request. */
   | {
       readonly kind: "lossy";
       readonly share: number;
@@ -65,13 +68,13 @@ export type FaultKind =
       readonly salt: number;
       readonly for_ms: number;
     }
-  /** What becomes of chunks meanwhile; batches go through. */
+  /** Chunks have this fault; batches are accepted. */
   | { readonly kind: "chunks"; readonly how: ChunkTrouble; readonly for_ms: number }
   /** The broker throws the session away. */
   | { readonly kind: "session_lost" }
   | { readonly kind: "clock_step"; readonly step_ms: number }
   | { readonly kind: "disk"; readonly how: "full" | "io" | "fsync"; readonly for_ms: number }
-  /** One bit of the database turns over while the agent is down for that: stopped in order, or killed at that instant. */
+  /** One bit of the database flips while the agent is down: stopped in order, or killed at that instant. */
   | { readonly kind: "bad_bit"; readonly where: number; readonly is_killed: boolean; readonly for_ms: number }
   /** Another box takes this one's place; this one never comes back. */
   | { readonly kind: "swap"; readonly for_ms: number }
@@ -135,7 +138,7 @@ export type ForeignShape = (typeof FOREIGN_SHAPES)[number];
 export const FOREIGN_ANSWERS = ["report", "report", "record", "ack", "command", "host_state"] as const;
 export type ForeignAnswer = (typeof FOREIGN_ANSWERS)[number];
 
-/** What befalls an output, by its name. */
+/** A fault of the output with that name. */
 export type OutputFault = { readonly output: string } &
   /** refused: its broker has ended; forgetful: so it has, and keeps nothing; silent: nothing gets through. */
   (
@@ -148,11 +151,11 @@ export type OutputFault = { readonly output: string } &
     /** The primary host is offline. */
     | { readonly kind: "output_host"; readonly for_ms: number }
     | { readonly kind: "output_command"; readonly command: OutputCommand }
-    /** The agent is started anew with another configuration: without Home Assistant, or without the output for a while. */
+    /** The agent restarts with another configuration: without Home Assistant, or without the output for a while. */
     | { readonly kind: "output_config"; readonly how: "without_discovery" | "absent"; readonly for_ms: number }
   );
 
-/** What somebody sends to an edge node: a rebirth, many of them, and what it must not heed. */
+/** Commands to an edge node: a rebirth, many of them, and commands that it must ignore. */
 export const OUTPUT_COMMANDS = [
   "rebirth",
   "rebirths",
@@ -176,15 +179,15 @@ export interface StoryOutput {
 }
 
 /**
- * The service says that it takes none; refuses each; names a conflict at its begin, where there is none; says nothing, having stored
- * it or not; acks it under another's hash, and stores nothing.
+ * The service doesn't accept chunks; rejects each; reports a false conflict at its start; doesn't answer, whether or
+ * not it has stored the chunk; or acks it under a wrong hash without storing it.
  */
 export const CHUNK_TROUBLES = ["not_taken", "refused", "conflict", "silent", "other_hash"] as const;
 export type ChunkTrouble = (typeof CHUNK_TROUBLES)[number];
 
 /** How much goes together, so that a day's records make chunks. */
 export interface StoryChunks extends RowSizes {
-  /** So many waiting records go in a lane of their own. */
+  /** From this number on waiting records have their own lane. */
   readonly least_backlog: number;
 }
 
@@ -195,22 +198,22 @@ export interface Story {
   readonly start: number;
   /** Booth life from the start on; what was read by then must be delivered within the quiet time after it. */
   readonly hours: number;
-  /** The booth's own life is told for so long, whatever `hours` says. */
+  /** Length of the booth's own story, independent of `hours`. */
   readonly told_hours: number;
   /** The booth's day of work is repeated on so many days after the first. Absent: none. */
   readonly repeated_days?: number;
   readonly tz: string;
   readonly profile: string;
-  /** Of the group that holds the mode. */
+  /** Poll interval of the group with the mode. */
   readonly poll_ms: number;
   readonly commit_interval_ms: number;
-  /** What the store may take; null: the usual. */
+  /** Size limit of the store; null: the default. */
   readonly budget_bytes: number | null;
   /** null, absent: as the agent has it. */
   readonly chunks?: StoryChunks | null;
   /** The service takes no chunks, as one that knows nothing of them. */
   readonly is_without_chunks?: boolean;
-  /** Nobody has told the box its serial number before this, ms after the start; null: it stands in its configuration. */
+  /** Time in ms after the start at which the serial number is entered; null: it is in the configuration. */
   readonly serial_at_ms: number | null;
   /** Absent: none. */
   readonly outputs?: readonly StoryOutput[];

@@ -13,7 +13,7 @@ import type { ChunkTrouble, Fault, Moment, WallAtBoot } from "./story.ts";
 import type { Lying, Uplink } from "./uplink.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 
-/** What faults are done to. */
+/** The parts that faults act on. */
 export interface Stage {
   /** The gateway that holds the booth. */
   box(): Box;
@@ -64,7 +64,7 @@ export function strike(stage: Stage, fault: Fault): void {
   void stage.box().site.clock.sleep(fault.for_ms).then(end);
 }
 
-/** How it is put right again; null: it rights itself, or nothing is to be done. */
+/** Function that ends the fault; null: it ends by itself. */
 type Undo = (() => void) | null;
 
 function upset(stage: Stage, fault: Fault): Undo {
@@ -105,7 +105,7 @@ function upset(stage: Stage, fault: Fault): Undo {
       return null;
     case "clock_step":
       clock.stepWall(fault.step_ms);
-      // Whoever sets the clock takes the kernel's word from it.
+      // Setting the clock removes the kernel's confirmation.
       clock.setSynced(false);
       ntpLater(stage);
       return null;
@@ -262,7 +262,7 @@ export function putRight(clock: VirtualClock): void {
   clock.setSynced(true);
 }
 
-/** A person's entry; whoever gets no answer lets it be. */
+/** Makes a user's entry; a failed one isn't repeated. */
 function enter(box: Box, { filter, ago_ms, at_ms }: Extract<Fault, { kind: "entry" }>): void {
   const change = { id: `entry-${at_ms}`, filter, ago_ms, by: "alex" };
   box
@@ -271,7 +271,7 @@ function enter(box: Box, { filter, ago_ms, at_ms }: Extract<Fault, { kind: "entr
     .catch(() => undefined);
 }
 
-/** Of a filter whose counter stands at nothing, a change between two polls can't be seen by anybody: it isn't made. */
+/** A filter with a counter of about 0 isn't changed: the change could not be seen between two polls. */
 const LEAST_USE_MS = 60_000;
 
 function press({ site: { clock, booth } }: Box, filter: FilterType): void {

@@ -10,19 +10,19 @@ import type { ChunkTrouble, Lie } from "./story.ts";
 import type { Clock } from "../../src/domain/machine.ts";
 import type { BatchOutcome, LinkSession, ServiceLink } from "../../src/delivery/port.ts";
 
-/** What the way to the service does beside what the virtual service's own switches do. */
+/** The faults of the way to the service, in addition to the virtual service's own switches. */
 export interface Uplink {
   /** HTTP answers with it instead; null: as the service has it. */
   http: 401 | 403 | 429 | 500 | 503 | "cut" | null;
-  /** What is said instead of the truth, in the order in which it began. */
+  /** Lies under way, in the order in which they started. */
   readonly lying: Set<Lying>;
-  /** What the service says that it takes, unless a fault has it otherwise. */
+  /** Formats that the service accepts unless a fault changes it. */
   readonly takes: readonly string[];
-  /** What becomes of chunks; null: the service takes them. */
+  /** The present fault of chunks; null: the service accepts them. */
   chunks: Exclude<ChunkTrouble, "not_taken"> | null;
-  /** What has come so far, and of the chunks how many the service, or who stands for it, didn't take as a whole. */
+  /** Counts of received messages, and of chunks that were not accepted as a whole. */
   readonly came: Came;
-  /** So many batches are delivered twice. */
+  /** Number of batches that will be delivered twice. */
   doubled: number;
   /** How often so far the way changed for the worse or the better: faults, their ends, sessions thrown away. */
   upsets: number;
@@ -42,7 +42,7 @@ export interface Came {
   refused_chunks: number;
 }
 
-/** A lie that is told for a while. */
+/** A lie under way. */
 export interface Lying {
   readonly lie: Lie;
   /** Answers that are still to be lies. */
@@ -65,7 +65,7 @@ function lyingIn<T extends Lie>(uplink: Uplink, kinds: readonly T[]): { readonly
 /** Acks given before that a liar may give again. */
 const MOST_BEFORE = 20;
 
-/** What comes on down/ack. */
+/** Returns the function that makes the messages on down/ack. */
 export function faultyAnswers(uplink: Uplink): ServiceWay["answers"] {
   const before: string[] = [];
   const { came } = uplink;
@@ -95,7 +95,7 @@ interface Troubled {
   readonly takes: readonly string[];
 }
 
-/** What is said of a chunk that the service doesn't take, or takes without a word. */
+/** Returns the answers to a chunk that has a fault. */
 function chunkAnswers(
   how: Exclude<ChunkTrouble, "not_taken">,
   { st, s0, first, k, chunk, sent }: SaidChunk,

@@ -25,7 +25,7 @@ const MOST_SLEEPS = 40;
 /** Longer than the unit's: a beat each 10 s would be a tenth of all that happens. */
 export const WATCHDOG_MS = 120_000;
 
-/** What is remembered from look to look. */
+/** State kept between two looks. */
 export interface Watching {
   /** True instants since when the way to the service has been well, or closed; null: it isn't. */
   well_since: number | null;
@@ -34,19 +34,19 @@ export interface Watching {
   starts: number;
   upsets: number;
   closings: number;
-  /** What waited when all was well again; null: it isn't. */
+  /** The records that waited when all was well again; null: all isn't well. */
   due: Due | null;
   readonly field: FieldWatching;
 }
 
-/** Of this log everything up to `seq` is to be with the service `within_ms` after `since`. */
+/** Records up to `seq` must be acked within `within_ms` after `since`. */
 interface Due {
   readonly since: number;
   readonly seq: number;
   readonly within_ms: number;
 }
 
-/** What of a gateway is looked at. */
+/** The observed parts of a gateway. */
 interface Looked {
   readonly site: VirtualSite;
   readonly folder: string;
@@ -124,7 +124,7 @@ const DELIVERED_WITHIN_MS = 10 * 60_000;
 const DRAINED_PER_S = 100;
 /** A refused key, or a serial number that isn't known, is asked for again after 22.5 min at the latest. */
 const BOUND_WITHIN_MS = 25 * 60_000;
-/** Nobody has said yet whose the booth is, or somebody is about to confirm it. */
+/** States in which the booth isn't bound yet, or waits for a confirmation. */
 const NOT_BOUND = ["unprovisioned", "serial_entered", "awaiting_confirm"];
 
 /** "": nothing that waits has waited too long. */
@@ -161,7 +161,7 @@ function plcOf({ site: { clock, booth, plc } }: Looked): Weather["plc"] {
   return out.length === 0 ? "all" : out.some(({ start, end }) => start <= from && end >= to) ? "never" : "mixed";
 }
 
-/** Of the stream that reaches furthest. */
+/** Counts the records that the service lacks of the stream that reaches furthest. */
 function lackingUpTo({ site: { service } }: Looked, acked_seq: number): number {
   const [furthest] = rows<{ id: number; gateway_id: string; seq: number }>(
     service.db,

@@ -3,7 +3,7 @@ import { shrunk } from "./shrink.ts";
 import { storyOf } from "./stories.ts";
 import type { SeedResult } from "./batch.ts";
 
-/** Plays each seed that it is told of, and tells what came of it; a broken story as short as it can be made. */
+/** Plays each seed that it receives and returns the result, with the shortest story found if a law is broken. */
 process.on("message", (seed: number) => {
   void resultOf(seed).then((result) => process.send?.(result));
 });

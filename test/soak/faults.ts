@@ -11,7 +11,7 @@ export interface Lines {
   readonly mqtt: TcpProxy;
 }
 
-/** One fault: how it begins, and how it ends. */
+/** A fault with its start and its end. */
 interface SoakFault {
   readonly name: string;
   readonly begin: () => unknown;
@@ -28,7 +28,7 @@ function onLine(name: string, line: TcpProxy, faults: Partial<Faults>): SoakFaul
     },
     end: () => {
       Object.assign(line.faults, noFaults());
-      // A side that nobody told of the other's end would wait for ever.
+      // A side that never hears of the other's end would wait for ever.
       if (faults.silent === true) line.cut();
     },
   };
@@ -67,7 +67,10 @@ export interface StrikeOptions {
 const SHORTEST_MS = 200;
 const LONGEST_MS = 2_500;
 
-/** One fault after the other, with a pause as long between them, until `wait` rejects. What has begun is ended. */
+/**
+ * Strikes one fault after the other, with a pause of the same length between two, until `wait` rejects. A fault that
+ * has started is ended.
+ */
 export async function strike({ faults, random, wait, counts, mended }: StrikeOptions): Promise<void> {
   for (;;) {
     const fault = pick(random, faults);

@@ -1,6 +1,6 @@
-/** What a long run is judged by. Pure. */
+/** Rules that judge a long run. Pure. */
 
-/** One look at the agent, `at_s` seconds after the run's begin. */
+/** A measurement of the agent, `at_s` seconds after the start of the run. */
 export interface Look {
   readonly at_s: number;
   /** In use after a full collection, by the main thread. */
@@ -33,18 +33,18 @@ export function middle(values: readonly number[]): number {
   return sorted[sorted.length >> 1] ?? NaN;
 }
 
-/** Of memory over the measured time, by its slope. */
+/** Growth of memory over the measured time, by its slope. */
 interface Growth {
   readonly slope_mb_per_h: number;
   readonly growth_mb: number;
-  /** What that may be. */
+  /** Allowed growth. */
   readonly allowed_mb: number;
 }
 
 export interface Trend {
   readonly looks: number;
   readonly live: Growth;
-  /** What the process takes, garbage and all threads included. */
+  /** Memory of the process, garbage and all threads included. */
   readonly taken: Growth;
   readonly files_before: number;
   readonly files_after: number;
@@ -53,7 +53,7 @@ export interface Trend {
   readonly most_resident_mb: number;
 }
 
-/** What is in use goes up and down with connections and batches, and grows a little while code is still compiled. */
+/** Memory in use rises and falls with connections and batches, and grows slightly while code is still compiled. */
 const LIVE_NOISE_MB = 3;
 /** A heap takes memory before it collects; the store's thread too. */
 const TAKEN_NOISE_MB = 25;
@@ -94,7 +94,7 @@ const MOST_WAL_MB = 8;
 /** Fewer looks say nothing of a trend. */
 const LEAST_LOOKS = 12;
 
-/** What is wrong with it, as sentences. */
+/** Returns what is wrong, as sentences. */
 export function troubles(trend: Trend): readonly string[] {
   const { live, taken, files_before, files_after, most_wal_mb, looks } = trend;
   const grown = (what: string, { growth_mb, allowed_mb }: Growth): string[] =>

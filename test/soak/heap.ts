@@ -2,7 +2,7 @@ import { once } from "node:events";
 
 /** A look into a running Node over its inspector (started with --inspect=127.0.0.1:0). */
 export interface HeapWatch {
-  /** What is still in use after a full collection: MB of the main thread's heap and of what hangs on it outside. */
+  /** Returns the memory in use after a full collection: MB of the main thread's heap and its external memory. */
   live(): Promise<number>;
   close(): void;
 }

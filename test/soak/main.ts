@@ -34,7 +34,7 @@ function undoing(): Undoing {
   };
 }
 
-/** What was asked for; a text: what to say instead. */
+/** Returns the options, or a text to print instead. */
 function callOf(args: string[]): Omit<SoakOptions, "atEnd"> | string {
   const text = { type: "string" } as const;
   const options = { hours: text, seconds: text, speed: text, seed: text, help: { type: "boolean" } } as const;

@@ -33,7 +33,7 @@ export interface SoakResult {
   readonly lost: number;
   /** Rows that the service holds beyond the box's. */
   readonly doubled: number;
-  /** What is wrong, as sentences; none: it passed. */
+  /** Failures as sentences; empty: passed. */
   readonly troubles: readonly string[];
 }
 
@@ -77,7 +77,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     await striking;
   }
   const survived = agent.isRunning();
-  // A Node that is looked into waits with its end until nobody does any more.
+  // A Node process with an attached inspector doesn't exit until the inspector is gone.
   heap.close();
   agent.signal("SIGTERM");
   const code = await agent.ended;
@@ -133,7 +133,7 @@ async function siteWithLines({ speed, atEnd }: SoakOptions): Promise<{ site: Rea
   return { site, lines: { plc, http, mqtt } };
 }
 
-/** The service names its broker to the agent: that is told the line instead. */
+/** The service would give its own broker's address to the agent; the agent gets the proxy's instead. */
 function brokerThrough(site: RealSite, { port }: TcpProxy): void {
   Object.assign(site.service.service, { mqttUrl: () => `mqtt://127.0.0.1:${port}` });
 }

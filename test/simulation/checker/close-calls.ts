@@ -9,8 +9,9 @@ import { overlaps, united } from "./spans.ts";
 const SPRAY_MS = 180_000;
 
 /**
- * Where a duration lies so near to a limit that polls can't tell on which side: what a cycle came to is then open, as its truth's
- * 298 s of baking may be seen as 300, and a pause of half a second between two bakes as none.
+ * Returns the stages whose length is so close to a limit that polls can't tell which side it is on. The result of
+ * their cycle is then open: 298 s of true baking may be seen as 300 s, and a pause of half a second between two bakes
+ * may be missed.
  */
 export function closeCalls(
   { stages, cycles }: Pick<Truth, "stages" | "cycles">,

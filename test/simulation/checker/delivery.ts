@@ -1,10 +1,14 @@
 import type { Span } from "../outcome.ts";
-import type { Oracle, OracleGap, OracleRow } from "./oracle.ts";
+import type { GivenUp } from "../records.ts";
+import type { Oracle, OracleRow } from "./oracle.ts";
 
 /** A live lane, one of what waits, one of what is sent once more: so many runs of ascending seqs a stream arrives in. */
 const LANES = 3;
 
-/** Each record once, every seq there or given up with a word, each lane in order, but while what was refused is offered again. */
+/**
+ * Each record is held once, every seq is held or declared as dropped, and each lane arrives in order, except while
+ * rejected records are offered again.
+ */
 export function deliveryFaults(
   { rows, gaps, successions, ends }: Pick<Oracle, "rows" | "gaps" | "successions" | "ends">,
   unordered: readonly Span[] = [],
@@ -47,7 +51,7 @@ function twice(rows: readonly OracleRow[]): string[] {
 interface Known {
   readonly stream: string;
   readonly own: readonly OracleRow[];
-  readonly gaps: readonly OracleGap[];
+  readonly gaps: readonly GivenUp[];
   readonly first: number;
 }
 
@@ -73,7 +77,7 @@ function disorder(stream: string, rows: readonly OracleRow[]): string[] {
   const arrived = rows
     .filter((row) => row.stream === stream)
     .toSorted((a, b) => a.received_at - b.received_at || a.seq - b.seq);
-  // The newest seq of each run so far, descending; a seq goes on with the run that is nearest below it.
+  // The newest seq of each run so far, descending; a seq continues the run with the nearest lower one.
   const runs: number[] = [];
   for (const { seq } of arrived) {
     let low = 0;

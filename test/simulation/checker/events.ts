@@ -22,7 +22,7 @@ interface CycleValue {
   readonly supersedes?: number;
 }
 
-/** Of cycles that were claimed anew the last claim counts. */
+/** If a cycle is superseded, its last version counts. */
 function lastClaims(rows: readonly OracleRow[]): readonly CycleValue[] {
   const own = rows.flatMap(({ kind, stream, seq, value }) =>
     kind === "c" ? [{ name: `${stream} ${seq}`, stream, value: value as CycleValue }] : [],
@@ -31,7 +31,10 @@ function lastClaims(rows: readonly OracleRow[]): readonly CycleValue[] {
   return own.filter(({ name }) => !gone.has(name)).map(({ value }) => value);
 }
 
-/** Every cycle that was watched from begin to end is told once, and no other one is. One is certain once the pause after it is over. */
+/**
+ * Every cycle that was watched from start to end is reported once, and no other cycle is. A cycle is certain once the
+ * pause after it is over.
+ */
 export function cycleFaults(
   truth: Pick<Truth, "cycles" | "stages" | "from" | "to">,
   rows: readonly OracleRow[],
@@ -51,7 +54,7 @@ export function cycleFaults(
     at - slack_ms <= told_at && told_at <= at + latenessAt(spacings, at, slack_ms);
   const isSame = (one: CycleValue, cycle: Span & { readonly counted: boolean }): boolean =>
     isShown(one.start, cycle.start) && isShown(one.end, cycle.end) && one.counted === cycle.counted;
-  // What was left to see of a cycle whose begin nobody saw is a cycle with the same end.
+  // A cycle whose start was not seen may be reported as a shorter cycle with the same end.
   const isRest = (one: CycleValue, cycle: Span): boolean =>
     !isSure(cycle, blind) && cycle.start < one.start && isShown(one.end, cycle.end);
   return [
@@ -71,7 +74,7 @@ interface FilterValue {
   readonly installed_at: number;
 }
 
-/** Every filter that was changed while the booth was watched is told, and no change that the PLC is said to have shown was none. */
+/** Every filter change during watched time is reported, and no change by the PLC is reported that didn't happen. */
 export function filterFaults(
   truth: Pick<Truth, "filters" | "from" | "to">,
   rows: readonly OracleRow[],
@@ -99,7 +102,7 @@ export function filterFaults(
   ];
 }
 
-/** No program is told that never ran. */
+/** No program is reported that never ran. */
 export function programFaults(truth: Pick<Truth, "revisions">, programs: readonly string[]): string[] {
   const ran: readonly string[] = truth.revisions.map(({ plc_program_revision }) => plc_program_revision);
   return programs.filter((version) => !ran.includes(version)).map((version) => `program ${version}: it never ran`);

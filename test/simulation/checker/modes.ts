@@ -9,7 +9,7 @@ import { common, overlaps, spanText, without } from "./spans.ts";
 /** Names are whole minutes with four decimals; a window has so many of them. */
 const ROUNDING_MIN = 0.01;
 
-/** Where the booth was watched the service's time line is the truth, each transition by the next poll; its minutes are the window. */
+/** During watched time the service's time line is true, with each transition by the next poll. */
 export function modeFaults(
   { stages }: Pick<Truth, "stages">,
   shown: readonly OracleStage[],

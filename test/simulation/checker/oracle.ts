@@ -1,30 +1,11 @@
-import { rows, type Db } from "../../../simulators/service/storage/db.ts";
-import { heldRecords } from "../records.ts";
+import { rows } from "../../../simulators/service/storage/db.ts";
+import { type GivenUp, heldRecords, type Held } from "../records.ts";
 import type { Outcome } from "../outcome.ts";
 
-/** What the service holds, and what it answers to those who ask: nothing of the gateway's own code has a part in it. */
+/** The data that the service holds and answers. No code of the gateway takes part. */
 
-/** A record as the service stored it. */
-export interface OracleRow {
-  readonly stream: string;
-  readonly seq: number;
-  readonly kind: string;
-  readonly tag: string;
-  readonly boot: string;
-  readonly mono: number;
-  /** Corrected time. */
-  readonly time: number;
-  readonly value: unknown;
-  readonly received_at: number;
-}
-
-/** A range that was given up with a word. */
-export interface OracleGap {
-  readonly stream: string;
-  readonly from: number;
-  readonly to: number;
-  readonly reason: string;
-}
+/** A record as the service stored it; `time` is the corrected one. */
+export type OracleRow = Omit<Held, "quality">;
 
 /** A stage of the time line that users see, whole seconds. */
 export interface OracleStage {
@@ -34,22 +15,14 @@ export interface OracleStage {
   readonly end: number;
 }
 
-/** A stream that goes on from another one begins where that one ends. */
-export interface OracleSuccession {
-  readonly stream: string;
-  readonly predecessor_last_seq: number;
-}
-
-/** A stream whose gateway another one took the place of; it never came back. */
-export interface OracleEnd {
-  readonly stream: string;
-}
-
 export interface Oracle {
-  readonly ends: readonly OracleEnd[];
-  readonly successions: readonly OracleSuccession[];
+  /** Streams of gateways that were replaced and never came back. */
+  readonly ends: readonly { readonly stream: string }[];
+  /** Streams that continue another stream after its last seq. */
+  readonly successions: readonly { readonly stream: string; readonly predecessor_last_seq: number }[];
   readonly rows: readonly OracleRow[];
-  readonly gaps: readonly OracleGap[];
+  /** Ranges that the gateway has declared as dropped. */
+  readonly gaps: readonly GivenUp[];
   /** Oldest first. */
   readonly stages: readonly OracleStage[];
   readonly minutes: Readonly<Record<string, number>>;
@@ -66,16 +39,20 @@ export function oracleOf({ service, window }: Pick<Outcome, "service" | "window"
   };
   return {
     rows: heldRecords(service.db),
-    ends: rows<OracleEnd>(
+    ends: rows(
       service.db,
       `SELECT s.stream_id AS stream FROM streams s
        WHERE EXISTS (SELECT 1 FROM streams t WHERE t.booth_id = s.booth_id AND t.generation > s.generation)`,
     ),
-    successions: rows<OracleSuccession>(
+    successions: rows(
       service.db,
       "SELECT stream_id AS stream, predecessor_last_seq FROM streams WHERE predecessor_last_seq IS NOT NULL",
     ),
-    gaps: gapsOf(service.db),
+    gaps: rows(
+      service.db,
+      `SELECT s.stream_id AS stream, g.from_seq AS "from", g.to_seq AS "to", g.reason
+       FROM seq_gaps g JOIN streams s ON s.id = g.stream_no ORDER BY g.stream_no, g.from_seq`,
+    ),
     stages: stagesOf(service, query),
     minutes: Object.fromEntries(durations.modes.map(({ mode, duration }) => [mode, duration])),
     programs: revisions.program_versions.map(({ version }) => version),
@@ -84,14 +61,6 @@ export function oracleOf({ service, window }: Pick<Outcome, "service" | "window"
 
 function iso(at: number): string {
   return new Date(at).toISOString();
-}
-
-function gapsOf(db: Db): OracleGap[] {
-  return rows<OracleGap>(
-    db,
-    `SELECT s.stream_id AS stream, g.from_seq AS "from", g.to_seq AS "to", g.reason
-     FROM seq_gaps g JOIN streams s ON s.id = g.stream_no ORDER BY g.stream_no, g.from_seq`,
-  );
 }
 
 interface StagePage {

@@ -3,7 +3,7 @@ import type { Mode } from "../../../src/domain/booth.ts";
 import { decidedSince } from "./runs.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-/** Of stages of so many minutes the last is asked about. In minutes. */
+/** Returns `decidedSince` of the last of these stages. All times in minutes. */
 function told(...parts: readonly (readonly [Mode, number])[]): number {
   let now = 0;
   const stages = parts.map(([mode, minutes]) => {
@@ -45,7 +45,8 @@ it.each<[string, readonly (readonly [Mode, number])[], number]>([
     ],
     5,
   ],
-  // Of a bake of 10 min that a cable hid the first 7 of, what is seen isn't a full one, and the cycle before it goes on.
+  // If a cable fault hides 7 min of a bake of 10 min, the visible bake isn't a full one, and the cycle before it
+  // continues.
   [
     "after a full bake in the same run",
     [

@@ -4,7 +4,7 @@ import type { Truth } from "../../../simulators/plc/model/truth.ts";
 /** A bake as long as this is a full one; a pause as long as this ends a run. */
 export const FULL_BAKE_MS = 300_000;
 export const PAUSE_MS = 120_000;
-/** What a run passes over while it is short. */
+/** Modes that don't end a run while they are short. */
 export const RESTS: readonly Mode[] = ["idle", "setback", "prep", "unknown"];
 const RUN: readonly Mode[] = ["spray", "flash", "purge", "bake", "cool_down"];
 

@@ -1,7 +1,8 @@
 import { findProfile } from "../../../src/config/profile.ts";
 import type { Fault } from "../story.ts";
 import type { Outcome, Span } from "../outcome.ts";
-import type { OracleGap, OracleRow } from "./oracle.ts";
+import type { GivenUp } from "../records.ts";
+import type { OracleRow } from "./oracle.ts";
 import { CLOCK_MS, spacingsOf, type Covered, type Spacing } from "./spacings.ts";
 import { spanText, united, widened, without } from "./spans.ts";
 
@@ -14,7 +15,7 @@ const HANGS_WITHIN_MS = 20 * 60_000;
 /** A kill at a moment inside the agent waits for that moment; some, as a request to the service, are rare. */
 const MOMENT_MS = 4 * 3_600_000;
 
-/** What could be seen of the booth, by the faults and by what the service holds of polls. */
+/** The times at which the booth could be watched, by the story's faults and by the polls that the service holds. */
 export interface Sight {
   /** United; outside of them the booth was watched. */
   readonly blind: readonly Span[];
@@ -25,7 +26,7 @@ export interface Sight {
   readonly unexplained: readonly string[];
 }
 
-export function sightOf(outcome: Outcome, held: readonly OracleRow[], gaps: readonly OracleGap[]): Sight {
+export function sightOf(outcome: Outcome, held: readonly OracleRow[], gaps: readonly GivenUp[]): Sight {
   const { story, window, spans, truth, unsure } = outcome;
   const bridge_ms = Math.max(LEAST_BRIDGE_MS, 3 * story.poll_ms);
   const covered = coveredSpans(outcome, held).filter(({ max_interval_ms }) => max_interval_ms <= bridge_ms);
@@ -86,13 +87,13 @@ function modeTagOf({ story }: Outcome) {
   return findProfile(story.profile).tags.find(({ role }) => role === "mode");
 }
 
-/** Whether some of a range that was given up had not come before: a gateway may lose what the service has. */
-function isMissing({ stream, from, to }: OracleGap, held: readonly OracleRow[]): boolean {
+/** Whether a part of a dropped range is missing at the service: a gateway may lose records that the service has. */
+function isMissing({ stream, from, to }: GivenUp, held: readonly OracleRow[]): boolean {
   return held.filter((row) => row.stream === stream && from <= row.seq && row.seq <= to).length < to - from + 1;
 }
 
-/** From the last record held before a range that was given up to the first one behind it that says the mode. */
-function spanOfGap({ stream, from, to }: OracleGap, held: readonly OracleRow[], modeTag: string | undefined): Span {
+/** Returns the time from the last record held before a dropped range to the first mode reading after it. */
+function spanOfGap({ stream, from, to }: GivenUp, held: readonly OracleRow[], modeTag: string | undefined): Span {
   const own = held.filter((row) => row.stream === stream);
   const before = own.findLast(({ seq }) => seq < from);
   const after = own.find(({ seq, kind, tag }) => seq > to && kind === "r" && tag === modeTag);
@@ -123,7 +124,7 @@ function coveredSpans(outcome: Outcome, held: readonly OracleRow[]): readonly Co
     .toSorted((a, b) => a.start - b.start);
 }
 
-/** Where polls of the mode's group lie further apart than the bridge. */
+/** Returns the spans in which polls of the mode's group are further apart than the bridge. */
 function unpolledSpans({ story, window }: Outcome, covered: readonly Covered[], bridge_ms: number): readonly Span[] {
   const unpolled: Span[] = [];
   let seen = window.start;

@@ -7,17 +7,17 @@ export interface Covered extends Span {
 }
 
 /**
- * A span with two polls further apart than usual, up to the bridge: what the first of them showed holds until the second. They are
- * its ends, or, where one record tells of more polls, any two in it that lie `reach_ms` apart.
+ * A span with two polls further apart than usual, up to the bridge: the value of the first holds until the second.
+ * The polls are the ends of the span or, within one coverage record, any two polls `reach_ms` apart.
  */
 export interface Spacing extends Span {
   readonly reach_ms: number;
 }
 
-/** What a clock may be off that the service alone put right over a slow line, and a second by which answers are rounded. */
+/** Error of a clock that only the service corrected over a slow line, plus a second of rounding in answers. */
 export const CLOCK_MS = 5_000;
 
-/** Of records in order of time. */
+/** Returns the spacings of records in order of time. */
 export function spacingsOf(
   covered: readonly Covered[],
   { poll_ms, bridge_ms }: { readonly poll_ms: number; readonly bridge_ms: number },

@@ -12,7 +12,7 @@ export function united(spans: readonly Span[]): readonly Span[] {
   return out;
 }
 
-/** What of a span lies in none of the others (which are united). */
+/** Returns the parts of a span outside the others (which are united). */
 export function without({ start, end }: Span, others: readonly Span[]): readonly Span[] {
   const left: Span[] = [];
   let from = start;
@@ -29,7 +29,7 @@ export function overlaps(a: Span, b: Span): boolean {
   return a.start < b.end && b.start < a.end;
 }
 
-/** What two overlapping spans share. */
+/** Returns the common part of two overlapping spans. */
 export function common(a: Span, b: Span): Span {
   return { start: Math.max(a.start, b.start), end: Math.min(a.end, b.end) };
 }

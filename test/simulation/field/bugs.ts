@@ -1,22 +1,11 @@
-import type { HttpClient } from "../../../src/delivery/http/client.ts";
 import type { Driver } from "../../../src/acquisition/port.ts";
 import { LinkError } from "../../../src/domain/link-error.ts";
 import type { Sample } from "../../../src/domain/taken.ts";
 import type { AgentSetup } from "../../../src/runtime/gateway.ts";
 import { FAILED_END_MS, type LoopWatch } from "../../../src/runtime/parts.ts";
-import type { GivenOutputs } from "../outputs/bugs.ts";
+import type { Bug, GivenOutputs } from "../bug.ts";
 
 /** Planted faults that the laws about the field's faults must find. */
-
-interface FieldBug {
-  readonly name: string;
-  readonly parts?: (parts: AgentSetup) => AgentSetup;
-  readonly outputs?: (given: GivenOutputs) => GivenOutputs;
-  /** How the process's loops run. */
-  readonly watch?: (watch: LoopWatch) => LoopWatch;
-  /** What the agent asks the service with. */
-  readonly http?: (http: HttpClient) => HttpClient;
-}
 
 const never = new Promise<never>(() => undefined);
 
@@ -71,7 +60,7 @@ function withDriver(parts: AgentSetup, change: (driver: Driver) => Driver): Agen
 
 const WRONG = new Set(["wrong_type", "missing", "nan", "BadWaitingForInitialData"]);
 
-/** A value of the wrong type counts as one that nobody heard of, and the link is up. */
+/** A value of the wrong type counts as uncertain, so that the link stays up. */
 function unreported(parts: AgentSetup): AgentSetup {
   const quiet = (sample: Sample): Sample =>
     sample.quality === "bad" && WRONG.has(sample.reason ?? "") ? { ...sample, quality: "uncertain" } : sample;
@@ -125,7 +114,7 @@ function heldOff(parts: AgentSetup): AgentSetup {
   };
 }
 
-/** Nobody hears of a loop's error. */
+/** A loop's error isn't reported. */
 function unheard(watch: LoopWatch): LoopWatch {
   return {
     ...watch,
@@ -154,7 +143,7 @@ function levelsOf(value: unknown): number {
 }
 
 /** A record of the service is walked level by level before anybody has looked how deep it is, and the error ends the agent. */
-function deepRecords(): Pick<FieldBug, "http" | "parts" | "watch"> {
+function deepRecords(): Pick<Bug, "http" | "parts" | "watch"> {
   let last = "{}";
   let fail: (error: unknown) => void = () => undefined;
   return {
@@ -198,13 +187,13 @@ function deepRecords(): Pick<FieldBug, "http" | "parts" | "watch"> {
   };
 }
 
-export const FIELD_BUGS: readonly FieldBug[] = [
-  { name: "outputs that are frozen until the clock is confirmed", outputs: frozen },
-  { name: "unconfirmed values told as good", outputs: unmarked },
-  { name: "a tag of the wrong type that leaves the link up", parts: unreported },
-  { name: "a close after a response counted as a failure of the link", parts: closedIsFailed },
-  { name: "a session held off after one that ended soon", parts: heldOff },
-  { name: "a fatal error that leaves the process alive", watch: unheard },
-  { name: "a fatal error whose end waits for a call that hangs", parts: unlimitedEnd },
-  { name: "a deeply nested record that ends the agent", ...deepRecords() },
+export const FIELD_BUGS: readonly Bug[] = [
+  { name: "outputs that are frozen until the clock is confirmed", seed: 6, outputs: frozen },
+  { name: "unconfirmed values told as good", seed: 21, outputs: unmarked },
+  { name: "a tag of the wrong type that leaves the link up", seed: 1, parts: unreported },
+  { name: "a close after a response counted as a failure of the link", seed: 19, parts: closedIsFailed },
+  { name: "a session held off after one that ended soon", seed: 9, parts: heldOff },
+  { name: "a fatal error that leaves the process alive", seed: 3, watch: unheard },
+  { name: "a fatal error whose end waits for a call that hangs", seed: 31, parts: unlimitedEnd },
+  { name: "a deeply nested record that ends the agent", seed: 77, ...deepRecords() },
 ];

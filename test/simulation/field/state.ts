@@ -1,6 +1,6 @@
-import type { FieldCounts } from "../story.ts";
+import { FIELD_KINDS, type FieldCounts } from "../story.ts";
 
-/** What the laws need to know of the field's faults. */
+/** The state of the field's faults that the laws need. */
 export interface FieldState {
   /** Faults under way that keep every time source away. */
   timeless: number;
@@ -18,16 +18,12 @@ export function noFieldState(): FieldState {
   return { timeless: 0, unconfirmed: [], closing: [], wrong: new Map(), struck: new Map() };
 }
 
-/** How often each kind of fault struck. */
+/** Returns how often each kind of fault struck. */
 export function countsOf({ struck }: FieldState): FieldCounts {
-  const count = (kind: keyof FieldCounts): number => struck.get(kind) ?? 0;
-  return {
-    no_time: count("no_time"),
-    wrong_type: count("wrong_type"),
-    plc_closes: count("plc_closes"),
-    service_closes: count("service_closes"),
-    output_closes: count("output_closes"),
-    fatal: count("fatal"),
-    foreign: count("foreign"),
-  };
+  return fieldCounts((kind) => struck.get(kind) ?? 0);
+}
+
+/** Returns the counts of all kinds, each as `count` says. */
+export function fieldCounts(count: (kind: keyof FieldCounts) => number): FieldCounts {
+  return Object.fromEntries(FIELD_KINDS.map((kind) => [kind, count(kind)])) as Record<keyof FieldCounts, number>;
 }

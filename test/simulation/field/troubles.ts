@@ -10,7 +10,7 @@ import type { Uplink } from "../uplink.ts";
 import { type Foreign, withForeign } from "./foreign.ts";
 import type { FieldState } from "./state.ts";
 
-/** What the field's faults are done to. */
+/** The parts that the field's faults act on. */
 interface Stage {
   box(): Box;
   readonly uplink: Uplink;
@@ -89,7 +89,7 @@ function sayForeign(stage: Stage, { how, in: where }: Extract<FieldFault, { kind
   };
 }
 
-/** So long the agent looks for the change. */
+/** Time in which the agent reads the changed record. */
 const ORDER_MS = 600_000;
 
 /** The office says that the configuration in the booth's record has changed: the agent reads the record. */
@@ -104,7 +104,7 @@ function compareByHand(box: Box): void {
   try {
     box.agent()?.reconcile("booth-1", null);
   } catch (error) {
-    // One comparison at a time.
+    // Only one comparison runs at a time.
     if (!(error instanceof RangeError)) throw error;
   }
 }

@@ -38,7 +38,10 @@ export function confirmations(
   let isUnconfirmed = false;
   let furthest = -Infinity;
   let session: number | null = null;
-  /** The session of the last publication: if it goes on, the broker has confirmed it, else it comes again in the next one. */
+  /**
+   * The session of the last publication. If that session continues, the broker has confirmed it; else the publication
+   * is repeated in the next one.
+   */
   let told_in: number | null = null;
   for (const group of groupsOf(events)) {
     if (told_in !== null && group[0]?.session === told_in) isUnconfirmed = false;

@@ -2,7 +2,7 @@ import type { TagValue } from "../../../src/domain/booth.ts";
 import type { Take } from "../ledger.ts";
 import type { Held } from "../records.ts";
 
-/** Where a reading stands: no two of a tag can stand there. */
+/** Returns the key of a reading's place; a tag has one reading per place. */
 function placeOf(boot: string, mono: number, tag: string): string {
   return `${boot} ${mono} ${tag}`;
 }
@@ -38,7 +38,7 @@ export function undelivered(takes: readonly Take[], held: readonly Held[]): Take
   return takes.filter((take) => missing(take).length > 0);
 }
 
-/** What of a take isn't there, as sentences. */
+/** Returns what of a take is missing at the service, as sentences. */
 function missingOf(held: readonly Held[]): (take: Take) => string[] {
   const covers = coversOf(held);
   const readings = new Map<string, TagValue>();
@@ -76,18 +76,4 @@ export function inventedAtService(takes: readonly Take[], held: readonly Held[])
   return held
     .filter(({ kind, boot, mono, tag, value }) => kind === "r" && taken.get(placeOf(boot, mono, tag)) !== value)
     .map(({ seq, tag, boot, mono, value }) => `seq ${seq}: ${tag} ${String(value)} at ${boot} ${mono}`);
-}
-
-/** Each reading stands in one place of one stream. */
-export function doubledAtService(held: readonly Held[]): string[] {
-  const seen = new Set<string>();
-  return held
-    .filter(({ kind }) => kind === "r")
-    .filter(({ boot, mono, tag }) => {
-      const place = placeOf(boot, mono, tag);
-      const again = seen.has(place);
-      seen.add(place);
-      return again;
-    })
-    .map(({ stream, seq, tag }) => `${stream} ${seq}: ${tag} a second time`);
 }

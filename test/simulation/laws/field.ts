@@ -7,7 +7,7 @@ import type { VirtualSite } from "../../support/virtual-site.ts";
 import type { FieldState } from "../field/state.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-/** More polls than a tag of the quick group may be bad for before people are told. */
+/** Longer than a tag of the fast group may be bad before it must be reported. */
 const REPORTED_WITHIN_MS = 3 * MINUTE_MS;
 /** After a fault of the PLC: a stretch of counted requests must have passed. */
 const WELL_AFTER_MS = 15 * MINUTE_MS;
@@ -16,18 +16,18 @@ const COMPARED_WITHIN_MS = 2 * 60 * MINUTE_MS;
 /** After a failure a comparison is tried again within 65 min. */
 const RETRIED_WITHIN_MS = 75 * MINUTE_MS;
 const DUE_AFTER_MS = 150 * MINUTE_MS;
-/** What a status and the identity file may hold at most, whatever the service answers. */
+/** Maximum sizes of a status and of the identity file, whatever the service answers. */
 const MOST_STATUS_CHARS = 200_000;
 const MOST_IDENTITY_BYTES = 2_000_000;
 
-/** What is remembered from look to look. */
+/** State kept between two looks. */
 export interface FieldWatching {
   /** Log lines seen so far. */
   lines: number;
-  /** Lines about the PLC's link in the present span of a device that closes each connection; its begin. */
-  closing: { readonly from: number; told: readonly string[] } | null;
+  /** The present span of a device that closes each connection: its start, and the log lines about changes of the PLC's link. */
+  closing: { readonly from: number; readonly changes: string[] } | null;
   comparison: { readonly id: string; readonly kind: string; readonly since: number } | null;
-  /** What waited for a service that closes after each ack, and since when; null: nothing else may be wrong with its way. */
+  /** Records waiting for a service that closes after each ack, and since when; null: something else is wrong too. */
   closing_service: { readonly since: number; readonly seq: number } | null;
 }
 
@@ -50,7 +50,7 @@ export interface FieldLook {
   readonly is_only_closed: boolean;
 }
 
-/** What is wrong, as sentences; empty: nothing. */
+/** Returns what is wrong, as sentences. */
 export function fieldFaults(watching: FieldWatching, status: AgentStatus, look: FieldLook): readonly string[] {
   return [
     ...wrongTypeFaults(status, look),
@@ -89,9 +89,14 @@ function wrongTypeFaults({ booths: [booth] }: AgentStatus, look: FieldLook): rea
     : [`${tags} has held a wrong type for minutes, and people are told: ${plc.reason}; ${plc.advice}`];
 }
 
-/** Lines of the log that tell of a change of the PLC's link. */
+/** Log lines about a change of the PLC's link; the first of them follows a link that was down. */
+const ANSWERS_LINE = /^booth-1: PLC answers at /;
 const LINK_LINE = /^booth-1: (PLC|all of the PLC)/;
 
+/**
+ * A close after a complete response is no failure. While nothing else keeps the PLC from being read, the link doesn't
+ * go down, not even for the first poll that the device closes. It changes its state at most once.
+ */
 function closingFaults(watching: FieldWatching, { booths: [booth] }: AgentStatus, look: FieldLook): readonly string[] {
   const { site, field, now, ran_ms } = look;
   const news = site.lines.slice(watching.lines).filter((line) => LINK_LINE.test(line));
@@ -101,20 +106,18 @@ function closingFaults(watching: FieldWatching, { booths: [booth] }: AgentStatus
     watching.closing = null;
     return [];
   }
-  if (watching.closing?.from !== span.from) watching.closing = { from: span.from, told: [] };
-  const { bad_tags } = site.plc;
-  const isAlone = bad_tags.length === 0 && field.wrong.size === 0;
-  const is_quiet = Math.min(now - span.from, ran_ms) > 2 * REPORTED_WITHIN_MS && isAlone;
-  if (!is_quiet || !isReadable(look, 2 * REPORTED_WITHIN_MS)) return [];
-  watching.closing.told = [...watching.closing.told, ...news];
-  const { told } = watching.closing;
-  if (told.length > 1) {
-    watching.closing.told = [];
-    return [`the PLC closes after each complete response, and its link changes: ${told.slice(0, 3).join(" | ")}`];
-  }
+  if (watching.closing?.from !== span.from) watching.closing = { from: span.from, changes: [] };
+  if (!isReadable(look, 2 * REPORTED_WITHIN_MS)) return [];
+  const text = "the PLC closes after each complete response, and its link";
+  if (news.some((line) => ANSWERS_LINE.test(line))) return [`${text} has been down: ${news.slice(0, 3).join(" | ")}`];
+  const isAlone = site.plc.bad_tags.length === 0 && field.wrong.size === 0;
+  if (!isAlone || Math.min(now - span.from, ran_ms) <= 2 * REPORTED_WITHIN_MS) return [];
+  const { changes } = watching.closing;
+  changes.push(...news);
+  if (changes.length > 1) return [`${text} changes: ${changes.splice(0).slice(0, 3).join(" | ")}`];
   const isWell = now - look.plc_well_since > WELL_AFTER_MS && isReadable(look, WELL_AFTER_MS);
   return booth.plc.kind === "down" || (isWell && booth.plc.kind !== "up")
-    ? [`the PLC closes after each complete response, and its link is ${booth.plc.kind}: ${booth.plc.reason}`]
+    ? [`${text} is ${booth.plc.kind}: ${booth.plc.reason}`]
     : [];
 }
 
@@ -122,8 +125,8 @@ function closingFaults(watching: FieldWatching, { booths: [booth] }: AgentStatus
 const SETTLED_MS = 3 * MINUTE_MS;
 
 /**
- * Polls of one span may lack tags. The agent measures in real time how soon a close follows on an answer, so that a machine that stalls
- * for a quarter of a second makes one close look like that of a device that restarts.
+ * Polls of one span that may lack tags. The agent measures in real time how soon a close follows an answer: if the
+ * machine stalls for a quarter of a second, a close looks like that of a restarting device.
  */
 const MOST_LACKING = 2;
 
@@ -183,14 +186,14 @@ function comparisonFaults(
     return [`the comparison of ${one.day} has been running for ${(lasts_ms / MINUTE_MS).toFixed(0)} min`];
   if (one.kind !== "failed" || booth?.provisioning.state !== "active") return [];
   const day = dayBefore(booth.tz, now);
-  // Of several days only the last one is compared without anybody's asking, two hours and a half after its end at the latest.
+  // Of several days only the last one is compared automatically, at most two and a half hours after its end.
   const due_ms = now - day.end - DUE_AFTER_MS;
   const isLast = day.day === one.day && dayBefore(booth.tz, now - RETRIED_WITHIN_MS).day === one.day;
   const isDue = Math.min(lasts_ms, ran_ms, service_well_ms, due_ms) > RETRIED_WITHIN_MS;
   return isDue && isLast ? [`the comparison of ${one.day} failed, and isn't tried again: ${one.reason}`] : [];
 }
 
-/** What is kept and shown is bounded. Looked at once something foreign was answered. */
+/** The status and the identity file are bounded. Checked after a foreign answer. */
 function boundFaults(status: AgentStatus, { field, folder }: FieldLook): readonly string[] {
   if (!field.struck.has("foreign")) return [];
   const chars = JSON.stringify(status).length;

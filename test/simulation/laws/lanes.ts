@@ -4,20 +4,20 @@
  */
 const LANES = 3;
 
-/** What a session has sent, by lane: the newest seq of each. */
+/** The newest sent seq of each lane of a session. */
 type Lanes = readonly number[];
 
 /** The lanes after another batch; null: it is in no order that three lanes could have. */
 function afterBatch(lanes: Lanes, first: number, last: number): Lanes | null {
   const fitting = lanes.filter((newest) => newest < first);
   if (fitting.length === 0) return lanes.length < LANES ? [...lanes, last] : null;
-  // The row that comes nearest goes on, so that the others stay open for less.
+  // The nearest lane continues, so that the others stay open for lower seqs.
   const nearest = Math.max(...fitting);
   const at = lanes.indexOf(nearest);
   return lanes.map((newest, index) => (index === at ? last : newest));
 }
 
-/** What a session has sent, and what it was told. */
+/** The batches that a session has sent, and the service's answers. */
 export interface Order {
   readonly lanes: Lanes;
   /** Newest record that the service has, as it says. */

@@ -23,7 +23,7 @@ const takes: readonly Take[] = [0, 6 * HOUR_MS].map((mono) => ({
   },
 }));
 
-/** The booth's clock as it is told to the service: at that time of the story it was off by so much. */
+/** Clock records with the booth's clock off by `off` at these times of the story. */
 function heldOf(told: readonly (readonly [at: number, off: number, unsure?: boolean])[]): readonly Held[] {
   return told.map(([mono, off, unsure = false], i) => ({
     stream: "s",

@@ -7,7 +7,7 @@ import { MINUTE_MS } from "../../../src/domain/time.ts";
 
 /** A service that proves itself is believed about so much at once, and not a second more. */
 const BELIEVED_MS = 3_600_000;
-/** What a clock may be off that only the service put right, over a slow line. */
+/** Error of a clock that only the service corrected, over a slow line. */
 const CLOCK_MS = 4_000;
 /** Lies that prove themselves: an ack with the right hash, an earlier ack of the same batch, an answer over a way that is its own. */
 const PROVEN: readonly string[] = ["ack_time", "old_ack", "http_date"];
@@ -24,13 +24,13 @@ interface Clocked {
 interface Stretch extends Span {
   /** How far its time is off. */
   readonly off: number;
-  /** Nobody vouched for it, and it says so. */
+  /** Its time is unconfirmed, and the record says so. */
   readonly is_marked: boolean;
 }
 
 /**
- * Where times may be wrong, as they stand in the log and as they were in truth: a stretch that is marked, and one that a proven lie put off
- * by an hour at most, from that lie on until the service's next true word.
+ * Returns the spans in which times may be wrong, by the log's time and by the true time: a stretch that is marked as
+ * unsure, and one that a proven lie changed by an hour at most, from that lie to the service's next true time.
  */
 export function liedTimes(clocked: Clocked): readonly Span[] {
   const { story } = clocked;

@@ -35,7 +35,7 @@ export function setAsideForNothing(folder: string, refused: ReadonlySet<number>)
   }
 }
 
-/** Readings whose time at the service is another one than that of the poll, outside of spans in which nobody can know it. */
+/** Returns readings whose time at the service differs from that of the poll, outside of spans with an unknown time. */
 export function wrongTimes(
   takes: readonly Take[],
   held: readonly Held[],

@@ -22,7 +22,7 @@ const CLOCK = "Clock/Confirmed";
 
 export interface LiveLook {
   readonly side: Side;
-  /** What that gateway's output said, in order. */
+  /** Messages of that gateway's output, in order. */
   readonly events: readonly PlantEvent[];
   readonly takes: readonly Take[];
   readonly unconfirmed: FieldState["unconfirmed"];
@@ -73,7 +73,7 @@ interface TakenValue {
   readonly value: unknown;
 }
 
-/** What was taken of each tag, in order. */
+/** Returns the taken values of each tag, in order. */
 function takenByTag(takes: readonly Take[]): ReadonlyMap<string, readonly TakenValue[]> {
   const taken = new Map<string, TakenValue[]>();
   for (const { at, entry } of takes) {

@@ -4,10 +4,9 @@ import { rebuild } from "../../support/rebuild.ts";
 import { writerIn } from "../../support/store.ts";
 
 /**
- * Makes facts again that a bad bit took from a gateway's store, as somebody has it do who reads of damaged records in its status.
- * Until then its figures lack them, which it says; the service, which had them, needs no word. False: the log itself lacks records,
- * so the gateway refuses, or a full store has given up the state from which they could be folded, so it begins behind them: its
- * figures can't be what the service finds from all of them.
+ * Rebuilds facts that a flipped bit destroyed in a gateway's store, as a user does who reads of damaged records in
+ * the status. Until then the gateway's figures lack these facts. Returns false if the facts can't be rebuilt: the log
+ * itself lacks records, or a full store has dropped the state to start from.
  */
 export function isMadeAgain(folder: string): boolean {
   const lost = firstQuarantined(folder);

@@ -6,14 +6,14 @@ import { confirmations } from "./confirmed.ts";
 import { devicesTold, sparkplugFaults } from "./sparkplug.ts";
 import { keyOf, type ToldReading } from "./told.ts";
 
-/** What is asked of every output, whatever it speaks. */
+/** Laws for every output, independent of its protocol. */
 
 export interface OutputLook {
   readonly plant: Plant;
   readonly boxes: readonly Box[];
   /** Everything read before has had its time to be told. */
   readonly due: number;
-  /** The gateway's own log at the end: what it holds still, as it is told. */
+  /** The records that the gateway's own log still holds at the end. */
   readonly log: readonly Given[];
   /** True instants by boot and mono of what was taken. */
   readonly taken: ReadonlyMap<string, number>;
@@ -59,10 +59,10 @@ function ofOne(look: OutputLook, { side, box, index }: One): readonly string[] {
 interface Known {
   /** Places at which a reading stands, in order. */
   readonly places: readonly number[];
-  /** Where what was told may have stood. */
+  /** Possible places of a message's reading. */
   readonly byKey: ReadonlyMap<string, readonly number[]>;
   readonly at: ReadonlyMap<number, Given>;
-  /** What a place may have been told as: its time changes when the clock is confirmed. */
+  /** The keys that a place may have been sent under: its time changes when the clock is confirmed. */
   readonly keysAt: ReadonlyMap<number, readonly string[]>;
 }
 
@@ -114,7 +114,7 @@ interface Account {
   readonly taken: OutputLook["taken"];
 }
 
-/** An output that was put back into the configuration begins anew. */
+/** An output that returns to the configuration starts from the beginning. */
 function accountFaults(told: readonly ToldReading[], account: Account): readonly string[] {
   const { put_back } = account.side;
   const eraOf = ({ at }: { readonly at: number }): number => put_back.filter((back) => back <= at).length;
@@ -124,7 +124,7 @@ function accountFaults(told: readonly ToldReading[], account: Account): readonly
   });
 }
 
-/** Nothing twice beyond what was under way, in order, nothing lost without a word. */
+/** Readings arrive in order. Only those under way are repeated, and none is lost without a log line. */
 function eraFaults(told: readonly ToldReading[], account: Account): readonly string[] {
   const { known, passed } = account;
   const faults: string[] = [];
@@ -173,10 +173,10 @@ function eraFaults(told: readonly ToldReading[], account: Account): readonly str
   return [...faults, ...lostText(lost, known), ...passedFaults(account, first)];
 }
 
-/** What a slow line adds between a birth and its arrival. */
+/** Extra time that a slow line adds between a birth and its arrival. */
 const SLOW_MS = 25_000;
 
-/** What was read before its device's birth is history, and nothing else is. */
+/** Exactly the readings from before their device's birth are marked as history. */
 function historyFaults(
   { is_history, born_at, key, at }: ToldReading,
   places: readonly number[],
@@ -201,7 +201,10 @@ function lostText(lost: readonly number[], { at, places }: Known): readonly stri
     : [`${String(lost.length)} of ${String(places.length)} readings weren't told: ${names.join("; ")}`];
 }
 
-/** Nobody knows of what was under way whether it came; a power cut takes the cursor's last minutes. */
+/**
+ * Records reported as skipped must not have been sent, except those under way, and after a power cut those since the
+ * cursor was last saved.
+ */
 function passedFaults({ passed, box, known }: Account, first: ReadonlyMap<number, ToldReading>): readonly string[] {
   return passed.flatMap(({ from, to }) => {
     const told = known.places.filter((place) => from <= place && place <= to && first.has(place));
@@ -246,7 +249,7 @@ interface Ended {
   readonly again: ReadonlySet<unknown>;
 }
 
-/** What who comes later finds at the broker. */
+/** The retained messages are the last values. */
 function retainedFaults({ side, box, events, again }: Ended): readonly string[] {
   const { retained } = side.broker;
   const faults: string[] = [];
@@ -274,12 +277,12 @@ function retainedFaults({ side, box, events, again }: Ended): readonly string[] 
   return [...faults, ...discoveryFaults(side, events)];
 }
 
-/** It changes with each commit, which is no news for anybody: it is told once a minute. All else is told at once. */
+/** Such a figure changes with each commit and is sent once a minute. All others are sent at once. */
 function growsWithTime({ figure, sort }: Figure): boolean {
   return figure === "last_good_at" || sort === "hours" || sort === "percent";
 }
 
-/** What each tag said last, as far as it was read from the log. */
+/** Returns the last value of each tag that was read from the log. */
 function lastOf(box: Box): ReadonlyMap<string, Given> {
   const { places, at } = knownOf([...box.seen.given.values()]);
   return new Map(
@@ -301,7 +304,7 @@ function isOfThePresent({ events, again }: Pick<Ended, "events" | "again">, topi
   return last !== undefined && (at < begun || again.has(last)) && last.at >= after - CLOCK_MS;
 }
 
-/** What a clock may be off. */
+/** Allowed error of a clock. */
 const CLOCK_MS = 4_000;
 
 /** `value`: as JSON. */

@@ -2,7 +2,7 @@ import { CODEC, type HostMetric, type HostPayload, type Side } from "../outputs/
 import type { PlantEvent } from "../outputs/broker.ts";
 import { keyOf, type ToldReading } from "./told.ts";
 
-/** What a host holds an edge node to, by the specification (Sparkplug 3.0) and nothing of ours. */
+/** Rules for an edge node, from the specification only (Sparkplug 3.0). */
 
 type Came = Extract<PlantEvent, { kind: "message" }> & { readonly type: string; readonly device: string };
 
@@ -11,7 +11,7 @@ const NODE_CONTROL = "Node Control/Rebirth";
 /** A rebirth once a minute at most; asked for, it comes within so long. */
 const REBIRTH_EVERY_MS = 60_000;
 const REBORN_WITHIN_MS = 30_000;
-/** What was under way when the host said that it is offline. */
+/** Time for messages under way when the host goes offline. */
 const UNDER_WAY_MS = 20_000;
 
 function cameOf(event: PlantEvent): Came | null {
@@ -93,7 +93,7 @@ interface Device {
   readonly names: ReadonlyMap<string, { readonly name: string; readonly type: string }>;
 }
 
-/** One session, from its birth to its death. */
+/** Checks a session from its birth to its death. */
 function sessionFaults(events: readonly PlantEvent[], bd_seq: number | null): readonly string[] {
   const faults: string[] = [];
   const devices = new Map<string, Device>();
@@ -153,7 +153,7 @@ function dataFaults(came: Came, device: Device | undefined): readonly string[] {
   });
 }
 
-/** A birth that nobody asked for, one too soon, one that didn't come. */
+/** Finds an unrequested rebirth, one too early, and a requested one that never came. */
 function rebirthFaults(events: readonly PlantEvent[], births: readonly number[]): readonly string[] {
   const asked = events.flatMap((event) => (event.kind === "heard" && isRebirth(event) ? [event.at] : []));
   const [, ...again] = births;

@@ -1,6 +1,6 @@
 import type { AgentStatus } from "../../../src/domain/status.ts";
 
-/** How it has been around the box of late, whatever the box knows of it. */
+/** The true state of the box's surroundings in the last minutes. */
 export interface Weather {
   /** Whether the PLC could be read: all of the time, never, or now and then. */
   readonly plc: "all" | "never" | "mixed";
@@ -12,7 +12,7 @@ export interface Weather {
   readonly pending: number;
 }
 
-/** What people are shown is so. */
+/** Returns what is false in a status. */
 export function untrueStatus({ booths, service }: AgentStatus, weather: Weather): string[] {
   const [booth] = booths;
   if (booth === undefined) return ["the booth is missing"];
@@ -26,7 +26,7 @@ export function untrueStatus({ booths, service }: AgentStatus, weather: Weather)
     [isBound && weather.service === "all" && service.kind !== "up", "the service can be reached and is shown as down"],
     [weather.service === "never" && service.kind === "up", "the service can't be reached and is shown as up"],
     [log.acked_seq > log.newest_seq, `more is acked than there is: ${seqs}`],
-    // What was refused is set aside, and offered again while the log goes on.
+    // Rejected records are set aside and offered again while the log continues.
     [weather.lacking(log.acked_seq) > log.refused.count, `more is acked than the service has: ${seqs}`],
     [log.pending !== weather.pending, `${log.pending} takes wait, not ${weather.pending}`],
     [(storage?.used_bytes ?? 0) > (storage?.max_bytes ?? 1), "the store is over its budget"],

@@ -1,13 +1,13 @@
 import type { Span } from "../outcome.ts";
 
-/** A stretch in which a booth was in one mode, or in one of several where nobody can know. */
+/** A stretch in which a booth was in one mode. */
 export interface ModeSpan extends Span {
   readonly mode: string;
 }
 
 export interface Poll {
   readonly at: number;
-  /** What the PLC said; null: nothing that could be used. */
+  /** The PLC's mode; null: no usable value. */
   readonly mode: string | null;
 }
 

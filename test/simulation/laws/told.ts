@@ -4,7 +4,7 @@ import type { Given } from "../outputs/plant.ts";
 export interface ToldReading {
   readonly at: number;
   readonly session: number;
-  /** As it stands in a Given: tag, time, value. */
+  /** Tag, time and value, as `keyOf` returns them. */
   readonly key: string;
   readonly is_history: boolean | null;
   /** True instant of the birth before it; null: the kind has none. */

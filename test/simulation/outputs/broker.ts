@@ -6,11 +6,11 @@ import type { VirtualClock } from "../../../simulators/virtual/clock.ts";
 import type { Around } from "../ports.ts";
 
 /**
- * A plant's broker under virtual time, with the line to it. A line keeps what is sent in order, and of what was under way when it
- * breaks the broker has a beginning; nobody at the other end knows which.
+ * An output's broker under virtual time, with the line to it. The line keeps the order of messages. If it breaks, the
+ * broker has received a first part of the messages under way; the agent can't know which.
  */
 
-/** What happened at the broker, in order; `at`: the true instant, `box`: which gateway. */
+/** An event at the broker; `at`: the true instant, `box`: the gateway. */
 export type PlantEvent = { readonly at: number; readonly box: number; readonly session: number } & (
   | { readonly kind: "open"; readonly will: Message }
   | { readonly kind: "message"; readonly message: Message; readonly is_will: boolean }
@@ -34,7 +34,7 @@ export interface PlantBroker {
   set(way: PlantWay): void;
   /** All that it kept is gone. */
   forget(): void;
-  /** Somebody else says it. */
+  /** Publishes a message of another client. */
   publish(topic: string, payload: string | Uint8Array, retain: boolean): void;
   /** The process of that gateway, or its whole box, ended in the midst of all. */
   lost(box: number, how: "process" | "box"): void;
@@ -42,11 +42,13 @@ export interface PlantBroker {
 }
 
 const USUAL_LATENCY_MS = 20;
+/** A busy broker sends retained messages later than the SUBACK, when a client may be at work already. */
+const RETAINED_AFTER_MS = 500;
 /** As the agent's own, in src/outputs/broker.ts. */
 const CONFIRM_WITHIN_MS = 15_000;
 const PING_MS = 20_000;
 const CLOSE_WITHIN_MS = 1_000;
-/** Of a client that says nothing a broker knows after one and a half times what it was promised (MQTT 3.1.2.10). */
+/** A broker ends a silent client after 1.5 times its keep-alive (MQTT 3.1.2.10). */
 const SILENT_ENDS_MS = 45_000;
 const CONNECT_WITHIN_MS = 10_000;
 
@@ -56,7 +58,7 @@ interface Session {
   readonly around: Around;
   readonly will: Message;
   readonly heard: Map<string, (payload: Uint8Array, retained: boolean, on: string) => void>;
-  /** What a silent line holds. */
+  /** Messages that a silent line holds back. */
   readonly held: (() => void)[];
   /** When what was sent last arrives. */
   arrives_at: number;
@@ -79,7 +81,7 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
     if (message.payload.length === 0) retained.delete(message.topic);
     else retained.set(message.topic, message.payload);
   };
-  /** The broker's end of it. Of a broker that ended itself nobody hears a will. */
+  /** Ends a session at the broker. A broker that itself ended publishes no will. */
   const over = (session: Session, how: "clean" | "broken" | "with_broker"): void => {
     if (session.is_over) return;
     session.is_over = true;
@@ -183,7 +185,7 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
             session.heard.set(topic, heard);
             const kept = retained.get(topic);
             if (kept !== undefined)
-              clock.after(broker.latency_ms, () =>
+              clock.after(broker.latency_ms + RETAINED_AFTER_MS, () =>
                 onLine(session, () => hear(session, topic, { payload: Buffer.from(kept), is_retained: true })),
               );
             clock.after(broker.latency_ms, () => onLine(session, done));
@@ -244,7 +246,7 @@ export function plantBroker(clock: VirtualClock): PlantBroker {
         await own.sleep(broker.latency_ms, signal);
         if (way === "silent") await own.sleep(CONNECT_WITHIN_MS, signal);
         if (way !== "open") throw new ServiceLinkError("unreachable", `nobody answers at the broker: ${way}`);
-        // Of two with one name the later one stays.
+        // A second session with the same name replaces the first.
         for (const session of sessions.filter((one) => one.box === box)) cut(session, "another took its name");
         const { promise: ended, resolve: end } = Promise.withResolvers<ServiceLinkError>();
         const session: Session = {

@@ -1,27 +1,14 @@
-import type { BrokerSession, OutputBooth, OutputMachine } from "../../../src/outputs/port.ts";
+import type { BrokerSession } from "../../../src/outputs/port.ts";
 import type { LinkSession } from "../../../src/delivery/port.ts";
 import type { Message } from "../../../src/outputs/port.ts";
-import type { AgentSetup } from "../../../src/runtime/gateway.ts";
-
-/** What the outputs of an agent are given: planted faults go in here, and nothing in the outputs knows of them. */
-export interface GivenOutputs {
-  readonly machine: OutputMachine;
-  readonly booths: readonly OutputBooth[];
-}
-
-interface OutputBug {
-  readonly name: string;
-  readonly outputs: (given: GivenOutputs) => GivenOutputs;
-  /** What all else of the agent is given. */
-  readonly parts?: (parts: AgentSetup) => AgentSetup;
-}
+import type { Bug, GivenOutputs } from "../bug.ts";
 
 function withSession(given: GivenOutputs, change: (session: BrokerSession) => BrokerSession): GivenOutputs {
   const { machine } = given;
   return { ...given, machine: { ...machine, connect: async (...asked) => change(await machine.connect(...asked)) } };
 }
 
-/** What was written counts as come. */
+/** Messages count as delivered once they are written. */
 function unconfirmed(given: GivenOutputs): GivenOutputs {
   return withSession(given, (session) => ({
     ...session,
@@ -83,8 +70,8 @@ function keptEntities(given: GivenOutputs): GivenOutputs {
   }));
 }
 
-/** What goes to the service waits for what an output is sending. */
-function noticed(): Omit<OutputBug, "name"> {
+/** Delivery to the service waits for the messages that an output is sending. */
+function noticed(): Pick<Bug, "outputs" | "parts"> {
   let sending: Promise<unknown> = Promise.resolve();
   const waiting = (session: LinkSession): LinkSession => ({
     ...session,
@@ -104,14 +91,14 @@ function noticed(): Omit<OutputBug, "name"> {
         },
       })),
     parts(parts) {
-      // Of a process that was killed nobody hears the end.
+      // A killed process never reports the end of its sending.
       sending = Promise.resolve();
       return { ...parts, link: { connect: async (...asked) => waiting(await parts.link.connect(...asked)) } };
     },
   };
 }
 
-/** Whoever asks is obeyed, however often. */
+/** Every command is obeyed, retained ones too. */
 function obedient(given: GivenOutputs): GivenOutputs {
   return withSession(given, (session) => ({
     ...session,
@@ -119,13 +106,13 @@ function obedient(given: GivenOutputs): GivenOutputs {
   }));
 }
 
-export const OUTPUT_BUGS: readonly OutputBug[] = [
-  { name: "an output's cursor moved before the broker has it", outputs: unconfirmed },
-  { name: "records that an output passed over without a word", outputs: silentPasses },
-  { name: "a death that names another session's birth", outputs: oldDeath },
-  { name: "history told as of the present", outputs: presentHistory },
-  { name: "a message of an output swallowed", outputs: swallowed },
-  { name: "entities that are never taken back", outputs: keptEntities },
-  { name: "an output that the service's delivery notices", ...noticed() },
-  { name: "a retained command obeyed", outputs: obedient },
+export const OUTPUT_BUGS: readonly Bug[] = [
+  { name: "an output's cursor moved before the broker has it", seed: 1, outputs: unconfirmed },
+  { name: "records that an output passed over without a word", seed: 4, outputs: silentPasses },
+  { name: "a death that names another session's birth", seed: 1, outputs: oldDeath },
+  { name: "history told as of the present", seed: 1, outputs: presentHistory },
+  { name: "a message of an output swallowed", seed: 2, outputs: swallowed },
+  { name: "entities that are never taken back", seed: 4, outputs: keptEntities },
+  { name: "an output that the service's delivery notices", seed: 25, ...noticed() },
+  { name: "a retained command obeyed", seed: 57, outputs: obedient },
 ];

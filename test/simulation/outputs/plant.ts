@@ -14,15 +14,15 @@ import { durationsToday } from "../../../src/reports/summary.ts";
 import type { AgentSetup } from "../../../src/runtime/gateway.ts";
 import type { VirtualClock } from "../../../simulators/virtual/clock.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
-import type { Bug } from "../bugs.ts";
+import type { Bug } from "../bug.ts";
 import type { DiskFault } from "../disk.ts";
 import { type Around, through } from "../ports.ts";
 import type { StoryOutput } from "../story.ts";
 import { type PlantBroker, plantBroker } from "./broker.ts";
 
-/** What stands in a plant beside the service: a broker for each output, and what has seen the outputs from outside. */
+/** The outputs' brokers, and everything seen of the outputs from outside. */
 
-/** Of another author: what a host reads and writes. */
+/** A codec by another author, for the host's messages. */
 export const CODEC = (createRequire(import.meta.url)("sparkplug-payload") as { get(name: string): Codec }).get(
   "spBv1.0",
 );
@@ -54,7 +54,7 @@ export interface OutputLook {
   readonly well_since: number;
 }
 
-/** One output's side of the plant. */
+/** An output with its broker and host. */
 export interface Side {
   readonly output: StoryOutput;
   readonly broker: PlantBroker;
@@ -66,7 +66,7 @@ export interface Side {
   is_without_discovery: boolean;
   /** True instants at which it was put back. */
   readonly put_back: number[];
-  /** How it was, now and then. */
+  /** The states of the output at regular instants. */
   readonly looks: OutputLook[];
 }
 
@@ -81,17 +81,20 @@ export interface Given {
   readonly mono: number;
 }
 
-/** What was seen of one gateway's outputs. */
+/** Everything seen of one gateway's outputs. */
 export interface Seen {
   readonly box: number;
   readonly given: Map<string, Given>;
   /** True instants at which its memory went. */
   readonly cuts: number[];
-  /** What was told as passed over, as the log line says it, with the true instant. */
+  /** Ranges that the log reports as skipped, with the true instant. */
   readonly passed: { readonly at: number; readonly output: string; readonly from: number; readonly to: number }[];
   /** Figures as the agent has them now; null: none runs. */
   now: () => readonly Figure[] | null;
-  /** As they were when it was stopped at last, and as long before as what grows with time alone may wait until it is told. */
+  /**
+   * Figures when the agent was stopped at last (`stopped`), and a minute earlier, the longest that a slowly growing
+   * figure may wait (`before`).
+   */
   stopped: readonly Figure[];
   before: readonly Figure[];
 }
@@ -189,7 +192,10 @@ export function configOf({ output, is_without_discovery }: Side): OutputConfig {
 /** Durations of today so old at most: each asking copies the whole state. */
 const DURATIONS_MS = 10 * 60_000;
 
-/** What the process has for its outputs. `random`: its own, since nothing else may come out otherwise for their sake. */
+/**
+ * The surroundings of a process's outputs. `seed`: outputs draw their own random numbers, so that nothing else
+ * depends on them.
+ */
 export interface Ports {
   readonly around: Around;
   readonly folder: string;

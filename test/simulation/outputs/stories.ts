@@ -7,13 +7,13 @@ interface Told {
   readonly hours: number;
   /** It gives records up: a broker that is away for longer is passed over. */
   readonly is_small: boolean;
-  /** Nothing may befall it that ends a process at a moment which there isn't without outputs. */
+  /** The story has no fault that ends a process at a moment which only exists with outputs. */
   readonly is_compared: boolean;
 }
 
 const KINDS: readonly StoryOutput["kind"][] = ["plain", "home_assistant", "sparkplug", "sparkplug"];
 
-/** None in half of the stories, else one to three. */
+/** Draws the outputs: none in half of the stories, else one to three. */
 export function outputsOf(dice: Dice, told: Told): readonly StoryOutput[] {
   if (!told.is_compared && dice.chance(0.5)) return [];
   return Array.from({ length: dice.one([1, 1, 2, 3]) }, (_, index): StoryOutput => {

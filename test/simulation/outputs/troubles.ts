@@ -2,7 +2,7 @@ import type { Fault, OutputCommand, OutputFault } from "../story.ts";
 import type { Box } from "../box.ts";
 import { CODEC, GROUP, type Plant, sayHost, type Side } from "./plant.ts";
 
-/** What an output's faults are done to. */
+/** The parts that an output's faults act on. */
 interface Stage {
   box(): Box;
   readonly plant: Plant;
@@ -69,7 +69,7 @@ function setHost(stage: Stage, side: Side, online: boolean): void {
 
 const REBIRTH = { name: "Node Control/Rebirth", type: "Boolean", value: true };
 
-/** As somebody says it who knows the node by its topics alone. */
+/** Sends a command to a node, which is known from its topics alone. */
 function command(stage: Stage, { broker, output }: Side, what: OutputCommand): void {
   if (output.kind !== "sparkplug" || broker.way() !== "open") return;
   const birth = broker.events.findLast(

@@ -12,7 +12,10 @@ const KEY = "fleet-admin";
 const GATEWAYS = 30;
 const LENGTH_MS = 5 * 60_000;
 
-/** A story of minutes in seconds, at the one-machine service. A box in doubt believes nobody for an hour: that is hastened once nothing is acked. */
+/**
+ * Plays a story of minutes in seconds at the service on one machine. A gateway with a conflict believes the service
+ * only after an hour, so the fleet's time is sped up once nothing is acked.
+ */
 async function played(dataDir: string): Promise<RanFleet> {
   placeFleet(dataDir, GATEWAYS * 2, KEY);
   const clock = fleetClock(20);

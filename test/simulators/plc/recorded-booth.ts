@@ -12,7 +12,7 @@ import { fold, valuesOf } from "../../support/booth.ts";
 import { clickBooth } from "../../support/profiles.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
-/** A booth read over real sockets while its time stands still, and moves on only where somebody sleeps. */
+/** A booth that is read over real sockets while its time stands still, and advances only when some code sleeps. */
 
 /** Everybody's sleeping is over at once, and takes its time all the same. */
 export function jumpingClock(start: number): Clock {
@@ -36,7 +36,7 @@ export function jumpingClock(start: number): Clock {
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** Every 10 s and 60 s: what happens between two polls is nobody's to see. */
+/** Poll intervals of 10 s and 60 s; events between two polls stay unseen. */
 export const RHYTHM = { fast: { poll_interval_ms: 10_000 }, slow: { poll_interval_ms: 60_000 } };
 
 export function clickParameters(): Parameters {
@@ -53,7 +53,7 @@ export function clickParameters(): Parameters {
   return parametersOf(clickBooth(), config);
 }
 
-/** What the agent's loop, intake and fold make of whoever answers at that port. */
+/** Returns the stages and cycles that the agent's loop, intake and fold derive from the device at that port. */
 export async function derivedFrom(port: number, clock: Clock, for_ms: number) {
   const profile = clickBooth();
   const parameters = clickParameters();

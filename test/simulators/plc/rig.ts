@@ -44,7 +44,7 @@ export interface RawClient {
   send(bytes: Buffer): void;
   /** Resolves with the next `count` bytes. */
   take(count: number): Promise<Buffer>;
-  /** Bytes that have come and that nobody took. */
+  /** Received bytes that `take` hasn't returned yet. */
   pending(): number;
   readonly closed: Promise<void>;
 }

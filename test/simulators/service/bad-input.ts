@@ -100,7 +100,7 @@ function isError(body: string): boolean {
   }
 }
 
-/** What was made can be asked for, changed and deleted by later requests. */
+/** Remembers the id of a created item, so that later requests read, change and delete it. */
 function keepId(made: Map<string, string[]>, path: string, body: string): void {
   const collection = path.slice(path.lastIndexOf("/") + 1);
   const { id } = JSON.parse(body) as { id?: unknown };

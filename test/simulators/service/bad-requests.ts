@@ -1,9 +1,9 @@
-/** Requests that nobody sends in earnest, made from a seed, as bytes. */
+/** Hostile requests as bytes, made from a seed. */
 import type { Random } from "../../../src/domain/machine.ts";
 import type { ContractRow } from "../../../simulators/service/http/contract-table.ts";
 import { badJson, badText, badValue, pick } from "../../support/bad-values.ts";
 
-/** What the generator knows of the service that it is let loose on. */
+/** The keys and ids of the service under attack. */
 export interface Target {
   readonly keys: readonly string[];
   /** Values that fit into paths and queries: own, other people's, and none's. */
@@ -174,7 +174,7 @@ const METHODS = [
   "GET",
 ];
 
-/** One request for the operation of that row, its head and body as they go onto the wire. */
+/** Returns a request for the operation of that row, with its head and body as bytes. */
 export function badRequest(random: Random, row: ContractRow, target: Target): Buffer {
   const method = random.next() < 0.95 ? row.method : pick(random, METHODS);
   const url = `${pathOf(random, row, target)}${queryOf(random, target)}`;

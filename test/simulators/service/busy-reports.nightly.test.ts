@@ -18,7 +18,7 @@ const HEAVY = [
   `/api/booths?${YEARS}&includes=utilization_times:energy_usage:overuse_data`,
   `/api/facilities?${YEARS}&includes=cycle_count:utilization_times:energy_usage:overuse_data:service_events`,
 ];
-/** What others ask meanwhile, one after the other: of the account's rows, of one booth's log, and whether it is there at all. */
+/** Requests made meanwhile, one after the other: the account's rows, one booth's log, and a provisioning record. */
 const LIGHT = ["/api/accounts", "/api/booths/BOOTH/duration_by_mode", `/api/booths_provisioning/${demoSerial(0)}`];
 
 it("whoever asks for three reports over years at once, others are answered before them", async () => {

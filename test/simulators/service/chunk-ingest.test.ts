@@ -40,7 +40,7 @@ function storedOf({ db }: Bench): ReturnType<typeof storedRange> {
   return stream === undefined ? [] : storedRange(db, stream, [1, Number.MAX_SAFE_INTEGER]);
 }
 
-/** What is stored of the same records as one batch. */
+/** Returns the stored records if the same records arrive as one batch. */
 function asBatch(records: readonly LogRecord[], s0 = 1): ReturnType<typeof storedRange> {
   const other = boundBench();
   other.ingest(batchOf(records, { s0 }));
@@ -269,10 +269,10 @@ describe("a kept chunk", () => {
           : bench.ingest(batchOf(records, options));
       give1([clock(0, EPOCH + ahead, "synced")], { s0: 1, ...wrong });
       give1([...readings(3, 1), hour, ...readings(5, 4)], { s0: 2, ...wrong });
-      // A boot of which nobody ever says the time goes on behind it.
+      // A boot without a confirmed time continues after it.
       give1([clock(20_000, EPOCH + 20_000, "stepped")], { s0: 11, ...wrong });
       give1(readings(5, 21), { s0: 12 });
-      // A boot of which nobody ever says the right time goes on behind it.
+      // A boot without a right time continues after it.
       const second = { boot: "boot-2", epoch: EPOCH + 9 * HOUR };
       give1([clock(0, EPOCH + 9 * HOUR, "synced")], { s0: 17, ...second });
       give1(readings(4, 1), { s0: 18, ...second });

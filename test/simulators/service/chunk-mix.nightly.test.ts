@@ -21,7 +21,7 @@ const seed = seedOf("chunk-mix");
 
 type Draw = () => number;
 
-/** What the gateway claims, between the records of a log: an hour, an incident, a stage. */
+/** Returns a fact of the gateway among the records of a log: an hour, an incident or a stage. */
 function factAt(mono: number, nth: number): LogRecord {
   const at = EPOCH + mono;
   const incident = { tag_name: `tag ${nth % 3}`, check: "range", logic: {}, reason: "odd", severity: "warning" };
@@ -54,7 +54,7 @@ interface Piece {
   readonly is_chunk: boolean;
 }
 
-/** What stands in a chunk's body is no fact, or there is none. */
+/** Whether a chunk of these records has a body: facts aren't in it. */
 function hasBody(records: readonly LogRecord[]): boolean {
   return records.some(({ kind }) => !"mcdvi".includes(kind));
 }
@@ -146,7 +146,7 @@ describe("the same log, in batches and in chunks", () => {
       const offered = [...whole.map((piece) => ({ ...piece, is_chunk: true })), ...shuffled(often, draw)];
       for (const [nth, piece] of offered.entries()) {
         expect(give(mixed, piece)).toMatchObject({ conflict: null, reject: [] });
-        // Whoever looks in between must not spoil what comes later.
+        // A report in between must not change later results.
         if (nth % 9 === 0) boothFigures(mixed.db, mixed.boothId, END);
       }
       expect(segments(mixed)).toBeGreaterThan(0);

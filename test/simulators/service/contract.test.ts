@@ -79,7 +79,7 @@ describe("each of the 75 operations", () => {
     },
   );
 
-  /** What a stranger gets for naming this account's things. Whoever holds a key may open a session with it. */
+  /** Status of a stranger's request that names this account's items. Any key may open a session. */
   const FOREIGN: readonly (readonly [name: string, status: number, body: unknown])[] = [
     ["PUT /api/alert_types", 404, undefined],
     ["POST /api/booths_provisioning", 404, undefined],

@@ -15,7 +15,7 @@ import { DAY_MS } from "../../../src/domain/time.ts";
 const NOW = Date.UTC(2026, 10, 3, 12);
 const SIZE = { seed: 1, booths: 4, days: 9, now: NOW };
 
-/** Everything in the database but the ids of keys, which are drawn anew each time. */
+/** Hashes all of the database except the ids of keys, which are random. */
 function hashOf(db: Db): string {
   const tables = tablesOf(db);
   const hash = createHash("sha256");

@@ -21,7 +21,10 @@ const LAST = 300;
 
 type Draw = () => number;
 
-/** One log per gateway, with facts, and what another flash of the same gateway would say of the same seqs. */
+/**
+ * Returns a gateway's log with facts; `other`: the log of a second copy of the gateway's store, with different
+ * records under the same seqs.
+ */
 function logOf(other: boolean): LogRecord[] {
   return readingsFrom(1, LAST).map((record, nth) => {
     if (nth % 23 === 7) {

@@ -148,7 +148,7 @@ describe("MQTT side of the reference service", () => {
     await say({ v: 1, online: true, session: "second", booths });
     await until("Idle");
     await say({ v: 1, online: false, session: "first" });
-    // Taken in order: once the hello after it stands there, it was taken.
+    // Messages are handled in order: the stored hello proves that the message before it was handled.
     await client.publishAsync(`${UP}/hello`, JSON.stringify({ v: 1, session: "second", booths: [] }), { qos: 1 });
     const hello = "SELECT 1 FROM uplink_messages WHERE topic = 'up/hello' AND payload LIKE '%second%'";
     await eventually("the hello", () => Promise.resolve(row<object>(bench.running.db, hello)));

@@ -89,7 +89,7 @@ export async function deliverAll(
   );
 }
 
-/** What the store holds beside what was acked: `lost` seqs that were acked and aren't there, and those there twice. */
+/** Compares the store with the acks: `lost` counts acked seqs that aren't stored, `twice` those stored twice. */
 export function account(db: Db, gateways: readonly Gateway[]): { lost: number; twice: number; held: number } {
   const streams = new Map(oracle(db).map((stream) => [stream.stream_id, stream]));
   let lost = 0;

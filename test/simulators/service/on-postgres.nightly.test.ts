@@ -17,7 +17,7 @@ it("passes every test of the service on PostgreSQL", async () => {
 });
 
 const ASKING_THREADS = 4;
-/** One in some ten thousand was once answered with the answer of the one before. */
+/** Enough questions to see an answer that belongs to the question before, which happened once in ten thousand. */
 const QUESTIONS = 30_000;
 
 it("answers of PostgreSQL belong to their questions, in threads that wait for them side by side", async () => {

@@ -85,7 +85,7 @@ it("row 52: a commit of 100 ms holds messages up, and many share one", async () 
   const { cluster, db, gateways, uplinks } = await storeIn({ settings: slow });
   const before = transactions(db);
   await deliverAll(gateways, () => uplinks, ofAll(6));
-  // One by one they were 120 commits.
+  // Alone they would be 120 commits.
   expect(transactions(db) - before).toBeLessThan(60);
   counted(52, { fault: "100 ms a commit", injected: 1 }, account(db, gateways));
   expect(account(db, gateways)).toEqual({ lost: 0, twice: 0, held: GATEWAYS * ofAll(6) });
@@ -157,7 +157,7 @@ it("row 53: after a restore of an older backup what is missing is asked again, a
   expect(rows(db, "SELECT * FROM replaced_records")).toEqual([]);
 });
 
-/** What a gateway says of two parts of its log: the first is held, of the second some is missing. */
+/** Returns a gateway's digest of two parts of its log: the first is held, some of the second is missing. */
 function digestOf({ id, stream }: Gateway, last: number): Buffer {
   const hourOf = (from: number, to: number) => {
     const batch = parseBatch(batchOf(readingsFrom(from, to - from + 1), { gateway: id, stream, s0: from }));

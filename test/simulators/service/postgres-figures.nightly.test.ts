@@ -24,7 +24,7 @@ const END = EPOCH + DAYS * DAY_MS;
 
 storesOnPostgres();
 
-/** A scenario's log as batches of ten minutes, as they come. */
+/** Returns a scenario's log. */
 function logOf(name: string): LogRecord[] {
   const scenario = SCENARIOS.find((one) => one.name === name);
   if (scenario === undefined) throw new Error(name);
@@ -73,7 +73,7 @@ describe("a finished day", () => {
     expect(heldSeqs(db, findStream(db, "stream-1") ?? { id: 0, gateway_id: "" })).toEqual(held);
     expect(JSON.stringify(boothFigures(db, boothId, END).stages)).toBe(version);
     expect(compactStream(db, "stream-1", END).segments).toBe(0);
-    // What comes again is known, from within one that was made of many too.
+    // Records that arrive again are known, also from within a compacted segment.
     deliver(bench, log);
     expect(storedOf(db)).toEqual(before);
     expect(dropEmptied(db, END)).toBe(DAYS);
@@ -92,7 +92,7 @@ describe("a finished day", () => {
     const before = storedOf(db);
     const { held, segments } = counts(db);
     const last = EPOCH + (log.at(-1)?.mono ?? 0);
-    // Of the first 8,100 seconds all has settled by then: not enough.
+    // The first 8,100 seconds have settled by then, which don't fill a segment.
     expect(settledStreams(db, boothId, EPOCH + 2.5 * HOUR)).toEqual([]);
     expect(compactStream(db, "stream-1", EPOCH + 2.5 * HOUR).segments).toBe(0);
     expect(settledStreams(db, boothId, last + 3 * HOUR)).toEqual(["stream-1"]);

@@ -7,7 +7,7 @@ import { startService } from "../../../simulators/service/start.ts";
  * that the next one is ready by the time the one before it is dead.
  */
 const [dataDir = ""] = process.argv.slice(2);
-// Who is killed can't save what was compiled for the next one.
+// A killed process can't save its compiled code, so it is saved at the start.
 flushCompileCache();
 await once(process, "message");
 const clock = { wall: () => Date.now() };

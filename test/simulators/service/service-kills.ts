@@ -30,7 +30,7 @@ export interface ServiceKills {
   readonly acked: number;
   /** Batches and chunks that were under way when the service was killed. */
   readonly under_way: number;
-  /** Of these, those that were committed though nobody was told; the others were not there at all. */
+  /** Those of them that were committed without an ack; none of the others was stored. */
   readonly committed_unacked: number;
   /** Acked records that aren't there. */
   missing: number;
@@ -53,7 +53,7 @@ function recordsOf(batch: number): LogRecord[] {
 interface Sent {
   readonly topic: "batch" | "chunk";
   readonly payload: Buffer;
-  /** What its ack must say: the hash of its records, or of its message. */
+  /** Fields that its ack must have: the hash of its records, or of its message. */
   readonly proof: Readonly<Record<string, string>>;
 }
 
@@ -176,7 +176,7 @@ export async function killService(dataDir: string, kills: number, random: Random
   return { ...counts, batches: at.published.size, acked: at.acked.size, ...compare(dataDir, at.published.size) };
 }
 
-/** What is there of the stream, against what was sent. */
+/** Compares the stored stream with the sent one. */
 function compare(dataDir: string, batches: number): { doubled: number; equal: boolean } {
   const db = openDb(dataDir);
   const stream = findStream(db, "stream-1");

@@ -105,7 +105,7 @@ export interface LogRecord {
   readonly quality: string;
 }
 
-/** A log under construction; `now` is ms after EPOCH, and there is a poll at every instant something is told of. */
+/** A log under construction; `now` is ms after EPOCH, and every instant with a value has a poll. */
 export interface Script {
   readonly stage: (mode: keyof typeof CODES, ms: number) => Script;
   /** Another code for the mode tag. */
@@ -113,7 +113,7 @@ export interface Script {
   readonly set: (tag: string, value: number | string | boolean | null) => Script;
   /** No poll is answered from now to now + ms; then there is one. */
   readonly silence: (ms: number) => Script;
-  /** Time goes on in the mode that is. */
+  /** Time passes in the present mode. */
   readonly wait: (ms: number) => Script;
   readonly record: (kind: string, value: unknown) => Script;
   readonly now: () => number;

@@ -14,7 +14,7 @@ export interface Counted {
   }[];
 }
 
-/** What failed of a file, and why. */
+/** Returns the failed files and tests with their messages. */
 export function failuresIn({ testResults }: Counted): readonly string[] {
   return testResults
     .filter(({ status }) => status !== "passed")
