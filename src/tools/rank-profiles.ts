@@ -32,10 +32,11 @@ export interface Ranking {
  * PLC does not answer.
  */
 export async function rankAt(
-  { said, ...link }: BodyOf<"set_up_rank">,
+  { said, modbus, opcua }: BodyOf<"set_up_rank">,
   ask: Ask,
 ): Promise<{ readonly answer: Ranking; readonly text: string }> {
-  const protocol = link.opcua === undefined ? "modbus" : "opcua";
+  const link = { modbus, opcua };
+  const protocol = opcua === undefined ? "modbus" : "opcua";
   const profiles = knownProfiles(ask.config.profile_dirs).filter((profile) => profile.protocol === protocol);
   const readings: ProfileReading[] = [];
   let address = "";
