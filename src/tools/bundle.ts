@@ -6,14 +6,13 @@ import type { AgentStatus } from "../domain/status.ts";
 import { createScrubber, LEFT_OUT } from "../scrubber.ts";
 
 /**
- * What may be taken of a value: true for a text, number, boolean or null as it is; a record for an object's fields by name,
- * "*" standing for any name; an array's elements all have the shape given for the array. Whatever isn't named is left out.
+ * The parts of a value that a bundle may hold, as an allow-list: `true` for a text, number, boolean or null; a record for an object's
+ * fields by name, with "*" for any name. The elements of an array all have the array's shape. Everything else is left out, so a new
+ * field of a source stays out of the bundle until it is named here.
  */
 export type Shape = true | { readonly [name: string]: Shape };
 
-/** What of each source a bundle may hold. A field that is new somewhere is left out until it is named here. */
-
-/** An object with these fields, names with blanks between, as they are; `parts`: those that have a shape of their own. */
+/** An object with these fields, separated by blanks. `parts`: fields with a shape of their own. */
 function fields(names: string, parts: Readonly<Record<string, Shape>> = {}): Shape {
   return { ...Object.fromEntries(names.split(" ").map((name) => [name, true as const])), ...parts };
 }
@@ -26,7 +25,7 @@ export const STATUS_SHAPE = fields("agent_version gateway_id at started_at boot 
   certificates: fields("link server expires state advice"),
   disabled: fields("booth serial since file line reason advice"),
   booths: fields("booth serial stream time", {
-    // Not account and facility: customers' names are nothing that helps.
+    // Without account and facility: names of customers don't help.
     provisioning: fields("state since generation delivery refused_revision reason advice", {
       entered_at: fields("*"),
       choices: fields("name"),
@@ -58,13 +57,13 @@ export const COUNTS_SHAPE = fields("booth polls_answered polls_failed late_sum_m
 
 export const READINGS_SHAPE: Shape = { "*": fields("tag unit group value quality reason age_ms") };
 
-/** The agent's own newest lines. */
+/** The newest lines of the agent's log. */
 export const LOG_SHAPE = fields("at level text");
 
-/** A line of the journal: what every line has, and what tells why. */
+/** A line of the journal: the fields of every line, and those that give a reason. */
 export const JOURNAL_SHAPE = fields("time level event booth msg reason advice");
 
-/** Files with secrets appear by name alone. */
+/** Of files with secrets only the names appear. */
 export const CONFIG_SHAPE = fields(
   "data_dir runtime_dir profile_dirs log_level commit_interval_ms heartbeat_interval_ms clock_file",
   {
@@ -88,26 +87,26 @@ export const CONFIG_SHAPE = fields(
   },
 );
 
-/** The allowed part of a value. Pure. */
+/** Returns the allowed part of a value. Pure. */
 export function pick(value: unknown, shape: Shape): unknown {
   if (Array.isArray(value)) return value.map((one) => pick(one, shape));
   if (typeof value !== "object" || value === null) return shape === true ? value : undefined;
   if (shape === true) return undefined;
-  const picked = Object.entries(value).flatMap(([name, part]) => {
+  const fields = Object.entries(value).flatMap(([name, part]) => {
     const allowed = Object.hasOwn(shape, name) ? shape[name] : shape["*"];
-    const kept = allowed === undefined ? undefined : pick(part, allowed);
-    return kept === undefined ? [] : [[name, kept] as const];
+    const picked = allowed === undefined ? undefined : pick(part, allowed);
+    return picked === undefined ? [] : [[name, picked] as const];
   });
-  return Object.fromEntries(picked);
+  return Object.fromEntries(fields);
 }
 
 const PEM = /-----BEGIN [^-]+-----[^]*?-----END [^-]+-----/g;
-/** A line of a private key has 64 characters; shorter ones frame it. */
+/** A line of a private key has 64 characters. Shorter lines are its frame. */
 const LEAST_LINE = 16;
 
 /**
- * A second net below the list of what may be told: known secrets, and names of customers, are taken out of free text, however they
- * are quoted; so is whatever looks like a PEM file.
+ * Returns a function that removes known secrets, names of customers and everything that looks like PEM from a text, however they are
+ * quoted. A second barrier after the allow-lists.
  */
 export function bundleScrubber(marked: readonly MarkedSetting[], status: AgentStatus | null): (text: string) => string {
   const scrubber = createScrubber();
@@ -123,7 +122,7 @@ export function bundleScrubber(marked: readonly MarkedSetting[], status: AgentSt
   return (text) => scrubber.scrub(text.replaceAll(PEM, LEFT_OUT));
 }
 
-/** A file that can't be read here can't have got anywhere from here either. */
+/** A file's text. A file that can't be read here can't have reached the bundle either. */
 function contentOf(file: string): readonly string[] {
   try {
     return [readFileSync(file, "utf8").trim()];
@@ -140,7 +139,7 @@ const LINES = 2_000;
 const TIMEOUT_MS = 20_000;
 const MAX_BYTES = 16_000_000;
 
-/** The agent's newest lines in the journal, as it wrote them; [] where there is no journal, or no right to it. */
+/** The agent's newest lines in the journal; none without a journal or without the right to read it. */
 export async function journalLines(): Promise<readonly unknown[]> {
   if (!existsSync("/run/systemd/system")) return [];
   const argv = ["-u", "booth-gateway.service", "-n", LINES.toString(), "-o", "cat", "--no-pager"];
@@ -149,13 +148,13 @@ export async function journalLines(): Promise<readonly unknown[]> {
   return stdout.split("\n").flatMap(journalLine);
 }
 
-/** Pure. The allowed part of a line that the agent wrote; what others wrote under its name is left out. */
+/** Returns the allowed part of a line that the agent wrote, and nothing for lines of other programs. Pure. */
 export function journalLine(line: string): unknown[] {
   try {
     const parsed: unknown = JSON.parse(line);
     return typeof parsed === "object" && parsed !== null ? [pick(parsed, JOURNAL_SHAPE)] : [];
   } catch {
-    // Not JSON: systemd's own lines, which tell of starts and ends, but could quote anything.
+    // Lines of systemd about starts and ends are not JSON and could quote anything.
     return [];
   }
 }
@@ -173,36 +172,23 @@ const BLOCK = 512;
 export function tarOf(files: readonly ArchiveFile[], time: number): Buffer {
   const parts = files.flatMap(({ name, text }) => {
     const content = Buffer.from(text, "utf8");
-    return [
-      headerOf(name, { size: content.length, time }),
-      content,
-      Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK),
-    ];
+    const padding = Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK);
+    return [headerOf(name, content.length, time), content, padding];
   });
-  // Two blocks of zeros are the end.
+  // Two blocks of zeros end the archive.
   return Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]);
 }
 
-function headerOf(name: string, { size, time }: { readonly size: number; readonly time: number }): Buffer {
+function headerOf(name: string, size: number, time: number): Buffer {
   if (!/^[\x21-\x7e]{1,100}$/.test(name)) throw new Error(`${name} is no name for a file of an archive`);
-  const header = Buffer.alloc(BLOCK);
-  const put = (text: string, at: number): void => void header.write(text, at, "latin1");
-  put(name, 0);
-  put(octal(0o600, 8), 100);
-  put(octal(0, 8), 108);
-  put(octal(0, 8), 116);
-  put(octal(size, 12), 124);
-  put(octal(time, 12), 136);
-  put("        ", 148); // while the sum is made, its own place counts as blanks
-  put("0", 156);
-  put("ustar\u000000", 257);
+  const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, "0")}\0`;
+  const owner = octal(0, 8);
+  // The sum of the bytes counts its own eight places as blanks.
+  const checksum = " ".repeat(8);
+  const numbers = octal(0o600, 8) + owner + owner + octal(size, 12) + octal(Math.floor(time), 12) + checksum;
+  const start = `${name.padEnd(100, "\0")}${numbers}0`;
+  const header = Buffer.from(`${start.padEnd(257, "\0")}ustar\u000000`.padEnd(BLOCK, "\0"), "latin1");
   const sum = header.reduce((total, byte) => total + byte, 0);
-  put(`${sum.toString(8).padStart(6, "0")}\u0000 `, 148);
+  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
   return header;
-}
-
-function octal(value: number, width: number): string {
-  return `${Math.floor(value)
-    .toString(8)
-    .padStart(width - 1, "0")}\u0000`;
 }

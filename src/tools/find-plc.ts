@@ -1,21 +1,23 @@
 import { accessSync, constants, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { DeviceObject, OpcuaOffer, PlcTools } from "../acquisition/port.ts";
+import type { OpcuaOffer, PlcTools } from "../acquisition/port.ts";
 import type { SerialSettings } from "../config/port.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { LinkError } from "../domain/link-error.ts";
 import { MODBUS_PORT } from "../domain/plc-address.ts";
+import type { Io } from "./command.ts";
 import { tableOf, typedAddresses } from "./own-addresses.ts";
+import { connectedTo } from "./plc-tools.ts";
 import { ownSubnets, type Subnet } from "./rules/subnets.ts";
 import { OPCUA_PORT } from "./rules/usual.ts";
 
-/** On one's own network an answer takes some ms; a PLC that is busy takes longer. */
+/** On the box's own network an answer takes some milliseconds, from a busy PLC longer. */
 const ANSWERS_WITHIN_MS = 500;
-/** Addresses asked at once: switches of machine networks are small. */
+/** Addresses asked at the same time: switches of machine networks are small. */
 const AT_ONCE = 32;
 const SERIAL_TIMES = { connect_ms: 1_000, answer_ms: 400 } as const;
-/** What devices are delivered with, the usual first. */
-const SERIAL_WAYS = [
+/** Settings that devices are delivered with, the most usual first. */
+const SERIAL_SETTINGS = [
   [19_200, "even"],
   [9_600, "none"],
   [9_600, "even"],
@@ -26,16 +28,6 @@ const SERIAL_WAYS = [
 ] as const;
 const SERIAL_UNITS = [1, 2, 3] as const;
 
-export type Looked =
-  | {
-      readonly where: "subnets";
-      readonly subnets: readonly string[];
-      readonly looked: number;
-      readonly found: readonly FoundHost[];
-    }
-  | { readonly where: "serial"; readonly lines: readonly string[]; readonly found: readonly FoundLine[] }
-  | { readonly where: "opcua"; readonly endpoint: string; readonly offers: readonly OpcuaOffer[] };
-
 interface FoundHost {
   readonly host: string;
   readonly port: number;
@@ -45,46 +37,61 @@ interface FoundHost {
 interface FoundLine {
   readonly serial: SerialSettings;
   readonly unit_id: number;
+  /** What the unit says it is. */
   readonly said: readonly string[];
 }
 
-interface Io {
-  readonly signal: AbortSignal;
-  progress(text: string): void;
+interface SearchedSubnets {
+  readonly where: "subnets";
+  readonly subnets: readonly string[];
+  /** The number of addresses that were asked. */
+  readonly looked: number;
+  readonly found: readonly FoundHost[];
 }
 
-/** Where PLCs may be looked for. */
-export function nearby(): {
-  readonly subnets: readonly { readonly cidr: string; readonly hosts: number }[];
+interface SearchedLines {
+  readonly where: "serial";
   readonly lines: readonly string[];
-} {
+  readonly found: readonly FoundLine[];
+}
+
+export type Looked =
+  | SearchedSubnets
+  | SearchedLines
+  | { readonly where: "opcua"; readonly endpoint: string; readonly offers: readonly OpcuaOffer[] };
+
+type SearchIo = Pick<Io, "signal" | "progress">;
+
+/** The networks and serial lines in which PLCs can be searched for. */
+export function nearby() {
   return { subnets: subnetsHere().map(({ cidr, hosts }) => ({ cidr, hosts: hosts.length })), lines: serialLines() };
 }
 
-/** Looks where it is told to; only opens connections and reads. Rejects with what a person can do about it. */
+/** Searches for PLCs by opening connections and reading. Rejects with an error that a person can act on. */
 export async function findPlcs(
   tools: PlcTools,
   wish: BodyOf<"set_up_find">,
-  io: Io,
+  io: SearchIo,
 ): Promise<{ readonly answer: Looked; readonly text: string }> {
-  const answer = await looked(tools, wish, io).finally(() => io.progress(""));
-  return { answer, text: lookedText(answer) };
-}
-
-async function looked(tools: PlcTools, wish: BodyOf<"set_up_find">, io: Io): Promise<Looked> {
-  switch (wish.where) {
-    case "subnets":
-      return lookThrough(tools, subnetsHere(), io);
-    case "serial": {
-      const lines = serialLines().filter((line) => wish.path === undefined || line === wish.path);
-      const found: FoundLine[] = [];
-      for (const path of lines) found.push(...(await onLine(tools, path, io)));
-      return { where: "serial", lines, found };
+  try {
+    if (wish.where === "subnets") {
+      const answer = await lookThrough(tools, subnetsHere(), io);
+      return { answer, text: subnetsText(answer) };
     }
-    case "opcua": {
-      io.progress(`asking ${wish.endpoint} what it offers`);
-      return { where: "opcua", endpoint: wish.endpoint, offers: await tools.opcuaOffers(wish.endpoint, io.signal) };
+    if (wish.where === "serial") {
+      const answer = await lookOnLines(tools, wish.path, io);
+      return { answer, text: linesText(answer) };
     }
+    const { endpoint } = wish;
+    io.progress(`asking ${endpoint} what it offers`);
+    const offers = await tools.opcuaOffers(endpoint, io.signal);
+    const texts = offers.map(
+      ({ policy, name, fingerprint }) => `  ${policy}  ${name}  SHA-256 ${fingerprint ?? "none"}\n`,
+    );
+    const text = offers.length === 0 ? `${endpoint} offers nothing that can be used\n` : texts.join("");
+    return { answer: { where: "opcua", endpoint, offers }, text };
+  } finally {
+    io.progress("");
   }
 }
 
@@ -92,27 +99,25 @@ function subnetsHere(): readonly Subnet[] {
   return ownSubnets(tableOf("/proc/net/route"), typedAddresses());
 }
 
-/** By names that stay with an adapter where there are such. */
+/** The serial lines that this user may open, by names that stay with an adapter if there are such names. */
 function serialLines(): readonly string[] {
   const stable = "/dev/serial/by-id";
   const named = existsSync(stable) ? readdirSync(stable).map((name) => join(stable, name)) : [];
   const others = readdirSync("/dev")
     .filter((name) => /^tty(?:USB|ACM|AMA|SC|mxc|O)\d+$/.test(name))
     .map((name) => join("/dev", name));
-  return [...named, ...(named.length > 0 ? [] : others)].toSorted().filter(mayOpen);
+  return (named.length > 0 ? named : others).toSorted().filter((path) => {
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+      return true;
+    } catch {
+      return false; // it can't be set up without the right to open it
+    }
+  });
 }
 
-function mayOpen(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK);
-    return true;
-  } catch {
-    return false; // nobody can set that line up from here
-  }
-}
-
-/** Asks every address whether something listens where PLCs do. */
-export async function lookThrough(tools: PlcTools, subnets: readonly Subnet[], io: Io): Promise<Looked> {
+/** Asks every address whether something listens at the ports of PLCs. */
+export async function lookThrough(tools: PlcTools, subnets: readonly Subnet[], io: SearchIo): Promise<SearchedSubnets> {
   const waiting = subnets.flatMap(({ hosts }) => hosts);
   const total = waiting.length;
   const found: FoundHost[] = [];
@@ -126,12 +131,15 @@ export async function lookThrough(tools: PlcTools, subnets: readonly Subnet[], i
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return { where: "subnets", subnets: subnets.map(({ cidr }) => cidr), looked, found: found.toSorted(byAddress) };
+  const sorted = found.toSorted((a, b) => a.host.localeCompare(b.host, "en", { numeric: true }) || a.port - b.port);
+  return { where: "subnets", subnets: subnets.map(({ cidr }) => cidr), looked, found: sorted };
 }
 
 async function atHost(tools: PlcTools, host: string): Promise<readonly FoundHost[]> {
+  const times = { connect_ms: ANSWERS_WITHIN_MS, answer_ms: ANSWERS_WITHIN_MS };
+  const connection = tools.connect({ host, port: MODBUS_PORT }, times);
   const [modbus, opcua] = await Promise.all([
-    listens(tools, host),
+    connectedTo(connection, () => Promise.resolve(true)).catch(noLink(false)),
     tools.greetsOpcua({ host, port: OPCUA_PORT }, ANSWERS_WITHIN_MS),
   ]);
   return [
@@ -140,22 +148,7 @@ async function atHost(tools: PlcTools, host: string): Promise<readonly FoundHost
   ];
 }
 
-async function listens(tools: PlcTools, host: string): Promise<boolean> {
-  const connection = tools.connect(
-    { host, port: MODBUS_PORT },
-    { connect_ms: ANSWERS_WITHIN_MS, answer_ms: ANSWERS_WITHIN_MS },
-  );
-  return connection
-    .open()
-    .then(() => true, noLink(false))
-    .finally(() => connection.close());
-}
-
-function byAddress(a: FoundHost, b: FoundHost): number {
-  return a.host.localeCompare(b.host, "en", { numeric: true }) || a.port - b.port;
-}
-
-/** What a link's failure means here; anything else is thrown. */
+/** Returns the value for a failed link and throws anything else. */
 function noLink<T>(value: T): (error: unknown) => T {
   return (error) => {
     if (error instanceof LinkError) return value;
@@ -163,15 +156,26 @@ function noLink<T>(value: T): (error: unknown) => T {
   };
 }
 
-/** The first way in which a unit answers; a line has one speed. */
-async function onLine(tools: PlcTools, path: string, io: Io): Promise<readonly FoundLine[]> {
-  for (const [baud_rate, parity] of SERIAL_WAYS) {
+async function lookOnLines(tools: PlcTools, path: string | undefined, io: SearchIo): Promise<SearchedLines> {
+  const lines = serialLines().filter((line) => path === undefined || line === path);
+  const found: FoundLine[] = [];
+  for (const line of lines) found.push(...(await lookOnLine(tools, line, io)));
+  return { where: "serial", lines, found };
+}
+
+/** Finds the first settings with which units answer: a line has one speed. */
+async function lookOnLine(tools: PlcTools, path: string, io: SearchIo): Promise<readonly FoundLine[]> {
+  for (const [baud_rate, parity] of SERIAL_SETTINGS) {
     const serial: SerialSettings = { path, baud_rate, parity, data_bits: 8, stop_bits: 1 };
     const found: FoundLine[] = [];
     for (const unit_id of SERIAL_UNITS) {
       io.signal.throwIfAborted();
       io.progress(`${path}: ${baud_rate} baud, parity ${parity}, unit id ${unit_id}`);
-      const said = await unitOnLine(tools, serial, unit_id);
+      const said = await connectedTo(tools.connect({ serial }, SERIAL_TIMES), async (connection) => {
+        await connection.registers(unit_id, { table: "holding", address: 0, count: 1 });
+        const objects = await connection.identify(unit_id).catch(noLink(null));
+        return (objects ?? []).flatMap(({ text }) => (text === "" ? [] : [text]));
+      }).catch(noLink(null));
       if (said !== null) found.push({ serial, unit_id, said });
     }
     if (found.length > 0) return found;
@@ -179,47 +183,18 @@ async function onLine(tools: PlcTools, path: string, io: Io): Promise<readonly F
   return [];
 }
 
-/** What the unit says it is; null: none is there. */
-async function unitOnLine(tools: PlcTools, serial: SerialSettings, unit: number): Promise<readonly string[] | null> {
-  const connection = tools.connect({ serial }, SERIAL_TIMES);
-  try {
-    await connection.open();
-    await connection.registers(unit, { table: "holding", address: 0, count: 1 });
-    return textsOf(await connection.identify(unit).catch(noLink(null)));
-  } catch (error) {
-    return noLink(null)(error);
-  } finally {
-    connection.close();
-  }
+function subnetsText({ looked, subnets, found }: SearchedSubnets): string {
+  const where = `${looked} addresses of ${subnets.join(", ") || "no network"}`;
+  const lines = found.map(({ host, port, protocol }) => `  ${host}:${port}  ${protocol}\n`).join("");
+  return `${where}: ${found.length === 0 ? "no PLC answers" : "these answer"}\n${lines}`;
 }
 
-function textsOf(objects: readonly DeviceObject[] | null): readonly string[] {
-  return (objects ?? []).flatMap(({ text }) => (text === "" ? [] : [text]));
-}
-
-function lookedText(looked: Looked): string {
-  switch (looked.where) {
-    case "subnets": {
-      const where = `${looked.looked} addresses of ${looked.subnets.join(", ") || "no network"}`;
-      const found = looked.found.map(({ host, port, protocol }) => `  ${host}:${port}  ${protocol}\n`).join("");
-      return `${where}: ${looked.found.length === 0 ? "no PLC answers" : "these answer"}\n${found}`;
-    }
-    case "serial": {
-      if (looked.lines.length === 0) return "This box has no serial line that the service may open.\n";
-      if (looked.found.length === 0)
-        return `Nobody answers on ${looked.lines.join(", ")}: check wiring, power, speed and unit id.\n`;
-      return looked.found
-        .map(
-          ({ serial, unit_id, said }) =>
-            `  ${serial.path}  ${serial.baud_rate} baud, parity ${serial.parity}, unit id ${unit_id}  ${said.join(" ")}\n`,
-        )
-        .join("");
-    }
-    case "opcua":
-      return looked.offers.length === 0
-        ? `${looked.endpoint} offers nothing that can be used\n`
-        : looked.offers
-            .map(({ policy, name, fingerprint }) => `  ${policy}  ${name}  SHA-256 ${fingerprint ?? "none"}\n`)
-            .join("");
-  }
+function linesText({ lines, found }: SearchedLines): string {
+  if (lines.length === 0) return "This box has no serial line that the service may open.\n";
+  if (found.length === 0) return `Nobody answers on ${lines.join(", ")}: check wiring, power, speed and unit id.\n`;
+  const texts = found.map(
+    ({ serial: { path, baud_rate, parity }, unit_id, said }) =>
+      `  ${path}  ${baud_rate} baud, parity ${parity}, unit id ${unit_id}  ${said.join(" ")}\n`,
+  );
+  return texts.join("");
 }

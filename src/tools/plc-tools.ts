@@ -118,6 +118,16 @@ export function unreachable(error: unknown, address: string, signal?: AbortSigna
   return new CommandError(`${address}: ${error.message}; ${adviceFor(error, address)}`, EXIT.unavailable, error);
 }
 
+/** Opens a connection for `use` and closes it afterwards. Rejects with a LinkError if the device does not answer. */
+export async function connectedTo<T>(connection: ToolConnection, use: (connection: ToolConnection) => Promise<T>) {
+  try {
+    await connection.open();
+    return await use(connection);
+  } finally {
+    connection.close();
+  }
+}
+
 const TIMES = { connect_ms: 2500, answer_ms: 2000 } as const;
 
 /** Lets `use` read over one connection, which an abort closes. Rejects with a CommandError if the device does not answer. */
@@ -129,13 +139,11 @@ export async function withConnection<T>(
   const close = (): void => connection.close();
   io.signal.addEventListener("abort", close, { once: true });
   try {
-    await connection.open();
-    return await use(connection);
+    return await connectedTo(connection, use);
   } catch (error) {
     throw unreachable(error, modbusAddressText(device), io.signal);
   } finally {
     io.signal.removeEventListener("abort", close);
-    close();
     io.progress("");
   }
 }

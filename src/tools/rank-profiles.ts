@@ -6,21 +6,20 @@ import { findProfile, profileNames } from "../config/profile.ts";
 import type { BodyOf } from "../contract/local.ts";
 import { adviceFor, LinkError } from "../domain/link-error.ts";
 import { plcAddress } from "../domain/plc-address.ts";
-import { type Profile, type ProfileTag, tagsOfGroup } from "../domain/profile.ts";
+import type { Profile } from "../domain/profile.ts";
 import type { Sample } from "../domain/taken.ts";
-import { CommandError, EXIT } from "./command.ts";
+import { CommandError, EXIT, type Io } from "./command.ts";
+import { polledGroups } from "./plc-tools.ts";
 import { type ProfileReading, type RankedProfile, rankProfiles } from "./rules/rank.ts";
 
-/** For one profile: most of its reads are refused at once where it doesn't fit. */
+/** The limit for one profile. If the profile doesn't fit, most reads are refused at once. */
 const EACH_WITHIN_MS = 15_000;
-/** A PLC with one connection has to notice that the last one has gone. */
+/** A PLC with one connection needs time to notice that the last one is closed. */
 const PAUSE_MS = 300;
 
-interface Ask {
+interface Ask extends Pick<Io, "signal" | "progress"> {
   readonly tools: PlcTools;
   readonly config: Pick<Config, "data_dir" | "profile_dirs">;
-  readonly signal: AbortSignal;
-  progress(text: string): void;
 }
 
 export interface Ranking {
@@ -29,36 +28,40 @@ export interface Ranking {
 }
 
 /**
- * Reads the PLC once by each profile of its protocol and ranks them. Rejects with a CommandError where the link can't work, or nobody
- * answers there.
+ * Reads the PLC once by each profile of its protocol and ranks the profiles. Rejects with a CommandError if the link is invalid or the
+ * PLC does not answer.
  */
 export async function rankAt(
   { said, modbus, opcua }: BodyOf<"set_up_rank">,
   ask: Ask,
 ): Promise<{ readonly answer: Ranking; readonly text: string }> {
-  const link = { ...(modbus === undefined ? {} : { modbus }), ...(opcua === undefined ? {} : { opcua }) };
-  const protocol = link.opcua === undefined ? "modbus" : "opcua";
-  const profiles = known(ask.config.profile_dirs).filter((profile) => profile.protocol === protocol);
+  const link = { modbus, opcua };
+  const protocol = opcua === undefined ? "modbus" : "opcua";
+  const profiles = knownProfiles(ask.config.profile_dirs).filter((profile) => profile.protocol === protocol);
   const readings: ProfileReading[] = [];
+  let address = "";
   try {
     for (const [index, profile] of profiles.entries()) {
       ask.progress(`${profile.name}, ${index + 1} of ${profiles.length}`);
       if (index > 0) await ask.tools.sleep(PAUSE_MS, ask.signal);
-      readings.push(await readBy(profile, candidate(profile, link), ask));
+      const booth = candidate(profile, link);
+      address = plcAddress(booth);
+      readings.push(await readBy(profile, booth, ask));
     }
   } finally {
     ask.progress("");
   }
+  const failures = readings.flatMap(({ failed }) => failed ?? []);
+  if (failures.length === readings.length) throw new CommandError(`${address}: ${failures[0] ?? ""}`, EXIT.unavailable);
   const ranked = rankProfiles(readings, said);
-  const [first] = profiles;
-  const address = first === undefined ? "" : plcAddress(candidate(first, link));
-  const why = readings.find(({ failed }) => failed !== null)?.failed ?? "";
-  if (readings.every(({ failed }) => failed !== null)) throw new CommandError(`${address}: ${why}`, EXIT.unavailable);
-  return { answer: { address, profiles: ranked }, text: rankingText(ranked) };
+  const lines = ranked.map(
+    ({ profile, fit, reasons }) => `  ${profile}  ${Math.round(fit * 100)} %: ${reasons.join("; ")}\n`,
+  );
+  return { answer: { address, profiles: ranked }, text: lines.join("") };
 }
 
-/** A file of profiles that is wrong can't be chosen. */
-function known(dirs: readonly string[]): readonly Profile[] {
+/** All profiles that are valid. */
+function knownProfiles(dirs: readonly string[]): readonly Profile[] {
   return profileNames(dirs).flatMap((name) => {
     try {
       return [findProfile(name, dirs)];
@@ -69,7 +72,7 @@ function known(dirs: readonly string[]): readonly Profile[] {
   });
 }
 
-/** A booth as it would be configured. Throws a CommandError for a link that can't be one. */
+/** The booth as it would be configured. Throws a CommandError for an invalid link. */
 function candidate(profile: Profile, link: Omit<BodyOf<"set_up_rank">, "said">): BoothConfig {
   const entry = { id: "candidate", profile: profile.name, ...link };
   try {
@@ -84,32 +87,22 @@ function candidate(profile: Profile, link: Omit<BodyOf<"set_up_rank">, "said">):
 
 async function readBy(profile: Profile, booth: BoothConfig, { tools, config, signal }: Ask): Promise<ProfileReading> {
   const driver = tools.driver(booth, profile, { config });
-  const within = AbortSignal.any([signal, AbortSignal.timeout(EACH_WITHIN_MS)]);
   const samples: Sample[] = [];
   try {
-    await driver.open(within);
-    for (const group of Object.keys(profile.groups)) {
-      if (tagsOfGroup<ProfileTag>(profile, group).length > 0)
-        samples.push(...((await driver.read([group])).get(group) ?? []));
-    }
+    await driver.open(AbortSignal.any([signal, AbortSignal.timeout(EACH_WITHIN_MS)]));
+    for (const [group] of polledGroups({ profile })) samples.push(...((await driver.read([group])).get(group) ?? []));
     return { profile, samples, failed: null };
   } catch (error) {
     signal.throwIfAborted();
-    // What was read until then counts: a PLC may break off at what it doesn't know.
-    return { profile, samples, failed: samples.length > 0 ? null : whyNot(error, plcAddress(booth)) };
+    // Samples before the failure count: a PLC may close the connection at an address that it doesn't know.
+    return { profile, samples, failed: samples.length > 0 ? null : failureText(error, plcAddress(booth)) };
   } finally {
     await driver.close();
   }
 }
 
-function whyNot(error: unknown, address: string): string {
+function failureText(error: unknown, address: string): string {
   if (error instanceof LinkError) return `${error.message}; ${adviceFor(error, address)}`;
   if (error instanceof Error && error.name === "TimeoutError") return "it takes too long";
   throw error;
-}
-
-function rankingText(ranked: readonly RankedProfile[]): string {
-  return ranked
-    .map(({ profile, fit, reasons }) => `  ${profile}  ${Math.round(fit * 100)} %: ${reasons.join("; ")}\n`)
-    .join("");
 }

@@ -1,28 +1,28 @@
 import { linesText, PLAIN, type Style } from "../texts.ts";
 
-/** What a check found. skipped: it couldn't be made, or there is nothing of that kind here. */
+/** The result of a check. skipped: the check could not be made, or does not apply here. */
 type FindingState = "ok" | "warn" | "bad" | "skipped";
 
 export interface Finding {
-  /** What was looked at, e.g. "PLC of booth-1". */
+  /** The checked thing, e.g. "PLC of booth-1". */
   readonly what: string;
   readonly state: FindingState;
-  /** What is so; one line. */
+  /** The facts, in one line. */
   readonly said: string;
-  /** What to do about it; absent: nothing. */
+  /** What to do about it; absent if nothing. */
   readonly todo?: string;
 }
 
 export interface Examination {
   readonly ok: boolean;
   readonly findings: readonly Finding[];
-  /** What to do, the first thing first: what is broken before what is only doubtful, causes before what follows from them. */
+  /** What to do, the most urgent first: faults before doubts, causes before their consequences. */
   readonly todo: readonly string[];
 }
 
 /**
- * What stops readings comes first, then what keeps them from being kept, from being sent, and the rest. Checks that tell of one
- * cause have one place; the last that has something to say of it, which has looked closest, says what to do.
+ * The causes of findings, by urgency: what stops readings, then what endangers their storage, then what stops their delivery, then
+ * the rest. Checks of one cause are next to each other, the closest check last.
  */
 const CAUSES: readonly (readonly [cause: string, checks: RegExp])[] = [
   ["configuration", /^(configuration|entry of|profile of)/],
@@ -35,7 +35,7 @@ const CAUSES: readonly (readonly [cause: string, checks: RegExp])[] = [
   ["broker", /^broker/],
   ["binding", /^(binding of|readings of|refused records)/],
 ];
-/** Of these a check of its own tells what the agent only sees the consequences of. */
+/** For these causes only the last check's advice is shown: it has looked closest, the others see only the consequences. */
 const ONE_LINE = new Set(["agent", "clock", "service"]);
 
 function causeOf({ what }: Finding): number {
@@ -43,17 +43,19 @@ function causeOf({ what }: Finding): number {
   return found === -1 ? CAUSES.length : found;
 }
 
-/** In the order of causes, what to do with one line for each. */
+/** Sorts findings by cause and collects what to do. */
 export function examinationOf(findings: readonly Finding[]): Examination {
-  // systemd knows why an agent doesn't run, which itself says nothing.
+  // systemd knows why an agent doesn't run, so its check comes after the agent's.
   const place = (one: Finding): number => 2 * causeOf(one) + (one.what === "systemd unit" ? 1 : 0);
   const ordered = findings.toSorted((a, b) => place(a) - place(b));
-  const todos = (wanted: FindingState): string[] =>
+  const todos = (state: FindingState): string[] =>
     ordered.flatMap((finding, i) => {
-      if (finding.state !== wanted || finding.todo === undefined) return [];
-      const [cause = finding.what] = CAUSES[causeOf(finding)] ?? [];
-      const isTold = ordered.slice(i + 1).some((later) => isSameCause(later, finding) && later.todo !== undefined);
-      return ONE_LINE.has(cause) && isTold ? [] : [finding.todo];
+      if (finding.state !== state || finding.todo === undefined) return [];
+      const cause = causeOf(finding);
+      const hasLater = ordered
+        .slice(i + 1)
+        .some((later) => causeOf(later) === cause && later.state === state && later.todo !== undefined);
+      return hasLater && ONE_LINE.has(CAUSES[cause]?.[0] ?? finding.what) ? [] : [finding.todo];
     });
   return {
     ok: findings.every(({ state }) => state !== "bad"),
@@ -62,16 +64,17 @@ export function examinationOf(findings: readonly Finding[]): Examination {
   };
 }
 
-function isSameCause(one: Finding, other: Finding): boolean {
-  return causeOf(one) === causeOf(other) && one.state === other.state;
-}
-
 export const ok = (what: string, said: string): Finding => ({ what, state: "ok", said });
 export const skipped = (what: string, said: string): Finding => ({ what, state: "skipped", said });
 export const warn = (what: string, said: string, todo: string): Finding => ({ what, state: "warn", said, todo });
 export const bad = (what: string, said: string, todo: string): Finding => ({ what, state: "bad", said, todo });
 
-/** One line a check, then what to do. */
+/** The findings that exist: `condition && finding` is false if the condition is. */
+export function present(findings: readonly (Finding | false)[]): Finding[] {
+  return findings.filter((one) => one !== false);
+}
+
+/** One line per finding, then what to do. */
 export function examinationText({ findings, todo }: Examination, style: Style = PLAIN): string {
   const width = Math.max(...findings.map(({ what }) => what.length)) + 2;
   const marks: Readonly<Record<FindingState, string>> = {

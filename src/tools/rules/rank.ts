@@ -1,19 +1,19 @@
-import type { Sample } from "../../domain/taken.ts";
 import { conversionOf, converted, unitOf } from "../../domain/engineering-units.ts";
 import type { Profile, ProfileTag } from "../../domain/profile.ts";
 import { say } from "../../domain/sentences.ts";
+import type { Sample } from "../../domain/taken.ts";
 
-/** Which profile fits a PLC: by what it calls itself, and by how plausible the profile's tags read there. Pure. */
+/** Ranks profiles for a PLC by what the PLC calls itself and by how plausible the profile's tags read there. Pure. */
 
-/** What reading a PLC by a profile gave. `failed`: why nothing came; null: it came. */
+/** The result of reading a PLC by a profile. `failed`: why nothing was read; null if something was. */
 export interface ProfileReading {
   readonly profile: Profile;
   readonly samples: readonly Sample[];
   readonly failed: string | null;
 }
 
-/** plausible: as it should be. open: it says little, as a 0 does. odd: hardly what the tag means. silent: no value. */
-export type Verdict = "plausible" | "open" | "odd" | "silent";
+/** plausible: as expected. open: proves little, as a 0. odd: hardly a value of that tag. silent: no value. */
+type Verdict = "plausible" | "open" | "odd" | "silent";
 
 export interface TagVerdict {
   readonly tag: string;
@@ -21,7 +21,7 @@ export interface TagVerdict {
   readonly value: Sample["value"];
   readonly unit: string;
   readonly verdict: Verdict;
-  /** What is plausible there, or why there is no value. */
+  /** The plausible values, or why there is no value. */
   readonly usual: string;
 }
 
@@ -34,7 +34,7 @@ export interface RankedProfile {
   readonly values: readonly TagVerdict[];
 }
 
-/** A booth's air, pressures and drives stay well within; what is read at the wrong place seldom does. */
+/** Ranges of a booth's air, pressures and drives. Values read at a wrong place are mostly outside. */
 const USUAL_BY_UNIT: Readonly<Record<string, readonly [number, number]>> = {
   C: [-40, 400],
   F: [-40, 750],
@@ -46,16 +46,16 @@ const USUAL_BY_UNIT: Readonly<Record<string, readonly [number, number]>> = {
   rpm: [0, 6_000],
 };
 const USUAL_ELSE = [-1e9, 1e9] as const;
-/** A fraction that small is an integer read as a float. */
+/** A smaller fraction is an integer read as a float. */
 const LEAST = 1e-6;
 const SHARE: Readonly<Record<Verdict, number>> = { plausible: 1, open: 0.4, odd: 0, silent: 0 };
-/** The name is printed by the maker: it says more than a few values, less than most of them. */
+/** The maker's name proves more than a few values, and less than most of them. */
 const NAMED = 0.3;
-const MOST_NAMED = 3;
-/** As if so much weight of tags that read badly stood beside each profile. */
+const MOST_ODD_SHOWN = 3;
+/** Weight of imaginary tags that read badly, so that many good tags prove more than few. */
 const DOUBT = 6;
 
-/** The best first. `said`: what the device says of itself. */
+/** Ranks the profiles, the best first. `said`: what the device says about itself. */
 export function rankProfiles(readings: readonly ProfileReading[], said: readonly string[]): readonly RankedProfile[] {
   return readings.map((reading) => ranked(reading, said)).toSorted((a, b) => b.fit - a.fit);
 }
@@ -66,86 +66,81 @@ function ranked({ profile, samples, failed }: ProfileReading, said: readonly str
   const values = tags.map((tag) => verdictOf(profile, tag, byTag.get(tag.name)));
   const all = tags.reduce((sum, tag) => sum + weightOf(tag), 0);
   const fitting = tags.reduce((sum, tag, i) => sum + weightOf(tag) * SHARE[values[i]?.verdict ?? "silent"], 0);
-  const named = said.find((text) => plain(text).includes(plain(makerOf(profile))));
-  // Many tags that read well say more than few.
-  const share = fitting / (all + DOUBT);
+  const maker = lettersIn(profile.vendor.replace(/-like$/i, ""));
+  const named = said.find((text) => lettersIn(text).includes(maker));
+  const fit = (fitting / (all + DOUBT)) * (1 - NAMED) + (named === undefined ? 0 : NAMED);
   return {
     profile: profile.name,
     vendor: profile.vendor,
-    fit: Math.round(Math.min(1, share * (1 - NAMED) + (named === undefined ? 0 : NAMED)) * 100) / 100,
+    fit: Math.round(Math.min(1, fit) * 100) / 100,
     reasons: failed === null ? reasonsOf(profile, values, named) : [say("fit.unread", { reason: failed })],
     values,
   };
 }
 
+function lettersIn(text: string): string {
+  return text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+}
+
 function reasonsOf(profile: Profile, values: readonly TagVerdict[], named: string | undefined): readonly string[] {
-  const of = (...wanted: readonly Verdict[]): readonly TagVerdict[] =>
-    values.filter(({ verdict }) => wanted.includes(verdict));
-  const odd = of("odd");
-  const modes = (profile.tags as readonly ProfileTag[]).filter(({ role }) => role === "mode").map(({ name }) => name);
-  const mode = values.find(({ tag, verdict }) => modes.includes(tag) && verdict !== "silent");
-  return [
-    ...(named === undefined ? [] : [say("fit.named", { name: named })]),
-    say("fit.tags", {
-      answering: values.length - of("silent").length,
-      count: values.length,
-      plausible: of("plausible").length,
-    }),
-    ...(mode === undefined
-      ? []
-      : [say("fit.mode", { label: mode.label, value: String(mode.value), mode: mode.usual })]),
-    ...odd
-      .slice(0, MOST_NAMED)
-      .map(({ label, value, unit, usual }) => say("fit.odd", { label, value: shown(value), unit, usual })),
-    ...(odd.length > MOST_NAMED ? [say("fit.more_odd", { count: odd.length - MOST_NAMED })] : []),
-  ];
+  const count = (wanted: Verdict): number => values.filter(({ verdict }) => verdict === wanted).length;
+  const tags: readonly ProfileTag[] = profile.tags;
+  const mode = values.find(({ verdict }, i) => tags[i]?.role === "mode" && verdict !== "silent");
+  const reasons = named === undefined ? [] : [say("fit.named", { name: named })];
+  const answering = values.length - count("silent");
+  reasons.push(say("fit.tags", { answering, count: values.length, plausible: count("plausible") }));
+  if (mode !== undefined)
+    reasons.push(say("fit.mode", { label: mode.label, value: String(mode.value), mode: mode.usual }));
+  for (const { label, value, unit, usual } of values
+    .filter(({ verdict }) => verdict === "odd")
+    .slice(0, MOST_ODD_SHOWN))
+    reasons.push(say("fit.odd", { label, value: shown(value), unit, usual }));
+  const more = count("odd") - MOST_ODD_SHOWN;
+  return more > 0 ? [...reasons, say("fit.more_odd", { count: more })] : reasons;
 }
 
 function shown(value: Sample["value"]): string {
   return typeof value === "number" ? String(Number(value.toPrecision(4))) : String(value).slice(0, 30);
 }
 
-/** Exported for its table of examples. */
+/** Judges a tag's sample. */
 export function verdictOf(profile: Profile, tag: ProfileTag, sample: Sample | undefined): TagVerdict {
   const { name, label, unit } = tag;
-  const common = { tag: name, label, unit, value: sample?.value ?? null };
-  if (sample === undefined || sample.value === null || sample.quality === "bad") {
-    return { ...common, verdict: "silent", usual: sample?.reason ?? say("fit.not_read") };
+  const value = sample?.value ?? null;
+  const [verdict, usual] =
+    value === null || sample?.quality === "bad"
+      ? (["silent", sample?.reason ?? say("fit.not_read")] as const)
+      : judged(profile, tag, value);
+  return { tag: name, label, unit, value, verdict, usual };
+}
+
+type Judged = readonly [verdict: Verdict, usual: string];
+
+function judged({ modes }: Profile, tag: ProfileTag, value: NonNullable<Sample["value"]>): Judged {
+  if (typeof value === "string") {
+    const isText = /^[\x20-\x7e]+$/.test(value);
+    return [value.trim() === "" ? "open" : isText ? "plausible" : "odd", say("fit.a_text")];
   }
-  const { value } = sample;
-  if (typeof value === "string") return { ...common, ...textVerdict(value) };
-  if (tag.role === "mode") return { ...common, ...modeVerdict(profile, value) };
-  if (typeof value === "boolean") return { ...common, verdict: "open", usual: say("fit.on_off") };
-  return { ...common, ...numberVerdict(tag, value) };
+  if (tag.role === "mode") {
+    const mode = modes[String(value)];
+    if (mode === undefined) return ["odd", say("config.one_of", { names: Object.keys(modes).join(", ") })];
+    return [value === 0 ? "open" : "plausible", mode.replaceAll("_", " ")];
+  }
+  return typeof value === "boolean" ? ["open", say("fit.on_off")] : judgedNumber(tag, value);
 }
 
-type Judged = Pick<TagVerdict, "verdict" | "usual">;
-
-function textVerdict(text: string): Judged {
-  const usual = say("fit.a_text");
-  if (text.trim() === "") return { verdict: "open", usual };
-  return { verdict: /^[\x20-\x7e]+$/.test(text) ? "plausible" : "odd", usual };
+function judgedNumber({ unit, between, point, counter }: ProfileTag, value: number): Judged {
+  const [low, high] = usualRange(unit);
+  const min = between?.min ?? point.min ?? (counter === undefined ? low : 0);
+  const max = between?.max ?? point.max ?? high;
+  const open = min < 0 ? say("fit.any") : say("fit.not_below");
+  const usual = max >= USUAL_ELSE[1] ? open : `${min} to ${max}`;
+  if (value === 0 && min <= 0 && max >= 0) return ["open", usual];
+  const isPlausible = Number.isFinite(value) && value >= min && value <= max && Math.abs(value) >= LEAST;
+  return [isPlausible ? "plausible" : "odd", usual];
 }
 
-function modeVerdict({ modes }: Profile, value: number | boolean): Judged {
-  const mode = modes[String(value)];
-  if (mode === undefined)
-    return { verdict: "odd", usual: say("config.one_of", { names: Object.keys(modes).join(", ") }) };
-  const text = mode.replaceAll("_", " ");
-  return { verdict: value === 0 ? "open" : "plausible", usual: text };
-}
-
-function numberVerdict(tag: ProfileTag, value: number): Judged {
-  const [low, high] = usualRange(tag.unit);
-  const min = tag.between?.min ?? tag.point.min ?? (tag.counter === undefined ? low : 0);
-  const max = tag.between?.max ?? tag.point.max ?? high;
-  const usual = max >= USUAL_ELSE[1] ? (min < 0 ? say("fit.any") : say("fit.not_below")) : `${min} to ${max}`;
-  if (!Number.isFinite(value) || value < min || value > max) return { verdict: "odd", usual };
-  if (value === 0) return { verdict: "open", usual };
-  return { verdict: Math.abs(value) < LEAST ? "odd" : "plausible", usual };
-}
-
-/** The usual values in that unit, converted from another unit of its dimension if the table lacks it. */
+/** The usual values in a unit, converted from another unit of its dimension if the table lacks it. */
 function usualRange(unit: string): readonly [number, number] {
   const own = USUAL_BY_UNIT[unit];
   const known = unitOf(unit);
@@ -158,19 +153,10 @@ function usualRange(unit: string): readonly [number, number] {
   return USUAL_ELSE;
 }
 
-/** The mode decides everything; a text can hardly be right by chance, a bit always is. */
+/** The mode proves most. A text is hardly right by chance, a bit always is. */
 function weightOf({ role, point }: ProfileTag): number {
   if (role === "mode") return 4;
   if (point.type === "string") return 3;
   if (point.type === "bool") return 0.2;
   return point.type.startsWith("float") ? 2 : 1;
-}
-
-/** "CLICK-like": CLICK. */
-function makerOf({ vendor }: Profile): string {
-  return vendor.replace(/-like$/i, "");
-}
-
-function plain(text: string): string {
-  return text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
