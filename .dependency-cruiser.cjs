@@ -120,6 +120,14 @@ module.exports = {
       },
     },
     {
+      name: "workshop-thread-without-addons",
+      comment:
+        "The thread may be ended at any moment. Ending a thread while it loads a native addon can end the whole process.",
+      severity: "error",
+      from: { path: src("runtime/workshop-worker\\.ts$") },
+      to: { path: "node_modules/(modbus-serial|serialport|@serialport|better-sqlite3|node-opcua)", reachable: true },
+    },
+    {
       name: "runtime-not-to-cli",
       comment:
         "The page does what the command line does by functions of the tools. Only the list of commands loads commands.",

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { say } from "../domain/sentences.ts";
 import { type Choice, CommandError, type Io, type QuestionKind, type Values } from "../tools/command.ts";
 import type { TagEntry } from "../tools/profile/file.ts";
-import type { Live } from "../tools/profile/live.ts";
+import type { Live } from "../tools/profile/import-asks.ts";
 
 /** A task of the profile workshop that runs in its own thread. */
 export type WorkshopJob =

@@ -22,8 +22,10 @@ import {
   shownRows,
 } from "../rules/list-reading.ts";
 import type { TagEntry } from "./file.ts";
-import type { Live } from "./live.ts";
 import { type UsualTag, usualIn, usualTags } from "./usual-tags.ts";
+
+/** Reads these tags of a Modbus device once. Resolves with null if no PLC is named or it does not answer; a refused tag is null. */
+export type Live = (entries: readonly TagEntry[]) => Promise<readonly (string | null)[] | null>;
 
 /**
  * Questions of `profile import`. What a list leaves open is asked before anything is written: on a terminal or the page, or answered

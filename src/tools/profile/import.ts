@@ -2,7 +2,6 @@ import type { ProfileMode } from "../../domain/booth.ts";
 import { isBitTable, type ModbusQuirks, type ModbusTable } from "../../domain/profile.ts";
 import { say } from "../../domain/sentences.ts";
 import { MOST_TAGS } from "../../config/profile-schema.ts";
-import type { PlcTools } from "../../acquisition/port.ts";
 import { CommandError, EXIT, type Call, type Run } from "../command.ts";
 import { MOST_COLUMNS, MOST_ROWS } from "../rules/csv.ts";
 import { type Named, unitSaid } from "../rules/list-meaning.ts";
@@ -42,8 +41,16 @@ import {
   tagEntries,
   type TagEntry,
 } from "./file.ts";
-import { checkOptions, choose, faultText, meantBy, placesText, settledReading, settledWords } from "./import-asks.ts";
-import { type Live, liveAt } from "./live.ts";
+import {
+  checkOptions,
+  choose,
+  faultText,
+  type Live,
+  meantBy,
+  placesText,
+  settledReading,
+  settledWords,
+} from "./import-asks.ts";
 import { meantEntry, takenForText, usualTags } from "./usual-tags.ts";
 
 /** A row that became a tag. */
@@ -119,11 +126,6 @@ export function importCommand(liveOf: LiveOf): Run {
       answer: { maker: list.maker, left },
     });
   };
-}
-
-/** The import command that shows values of the PLC that the call names. */
-export function importCommandAt(tools: PlcTools): Run {
-  return importCommand((call, draft) => liveAt({ tools, ...call }, draft));
 }
 
 /** Says how the list was understood before anything is written. */

@@ -2,11 +2,9 @@ import type { PlcTools } from "../../acquisition/port.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { CommandError } from "../command.ts";
 import { deviceLink, type ToolCall } from "../plc-tools.ts";
-import { type Draft, type TagEntry, variablesOf, withoutTags, withTags } from "./file.ts";
+import { type Draft, variablesOf, withoutTags, withTags } from "./file.ts";
+import type { Live } from "./import-asks.ts";
 import { withDriver } from "./read.ts";
-
-/** Reads these tags of a Modbus device once. Resolves with null if no PLC is named or it does not answer; a refused tag is null. */
-export type Live = (entries: readonly TagEntry[]) => Promise<readonly (string | null)[] | null>;
 
 /** A person is shown no more values. */
 const MOST_LIVE = 40;

@@ -26,7 +26,7 @@ export function profileCommand(tools: PlcTools): Run {
       case "browse":
         return (await import("./browse.ts")).browseCommand(tools)(call);
       case "import":
-        return (await import("./import.ts")).importCommandAt(tools)(call);
+        return importList(tools, call);
       case "export":
         return (await import("./export.ts")).exportCommand(call);
       case "learn":
@@ -37,6 +37,13 @@ export function profileCommand(tools: PlcTools): Run {
         throw new CommandError("there is no such action", EXIT.usage);
     }
   };
+}
+
+/** Imports a register list. The page does it on a thread, which must not load the drivers, so `import.ts` does not import `live.ts`. */
+async function importList(tools: PlcTools, call: Call): Promise<number> {
+  const { importCommand } = await import("./import.ts");
+  const { liveAt } = await import("./live.ts");
+  return importCommand((asked, draft) => liveAt({ tools, ...asked }, draft))(call);
 }
 
 function newProfile(call: Call): number {

@@ -31,7 +31,7 @@ function reasonOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Draws the whole page again and keeps opened details open. */
+/** Draws the whole page again and keeps opened details open. @param {import("./fleet.js").Fleet} fleet */
 function draw(fleet) {
   part("title").textContent = fleet.account === "" ? t("title") : fleet.account;
   document.title = part("title").textContent;
@@ -63,7 +63,7 @@ function lookAt(wish) {
 
 const pager = part("pager");
 
-/** Draws the search and the page buttons if the booths need several pages. Keeps the text being typed. */
+/** Draws the search and the page buttons if the booths need several pages. Keeps the text being typed. @param {import("./fleet.js").Fleet} fleet */
 function drawPager({ found, from, page, pages, shops, connectivity }) {
   pager.hidden = pages === 1 && found === connectivity.length;
   const shown = shops.reduce((sum, { booths }) => sum + booths.length, 0);

@@ -62,7 +62,7 @@ function spoken(stages) {
   return longest.map(([mode, ms]) => `${modeOf(mode).label} ${lasting(ms)}`).join(", ") || t("nothingYet");
 }
 
-/** Returns the legend of the modes shown. */
+/** Returns the legend of the modes shown. @param {ReadonlySet<string>} modes */
 export function legend(modes) {
   const items = MODES.filter(([name]) => modes.has(name)).map(([, key]) =>
     el("li", {}, el("span", { className: `swatch ${key}`, "aria-hidden": "true" }), t(`mode.${key}`)),

@@ -35,7 +35,12 @@ export function t(key, values = {}) {
   return (TEXTS[key] ?? key).replaceAll(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
 }
 
-/** Returns the text for one or for several. */
+/**
+ * Returns the text for one or for several. The text of one has the key with .one.
+ * @param {number} count
+ * @param {string} key
+ * @param {Readonly<Record<string, string | number>>} [more]
+ */
 export function counted(count, key, more = {}) {
   return t(count === 1 ? `${key}.one` : key, { count, ...more });
 }
