@@ -15,7 +15,7 @@ Prints the fault matrix with what the tests counted in test/results/faults.json.
 its promise did not hold, or if .ci/run has a test for a row and no test injected it.
 
   --all      a row that only .ci/nightly injects must have been injected, too
-  --write    writes the matrix into docs/explain/reliability.md
+  --write    writes the matrix into docs/reference/fault-matrix.md
 `;
 
 function entriesOf(file: URL): readonly FaultEntry[] {

@@ -20,7 +20,7 @@ it("numbers each row once, the first 45 without a hole", () => {
   expect(rows.slice(0, 45)).toEqual(Array.from({ length: 45 }, (_, index) => index + 1));
 });
 
-it("stands in docs/explain/reliability.md as it is (npm run faults -- --write)", async () => {
+it("stands in docs/reference/fault-matrix.md as it is (npm run faults -- --write)", async () => {
   const { is, should } = await madeDocument(matrixBlock());
   expect(is).toBe(should);
 });

@@ -22,5 +22,5 @@ export function matrixBlock(): MadeBlock {
   const tables = SECTIONS.map(({ title, rows }) =>
     [`| row | ${title.toLowerCase()} | expected |`, "| --- | --- | --- |", ...rows.map(line)].join("\n"),
   );
-  return { document: "docs/explain/reliability.md", name: "fault matrix", markdown: tables.join("\n\n") };
+  return { document: "docs/reference/fault-matrix.md", name: "fault matrix", markdown: tables.join("\n\n") };
 }
