@@ -8,7 +8,7 @@ import type { LinkStatus, StorageStatus } from "./status.ts";
 import type { BoothSummary } from "./summary.ts";
 import type { BootId, BoothId, EpochMs, Seq, Serial, StreamId } from "./units.ts";
 
-/** What the loops know of one booth. Each part has one owner, which alone writes it; everybody may read. */
+/** The shared state of one booth. Each part has one owner, the only one to write it; every loop may read it. */
 export interface BoothState extends Signals {
   readonly booth: BoothId;
   readonly address: string;
@@ -32,7 +32,7 @@ export interface LinkState {
   answered: number;
   /** The serial number that the PLC shows. */
   shows_serial: Serial | null;
-  /** What is unusual about the PLC or its line and costs no reading; absent: nothing. */
+  /** Unusual behaviour of the PLC or its line that costs no reading; absent: none. */
   notes?: readonly string[];
 }
 
@@ -79,11 +79,11 @@ export interface LogState {
   entries(): readonly FilterEntry[];
   /** Seq of an entry's record. */
   seqOfEntry(id: string): Seq | undefined;
-  /** Whoever had the store move the acked cursor says where it stands now. */
+  /** Called after the store has moved the acked cursor, with its new position. */
   cursorMoved(acked_seq: Seq): void;
 }
 
-/** What a booth is bound to. */
+/** The booth's binding at the service. */
 export interface BindingState {
   readonly row: ProvisioningRow;
   /** How the service's record departs from what it should be; "" it doesn't. */

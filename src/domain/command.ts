@@ -21,10 +21,10 @@ export function mergeRanges(ranges: readonly SeqRange[]): readonly SeqRange[] {
   return merged;
 }
 
-/** A command can't be carried out, for a reason that the service is told. */
+/** A failure to carry out a command. Its message is sent to the service. */
 export class CommandFailure extends Error {}
 
-/** What the service may order. Nothing of it is ever handed to a shell, and no path or address is among it. */
+/** The service's orders. No part of an order is passed to a shell, and none is a path or an address. */
 export type CommandOrder =
   /** Send these records again. `digest`: the answer to the digest of that id; no ranges: both sides hold the same. */
   | {
@@ -44,7 +44,7 @@ export type CommandOrder =
       readonly within_ms: Milliseconds;
     }
   | { readonly type: "rotate_key" }
-  /** The gateway stands beside another booth than the office thought. */
+  /** Binds the gateway to another booth, because it was assigned to the wrong one. */
   | { readonly type: "reassign"; readonly serial: Serial; readonly to_serial: Serial; readonly wrong_serial: boolean }
   /** A remote command releases a booth at most: it can't decommission it. */
   | { readonly type: "release"; readonly serial: Serial; readonly reason: string };
@@ -57,7 +57,7 @@ export interface ServiceCommand {
   readonly order: CommandOrder;
 }
 
-/** What came as a command: one, or something with an id that is none. */
+/** A received command, or a message with an id that is not a valid command. */
 export type HeardCommand =
   | { readonly kind: "command"; readonly command: ServiceCommand }
   | { readonly kind: "malformed"; readonly id: string; readonly reason: string };
@@ -65,13 +65,13 @@ export type HeardCommand =
 export interface CommandResult {
   readonly cmd_id: string;
   readonly state: "accepted" | "done" | "failed" | "expired";
-  /** What came of it, as plain data; null where it isn't done. */
+  /** The result as plain data; null unless the command is done. */
   readonly result: Readonly<Record<string, unknown>> | null;
   /** "" unless failed or expired. */
   readonly error: string;
 }
 
-/** What one side holds of an hour: two that hold the same have the same hash over the same records. */
+/** A digest of one hour of records. Both sides hold the same records if their hashes are equal. */
 export interface DigestHour extends SeqRange {
   /** Its begin, corrected time. Records stand in seq order, so one that was placed earlier belongs to the hour before it. */
   readonly hour: EpochMs;
@@ -91,6 +91,6 @@ export interface Digest {
   readonly hours: readonly DigestHour[];
 }
 
-/** What goes up beside batches, hello and heartbeat. */
+/** A message to the service other than a batch, a hello or a heartbeat. */
 export type UpMessage =
   { readonly kind: "result"; readonly result: CommandResult } | { readonly kind: "digest"; readonly digest: Digest };

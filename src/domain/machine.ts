@@ -21,7 +21,7 @@ export interface Random {
   bytes(count: number): Uint8Array;
 }
 
-/** One line per change, structured, no secret. */
+/** A structured log, with one line per change and no secrets. */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, text: string): void;
   info(fields: Readonly<Record<string, unknown>>, text: string): void;
@@ -32,7 +32,7 @@ export interface Logger {
 export interface Secrets {
   /** The key that a first claim is made with; null where none was given. */
   firstKey(): string | null;
-  /** The gateway has a key of its own now. Returns what somebody has to do by hand for that; null: nothing, it is gone. */
+  /** Wipes the first key once the gateway has a key of its own. Returns what a person has to do by hand for that, or null. */
   wipeFirstKey(): string | null;
 }
 
@@ -57,10 +57,10 @@ export interface Sealer {
 /** Tells the service manager: ready, alive, what we are doing, stopping. */
 export interface Notify {
   ready(): void;
-  /** How long the service manager waits for a beat before it starts us anew; null: it doesn't wait for any. */
+  /** The watchdog interval, after which the service manager restarts the agent; null: there is no watchdog. */
   readonly watchdog_ms: Milliseconds | null;
   beat(): void;
-  /** One line on how things are. */
+  /** Sets the status line. */
   status(text: string): void;
   stopping(): void;
 }

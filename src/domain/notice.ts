@@ -1,4 +1,4 @@
-/** What of a booth people are told by notices; each has a beginning and an end. */
+/** The kinds of events that notices report for a booth. Each has a beginning and an end. */
 export const NOTICE_CLASSES = [
   /** The booth is in the mode of that name. */
   "estop",
@@ -9,7 +9,7 @@ export const NOTICE_CLASSES = [
   "filter",
   /** A filter has used 80 % of its life. */
   "filter_warning",
-  /** What the PLC says contradicts itself, or a limit was passed. */
+  /** The PLC's values contradict each other, or a limit was passed. */
   "incident",
   /** The booth has been in one mode for too long. */
   "mode",
@@ -20,7 +20,7 @@ export const NOTICE_CLASSES = [
 ] as const;
 export type NoticeClass = (typeof NOTICE_CLASSES)[number];
 
-/** What came of one try to tell. */
+/** The outcome of one try to send a notice. */
 export type NoticeOutcome =
   /** It is there; `answer`: the server's own words. */
   | { readonly kind: "delivered"; readonly answer: string }
@@ -29,13 +29,13 @@ export type NoticeOutcome =
       readonly kind: "not_delivered" | "unknown";
       readonly reason: string;
       readonly advice: string;
-      /** The next try is no better before somebody has changed something. */
+      /** A retry fails too until somebody changes a setting. */
       readonly lasting: boolean;
       /** The server says when to come again, ms from now; null: it doesn't. */
       readonly again_ms: number | null;
     };
 
-/** Of a test, by the notice's name. */
+/** The result of a test message, with the notice's name. */
 export interface NoticeTest {
   readonly name: string;
   readonly kind: "mail" | "webhook" | "mqtt";

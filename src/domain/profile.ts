@@ -47,7 +47,7 @@ export const OPCUA_TYPES = [
 ] as const;
 export type OpcuaType = (typeof OPCUA_TYPES)[number];
 
-/** What becomes of a raw value, whatever way it came. */
+/** The decoding of a raw value, for both protocols. */
 export interface ValueRules {
   /** decoded = raw x scale + offset */
   readonly scale: number;
@@ -61,14 +61,14 @@ export interface ValueRules {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Where a tag stands in a Modbus device. `address` is 0-based within its table. */
+/** The location of a tag in a Modbus device. `address` is 0-based within its table. */
 export interface ModbusPoint extends ValueRules {
   readonly table: ModbusTable;
   readonly address: number;
   readonly type: ModbusType;
-  /** Where this point's word order differs from the device's. */
+  /** Set if this point's word order differs from the device's. */
   readonly word_order?: FirstOf;
-  /** Where this point's byte order differs from the device's. */
+  /** Set if this point's byte order differs from the device's. */
   readonly byte_order?: FirstOf;
   /** Strings only: where the order of the two characters differs from the device's. */
   readonly string_order?: FirstOf;

@@ -1,6 +1,6 @@
 import type { Milliseconds, Seq } from "./units.ts";
 
-/** What a rebuild did to facts of one kind. */
+/** The changes that a rebuild made to facts of one kind. */
 export interface RebuildChange {
   /** Letter of the kind, as in records. */
   readonly kind: string;

@@ -8,13 +8,13 @@ import type { TrafficStatus } from "./traffic.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
 import { say } from "./sentences.ts";
 
-/** What is wrong, and what to do about it, in words for the technician. */
+/** A problem and its remedy, in words for the technician. */
 export interface Trouble {
   readonly reason: string;
   readonly advice: string;
 }
 
-/** A connection as people are told of it. Degraded: it answers, but not all, or not as the booth's own. */
+/** The state of a connection for people. Degraded: it answers only in part, or another booth's PLC answers. */
 export type LinkStatus =
   | { readonly kind: "up"; readonly since: EpochMs }
   | ({ readonly kind: "degraded"; readonly since: EpochMs } & Trouble)
@@ -26,10 +26,10 @@ export type LinkStatus =
       readonly next_try_at: EpochMs | null;
     } & Trouble);
 
-/** What the broker speaks. */
+/** The MQTT version of a session. */
 export interface MqttVersion {
   readonly version: "5" | "3.1.1";
-  /** What makes us think that it doesn't know 5; "": it speaks 5, or said so itself. */
+  /** Why version 5 is assumed not to be supported; "": the broker speaks 5, or stated its version. */
   readonly why: string;
 }
 
@@ -46,7 +46,7 @@ export interface BoothChoice {
 export interface StorageStatus {
   readonly used_bytes: number;
   readonly max_bytes: number;
-  /** Until records that the service doesn't have must be given up, if it takes none; null: no rate is known yet. */
+  /** Time until unacknowledged records must be dropped if the service acknowledges none; null: the rate is not known yet. */
   readonly hours_to_full: number | null;
   /** Records of this booth that were found damaged and taken out, or couldn't be salvaged. */
   readonly quarantined: number;
@@ -57,7 +57,7 @@ export interface StorageStatus {
 
 /** How the store's disk and file are. */
 export interface StorageHealth {
-  /** Others have filled the disk: the space kept back for that is used up, or there is none to keep back. */
+  /** Other programs have filled the disk: the reserved space is used up, or could not be reserved. */
   readonly low: boolean;
   /** Files set aside because they were damaged, oldest first; what could be read of them is in the store. */
   readonly damaged_files: readonly string[];
@@ -65,7 +65,7 @@ export interface StorageHealth {
 
 /** Records that the service will never take. They stay here with its reason, and hold nothing else up. */
 export interface RefusedRecords {
-  /** Of those kept: the newest ten thousand. */
+  /** Number of kept records: the newest ten thousand. */
   readonly count: number;
   /** null: none. */
   readonly newest: { readonly seq: Seq; readonly at: EpochMs; readonly reason: string } | null;
@@ -77,14 +77,14 @@ export interface TooLongRecords {
   readonly newest: { readonly seq: Seq; readonly reason: string };
 }
 
-/** One field that the service shows otherwise than it was reported; times in epoch ms, whole seconds. */
+/** A field that the service shows differently from the report; times in epoch ms, whole seconds. */
 export interface ReadBackDifference {
   readonly field: string;
   readonly reported: string | number | null;
   readonly shown: string | number | null;
 }
 
-/** What became of the reports on the booth's devices. */
+/** The state of the reports on the booth's devices. */
 export interface ReportsStatus {
   /** The newest report that the service will never take; null: it took the last one. */
   readonly refused: { readonly at: EpochMs; readonly reason: string } | null;
@@ -101,7 +101,7 @@ export interface BoothStatus {
     ProvisioningRow,
     "state" | "since" | "entered_at" | "generation" | "refused_revision" | "possible_at" | keyof Trouble
   > & {
-    /** Who confirms that readings have arrived; none: nobody takes any; unknown: the service hasn't told yet what it is like. */
+    /** Who confirms that readings have arrived; none: no one takes readings; unknown: the service's record was not read yet. */
     readonly delivery: "service" | "broker" | "none" | "unknown";
     /** Booths of the service among which a person has to choose, by the name that the choice is made by; absent: there is nothing to choose. */
     readonly choices?: readonly BoothChoice[];
@@ -113,17 +113,17 @@ export interface BoothStatus {
     readonly hw_configuration: string | null;
     /** As the service spells it. */
     readonly created_at: string | null;
-    /** Of the booth, as the service has it. */
+    /** The booth's properties at the service. */
     readonly brand: string | null;
     readonly model: string | null;
-    /** What else of the booth the service showed last; null: nothing was read yet. */
+    /** Further properties that the service showed last; null: not read yet. */
     readonly shown: ShownBooth | null;
   };
   readonly plc: LinkStatus & {
     readonly address: string;
     /** The serial number that the PLC itself shows, whether it is the booth's or not; null: none was read. */
     readonly shows_serial: string | null;
-    /** What is unusual about the PLC or its line and costs no reading; absent: nothing. */
+    /** Unusual behaviour of the PLC or its line that costs no reading; absent: none. */
     readonly notes?: readonly string[];
   };
   readonly reports: ReportsStatus;
@@ -167,13 +167,13 @@ export interface BacklogStatus {
   readonly newest_seq: Seq;
   /** Everything after it waits. */
   readonly acked_seq: Seq;
-  /** Corrected time of the oldest record that waits and may be sent; null: there is none. */
+  /** Corrected time of the oldest unacknowledged record that may be sent; null: there is none. */
   readonly oldest_at: EpochMs | null;
   /** As in StorageStatus. */
   readonly hours_to_full: number | null;
 }
 
-/** Whom else the box tells what it reads, and how that goes. */
+/** The state of an output: a broker or collector of the site that gets the readings. */
 export interface OutputStatus {
   readonly name: string;
   /** null: it is left out, and its entry doesn't say which it was meant to be. */
@@ -182,9 +182,9 @@ export interface OutputStatus {
   readonly link: LinkStatus;
   /** Messages since the agent's start. */
   readonly sent: number;
-  /** Of figures that are pushed: sets of them that wait, data points given up since the agent's start, and why the last of them were. */
+  /** For pushed figures: waiting sets, data points dropped since the agent's start, and the reason of the last drop. */
   readonly pushed?: { readonly waiting: number; readonly given_up: number; readonly reason: string };
-  /** What came from there and isn't heard, since the agent's start. */
+  /** Messages from there that were ignored, since the agent's start. */
   readonly ignored: number;
   /** Records of a booth's log that are still to be told, and the newest ranges passed over since the agent's start. */
   readonly booths: readonly {
@@ -194,17 +194,17 @@ export interface OutputStatus {
   }[];
 }
 
-/** Whom the box tells of alarms, and how that goes. */
+/** The state of a notice: a channel over which people are told of alarms. */
 export interface NoticeStatus {
   readonly name: string;
   readonly kind: "mail" | "webhook" | "mqtt";
-  /** Of the server, without what could be a secret; "": it is left out. */
+  /** The server's address without possible secrets; "": the notice is left out. */
   readonly where: string;
   /** Down: the last try came to nothing. */
   readonly link: LinkStatus;
   /** Events that are still to be told. */
   readonly waiting: number;
-  /** What has begun and isn't over. */
+  /** Events that have begun and not ended. */
   readonly open: number;
   /** Messages since the agent's start. */
   readonly sent: number;
@@ -225,14 +225,14 @@ export interface SharedConnectionStatus {
   readonly from_polls: number;
   /** Reads that went through to the PLC. */
   readonly passed: number;
-  /** Of functions that don't read. */
+  /** Requests for functions that don't read. */
   readonly refused_writes: number;
   readonly refused_clients: number;
   /** Answered with "busy": no room between the polls, or too many in a second. */
   readonly busy: number;
   /** The PLC gave no answer. */
   readonly failed: number;
-  /** Of what the last answer from polls said; null: there was none. */
+  /** Age of the values in the last answer from polls; null: there was none. */
   readonly last_age_ms: Milliseconds | null;
 }
 
@@ -271,7 +271,7 @@ export interface PageAccess {
   readonly urls: readonly string[];
   /** Devices that are signed in for 30 days. */
   readonly devices: number;
-  /** Where figures are scraped over the network, and why they can't be ("": they can); absent: it isn't configured. */
+  /** The port for scrapers on the network, and why it cannot be used ("": it can); absent: it is not configured. */
   readonly scraped?: { readonly port: number; readonly trouble: string };
 }
 
@@ -287,14 +287,14 @@ export interface AgentStatus {
   readonly started_at: EpochMs;
   readonly boot: string;
   readonly clock: ClockVerdict;
-  /** What this box lacks before it has anything to do: to be set up on the spot, or in its file. Empty: nothing. */
+  /** Settings that are missing before this gateway can work. Empty: none. */
   readonly lacks: readonly Lacking[];
   readonly service: LinkStatus & {
     /** null: none is set up yet. */
     readonly url: string | null;
-    /** Where readings go: as the service's record names it, else the configuration; null: neither does. */
+    /** The broker for readings: of the service's record, else of the configuration; null: neither names one. */
     readonly broker_url: string | null;
-    /** Of the last session with the broker; absent: there was none. */
+    /** The version of the last session with the broker; absent: there was none. */
     readonly mqtt?: MqttVersion;
   };
   readonly booths: readonly BoothStatus[];
@@ -305,11 +305,11 @@ export interface AgentStatus {
   readonly notices: readonly NoticeStatus[];
   /** Connections to PLCs that others read by. */
   readonly shared: readonly SharedConnectionStatus[];
-  /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */
+  /** Certificates of the OPC UA links and the service link. A server's is known after its first connection. */
   readonly certificates: readonly CertificateStatus[];
-  /** Of the page on the network; absent: this answer doesn't tell. */
+  /** Whether the page is open on the network; absent: not part of this answer. */
   readonly page?: PageAccess;
-  /** What goes over the network, and what gives way to the month's budget; absent: nobody counts. */
+  /** The network traffic and the state of the month's budget; absent: it is not counted. */
   readonly traffic?: TrafficStatus;
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */
   readonly loss_window_ms: Milliseconds;

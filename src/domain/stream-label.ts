@@ -11,7 +11,7 @@ export function labelOf(row: ProvisioningRow, log: Pick<LogReach, "stream" | "ol
   };
 }
 
-/** Under which name the log goes on at the service, and from which record on. `stream`: the log's own name. */
+/** A new name of the log at the service, with the first seq under it. `stream`: the log's own name. */
 export interface NewName {
   readonly from_seq: Seq;
   readonly stream: StreamId;
@@ -39,8 +39,9 @@ export function boothFromSeq(stream: StreamLabel | null): Seq {
 }
 
 /**
- * A label that can't work, as an agent stored it that believed the service's word for a conflict at a seq that doesn't exist: the new name goes
- * from where the service has the log under the one before. The same object where nothing is wrong.
+ * Repairs a label with an invalid seq, which an agent stored that believed the service's report of a conflict at a seq that does
+ * not exist. The new name then begins after the last seq acked under the name before. Returns the same object if the label is
+ * valid.
  */
 export function mendedLabel(label: StreamLabel | null, acked_seq: Seq): StreamLabel | null {
   if (label === null || (label.from_seq >= 1 && (label.predecessor?.last_seq ?? 0) >= 0)) return label;

@@ -7,7 +7,7 @@ export interface FilterSummary {
   /** null: not known. */
   readonly minutes: number | null;
   readonly limit_minutes: number | null;
-  /** Of the limit; over 100 in overuse. */
+  /** Percentage of the limit; over 100 in overuse. */
   readonly percent: number | null;
   readonly overuse_since: EpochMs | null;
   /** It was in when the gateway first looked: since when isn't known. */
@@ -16,14 +16,14 @@ export interface FilterSummary {
   readonly state: "good" | "warning" | "overuse" | null;
 }
 
-/** What derivation says of a booth at a moment. An update's time is null while only what was found at first contact is known. */
+/** The derived state of a booth at a moment. The time of an update is null while only the version of the first contact is known. */
 export interface BoothSummary extends Omit<DeviceFields, "serial_number" | "last_active_mode"> {
   /** no_data where nothing was ever read, or the last good reading is over the bridge ago. */
   readonly mode: Mode;
   readonly since: EpochMs | null;
   /** The PLC's own code; null: none holds. */
   readonly raw: string | null;
-  /** Of the local day: the PLC's count where it has one, else derived cycles that count. */
+  /** Count of the local day: the PLC's if it has a counter, otherwise derived cycles that count. */
   readonly cycles_today: number;
   /** The PLC's own counter; null: it has none. */
   readonly cycles_total: number | null;

@@ -66,7 +66,7 @@ function figureUnitOf(role: TagRole): Unit | undefined {
   return name === undefined ? undefined : unitOf(name);
 }
 
-/** What is wrong with a tag's unit; null: nothing. */
+/** Returns what is wrong with a tag's unit, or null. */
 export function unitFaultOf({ role, unit, factor }: Measured): UnitFault | null {
   const expected = dimensionOf(role);
   const use = role === undefined ? undefined : USES[role];

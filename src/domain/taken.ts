@@ -2,10 +2,10 @@ import type { Quality, TagValue } from "./booth.ts";
 import type { LogRecord } from "./record.ts";
 import type { BootId, EpochMs, Milliseconds, StreamId, TagName, TakeNumber } from "./units.ts";
 
-/** What the poll loop has taken but no commit holds yet. */
+/** An entry that the poll loop has taken and that no commit holds yet. */
 export type TakenEntry = TakenPoll | TakenRecord;
 
-/** One poll. Answered: `changes` are the readings that the change filter let through (often none). */
+/** One poll. If answered, `changes` are the readings that passed the change filter (often none). */
 export interface TakenPoll {
   readonly kind: "poll";
   readonly take: TakeNumber;
@@ -29,7 +29,7 @@ interface TakenRecord {
   readonly record: LogRecord;
 }
 
-/** What one tag said in one poll. A tag that couldn't be read has value null, quality bad and a reason. */
+/** The value of one tag in one poll. A tag that could not be read has value null, quality bad and a reason. */
 export interface Sample {
   readonly tag: TagName;
   readonly value: TagValue;
@@ -55,8 +55,8 @@ export interface Committed {
 }
 
 /**
- * What of a tail no commit holds yet. By the takes' numbers; where the store has lost its count, by what the log itself holds: a commit
- * takes in everything up to an instant.
+ * Returns the entries of a tail that no commit holds, by their take numbers. If the store has lost its count, entries up to the end
+ * of the log count as committed, because a commit includes everything up to an instant.
  */
 export function uncommitted(tail: readonly TakenEntry[], { stream, last_take, end }: Committed): readonly TakenEntry[] {
   const isHeld = (entry: TakenEntry): boolean => {

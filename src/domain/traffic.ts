@@ -4,9 +4,12 @@ import type { EpochMs, Milliseconds } from "./units.ts";
 import { MINUTE_MS } from "./time.ts";
 
 /**
- * What goes over the network, by what it is for: counted at the sockets, kept by day and month, held against a month's budget.
- * readings: batches and their acks; heartbeats: the state and pings; session: connecting, subscriptions, commands;
- * http: binding, reports, comparisons; outputs: everybody else.
+ * Purposes of network traffic. It is counted at the sockets, stored by day and month, and compared with a month's budget.
+ * - readings: batches and their acks
+ * - heartbeats: the state and pings
+ * - session: connecting, subscriptions, commands
+ * - http: binding, reports, comparisons
+ * - outputs: all other peers
  */
 export const PURPOSES = ["readings", "heartbeats", "session", "http", "outputs"] as const;
 export type Purpose = (typeof PURPOSES)[number];
@@ -35,7 +38,7 @@ export interface Meter {
   count(socket: CountedSocket, purpose: Purpose | SharedOut): () => void;
 }
 
-/** What went since some instant; `metered`: as much of it as counts against a budget, both ways together. */
+/** Traffic of a period. `metered`: the bytes in both directions that count against a budget. */
 export interface Period {
   readonly traffic: Traffic;
   readonly metered: number;
@@ -74,8 +77,8 @@ export function dayNamed(at: EpochMs): string {
 }
 
 /**
- * Which day is to be booked on. A clock that nobody has vouched for says nothing: what goes meanwhile is booked where the last was,
- * so that no month begins by a clock that stands wrong after a power cut.
+ * Returns the day to book on. With an unconfirmed clock it is the newest booked day, so that a wrong clock after a power cut does
+ * not begin a month.
  */
 export function bookingDay({ days }: TrafficAccount, at: EpochMs, is_vouched: boolean): string {
   const newest = Object.keys(days).sort().at(-1);
@@ -99,7 +102,7 @@ function sum(one: Period = EMPTY_PERIOD, other: Period): Period {
   };
 }
 
-/** What of each purpose is said. */
+/** Makes an account from the bytes of each purpose. */
 export function byPurpose(of: (purpose: Purpose) => Bytes): Traffic {
   const readings = of("readings");
   const heartbeats = of("heartbeats");
@@ -135,7 +138,7 @@ export function allOf(traffic: Traffic): Bytes {
   return { up: sums("up"), down: sums("down") };
 }
 
-/** What has given way so far, one after the other; a change of mode goes at once in each of them. */
+/** Steps of saving, each in addition to the ones before. A change of mode is sent at once in each of them. */
 export const THRIFT_STEPS = ["none", "heartbeats", "batches", "backlog", "mode_changes"] as const;
 export type ThriftStep = (typeof THRIFT_STEPS)[number];
 
@@ -145,7 +148,7 @@ export interface Thrift {
   readonly heartbeat_ms: Milliseconds;
   /** Readings wait for others so long, unless the mode changes. */
   readonly hold_ms: Milliseconds;
-  /** What waited during an outage goes at night alone. */
+  /** The backlog of an outage is sent at night only. */
   readonly by_night: boolean;
 }
 
@@ -161,7 +164,7 @@ const STEPS: readonly (Thrift & { readonly from: number })[] = [
 ];
 export const NO_THRIFT: Thrift = { step: "none", heartbeat_ms: 0, hold_ms: 0, by_night: false };
 
-/** `budget_bytes` null: there is none. */
+/** Returns the savings for this use of the budget. `budget_bytes` null: there is no budget. */
 export function thriftFor(metered: number, budget_bytes: number | null): Thrift {
   if (budget_bytes === null) return NO_THRIFT;
   const share = metered / budget_bytes;
@@ -179,12 +182,12 @@ export interface TrafficStatus {
   readonly month: Period;
   /** Since the agent's start. */
   readonly since_start: Traffic;
-  /** null: there is none. */
+  /** null: there is no budget. */
   readonly budget_bytes: number | null;
   readonly step: ThriftStep;
   /** Its place among them; 0: nothing gives way. */
   readonly thrift: number;
-  /** What gives way to the budget, and why; "": nothing does. */
+  /** Which traffic is reduced for the budget, and why; "": none. */
   readonly reason: string;
   readonly advice: string;
 }
@@ -195,7 +198,7 @@ export function megabytes(bytes: number): string {
   return (bytes / MB).toFixed(bytes < 10 * MB ? 2 : 0);
 }
 
-/** What the box tells of its account. Pure. */
+/** Makes the status of a traffic account. */
 export function trafficStatus(
   account: TrafficAccount,
   { day, budget_bytes, since_start }: Pick<TrafficStatus, "day" | "budget_bytes" | "since_start">,
