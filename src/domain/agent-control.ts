@@ -18,9 +18,12 @@ export interface AgentControl {
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
   /** The key that a first claim is made with, typed on the spot: kept sealed until the gateway has its own. */
   giveKey(key: string, url?: string): Promise<void>;
-  /** Root says that every key of the gateway may be sent to the service at this address. */
+  /** Root's confirmation that every key of the gateway may be sent to the service at this address. */
   vouchFor(url: string): Promise<void>;
-  /** Begins to compare a local day (YYYY-MM-DD; null: yesterday); gives the comparison's id. Throws for no such booth, or no finished day. */
+  /**
+   * Starts the comparison of a finished local day (YYYY-MM-DD; null: yesterday) and returns its id. Throws for an unknown booth or
+   * another day.
+   */
   reconcile(booth: BoothId, day: string | null): string;
   /** The state of a comparison; null: its id is not known, or not kept any more. Throws for an unknown booth. */
   reconciliation(booth: BoothId, id: string): AgentStatus["booths"][number]["reconciliation"];
@@ -30,17 +33,19 @@ export interface AgentControl {
   sawSizes(booth: BoothId, sizes: BoothSizes): Promise<void>;
   /** The unacknowledged records of each booth. */
   backlog(): Promise<readonly BacklogStatus[]>;
-  /** Gives the booth up, once what was recorded so far is delivered; at once where the serial was wrong. Rejects for an unknown booth. */
+  /**
+   * Releases the booth after its records are delivered, or at once if the serial number was wrong. Rejects for an unknown booth.
+   */
   leave(booth: BoothId, leaving: Pick<Leaving, "to" | "reason">): Promise<void>;
   /** Enters a filter change. Idempotent by the change's id. Rejects for an unknown booth, and when the agent stops. */
   changeFilter(booth: BoothId, change: FilterChange): Promise<EntryAnswer>;
   /** Withdraws an entry, within 24 h. Idempotent. Rejects as changeFilter does. */
   undoFilter(booth: BoothId, entry: Pick<FilterChange, "id" | "by">): Promise<EntryAnswer>;
-  /** Links to PLCs that the agent shares with tools, which else would connect beside it. */
+  /** Links to PLCs that tools use instead of their own connections. */
   sharedLinks(): readonly LinkToShare[];
   /** Makes one read over such a link, between polls, and returns the PDU of the answer. Rejects with a LinkError. */
   askPlc(link: string, ask: PlcAsk): Promise<Uint8Array>;
-  /** Sends a test message by the named notice, or by each; returns [] if there is none. Never rejects because of a server. */
+  /** Sends a test message by the named notice, or by each. Returns [] without notices. Never rejects because of a server. */
   testNotices(name: string | undefined): Promise<readonly NoticeTest[]>;
 }
 
@@ -68,7 +73,7 @@ export interface LinkSharer {
 /** The newest value of a tag; taken, perhaps not yet durable. */
 export interface LiveReading {
   readonly tag: TagName;
-  /** As people call it; the tag's name where the profile gives no label. */
+  /** The tag's label; its name if the profile gives no label. */
   readonly label: string;
   readonly unit: string;
   readonly group: string;

@@ -36,7 +36,7 @@ export interface LinkState {
   notes?: readonly string[];
 }
 
-/** How far a log goes. */
+/** The extent of a log. */
 export interface LogReach {
   readonly stream: StreamId;
   readonly oldest_seq: Seq;
@@ -46,7 +46,10 @@ export interface LogReach {
   readonly sendable_seq: Seq;
   /** Everything up to here is with the service. */
   readonly acked_seq: Seq;
-  /** The file was salvaged: what the service was given under seqs from here on isn't known, so they go under another name. Absent, 0: never. */
+  /**
+   * First seq that needs a new name after a salvage, because the service may hold other records from there on. Absent, 0: never
+   * salvaged.
+   */
   readonly renew_from?: Seq;
 }
 
@@ -69,13 +72,13 @@ export interface LogState {
   now(): EpochMs;
   /** The parameters in force in the fold; null: none yet. */
   parameters(): Parameters | null;
-  /** How far the log goes in corrected time; null: its newest boot waits for a time, or there is nothing yet. */
+  /** End of the log in corrected time; null: its newest boot has no confirmed time yet, or the log is empty. */
   reached(): EpochMs | null;
   /** Offset that a sync in that boot gave; null: none did. */
   syncedOffset(boot: BootId): KnownOffset | null;
   /** Validation incidents that are open in the fold. */
   incidents(): readonly OpenIncident[];
-  /** People's entries and what became of them. */
+  /** People's entries and their outcomes. */
   entries(): readonly FilterEntry[];
   /** Seq of an entry's record. */
   seqOfEntry(id: string): Seq | undefined;

@@ -2,7 +2,7 @@ import type { Serial } from "./units.ts";
 
 /** Vocabulary of a booth that every part shares. */
 
-/** Canonical modes in order of priority, highest first (used where a PLC gives bits, and to unite bays). */
+/** The canonical modes, highest priority first. The priority decides between several mode bits, and between bays. */
 export const MODES_BY_PRIORITY = [
   "estop",
   "fault",

@@ -50,7 +50,7 @@ export type CommandOrder =
   | { readonly type: "release"; readonly serial: Serial; readonly reason: string };
 
 export interface ServiceCommand {
-  /** The same id is the same command, however often it comes. */
+  /** Identifies the command. A repeated id is the same command. */
   readonly id: string;
   /** By the service's clock; refused from then on. */
   readonly expires_at: EpochMs;
@@ -73,7 +73,9 @@ export interface CommandResult {
 
 /** A digest of one hour of records. Both sides hold the same records if their hashes are equal. */
 export interface DigestHour extends SeqRange {
-  /** Its begin, corrected time. Records stand in seq order, so one that was placed earlier belongs to the hour before it. */
+  /**
+   * Start of the hour in corrected time. Records are in seq order, so a record that was placed earlier belongs to the hour before.
+   */
   readonly hour: EpochMs;
   /** As an ack's: over kind, tag, boot, mono, value and quality of each. */
   readonly hash: string;

@@ -6,7 +6,7 @@ export interface FilterChange {
   /** Made by the caller, e.g. a UUID. A repeated id is the same entry, whether or not the first answer arrived. */
   readonly id: string;
   readonly filter: FilterType;
-  /** How long before the entry it was changed; at most 36 h, as the booth's use since then goes to the new filter. */
+  /** Time between the change and the entry, at most 36 h. The booth's use since the change counts for the new filter. */
   readonly ago_ms: Milliseconds;
   /** The person who entered it; "": not stated. */
   readonly by: string;

@@ -47,7 +47,7 @@ export class LinkError extends Error {
   }
 }
 
-/** A wrong answer whose cause can be told from it. */
+/** A wrong answer that reveals its cause. */
 export class AdvisedLinkError extends LinkError {
   override readonly advice: string;
 
@@ -97,7 +97,7 @@ export function serviceAdviceFor(fault: ServiceLinkFault): string {
   return say(`service.check.${fault === "no_ack" ? "closed" : fault}`);
 }
 
-/** The only error that a link to the service rejects with, or ends with. `message` is for people and holds no secret. */
+/** The only error that a link to the service rejects or ends with. `message` is for people and contains no secret. */
 export class ServiceLinkError extends Error {
   override readonly name = "ServiceLinkError";
   readonly fault: ServiceLinkFault;
@@ -236,7 +236,7 @@ function tlsFailureIn(error: unknown): TlsFailure | null {
   return null;
 }
 
-/** A failed write has the code EPROTO, and what OpenSSL says in its text alone. */
+/** Returns OpenSSL's code. A failed write has the code EPROTO, and OpenSSL's reason is only in the message. */
 function opensslCode(message: string): string {
   const reason = /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1];
   return reason === undefined ? "EPROTO" : `ERR_SSL_${reason.toUpperCase().replaceAll(/\W+/g, "_")}`;

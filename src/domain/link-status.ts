@@ -27,7 +27,7 @@ export function newServiceState(now: EpochMs): ServiceState {
   return { link: linkDown(now, say("plc.not_yet")), wanted: false, mqtt: null, answers: null };
 }
 
-/** An answer tells of the service for so long: where it is looked at by itself, that is every five minutes. */
+/** An answer counts as a sign of life for this time. The gateway itself asks every five minutes. */
 const TELLS_FOR_MS: Milliseconds = 600_000;
 
 /** Returns the service's state for people. If no session is wanted, the service counts as up while it answers requests. */

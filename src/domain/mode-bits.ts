@@ -8,7 +8,7 @@ const AND = " & ";
 /** The raw mode where no bit is on. */
 export const NO_BIT = "none";
 
-/** The bits of one bay, and the tag that says what they mean together. */
+/** The mode bits of one bay, and the tag that holds their combined meaning. */
 export interface ModeBits {
   readonly tag: TagName;
   readonly bits: Readonly<Record<TagName, ProfileMode>>;

@@ -3,7 +3,7 @@ export const NOTICE_CLASSES = [
   /** The booth is in the mode of that name. */
   "estop",
   "fault",
-  /** The PLC hasn't answered for so long. */
+  /** The PLC has not answered for the configured time. */
   "link",
   /** A filter is used beyond its limit. */
   "filter",
@@ -13,7 +13,7 @@ export const NOTICE_CLASSES = [
   "incident",
   /** The booth has been in one mode for too long. */
   "mode",
-  /** The service hasn't been reached for so long. */
+  /** The service has not been reached for the configured time. */
   "service",
   /** The store can't keep readings, or will not be able to soon. */
   "storage",
@@ -25,13 +25,13 @@ export type NoticeOutcome =
   /** It is there; `answer`: the server's own words. */
   | { readonly kind: "delivered"; readonly answer: string }
   | {
-      /** not_delivered: it isn't there. unknown: it may be, and goes again under the same id. */
+      /** not_delivered: the server does not have it. unknown: it may have it, so it is sent again under the same id. */
       readonly kind: "not_delivered" | "unknown";
       readonly reason: string;
       readonly advice: string;
-      /** A retry fails too until somebody changes a setting. */
+      /** A retry would fail too until somebody corrects a setting. */
       readonly lasting: boolean;
-      /** The server says when to come again, ms from now; null: it doesn't. */
+      /** The wait that the server demands, ms from now; null: it demands none. */
       readonly again_ms: number | null;
     };
 

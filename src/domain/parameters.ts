@@ -28,12 +28,12 @@ export const TAG_ROLES = [
   "burner_on",
   "door_open",
   "motor_starts",
-  /** The PLC's own clock: epoch seconds, or ms where the unit says so. */
+  /** The PLC's own clock: epoch seconds, or ms if the unit is ms. */
   "plc_clock",
 ] as const;
 export type TagRole = (typeof TAG_ROLES)[number];
 
-/** How a counter behaves: one step's size in the tag's unit, where it wraps, and how fast it can really grow. */
+/** Properties of a counter: its step in the tag's unit, its modulus, and its fastest rate. */
 export interface CounterParameters {
   readonly step: number;
   /** The counter goes from modulus - step to 0; absent: it is not known to wrap. */

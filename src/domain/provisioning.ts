@@ -25,7 +25,7 @@ export type ProvisioningState =
 export interface Confirmation {
   readonly by: string;
   readonly note: string;
-  /** Also where another gateway holds the booth: this one takes its place. Absent: no. */
+  /** Takes the booth over if another gateway holds it. Absent: no. */
   readonly replace?: boolean | undefined;
   /** The booth at the service that was chosen, by its id or its place in the list. Absent: none was named. */
   readonly service_booth?: string | undefined;
@@ -33,10 +33,10 @@ export interface Confirmation {
   readonly plc_serial?: Serial | null | undefined;
 }
 
-/** Under which name the log goes to the service, from which seq on. The log itself has one name for ever. */
+/** The name of the log at the service, and the seq from which it applies. The log's own name never changes. */
 export interface StreamLabel {
   readonly id: string;
-  /** Records before it went, or belong, elsewhere. */
+  /** First seq under this name. Earlier records were sent, or belong, under another name. */
   readonly from_seq: Seq;
   readonly predecessor: { readonly stream_id: string; readonly last_seq: Seq } | null;
   /** First seq of this booth in the log, under any name; absent: the name's first seq, or unknown if the name has a predecessor. */
@@ -47,10 +47,10 @@ export interface StreamLabel {
   readonly forked_seqs?: HeldSeqs | undefined;
 }
 
-/** Seqs under which the service holds other records than this box, both ends included. */
+/** Seqs under which the service holds other records than this gateway, both ends included. */
 export interface HeldSeqs {
   readonly from: Seq;
-  /** By the service's own word; absent: it didn't say. */
+  /** As reported by the service; absent: not reported. */
   readonly to?: Seq;
 }
 
@@ -60,7 +60,7 @@ export interface Leaving {
   /** "wrong_serial": the service takes the stream off the booth, and nothing needs to be delivered first. */
   readonly reason: string;
   readonly last_seq: Seq;
-  /** The serial number that is entered next, vouched for; absent: none. */
+  /** The next serial number, already confirmed; absent: none. */
   readonly then?: { readonly serial: Serial; readonly confirmed: Confirmation } | undefined;
   /** Root ordered it on the gateway, so that a decommissioned booth's keys and data may be wiped. Absent: not by root. */
   readonly by_root?: boolean | undefined;
@@ -74,9 +74,9 @@ export const WIPE_AFTER_MS: Milliseconds = 86_400_000;
 
 /** Why the keys and data of a decommissioned booth may be wiped. */
 export interface WipeGrounds {
-  /** root: ordered on the gateway. record: the service's record says so, read over HTTPS. A remote command is never a ground. */
+  /** root: ordered on the gateway. record: stated by the service's record, read over HTTPS. A remote command is never a ground. */
   readonly by: "root" | "record";
-  /** How long the record has said so while the gateway ran. */
+  /** Time for which the record has stated it while the gateway ran. */
   readonly for_ms: Milliseconds;
   /** The newest record at the release. While records up to it are unacknowledged, the data is kept. */
   readonly last_seq: Seq;
@@ -111,7 +111,7 @@ export interface ProvisioningRow {
   readonly advice: string;
   /** Tries of the present step that failed. */
   readonly attempt: number;
-  /** A take-over is possible from then on, if the gateway before says nothing more. Absent: nothing to wait for. */
+  /** Time from which a take-over is possible if the previous gateway stays silent. Absent: no wait. */
   readonly possible_at?: EpochMs | undefined;
   /** Length of the present wait. Monotonic time does not survive a boot, so a stored wait starts again. */
   readonly wait_ms: number;
@@ -120,7 +120,7 @@ export interface ProvisioningRow {
   readonly leaving: Leaving | null;
   /** Suspended: nothing after it is offered to the service; null: no limit. */
   readonly last_seq: Seq | null;
-  /** A configuration of the service in force on trial: what it replaced stands by until it has proved itself. */
+  /** A configuration of the service on trial, with the record to restore if it does not prove itself. */
   readonly trial: { readonly revision: number; readonly before: ServiceRecord } | null;
   /** The service's configuration of that revision was tried, or looked at, and not taken; null: none. */
   readonly refused_revision: number | null;
@@ -197,5 +197,5 @@ export function speaksFor(row: ProvisioningRow, acked_seq: Seq): boolean {
   return isBound(row) || (row.state === "suspended" && acked_seq < (row.last_seq ?? 0));
 }
 
-/** Stands for the generation at a service that knows none; real ones count from 1. */
+/** Generation of a binding at a service without generations. Real generations count from 1. */
 export const PLAIN_GENERATION = 0;

@@ -1,6 +1,6 @@
 import type { EpochMs } from "./units.ts";
 
-/** A figure that isn't the same on both sides; null: that side doesn't give it. */
+/** A figure that differs between the sides; null: that side does not provide it. */
 export interface FigureDifference {
   /** e.g. duration_by_mode.Spray Mode.duration */
   readonly figure: string;

@@ -44,7 +44,7 @@ export interface RecordBase<K extends string, V> {
 
 /** a tag's value changed (beyond its deadband), its heartbeat fell due, or it was read for the first time after a gap. */
 export interface Reading extends RecordBase<Letters["reading"], TagValue> {
-  /** When the device says that it took the value, by its own clock; absent where it doesn't say. Never used for durations, nor sent. */
+  /** Time of the value by the device's clock; absent if the device gives none. Never used for durations, and not sent. */
   readonly source_at?: EpochMs;
 }
 
@@ -64,7 +64,7 @@ export type Coverage = RecordBase<
   }
 >;
 
-/** what the wall clock said at `mono`, and how far it is to be trusted. */
+/** The wall clock at `mono`, and how far it can be trusted. */
 export type ClockRecord = RecordBase<
   Letters["clock"],
   {
@@ -85,10 +85,10 @@ export type FilterService = RecordBase<
   {
     readonly filter: FilterType;
     readonly source: "plc_reset" | "technician" | "service" | "assumed";
-    /** When the new filter went in. */
+    /** Time of the installation of the new filter. */
     readonly installed_at: EpochMs;
     readonly flagged: boolean;
-    /** technician: so long before the record's own instant; then `installed_at` is the raw clock's word, and not used. */
+    /** technician: the change was this long before the record's instant. Then `installed_at` is by the raw clock and not used. */
     readonly ago_ms?: Milliseconds;
     /** technician: names the entry; the same one again changes nothing. */
     readonly id?: string;
@@ -145,7 +145,7 @@ export type StageFact = RecordBase<
     readonly is_new_start: boolean;
     /** Time inside [start, end) that was inferred over gaps. */
     readonly uncertain_ms: Milliseconds;
-    /** The start lies this much before the reading that showed it, at most. */
+    /** Upper limit for the time between the start and the reading that showed it. */
     readonly uncertainty_ms: Milliseconds;
     /** The PLC's raw mode value at its start, as text; "" for no_data. */
     readonly raw: string;
@@ -167,7 +167,7 @@ export type CycleFact = RecordBase<
     readonly counted: boolean;
     /** Why it was aborted: fault, estop, plc_restart, short; "" else. */
     readonly reason: string;
-    /** A gap that didn't break the run lies inside. */
+    /** The cycle contains a gap that did not end the run. */
     readonly gap: boolean;
     readonly spray_ms: Milliseconds;
     readonly bake_ms: Milliseconds;

@@ -27,7 +27,7 @@ export interface ClockVerdict {
   readonly offset_ms: Milliseconds | null;
 }
 
-/** How an answer of the service came: each way can go wrong by itself. */
+/** The channel of a service's answer. Each channel can be wrong independently. */
 export type Way = "http" | "ack";
 
 /** The clock offset of an earlier sync in the same boot. */

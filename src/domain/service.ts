@@ -2,7 +2,7 @@ import type { FilterLimits, FilterType, WorkingHours } from "./booth.ts";
 import type { EpochMs, Seq, Serial, StreamId } from "./units.ts";
 import { say } from "./sentences.ts";
 
-/** A secret that only this machine can open; `mark` tells whether two are the same without opening either. */
+/** A secret that only this machine can decrypt. Equal secrets have equal marks. */
 export interface SealedSecret {
   readonly sealed: string;
   readonly mark: string;
@@ -71,7 +71,7 @@ export interface AckedStream {
   readonly last_seq: Seq;
 }
 
-/** How a claim is meant; a take-over ends the binding of the gateway that holds the booth. */
+/** The intent of a claim. A take-over ends the binding of the gateway that holds the booth. */
 export type ClaimIntent = "claim" | "take_over";
 
 /** The outcome of a request to the service. `keep`: try again, after `after_ms` at the earliest if the service gave a time. */
@@ -112,7 +112,7 @@ export interface Reported extends Omit<DeviceFields, "serial_number"> {
 export interface Claim {
   readonly serial: string;
   readonly gateway_id: string;
-  /** Only its SHA-256 goes into the claim. */
+  /** The credential. The claim contains only its SHA-256. */
   readonly credential: string;
   readonly stream: StreamId;
   readonly claim_id: string;
@@ -141,7 +141,7 @@ export interface ShownBooth extends BoothSizes {
   readonly external_id: string | null;
 }
 
-/** How a choice is named: by the service's id of the booth, or, where it shows none, by its place in the list. */
+/** Returns the name of a choice: the service's id of the booth, or its place in the list if the service shows no id. */
 export function choiceName({ booth_id }: BoothCard, index: number): string {
   return booth_id ?? `#${index + 1}`;
 }
@@ -154,7 +154,7 @@ export function chosen(record: ServiceRecord, said: string | undefined): Service
   return card === undefined ? null : { ...rest, ...card };
 }
 
-/** Returns the only choice, which a person sees on the card when they confirm; undefined if there is none, or several. */
+/** Returns the choice if there is exactly one, which a person sees on the card when they confirm; otherwise undefined. */
 export function onlyChoice({ choices }: ServiceRecord): string | undefined {
   const [first, ...others] = choices?.cards ?? [];
   return first === undefined || others.length > 0 ? undefined : choiceName(first, 0);

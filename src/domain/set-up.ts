@@ -3,7 +3,7 @@ import type { BoothId, EpochMs, Milliseconds } from "./units.ts";
 /** The settings that are missing before a gateway can work. */
 export type Lacking = "service" | "booth";
 
-/** Pure. A booth that is written and wrong isn't one to be set up: it says itself what is wrong. */
+/** Returns the missing settings. A booth with a wrong configuration does not count as missing, because it reports its own error. */
 export function lackingIn(
   service_url: string | null,
   { booths, disabled }: { readonly booths: readonly unknown[]; readonly disabled: readonly unknown[] },
@@ -32,7 +32,7 @@ export interface SetUpTrial {
   readonly left_ms: Milliseconds;
 }
 
-/** How the set-up on the spot stands: the same for page and terminal. */
+/** The state of the set-up on the spot, for the page and the terminal. */
 export interface SetUpStatus {
   /** The operator's file, and the one of the set-up below it. */
   readonly file: string;

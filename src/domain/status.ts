@@ -21,7 +21,7 @@ export type LinkStatus =
   | ({
       readonly kind: "down";
       readonly since: EpochMs;
-      /** Failed tries since it went down. */
+      /** Number of failed tries since it went down. */
       readonly attempt: number;
       readonly next_try_at: EpochMs | null;
     } & Trouble);
@@ -33,7 +33,7 @@ export interface MqttVersion {
   readonly why: string;
 }
 
-/** A booth of the service that may be this one; what it says of it. */
+/** A booth of the service that may be this one, with its properties at the service. */
 export interface BoothChoice {
   readonly name: string;
   readonly account: string | null;
@@ -101,7 +101,7 @@ export interface BoothStatus {
     ProvisioningRow,
     "state" | "since" | "entered_at" | "generation" | "refused_revision" | "possible_at" | keyof Trouble
   > & {
-    /** Who confirms that readings have arrived; none: no one takes readings; unknown: the service's record was not read yet. */
+    /** Who confirms readings; none: the service takes no readings; unknown: the service's record was not read yet. */
     readonly delivery: "service" | "broker" | "none" | "unknown";
     /** Booths of the service among which a person has to choose, by the name that the choice is made by; absent: there is nothing to choose. */
     readonly choices?: readonly BoothChoice[];
@@ -144,7 +144,7 @@ export interface BoothStatus {
     readonly refused: RefusedRecords;
     /** null: none. */
     readonly too_long: TooLongRecords | null;
-    /** The log goes, or is to go, under another name at the service, since that holds other records than ours; null: not of late. */
+    /** The log gets, or will get, a new name at the service, because the service holds other records; null: not recently. */
     readonly forked: Trouble | null;
     /** Which records are missing in the store, for people; null: none. */
     readonly missing: string | null;
@@ -167,7 +167,7 @@ export interface BacklogStatus {
   readonly newest_seq: Seq;
   /** Everything after it waits. */
   readonly acked_seq: Seq;
-  /** Corrected time of the oldest unacknowledged record that may be sent; null: there is none. */
+  /** Corrected time of the oldest unacknowledged record that may be sent; null: none. */
   readonly oldest_at: EpochMs | null;
   /** As in StorageStatus. */
   readonly hours_to_full: number | null;
@@ -176,7 +176,7 @@ export interface BacklogStatus {
 /** The state of an output: a broker or collector of the site that gets the readings. */
 export interface OutputStatus {
   readonly name: string;
-  /** null: it is left out, and its entry doesn't say which it was meant to be. */
+  /** null: it is left out, and its kind is not clear from its entry. */
   readonly kind: "mqtt" | "sparkplug" | "otlp" | null;
   readonly url: string;
   readonly link: LinkStatus;
@@ -186,7 +186,7 @@ export interface OutputStatus {
   readonly pushed?: { readonly waiting: number; readonly given_up: number; readonly reason: string };
   /** Messages from there that were ignored, since the agent's start. */
   readonly ignored: number;
-  /** Records of a booth's log that are still to be told, and the newest ranges passed over since the agent's start. */
+  /** For each booth, the records not sent yet, and the newest ranges skipped since the agent's start. */
   readonly booths: readonly {
     readonly booth: BoothId;
     readonly waiting: number;
@@ -194,15 +194,15 @@ export interface OutputStatus {
   }[];
 }
 
-/** The state of a notice: a channel over which people are told of alarms. */
+/** The state of a notice, which is a channel that tells people of alarms. */
 export interface NoticeStatus {
   readonly name: string;
   readonly kind: "mail" | "webhook" | "mqtt";
   /** The server's address without possible secrets; "": the notice is left out. */
   readonly where: string;
-  /** Down: the last try came to nothing. */
+  /** Down: the last try failed. */
   readonly link: LinkStatus;
-  /** Events that are still to be told. */
+  /** Number of events not sent yet. */
   readonly waiting: number;
   /** Events that have begun and not ended. */
   readonly open: number;
@@ -223,7 +223,7 @@ export interface SharedConnectionStatus {
   readonly clients: number;
   /** Answers from what the agent's polls had read. */
   readonly from_polls: number;
-  /** Reads that went through to the PLC. */
+  /** Reads that were forwarded to the PLC. */
   readonly passed: number;
   /** Requests for functions that don't read. */
   readonly refused_writes: number;
@@ -241,7 +241,7 @@ export interface DisabledBooth {
   readonly booth: BoothId;
   readonly serial: Serial | null;
   readonly since: EpochMs;
-  /** The file that is wrong, the configuration's or the profile's. */
+  /** The file with the mistake: the configuration or the profile. */
   readonly file: string;
   /** Counts from 1; 0: the file as a whole. */
   readonly line: number;
@@ -279,7 +279,7 @@ export interface PageAccess {
 export interface AgentStatus {
   readonly agent_version: string;
   readonly gateway_id: string;
-  /** Why the configuration's file isn't in use but the last one that was good; null: it is in use. */
+  /** Why the last good configuration is in use instead of the file; null: the file is in use. */
   readonly config_refused: string | null;
   /** Settings that the file has otherwise than they are in use, e.g. "store.max_bytes": they wait for a restart of the service. */
   readonly needs_restart: readonly string[];
@@ -333,10 +333,10 @@ export function missingText({ quarantined, missing = [] }: StorageStatus): strin
   return told < count ? say("log.missing_newest_at", { count, seqs }) : say("log.missing_at", { count, seqs });
 }
 
-/** People need time to go to a PLC: said a month before. */
+/** Warning time before a certificate ends, because people need time to go to a PLC. */
 const SAY_BEFORE_MS = 30 * 86_400_000;
 
-/** How a certificate stands at this instant, and what to do about it. Pure. */
+/** Returns the state of a certificate at this time, with advice. */
 export function certificateStatus(known: KnownCertificate, now: EpochMs): CertificateStatus {
   const { expires } = known;
   if (expires - now > SAY_BEFORE_MS) return { ...known, state: "valid", advice: "" };

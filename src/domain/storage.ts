@@ -23,10 +23,10 @@ export interface RowSizes {
 
 /** A row of 4,000 takes half the bytes per change of one of 500: a quarter of an hour of a busy booth, a night of a quiet one. */
 export const ROW_SIZES: RowSizes = { closed_records: 4_000, least_chunk_records: 1_000 };
-/** The rate of a shorter stretch says nothing about the next days. */
+/** The rate over a shorter time says nothing about the next days. */
 const LEAST_SPAN_MS = HOUR_MS;
 
-/** How much of a store stands for what, as far as the estimate needs it. */
+/** The fill level of a store, as far as the estimate needs it. */
 interface Fill {
   readonly max_bytes: number;
   readonly used_bytes: number;

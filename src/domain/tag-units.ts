@@ -70,7 +70,8 @@ function figureUnitOf(role: TagRole): Unit | undefined {
 export function unitFaultOf({ role, unit, factor }: Measured): UnitFault | null {
   const expected = dimensionOf(role);
   const use = role === undefined ? undefined : USES[role];
-  // A factor other than 1 converts to the figure's unit by itself, except in time meters and clocks, where it comes on top of the unit.
+  // A factor other than 1 converts to the figure's unit by itself, except for time meters and clocks, where it applies in addition
+  // to the unit.
   const isOwnFactor = factor !== 1 && (use === "total" || use === "level");
   const isFigureOff = use !== undefined && !isOwnFactor;
   if (isWithoutUnit(unit)) {

@@ -18,10 +18,10 @@ export interface TakenPoll {
   readonly changes: readonly TakenChange[];
 }
 
-/** `source_at` where the device told when it took the value. */
+/** The new value of a tag, with the device's own time for it if the device gives one. */
 export type TakenChange = readonly [tag: TagName, value: TagValue, quality: Quality, source_at?: EpochMs];
 
-/** A record that isn't a poll: clock, parameters, a technician's entry, an event. */
+/** A record other than a poll: clock, parameters, a technician's entry, an event. */
 interface TakenRecord {
   readonly kind: "record";
   readonly take: TakeNumber;
@@ -35,7 +35,7 @@ export interface Sample {
   readonly value: TagValue;
   readonly quality: Quality;
   readonly reason?: string;
-  /** When the device says that it took the value, by its own clock. Stored beside ours; for the check of clock skew alone. */
+  /** Time of the value by the device's clock. Stored in addition to ours, only for the check of clock skew. */
   readonly source_at?: EpochMs;
 }
 

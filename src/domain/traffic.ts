@@ -22,7 +22,7 @@ export interface Bytes {
 
 export type Traffic = Readonly<Record<Purpose, Bytes>>;
 
-/** A connection's bytes as they are on the line, TLS and all, since its begin; they can still be asked for once it is closed. */
+/** A connection's byte counts on the line since it was opened, TLS included. They can still be read after it is closed. */
 export interface CountedSocket {
   readonly bytesRead: number;
   readonly bytesWritten: number;
@@ -34,7 +34,7 @@ export interface CountedSocket {
 export type SharedOut = () => Readonly<Partial<Record<Purpose, Bytes>>>;
 
 export interface Meter {
-  /** Counts the connection until it is closed. What it returns books what went until then. */
+  /** Counts the connection until it is closed. Returns a function that books the bytes so far. */
   count(socket: CountedSocket, purpose: Purpose | SharedOut): () => void;
 }
 
@@ -63,7 +63,7 @@ export const NO_TRAFFIC: Traffic = {
 export const EMPTY_PERIOD: Period = { traffic: NO_TRAFFIC, metered: 0, cuts: 0 };
 export const EMPTY_ACCOUNT: TrafficAccount = { days: {}, months: {} };
 
-/** A month's bill comes weeks later; who asks about it asks by day. */
+/** A month's bill arrives weeks later, and questions about it are about single days. */
 const KEPT_DAYS = 40;
 const KEPT_MONTHS = 13;
 
@@ -85,7 +85,7 @@ export function bookingDay({ days }: TrafficAccount, at: EpochMs, is_vouched: bo
   return is_vouched || newest === undefined ? dayNamed(at) : newest;
 }
 
-/** Some more was counted. Nothing is lost whatever the clock does: it stands on the day that the clock said. */
+/** Adds traffic to the account. It is booked on the given day whatever the clock does, so that nothing is lost. */
 export function booked(account: TrafficAccount, day: string, more: Period): TrafficAccount {
   const month = monthOf(day);
   return {
@@ -118,7 +118,7 @@ export function added(one: Traffic, other: Traffic): Traffic {
   return byPurpose(both);
 }
 
-/** Those nearest in time stay: a clock that once stood years ahead must not take the present ones' places. */
+/** Keeps the periods nearest in time, so that periods of a clock that was years ahead do not replace the present ones. */
 function nearest(periods: Readonly<Record<string, Period>>, now: string, most: number): Record<string, Period> {
   const distance = (name: string): number => Math.abs(numberOf(name) - numberOf(now));
   const names = Object.keys(periods).sort((one, other) => distance(one) - distance(other));
@@ -144,15 +144,15 @@ export type ThriftStep = (typeof THRIFT_STEPS)[number];
 
 export interface Thrift {
   readonly step: ThriftStep;
-  /** At least so long between two heartbeats that say nothing new. */
+  /** Shortest time between two heartbeats without news. */
   readonly heartbeat_ms: Milliseconds;
-  /** Readings wait for others so long, unless the mode changes. */
+  /** Time that readings wait to be sent in one batch, unless the mode changes. */
   readonly hold_ms: Milliseconds;
   /** The backlog of an outage is sent at night only. */
   readonly by_night: boolean;
 }
 
-/** The service takes a gateway for offline that is silent for 120 s. */
+/** The service shows a gateway as offline after 120 s without a message. */
 const SLOW_HEARTBEAT_MS: Milliseconds = 110_000;
 /** From which share of the budget on. */
 const STEPS: readonly (Thrift & { readonly from: number })[] = [
@@ -185,7 +185,7 @@ export interface TrafficStatus {
   /** null: there is no budget. */
   readonly budget_bytes: number | null;
   readonly step: ThriftStep;
-  /** Its place among them; 0: nothing gives way. */
+  /** Index of `step`; 0: no traffic is reduced. */
   readonly thrift: number;
   /** Which traffic is reduced for the budget, and why; "": none. */
   readonly reason: string;

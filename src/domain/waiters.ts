@@ -1,4 +1,4 @@
-/** Those who wait, in the order in which they came. */
+/** A list of waiters in the order of arrival. */
 export interface Waiters<T> {
   readonly size: number;
   /** Returns what takes it off again; called again, that does nothing. */

@@ -112,7 +112,7 @@ it(
     // The booth itself: its link begins anew, its session with the service goes on.
     rewrite(site, ({ booths, ...config }) => ({
       ...config,
-      booths: (booths as object[]).map((one) => ({ ...one, poll: {} })),
+      booths: (booths as object[]).map((one) => ({ ...one, poll: { slow: { poll_interval_ms: 5_000 } } })),
     }));
     expect((await reload(site)).booths.changed).toEqual(["booth-1"]);
     await until(() => (gate?.accepted() ?? 0) === (connections ?? 0) + 1, "its link has begun anew");
