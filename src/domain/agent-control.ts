@@ -6,67 +6,74 @@ import type { BoothSizes } from "./service.ts";
 import type { AgentStatus, BacklogStatus } from "./status.ts";
 import type { BoothId, Milliseconds, Serial, TagName } from "./units.ts";
 
-/** What people can ask of the running agent. */
+/** The operations of the running agent that the API, the page and the command line use. */
 export interface AgentControl {
   status(): AgentStatus;
-  /** What each tag of the booth said last, taken and perhaps not yet durable. Throws for an unknown booth. */
+  /** The newest value of each tag of the booth, taken and perhaps not yet durable. Throws for an unknown booth. */
   readings(booth: BoothId): readonly LiveReading[];
   counts(): readonly BoothCounts[];
-  /** A serial number as typed and normalised; confirmed where somebody vouches for it at once. Rejects for an unknown booth. */
+  /**
+   * Enters a normalised serial number. If `confirmed` is given, no separate confirmation is needed. Rejects for an unknown booth.
+   */
   enterSerial(booth: BoothId, serial: Serial, confirmed: Confirmation | null): Promise<void>;
   /** The key that a first claim is made with, typed on the spot: kept sealed until the gateway has its own. */
   giveKey(key: string, url?: string): Promise<void>;
-  /** Root says that every key of the gateway may be sent to the service at this address. */
+  /** Root's confirmation that every key of the gateway may be sent to the service at this address. */
   vouchFor(url: string): Promise<void>;
-  /** Begins to compare a local day (YYYY-MM-DD; null: yesterday); gives the comparison's id. Throws for no such booth, or no finished day. */
+  /**
+   * Starts the comparison of a finished local day (YYYY-MM-DD; null: yesterday) and returns its id. Throws for an unknown booth or
+   * another day.
+   */
   reconcile(booth: BoothId, day: string | null): string;
-  /** How it stands; null: none of that id is known, or no longer. Throws for an unknown booth. */
+  /** The state of a comparison; null: its id is not known, or not kept any more. Throws for an unknown booth. */
   reconciliation(booth: BoothId, id: string): AgentStatus["booths"][number]["reconciliation"];
   /** The confirm card was compared. Rejects for an unknown booth. */
   confirm(booth: BoothId, confirmation: Confirmation): Promise<void>;
-  /** What the service was just seen to say of the booth's sizes. Rejects for an unknown booth. */
+  /** Stores the sizes of the booth that the service has just shown. Rejects for an unknown booth. */
   sawSizes(booth: BoothId, sizes: BoothSizes): Promise<void>;
-  /** What waits for the service, by booth. */
+  /** The unacknowledged records of each booth. */
   backlog(): Promise<readonly BacklogStatus[]>;
-  /** Gives the booth up, once what was recorded so far is delivered; at once where the serial was wrong. Rejects for an unknown booth. */
+  /**
+   * Releases the booth after its records are delivered, or at once if the serial number was wrong. Rejects for an unknown booth.
+   */
   leave(booth: BoothId, leaving: Pick<Leaving, "to" | "reason">): Promise<void>;
-  /** A filter was changed, somebody says. Idempotent by the change's id. Rejects for an unknown booth, and when the agent stops. */
+  /** Enters a filter change. Idempotent by the change's id. Rejects for an unknown booth, and when the agent stops. */
   changeFilter(booth: BoothId, change: FilterChange): Promise<EntryAnswer>;
   /** Withdraws an entry, within 24 h. Idempotent. Rejects as changeFilter does. */
   undoFilter(booth: BoothId, entry: Pick<FilterChange, "id" | "by">): Promise<EntryAnswer>;
-  /** Links to PLCs that the agent shares with tools, which else would connect beside it. */
+  /** Links to PLCs that tools use instead of their own connections. */
   sharedLinks(): readonly LinkToShare[];
-  /** One read over such a link, between polls: the answer's PDU. Rejects with a LinkError. */
+  /** Makes one read over such a link, between polls, and returns the PDU of the answer. Rejects with a LinkError. */
   askPlc(link: string, ask: PlcAsk): Promise<Uint8Array>;
-  /** Sends a test by that notice, or by each; [] where there is none. Never rejects for what a server does. */
+  /** Sends a test message by the named notice, or by each. Returns [] without notices. Never rejects because of a server. */
   testNotices(name: string | undefined): Promise<readonly NoticeTest[]>;
 }
 
 /** A physical link that the running agent holds and shares with tools for single reads. */
 export interface LinkToShare {
-  /** As people are told of it, e.g. "192.0.2.10:502". */
+  /** The name that people see, e.g. "192.0.2.10:502". */
   readonly link: string;
   /** Unit ids that the agent itself reads there. */
   readonly units: readonly number[];
 }
 
-/** One read of a tool over a link that the agent holds. */
+/** A tool's read over a link that the agent holds. */
 export interface PlcAsk {
   readonly unit: number;
-  /** Of a Modbus function that reads (1 to 4, or 43/14), as the protocol has it. */
+  /** The request: a Modbus function that reads (1 to 4, or 43/14), as the protocol encodes it. */
   readonly pdu: Uint8Array;
 }
 
-/** What a running agent shares with tools. */
+/** The links of a running agent that tools may use. */
 export interface LinkSharer {
   readonly links: readonly LinkToShare[];
   readonly ask: AgentControl["askPlc"];
 }
 
-/** What the last poll said of a tag; taken, perhaps not yet durable. */
+/** The newest value of a tag; taken, perhaps not yet durable. */
 export interface LiveReading {
   readonly tag: TagName;
-  /** As people call it; the tag's name where the profile gives no label. */
+  /** The tag's label; its name if the profile gives no label. */
   readonly label: string;
   readonly unit: string;
   readonly group: string;
@@ -86,7 +93,7 @@ export interface RequestCounts {
   readonly missed: number;
 }
 
-/** Counts since the agent's start, for whoever watches from outside. */
+/** Counts since the agent's start, for monitoring. */
 export interface BoothCounts {
   readonly booth: BoothId;
   readonly polls_answered: number;

@@ -8,7 +8,7 @@ import type { LinkStatus, StorageStatus } from "./status.ts";
 import type { BoothSummary } from "./summary.ts";
 import type { BootId, BoothId, EpochMs, Seq, Serial, StreamId } from "./units.ts";
 
-/** What the loops know of one booth. Each part has one owner, which alone writes it; everybody may read. */
+/** The shared state of one booth. Each part has one owner, the only one to write it; every loop may read it. */
 export interface BoothState extends Signals {
   readonly booth: BoothId;
   readonly address: string;
@@ -32,11 +32,11 @@ export interface LinkState {
   answered: number;
   /** The serial number that the PLC shows. */
   shows_serial: Serial | null;
-  /** What is unusual about the PLC or its line and costs no reading; absent: nothing. */
+  /** Unusual behaviour of the PLC or its line that costs no reading; absent: none. */
   notes?: readonly string[];
 }
 
-/** How far a log goes. */
+/** The extent of a log. */
 export interface LogReach {
   readonly stream: StreamId;
   readonly oldest_seq: Seq;
@@ -46,7 +46,10 @@ export interface LogReach {
   readonly sendable_seq: Seq;
   /** Everything up to here is with the service. */
   readonly acked_seq: Seq;
-  /** The file was salvaged: what the service was given under seqs from here on isn't known, so they go under another name. Absent, 0: never. */
+  /**
+   * First seq that needs a new name after a salvage, because the service may hold other records from there on. Absent, 0: never
+   * salvaged.
+   */
   readonly renew_from?: Seq;
 }
 
@@ -69,21 +72,21 @@ export interface LogState {
   now(): EpochMs;
   /** The parameters in force in the fold; null: none yet. */
   parameters(): Parameters | null;
-  /** How far the log goes in corrected time; null: its newest boot waits for a time, or there is nothing yet. */
+  /** End of the log in corrected time; null: its newest boot has no confirmed time yet, or the log is empty. */
   reached(): EpochMs | null;
   /** Offset that a sync in that boot gave; null: none did. */
   syncedOffset(boot: BootId): KnownOffset | null;
   /** Validation incidents that are open in the fold. */
   incidents(): readonly OpenIncident[];
-  /** People's entries and what became of them. */
+  /** People's entries and their outcomes. */
   entries(): readonly FilterEntry[];
   /** Seq of an entry's record. */
   seqOfEntry(id: string): Seq | undefined;
-  /** Whoever had the store move the acked cursor says where it stands now. */
+  /** Called after the store has moved the acked cursor, with its new position. */
   cursorMoved(acked_seq: Seq): void;
 }
 
-/** What a booth is bound to. */
+/** The booth's binding at the service. */
 export interface BindingState {
   readonly row: ProvisioningRow;
   /** How the service's record departs from what it should be; "" it doesn't. */

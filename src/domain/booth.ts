@@ -2,7 +2,7 @@ import type { Serial } from "./units.ts";
 
 /** Vocabulary of a booth that every part shares. */
 
-/** Canonical modes in order of priority, highest first (used where a PLC gives bits, and to unite bays). */
+/** The canonical modes, highest priority first. The priority decides between several mode bits, and between bays. */
 export const MODES_BY_PRIORITY = [
   "estop",
   "fault",
@@ -46,7 +46,7 @@ export interface ModeSets {
 
 export const WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
 
-/** One shift: local wall-clock time of `tz`; stop <= start runs past midnight; start = stop is 24 h. */
+/** A shift in local time of `tz`. If stop <= start, it runs past midnight; if start = stop, it lasts 24 h. */
 export interface WorkingHours {
   readonly day: (typeof WEEKDAYS)[number];
   readonly enabled: boolean;
@@ -56,7 +56,7 @@ export interface WorkingHours {
   readonly stop: string;
 }
 
-/** What a filter may reach before its use is overuse; any of them; an absent one never limits. */
+/** Limits of a filter's use. Use beyond any of them is overuse; an absent one does not limit. */
 export interface FilterLimits {
   readonly minutes?: number | undefined;
   readonly cycles?: number | undefined;
@@ -90,7 +90,7 @@ export function wireNameOf(mode: Mode): string {
 /** Every mode, in that order. */
 export const MODES_LISTED = Object.keys(WIRE_NAMES) as readonly Mode[];
 
-/** The mode that goes by that name; undefined: there is none. */
+/** Returns the mode with that wire name, or undefined. */
 export function modeNamed(name: string): Mode | undefined {
   return MODES_LISTED.find((mode) => WIRE_NAMES[mode] === name);
 }
@@ -98,7 +98,10 @@ export function modeNamed(name: string): Mode | undefined {
 const SHAPE = /^[A-Z0-9]+(-[A-Z0-9]+)*$/;
 const LONGEST = 40;
 
-/** What is typed, trimmed and upper-cased; null where it can't be a serial number (letters, digits, single dashes between). */
+/**
+ * Trims and upper-cases a typed serial number. Returns null if it is not valid: letters and digits, with single dashes between
+ * them.
+ */
 export function normaliseSerial(typed: string): Serial | null {
   const serial = typed.trim().toUpperCase();
   return SHAPE.test(serial) && serial.length <= LONGEST ? serial : null;

@@ -21,10 +21,10 @@ export function mergeRanges(ranges: readonly SeqRange[]): readonly SeqRange[] {
   return merged;
 }
 
-/** A command can't be carried out, for a reason that the service is told. */
+/** A failure to carry out a command. Its message is sent to the service. */
 export class CommandFailure extends Error {}
 
-/** What the service may order. Nothing of it is ever handed to a shell, and no path or address is among it. */
+/** The service's orders. No part of an order is passed to a shell, and none is a path or an address. */
 export type CommandOrder =
   /** Send these records again. `digest`: the answer to the digest of that id; no ranges: both sides hold the same. */
   | {
@@ -44,20 +44,20 @@ export type CommandOrder =
       readonly within_ms: Milliseconds;
     }
   | { readonly type: "rotate_key" }
-  /** The gateway stands beside another booth than the office thought. */
+  /** Binds the gateway to another booth, because it was assigned to the wrong one. */
   | { readonly type: "reassign"; readonly serial: Serial; readonly to_serial: Serial; readonly wrong_serial: boolean }
   /** A remote command releases a booth at most: it can't decommission it. */
   | { readonly type: "release"; readonly serial: Serial; readonly reason: string };
 
 export interface ServiceCommand {
-  /** The same id is the same command, however often it comes. */
+  /** Identifies the command. A repeated id is the same command. */
   readonly id: string;
   /** By the service's clock; refused from then on. */
   readonly expires_at: EpochMs;
   readonly order: CommandOrder;
 }
 
-/** What came as a command: one, or something with an id that is none. */
+/** A received command, or a message with an id that is not a valid command. */
 export type HeardCommand =
   | { readonly kind: "command"; readonly command: ServiceCommand }
   | { readonly kind: "malformed"; readonly id: string; readonly reason: string };
@@ -65,15 +65,17 @@ export type HeardCommand =
 export interface CommandResult {
   readonly cmd_id: string;
   readonly state: "accepted" | "done" | "failed" | "expired";
-  /** What came of it, as plain data; null where it isn't done. */
+  /** The result as plain data; null unless the command is done. */
   readonly result: Readonly<Record<string, unknown>> | null;
   /** "" unless failed or expired. */
   readonly error: string;
 }
 
-/** What one side holds of an hour: two that hold the same have the same hash over the same records. */
+/** A digest of one hour of records. Both sides hold the same records if their hashes are equal. */
 export interface DigestHour extends SeqRange {
-  /** Its begin, corrected time. Records stand in seq order, so one that was placed earlier belongs to the hour before it. */
+  /**
+   * Start of the hour in corrected time. Records are in seq order, so a record that was placed earlier belongs to the hour before.
+   */
   readonly hour: EpochMs;
   /** As an ack's: over kind, tag, boot, mono, value and quality of each. */
   readonly hash: string;
@@ -91,6 +93,6 @@ export interface Digest {
   readonly hours: readonly DigestHour[];
 }
 
-/** What goes up beside batches, hello and heartbeat. */
+/** A message to the service other than a batch, a hello or a heartbeat. */
 export type UpMessage =
   { readonly kind: "result"; readonly result: CommandResult } | { readonly kind: "digest"; readonly digest: Digest };

@@ -4,28 +4,6 @@
  * guessed.
  */
 
-/** What is measured. Units convert within one dimension only. */
-export type Dimension =
-  | "time"
-  | "temperature"
-  | "pressure"
-  | "energy"
-  | "ratio"
-  | "humidity"
-  | "frequency"
-  | "rotation"
-  | "voltage"
-  | "current"
-  | "power"
-  | "volume"
-  | "flow"
-  | "velocity"
-  | "length"
-  | "mass"
-  | "concentration"
-  | "angle"
-  | "count";
-
 /** A unit and its place in its dimension: base value = value x factor + offset. */
 export interface Unit {
   /** The canonical spelling, as stored in a log and sent to outputs. */
@@ -35,8 +13,8 @@ export interface Unit {
   readonly offset: number;
 }
 
-/** Canonical spelling, factor to the base unit, further spellings separated by `|`. */
-type Row = readonly [unit: string, factor: number, spellings?: string];
+/** Canonical spelling, factor to the base unit, further spellings separated by `|`, offset to the base unit. */
+type Row = readonly [unit: string, factor: number, spellings?: string, offset?: number];
 
 /** The US therm in joules; the BTU follows from it, because estimates count 100,000 BTU as one therm. */
 const THERM_J = 105_480_400;
@@ -47,177 +25,158 @@ const FOOT_M = 0.3048;
 const CUBIC_FOOT_M3 = FOOT_M ** 3;
 const GALLON_M3 = 0.003_785_411_784;
 
-/** Seconds. */
-const TIME: readonly Row[] = [
-  ["s", 1, "sec|secs|second|seconds|sek|sekunde|sekunden|segundo|segundos"],
-  ["ms", 0.001, "msec|msecs|millisecond|milliseconds|millisekunden|milisegundos"],
-  ["min", 60, "mins|minute|minutes|minuten|minuto|minutos"],
-  ["h", 3600, "hr|hrs|hour|hours|hur|std|stunde|stunden|hora|horas"],
-  ["d", 86_400, "day|days|tag|tage|dia|dias|día|días"],
-];
-/** Pascals. */
-const PRESSURE: readonly Row[] = [
-  ["Pa", 1, "pascal|pascals|pal|n/m2"],
-  ["mPa", 0.001],
-  ["hPa", 100, "hectopascal|hektopascal"],
-  ["kPa", 1000, "kilopascal|kilopascals|kpal"],
-  ["MPa", 1_000_000, "megapascal|megapascals"],
-  ["bar", 100_000, "bars|barg|bara|bar(g)|bar(a)"],
-  ["mbar", 100, "millibar|millibars|mbarg"],
-  ["psi", 6894.757, "psig|psia|psi(g)|lb/in2|lbs/in2|lbf/in2|[psi]"],
-  [
-    "inWC",
-    INWC_PA,
-    'inH2O|inchH2O|inchesH2O|inchWC|inchesWC|inWG|inchWG|inchesWG|inw|iwc|"WC|"WG|"H2O|inAq|ini\'H2O|in_i\'H2O|inchofwater|inchesofwater|inchesofwatercolumn|inchwatercolumn|inWater',
+/** The units of each dimension, with the base unit in the comment. */
+const TABLE = {
+  /** Degrees Celsius. A bare `deg` is an angle, and `deg.` of a temperature is not guessed. */
+  temperature: [
+    [
+      "C",
+      1,
+      "°C|degC|deg-C|celsius|centigrade|degreeC|degreesC|degreesCelsius|degCelsius|cel|gradC|gradCelsius|gradosC",
+    ],
+    [
+      "F",
+      5 / 9,
+      "°F|degF|deg-F|fahrenheit|degreeF|degreesF|degreesFahrenheit|degFahrenheit|fah|gradF|gradosF",
+      (-32 * 5) / 9,
+    ],
+    ["K", 1, "kelvin|°K|degK|kel", -273.15],
   ],
-  ["mmWC", 9.806_65, "mmH2O|mmWS|mmWG|mmAq"],
-  ["inHg", 3386.389, '"Hg|inchesHg'],
-  ["mmHg", 133.322_387, "torr"],
-];
-/** Joules. */
-const ENERGY: readonly Row[] = [
-  ["J", 1, "joule|joules"],
-  ["mJ", 0.001],
-  ["kJ", 1000, "kilojoule|kilojoules"],
-  ["MJ", 1_000_000, "megajoule|megajoules"],
-  ["GJ", 1_000_000_000, "gigajoule|gigajoules"],
-  ["Wh", 3600, "watthour|watthours|wattstunden"],
-  ["kWh", 3_600_000, "kilowatthour|kilowatthours|kilowattstunden|kwhr|kwhrs|kwhour|kwhours|kw/h"],
-  ["MWh", 3_600_000_000, "megawatthour|megawatthours|megawattstunden|mwhr"],
-  ["therm", THERM_J, "therms|thm|thms"],
-  ["Dth", 10 * THERM_J, "dekatherm|dekatherms|decatherm|decatherms|dktherm"],
-  ["BTU", BTU_J, "btus"],
-  ["kBTU", 1000 * BTU_J, "kbtus"],
-  ["MMBTU", 1_000_000 * BTU_J, "mmbtus"],
-];
-const RATIO: readonly Row[] = [
-  ["%", 0.01, "percent|pct|prozent|porcentaje|porciento|p1|percentage|%speed|%open|%output"],
-  ["‰", 0.001, "permille|promille|permil"],
-];
-const HUMIDITY: readonly Row[] = [["%RH", 1, "rh|rh%|%rf|%hr|%r.h.|relativehumidity"]];
-/** Hertz. */
-const FREQUENCY: readonly Row[] = [
-  ["Hz", 1, "hertz|htz|1/s"],
-  ["kHz", 1000, "kilohertz"],
-];
-/** Turns a minute. */
-const ROTATION: readonly Row[] = [["rpm", 1, "r/min|rev/min|u/min|upm|revolutionsperminute|umdrehungen/min|1/min"]];
-const VOLTAGE: readonly Row[] = [
-  ["V", 1, "volt|volts|voltios|vac|vdc|vlt"],
-  ["mV", 0.001, "millivolt|millivolts"],
-  ["kV", 1000, "kilovolt|kilovolts"],
-];
-const CURRENT: readonly Row[] = [
-  ["A", 1, "amp|amps|ampere|amperes|amperios|amper|aac|adc"],
-  ["mA", 0.001, "milliamp|milliamps|milliampere"],
-];
-/** Watts. */
-const POWER: readonly Row[] = [
-  ["W", 1, "watt|watts|vatios"],
-  ["mW", 0.001],
-  ["kW", 1000, "kilowatt|kilowatts|kwt"],
-  ["MW", 1_000_000, "megawatt|megawatts"],
-  ["hp", 745.7, "horsepower|bhp"],
-  ["VA", 1],
-  ["kVA", 1000],
-  ["BTU/h", BTU_J / 3600, "btu/hr|btuh|btu/hour"],
-];
-/** Cubic metres. */
-const VOLUME: readonly Row[] = [
-  ["m3", 1, "cbm|cubicmeter|cubicmeters|cubicmetre|cubicmetres|nm3|sm3|kubikmeter|metroscubicos"],
-  ["l", 0.001, "liter|liters|litre|litres|ltr|litros"],
-  ["ml", 0.000_001, "milliliter|milliliters|millilitre|millilitres"],
-  ["ft3", CUBIC_FOOT_M3, "cuft|cubicfoot|cubicfeet|scf|cf"],
-  ["CCF", 100 * CUBIC_FOOT_M3, "hcf"],
-  ["MCF", 1000 * CUBIC_FOOT_M3, "kcf"],
-  ["gal", GALLON_M3, "gallon|gallons|usgal"],
-];
-/** Cubic metres a second. */
-const FLOW: readonly Row[] = [
-  ["m3/h", 1 / 3600, "m3/hr|cbm/h|cmh|nm3/h|sm3/h"],
-  ["m3/min", 1 / 60],
-  ["m3/s", 1],
-  ["l/s", 0.001, "lps"],
-  ["l/min", 0.001 / 60, "lpm|slpm|l/m"],
-  ["l/h", 0.001 / 3600],
-  ["CFM", CUBIC_FOOT_M3 / 60, "ft3/min|scfm|acfm|cubicfeetperminute"],
-  ["CFH", CUBIC_FOOT_M3 / 3600, "ft3/h|scfh|ft3/hr"],
-  ["GPM", GALLON_M3 / 60, "gal/min|usgpm"],
-];
-/** Metres a second. */
-const VELOCITY: readonly Row[] = [
-  ["m/s", 1, "m/sec|meterspersecond"],
-  ["m/min", 1 / 60],
-  ["km/h", 1 / 3.6, "kph"],
-  ["FPM", FOOT_M / 60, "ft/min|feet/min|feetperminute"],
-  ["ft/s", FOOT_M],
-];
-/** Metres. */
-const LENGTH: readonly Row[] = [
-  ["m", 1, "meter|meters|metre|metres|metros"],
-  ["mm", 0.001, "millimeter|millimeters|millimetre|millimetres"],
-  ["cm", 0.01, "centimeter|centimeters|centimetre"],
-  ["um", 0.000_001, "μm|micron|microns|micrometer"],
-  ["in", 0.0254, "inch|inches"],
-  ["ft", FOOT_M, "foot|feet"],
-];
-/** Kilograms. */
-const MASS: readonly Row[] = [
-  ["kg", 1, "kilogram|kilograms"],
-  ["g", 0.001, "gram|grams"],
-  ["t", 1000, "ton|tonne|tonnes"],
-  ["lb", 0.453_592_37, "lbs|pound|pounds"],
-];
-const CONCENTRATION: readonly Row[] = [
-  ["ppm", 1, "partspermillion"],
-  ["ppb", 0.001],
-];
-const ANGLE: readonly Row[] = [["deg", 1, "°|degree|degrees|grad|dd"]];
-const COUNT: readonly Row[] = [
-  ["cycles", 1, "cycle|cyc|zyklen|ciclos"],
-  ["starts", 1, "start"],
-  ["counts", 1, "count|cnt|ct|pcs|pieces|ea|each|stk|stück|times|ops|operations|nr|num|no|#"],
-];
+  /** Seconds. */
+  time: [
+    ["s", 1, "sec|secs|second|seconds|sek|sekunde|sekunden|segundo|segundos"],
+    ["ms", 0.001, "msec|msecs|millisecond|milliseconds|millisekunden|milisegundos"],
+    ["min", 60, "mins|minute|minutes|minuten|minuto|minutos"],
+    ["h", 3600, "hr|hrs|hour|hours|hur|std|stunde|stunden|hora|horas"],
+    ["d", 86_400, "day|days|tag|tage|dia|dias|día|días"],
+  ],
+  /** Pascals. */
+  pressure: [
+    ["Pa", 1, "pascal|pascals|pal|n/m2"],
+    ["mPa", 0.001],
+    ["hPa", 100, "hectopascal|hektopascal"],
+    ["kPa", 1000, "kilopascal|kilopascals|kpal"],
+    ["MPa", 1_000_000, "megapascal|megapascals"],
+    ["bar", 100_000, "bars|barg|bara|bar(g)|bar(a)"],
+    ["mbar", 100, "millibar|millibars|mbarg"],
+    ["psi", 6894.757, "psig|psia|psi(g)|lb/in2|lbs/in2|lbf/in2|[psi]"],
+    [
+      "inWC",
+      INWC_PA,
+      'inH2O|inchH2O|inchesH2O|inchWC|inchesWC|inWG|inchWG|inchesWG|inw|iwc|"WC|"WG|"H2O|inAq|ini\'H2O|in_i\'H2O|inchofwater|inchesofwater|inchesofwatercolumn|inchwatercolumn|inWater',
+    ],
+    ["mmWC", 9.806_65, "mmH2O|mmWS|mmWG|mmAq"],
+    ["inHg", 3386.389, '"Hg|inchesHg'],
+    ["mmHg", 133.322_387, "torr"],
+  ],
+  /** Joules. */
+  energy: [
+    ["J", 1, "joule|joules"],
+    ["mJ", 0.001],
+    ["kJ", 1000, "kilojoule|kilojoules"],
+    ["MJ", 1_000_000, "megajoule|megajoules"],
+    ["GJ", 1_000_000_000, "gigajoule|gigajoules"],
+    ["Wh", 3600, "watthour|watthours|wattstunden"],
+    ["kWh", 3_600_000, "kilowatthour|kilowatthours|kilowattstunden|kwhr|kwhrs|kwhour|kwhours|kw/h"],
+    ["MWh", 3_600_000_000, "megawatthour|megawatthours|megawattstunden|mwhr"],
+    ["therm", THERM_J, "therms|thm|thms"],
+    ["Dth", 10 * THERM_J, "dekatherm|dekatherms|decatherm|decatherms|dktherm"],
+    ["BTU", BTU_J, "btus"],
+    ["kBTU", 1000 * BTU_J, "kbtus"],
+    ["MMBTU", 1_000_000 * BTU_J, "mmbtus"],
+  ],
+  ratio: [
+    ["%", 0.01, "percent|pct|prozent|porcentaje|porciento|p1|percentage|%speed|%open|%output"],
+    ["‰", 0.001, "permille|promille|permil"],
+  ],
+  humidity: [["%RH", 1, "rh|rh%|%rf|%hr|%r.h.|relativehumidity"]],
+  /** Hertz. */
+  frequency: [
+    ["Hz", 1, "hertz|htz|1/s"],
+    ["kHz", 1000, "kilohertz"],
+  ],
+  /** Turns a minute. */
+  rotation: [["rpm", 1, "r/min|rev/min|u/min|upm|revolutionsperminute|umdrehungen/min|1/min"]],
+  voltage: [
+    ["V", 1, "volt|volts|voltios|vac|vdc|vlt"],
+    ["mV", 0.001, "millivolt|millivolts"],
+    ["kV", 1000, "kilovolt|kilovolts"],
+  ],
+  current: [
+    ["A", 1, "amp|amps|ampere|amperes|amperios|amper|aac|adc"],
+    ["mA", 0.001, "milliamp|milliamps|milliampere"],
+  ],
+  /** Watts. */
+  power: [
+    ["W", 1, "watt|watts|vatios"],
+    ["mW", 0.001],
+    ["kW", 1000, "kilowatt|kilowatts|kwt"],
+    ["MW", 1_000_000, "megawatt|megawatts"],
+    ["hp", 745.7, "horsepower|bhp"],
+    ["VA", 1],
+    ["kVA", 1000],
+    ["BTU/h", BTU_J / 3600, "btu/hr|btuh|btu/hour"],
+  ],
+  /** Cubic metres. */
+  volume: [
+    ["m3", 1, "cbm|cubicmeter|cubicmeters|cubicmetre|cubicmetres|nm3|sm3|kubikmeter|metroscubicos"],
+    ["l", 0.001, "liter|liters|litre|litres|ltr|litros"],
+    ["ml", 0.000_001, "milliliter|milliliters|millilitre|millilitres"],
+    ["ft3", CUBIC_FOOT_M3, "cuft|cubicfoot|cubicfeet|scf|cf"],
+    ["CCF", 100 * CUBIC_FOOT_M3, "hcf"],
+    ["MCF", 1000 * CUBIC_FOOT_M3, "kcf"],
+    ["gal", GALLON_M3, "gallon|gallons|usgal"],
+  ],
+  /** Cubic metres a second. */
+  flow: [
+    ["m3/h", 1 / 3600, "m3/hr|cbm/h|cmh|nm3/h|sm3/h"],
+    ["m3/min", 1 / 60],
+    ["m3/s", 1],
+    ["l/s", 0.001, "lps"],
+    ["l/min", 0.001 / 60, "lpm|slpm|l/m"],
+    ["l/h", 0.001 / 3600],
+    ["CFM", CUBIC_FOOT_M3 / 60, "ft3/min|scfm|acfm|cubicfeetperminute"],
+    ["CFH", CUBIC_FOOT_M3 / 3600, "ft3/h|scfh|ft3/hr"],
+    ["GPM", GALLON_M3 / 60, "gal/min|usgpm"],
+  ],
+  /** Metres a second. */
+  velocity: [
+    ["m/s", 1, "m/sec|meterspersecond"],
+    ["m/min", 1 / 60],
+    ["km/h", 1 / 3.6, "kph"],
+    ["FPM", FOOT_M / 60, "ft/min|feet/min|feetperminute"],
+    ["ft/s", FOOT_M],
+  ],
+  /** Metres. */
+  length: [
+    ["m", 1, "meter|meters|metre|metres|metros"],
+    ["mm", 0.001, "millimeter|millimeters|millimetre|millimetres"],
+    ["cm", 0.01, "centimeter|centimeters|centimetre"],
+    ["um", 0.000_001, "μm|micron|microns|micrometer"],
+    ["in", 0.0254, "inch|inches"],
+    ["ft", FOOT_M, "foot|feet"],
+  ],
+  /** Kilograms. */
+  mass: [
+    ["kg", 1, "kilogram|kilograms"],
+    ["g", 0.001, "gram|grams"],
+    ["t", 1000, "ton|tonne|tonnes"],
+    ["lb", 0.453_592_37, "lbs|pound|pounds"],
+  ],
+  concentration: [
+    ["ppm", 1, "partspermillion"],
+    ["ppb", 0.001],
+  ],
+  angle: [["deg", 1, "°|degree|degrees|grad|dd"]],
+  count: [
+    ["cycles", 1, "cycle|cyc|zyklen|ciclos"],
+    ["starts", 1, "start"],
+    ["counts", 1, "count|cnt|ct|pcs|pieces|ea|each|stk|stück|times|ops|operations|nr|num|no|#"],
+  ],
+} satisfies Readonly<Record<string, readonly Row[]>>;
 
-/** By dimension, except temperature, whose units have offsets. */
-const TABLE: Readonly<Record<Exclude<Dimension, "temperature">, readonly Row[]>> = {
-  time: TIME,
-  pressure: PRESSURE,
-  energy: ENERGY,
-  ratio: RATIO,
-  humidity: HUMIDITY,
-  frequency: FREQUENCY,
-  rotation: ROTATION,
-  voltage: VOLTAGE,
-  current: CURRENT,
-  power: POWER,
-  volume: VOLUME,
-  flow: FLOW,
-  velocity: VELOCITY,
-  length: LENGTH,
-  mass: MASS,
-  concentration: CONCENTRATION,
-  angle: ANGLE,
-  count: COUNT,
-};
-
-const FAHRENHEIT = { factor: 5 / 9, offset: (-32 * 5) / 9 };
-/** In degrees Celsius. A bare `deg` is an angle, and `deg.` of a temperature is not guessed. */
-const TEMPERATURE: readonly (readonly [unit: string, factor: number, offset: number, spellings: string])[] = [
-  [
-    "C",
-    1,
-    0,
-    "°C|degC|deg-C|celsius|centigrade|degreeC|degreesC|degreesCelsius|degCelsius|cel|gradC|gradCelsius|gradosC",
-  ],
-  [
-    "F",
-    FAHRENHEIT.factor,
-    FAHRENHEIT.offset,
-    "°F|degF|deg-F|fahrenheit|degreeF|degreesF|degreesFahrenheit|degFahrenheit|fah|gradF|gradosF",
-  ],
-  ["K", 1, -273.15, "kelvin|°K|degK|kel"],
-];
+/** The measured quantity. Units convert within one dimension only. */
+export type Dimension = keyof typeof TABLE;
 
 /** A longer text is no unit: schemas allow 20 characters, and register lists a little more. */
 const MAX_SPELLING = 40;
@@ -237,12 +196,9 @@ function enter(unit: Unit, spellings: string): void {
   }
 }
 
-for (const [unit, factor, offset, spellings] of TEMPERATURE) {
-  enter({ unit, dimension: "temperature", factor, offset }, spellings);
-}
-for (const [dimension, rows] of Object.entries(TABLE)) {
-  for (const [unit, factor, spellings = ""] of rows) {
-    enter({ unit, dimension: dimension as Dimension, factor, offset: 0 }, spellings);
+for (const [dimension, rows] of Object.entries<readonly Row[]>(TABLE)) {
+  for (const [unit, factor, spellings = "", offset = 0] of rows) {
+    enter({ unit, dimension: dimension as Dimension, factor, offset }, spellings);
   }
 }
 
@@ -260,7 +216,7 @@ function plainSpelling(text: string): string {
   return /^\[[^[\]]*\]$|^\([^()]*\)$/.test(folded) ? folded.slice(1, -1) : folded;
 }
 
-/** What register lists write where there is no unit. */
+/** Texts in register lists that mean "no unit". */
 const NO_UNIT = /^(|[-–—]+|n\/?a|none|ohne|keine|bool|bit|on\/off|off\/on)$/i;
 
 /** Whether a text states that there is no unit, as an empty cell or a dash does. */
@@ -313,7 +269,7 @@ export function converted(value: number, { scale, offset }: Conversion): number 
 
 /** Words in a tag's name that state its time unit. Letters alone (`h`, `s`, `m`) state nothing. */
 const TIME_WORDS: ReadonlySet<string> = new Set(
-  TIME.flatMap(([unit, , spellings = ""]) => [unit, ...spellings.split("|")]).filter((word) => word.length > 2),
+  TABLE.time.flatMap(([unit, , spellings]) => [unit, ...spellings.split("|")]).filter((word) => word.length > 2),
 );
 /** `time` units in a name such as `exhaust_hrs`. */
 const SHORT_TIME_WORDS: ReadonlySet<string> = new Set(["hr"]);

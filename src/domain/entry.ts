@@ -3,16 +3,16 @@ import type { EpochMs, Milliseconds } from "./units.ts";
 
 /** A person's word that a filter was changed. */
 export interface FilterChange {
-  /** Made by whoever asks, e.g. a UUID: the same one again is the same entry, whatever became of the first answer. */
+  /** Made by the caller, e.g. a UUID. A repeated id is the same entry, whether or not the first answer arrived. */
   readonly id: string;
   readonly filter: FilterType;
-  /** How long before the entry it was changed; at most 36 h, as the booth's use since then goes to the new filter. */
+  /** Time between the change and the entry, at most 36 h. The booth's use since the change counts for the new filter. */
   readonly ago_ms: Milliseconds;
-  /** Who entered it; "" where nobody says. */
+  /** The person who entered it; "": not stated. */
   readonly by: string;
 }
 
-/** What became of an entry. */
+/** The outcome of an entry. */
 export interface FilterEntry {
   readonly id: string;
   readonly filter: FilterType;
@@ -35,7 +35,7 @@ export type EntryAnswer =
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "waiting" };
 
-/** What a person wrote of the filter that went in. It stays on this box: the interface has no place for it. */
+/** A note about the new filter. It stays on this gateway, because the interface has no field for it. */
 export interface FilterLabel {
   /** The entry's, which the change was made with. */
   readonly id: string;

@@ -2,10 +2,15 @@ import { isSerialPath } from "./plc-address.ts";
 import { say } from "./sentences.ts";
 
 /**
- * What went wrong with a link, and what the technician can do about it while it is down. refused: no connection (refused,
- * unreachable, name unknown); timeout: no answer within the deadline; reset: broken off; malformed: an answer that isn't one to
- * our request; closed: ended in order, by the peer or by us; busy: the device asks to come back later; path: a gateway in
- * between can't reach the device; config: asked for something impossible.
+ * The kinds of failure of a PLC link. Each has its own advice for the technician.
+ * - refused: no connection (refused, unreachable, name unknown)
+ * - timeout: no answer within the deadline
+ * - reset: the connection was broken off
+ * - malformed: an answer that does not match the request
+ * - closed: ended in order, by the peer or by us
+ * - busy: the device asks to come back later
+ * - path: a gateway on the way cannot reach the device
+ * - config: an impossible request
  */
 export const LINK_ERROR_KINDS = [
   "refused",
@@ -33,7 +38,7 @@ const LINE_KINDS = ["refused", "timeout", "reset", "malformed", "closed"] as con
 export class LinkError extends Error {
   override readonly name = "LinkError";
   readonly kind: LinkErrorKind;
-  /** What to do, if the reason tells more than the kind; null: what the kind says. */
+  /** Advice that is more specific than that of the kind; null: the kind's advice applies. */
   readonly advice: string | null = null;
 
   constructor(kind: LinkErrorKind, message: string, cause?: unknown) {
@@ -42,7 +47,7 @@ export class LinkError extends Error {
   }
 }
 
-/** A wrong answer whose cause can be told from it. */
+/** A wrong answer that reveals its cause. */
 export class AdvisedLinkError extends LinkError {
   override readonly advice: string;
 
@@ -55,7 +60,10 @@ export class AdvisedLinkError extends LinkError {
 /** The device itself ended the connection, in order (closed) or with a reset. */
 export class PeerClosed extends LinkError {}
 
-/** What an abort ends a connection with: the answer that is still to come could be taken for the next one's. */
+/**
+ * Returns the error of an aborted connection. The connection is closed, because a late answer could be taken for the next
+ * request's.
+ */
 export function abortedBy({ reason }: AbortSignal): LinkError {
   const late = reason instanceof Error && reason.name === "TimeoutError";
   return new LinkError(late ? "timeout" : "closed", say("plc.closed.given_up"), reason);
@@ -84,12 +92,12 @@ export type ServiceLinkFault =
   | "closed"
   | "no_ack";
 
-/** What to do about it. */
+/** Returns the advice for a fault of the service link. */
 export function serviceAdviceFor(fault: ServiceLinkFault): string {
   return say(`service.check.${fault === "no_ack" ? "closed" : fault}`);
 }
 
-/** The only error that a link to the service rejects with, or ends with. `message` is for people and holds no secret. */
+/** The only error that a link to the service rejects or ends with. `message` is for people and contains no secret. */
 export class ServiceLinkError extends Error {
   override readonly name = "ServiceLinkError";
   readonly fault: ServiceLinkFault;
@@ -127,7 +135,7 @@ const CODES: Readonly<Partial<Record<ServiceLinkFault, readonly (string | number
   ],
   certificate_wanted: ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA"],
   tls: ["ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", "EPROTO"],
-  // What an HTTP server, an SMTP server or a broker without TLS answers to the first packet.
+  // First answers of an HTTP server, an SMTP server or a broker without TLS.
   not_tls: [
     "ERR_SSL_WRONG_VERSION_NUMBER",
     "ERR_SSL_PACKET_LENGTH_TOO_LONG",
@@ -145,7 +153,7 @@ const BY_CODE = new Map(
   Object.entries(CODES).flatMap(([fault, codes]) => codes.map((code) => [code, fault as ServiceLinkFault])),
 );
 
-/** What the code of a failed connection means; null: it says nothing. */
+/** Returns the fault that the code of a failed connection means, or null if it has no meaning here. */
 export function faultOfCode(code: string | number): ServiceLinkFault | null {
   const known = BY_CODE.get(code);
   if (known !== undefined) return known;
@@ -157,7 +165,7 @@ export function faultOfCode(code: string | number): ServiceLinkFault | null {
 /** The longest list of names in a sentence: certificates of content networks have hundreds. */
 const MAX_NAMES = 200;
 
-/** What Node says of a failed TLS connection, as far as a sentence needs it. */
+/** The parts of a failed TLS connection that a sentence needs. */
 interface TlsFailure {
   readonly code: string;
   readonly host: string;
@@ -228,7 +236,7 @@ function tlsFailureIn(error: unknown): TlsFailure | null {
   return null;
 }
 
-/** A failed write has the code EPROTO, and what OpenSSL says in its text alone. */
+/** Returns OpenSSL's code. A failed write has the code EPROTO, and OpenSSL's reason is only in the message. */
 function opensslCode(message: string): string {
   const reason = /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1];
   return reason === undefined ? "EPROTO" : `ERR_SSL_${reason.toUpperCase().replaceAll(/\W+/g, "_")}`;

@@ -6,7 +6,7 @@ export function linkDown(now: EpochMs, reason: string, advice = ""): Extract<Lin
   return { kind: "down", since: now, reason, advice, attempt: 0, next_try_at: null };
 }
 
-/** The same outage goes on: since stays, the rest is new. */
+/** Updates an outage that continues: `since` is kept, all else is replaced. */
 export function stillDown(before: LinkStatus, now: Extract<LinkStatus, { kind: "down" }>): LinkStatus {
   return before.kind === "down" ? { ...now, since: before.since } : now;
 }
@@ -17,7 +17,7 @@ export interface ServiceState {
   link: LinkStatus;
   /** A session is to be; without a bound booth, or a broker, none is. */
   wanted: boolean;
-  /** Of the last session; null: there was none. */
+  /** The version of the last session; null: there was none. */
   mqtt: MqttVersion | null;
   /** How the service answered over HTTP, at mono `at`; null: it wasn't asked yet. */
   answers: { readonly at: Milliseconds; readonly link: LinkStatus } | null;
@@ -27,10 +27,10 @@ export function newServiceState(now: EpochMs): ServiceState {
   return { link: linkDown(now, say("plc.not_yet")), wanted: false, mqtt: null, answers: null };
 }
 
-/** An answer tells of the service for so long: where it is looked at by itself, that is every five minutes. */
+/** An answer counts as a sign of life for this time. The gateway itself asks every five minutes. */
 const TELLS_FOR_MS: Milliseconds = 600_000;
 
-/** The service as people are told of it: a session that isn't wanted isn't down, as long as the service answers. */
+/** Returns the service's state for people. If no session is wanted, the service counts as up while it answers requests. */
 export function serviceLinkOf({ link, wanted, answers }: Readonly<ServiceState>, mono: Milliseconds): LinkStatus {
   const isFresh = answers !== null && mono - answers.at < TELLS_FOR_MS;
   return isFresh && !wanted ? answers.link : link;

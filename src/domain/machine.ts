@@ -6,7 +6,7 @@ export interface Clock {
   readonly boot: BootId;
   wall(): EpochMs;
   mono(): Milliseconds;
-  /** Whether the kernel says that the wall clock is synchronised. */
+  /** Whether the kernel reports the wall clock as synchronised. */
   synced(): boolean;
   /** Calls `act` once after `ms`, never before it has returned. What it returns takes that back. */
   after(ms: Milliseconds, act: () => void): () => void;
@@ -21,7 +21,7 @@ export interface Random {
   bytes(count: number): Uint8Array;
 }
 
-/** One line per change, structured, no secret. */
+/** A structured log, with one line per change and no secrets. */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, text: string): void;
   info(fields: Readonly<Record<string, unknown>>, text: string): void;
@@ -30,13 +30,13 @@ export interface Logger {
 }
 
 export interface Secrets {
-  /** The key that a first claim is made with; null where none was given. */
+  /** The key for a first claim; null: none was given. */
   firstKey(): string | null;
-  /** The gateway has a key of its own now. Returns what somebody has to do by hand for that; null: nothing, it is gone. */
+  /** Wipes the first key once the gateway has a key of its own. Returns what a person has to do by hand for that, or null. */
   wipeFirstKey(): string | null;
 }
 
-/** Takes secrets out of texts that others wrote. Each text of a peer goes through it where it enters. */
+/** Removes secrets from texts of peers. Every such text passes through it where it enters the agent. */
 export interface Scrubber {
   /** To be called before the secret is sent anywhere. */
   learn(secret: string): void;
@@ -48,19 +48,19 @@ export interface Scrubber {
 
 /** Keeps secrets of others on this machine's disk. */
 export interface Sealer {
-  /** Another text each time. Never log what goes in. */
+  /** Encrypts a secret, with a different result each time. The argument must never be logged. */
   seal(plain: string): SealedSecret;
   /** null: it wasn't sealed here, or is damaged. */
   open(secret: SealedSecret): string | null;
 }
 
-/** Tells the service manager: ready, alive, what we are doing, stopping. */
+/** Notifications to the service manager. */
 export interface Notify {
   ready(): void;
-  /** How long the service manager waits for a beat before it starts us anew; null: it doesn't wait for any. */
+  /** The watchdog interval, after which the service manager restarts the agent; null: there is no watchdog. */
   readonly watchdog_ms: Milliseconds | null;
   beat(): void;
-  /** One line on how things are. */
+  /** Sets the status line. */
   status(text: string): void;
   stopping(): void;
 }

@@ -8,7 +8,7 @@ const AND = " & ";
 /** The raw mode where no bit is on. */
 export const NO_BIT = "none";
 
-/** The bits of one bay, and the tag that says what they mean together. */
+/** The mode bits of one bay, and the tag that holds their combined meaning. */
 export interface ModeBits {
   readonly tag: TagName;
   readonly bits: Readonly<Record<TagName, ProfileMode>>;
@@ -19,7 +19,7 @@ export function modeTagOf(bay: number): TagName {
   return bay === 0 ? "mode" : `mode_${bay}`;
 }
 
-/** Bays whose mode is told by bits. */
+/** Returns the bays whose mode is given by bits. */
 export function modeBitsOf(tags: Parameters["tags"]): readonly ModeBits[] {
   const bits = Object.entries(tags).filter(([, tag]) => tag.role === "mode_bit");
   const bays = Map.groupBy(bits, ([, { bay }]) => bay);

@@ -1,41 +1,41 @@
-/** What of a booth people are told by notices; each has a beginning and an end. */
+/** The kinds of events that notices report for a booth. Each has a beginning and an end. */
 export const NOTICE_CLASSES = [
   /** The booth is in the mode of that name. */
   "estop",
   "fault",
-  /** The PLC hasn't answered for so long. */
+  /** The PLC has not answered for the configured time. */
   "link",
   /** A filter is used beyond its limit. */
   "filter",
   /** A filter has used 80 % of its life. */
   "filter_warning",
-  /** What the PLC says contradicts itself, or a limit was passed. */
+  /** The PLC's values contradict each other, or a limit was passed. */
   "incident",
   /** The booth has been in one mode for too long. */
   "mode",
-  /** The service hasn't been reached for so long. */
+  /** The service has not been reached for the configured time. */
   "service",
   /** The store can't keep readings, or will not be able to soon. */
   "storage",
 ] as const;
 export type NoticeClass = (typeof NOTICE_CLASSES)[number];
 
-/** What came of one try to tell. */
+/** The outcome of one try to send a notice. */
 export type NoticeOutcome =
   /** It is there; `answer`: the server's own words. */
   | { readonly kind: "delivered"; readonly answer: string }
   | {
-      /** not_delivered: it isn't there. unknown: it may be, and goes again under the same id. */
+      /** not_delivered: the server does not have it. unknown: it may have it, so it is sent again under the same id. */
       readonly kind: "not_delivered" | "unknown";
       readonly reason: string;
       readonly advice: string;
-      /** The next try is no better before somebody has changed something. */
+      /** A retry would fail too until somebody corrects a setting. */
       readonly lasting: boolean;
-      /** The server says when to come again, ms from now; null: it doesn't. */
+      /** The wait that the server demands, ms from now; null: it demands none. */
       readonly again_ms: number | null;
     };
 
-/** Of a test, by the notice's name. */
+/** The result of a test message, with the notice's name. */
 export interface NoticeTest {
   readonly name: string;
   readonly kind: "mail" | "webhook" | "mqtt";

@@ -2,7 +2,7 @@ import type { FilterLimits, FilterType, ModeSets, ProfileMode, WorkingHours } fr
 import { type Conversion, converted } from "./engineering-units.ts";
 import type { EpochMs, Milliseconds, TagName } from "./units.ts";
 
-/** What a tag means to derivation. A tag without a role is logged and shown only. */
+/** The meaning of a tag for derivation. A tag without a role is only logged and shown. */
 export const TAG_ROLES = [
   "mode",
   "cycle_counter",
@@ -28,12 +28,12 @@ export const TAG_ROLES = [
   "burner_on",
   "door_open",
   "motor_starts",
-  /** The PLC's own clock: epoch seconds, or ms where the unit says so. */
+  /** The PLC's own clock: epoch seconds, or ms if the unit is ms. */
   "plc_clock",
 ] as const;
 export type TagRole = (typeof TAG_ROLES)[number];
 
-/** How a counter behaves: one step's size in the tag's unit, where it wraps, and how fast it can really grow. */
+/** Properties of a counter: its step in the tag's unit, its modulus, and its fastest rate. */
 export interface CounterParameters {
   readonly step: number;
   /** The counter goes from modulus - step to 0; absent: it is not known to wrap. */
@@ -62,11 +62,11 @@ export interface TagParameters {
   /** The poll group that reads it. */
   readonly group: string;
   readonly deadband: number;
-  /** Of the value that was logged last; where both are given, the larger deadband holds. Not for counters. */
+  /** Share of the value logged last; if both are given, the larger deadband applies. Not for counters. */
   readonly deadband_percent?: number;
   readonly heartbeat_ms: Milliseconds;
   readonly counter?: CounterParameters;
-  /** What a good reading can be, in the tag's unit, both ends included; outside of it is the incident `between`. */
+  /** Limits of a good reading in the tag's unit, both included. A reading outside is the incident `between`. */
   readonly between?: { readonly min: number; readonly max: number };
 }
 
@@ -100,7 +100,7 @@ export interface Parameters {
   readonly motor_size_hp?: number;
 }
 
-/** What reports, not the fold, depend on, in force from `from` on (corrected time). */
+/** Parameters of reports that do not affect the fold, in force from `from` on (corrected time). */
 export interface ReportRules extends Pick<Parameters, "mode_sets" | "tz" | "working_hours"> {
   readonly from: EpochMs;
 }

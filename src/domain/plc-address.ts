@@ -1,4 +1,4 @@
-/** Of the way to a PLC what it is called by; the configuration has the rest. */
+/** The part of a PLC's connection settings that names it. */
 type ModbusPlace = { readonly host: string; readonly port: number } | { readonly serial: { readonly path: string } };
 type PlcPlace =
   | { readonly modbus: ModbusPlace; readonly opcua?: never }
@@ -9,7 +9,7 @@ export function plcAddress({ modbus, opcua }: PlcPlace): string {
   return modbus === undefined ? opcua.endpoint : modbusAddressText(modbus);
 }
 
-/** How people are told of it; also names the physical link: addresses with the same text share one connection. */
+/** Returns the address for people. It also names the physical link: equal addresses share one connection. */
 export function modbusAddressText(address: ModbusPlace): string {
   return "serial" in address ? address.serial.path : `${address.host}:${address.port}`;
 }
@@ -19,7 +19,7 @@ export function isSerialPath(address: string): boolean {
   return address.includes("/") && !address.includes("://");
 }
 
-/** Where things are unless somebody says otherwise. */
+/** Default ports. */
 export const DEFAULT_CONFIG = "/etc/booth-gateway/gateway.yaml";
 export const DEFAULT_DATA_DIR = "/var/lib/booth-gateway";
 export const DEFAULT_RUNTIME_DIR = "/run/booth-gateway";

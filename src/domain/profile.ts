@@ -27,10 +27,10 @@ const REGISTERS = {
 export type ModbusType = keyof typeof REGISTERS;
 export const MODBUS_TYPES = Object.keys(REGISTERS) as readonly ModbusType[];
 
-/** Which of two neighbours, words of a value or bytes of a register, comes first on the wire. */
+/** The order on the wire of two words of a value, or two bytes of a register. */
 export type FirstOf = "high_first" | "low_first";
 
-/** BCD is a matter of registers; a server tells its own types. */
+/** The OPC UA types. BCD exists in registers only. */
 export const OPCUA_TYPES = [
   "bool",
   "uint8",
@@ -47,7 +47,7 @@ export const OPCUA_TYPES = [
 ] as const;
 export type OpcuaType = (typeof OPCUA_TYPES)[number];
 
-/** What becomes of a raw value, whatever way it came. */
+/** The decoding of a raw value, for both protocols. */
 export interface ValueRules {
   /** decoded = raw x scale + offset */
   readonly scale: number;
@@ -57,18 +57,18 @@ export interface ValueRules {
   /** A decoded value outside is quality bad. */
   readonly min?: number;
   readonly max?: number;
-  /** Whole-number types only: what a raw value means, by its decimal text; a raw value that isn't here reads as that text. */
+  /** For whole numbers: the meaning of a raw value, by its decimal text. Other raw values read as their text. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Where a tag stands in a Modbus device. `address` is 0-based within its table. */
+/** The location of a tag in a Modbus device. `address` is 0-based within its table. */
 export interface ModbusPoint extends ValueRules {
   readonly table: ModbusTable;
   readonly address: number;
   readonly type: ModbusType;
-  /** Where this point's word order differs from the device's. */
+  /** Set if this point's word order differs from the device's. */
   readonly word_order?: FirstOf;
-  /** Where this point's byte order differs from the device's. */
+  /** Set if this point's byte order differs from the device's. */
   readonly byte_order?: FirstOf;
   /** Strings only: where the order of the two characters differs from the device's. */
   readonly string_order?: FirstOf;
@@ -103,7 +103,7 @@ export interface ModbusQuirks {
    * low/high CDAB, high/low BADC, low/low DCBA.
    */
   readonly word_order: FirstOf;
-  /** Order of the two bytes in a register that holds a number or bits; Modbus itself says high_first, the default. */
+  /** Order of the two bytes in a register that holds a number or bits. The default is Modbus's own, high_first. */
   readonly byte_order?: FirstOf;
   /** Order of the two characters in a register of a string. */
   readonly string_order: FirstOf;
@@ -113,7 +113,10 @@ export interface ModbusQuirks {
   readonly holes: Readonly<Partial<Record<ModbusTable, readonly (readonly [number, number])[]>>>;
   readonly min_gap_ms: Milliseconds;
   readonly connect_delay_ms: Milliseconds;
-  /** The device closes a connection that rests for so long: ours is closed before, and that is no fault. Absent: it doesn't. */
+  /**
+   * The device closes an idle connection after this time. The driver closes it earlier, which is no fault. Absent: the device does
+   * not.
+   */
   readonly idle_close_ms?: Milliseconds;
   /** The tables that the device serves (function codes 1, 2, 4, 3); absent: all. */
   readonly tables?: readonly ModbusTable[];
@@ -138,7 +141,7 @@ export type ProfileTag = ModbusTag | OpcuaTag;
 interface ProfileBase extends Pick<Parameters, "groups" | "modes" | "mode_sets" | "filters"> {
   readonly name: string;
   readonly version: string;
-  /** device: a drive, a burner or a sensor by itself, with no modes; what it says is logged and shown. Absent: a booth. */
+  /** device: a single drive, burner or sensor without modes, whose values are logged and shown. Absent: a booth. */
   readonly kind?: "booth" | "device";
   readonly vendor: string;
   /** The vendor's or integrator's document that the map was made from. */
@@ -194,7 +197,7 @@ export function tagsOfGroups<T extends ProfileTag>(
   return profile.tags.filter(({ group }) => groups.includes(group));
 }
 
-/** How often each poll group is read: as the booth's configuration says, else as the profile does. */
+/** Returns the poll interval of each group: the booth's setting, or the profile's. */
 export function groupsInForce(
   profile: Pick<Profile, "groups">,
   booth: { readonly poll: Profile["groups"] },

@@ -21,25 +21,25 @@ export type ProvisioningState =
   | "released"
   | "decommissioned";
 
-/** Who confirmed that this box stands beside the booth with that serial. */
+/** A person's confirmation that this gateway is attached to the booth with that serial number. */
 export interface Confirmation {
   readonly by: string;
   readonly note: string;
-  /** Also where another gateway holds the booth: this one takes its place. Absent: no. */
+  /** Takes the booth over if another gateway holds it. Absent: no. */
   readonly replace?: boolean | undefined;
   /** The booth at the service that was chosen, by its id or its place in the list. Absent: none was named. */
   readonly service_booth?: string | undefined;
-  /** What the PLC called itself then: a number of its own, which needn't be the booth's. Absent or null: it had said nothing. */
+  /** The serial number that the PLC showed at that time, which may differ from the booth's. Absent or null: it showed none. */
   readonly plc_serial?: Serial | null | undefined;
 }
 
-/** Under which name the log goes to the service, from which seq on. The log itself has one name for ever. */
+/** The name of the log at the service, and the seq from which it applies. The log's own name never changes. */
 export interface StreamLabel {
   readonly id: string;
-  /** Records before it went, or belong, elsewhere. */
+  /** First seq under this name. Earlier records were sent, or belong, under another name. */
   readonly from_seq: Seq;
   readonly predecessor: { readonly stream_id: string; readonly last_seq: Seq } | null;
-  /** Where the log's records of this booth begin, under whatever name; absent: with this name, or, where it has a predecessor, unknown. */
+  /** First seq of this booth in the log, under any name; absent: the name's first seq, or unknown if the name has a predecessor. */
   readonly booth_from_seq?: Seq | undefined;
   /** When it got a new name last because the service held other records than ours; absent: never. */
   readonly forked_at?: EpochMs | undefined;
@@ -47,22 +47,22 @@ export interface StreamLabel {
   readonly forked_seqs?: HeldSeqs | undefined;
 }
 
-/** Seqs under which the service holds other records than this box, both ends included. */
+/** Seqs under which the service holds other records than this gateway, both ends included. */
 export interface HeldSeqs {
   readonly from: Seq;
-  /** By the service's own word; absent: it didn't say. */
+  /** As reported by the service; absent: not reported. */
   readonly to?: Seq;
 }
 
-/** The booth is being given up: what was recorded up to `last_seq` is delivered first. */
+/** A release under way: the records up to `last_seq` are delivered first. */
 export interface Leaving {
   readonly to: "released" | "decommissioned";
   /** "wrong_serial": the service takes the stream off the booth, and nothing needs to be delivered first. */
   readonly reason: string;
   readonly last_seq: Seq;
-  /** The serial number that is entered next, vouched for; absent: none. */
+  /** The next serial number, already confirmed; absent: none. */
   readonly then?: { readonly serial: Serial; readonly confirmed: Confirmation } | undefined;
-  /** Root ordered it on the gateway: then a decommissioned booth's keys and data may be wiped. Absent: somebody else did. */
+  /** Root ordered it on the gateway, so that a decommissioned booth's keys and data may be wiped. Absent: not by root. */
   readonly by_root?: boolean | undefined;
 }
 
@@ -74,15 +74,17 @@ export const WIPE_AFTER_MS: Milliseconds = 86_400_000;
 
 /** Why the keys and data of a decommissioned booth may be wiped. */
 export interface WipeGrounds {
-  /** root: ordered on the gateway. record: the service's record says so, read over HTTPS. A remote command is never a ground. */
+  /** root: ordered on the gateway. record: stated by the service's record, read over HTTPS. A remote command is never a ground. */
   readonly by: "root" | "record";
-  /** How long the record has said so while the gateway ran. */
+  /** Time for which the record has stated it while the gateway ran. */
   readonly for_ms: Milliseconds;
-  /** The newest record when the booth was given up. While records up to it are unacknowledged, the data is kept. */
+  /** The newest record at the release. While records up to it are unacknowledged, the data is kept. */
   readonly last_seq: Seq;
 }
 
-/** One booth's provisioning, persisted whole at each transition. */
+/**
+ * One booth's provisioning. The row is stored as a whole at each transition, so that a power cut leaves the old or the new state.
+ */
 export interface ProvisioningRow {
   readonly state: ProvisioningState;
   readonly since: EpochMs;
@@ -96,7 +98,7 @@ export interface ProvisioningRow {
     readonly expected_generation: number;
     readonly intent: ClaimIntent;
     /**
-     * Of a take-over: the booth's stream of the gateway before, and how far the service had it. Stored before the claim, since
+     * For a take-over: the stream of the previous gateway, and how far the service has it. Stored before the claim, because
      * afterwards the newest stream is ours. null: the service named none. Absent: not asked yet.
      */
     readonly predecessor?: StreamLabel["predecessor"] | undefined;
@@ -109,38 +111,44 @@ export interface ProvisioningRow {
   readonly advice: string;
   /** Tries of the present step that failed. */
   readonly attempt: number;
-  /** A take-over is possible from then on, if the gateway before says nothing more. Absent: nothing to wait for. */
+  /** Time from which a take-over is possible if the previous gateway stays silent. Absent: no wait. */
   readonly possible_at?: EpochMs | undefined;
-  /** Monotonic time can't be kept over a boot: a stored wait is measured anew after a start. */
+  /** Length of the present wait. Monotonic time does not survive a boot, so a stored wait starts again. */
   readonly wait_ms: number;
   /** null: under the log's own name, from its oldest record on. */
   readonly stream: StreamLabel | null;
   readonly leaving: Leaving | null;
   /** Suspended: nothing after it is offered to the service; null: no limit. */
   readonly last_seq: Seq | null;
-  /** A configuration of the service in force on trial: what it replaced stands by until it has proved itself. */
+  /** A configuration of the service on trial, with the record to restore if it does not prove itself. */
   readonly trial: { readonly revision: number; readonly before: ServiceRecord } | null;
   /** The service's configuration of that revision was tried, or looked at, and not taken; null: none. */
   readonly refused_revision: number | null;
-  /** The binding that the service's record ended last: where the record names it again it goes on. Absent: none, or another one began. */
+  /**
+   * The binding that the service's record ended last. If the record names it again, it continues. Absent: none, or another one
+   * began.
+   */
   readonly ended?: { readonly serial: Serial; readonly generation: number } | undefined;
   /** Absent: nothing may be wiped. */
   readonly wipe?: WipeGrounds | undefined;
 }
 
-/** What a gateway tells the service of a binding that it holds; what is absent stays as it is. */
+/** A change of a binding that the gateway holds. Absent fields stay as they are. */
 export interface BindingChange {
   readonly gateway_id: string;
   readonly generation: number;
   readonly complete: boolean;
   readonly reported?: Reported;
-  /** Takes the present credential's place: its SHA-256 alone is told. */
+  /** The new credential. Only its SHA-256 is sent. */
   readonly credential?: string;
   /** Ends the binding. */
   readonly leaving?: Pick<Leaving, "to" | "reason">;
 }
 
-/** Why a booth is given up whose serial number was mistyped [contract: the service takes the stream off the booth]. */
+/**
+ * The reason for releasing a booth whose serial number was mistyped. By the contract the service then removes the stream from the
+ * booth.
+ */
 export const WRONG_SERIAL = "wrong_serial";
 
 export function emptyRow(now: EpochMs): ProvisioningRow {
@@ -165,7 +173,7 @@ export function emptyRow(now: EpochMs): ProvisioningRow {
   };
 }
 
-/** What is wiped: keys and data, or keys only, because the service hasn't acknowledged all records. */
+/** The scope of a wipe: keys and data, or keys only, because the service has not acknowledged all records. */
 export type Wiped = "all" | "keys";
 
 /** Whether the booth is out of service for good, on grounds that suffice to wipe keys and data. */
@@ -189,5 +197,5 @@ export function speaksFor(row: ProvisioningRow, acked_seq: Seq): boolean {
   return isBound(row) || (row.state === "suspended" && acked_seq < (row.last_seq ?? 0));
 }
 
-/** Stands for the generation at a service that knows none; real ones count from 1. */
+/** Generation of a binding at a service without generations. Real generations count from 1. */
 export const PLAIN_GENERATION = 0;

@@ -1,4 +1,4 @@
-/** Of all that is no language but everybody's: how one waits no longer. Known to the check of what is pure alone. */
+/** The abort types, which TypeScript's es2024 library lacks. Used by the type check of the pure code only. */
 interface AbortSignal {
   readonly aborted: boolean;
   readonly reason: unknown;

@@ -9,8 +9,9 @@ const UPDATES = [
 ] as const;
 
 /**
- * Where the service shows something else of a booth than was reported. What was never read was left out of the report, and is
- * no difference; times are told in whole seconds. The connectivity status is the service's own to say: it hears the heartbeat.
+ * Returns the fields that the service shows differently from the report. Values that were never read are not in the report and
+ * count as equal. Times are compared in whole seconds. The connectivity status is left out, because the service derives it from the
+ * heartbeat.
  */
 export function differencesOf(
   { reported, serial }: { readonly reported: Reported; readonly serial: Serial },

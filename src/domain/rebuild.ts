@@ -1,6 +1,6 @@
 import type { Milliseconds, Seq } from "./units.ts";
 
-/** What a rebuild did to facts of one kind. */
+/** The changes that a rebuild made to facts of one kind. */
 export interface RebuildChange {
   /** Letter of the kind, as in records. */
   readonly kind: string;
@@ -10,7 +10,7 @@ export interface RebuildChange {
   readonly withdrawn: number;
 }
 
-/** How a rebuild of one stream's facts stands. */
+/** The state of a rebuild of one stream's facts. */
 export type RebuildProgress =
   | {
       readonly kind: "running";
@@ -19,7 +19,7 @@ export type RebuildProgress =
       readonly folded_seq: Seq;
       readonly newest_seq: Seq;
       readonly elapsed_ms: Milliseconds;
-      /** Estimate; null: too early to say. */
+      /** An estimate; null: not known yet. */
       readonly left_ms: Milliseconds | null;
     }
   | {

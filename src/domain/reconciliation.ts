@@ -1,6 +1,6 @@
 import type { EpochMs } from "./units.ts";
 
-/** A figure that isn't the same on both sides; null: that side doesn't give it. */
+/** A figure that differs between the sides; null: that side does not provide it. */
 export interface FigureDifference {
   /** e.g. duration_by_mode.Spray Mode.duration */
   readonly figure: string;
@@ -8,9 +8,9 @@ export interface FigureDifference {
   readonly service: number | string | null;
 }
 
-/** One comparison of a day of a booth with the service's. */
+/** A comparison of one day's figures with the service's. */
 export type Reconciliation = {
-  /** Of the comparison: whoever began it looks for it by this. */
+  /** Identifies the comparison for the caller. */
   readonly id: string;
   /** Local day, YYYY-MM-DD. */
   readonly day: string;
@@ -24,7 +24,7 @@ export type Reconciliation = {
       readonly end: EpochMs;
       /** Figures compared. */
       readonly compared: number;
-      /** That differed at first. */
+      /** Number of figures that differed at first. */
       readonly differed: number;
       /** Runs of records, an hour each at most, that differed and were sent again. */
       readonly hours: number;

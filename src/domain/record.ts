@@ -22,16 +22,15 @@ export const KIND = {
 type Letters = typeof KIND;
 
 /**
- * One record of a booth's stream. Readings, coverage and facts share one shape, so that store, wire and hash
- * treat them alike:
+ * One record of a booth's stream. Readings, coverage and facts share one shape, so that store, wire and hash treat them alike:
  *
- * - `boot` and `mono` say when: corrected time = mono + offset(boot), the offset coming from clock records.
- *   A fact carries the boot and mono of the record whose folding made it; the instants it tells of stand in its value.
- * - `at` is the raw wall clock at receipt; kept, never used for durations.
- * - `tag` is the tag's name for a reading, the poll group's name for coverage, "" else.
+ * - `boot` and `mono` give the time: corrected time = mono + offset(boot), and the offset comes from clock records. A fact carries
+ *   the boot and mono of the record whose folding made it; the times it describes are in its value.
+ * - `at` is the raw wall clock at receipt. It is stored, and never used for durations.
+ * - `tag` is the tag's name for a reading, the poll group's name for coverage, and "" otherwise.
  *
- * Order inside one commit (the fold's order): by mono, a coverage record standing at its `from`; at equal mono
- * clock, parameters and coverage come before everything else. So a reading always follows the coverage that proves it was polled.
+ * Order inside one commit, which is the order of the fold: by mono, where a coverage record counts at its `from`. At equal mono,
+ * clock, parameters and coverage precede everything else, so that a reading always follows the coverage that proves its poll.
  */
 export interface RecordBase<K extends string, V> {
   readonly kind: K;
@@ -45,7 +44,7 @@ export interface RecordBase<K extends string, V> {
 
 /** a tag's value changed (beyond its deadband), its heartbeat fell due, or it was read for the first time after a gap. */
 export interface Reading extends RecordBase<Letters["reading"], TagValue> {
-  /** When the device says that it took the value, by its own clock; absent where it doesn't say. Never used for durations, nor sent. */
+  /** Time of the value by the device's clock; absent if the device gives none. Never used for durations, and not sent. */
   readonly source_at?: EpochMs;
 }
 
@@ -65,14 +64,14 @@ export type Coverage = RecordBase<
   }
 >;
 
-/** what the wall clock said at `mono`, and how far it is to be trusted. */
+/** The wall clock at `mono`, and how far it can be trusted. */
 export type ClockRecord = RecordBase<
   Letters["clock"],
   {
     readonly wall: EpochMs;
     readonly state: "unsynced" | "synced" | "stepped";
     readonly witness?: "kernel" | "service";
-    /** true: a boot's first time, of one answer, that nobody else vouches for yet. */
+    /** true: the first time of a boot, from a single answer, not confirmed by a second source. */
     readonly unsure?: boolean;
   }
 >;
@@ -86,10 +85,10 @@ export type FilterService = RecordBase<
   {
     readonly filter: FilterType;
     readonly source: "plc_reset" | "technician" | "service" | "assumed";
-    /** When the new filter went in. */
+    /** Time of the installation of the new filter. */
     readonly installed_at: EpochMs;
     readonly flagged: boolean;
-    /** technician: so long before the record's own instant; then `installed_at` is the raw clock's word, and not used. */
+    /** technician: the change was this long before the record's instant. Then `installed_at` is by the raw clock and not used. */
     readonly ago_ms?: Milliseconds;
     /** technician: names the entry; the same one again changes nothing. */
     readonly id?: string;
@@ -98,12 +97,12 @@ export type FilterService = RecordBase<
      * Where its overuse began unseen the fact's quality is uncertain.
      */
     readonly maintenance?: Maintenance | null;
-    /** Who entered it; technician and service only. */
+    /** The person who entered it; technician and service only. */
     readonly by?: string;
   }
 >;
 
-/** What is known of a filter at its removal. Instants in corrected time; the wire makes minutes and days of the lengths. */
+/** The maintenance record of a removed filter. Times are corrected times; the wire converts the durations to minutes and days. */
 export interface Maintenance {
   readonly filter_type: FilterType;
   readonly installed_at: EpochMs;
@@ -129,7 +128,7 @@ export type EventRecord = RecordBase<
 /** withdraws the record with that seq (a technician's undone entry). */
 export type VoidRecord = RecordBase<Letters["void"], { readonly seq: Seq; readonly by?: string }>;
 
-/** a range given up, never delivered, with its reason. */
+/** a range that was dropped and is never delivered, with the reason. */
 export type GapRecord = RecordBase<Letters["gap"], { readonly from: Seq; readonly to: Seq; readonly reason: string }>;
 
 /** one closed stage: a maximal interval in one mode. */
@@ -146,7 +145,7 @@ export type StageFact = RecordBase<
     readonly is_new_start: boolean;
     /** Time inside [start, end) that was inferred over gaps. */
     readonly uncertain_ms: Milliseconds;
-    /** The start lies this much before the reading that showed it, at most. */
+    /** Upper limit for the time between the start and the reading that showed it. */
     readonly uncertainty_ms: Milliseconds;
     /** The PLC's raw mode value at its start, as text; "" for no_data. */
     readonly raw: string;
@@ -168,7 +167,7 @@ export type CycleFact = RecordBase<
     readonly counted: boolean;
     /** Why it was aborted: fault, estop, plc_restart, short; "" else. */
     readonly reason: string;
-    /** A gap that didn't break the run lies inside. */
+    /** The cycle contains a gap that did not end the run. */
     readonly gap: boolean;
     readonly spray_ms: Milliseconds;
     readonly bake_ms: Milliseconds;
@@ -218,11 +217,11 @@ export type IncidentFact = RecordBase<
   }
 >;
 
-/** What acquisition and people put in: the only input of the fold. */
+/** The records of acquisition and people: the only input of the fold. */
 export type LogRecord =
   Reading | Coverage | ClockRecord | ParameterRecord | FilterService | EventRecord | VoidRecord | GapRecord;
 
-/** What the fold makes of them. A FilterService among them has source plc_reset or assumed, or answers an input. */
+/** The records that the fold makes. A FilterService among them has the source plc_reset or assumed, or answers an input. */
 export type Fact = StageFact | CycleFact | RevisionFact | HourFact | IncidentFact | FilterService;
 
 export type StreamRecord = LogRecord | Fact;
@@ -241,7 +240,7 @@ export type Placed<R extends StreamRecord = StreamRecord> = Stored<R> & { readon
 export interface LogChunk {
   readonly from: Seq;
   readonly to: Seq;
-  /** Of the body's first record, and when that was. */
+  /** Seq of the body's first record, with its boot and times. */
   readonly first_seq: Seq;
   readonly boot: BootId;
   readonly mono0: Milliseconds;

@@ -8,7 +8,7 @@ interface Retrying {
   readonly wait: (failures: number) => Milliseconds;
   /** Cuts a wait short; an attempt looks after it itself. */
   readonly signal?: AbortSignal;
-  /** Told of each wait before it begins. */
+  /** Called before each wait with its length. */
   readonly waits?: (ms: Milliseconds) => void;
 }
 

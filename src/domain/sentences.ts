@@ -5,15 +5,15 @@ import { OUTPUTS } from "./sentences/outputs.ts";
 import { DETECT, TAGS, WORKSHOP } from "./sentences/workshop.ts";
 
 /**
- * What the agent says to people, sentence by sentence: the one place where its English stands (by subject in `sentences/`). Whoever says one names its code;
- * logs, the command line and the service get the text, and the local API's pages get code and arguments beside it, to say it in
- * another language. A code is never given another meaning. {name} is filled in.
+ * The texts of the agent for people, by code (by subject in `sentences/`). The code passes codes and arguments; logs, the command
+ * line and the service get the English text, and the pages of the local API translate code and arguments into other languages. A
+ * code never changes its meaning. {name} is replaced by the argument.
  */
 const KEPT = "readings are kept and sent when the link is back";
 const ASK = "ask whoever runs the service whether its data, or this box's, was put back from an old copy";
 
 const OWN = {
-  // What to do about a link to a PLC.
+  // Advice for a link to a PLC.
   "plc.check.refused": "check the PLC's power, the cable, and address and port in the configuration",
   "plc.check.timeout": "check the cable and the unit id; another master may hold the PLC's only connection",
   "plc.check.reset": "the PLC broke the connection off: another master may hold its only connection",
@@ -27,7 +27,7 @@ const OWN = {
     "if each try shows this, the device counts by itself: set transaction_id_offset: {offset} in the booth's modbus section; else something on the way mixes up answers",
   "plc.check.unit_0":
     "the device answers as unit 0: set answer_unit_id: 0 in the booth's modbus section, or unit_id: 0 if it is the device's own",
-  // What to do about a serial line.
+  // Advice for a serial line.
   "plc.line.refused":
     "check that the adapter is plugged in, that the path of the port is right, and that no other program uses it",
   "plc.line.timeout":
@@ -116,7 +116,7 @@ const OWN = {
   "plc.opcua.no_password":
     "the service's record holds no password of this PLC yet: enter the booth's serial number, or set opcua.password_file",
 
-  // What to do about the link to the service.
+  // Advice for the link to the service.
   "service.check.unknown_host": `compare the address with the service's, and see to the site's name server; ${KEPT}`,
   "service.check.unreachable": `nothing to do where the network is being worked on; else see whether a firewall holds the port back; ${KEPT}`,
   "service.check.unanswered": `nothing to do where the broker is starting anew; else see whether MQTT is switched on at that port, and what the broker's own log says; ${KEPT}`,
@@ -299,7 +299,7 @@ const OWN = {
   "fit.odd": "{label} reads {value} {unit}, usual is {usual}",
   "fit.more_odd": "{count} more values are odd",
 
-  // An error that nobody foresaw, in a comparison, an output or a notice.
+  // An unexpected error in a comparison, an output or a notice.
   "operation.failed": "unexpected error: {error}",
   "operation.retried": "nothing to do: it is retried; if it stays, make a support bundle and report it",
 
@@ -331,7 +331,7 @@ const OWN = {
   "notice.none": 'no notice is configured: see notices in the configuration, then "booth-gateway reload"',
   "notice.unknown": "there is no notice {name}: {names}",
 
-  // What the local server refuses.
+  // Refusals of the local server.
   "ask.wrong_pin": "that isn't the PIN; {left} more tries, then it is locked",
   "ask.wrong_pin_last": "that isn't the PIN; one more try, then it is locked",
   "ask.locked": 'locked after too many wrong PINs: wait {minutes} min, or get a new PIN with "booth-gateway page"',

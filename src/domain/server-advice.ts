@@ -1,7 +1,7 @@
 import type { ServiceLinkFault } from "./link-error.ts";
 import { say, SENTENCES } from "./sentences.ts";
 
-/** What a server of notices or outputs failed with. later, refused: its own answer. topic: refused by a broker's access rules. */
+/** Failures of a server of notices or outputs. later, refused: its own answer. topic: refused by a broker's access rules. */
 export type ServerFault = ServiceLinkFault | "later" | "refused" | "topic";
 
 /** Faults that share the advice of another one. */

@@ -1,6 +1,6 @@
 import type { EpochMs, Milliseconds } from "./units.ts";
 
-/** Carries the service's own clock from its answers to whoever watches ours. */
+/** Passes the service's time from its answers to the watch on the gateway's clock. */
 export interface ServiceTime {
   /**
    * The service said `time` in an answer to what was sent at mono `sent` and came back at `received`. Only over a way that
@@ -12,11 +12,11 @@ export interface ServiceTime {
     readonly sent: Milliseconds;
     readonly received: Milliseconds;
   }): void;
-  /** What the watch on the clocks found last. */
+  /** The newest result of the clock watch. */
   verdict(): ClockVerdict;
 }
 
-/** What is to be said of the box's clock. */
+/** The state of the gateway's clock, for people. */
 export interface ClockVerdict {
   /**
    * False while no time source has confirmed the clock in this boot (the service then gets no records; outputs and notices continue),
@@ -27,12 +27,12 @@ export interface ClockVerdict {
   readonly offset_ms: Milliseconds | null;
 }
 
-/** How an answer of the service came: each way can go wrong by itself. */
+/** The channel of a service's answer. Each channel can be wrong independently. */
 export type Way = "http" | "ack";
 
-/** What a sync earlier in this same boot gave. */
+/** The clock offset of an earlier sync in the same boot. */
 export interface KnownOffset {
   readonly offset: Milliseconds;
-  /** Nobody had vouched for it yet. */
+  /** No second source had confirmed the clock at that sync. */
   readonly unsure: boolean;
 }

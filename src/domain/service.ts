@@ -2,7 +2,7 @@ import type { FilterLimits, FilterType, WorkingHours } from "./booth.ts";
 import type { EpochMs, Seq, Serial, StreamId } from "./units.ts";
 import { say } from "./sentences.ts";
 
-/** A secret that only this machine can open; `mark` tells whether two are the same without opening either. */
+/** A secret that only this machine can decrypt. Equal secrets have equal marks. */
 export interface SealedSecret {
   readonly sealed: string;
   readonly mark: string;
@@ -36,7 +36,7 @@ export interface ServiceRecord extends BoothCard {
   readonly generation: number | null;
   /** Zone and hours are the facility's own, since the record has no zone. Absent: they are the record's. */
   readonly place_from?: "facility" | undefined;
-  /** Booths that it may be, and nobody but a person can say which. Absent: the booth is known. */
+  /** Booths that match, of which a person has to choose one. Absent: the booth is known. */
   readonly choices?: BoothChoices | undefined;
   readonly gateway: { readonly id: string | null; readonly last_seen_at: string | null } | null;
   readonly mqtt: {
@@ -71,10 +71,10 @@ export interface AckedStream {
   readonly last_seq: Seq;
 }
 
-/** How a claim is meant; a take-over ends the binding of the gateway that holds the booth. */
+/** The intent of a claim. A take-over ends the binding of the gateway that holds the booth. */
 export type ClaimIntent = "claim" | "take_over";
 
-/** What came of one request to the service. `keep`: try again, not before `after_ms` where the service said so. */
+/** The outcome of a request to the service. `keep`: try again, after `after_ms` at the earliest if the service gave a time. */
 export type ServiceAnswer<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "not_found" }
@@ -83,7 +83,7 @@ export type ServiceAnswer<T> =
   | { readonly kind: "reject"; readonly reason: string }
   | { readonly kind: "keep"; readonly reason: string; readonly after_ms: number | null };
 
-/** What the service shows of a booth's devices to its users: what it made of our reports. null: it has nothing. */
+/** The fields of a booth's devices as the service shows them to its users. null: it has no value. */
 export interface DeviceFields {
   /** null: the service names none here. */
   readonly serial_number: Serial | null;
@@ -96,7 +96,7 @@ export interface DeviceFields {
   readonly last_active_mode: string | null;
 }
 
-/** What the gateway says of a booth's devices, on change and every 6 h; the service ignores an older `seq`. */
+/** The gateway's report on a booth's devices, sent on change and every 6 h. The service ignores an older `seq`. */
 export interface Reported extends Omit<DeviceFields, "serial_number"> {
   readonly connectivity_status: "Active" | "Idle" | "Offline";
   readonly plc: {
@@ -112,7 +112,7 @@ export interface Reported extends Omit<DeviceFields, "serial_number"> {
 export interface Claim {
   readonly serial: string;
   readonly gateway_id: string;
-  /** Only its SHA-256 goes into the claim. */
+  /** The credential. The claim contains only its SHA-256. */
   readonly credential: string;
   readonly stream: StreamId;
   readonly claim_id: string;
@@ -135,18 +135,18 @@ export interface BoothSizes {
   readonly width: string | null;
 }
 
-/** Of a booth what the service alone knows. */
+/** Properties of a booth that only the service knows. */
 export interface ShownBooth extends BoothSizes {
   readonly booth_id: string;
   readonly external_id: string | null;
 }
 
-/** How a choice is named: by the service's id of the booth, or, where it shows none, by its place in the list. */
+/** Returns the name of a choice: the service's id of the booth, or its place in the list if the service shows no id. */
 export function choiceName({ booth_id }: BoothCard, index: number): string {
   return booth_id ?? `#${index + 1}`;
 }
 
-/** The record of the booth that somebody named, or of the one there is; null: nobody can tell yet which one it is. */
+/** Returns the record of the named booth, or of the only booth. Returns null if a person has to choose first. */
 export function chosen(record: ServiceRecord, said: string | undefined): ServiceRecord | null {
   const { choices, ...rest } = record;
   if (choices === undefined) return said === undefined || said === record.booth_id ? record : null;
@@ -154,13 +154,15 @@ export function chosen(record: ServiceRecord, said: string | undefined): Service
   return card === undefined ? null : { ...rest, ...card };
 }
 
-/** The one that a person sees on the card when they confirm; undefined: there is none, or there are several. */
+/** Returns the choice if there is exactly one, which a person sees on the card when they confirm; otherwise undefined. */
 export function onlyChoice({ choices }: ServiceRecord): string | undefined {
   const [first, ...others] = choices?.cards ?? [];
   return first === undefined || others.length > 0 ? undefined : choiceName(first, 0);
 }
 
-/** Read again, a list goes on meaning the booth that was chosen of it; where that one can't be made out, what was known of it stays. */
+/**
+ * Applies an earlier choice to a record that was read again. If the chosen booth is not found in it, the earlier record is kept.
+ */
 export function chosenAgain(record: ServiceRecord, before: ServiceRecord | null): ServiceRecord {
   const { choices, ...rest } = record;
   if (choices === undefined || before === null) return record;
@@ -174,7 +176,7 @@ export function chosenAgain(record: ServiceRecord, before: ServiceRecord | null)
   return { ...before, completion_status, hw_configuration };
 }
 
-/** Why nobody but a person can say which booth it is, and how they do. */
+/** Returns why a person has to choose the booth, and how. */
 export function choiceWords(record: ServiceRecord, said: string | undefined): { reason: string; advice: string } {
   const { choices, serial_number, booth_id } = record;
   if (choices === undefined) {

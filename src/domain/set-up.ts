@@ -1,9 +1,9 @@
 import type { BoothId, EpochMs, Milliseconds } from "./units.ts";
 
-/** What a box lacks before it has anything to do. */
+/** The settings that are missing before a gateway can work. */
 export type Lacking = "service" | "booth";
 
-/** Pure. A booth that is written and wrong isn't one to be set up: it says itself what is wrong. */
+/** Returns the missing settings. A booth with a wrong configuration does not count as missing, because it reports its own error. */
 export function lackingIn(
   service_url: string | null,
   { booths, disabled }: { readonly booths: readonly unknown[]; readonly disabled: readonly unknown[] },
@@ -14,7 +14,7 @@ export function lackingIn(
   ];
 }
 
-/** Who said a value: the operator's file, which wins, or the set-up on the spot. */
+/** The source of a value: the operator's file, which takes precedence, or the set-up on the spot. */
 export type SaidBy = "file" | "set_up";
 
 export interface BoothEntered {
@@ -26,13 +26,13 @@ export interface BoothEntered {
   readonly tz: string;
 }
 
-/** An entry is in force, and goes back to what it was unless the PLC answers in time or somebody says that it stays. */
+/** An entry on trial. It is reverted unless the PLC answers in time or a person confirms it. */
 export interface SetUpTrial {
   readonly booth: BoothId;
   readonly left_ms: Milliseconds;
 }
 
-/** How the set-up on the spot stands: the same for page and terminal. */
+/** The state of the set-up on the spot, for the page and the terminal. */
 export interface SetUpStatus {
   /** The operator's file, and the one of the set-up below it. */
   readonly file: string;
@@ -42,6 +42,6 @@ export interface SetUpStatus {
   readonly trial: SetUpTrial | null;
   /** The last entry that didn't prove itself; null: none, or another was entered since. */
   readonly taken_back: { readonly booth: string; readonly reason: string; readonly at: EpochMs } | null;
-  /** A person's answers so far, whoever goes on with them. */
+  /** The answers given so far. Any person may continue with them. */
   readonly draft: Readonly<Record<string, unknown>>;
 }

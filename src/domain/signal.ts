@@ -2,7 +2,7 @@ import type { Milliseconds } from "./units.ts";
 import type { Clock } from "./machine.ts";
 import { createWaiters, type Waiters } from "./waiters.ts";
 
-/** Who wants to hear of a signal's abort. */
+/** Callbacks by abort signal. */
 const aborting = new WeakMap<AbortSignal, Waiters<() => void>>();
 
 /**
@@ -61,7 +61,10 @@ export interface Signal {
   wait(signal: AbortSignal, ms?: Milliseconds): Promise<void>;
 }
 
-/** What loops wait for: `news` are few; `progress` is raised with each of them as well as at each commit and each ack, which concern few loops. */
+/**
+ * The events that loops wait for. `news` are rare. `progress` is raised with each of them, and also at each commit and each ack,
+ * which few loops need.
+ */
 export interface Signals {
   readonly news: Signal;
   readonly progress: Signal;
@@ -69,11 +72,11 @@ export interface Signals {
 
 /** Signals for all, with a pair for each booth: raising a booth's own wakes those who wait for the shared ones too, raising the shared ones wakes everybody. */
 export interface SharedSignals extends Signals {
-  /** `leave`: the booth has gone, and nobody wakes those any more who wait for its own. */
+  /** `leave` is called when the booth ends; then shared signals no longer wake those who wait for its own. */
   own(): Signals & { readonly leave: () => void };
 }
 
-/** Who waits, and how each is woken. */
+/** The waiting callers, each with the function that wakes it. */
 type Waiting = Waiters<() => void>;
 
 export function createSignal(clock: Clock): Signal {
@@ -84,7 +87,7 @@ export function createSignal(clock: Clock): Signal {
 function signalOf(clock: Clock, own: Waiting, wakes: () => readonly Waiting[]): Signal {
   return {
     raise() {
-      // Each takes itself off the list; whoever waits again does so later.
+      // Each waiter removes itself. A caller that waits again is added later.
       for (const waiting of wakes()) for (const wake of waiting.all()) wake();
     },
     wait: (signal, ms) => waitFor({ clock, waiting: own }, signal, ms),
@@ -133,14 +136,14 @@ function waitFor(at: { clock: Clock; waiting: Waiting }, signal: AbortSignal, ms
   });
 }
 
-/** Asks anew each time: the compiler takes a property read before an await for settled. */
+/** Returns whether a signal is aborted. A function, because the compiler takes a property checked before an await as unchanged. */
 export function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
 /**
- * What one round of a loop may take at most. Every wait inside has its own, far shorter deadline; a device that lets each of a
- * hundred requests run into its 2 s takes 200 s. Longer than this only a promise that nobody settles any more.
+ * Longest time of one turn of a loop. Every wait inside has its own, far shorter deadline: a device that lets each of a hundred
+ * requests run into its 2 s takes 200 s. Only a promise that is never settled takes longer.
  */
 export const LOOP_MS: Milliseconds = 300_000;
 
@@ -151,7 +154,7 @@ export const LOOP_MS: Milliseconds = 300_000;
 export type CameRound = (within_ms: Milliseconds) => void;
 
 export interface Pulse {
-  /** One more loop to watch; it counts from its first round on. */
+  /** Adds a loop to watch. It counts from its first turn on. */
   loop(name: string): CameRound;
   /** Loops that should have come round by now. */
   overdue(): readonly string[];

@@ -8,32 +8,32 @@ import type { TrafficStatus } from "./traffic.ts";
 import type { BoothId, EpochMs, Milliseconds, Seq, Serial, StreamId } from "./units.ts";
 import { say } from "./sentences.ts";
 
-/** What is wrong, and what to do about it, in words for the technician. */
+/** A problem and its remedy, in words for the technician. */
 export interface Trouble {
   readonly reason: string;
   readonly advice: string;
 }
 
-/** A connection as people are told of it. Degraded: it answers, but not all, or not as the booth's own. */
+/** The state of a connection for people. Degraded: it answers only in part, or another booth's PLC answers. */
 export type LinkStatus =
   | { readonly kind: "up"; readonly since: EpochMs }
   | ({ readonly kind: "degraded"; readonly since: EpochMs } & Trouble)
   | ({
       readonly kind: "down";
       readonly since: EpochMs;
-      /** Failed tries since it went down. */
+      /** Number of failed tries since it went down. */
       readonly attempt: number;
       readonly next_try_at: EpochMs | null;
     } & Trouble);
 
-/** What the broker speaks. */
+/** The MQTT version of a session. */
 export interface MqttVersion {
   readonly version: "5" | "3.1.1";
-  /** What makes us think that it doesn't know 5; "": it speaks 5, or said so itself. */
+  /** Why version 5 is assumed not to be supported; "": the broker speaks 5, or stated its version. */
   readonly why: string;
 }
 
-/** A booth of the service that may be this one; what it says of it. */
+/** A booth of the service that may be this one, with its properties at the service. */
 export interface BoothChoice {
   readonly name: string;
   readonly account: string | null;
@@ -46,7 +46,7 @@ export interface BoothChoice {
 export interface StorageStatus {
   readonly used_bytes: number;
   readonly max_bytes: number;
-  /** Until records that the service doesn't have must be given up, if it takes none; null: no rate is known yet. */
+  /** Time until unacknowledged records must be dropped if the service acknowledges none; null: the rate is not known yet. */
   readonly hours_to_full: number | null;
   /** Records of this booth that were found damaged and taken out, or couldn't be salvaged. */
   readonly quarantined: number;
@@ -57,7 +57,7 @@ export interface StorageStatus {
 
 /** How the store's disk and file are. */
 export interface StorageHealth {
-  /** Others have filled the disk: the space kept back for that is used up, or there is none to keep back. */
+  /** Other programs have filled the disk: the reserved space is used up, or could not be reserved. */
   readonly low: boolean;
   /** Files set aside because they were damaged, oldest first; what could be read of them is in the store. */
   readonly damaged_files: readonly string[];
@@ -65,7 +65,7 @@ export interface StorageHealth {
 
 /** Records that the service will never take. They stay here with its reason, and hold nothing else up. */
 export interface RefusedRecords {
-  /** Of those kept: the newest ten thousand. */
+  /** Number of kept records: the newest ten thousand. */
   readonly count: number;
   /** null: none. */
   readonly newest: { readonly seq: Seq; readonly at: EpochMs; readonly reason: string } | null;
@@ -77,14 +77,14 @@ export interface TooLongRecords {
   readonly newest: { readonly seq: Seq; readonly reason: string };
 }
 
-/** One field that the service shows otherwise than it was reported; times in epoch ms, whole seconds. */
+/** A field that the service shows differently from the report; times in epoch ms, whole seconds. */
 export interface ReadBackDifference {
   readonly field: string;
   readonly reported: string | number | null;
   readonly shown: string | number | null;
 }
 
-/** What became of the reports on the booth's devices. */
+/** The state of the reports on the booth's devices. */
 export interface ReportsStatus {
   /** The newest report that the service will never take; null: it took the last one. */
   readonly refused: { readonly at: EpochMs; readonly reason: string } | null;
@@ -101,7 +101,7 @@ export interface BoothStatus {
     ProvisioningRow,
     "state" | "since" | "entered_at" | "generation" | "refused_revision" | "possible_at" | keyof Trouble
   > & {
-    /** Who confirms that readings have arrived; none: nobody takes any; unknown: the service hasn't told yet what it is like. */
+    /** Who confirms readings; none: the service takes no readings; unknown: the service's record was not read yet. */
     readonly delivery: "service" | "broker" | "none" | "unknown";
     /** Booths of the service among which a person has to choose, by the name that the choice is made by; absent: there is nothing to choose. */
     readonly choices?: readonly BoothChoice[];
@@ -113,17 +113,17 @@ export interface BoothStatus {
     readonly hw_configuration: string | null;
     /** As the service spells it. */
     readonly created_at: string | null;
-    /** Of the booth, as the service has it. */
+    /** The booth's properties at the service. */
     readonly brand: string | null;
     readonly model: string | null;
-    /** What else of the booth the service showed last; null: nothing was read yet. */
+    /** Further properties that the service showed last; null: not read yet. */
     readonly shown: ShownBooth | null;
   };
   readonly plc: LinkStatus & {
     readonly address: string;
     /** The serial number that the PLC itself shows, whether it is the booth's or not; null: none was read. */
     readonly shows_serial: string | null;
-    /** What is unusual about the PLC or its line and costs no reading; absent: nothing. */
+    /** Unusual behaviour of the PLC or its line that costs no reading; absent: none. */
     readonly notes?: readonly string[];
   };
   readonly reports: ReportsStatus;
@@ -144,7 +144,7 @@ export interface BoothStatus {
     readonly refused: RefusedRecords;
     /** null: none. */
     readonly too_long: TooLongRecords | null;
-    /** The log goes, or is to go, under another name at the service, since that holds other records than ours; null: not of late. */
+    /** The log gets, or will get, a new name at the service, because the service holds other records; null: not recently. */
     readonly forked: Trouble | null;
     /** Which records are missing in the store, for people; null: none. */
     readonly missing: string | null;
@@ -167,26 +167,26 @@ export interface BacklogStatus {
   readonly newest_seq: Seq;
   /** Everything after it waits. */
   readonly acked_seq: Seq;
-  /** Corrected time of the oldest record that waits and may be sent; null: there is none. */
+  /** Corrected time of the oldest unacknowledged record that may be sent; null: none. */
   readonly oldest_at: EpochMs | null;
   /** As in StorageStatus. */
   readonly hours_to_full: number | null;
 }
 
-/** Whom else the box tells what it reads, and how that goes. */
+/** The state of an output: a broker or collector of the site that gets the readings. */
 export interface OutputStatus {
   readonly name: string;
-  /** null: it is left out, and its entry doesn't say which it was meant to be. */
+  /** null: it is left out, and its kind is not clear from its entry. */
   readonly kind: "mqtt" | "sparkplug" | "otlp" | null;
   readonly url: string;
   readonly link: LinkStatus;
   /** Messages since the agent's start. */
   readonly sent: number;
-  /** Of figures that are pushed: sets of them that wait, data points given up since the agent's start, and why the last of them were. */
+  /** For pushed figures: waiting sets, data points dropped since the agent's start, and the reason of the last drop. */
   readonly pushed?: { readonly waiting: number; readonly given_up: number; readonly reason: string };
-  /** What came from there and isn't heard, since the agent's start. */
+  /** Messages from there that were ignored, since the agent's start. */
   readonly ignored: number;
-  /** Records of a booth's log that are still to be told, and the newest ranges passed over since the agent's start. */
+  /** For each booth, the records not sent yet, and the newest ranges skipped since the agent's start. */
   readonly booths: readonly {
     readonly booth: BoothId;
     readonly waiting: number;
@@ -194,17 +194,17 @@ export interface OutputStatus {
   }[];
 }
 
-/** Whom the box tells of alarms, and how that goes. */
+/** The state of a notice, which is a channel that tells people of alarms. */
 export interface NoticeStatus {
   readonly name: string;
   readonly kind: "mail" | "webhook" | "mqtt";
-  /** Of the server, without what could be a secret; "": it is left out. */
+  /** The server's address without possible secrets; "": the notice is left out. */
   readonly where: string;
-  /** Down: the last try came to nothing. */
+  /** Down: the last try failed. */
   readonly link: LinkStatus;
-  /** Events that are still to be told. */
+  /** Number of events not sent yet. */
   readonly waiting: number;
-  /** What has begun and isn't over. */
+  /** Events that have begun and not ended. */
   readonly open: number;
   /** Messages since the agent's start. */
   readonly sent: number;
@@ -223,16 +223,16 @@ export interface SharedConnectionStatus {
   readonly clients: number;
   /** Answers from what the agent's polls had read. */
   readonly from_polls: number;
-  /** Reads that went through to the PLC. */
+  /** Reads that were forwarded to the PLC. */
   readonly passed: number;
-  /** Of functions that don't read. */
+  /** Requests for functions that don't read. */
   readonly refused_writes: number;
   readonly refused_clients: number;
   /** Answered with "busy": no room between the polls, or too many in a second. */
   readonly busy: number;
   /** The PLC gave no answer. */
   readonly failed: number;
-  /** Of what the last answer from polls said; null: there was none. */
+  /** Age of the values in the last answer from polls; null: there was none. */
   readonly last_age_ms: Milliseconds | null;
 }
 
@@ -241,7 +241,7 @@ export interface DisabledBooth {
   readonly booth: BoothId;
   readonly serial: Serial | null;
   readonly since: EpochMs;
-  /** The file that is wrong, the configuration's or the profile's. */
+  /** The file with the mistake: the configuration or the profile. */
   readonly file: string;
   /** Counts from 1; 0: the file as a whole. */
   readonly line: number;
@@ -271,7 +271,7 @@ export interface PageAccess {
   readonly urls: readonly string[];
   /** Devices that are signed in for 30 days. */
   readonly devices: number;
-  /** Where figures are scraped over the network, and why they can't be ("": they can); absent: it isn't configured. */
+  /** The port for scrapers on the network, and why it cannot be used ("": it can); absent: it is not configured. */
   readonly scraped?: { readonly port: number; readonly trouble: string };
 }
 
@@ -279,7 +279,7 @@ export interface PageAccess {
 export interface AgentStatus {
   readonly agent_version: string;
   readonly gateway_id: string;
-  /** Why the configuration's file isn't in use but the last one that was good; null: it is in use. */
+  /** Why the last good configuration is in use instead of the file; null: the file is in use. */
   readonly config_refused: string | null;
   /** Settings that the file has otherwise than they are in use, e.g. "store.max_bytes": they wait for a restart of the service. */
   readonly needs_restart: readonly string[];
@@ -287,14 +287,14 @@ export interface AgentStatus {
   readonly started_at: EpochMs;
   readonly boot: string;
   readonly clock: ClockVerdict;
-  /** What this box lacks before it has anything to do: to be set up on the spot, or in its file. Empty: nothing. */
+  /** Settings that are missing before this gateway can work. Empty: none. */
   readonly lacks: readonly Lacking[];
   readonly service: LinkStatus & {
     /** null: none is set up yet. */
     readonly url: string | null;
-    /** Where readings go: as the service's record names it, else the configuration; null: neither does. */
+    /** The broker for readings: of the service's record, else of the configuration; null: neither names one. */
     readonly broker_url: string | null;
-    /** Of the last session with the broker; absent: there was none. */
+    /** The version of the last session with the broker; absent: there was none. */
     readonly mqtt?: MqttVersion;
   };
   readonly booths: readonly BoothStatus[];
@@ -305,11 +305,11 @@ export interface AgentStatus {
   readonly notices: readonly NoticeStatus[];
   /** Connections to PLCs that others read by. */
   readonly shared: readonly SharedConnectionStatus[];
-  /** Of the OPC UA links and of the service's. A server's is known from its first connection on. */
+  /** Certificates of the OPC UA links and the service link. A server's is known after its first connection. */
   readonly certificates: readonly CertificateStatus[];
-  /** Of the page on the network; absent: this answer doesn't tell. */
+  /** Whether the page is open on the network; absent: not part of this answer. */
   readonly page?: PageAccess;
-  /** What goes over the network, and what gives way to the month's budget; absent: nobody counts. */
+  /** The network traffic and the state of the month's budget; absent: it is not counted. */
   readonly traffic?: TrafficStatus;
   /** Readings of the last `loss_window_ms` at most are lost at a power cut; none at a crash. */
   readonly loss_window_ms: Milliseconds;
@@ -333,10 +333,10 @@ export function missingText({ quarantined, missing = [] }: StorageStatus): strin
   return told < count ? say("log.missing_newest_at", { count, seqs }) : say("log.missing_at", { count, seqs });
 }
 
-/** People need time to go to a PLC: said a month before. */
+/** Warning time before a certificate ends, because people need time to go to a PLC. */
 const SAY_BEFORE_MS = 30 * 86_400_000;
 
-/** How a certificate stands at this instant, and what to do about it. Pure. */
+/** Returns the state of a certificate at this time, with advice. */
 export function certificateStatus(known: KnownCertificate, now: EpochMs): CertificateStatus {
   const { expires } = known;
   if (expires - now > SAY_BEFORE_MS) return { ...known, state: "valid", advice: "" };

@@ -2,9 +2,9 @@ import type { Milliseconds } from "./units.ts";
 import { say } from "./sentences.ts";
 import { HOUR_MS, DAY_MS } from "./time.ts";
 
-/** What one booth may keep on disk. */
+/** The limits of one booth's data on the disk. */
 export interface StoreBudget {
-  /** Of the booth's share of the store: database and write-ahead log together. */
+  /** The booth's share of the store: database and write-ahead log together. */
   readonly max_bytes: number;
   /** Acked log records older than this are dropped; others stay until the bytes run out. */
   readonly max_age_ms: Milliseconds;
@@ -23,10 +23,10 @@ export interface RowSizes {
 
 /** A row of 4,000 takes half the bytes per change of one of 500: a quarter of an hour of a busy booth, a night of a quiet one. */
 export const ROW_SIZES: RowSizes = { closed_records: 4_000, least_chunk_records: 1_000 };
-/** The rate of a shorter stretch says nothing about the next days. */
+/** The rate over a shorter time says nothing about the next days. */
 const LEAST_SPAN_MS = HOUR_MS;
 
-/** How much of a store stands for what, as far as the estimate needs it. */
+/** The fill level of a store, as far as the estimate needs it. */
 interface Fill {
   readonly max_bytes: number;
   readonly used_bytes: number;
@@ -38,8 +38,8 @@ interface Fill {
 }
 
 /**
- * Hours until unacked records would have to be given up if nothing more were acked, at the rate of what is kept;
- * never negative. null: too little is kept for a rate.
+ * Returns the hours until unacknowledged records would have to be dropped if none were acknowledged, at the rate of the kept
+ * records. Never negative; null if too little is kept for a rate.
  */
 export function hoursToFull({ max_bytes, used_bytes, kept, unacked, kept_ms }: Fill): number | null {
   if (kept <= 0 || used_bytes <= 0 || kept_ms < LEAST_SPAN_MS) return null;
@@ -48,17 +48,17 @@ export function hoursToFull({ max_bytes, used_bytes, kept, unacked, kept_ms }: F
   return Math.max(0, max_bytes - unacked_bytes) / bytes_per_hour;
 }
 
-/** What goes wrong between the store and its disk, and calls for something else than trying again. */
+/** Faults between the store and its disk that need more than a retry. */
 export type StoreFault =
   /** The file is wrong: it is salvaged into a new one. */
   | "damaged"
-  /** What was written may never have reached the disk, whatever it says now: the file is written anew. */
+  /** Written data may not be on the disk, whatever it reports now: the file is written again. */
   | "fsync"
   /** No space is left. */
   | "full"
-  /** The file system takes no writes, or refuses them one by one: opened anew before the next try. */
+  /** The file system rejects writes: the file is opened again before the next try. */
   | "refused"
-  /** Nothing that the store could mend. */
+  /** A fault that the store cannot repair. */
   | "other";
 
 const KINDS: readonly (readonly [RegExp, StoreFault])[] = [
@@ -73,7 +73,7 @@ export function faultOf(code: string): StoreFault {
   return KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "other";
 }
 
-/** What people are told, with what they can do. `detail` is the error's own text. */
+/** Returns the text for people, with advice. `detail` is the error's own text. */
 export function faultText(fault: StoreFault, detail: string): string {
   switch (fault) {
     case "damaged":

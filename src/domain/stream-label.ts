@@ -2,7 +2,7 @@ import type { LogReach } from "./booth-state.ts";
 import type { HeldSeqs, ProvisioningRow, StreamLabel } from "./provisioning.ts";
 import type { EpochMs, Seq, StreamId } from "./units.ts";
 
-/** The name under which a log goes to the service at present, with the oldest record that belongs under it. */
+/** Returns the present name of a log at the service, with the oldest record under it. */
 export function labelOf(row: ProvisioningRow, log: Pick<LogReach, "stream" | "oldest_seq">) {
   return {
     stream: row.stream?.id ?? log.stream,
@@ -11,16 +11,16 @@ export function labelOf(row: ProvisioningRow, log: Pick<LogReach, "stream" | "ol
   };
 }
 
-/** Under which name the log goes on at the service, and from which record on. `stream`: the log's own name. */
+/** A new name of the log at the service, with the first seq under it. `stream`: the log's own name. */
 export interface NewName {
   readonly from_seq: Seq;
   readonly stream: StreamId;
   readonly id: StreamId;
-  /** The service holds other records than ours; absent: the name has another cause. */
+  /** The reason is that the service holds other records than ours; absent: the name has another reason. */
   readonly forked?: { readonly at: EpochMs; readonly seqs: HeldSeqs };
 }
 
-/** The label that the new name gives. What the service held otherwise before stays known. */
+/** Returns the label of a new name. The seqs of an earlier fork are kept. */
 export function renamed(before: StreamLabel | null, { from_seq, stream, id, forked }: NewName): StreamLabel {
   return {
     id,
@@ -32,15 +32,16 @@ export function renamed(before: StreamLabel | null, { from_seq, stream, id, fork
   };
 }
 
-/** The oldest seq that belongs to the booth that the log is bound to: what came before is another booth's. */
+/** Returns the first seq of the bound booth. Earlier records belong to another booth. */
 export function boothFromSeq(stream: StreamLabel | null): Seq {
   if (stream === null) return 1;
   return stream.booth_from_seq ?? (stream.predecessor === null ? stream.from_seq : 1);
 }
 
 /**
- * A label that can't work, as an agent stored it that believed the service's word for a conflict at a seq that doesn't exist: the new name goes
- * from where the service has the log under the one before. The same object where nothing is wrong.
+ * Repairs a label with an invalid seq, which an agent stored that believed the service's report of a conflict at a seq that does
+ * not exist. The new name then begins after the last seq acked under the name before. Returns the same object if the label is
+ * valid.
  */
 export function mendedLabel(label: StreamLabel | null, acked_seq: Seq): StreamLabel | null {
   if (label === null || (label.from_seq >= 1 && (label.predecessor?.last_seq ?? 0) >= 0)) return label;

@@ -7,23 +7,23 @@ export interface FilterSummary {
   /** null: not known. */
   readonly minutes: number | null;
   readonly limit_minutes: number | null;
-  /** Of the limit; over 100 in overuse. */
+  /** Percentage of the limit; over 100 in overuse. */
   readonly percent: number | null;
   readonly overuse_since: EpochMs | null;
   /** It was in when the gateway first looked: since when isn't known. */
   readonly assumed: boolean;
-  /** How much of its life is used, by the limit that is nearest; warning: from 80 % on; null: nothing is known of its use. */
+  /** Used share of the filter's life, by the nearest limit; warning: from 80 % on; null: its use is not known. */
   readonly state: "good" | "warning" | "overuse" | null;
 }
 
-/** What derivation says of a booth at a moment. An update's time is null while only what was found at first contact is known. */
+/** The derived state of a booth at a moment. The time of an update is null while only the version of the first contact is known. */
 export interface BoothSummary extends Omit<DeviceFields, "serial_number" | "last_active_mode"> {
   /** no_data where nothing was ever read, or the last good reading is over the bridge ago. */
   readonly mode: Mode;
   readonly since: EpochMs | null;
-  /** The PLC's own code; null: none holds. */
+  /** The PLC's own mode code; null: none is valid. */
   readonly raw: string | null;
-  /** Of the local day: the PLC's count where it has one, else derived cycles that count. */
+  /** Count of the local day: the PLC's if it has a counter, otherwise derived cycles that count. */
   readonly cycles_today: number;
   /** The PLC's own counter; null: it has none. */
   readonly cycles_total: number | null;
@@ -37,12 +37,12 @@ export interface BoothSummary extends Omit<DeviceFields, "serial_number" | "last
   readonly filters: Readonly<Partial<Record<FilterType, FilterSummary>>>;
   /** The last stage in the run set; null: none yet. */
   readonly last_active_mode: Mode | null;
-  /** The serial number that the PLC itself gives; null: none. */
+  /** The serial number that the PLC shows; null: none. */
   readonly plc_serial: string | null;
   /** Last instant at which the mode was known. */
   readonly last_good_at: EpochMs | null;
   readonly in_gap: boolean;
-  /** Versions as they were read last. A version counts, and is reported, once it has been read unchanged for a minute. */
+  /** The versions read last. A version is valid, and reported, once it was read unchanged for a minute. */
   readonly read: VersionsRead;
 }
 

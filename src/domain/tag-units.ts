@@ -66,11 +66,12 @@ function figureUnitOf(role: TagRole): Unit | undefined {
   return name === undefined ? undefined : unitOf(name);
 }
 
-/** What is wrong with a tag's unit; null: nothing. */
+/** Returns what is wrong with a tag's unit, or null. */
 export function unitFaultOf({ role, unit, factor }: Measured): UnitFault | null {
   const expected = dimensionOf(role);
   const use = role === undefined ? undefined : USES[role];
-  // A factor other than 1 converts to the figure's unit by itself, except in time meters and clocks, where it comes on top of the unit.
+  // A factor other than 1 converts to the figure's unit by itself, except for time meters and clocks, where it applies in addition
+  // to the unit.
   const isOwnFactor = factor !== 1 && (use === "total" || use === "level");
   const isFigureOff = use !== undefined && !isOwnFactor;
   if (isWithoutUnit(unit)) {

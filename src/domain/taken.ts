@@ -2,10 +2,10 @@ import type { Quality, TagValue } from "./booth.ts";
 import type { LogRecord } from "./record.ts";
 import type { BootId, EpochMs, Milliseconds, StreamId, TagName, TakeNumber } from "./units.ts";
 
-/** What the poll loop has taken but no commit holds yet. */
+/** An entry that the poll loop has taken and that no commit holds yet. */
 export type TakenEntry = TakenPoll | TakenRecord;
 
-/** One poll. Answered: `changes` are the readings that the change filter let through (often none). */
+/** One poll. If answered, `changes` are the readings that passed the change filter (often none). */
 export interface TakenPoll {
   readonly kind: "poll";
   readonly take: TakeNumber;
@@ -18,10 +18,10 @@ export interface TakenPoll {
   readonly changes: readonly TakenChange[];
 }
 
-/** `source_at` where the device told when it took the value. */
+/** The new value of a tag, with the device's own time for it if the device gives one. */
 export type TakenChange = readonly [tag: TagName, value: TagValue, quality: Quality, source_at?: EpochMs];
 
-/** A record that isn't a poll: clock, parameters, a technician's entry, an event. */
+/** A record other than a poll: clock, parameters, a technician's entry, an event. */
 interface TakenRecord {
   readonly kind: "record";
   readonly take: TakeNumber;
@@ -29,13 +29,13 @@ interface TakenRecord {
   readonly record: LogRecord;
 }
 
-/** What one tag said in one poll. A tag that couldn't be read has value null, quality bad and a reason. */
+/** The value of one tag in one poll. A tag that could not be read has value null, quality bad and a reason. */
 export interface Sample {
   readonly tag: TagName;
   readonly value: TagValue;
   readonly quality: Quality;
   readonly reason?: string;
-  /** When the device says that it took the value, by its own clock. Stored beside ours; for the check of clock skew alone. */
+  /** Time of the value by the device's clock. Stored in addition to ours, only for the check of clock skew. */
   readonly source_at?: EpochMs;
 }
 
@@ -55,8 +55,8 @@ export interface Committed {
 }
 
 /**
- * What of a tail no commit holds yet. By the takes' numbers; where the store has lost its count, by what the log itself holds: a commit
- * takes in everything up to an instant.
+ * Returns the entries of a tail that no commit holds, by their take numbers. If the store has lost its count, entries up to the end
+ * of the log count as committed, because a commit includes everything up to an instant.
  */
 export function uncommitted(tail: readonly TakenEntry[], { stream, last_take, end }: Committed): readonly TakenEntry[] {
   const isHeld = (entry: TakenEntry): boolean => {

@@ -8,7 +8,7 @@ const formatters = new Map<string, Intl.DateTimeFormat>();
 /** A local calendar day, as days since 1970-01-01. 0 was a Thursday. */
 export type DayNumber = number;
 
-/** It needs no rules, and those take 7 MB: a box that serves nobody yet has no other zone. */
+/** UTC needs no zone rules, which take 7 MB of memory. An unbound gateway has no other zone. */
 const UTC = "UTC";
 
 /** Whether the zone's rules are known. An unknown one counts as UTC. */

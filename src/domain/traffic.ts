@@ -4,9 +4,12 @@ import type { EpochMs, Milliseconds } from "./units.ts";
 import { MINUTE_MS } from "./time.ts";
 
 /**
- * What goes over the network, by what it is for: counted at the sockets, kept by day and month, held against a month's budget.
- * readings: batches and their acks; heartbeats: the state and pings; session: connecting, subscriptions, commands;
- * http: binding, reports, comparisons; outputs: everybody else.
+ * Purposes of network traffic. It is counted at the sockets, stored by day and month, and compared with a month's budget.
+ * - readings: batches and their acks
+ * - heartbeats: the state and pings
+ * - session: connecting, subscriptions, commands
+ * - http: binding, reports, comparisons
+ * - outputs: all other peers
  */
 export const PURPOSES = ["readings", "heartbeats", "session", "http", "outputs"] as const;
 export type Purpose = (typeof PURPOSES)[number];
@@ -19,7 +22,7 @@ export interface Bytes {
 
 export type Traffic = Readonly<Record<Purpose, Bytes>>;
 
-/** A connection's bytes as they are on the line, TLS and all, since its begin; they can still be asked for once it is closed. */
+/** A connection's byte counts on the line since it was opened, TLS included. They can still be read after it is closed. */
 export interface CountedSocket {
   readonly bytesRead: number;
   readonly bytesWritten: number;
@@ -31,11 +34,11 @@ export interface CountedSocket {
 export type SharedOut = () => Readonly<Partial<Record<Purpose, Bytes>>>;
 
 export interface Meter {
-  /** Counts the connection until it is closed. What it returns books what went until then. */
+  /** Counts the connection until it is closed. Returns a function that books the bytes so far. */
   count(socket: CountedSocket, purpose: Purpose | SharedOut): () => void;
 }
 
-/** What went since some instant; `metered`: as much of it as counts against a budget, both ways together. */
+/** Traffic of a period. `metered`: the bytes in both directions that count against a budget. */
 export interface Period {
   readonly traffic: Traffic;
   readonly metered: number;
@@ -60,7 +63,7 @@ export const NO_TRAFFIC: Traffic = {
 export const EMPTY_PERIOD: Period = { traffic: NO_TRAFFIC, metered: 0, cuts: 0 };
 export const EMPTY_ACCOUNT: TrafficAccount = { days: {}, months: {} };
 
-/** A month's bill comes weeks later; who asks about it asks by day. */
+/** A month's bill arrives weeks later, and questions about it are about single days. */
 const KEPT_DAYS = 40;
 const KEPT_MONTHS = 13;
 
@@ -74,15 +77,15 @@ export function dayNamed(at: EpochMs): string {
 }
 
 /**
- * Which day is to be booked on. A clock that nobody has vouched for says nothing: what goes meanwhile is booked where the last was,
- * so that no month begins by a clock that stands wrong after a power cut.
+ * Returns the day to book on. With an unconfirmed clock it is the newest booked day, so that a wrong clock after a power cut does
+ * not begin a month.
  */
 export function bookingDay({ days }: TrafficAccount, at: EpochMs, is_vouched: boolean): string {
   const newest = Object.keys(days).sort().at(-1);
   return is_vouched || newest === undefined ? dayNamed(at) : newest;
 }
 
-/** Some more was counted. Nothing is lost whatever the clock does: it stands on the day that the clock said. */
+/** Adds traffic to the account. It is booked on the given day whatever the clock does, so that nothing is lost. */
 export function booked(account: TrafficAccount, day: string, more: Period): TrafficAccount {
   const month = monthOf(day);
   return {
@@ -99,7 +102,7 @@ function sum(one: Period = EMPTY_PERIOD, other: Period): Period {
   };
 }
 
-/** What of each purpose is said. */
+/** Makes an account from the bytes of each purpose. */
 export function byPurpose(of: (purpose: Purpose) => Bytes): Traffic {
   const readings = of("readings");
   const heartbeats = of("heartbeats");
@@ -115,7 +118,7 @@ export function added(one: Traffic, other: Traffic): Traffic {
   return byPurpose(both);
 }
 
-/** Those nearest in time stay: a clock that once stood years ahead must not take the present ones' places. */
+/** Keeps the periods nearest in time, so that periods of a clock that was years ahead do not replace the present ones. */
 function nearest(periods: Readonly<Record<string, Period>>, now: string, most: number): Record<string, Period> {
   const distance = (name: string): number => Math.abs(numberOf(name) - numberOf(now));
   const names = Object.keys(periods).sort((one, other) => distance(one) - distance(other));
@@ -135,21 +138,21 @@ export function allOf(traffic: Traffic): Bytes {
   return { up: sums("up"), down: sums("down") };
 }
 
-/** What has given way so far, one after the other; a change of mode goes at once in each of them. */
+/** Steps of saving, each in addition to the ones before. A change of mode is sent at once in each of them. */
 export const THRIFT_STEPS = ["none", "heartbeats", "batches", "backlog", "mode_changes"] as const;
 export type ThriftStep = (typeof THRIFT_STEPS)[number];
 
 export interface Thrift {
   readonly step: ThriftStep;
-  /** At least so long between two heartbeats that say nothing new. */
+  /** Shortest time between two heartbeats without news. */
   readonly heartbeat_ms: Milliseconds;
-  /** Readings wait for others so long, unless the mode changes. */
+  /** Time that readings wait to be sent in one batch, unless the mode changes. */
   readonly hold_ms: Milliseconds;
-  /** What waited during an outage goes at night alone. */
+  /** The backlog of an outage is sent at night only. */
   readonly by_night: boolean;
 }
 
-/** The service takes a gateway for offline that is silent for 120 s. */
+/** The service shows a gateway as offline after 120 s without a message. */
 const SLOW_HEARTBEAT_MS: Milliseconds = 110_000;
 /** From which share of the budget on. */
 const STEPS: readonly (Thrift & { readonly from: number })[] = [
@@ -161,7 +164,7 @@ const STEPS: readonly (Thrift & { readonly from: number })[] = [
 ];
 export const NO_THRIFT: Thrift = { step: "none", heartbeat_ms: 0, hold_ms: 0, by_night: false };
 
-/** `budget_bytes` null: there is none. */
+/** Returns the savings for this use of the budget. `budget_bytes` null: there is no budget. */
 export function thriftFor(metered: number, budget_bytes: number | null): Thrift {
   if (budget_bytes === null) return NO_THRIFT;
   const share = metered / budget_bytes;
@@ -179,12 +182,12 @@ export interface TrafficStatus {
   readonly month: Period;
   /** Since the agent's start. */
   readonly since_start: Traffic;
-  /** null: there is none. */
+  /** null: there is no budget. */
   readonly budget_bytes: number | null;
   readonly step: ThriftStep;
-  /** Its place among them; 0: nothing gives way. */
+  /** Index of `step`; 0: no traffic is reduced. */
   readonly thrift: number;
-  /** What gives way to the budget, and why; "": nothing does. */
+  /** Which traffic is reduced for the budget, and why; "": none. */
   readonly reason: string;
   readonly advice: string;
 }
@@ -195,7 +198,7 @@ export function megabytes(bytes: number): string {
   return (bytes / MB).toFixed(bytes < 10 * MB ? 2 : 0);
 }
 
-/** What the box tells of its account. Pure. */
+/** Makes the status of a traffic account. */
 export function trafficStatus(
   account: TrafficAccount,
   { day, budget_bytes, since_start }: Pick<TrafficStatus, "day" | "budget_bytes" | "since_start">,

@@ -9,7 +9,9 @@ export type EpochMs = number & { readonly flavour?: "EpochMs" };
 /** A length of time in milliseconds, or a reading of a monotonic clock in milliseconds since its boot. */
 export type Milliseconds = number & { readonly flavour?: "Milliseconds" };
 
-/** Place of a record in its stream: 1, 2, 3, ... without a hole; given inside the commit that makes it durable. */
+/**
+ * Sequence number of a record in its stream: 1, 2, 3, ... without a hole. Assigned inside the commit that makes the record durable.
+ */
 export type Seq = number & { readonly flavour?: "Seq" };
 
 /** Place of an entry in the tail file: 1, 2, 3, ... per stream, never used twice. */

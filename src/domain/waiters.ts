@@ -1,9 +1,9 @@
-/** Those who wait, in the order in which they came. */
+/** A list of waiters in the order of arrival. */
 export interface Waiters<T> {
   readonly size: number;
   /** Returns what takes it off again; called again, that does nothing. */
   add(one: T): () => void;
-  /** Who waits now. */
+  /** The present waiters, in order. */
   all(): readonly T[];
 }
 
@@ -15,8 +15,9 @@ interface Place<T> {
 }
 
 /**
- * For what comes and goes a hundred times a second. A Set or Map makes its table anew each time, and the old table points to the next one: where one
- * of them was taken for what stays, V8 (13.6) keeps all that follow, with what they held, until the whole heap is collected.
+ * Creates a list for entries that come and go a hundred times a second. A Set or Map replaces its table again and again, and each
+ * old table points to the next one. Once V8 (13.6) has promoted one of them to the old generation, it keeps all that follow, with
+ * their contents, until the whole heap is collected.
  */
 export function createWaiters<T>(): Waiters<T> {
   let [first, last] = [null, null] as [Place<T> | null, Place<T> | null];
@@ -28,7 +29,7 @@ export function createWaiters<T>(): Waiters<T> {
     else before.behind = behind;
     if (behind === null) last = before;
     else behind.before = before;
-    // Who has left points to nobody: it would keep them.
+    // A place that has left keeps no pointer, which would hold other places in memory.
     place.before = null;
     place.behind = null;
     place.isLeft = true;

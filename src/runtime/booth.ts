@@ -124,7 +124,7 @@ export async function openBooth(
   };
 }
 
-/** What the readings of every configuration use, and the number of the last take. */
+/** The parts of a booth that stay the same in every configuration, and the number of the last take. */
 interface ReadingParts extends Pick<Gateway, "clock" | "tail">, Pick<Booth, "log" | "link" | "binding"> {
   readonly info: StreamInfo;
   readonly last_take: TakeNumber;

@@ -40,7 +40,7 @@ export function createBooths(gateway: Gateway, provisioning: ProvisioningGateway
   const opened = async (setups: readonly BoothSetup[]): Promise<readonly Booth[]> => {
     const all: Booth[] = [];
     try {
-      // One after the other. With many booths this takes seconds on a busy machine, and a stop doesn't wait for it.
+      // Opened one after the other. With many booths this takes seconds on a busy machine, and a stop doesn't wait for it.
       for (const setup of setups) {
         parts.signal.throwIfAborted();
         all.push(await openBooth(gateway, setup, { gateway: provisioning, all: booths }));

@@ -77,7 +77,7 @@ export function systemdNotify(environment: Readonly<Record<string, string | unde
   const send = (message: string): void => {
     if (socket === undefined) return;
     try {
-      // One write is one datagram.
+      // Each write is a datagram of its own.
       writeSync(Number(socket), message);
     } catch {
       // The service manager may be behind with reading.

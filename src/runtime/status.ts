@@ -66,7 +66,7 @@ function choicesOf(record: ServiceRecord | null): Pick<BoothStatus["provisioning
   return { choices };
 }
 
-/** Who confirms readings. It is known once the service's record of the booth was read. */
+/** Returns who confirms readings. It is known once the service's record of the booth was read. */
 function deliveryOf(row: ProvisioningRow, broker_url: string | null): BoothStatus["provisioning"]["delivery"] {
   if (row.generation === null && row.record === null) return "unknown";
   const isPlainService = isPlain(row) || row.record?.generation === null;

@@ -4,11 +4,10 @@ import type { Clock, Logger } from "../domain/machine.ts";
 import type { ServiceTime } from "../domain/service-time.ts";
 import { isOver } from "../domain/signal.ts";
 import {
-  byPurpose,
   added,
-  allOf,
   booked,
   bookingDay,
+  byPurpose,
   type Bytes,
   type CountedSocket,
   EMPTY_ACCOUNT,
@@ -31,14 +30,20 @@ import {
 import type { Milliseconds } from "../domain/units.ts";
 import type { Identity } from "../store/port.ts";
 
-/** The box's account of its traffic: reads the sockets, books by day and month, keeps that, and tells what gives way to the budget. */
+/**
+ * The account of the gateway's network traffic. It counts bytes at the sockets, books them by day and month, and says which traffic
+ * to reduce as the month's budget is used up.
+ *
+ * The account is kept twice: each minute in a file on a tmpfs, which survives a kill, and each hour in the identity's database, which
+ * survives a power cut and costs 10 KB of flash writes. A power cut therefore loses the bytes since the last hour, and is counted.
+ */
 export interface TrafficWatch {
   readonly meter: Meter;
   status(): TrafficStatus;
   thrift(): Thrift;
-  /** null: there is none. */
+  /** null: there is no budget. */
   setBudget(bytes: number | null): void;
-  /** Keeps the account until the signal, and once more then. */
+  /** Saves the account until aborted, and once more at the end. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -47,49 +52,37 @@ interface Machine {
   readonly log: Logger;
   readonly identity: Pick<Identity, "kept" | "keep">;
   readonly service_time: Pick<ServiceTime, "verdict">;
-  /** On a tmpfs: a kill costs a minute of counting at most. */
+  /** The file on a tmpfs. */
   readonly file: string;
 }
 
-/** Under which it stands in the identity's database. */
+/** Name of the entry in the identity's database. */
 const NAME = "traffic";
-const LOOK_MS: Milliseconds = 60_000;
-/** Each saving costs flash, 10 KB of it. A power cut costs what was counted since the last one. */
-const SAVE_MS: Milliseconds = 3_600_000;
+const FILE_EVERY_MS: Milliseconds = 60_000;
+const DATABASE_EVERY_MS: Milliseconds = 3_600_000;
 
-/** Goes on with the account that was kept: by the tmpfs after a kill, by the disk after a stop or a power cut. */
+/** Opens the account: from the tmpfs file after a kill, from the database after a stop or a power cut. */
 export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
-  const { clock, log, service_time } = machine;
-  const kept = inFile(machine.file) ?? accountIn(await machine.identity.kept(NAME));
+  const { clock, log, service_time, identity } = machine;
+  const inFile = readFile(machine.file);
+  const kept = inFile === null ? accountIn(await identity.kept(NAME)) : { ...inFile, is_open: false };
   const sockets = openSockets();
   let account = kept?.account ?? EMPTY_ACCOUNT;
   let since_start: Traffic = NO_TRAFFIC;
   let budget_bytes: number | null = null;
-  let told: string = "";
   const today = (): string => {
     const { synced, offset_ms } = service_time.verdict();
     return bookingDay(account, clock.wall() + (offset_ms ?? 0), synced);
   };
-  const look = (): string => {
+  const thrift = (): Thrift => thriftFor((account.months[monthOf(today())] ?? EMPTY_PERIOD).metered, budget_bytes);
+  const status = (): TrafficStatus => {
     const day = today();
     const more = sockets.taken();
     since_start = added(since_start, more.traffic);
     account = booked(account, day, more);
-    return day;
-  };
-  const thrift = (): Thrift => thriftFor((account.months[monthOf(today())] ?? EMPTY_PERIOD).metered, budget_bytes);
-  const status = (): TrafficStatus => {
-    const day = look();
     return trafficStatus(account, { day, budget_bytes, since_start });
   };
-  const tell = (): void => {
-    const { step, reason, advice } = status();
-    if (step === told) return;
-    told = step;
-    const text = reason === "" ? "the month's budget of data is kept: nothing gives way to it" : `${reason}; ${advice}`;
-    log.warn({ event: "traffic_budget", step }, text);
-  };
-  // Kept, and not put away in order: what was counted after that is lost.
+  // An account that was not closed in order lacks the bytes after its last save.
   if (kept?.is_open === true) account = booked(account, today(), { ...EMPTY_PERIOD, cuts: 1 });
   return {
     meter: sockets,
@@ -98,104 +91,103 @@ export async function openTraffic(machine: Machine): Promise<TrafficWatch> {
     setBudget: (bytes) => void (budget_bytes = bytes),
     async run(signal) {
       let saved = clock.mono();
-      told = thrift().step === "none" ? "none" : "";
+      let loggedStep = thrift().step === "none" ? "none" : "";
       while (!isOver(signal)) {
-        await clock.sleep(LOOK_MS, signal).catch(() => undefined);
-        tell();
-        const isDue = isOver(signal) || clock.mono() - saved >= SAVE_MS;
-        keepInFile(machine, account);
-        if (isDue) await machine.identity.keep(NAME, packed(account, !isOver(signal))).catch(() => undefined); // the next one will do
-        if (isDue) saved = clock.mono();
+        await clock.sleep(FILE_EVERY_MS, signal).catch(() => undefined);
+        const { step, reason, advice } = status();
+        if (step !== loggedStep) {
+          const text =
+            reason === "" ? "the month's budget of data is kept: nothing gives way to it" : `${reason}; ${advice}`;
+          log.warn({ event: "traffic_budget", step }, text);
+        }
+        loggedStep = step;
+        writeFile(machine, account);
+        if (!isOver(signal) && clock.mono() - saved < DATABASE_EVERY_MS) continue;
+        // After a failure the next save has all of it.
+        await identity.keep(NAME, packed(account, !isOver(signal))).catch(() => undefined);
+        saved = clock.mono();
       }
     },
   };
 }
 
-/** The open connections, and what was counted of them and of those that are closed since it was taken last. */
+/** Counts the bytes of open connections, and of connections that were closed since the last call of `taken`. */
 function openSockets() {
   const open = new Set<() => void>();
   let traffic: Traffic = NO_TRAFFIC;
   let metered: number = 0;
-  const book = (shares: Readonly<Partial<Record<Purpose, Bytes>>>, is_metered: boolean): void => {
-    const more: Traffic = { ...NO_TRAFFIC, ...shares };
-    traffic = added(traffic, more);
-    const { up, down } = allOf(more);
-    if (is_metered) metered += up + down;
-  };
   return {
     count(socket: CountedSocket, purpose: Purpose | SharedOut) {
       let up: number = 0;
       let down: number = 0;
-      const look = (): void => {
+      const book = (): void => {
         const more: Bytes = { up: Math.max(0, socket.bytesWritten - up), down: Math.max(0, socket.bytesRead - down) };
-        [up, down] = [up + more.up, down + more.down];
-        if (more.up + more.down === 0) return;
-        // Who is in the plant's own network costs nothing; the service is what the line is paid for, wherever it is.
-        const is_metered = purpose !== "outputs" || !isOwnNetwork(socket.remoteAddress);
-        book(typeof purpose === "string" ? { [purpose]: more } : sharesOf(more, purpose()), is_metered);
+        const bytes = more.up + more.down;
+        up += more.up;
+        down += more.down;
+        if (bytes === 0) return;
+        const shares = typeof purpose === "string" ? { ...NO_TRAFFIC, [purpose]: more } : sharesOf(more, purpose());
+        traffic = added(traffic, shares);
+        // Outputs in the plant's own network cost nothing. The budget is for the line to the service, wherever the service is.
+        if (purpose !== "outputs" || !isOwnNetwork(socket.remoteAddress)) metered += bytes;
       };
-      open.add(look);
+      open.add(book);
       socket.once("close", () => {
-        look();
-        open.delete(look);
+        book();
+        open.delete(book);
       });
-      return look;
+      return book;
     },
-    /** What was counted since it was asked last. */
+    /** Returns the bytes since the last call. */
     taken(): Period {
-      for (const look of open) look();
+      for (const book of open) book();
       const taken = { traffic, metered, cuts: 0 };
-      [traffic, metered] = [NO_TRAFFIC, 0];
+      traffic = NO_TRAFFIC;
+      metered = 0;
       return taken;
     },
   };
 }
 
-/** By what the contents were for; whole bytes, and as many in all as there were. */
-export function sharesOf(bytes: Bytes, told: Readonly<Partial<Record<Purpose, Bytes>>>): Traffic {
-  const up = divided(bytes.up, (purpose) => told[purpose]?.up ?? 0);
-  const down = divided(bytes.down, (purpose) => told[purpose]?.down ?? 0);
+/** Splits a connection's bytes among its purposes in proportion to their contents. The parts are whole bytes with the same sum. */
+function sharesOf(bytes: Bytes, contents: Readonly<Partial<Record<Purpose, Bytes>>>): Traffic {
+  const up = divided(bytes.up, (purpose) => contents[purpose]?.up ?? 0);
+  const down = divided(bytes.down, (purpose) => contents[purpose]?.down ?? 0);
   return byPurpose((purpose) => ({ up: up[purpose] ?? 0, down: down[purpose] ?? 0 }));
 }
 
 function divided(all: number, weight: (purpose: Purpose) => number): Readonly<Partial<Record<Purpose, number>>> {
   const weights = PURPOSES.reduce((sum, purpose) => sum + weight(purpose), 0);
-  // Nothing was said: the line itself was talking.
+  // Bytes without contents are those of the session itself.
   if (weights === 0) return { session: all };
   let left: number = all;
   let before: number = 0;
   return Object.fromEntries(
     PURPOSES.map((purpose) => {
       before += weight(purpose);
-      const own = left - Math.round(all * (1 - before / weights));
-      left -= own;
-      return [purpose, own];
+      const share = left - Math.round(all * (1 - before / weights));
+      left -= share;
+      return [purpose, share];
     }),
   );
 }
 
 interface Kept {
   readonly account: TrafficAccount;
-  /** It went on being counted after it was saved. */
+  /** Counting continued after this save. */
   readonly is_open: boolean;
 }
 
-/** Each day in some 60 bytes. */
+/** The stored form: a period takes some 60 bytes, as `[metered, cuts, up, down, up, down, ...]` in the order of the purposes. */
 function packed({ days, months }: TrafficAccount, is_open: boolean) {
   const flat = (periods: Readonly<Record<string, Period>>) =>
-    Object.fromEntries(Object.entries(periods).map(([name, period]) => [name, numbersOf(period)]));
+    Object.fromEntries(
+      Object.entries(periods).map(([name, { metered, cuts, traffic }]) => [
+        name,
+        [metered, cuts, ...PURPOSES.flatMap((purpose) => [traffic[purpose].up, traffic[purpose].down])],
+      ]),
+    );
   return { is_open, days: flat(days), months: flat(months) };
-}
-
-function numbersOf({ traffic, metered, cuts }: Period): readonly number[] {
-  return [metered, cuts, ...PURPOSES.flatMap((purpose) => [traffic[purpose].up, traffic[purpose].down])];
-}
-
-function periodOf(numbers: readonly number[]): Period {
-  const [metered = 0, cuts = 0, ...rest] = numbers;
-  const of = (index: number): Bytes => ({ up: rest[2 * index] ?? 0, down: rest[2 * index + 1] ?? 0 });
-  const traffic = byPurpose((purpose) => of(PURPOSES.indexOf(purpose)));
-  return { traffic, metered, cuts };
 }
 
 function accountIn(value: unknown): Kept | null {
@@ -204,27 +196,35 @@ function accountIn(value: unknown): Kept | null {
   return { account: { days: periodsIn(days), months: periodsIn(months) }, is_open: is_open === true };
 }
 
+/** Reads stored periods, and skips entries that are not valid. */
 function periodsIn(value: unknown): Readonly<Record<string, Period>> {
   const entries: [string, unknown][] = typeof value === "object" && value !== null ? Object.entries(value) : [];
   return Object.fromEntries(
     entries.flatMap(([name, numbers]) => {
-      const isOne = Array.isArray(numbers) && numbers.every((one) => Number.isSafeInteger(one));
-      return isOne && /^\d{4,6}-\d\d(-\d\d)?$/.test(name) ? [[name, periodOf(numbers as readonly number[])]] : [];
+      const isValid = Array.isArray(numbers) && numbers.every((one) => Number.isSafeInteger(one));
+      return isValid && /^\d{4,6}-\d\d(-\d\d)?$/.test(name) ? [[name, periodOf(numbers as readonly number[])]] : [];
     }),
   );
 }
 
-function inFile(path: string): Kept | null {
+function periodOf([metered = 0, cuts = 0, ...rest]: readonly number[]): Period {
+  const traffic = byPurpose((purpose) => {
+    const at = 2 * PURPOSES.indexOf(purpose);
+    return { up: rest[at] ?? 0, down: rest[at + 1] ?? 0 };
+  });
+  return { traffic, metered, cuts };
+}
+
+/** Returns null if the file does not exist, as after a power cut. Then the database's account is used. */
+function readFile(path: string): Kept | null {
   try {
-    const kept = accountIn(JSON.parse(readFileSync(path, "utf8")));
-    return kept === null ? null : { ...kept, is_open: false };
+    return accountIn(JSON.parse(readFileSync(path, "utf8")));
   } catch {
-    // None there, as after a power cut: the disk's counts.
     return null;
   }
 }
 
-function keepInFile({ file, log }: Machine, account: TrafficAccount): void {
+function writeFile({ file, log }: Machine, account: TrafficAccount): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     writeFileSync(`${file}.new`, JSON.stringify(packed(account, true)), { mode: 0o600 });

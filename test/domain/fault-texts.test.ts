@@ -10,13 +10,13 @@ it.each([
   ["ENOSPC", "full", "free space on it"],
   ["SQLITE_IOERR_WRITE", "refused", "read-only or worn out"],
   ["EROFS", "refused", "read-only or worn out"],
-])("a store's %s is taken for %s, and people are told what to do", (code, fault, advice) => {
+])("a store's error %s is the fault %s, with advice", (code, fault, advice) => {
   expect(faultOf(code)).toBe(fault);
   expect(faultText(faultOf(code), "the detail")).toContain("(the detail)");
   expect(faultText(faultOf(code), "the detail")).toContain(advice);
 });
 
-it("what the store can't mend is told as it is", () => {
+it("a fault that the store cannot repair is reported with its own text", () => {
   expect(faultText(faultOf("SQLITE_MISUSE"), "the detail")).toBe("the detail");
 });
 

@@ -1,7 +1,8 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
-import { jittered, retrying } from "../../src/domain/retrying.ts";
+import { fullJitter, jittered, retrying } from "../../src/domain/retrying.ts";
 
-/** A clock that remembers how long was slept, and an attempt that gives these outcomes in turn. */
+/** A clock that records its sleeps, and an attempt that returns these outcomes in turn. */
 function trying(outcomes: readonly string[]) {
   const slept: number[] = [];
   const left = [...outcomes];
@@ -16,13 +17,13 @@ function trying(outcomes: readonly string[]) {
 
 const wait = jittered({ base_ms: 1_000, cap_ms: 3_000 }, { next: () => 0.5 });
 
-it("an attempt is made again, after longer and longer waits, until it is no failure", async () => {
+it("retrying > repeats an attempt after growing waits until it succeeds", async () => {
   const { clock, slept, attempt } = trying(["down", "down", "down", "well", "never"]);
   await expect(retrying({ clock, wait }, attempt, (outcome) => (outcome === "well" ? null : {}))).resolves.toBe("well");
   expect(slept).toEqual([500, 1_000, 1_500]);
 });
 
-it("a failure may ask for a longer wait, and whoever wants to know is told of it before", async () => {
+it("retrying > waits at least as long as the failure demands, and reports the wait before it begins", async () => {
   const { clock, slept, attempt } = trying(["down", "well"]);
   const told: number[] = [];
   const waits = (ms: number): void => void told.push(ms);
@@ -30,13 +31,13 @@ it("a failure may ask for a longer wait, and whoever wants to know is told of it
   expect({ slept, told }).toEqual({ slept: [9_000], told: [9_000] });
 });
 
-it("a failure that is lived with is the outcome", async () => {
+it("retrying > returns a failure that is accepted", async () => {
   const { clock, attempt } = trying(["down", "still down", "well"]);
   const twice = retrying({ clock, wait }, attempt, (_, failures) => (failures === 1 ? null : {}));
   await expect(twice).resolves.toBe("still down");
 });
 
-it("it ends with the reason of an abort in its wait, and as an attempt does that rejects", async () => {
+it("retrying > rejects with the reason of an abort, and with the error of an attempt", async () => {
   const { clock, attempt } = trying(["down", "well"]);
   const reason = new Error("stopped");
   const ended = retrying({ clock, wait, signal: AbortSignal.abort(reason) }, attempt, () => ({}));
@@ -47,4 +48,22 @@ it("it ends with the reason of an abort in its wait, and as an attempt does that
     () => null,
   );
   await expect(broken).rejects.toThrow("no disk");
+});
+
+const BACKOFF = { base_ms: 1000, cap_ms: 300_000 };
+
+it("full jitter > lies in [0, min(cap, base x 2^attempt)) for any attempt", () => {
+  const rnd = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  fc.assert(
+    fc.property(fc.nat(100_000), rnd, (attempt, drawn) => {
+      const wait = fullJitter(attempt, BACKOFF, () => drawn);
+      return Number.isInteger(wait) && wait >= 0 && wait < Math.min(300_000, 1000 * 2 ** attempt);
+    }),
+  );
+});
+
+it("full jitter > grows with the attempts up to the cap", () => {
+  expect([0, 1, 2, 20, 5000].map((attempt) => fullJitter(attempt, BACKOFF, () => 0.5))).toEqual([
+    500, 1000, 2000, 150_000, 150_000,
+  ]);
 });

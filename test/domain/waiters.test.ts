@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { createWaiters } from "../../src/domain/waiters.ts";
 
-it("tells who waits in the order in which they came, whoever has left meanwhile", () => {
+it("waiters > are listed in the order of arrival without those that left", () => {
   const waiting = createWaiters<string>();
   const [a, b, c, d] = ["a", "b", "c", "d"].map((one) => waiting.add(one));
   expect([waiting.all(), waiting.size]).toEqual([["a", "b", "c", "d"], 4]);
@@ -19,7 +19,7 @@ it("tells who waits in the order in which they came, whoever has left meanwhile"
   expect([waiting.all(), waiting.size]).toEqual([["e"], 1]);
 });
 
-it("the same one may wait twice, and whoever is told may leave at once", () => {
+it("waiters > may be equal, and may leave while the list is read", () => {
   const waiting = createWaiters<() => void>();
   const told: number[] = [];
   const leaves = [1, 2, 3].map((nth) =>
@@ -50,7 +50,7 @@ const CHURN = `
   }
 `;
 
-it("what came and went isn't kept until the whole heap is collected", () => {
+it("waiters > are freed by minor garbage collections", () => {
   const module = new URL("../../src/domain/waiters.ts", import.meta.url).href;
   const argv = ["--trace-gc", "--max-semi-space-size=1", "--input-type=module", "--eval", CHURN, module];
   const text = execFileSync(process.execPath, argv, { encoding: "utf8" });

@@ -11,7 +11,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 /** Mon 2026-03-02 07:50 in Denver. */
 const START = Date.UTC(2026, 2, 2, 14, 50);
 
-it("at a service that states no more than its interface: the booth is found, claimed and complete; readings stay here and go by age", async () => {
+it("a service without generations > gets one claim and its completion, and no readings", async () => {
   const folder = temporaryFolder();
   const site = virtualSite({ folder, scenario: "busy-day", start: START, facility: { plain: true } });
   const requests: string[] = [];
@@ -50,27 +50,7 @@ it("at a service that states no more than its interface: the booth is found, cla
   site.close();
 });
 
-it("at such a service an unknown serial number is not found, and a network error is no unknown number", async () => {
-  const site = virtualSite({
-    folder: temporaryFolder(),
-    scenario: "busy-day",
-    start: START,
-    facility: { plain: true },
-    unnamed: true,
-  });
-  const agent = await site.start();
-  const state = (): string | undefined => agent.status().booths[0]?.provisioning.state;
-  await agent.enterSerial("booth-1", "WXYZ-999", { by: "alex", note: "" });
-  await site.clock.runUntil(() => state() === "not_found", MINUTE_MS);
-  site.service.way.down = true;
-  await agent.enterSerial("booth-1", SERIAL, { by: "alex", note: "" });
-  await site.clock.runUntil(() => state() === "queued", 5 * MINUTE_MS);
-  site.service.way.down = false;
-  await site.clock.runUntil(() => state() === "active", 30 * MINUTE_MS);
-  site.close();
-});
-
-it("without a broker the service is up as long as it answers, and status and doctor find no fault in it", async () => {
+it("a service without generations and broker > counts as up while it answers, and is no fault in status and doctor", async () => {
   const site = virtualSite({
     folder: temporaryFolder(),
     scenario: "busy-day",
@@ -103,7 +83,7 @@ it("without a broker the service is up as long as it answers, and status and doc
   site.close();
 });
 
-it("while another serial number is looked up nobody is said to have acked what was recorded", async () => {
+it("status > claims no acks while another serial number is looked up", async () => {
   const site = virtualSite({
     folder: temporaryFolder(),
     scenario: "busy-day",

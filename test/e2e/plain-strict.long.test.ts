@@ -11,11 +11,11 @@ const ROUTE = "/api/booths_provisioning";
 
 interface Strict {
   readonly site: VirtualSite;
-  /** What was asked of the service and changes something there, in order. */
+  /** The requests that change something at the service, in order. */
   readonly writes: readonly string[];
 }
 
-/** A service that refuses all it may: a second POST, and fields that the document doesn't know. */
+/** A site whose service rejects a second POST and fields that the interface document does not have. */
 function strictSite(): Strict {
   const site = virtualSite({
     folder: temporaryFolder(),
@@ -31,7 +31,7 @@ function strictSite(): Strict {
   return { site, writes };
 }
 
-/** As somebody else did it before this box came. */
+/** Makes the booth's record as another client. */
 async function made(site: VirtualSite, status: "IN PROGRESS" | "COMPLETE"): Promise<void> {
   const key = PROVISION_KEY;
   await Promise.all([
@@ -58,25 +58,19 @@ function ended({ site }: Strict): void {
   site.close();
 }
 
-it("a replaced box finds the booth's record complete, and is bound without asking for anything to be changed", async () => {
+it.each([
+  ["COMPLETE", []],
+  ["IN PROGRESS", [`PUT ${ROUTE}/${SERIAL}`]],
+] as const)("a booth whose record exists as %s is bound with the writes %j", async (status, writes) => {
   const strict = strictSite();
-  await made(strict.site, "COMPLETE");
+  await made(strict.site, status);
   const before = strict.writes.length;
   await active(strict);
-  expect(strict.writes.slice(before)).toEqual([]);
+  expect(strict.writes.slice(before)).toEqual(writes);
   ended(strict);
 });
 
-it("a record that the office made beforehand isn't made again, only completed", async () => {
-  const strict = strictSite();
-  await made(strict.site, "IN PROGRESS");
-  const before = strict.writes.length;
-  await active(strict);
-  expect(strict.writes.slice(before)).toEqual([`PUT ${ROUTE}/${SERIAL}`]);
-  ended(strict);
-});
-
-it("a booth that was active and is entered again is active again, where the service takes no second POST", async () => {
+it("a booth that is entered again becomes active without a second POST", async () => {
   const strict = strictSite();
   const { site, writes } = strict;
   const agent = await site.start();
@@ -89,7 +83,7 @@ it("a booth that was active and is entered again is active again, where the serv
   ended(strict);
 });
 
-it("an answer to the POST that was lost: the record that is there is found, and completed", async () => {
+it("a lost answer to the POST is repaired: the record is found and completed", async () => {
   const strict = strictSite();
   const { site } = strict;
   const lost = { posts: 0 };

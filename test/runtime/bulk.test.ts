@@ -4,7 +4,7 @@ import { readInGaps } from "../../src/runtime/compose.ts";
 import type { NextChunks } from "../../src/store/port.ts";
 import { virtualClock } from "../../simulators/virtual/clock.ts";
 
-it("what waits is read in room of its own and where no poll is due for 6 ms; other calls go at once", async () => {
+it("readInGaps > delays backlog reads until no poll is due for 6 ms, and no other call", async () => {
   const clock = virtualClock({ wall: 0 });
   const gaps = createPollGaps(clock);
   const made: string[] = [];

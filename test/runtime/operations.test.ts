@@ -29,7 +29,7 @@ it("every event of a warning or an error is in the page, and no other", () => {
 });
 
 it("every kind of incident that the agent can raise is in the page, and no other", () => {
-  const derived = named("src/derivation/**/*.ts", /\bcheck: "([a-z_]+)"/g);
+  const derived = named("src/derivation/**/*.ts", /\b(?:check: |reportConfig\([^"]*(?:"", )?)"([a-z_]+)"/g);
   const acquired = named("src/acquisition/rules/change-filter.ts", /: \["([a-z_]+)", /g);
   const told = named("src/{acquisition,delivery,provisioning,runtime}/**/*.ts", /\btell\(\s*"([a-z_]+)",\s/g);
   const recorded = named(

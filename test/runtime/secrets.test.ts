@@ -7,7 +7,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 const URL = "https://service.example";
 
 describe("the first key", () => {
-  it("is read anew at each try, goes with its file when it is wiped, and none is no fault", () => {
+  it("is read at each use, is wiped with its file, and may be missing", () => {
     const api_key_file = join(temporaryFolder(), "api-key");
     const none = openSecrets({ url: URL, api_key_file }, {});
     expect([none.firstKey(), none.wipeFirstKey()]).toEqual([null, null]);
@@ -33,7 +33,7 @@ describe("the first key", () => {
     expect(secrets.firstKey()).toBe("one");
   });
 
-  it("given as a credential stays, and somebody is told to take it out", () => {
+  it("stays if it is a credential, with advice to remove it", () => {
     const folder = temporaryFolder();
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "key"), "one");
@@ -44,7 +44,7 @@ describe("the first key", () => {
 });
 
 describe("sealed secrets", () => {
-  it("open on this machine alone, look different each time, and tell by a mark that they are the same", () => {
+  it("open only on this machine, differ at each call, and have equal marks for equal secrets", () => {
     const folder = temporaryFolder();
     const sealer = openSealer(folder);
     const first = sealer.seal("pa55 wörd");
@@ -58,7 +58,7 @@ describe("sealed secrets", () => {
     expect(readFileSync(join(folder, "machine.key"))).toHaveLength(32);
   });
 
-  it("that were touched don't open", () => {
+  it("do not open after any change of a byte", () => {
     const sealer = openSealer(temporaryFolder());
     const { sealed, mark } = sealer.seal("secret");
     const bytes = Buffer.from(sealed, "base64url");
@@ -70,7 +70,7 @@ describe("sealed secrets", () => {
     expect(sealer.open({ sealed: "", mark })).toBe(null);
   });
 
-  it("with a key that others can read, or that is none, aren't begun with", () => {
+  it("are refused if others can read the key, or if it is damaged", () => {
     const folder = temporaryFolder();
     openSealer(folder).seal("secret");
     const path = join(folder, "machine.key");

@@ -188,7 +188,7 @@ describe("who may connect", () => {
     held({ row: 28, fault: "broker refuses password, then topics", injected: 2 }, await bed.settle(agent));
   });
 
-  it("where the port is held back the readings go over WebSocket", async () => {
+  it("readings are sent over WebSocket if the MQTT port is blocked", async () => {
     const closed = await freePort();
     const { options, broker } = await rig({
       listeners: (authority) => [{ ...goodTls(authority), websockets: true }],

@@ -1,4 +1,4 @@
-/** What is wrong with a configuration or a profile. */
+/** Mistakes in a configuration or a profile. */
 export const CONFIGURATION = {
   "config.group_name": "a group's name is lower-case letters, digits and _",
   "config.profile_name": "a profile's name is lower-case letters, digits, dashes and dots",

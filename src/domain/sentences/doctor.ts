@@ -1,4 +1,4 @@
-/** What doctor finds, and what to do about it. */
+/** Findings of doctor, with advice. */
 export const DOCTOR = {
   "doctor.runs": "runs for {time}, gateway {gateway}",
   "doctor.lacks": "no {what} yet",

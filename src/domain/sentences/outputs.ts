@@ -1,6 +1,6 @@
 const STAYS = "readings are kept, and go there when it is back";
 
-/** Of lines to brokers and collectors of the site, of PLC connections that others share, and of what goes over the network. */
+/** Texts about brokers and collectors of the site, shared PLC connections, and network traffic. */
 export const OUTPUTS = {
   "output.no_confirm": "the broker doesn't confirm what it was sent",
   "output.closed": "the connection to the broker was closed",
@@ -36,7 +36,7 @@ export const OUTPUTS = {
   "output.check.taken_over": `another client uses the same client_id: give this output another; ${STAYS}`,
   "output.kept": STAYS,
 
-  // What gives way to the month's budget of data.
+  // Savings when the month's data budget is nearly used up.
   "traffic.heartbeats":
     "{used} MB of this month's {budget} MB are used: heartbeats go every 110 s (from 70 % of the budget on)",
   "traffic.batches":

@@ -1,4 +1,4 @@
-/** What the profile workshop says and asks. */
+/** Texts and questions of the profile workshop. */
 export const WORKSHOP = {
   "workshop.name": "{name} is no profile's name: lower-case letters, digits, dashes and dots",
   "workshop.is_there": "{file} is there already: name another, or delete it",
@@ -172,7 +172,7 @@ export const WORKSHOP = {
   "test.look_at": "look at {count}",
 } as const;
 
-/** What shipped profiles call their tags. */
+/** Labels of the tags in shipped profiles. */
 export const TAGS = {
   "tag.active_error": "Active error",
   "tag.active_warning": "Active warning",
@@ -242,7 +242,7 @@ export const TAGS = {
   "tag.timer": "Timer",
 } as const;
 
-/** What is said of registers that somebody looks for. */
+/** Results of a search for a register. */
 export const DETECT = {
   "detect.no_register":
     "No register there answers: check the address, and the unit id with --unit, or try another table.",

@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import { certificateStatus, connectivityOf, type LinkStatus } from "../../src/domain/status.ts";
+import type { BoothSummary } from "../../src/domain/summary.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { summaryOf } from "../../src/reports/summary.ts";
+import { run, script, stay, T0 } from "../support/booth.ts";
+import { PLAIN } from "../support/parameters.ts";
+
+const NOW = Date.UTC(2027, 0, 1);
+
+it.each([
+  [30 * DAY_MS + 1, "valid"],
+  [30 * DAY_MS, "ends_soon"],
+  [1, "ends_soon"],
+  [0, "expired"],
+  [-DAY_MS, "expired"],
+])("certificate > with %i ms left is %s", (left, state) => {
+  const known = certificateStatus({ link: "opcua", server: "opc.tcp://plc:4840", expires: NOW + left }, NOW);
+  expect(known).toEqual({
+    link: "opcua",
+    server: "opc.tcp://plc:4840",
+    expires: NOW + left,
+    state,
+    advice: state === "valid" ? "" : "renew it in the PLC and pin the new one",
+  });
+});
+
+it("certificate > advises people to trust the gateway's own, which the gateway renews", () => {
+  expect(certificateStatus({ link: "opcua", server: null, expires: NOW + DAY_MS }, NOW).advice).toContain(
+    "let each PLC trust it",
+  );
+});
+
+it.each([
+  [null, "client_certificate_file"],
+  ["mqtts://broker:8883", "whoever runs the service"],
+])("certificate > of the service link at %s has advice with %s", (server, advice) => {
+  expect(certificateStatus({ link: "service", server, expires: NOW + DAY_MS }, NOW).advice).toContain(advice);
+});
+
+const PLC: LinkStatus = { kind: "up", since: T0 };
+
+function summary(mode: number): BoothSummary {
+  const booth = script(PLAIN);
+  stay(booth, MINUTE_MS, { mode });
+  return { ...summaryOf(run(booth, PLAIN).state, T0 + MINUTE_MS), last_good_at: T0 };
+}
+
+/** Active: a reading younger than max(60 s, 3 x commit time) in a mode other than off and idle. */
+it.each([
+  [3, 10_000, 59_999, "Active"],
+  [3, 10_000, 60_000, "Idle"],
+  [3, 10_000, 60_001, "Idle"],
+  [3, 20_001, 60_002, "Active"],
+  [3, 20_001, 60_003, "Idle"],
+  [3, 20_001, 60_004, "Idle"],
+  [2, 10_000, 1000, "Active"],
+  [20, 10_000, 1000, "Active"],
+  [1, 10_000, 1000, "Idle"],
+  [0, 10_000, 1000, "Idle"],
+])(
+  "connectivity > for code %i, committed every %i ms and last read %i ms ago, is %s",
+  (...[mode, commit_ms, age, expected]) => {
+    expect(connectivityOf({ summary: summary(mode), plc: PLC }, T0 + age, commit_ms)).toBe(expected);
+  },
+);
+
+it("connectivity > is Idle in a gap and before the first reading", () => {
+  expect(connectivityOf({ summary: { ...summary(3), in_gap: true }, plc: PLC }, T0, 10_000)).toBe("Idle");
+  expect(connectivityOf({ summary: { ...summary(3), last_good_at: null }, plc: PLC }, T0, 10_000)).toBe("Idle");
+  expect(connectivityOf({ summary: null, plc: PLC }, T0, 10_000)).toBe("Idle");
+});
