@@ -34,7 +34,7 @@ describe("help", () => {
   });
 
   it.each(COMMANDS)(
-    "of $name has every option and operand, by --help and by the command help",
+    "$name --help and help $name print every option and operand",
     async ({ name, summary, options, operands = [] }) => {
       const { code, out, err } = await say([name, "--help"]);
       expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -47,7 +47,7 @@ describe("help", () => {
     },
   );
 
-  it.each(COMMANDS)("of $name has examples that its parser accepts", (command) => {
+  it.each(COMMANDS)("the examples of $name are accepted by its parser", (command) => {
     expect(command.examples.length).toBeGreaterThan(0);
     for (const example of command.examples) {
       const [name, ...words] = example.replace(/ > .*$/, "").split(" ");

@@ -126,7 +126,7 @@ describe("bound booth", () => {
     expect(after([entered, { kind: "leave", leaving }])).toMatchObject({ state: "released", serial: null });
   });
 
-  it("that leaves because of a mistyped serial number delivers nothing more", () => {
+  it("delivers nothing more while it leaves because of a mistyped serial number", () => {
     const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70 };
     expect(speaksFor(after([{ kind: "leave", leaving }], bound), 3)).toBe(false);
   });
@@ -198,7 +198,7 @@ describe("bound booth", () => {
     expect(boothFromSeq({ id: "n", from_seq: 90, predecessor: { stream_id: "m", last_seq: 89 } })).toBe(1);
   });
 
-  it("that leaves for another booth starts with that booth's serial number", () => {
+  it("starts with the serial number of the booth that it leaves for", () => {
     const then = { serial: "ABCD-123-124", confirmed: by };
     const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70, then };
     const gone = after(

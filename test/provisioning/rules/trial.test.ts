@@ -160,9 +160,9 @@ it.each<[string, Partial<ServiceRecord>, readonly string[]]>([
     ["pre_filter: 5256001 minutes are more than 5256000"],
   ],
 ])("configProblems of %s", (_, change, expected) => {
-  expect(configProblems(serviceRecord(change), [])).toEqual(expected);
+  expect(configProblems(serviceRecord(change))).toEqual(expected);
 });
 
 it("configProblems names unreadable fields", () => {
-  expect(configProblems(serviceRecord(), ["config.filters"])).toEqual(["config.filters can't be read"]);
+  expect(configProblems(serviceRecord({ unread: ["config.filters"] }))).toEqual(["config.filters can't be read"]);
 });
