@@ -101,7 +101,7 @@ function detailLines({ delivery, waiting, drain, hours_to_full }: BoothBacklog, 
 
 /** A share of new records that is acked in the same time: what waits was just taken, and the next ack covers it. */
 const KEEPING_UP = 0.9;
-/** One batch of a slow booth. */
+/** The records in one batch of a slow booth. */
 const FEW_RECORDS = 50;
 
 function stillText({ waiting, acked_per_s, new_per_s }: Drain): string {

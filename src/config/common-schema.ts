@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { say } from "../domain/sentences.ts";
 import { MODES_BY_PRIORITY, type ProfileMode } from "../domain/booth.ts";
+import { marked } from "./marks.ts";
 
 export const profileModeSchema = z.enum(MODES_BY_PRIORITY.filter((mode): mode is ProfileMode => mode !== "no_data"));
 
@@ -10,6 +11,17 @@ export const profileNameSchema = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/,
 
 /** An integer of a range, limits included. */
 export const whole = (least: number, most: number) => z.int().min(least).max(most);
+
+/** A path of a file or folder. If its key ends in _file or _dir, a relative path counts from the configuration's folder. */
+export const path = z.string().min(1).max(4096);
+export const optionalPath = (what: string) => path.exactOptional().describe(what);
+export const caFile = () => marked(optionalPath("Extra certificate authorities, PEM."), "authorities");
+
+/** A user's name of a login. */
+export const user = z.string().min(1).max(200).exactOptional();
+
+/** Ids of booths that an output or a notice is limited to. */
+export const boothIds = z.array(z.string().max(64)).min(1).max(64).exactOptional();
 
 export const groupSchema = z.strictObject({
   poll_interval_ms: whole(100, 3_600_000).describe("How often the group is read."),

@@ -24,7 +24,7 @@ export function problemsOf(schema: z.ZodType, source: YamlSource): readonly Prob
   return result.success ? [] : explained(result.error.issues, schema, source);
 }
 
-/** Nobody reads more problems than this, and each costs a search of the file and a comparison with every valid name. */
+/** Limit of explained problems. Each costs a search of the file and a comparison with every valid name. */
 const MAX_EXPLAINED = 300;
 
 /** Throws ConfigError if there are too many problems: then the file is probably another one. */

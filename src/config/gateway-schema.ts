@@ -7,12 +7,16 @@ import { DEFAULT_BUDGET } from "../domain/storage.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { BoothId, Serial } from "../domain/units.ts";
 import {
+  caFile,
   groupNameSchema,
   groupSchema,
   limitsSchema,
   modeSetsSchema,
+  optionalPath,
+  path,
   perFilter,
   profileNameSchema,
+  user,
   whole,
 } from "./common-schema.ts";
 import { marked } from "./marks.ts";
@@ -27,9 +31,6 @@ import { outputsSchema } from "./outputs-schema.ts";
 /** A gateway is a small box: more booths than this belong on a second gateway. */
 export const MAX_BOOTHS = 64;
 
-/** A path of a file or folder. If its key ends in _file or _dir, a relative path counts from the configuration's folder. */
-const path = z.string().min(1).max(4096);
-const optionalPath = (what: string) => path.exactOptional().describe(what);
 const time = z
   .string()
   .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, say("config.time_of_day"))
@@ -117,7 +118,7 @@ const opcuaSchema = z.strictObject({
     .enum(["read", "subscribe"])
     .exactOptional()
     .describe("Default: read, each poll asks. subscribe: the server tells changes; where it can't, each poll asks."),
-  user: z.string().min(1).max(200).exactOptional(),
+  user,
   password_file: marked(
     optionalPath("File of mode 0600 that holds the user's password. Default: the passwords in the service's record."),
     "password",
@@ -171,7 +172,7 @@ const serviceSchema = z.strictObject({
     .overwrite((url) => (/[?#]/.test(url) ? url : url.replace(/(?<!\/)\/+$/, "")))
     .exactOptional()
     .describe("Base of /api. https, or http for loopback addresses. Absent: set up on the spot."),
-  ca_file: marked(optionalPath("Extra certificate authorities, PEM."), "authorities"),
+  ca_file: caFile(),
   proxy_url: z
     .string()
     .max(2000)

@@ -1,14 +1,12 @@
 import { z } from "zod";
 import { NOTICE_CLASSES } from "../domain/notice.ts";
-import { profileModeSchema, whole } from "./common-schema.ts";
+import { boothIds, caFile, optionalPath, profileModeSchema, user, whole } from "./common-schema.ts";
 import { marked } from "./marks.ts";
 
 /** Each notice keeps its waiting messages in memory and on disk. A mailing list reaches more people. */
 const MAX_NOTICES = 4;
 const MAX_RECIPIENTS = 20;
 
-const path = z.string().min(1).max(4096);
-const optionalPath = (what: string) => path.exactOptional().describe(what);
 const time = z
   .string()
   .regex(/^([01]\d|2[0-3]):[0-5]\d$/, "a time of day is HH:MM, 24 hours")
@@ -20,7 +18,6 @@ const address = z
   .regex(/^([^<>\p{Cc}]* )?<?[^\s<>@,;\p{Cc}]+@[^\s<>@,;\p{Cc}]+>?$/u, "a mail address, like shop@example.com");
 const noticeClass = z.enum(NOTICE_CLASSES);
 const secretFile = (what: string) => marked(optionalPath(`File of mode 0600 that holds ${what}.`), "password");
-const caFile = () => marked(optionalPath("Extra certificate authorities, PEM."), "authorities");
 
 const mailSchema = z.strictObject({
   host: z.string().min(1).max(253).describe("The mail server (SMTP)."),
@@ -29,7 +26,7 @@ const mailSchema = z.strictObject({
     .enum(["starttls", "tls", "none"])
     .default("starttls")
     .describe("starttls: asked for after the greeting, as on port 587. tls: from the first byte, as on port 465."),
-  user: z.string().min(1).max(200).exactOptional(),
+  user,
   password_file: secretFile("the user's password"),
   ca_file: caFile(),
   from: address,
@@ -54,7 +51,7 @@ const mqttSchema = z.strictObject({
     .max(512)
     .regex(/^[^$+#\p{Cc}][^+#\p{Cc}]*$/u, "no + or # may stand in a topic, nor $ at its begin")
     .default("booths/notices"),
-  user: z.string().min(1).max(200).exactOptional(),
+  user,
   password_file: secretFile("the user's password"),
   ca_file: caFile(),
 });
@@ -69,12 +66,7 @@ export const noticesSchema = z
         .default([...NOTICE_CLASSES])
         .describe("What is told, its beginning and its end. Default: all."),
       urgent: z.array(noticeClass).default(["estop", "fault"]).describe("What is told during quiet hours too."),
-      booths: z
-        .array(z.string().max(64))
-        .min(1)
-        .max(64)
-        .exactOptional()
-        .describe("Ids of the booths that it is about. Default: all."),
+      booths: boothIds.describe("Ids of the booths that it is about. Default: all."),
       quiet: z
         .strictObject({
           from: time,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { say } from "../domain/sentences.ts";
-import { whole } from "./common-schema.ts";
+import { boothIds, caFile, optionalPath, user, whole } from "./common-schema.ts";
 import { marked } from "./marks.ts";
 
 /** Each output holds a connection and reads the log on its own, which costs a small box memory and CPU. */
@@ -11,8 +11,6 @@ const MORE_SERVERS = 3;
 const LONGEST_TOPIC = 512;
 
 const serverUrl = z.string().max(2000);
-const path = z.string().min(1).max(4096);
-const optionalPath = (what: string) => path.exactOptional().describe(what);
 
 const template = (usual: string, what: string) => z.string().min(1).max(LONGEST_TOPIC).default(usual).describe(what);
 
@@ -83,21 +81,16 @@ export const outputsSchema = z
         .max(64)
         .exactOptional()
         .describe("Default: booth-gateway, the gateway's id and the output's name."),
-      user: z.string().min(1).max(200).exactOptional(),
+      user,
       password_file: marked(optionalPath("File of mode 0600 that holds the user's password."), "password"),
       token_file: marked(optionalPath("Of otlp: file of mode 0600 that holds a bearer token."), "password"),
-      ca_file: marked(optionalPath("Extra certificate authorities, PEM."), "authorities"),
+      ca_file: caFile(),
       client_certificate_file: marked(
         optionalPath("Shown to a broker that asks for one, PEM; read anew at each connection."),
         "authorities",
       ),
       client_key_file: marked(optionalPath("Its private key, PEM, mode 0600."), "key"),
-      booths: z
-        .array(z.string().max(64))
-        .min(1)
-        .max(64)
-        .exactOptional()
-        .describe("Ids of the booths it is told of. Default: all."),
+      booths: boothIds.describe("Ids of the booths it is told of. Default: all."),
       since: z
         .string()
         .max(64)

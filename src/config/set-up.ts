@@ -10,10 +10,7 @@ import { serviceUrlFault } from "./urls.ts";
 import { boothId, MAX_BOOTHS } from "./gateway-schema.ts";
 import { type DataPath, openYaml, pathText, readSource, valueAt, type YamlSource } from "./yaml-source.ts";
 
-/**
- * The set-up's file in the data folder: the settings that somebody entered on the page or the terminal. The operator's configuration
- * file overrides it.
- */
+/** The set-up's file in the data folder: settings entered on the page or the terminal. The operator's file overrides it. */
 export const SET_UP_FILE = "setup.json";
 /** The folder of profiles made on the spot. */
 const MADE_PROFILES = "profiles";

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DEFAULT_DATA_DIR } from "../domain/plc-address.ts";
 import type { Profile } from "../domain/profile.ts";
@@ -237,7 +237,7 @@ function profileFaults(
 function nameOfBooth(booth: unknown, place: string): { readonly id: string; readonly serial: string | null } {
   const given = (key: "id" | "serial"): string | null => {
     const value = valueAt(booth, [key]);
-    // Nothing has checked the text, which goes to logs and terminals.
+    // The text is unchecked, and goes to logs and terminals.
     return typeof value === "string" && /^[A-Za-z0-9-]{1,64}$/.test(value.trim()) ? value.trim() : null;
   };
   return { id: given("id") ?? place, serial: given("serial")?.toUpperCase() ?? null };
@@ -312,8 +312,11 @@ export function soundIn(text: string, path: string): UsableConfig {
 }
 
 function keepCopy(folder: string, copy: { readonly file: string; readonly text: string }): void {
+  const path = join(folder, LAST_GOOD);
+  const content = JSON.stringify(copy);
   try {
-    writeDurably(join(folder, LAST_GOOD), JSON.stringify(copy));
+    // Most starts find the same copy: saves a write to the flash, and the time to sync it.
+    if (!existsSync(path) || readFileSync(path, "utf8") !== content) writeDurably(path, content);
   } catch (error) {
     // Such a disk costs only this copy; the store reports it.
     if (!(error instanceof Error && "code" in error)) throw error;

@@ -262,7 +262,7 @@ async function reconcileNow(
   const { identity, clock } = booth.gateway;
   try {
     const done = { id, ...(await reconcileDay(booth, day, signal)) };
-    // After a restart the newest compared day must be known, even if somebody asked for an older one since.
+    // After a restart the newest compared day must be known, even if an older one was compared on request since.
     const isNewest = booth.binding.reconciliations.every((one) => one.kind !== "done" || one.day <= done.day);
     if (isNewest && hasPassed(booth, day.day)) await identity.keep(keptName(booth), done);
     return done;

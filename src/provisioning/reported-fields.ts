@@ -27,7 +27,7 @@ async function noteShown({ gateway, state, binding }: BoundBooth, shown: ShownBo
   state.news.raise();
 }
 
-/** Stores the booth's sizes, which somebody just read or changed at the service. */
+/** Stores the booth's sizes after they were read or changed at the service. */
 export async function sawSizes(booth: BoundBooth, sizes: BoothSizes): Promise<void> {
   const { row, shown } = booth.binding;
   const booth_id = row.record?.booth_id ?? null;

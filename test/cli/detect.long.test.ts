@@ -5,7 +5,7 @@ import { MANY_PROCESSES_MS } from "../support/processes.ts";
 import { plcSite } from "./plc-site.ts";
 
 const START = Date.UTC(2026, 2, 3, 16);
-/** Hardly moves: what was shown is still so when it is looked for. */
+/** Runs so slowly that a value stays the same from one reading to the next. */
 const STANDING = scaledClock(clockFromNow(0.001));
 
 async function shownBy(site: Awaited<ReturnType<typeof plcSite>>, name: string): Promise<number> {
@@ -15,7 +15,7 @@ async function shownBy(site: Awaited<ReturnType<typeof plcSite>>, name: string):
 }
 
 describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
-  it("finds a tag of the profile as the profile has it, and only reads", async () => {
+  it("finds a tag at the address of its profile, and only reads", async () => {
     const site = await plcSite({ start: START });
     const { code, out, err } = await site.gateway("detect", "air_temperature", "--config", site.configFile);
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -27,7 +27,7 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     expect(site.plc.counts.writes).toBe(0);
   });
 
-  it("finds the base and the order of an address that is one off, by what the display shows", async () => {
+  it("finds the base and the word order of an address that is one off, by the displayed value", async () => {
     const site = await plcSite({ start: START });
     const address = site.profile.tags.find(({ name }) => name === "uptime_s")?.point.address ?? 0;
     const shown = await shownBy(site, "uptime_s");
@@ -39,19 +39,11 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     });
   });
 
-  it("reads RTU over TCP too, as the booth's configuration has it or by --rtu", async () => {
+  it("reads RTU over TCP by --rtu or by the booth's configuration", async () => {
     const site = await plcSite({ start: START, rtuPort: 0, clock: STANDING });
     const port = String(site.plc.rtu?.port);
-    const named = await site.gateway(
-      "detect",
-      "air_temperature",
-      "--profile",
-      "click-booth",
-      ...["--host", "127.0.0.1"],
-      "--port",
-      port,
-      "--rtu",
-    );
+    const device = ["--profile", "click-booth", "--host", "127.0.0.1", "--port", port, "--rtu"];
+    const named = await site.gateway("detect", "air_temperature", ...device);
     expect(named).toMatchObject({ code: 0, err: "" });
     const text = readFileSync(site.configFile, "utf8").replace(
       /^ {6}port: \d+/m,
@@ -59,7 +51,7 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     );
     writeFileSync(site.configFile, text);
     const point = site.profile.tags.find(({ name }) => name === "air_temperature")?.point.address ?? 0;
-    // Words in another order make a temperature too, now and then.
+    // Words in another order may make a plausible temperature too.
     const shown = await shownBy(site, "air_temperature");
     for (const subject of ["air_temperature", `holding:${point}`]) {
       const clues = ["--type", "float32", "--expect", String(shown)];
@@ -70,16 +62,16 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     expect(site.plc.rtu?.counts).toMatchObject({ writes: 0, malformed: 0 });
   });
 
-  it("tells the nearest first, with its distance, where all answered and one is just beyond what counts as near", async () => {
+  it("lists the nearest values first, with their distance, if none is near enough", async () => {
     const site = await plcSite({ start: START, clock: STANDING });
     const point = site.profile.tags.find(({ name }) => name === "air_temperature")?.point.address ?? 0;
     const shown = await shownBy(site, "air_temperature");
     const expected = String(shown / 0.944);
     const at = ["--config", site.configFile, "--expect", expected];
-    const told = await site.gateway("detect", "air_temperature", ...at);
-    expect(told).toMatchObject({ code: 1, err: "" });
-    // Registers beside it may make a number that is nearer, now and then: three are told.
-    expect(told.out.slice(told.out.indexOf("Nothing within 5 %"))).toMatch(
+    const text = await site.gateway("detect", "air_temperature", ...at);
+    expect(text).toMatchObject({ code: 1, err: "" });
+    // Neighbouring registers may make a nearer number: the output has three.
+    expect(text.out.slice(text.out.indexOf("Nothing within 5 %"))).toMatch(
       new RegExp(`^  ${String(shown).slice(0, 4)}.* \\(holding:${point}, float32, CDAB; 5\\.[1-9] %\\)$`, "m"),
     );
     const { out } = await site.gateway("detect", "air_temperature", ...at, "--json");
@@ -95,29 +87,19 @@ describe("booth-gateway detect", { timeout: MANY_PROCESSES_MS }, () => {
     expect(distances).toEqual(distances.toSorted((a, b) => a - b));
   });
 
-  it("tells registers that answer apart from those that don't, and zeros from what is out of bounds", async () => {
+  it("fails with 1 if nothing fits, with 2 for a wrong call, and with 69 if the PLC doesn't answer", async () => {
     const site = await plcSite({ start: START });
     const device = ["--host", "127.0.0.1", "--port", String(site.plc.port)];
-    const none = await site.gateway("detect", "holding:60000", ...device);
-    expect(none).toMatchObject({ code: 1, err: "" });
-    expect(none.out).toContain("No register there answers");
-  });
-
-  it("says that nothing fits, with 1, that nobody answers, with 69, and what is wrong with the call, with 2", async () => {
-    const site = await plcSite({ start: START });
-    const device = ["--host", "127.0.0.1", "--port", String(site.plc.port)];
-    const nothing = await site.gateway("detect", "400001", ...device, "--expect", "123456.75");
-    expect(nothing).toMatchObject({ code: 1, err: "" });
-    expect(nothing.out).toContain("Nothing within 5 % of 123456.75. The nearest that was read:");
-    const type = await site.gateway("detect", "400001", ...device, "--type", "float");
-    expect(type).toMatchObject({ code: 2, out: "" });
-    expect(type.err).toContain("float is no type to detect; there are float32, float64");
-    const tag = await site.gateway("detect", "humidity", "--profile", "click-booth", ...device);
-    expect(tag).toMatchObject({ code: 2, out: "" });
-    expect(tag.err).toContain("the profile click-booth has no tag of that name");
+    const fails = async (words: string, code: number, reason: string): Promise<void> => {
+      const { out, err, ...told } = await site.gateway("detect", ...words.split(" "), ...device);
+      expect(told).toEqual({ code });
+      expect([out, err].filter((text) => text !== "")).toEqual([expect.stringContaining(reason)]);
+    };
+    await fails("holding:60000", 1, "No register there answers");
+    await fails("400001 --expect 123456.75", 1, "Nothing within 5 % of 123456.75. The nearest that was read:");
+    await fails("400001 --type float", 2, "float is no type to detect; there are float32, float64");
+    await fails("humidity --profile click-booth", 2, "the profile click-booth has no tag of that name");
     await site.plc.offline();
-    const away = await site.gateway("detect", "400001", ...device);
-    expect(away).toMatchObject({ code: 69, out: "" });
-    expect(away.err).toContain("ECONNREFUSED; check the PLC's power");
+    await fails("400001", 69, "ECONNREFUSED; check the PLC's power");
   });
 });

@@ -9,7 +9,7 @@ import { say } from "./say.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { testAuthority, type TlsFiles } from "../support/tls-files.ts";
 
-/** A service that answers by TLS alone. */
+/** Starts a service with TLS. Returns its port. */
 async function serviceWith({ cert, key }: TlsFiles): Promise<number> {
   const server = createServer(
     { cert: readFileSync(cert), key: readFileSync(key) },
@@ -24,7 +24,7 @@ async function serviceWith({ cert, key }: TlsFiles): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function told(folder: string, url: string, ca_file: string | null) {
+async function findingsOf(folder: string, url: string, ca_file: string | null) {
   const file = join(folder, "gateway.yaml");
   const ca = ca_file === null ? "" : `, ca_file: ${ca_file}`;
   const booth = "{ id: booth-1, profile: click-booth, modbus: { host: 127.0.0.1, port: 9 } }";
@@ -37,38 +37,26 @@ async function told(folder: string, url: string, ca_file: string | null) {
   return { service, certificate };
 }
 
-it("doctor goes all the way to a service with TLS, or says what is wrong with its certificate", async () => {
+it("doctor reaches a service with TLS, or names the fault of its certificate", async () => {
   const folder = temporaryFolder();
   const authority = testAuthority(folder, "site");
   const { ca_file } = authority;
-  const good = `https://localhost:${String(await serviceWith(authority.issue("service", { days: 90 })))}`;
+  const urlOf = async (tls: TlsFiles): Promise<string> => `https://localhost:${String(await serviceWith(tls))}`;
+  const matching = (text: RegExp): string => expect.stringMatching(text) as string;
+  const good = await urlOf(authority.issue("service", { days: 90 }));
 
-  const well = await told(folder, good, ca_file);
-  expect(well.service).toMatchObject({
-    state: "ok",
-    said: expect.stringMatching(/: DNS, TCP, TLS, HTTP are well$/) as string,
-  });
-  expect(well.certificate).toMatchObject({
-    state: "ok",
-    said: expect.stringMatching(/^ends in (89|90) days, on /) as string,
-  });
+  const well = await findingsOf(folder, good, ca_file);
+  expect(well.service).toMatchObject({ state: "ok", said: matching(/: DNS, TCP, TLS, HTTP are well$/) });
+  expect(well.certificate).toMatchObject({ state: "ok", said: matching(/^ends in (89|90) days, on /) });
 
-  const unknown = await told(folder, good, null);
-  expect(unknown.service).toMatchObject({
-    state: "bad",
-    said: expect.stringContaining("TLS fails") as string,
-    todo: expect.stringContaining("with service.ca_file; or somebody listens in between") as string,
-  });
-
-  const other = await serviceWith(authority.issue("service", { hosts: ["DNS:elsewhere.test"] }));
-  expect((await told(folder, `https://localhost:${String(other)}`, ca_file)).service).toMatchObject({
-    state: "bad",
-    todo: expect.stringContaining("the certificate of localhost") as string,
-  });
-
-  const ended = await serviceWith(authority.issue("service", { days: -1 }));
-  expect((await told(folder, `https://localhost:${String(ended)}`, ca_file)).service).toMatchObject({
-    state: "bad",
-    todo: expect.stringContaining("check the box's clock (timedatectl); if it is right") as string,
-  });
+  const otherHost = await urlOf(authority.issue("service", { hosts: ["DNS:elsewhere.test"] }));
+  const expired = await urlOf(authority.issue("service", { days: -1 }));
+  for (const [url, ca, todo] of [
+    [good, null, /with service\.ca_file; or somebody listens in between/],
+    [otherHost, ca_file, /the certificate of localhost/],
+    [expired, ca_file, /check the box's clock \(timedatectl\); if it is right/],
+  ] as const) {
+    const { service } = await findingsOf(folder, url, ca);
+    expect(service).toMatchObject({ state: "bad", said: matching(/TLS fails/), todo: matching(todo) });
+  }
 });

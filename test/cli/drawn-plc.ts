@@ -24,17 +24,17 @@ import { silentLog } from "../support/silent-log.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { say, type Said } from "./say.ts";
 
-/** The modes that the drawn booth is brought into. */
+/** The modes that the drawn booth runs through. */
 export const DRAWN_MODES = ["idle", "spray", "flash", "purge", "bake"] as const satisfies readonly ProfileMode[];
 
 type Random = () => number;
 
-/** A whole number from 0 up to and without `below`. */
+/** Draws an integer from 0 up to, without, `below`. */
 function upTo(random: Random, below: number): number {
   return Math.floor(random() * below);
 }
 
-/** A register map that no shipped profile fits: 25 tags of the usual booth, places, types, scales and orders drawn. */
+/** Draws a register map that no shipped profile fits: 25 tags of the usual booth with random addresses, types, scales and orders. */
 export function drawnProfile(seed: number): ModbusProfile {
   const drawing = seededRandom(seed);
   const random = (): number => drawing.next();
@@ -79,7 +79,7 @@ function drawnPoint(tag: ModbusTag, random: Random): Omit<ModbusPoint, "address"
   return { ...plain, type: "uint32", scale: tag.point.scale, word_order: order };
 }
 
-/** Simulated time that a test may stop, or make run faster. */
+/** Simulated time that a test may stop or speed up. */
 export interface PacedClock extends SimClock {
   pace(speed: number): void;
 }
@@ -109,7 +109,7 @@ export function pacedClock(start: number): PacedClock {
 }
 
 const START = Date.UTC(2026, 2, 3, 16);
-/** Half an hour in which the booth is in whatever mode somebody sets it to, however slow the machine; then a cycle. */
+/** Half an hour in which the test sets the booth's mode, then a cycle. */
 const LATE_CYCLE: readonly Beat[] = [
   { at: 0, shift_s: 0, steps: [{ mode: "idle" }] },
   { at: 30, shift_s: 0, steps: [...STANDARD_CYCLE, { mode: "idle" }] },
@@ -122,14 +122,14 @@ export interface Workshop {
   readonly configFile: string;
   /** The profile in the making. */
   readonly file: string;
-  /** What the machine's own display shows of a tag, rounded as displays do. */
+  /** Returns a tag's value as the machine's display shows it, rounded. */
   readonly shows: (tag: string) => string;
   readonly set: (mode: ProfileMode) => void;
   /** `booth-gateway profile` at this PLC. */
   readonly run: (words: string, io?: Partial<Io>) => Promise<Said>;
 }
 
-/** An unknown PLC, nothing but its address known, and the workshop beside it. No agent runs, and no configuration is there. */
+/** Starts an unknown PLC and the profile workshop for it, without an agent or a configuration. */
 export async function workshopAt(profile: ModbusProfile, more: Partial<PlcOptions> = {}): Promise<Workshop> {
   const standard = findScenario("standard-cycle");
   if (standard === undefined) throw new Error("the scenario");
@@ -140,7 +140,7 @@ export async function workshopAt(profile: ModbusProfile, more: Partial<PlcOption
   const configFile = join(temporaryFolder(), "gateway.yaml");
   const tools: PlcTools = {
     ...driverTools({ wall: () => clock.wall(), log: silentLog }),
-    // Real time between requests would be hours of the simulated one.
+    // Real pauses between requests would take hours of simulated time.
     paced: () => tools,
     mono: () => clock.mono(),
     sleep: (ms, signal) => clock.sleep(ms, signal),
@@ -168,7 +168,7 @@ export async function workshopAt(profile: ModbusProfile, more: Partial<PlcOption
   };
 }
 
-/** Whole steps of counters, one digit behind the point of what is measured. */
+/** Rounds a value: counters to whole steps, measured values to one decimal. */
 function displayed(tag: ModbusTag, value: Quantity): string {
   if (typeof value === "boolean" || tag.point.type === "bool") return value === true ? "on" : "off";
   if (typeof value === "string") return value;
@@ -179,7 +179,7 @@ function displayed(tag: ModbusTag, value: Quantity): string {
   return tag.role === "mode" ? String(value) : (steps * step).toFixed(digits);
 }
 
-/** What a driver with that profile reads of the PLC now, by tag. */
+/** Reads all tags of a profile from the PLC. */
 export async function readBy(profile: Profile, site: Workshop): Promise<Record<string, unknown>> {
   const tools = driverTools({ wall: () => site.clock.wall(), log: silentLog });
   const way = { modbus: { host: "127.0.0.1", port: site.plc.port }, poll: {} };

@@ -6,7 +6,7 @@ import { GATEWAY, MANY_PROCESSES_MS, runProgram } from "../support/processes.ts"
 import { say } from "./say.ts";
 import { lock, temporaryFolder } from "../support/temporary.ts";
 
-/** Each asks the agent, or reads the configuration, first of all. */
+/** Commands that ask the agent first, and commands that read the configuration first. */
 const ASKING = [["status"], ["backlog"], ["durations"], ["history", "mode"], ["filters"], ["explain", "runtime"]];
 const DOING = [
   ["rebuild"],
@@ -25,7 +25,7 @@ interface Told {
   readonly err: string;
 }
 
-/** run and status, and whatever may do less, as processes; the others, of the same code, in this one, which takes a tenth. */
+/** Runs `run`, `status` and commands without root's rights as processes, the others in this process, which is ten times faster. */
 async function tellEach(
   commands: readonly (readonly string[])[],
   config: string,
@@ -48,8 +48,8 @@ function configIn(folder: string, more = ""): string {
   return file;
 }
 
-describe("a sentence that says what to do", { timeout: MANY_PROCESSES_MS }, () => {
-  it("where there is no configuration, with 78", async () => {
+describe("commands end with a sentence that says what to do", { timeout: MANY_PROCESSES_MS }, () => {
+  it("with 78 if there is no configuration file", async () => {
     const file = join(temporaryFolder(), "gateway.yaml");
     for (const { argv, ...told } of await tellEach([...READING, ["status"]], file)) {
       const err = `${file}: can't be read: there is no such file (copy config/gateway.example.yaml there and adapt it, or name another file with --config)\n`;
@@ -57,7 +57,7 @@ describe("a sentence that says what to do", { timeout: MANY_PROCESSES_MS }, () =
     }
   });
 
-  it("where the configuration is broken: place, line, caret, nearest name, with 78; the agent can be asked for all that", async () => {
+  it("with 78 if the configuration is faulty: line, caret and closest name; status still asks the agent", async () => {
     const file = configIn(temporaryFolder(), "log_levle: info\n");
     for (const { argv, ...told } of await tellEach([["run"], ["check"], ["store", "check"]], file)) {
       const err = `${file}:5:1: log_levle: unknown key "log_levle" (did you mean "log_level"?)\n    5 | log_levle: info\n      | ^\n`;
@@ -68,7 +68,7 @@ describe("a sentence that says what to do", { timeout: MANY_PROCESSES_MS }, () =
     expect(status?.err).toContain("the agent isn't running");
   });
 
-  it("where the agent has stopped, with 69", async () => {
+  it("with 69 if the agent isn't running", async () => {
     const folder = temporaryFolder();
     for (const { argv, ...told } of await tellEach([...ASKING, ...DOING], configIn(folder))) {
       const sentence = `the agent isn't running (no answer at ${folder}/agent.sock): start it with "systemctl start booth-gateway" or "booth-gateway run"`;
@@ -77,7 +77,7 @@ describe("a sentence that says what to do", { timeout: MANY_PROCESSES_MS }, () =
     }
   });
 
-  it("where there is no right to the socket, or to the configuration, with 77", async () => {
+  it("with 77 without the right to the socket or to the configuration", async () => {
     const folder = temporaryFolder();
     const file = configIn(folder);
     const server = createServer();
@@ -95,7 +95,7 @@ describe("a sentence that says what to do", { timeout: MANY_PROCESSES_MS }, () =
     }
   });
 
-  it("where nothing can be written, with 77", async () => {
+  it("with 77 without the right to write", async () => {
     const folder = temporaryFolder();
     lock(folder);
     const { code, out, err } = await runProgram(GATEWAY, ["schemas", folder], { mortal: true });

@@ -9,14 +9,12 @@ import { eventually } from "../support/eventually.ts";
 import { PROVISION_KEY, realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 import { say } from "./say.ts";
 
-/** Each command beside an agent at work: for people, as one JSON document, and failing with a sentence and the documented code. */
-
-/** The words after the command's name, the exit code, and what is said: of JSON without its white space. */
+/** The words after the command's name, the exit code, and the output; JSON without white space. */
 type Said = readonly [words: string, code: number, says: RegExp];
 
 interface Row {
   readonly human: Said;
-  /** null: what it answers isn't for programs. */
+  /** null: the command has no JSON answer. */
   readonly json: Said | null;
   readonly fails: Said;
 }
@@ -26,7 +24,7 @@ const NO_BOOTH: Said = ["--booth booth-9", 2, /there is no booth "booth-9"/];
 const UNASKED: Said = ["", 1, /nobody to ask: run it again with --yes/];
 const bind: Said = [`${SERIAL} --yes --key-file {folder}/typed`, 0, / active\n$/];
 
-/** In an order in which they can be carried out; a booth that was given up is bound again by `again`. */
+/** Each command with a running agent: as text, as JSON, and failing. In an order in which they can run. */
 const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
   provision: {
     human: bind,
@@ -118,7 +116,6 @@ const ROWS: Readonly<Record<Exclude<CommandName, "run">, Row>> = {
     json: ["", 0, /^{"booths":{"added":\[\],"changed":\[\],"removed":\[\]},.*"needs_restart":\[\]}/],
     fails: NO_FILE,
   },
-  // Where no agent answers there is something to do, whatever this machine's clock and disk are like.
   notify: {
     human: ["test", 0, /^office +webhook to http:\/\/127\.0\.0\.1:\d+: delivered: HTTP 204\n$/],
     json: ["test office", 0, /^{"notices":\[{"name":"office","kind":"webhook".*"outcome":{"kind":"delivered"/],
@@ -158,10 +155,10 @@ const groups: readonly { readonly commands: readonly CommandSpec[] }[] = GROUPS;
 const TABLE = groups.flatMap(({ commands }) => commands);
 const specOf = (name: string): CommandSpec | undefined => TABLE.find((one) => one.name === name);
 
-/** Milliseconds since 1970, which nobody reads: times are told as such. */
+/** Milliseconds since 1970, which no output may have. */
 const EPOCH = /\b1[5-9]\d{11}\b/;
 
-/** What isn't as the row has it; null: all is. */
+/** Runs a command. Returns what differs from its row; null: nothing. */
 async function faultOf(
   site: RealSite,
   name: string,
@@ -180,14 +177,14 @@ async function faultOf(
   return isRight ? null : `${argv.join(" ")}: ${told.code}\n${told.out.slice(0, 600)}${told.err.slice(0, 600)}`;
 }
 
-/** A booth that was given up is bound again, with a key given once more. */
+/** Binds a released booth again. */
 async function bound(site: RealSite): Promise<void> {
   if ((await site.status())?.booths[0]?.provisioning.state !== "released") return;
   writeFileSync(join(site.folder, "typed"), `${PROVISION_KEY}\n`);
   expect(await faultOf(site, "provision", { said: bind, as: "human" })).toBeNull();
 }
 
-it("every command of the table has a row here, and JSON where it takes --json", () => {
+it("every command has a row here, with JSON if it takes --json", () => {
   expect(Object.keys(ROWS).sort()).toEqual(
     TABLE.map(({ name }) => name)
       .filter((name) => name !== "run")
@@ -197,7 +194,7 @@ it("every command of the table has a row here, and JSON where it takes --json", 
     expect(json !== null, name).toBe("json" in (specOf(name)?.options ?? {}));
 });
 
-it("each command answers people, answers programs with one document, and fails with a sentence", async () => {
+it("each command prints text, prints one JSON document, and fails with a sentence and its documented exit code", async () => {
   const site = await realSite({ speed: 120, serial: null, scenario: "busy-day" });
   writeFileSync(join(site.folder, "typed"), `${PROVISION_KEY}\n`);
   const office = createServer((_, answer) => void answer.writeHead(204).end());
@@ -210,7 +207,7 @@ it("each command answers people, answers programs with one document, and fails w
   writeFileSync(join(site.folder, "elsewhere.yaml"), elsewhere);
   const labelled = readFileSync(site.configFile, "utf8").replace("lan_port: 0", "lan_port: 8443");
   writeFileSync(join(site.folder, "labelled.yaml"), labelled);
-  // `run` for people: its log. Two agents at one folder: the second says who has it.
+  // A second agent with the same folder must fail.
   const agent = site.startAgent();
   await agent.line(/is running/);
   const faults = [await faultOf(site, "run", { said: ["", 1, /another agent|in use|running/], as: "fails" })];
@@ -228,8 +225,8 @@ it("each command answers people, answers programs with one document, and fails w
   expect(faults.filter((fault) => fault !== null)).toEqual([]);
 });
 
-/** After it the agent wipes everything and ends, so each has a site of its own, and as much time as people have to look on. */
-it.each(["human", "json"] as const)("decommission, as %s", async (as) => {
+/** A decommissioned agent wipes its data and ends, so each run has its own site. */
+it.each(["human", "json"] as const)("decommission prints %s, and the agent ends", async (as) => {
   const site = await realSite({ speed: 1, serial: SERIAL });
   const agent = site.startAgent();
   const isActive = async (): Promise<true | undefined> =>

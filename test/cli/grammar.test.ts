@@ -13,11 +13,11 @@ import { say } from "./say.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const COMMANDS: readonly CommandSpec[] = commandsOf(PROGRAM);
-/** They print a text for other programs, or log. */
+/** Commands that print a text for other programs, or a log. */
 const WITHOUT_JSON = ["run", "completion", "manual"];
 
-describe("the command line's help", () => {
-  it("without a command, and with one that isn't there, says how it is used, with 2", async () => {
+describe("help", () => {
+  it("is printed with 2 without a command; an unknown command gets the closest name", async () => {
     const bare = await runProgram(GATEWAY, []);
     expect(bare).toMatchObject({ code: 2, err: "" });
     expect(bare.out).toContain("Usage: booth-gateway COMMAND [options]");
@@ -33,18 +33,21 @@ describe("the command line's help", () => {
     );
   });
 
-  it.each(COMMANDS)("$name --help and help $name tell all of it", async ({ name, summary, options, operands = [] }) => {
-    const { code, out, err } = await say([name, "--help"]);
-    expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out).toMatch(new RegExp(`^booth-gateway ${name}: [^\\n]+\\n\\nUsage: booth-gateway ${name} `));
-    expect(out).toContain(summary);
-    for (const usage of Object.keys(options)) expect(out).toContain(`\n  --${usage} `);
-    for (const operand of operands) expect(out).toContain(operand.name);
-    expect(out).toContain("Example: booth-gateway ");
-    expect((await say(["help", name])).out).toBe(out);
-  });
+  it.each(COMMANDS)(
+    "$name --help and help $name print every option and operand",
+    async ({ name, summary, options, operands = [] }) => {
+      const { code, out, err } = await say([name, "--help"]);
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      expect(out).toMatch(new RegExp(`^booth-gateway ${name}: [^\\n]+\\n\\nUsage: booth-gateway ${name} `));
+      expect(out).toContain(summary);
+      for (const usage of Object.keys(options)) expect(out).toContain(`\n  --${usage} `);
+      for (const operand of operands) expect(out).toContain(operand.name);
+      expect(out).toContain("Example: booth-gateway ");
+      expect((await say(["help", name])).out).toBe(out);
+    },
+  );
 
-  it.each(COMMANDS)("the examples of $name are what its parser takes", (command) => {
+  it.each(COMMANDS)("the examples of $name are accepted by its parser", (command) => {
     expect(command.examples.length).toBeGreaterThan(0);
     for (const example of command.examples) {
       const [name, ...words] = example.replace(/ > .*$/, "").split(" ");
@@ -53,13 +56,13 @@ describe("the command line's help", () => {
     }
   });
 
-  it("has --json for every command that answers", () => {
+  it("has --json for every command with an answer", () => {
     const without = COMMANDS.filter(({ options }) => !("json" in options)).map(({ name }) => name);
     expect(without).toEqual(WITHOUT_JSON);
   });
 
-  it("words an option alike, and gives it the same kind of value, wherever it is", () => {
-    // What a report begins with, and what a profile is begun from.
+  it("gives an option the same kind of value in every command", () => {
+    // --from is the start of a report, and the family of a new profile.
     const seen = new Map<string, string>();
     for (const command of COMMANDS) {
       for (const { name, value } of optionsOf(command)) {
@@ -70,13 +73,13 @@ describe("the command line's help", () => {
     }
   });
 
-  it("knows the figures that can be explained", () => {
+  it("lists the figures that explain accepts", () => {
     const figures = COMMANDS.find(({ name }) => name === "explain")?.operands?.[0]?.choices;
     expect(Object.keys(figures ?? {})).toEqual(EXPLAINABLE);
   });
 });
 
-describe("what was typed wrongly", () => {
+describe("wrong command line", () => {
   it.each([
     [["status", "--jsn"], "there is no option --jsn (did you mean --json?)"],
     [["status", "-x"], "there is no option -x"],
@@ -88,7 +91,7 @@ describe("what was typed wrongly", () => {
     [["store", "chek"], 'ACTION can\'t be "chek" (did you mean check?)'],
     [["completion", "fihs"], 'SHELL can\'t be "fihs" (did you mean fish?)'],
     [["history"], "TAGS is missing: names of tags with commas between"],
-  ])("%j is told with the nearest valid name, with 2", async (argv, sentence) => {
+  ])("%j fails with 2 and a sentence: %s", async (argv, sentence) => {
     const { code, out, err } = await say(argv);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(`booth-gateway ${argv[0] ?? ""}: ${sentence}`);
@@ -96,22 +99,12 @@ describe("what was typed wrongly", () => {
   });
 });
 
-describe("schemas", () => {
-  it("writes them and names the files, as text and as JSON", async () => {
-    const folder = temporaryFolder();
-    const files = ["profile", "gateway"].map((name) => join(folder, `${name}.schema.json`));
-    expect(await say(["schemas", folder])).toEqual({ code: 0, out: `${files.join("\n")}\n`, err: "" });
-    expect(JSON.parse((await say(["schemas", folder, "--json"])).out)).toEqual({ files });
-    for (const file of files) expect(JSON.parse(readFileSync(file, "utf8"))).toHaveProperty("$schema");
-  });
-});
-
-describe("what is made of the same table", () => {
-  it("is the manual page in docs: npm run manual writes it anew", () => {
+describe("table of commands", () => {
+  it("makes the manual page in docs (npm run manual)", () => {
     expect(readFileSync(new URL("../../docs/booth-gateway.8", import.meta.url), "utf8")).toBe(manualPage(PROGRAM));
   });
 
-  it("is printed by manual and completion", async () => {
+  it("makes what manual and completion print", async () => {
     expect(await say(["manual"])).toEqual({ code: 0, out: manualPage(PROGRAM), err: "" });
     for (const [shell, made] of Object.entries({ bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion }))
       expect(await say(["completion", shell])).toEqual({ code: 0, out: made(PROGRAM), err: "" });
@@ -124,7 +117,7 @@ describe("what is made of the same table", () => {
     ["booth-gateway help reb", ["rebuild"]],
     ["booth-gateway check --config gate", ["gateway.yaml"]],
     ["booth-gateway detect --port 5", []],
-  ])("bash completes %j", (line, expected) => {
+  ])("makes bash complete %j", (line, expected) => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, "gateway.yaml"), "");
     const words = line.split(" ");

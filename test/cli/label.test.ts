@@ -19,7 +19,7 @@ const LABEL: Label = {
   words: ["acorn", "actor", "album", "alley", "amber", "angle", "ankle", "apple"],
 };
 
-it("draws a picture whose code a QR library reads, with PIN, addresses and words to the right of it", () => {
+it("labelSvg draws a code that a QR library reads, and PIN, addresses and words to its right", () => {
   const svg = labelSvg(LABEL);
   expect(qrIn(codeOf(svg))).toBe(URL_OF_BOX);
   const texts = [...svg.matchAll(/<text x="(\d+)" y="([\d.]+)" font-size="([\d.]+)">(.*)<\/text>/g)];
@@ -38,7 +38,7 @@ it("draws a picture whose code a QR library reads, with PIN, addresses and words
   }
 });
 
-it("shows the same code on a terminal, two modules above each other in one character", () => {
+it("qrText shows the same code on a terminal, two modules per character", () => {
   const lines = terminalText(qrText(URL_OF_BOX))
     .split("\n")
     .map((line) => line.replaceAll(/\u001b\[[\d;]*m/g, ""));
@@ -57,7 +57,7 @@ it("shows the same code on a terminal, two modules above each other in one chara
   expect(found).toContain(URL_OF_BOX);
 });
 
-it("names the box where something answers to its name, its addresses, and the PIN that was set beforehand", () => {
+it("labelOf has the mDNS name if a responder runs, the addresses, and the PIN of the PIN file", () => {
   const data_dir = temporaryFolder();
   const pin_file = join(data_dir, "page-pin");
   writeFileSync(pin_file, "12345678\n", { mode: 0o600 });
@@ -74,7 +74,7 @@ it("names the box where something answers to its name, its addresses, and the PI
   expect(labelOf({ page, data_dir }, { addresses: ["10.0.0.9"], name: null }).url).toBe("https://10.0.0.9:8443/");
 });
 
-it("says what to do where there is no address, no fixed port or no PIN to be read", () => {
+it("labelOf says what to do without an address, a fixed port or a readable PIN", () => {
   const data_dir = temporaryFolder();
   const page = { port: 8470, lan_port: 8443 };
   const here = { addresses: ["10.0.0.9"], name: null };
@@ -83,12 +83,12 @@ it("says what to do where there is no address, no fixed port or no PIN to be rea
   const gone = { ...page, pin_file: join(data_dir, "gone") };
   expect(() => labelOf({ page: gone, data_dir }, here)).toThrow(/gone isn't there: put a PIN of 8 digits/);
   expect(labelOf({ page, data_dir }, here).pin).toBeNull();
-  // A folder in the certificate's place: not there is one thing, not readable another.
+  // A folder instead of the certificate can't be read.
   mkdirSync(join(data_dir, "page", "own.pem"), { recursive: true });
   expect(() => labelOf({ page, data_dir }, here)).toThrow(/own\.pem can't be read \(EISDIR\)/);
 });
 
-it("tells fingerprints apart by eight words, each byte by its own", () => {
+it("fingerprintWords has a word for each value of a byte, and uses the first eight bytes", () => {
   const words = Array.from({ length: 256 }, (_, byte) => fingerprintWords(byte.toString(16).padStart(2, "0")).join());
   expect(new Set(words).size).toBe(256);
   expect(new Set(words.map((word) => word.slice(0, 4))).size).toBe(256);

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { runProgram } from "../support/processes.ts";
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
-/** Loaded first, it makes this Node say that it is an old one. */
+/** A module that makes this Node report an old version. */
 const OLD_NODE = `data:text/javascript,${encodeURIComponent(
   `Object.defineProperty(process.versions, "node", { value: "20.20.2" });
    Object.defineProperty(process, "version", { value: "v20.20.2" });`,
@@ -14,7 +14,7 @@ it.each([
   ["src/main.ts", "booth-gateway"],
   ["simulators/main.cjs", "booth-sim"],
   ["simulators/main.ts", "booth-sim"],
-])("%s tells an old Node in one sentence what it needs, with 69", async (file, name) => {
+])("%s fails with 69 and one sentence on an old Node", async (file, name) => {
   const { code, out, err } = await runProgram(pathOf(file), ["--help"], { node: ["--import", OLD_NODE] });
   expect({ code, out }).toEqual({ code: 69, out: "" });
   expect(err).toMatch(new RegExp(`^${name} needs Node 24 and was started with v20\\.20\\.2: [^\\n]+\\n$`));

@@ -8,7 +8,7 @@ import { until } from "../support/eventually.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
 import { realSite } from "../support/real-site.ts";
 
-it("page gives a PIN that opens a session, on the network for a time, and closes it again", async () => {
+it("page prints a PIN that opens a session, opens the page on the network, and closes it", async () => {
   const site = await realSite({ speed: 1, serial: null });
   const page = (...argv: string[]): ReturnType<typeof runProgram> =>
     runProgram(GATEWAY, ["page", "--config", site.configFile, ...argv]);
@@ -50,7 +50,7 @@ it("page gives a PIN that opens a session, on the network for a time, and closes
 
 const PRESET = "4711 0815 42";
 
-/** The site's configuration with a PIN set beforehand, in a file of that mode. */
+/** Adds a PIN file of a mode to the site's configuration. */
 function presetPin(site: Awaited<ReturnType<typeof realSite>>, mode: number): void {
   const file = join(site.folder, "page-pin");
   writeFileSync(file, `${PRESET}\n`, { mode });
@@ -58,7 +58,7 @@ function presetPin(site: Awaited<ReturnType<typeof realSite>>, mode: number): vo
   writeFileSync(site.configFile, stringify({ ...config, page: { port: 0, lan_port: 0, pin_file: file } }));
 }
 
-it("a PIN set beforehand opens the page on the network while no booth is bound, and is told nowhere", async () => {
+it("the PIN file opens the page on the network while no booth is bound, and the PIN isn't printed anywhere", async () => {
   const site = await realSite({ speed: 1, serial: null });
   presetPin(site, 0o600);
   const agent = await runningAgent(site);
@@ -73,7 +73,7 @@ it("a PIN set beforehand opens the page on the network while no booth is bound, 
   expect(`${agent.out()}${agent.err()}${out}`).not.toMatch(/4711/);
 });
 
-it("a PIN set beforehand opens nothing once the box has been up for half an hour", async () => {
+it("the PIN file opens nothing later than half an hour after boot", async () => {
   const site = await realSite({ speed: 1000, serial: null });
   presetPin(site, 0o600);
   await until(() => site.clock.mono() > 30 * 60_000, "half an hour after boot");
@@ -82,7 +82,7 @@ it("a PIN set beforehand opens nothing once the box has been up for half an hour
   expect(agent.out()).not.toMatch(/open on the network/);
 });
 
-it("a PIN that others can read opens nothing, and the log says why; the agent runs all the same", async () => {
+it("a PIN file that others can read opens nothing, and the log says why", async () => {
   const site = await realSite({ speed: 1, serial: null });
   presetPin(site, 0o644);
   const agent = await runningAgent(site);

@@ -22,15 +22,15 @@ export interface PlcSite {
 }
 
 export interface PlcSiteOptions extends Partial<PlcOptions> {
-  /** Default: nobody answers there. */
+  /** Default: an address without a server. */
   readonly service_url?: string;
-  /** What the gateway claims with; default: it has none. */
+  /** The key for a claim; default: no key. */
   readonly api_key?: string;
-  /** More of the booth's connection. */
+  /** Further settings of the booth's connection. */
   readonly modbus?: object;
 }
 
-/** A simulated PLC and the configuration of a gateway that knows it, for one test; no agent runs. */
+/** Starts a simulated PLC for one test, and writes a gateway's configuration for it. No agent runs. */
 export async function plcSite({ service_url, api_key, modbus, ...more }: PlcSiteOptions = {}): Promise<PlcSite> {
   const profile = findProfile("click-booth", [SHIPPED_PROFILES]);
   const scenario = findScenario("standard-cycle");

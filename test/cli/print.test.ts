@@ -4,7 +4,7 @@ import { forPrograms } from "../../src/tools/print.ts";
 const AT = Date.UTC(2026, 2, 2, 15, 5, 12, 250);
 const ISO = "2026-03-02T15:05:12.250Z";
 
-it("--json spells every instant by ISO 8601, wherever it stands, and leaves numbers of something else alone", () => {
+it("--json writes every instant in ISO 8601, and leaves other numbers unchanged", () => {
   expect(
     forPrograms({
       at: AT,

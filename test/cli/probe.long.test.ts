@@ -5,7 +5,7 @@ import { plcSite } from "./plc-site.ts";
 
 const probe = (...argv: readonly string[]) => runProgram(GATEWAY, ["probe", ...argv]);
 
-/** A server on loopback that isn't a PLC. */
+/** Starts a server that isn't a PLC. Returns its port. */
 async function otherServer(greet: (socket: Socket, server: Server) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -23,8 +23,8 @@ async function otherServer(greet: (socket: Socket, server: Server) => void): Pro
 }
 
 /**
- * A PLC that answers reads and closes at whatever else it is asked, as many a server made with libmodbus does; `ends`: it takes no
- * connection after that.
+ * Starts a PLC that answers reads and closes the connection at any other request, as some servers made with libmodbus do. `ends`: it
+ * accepts no connection afterwards. Returns its port.
  */
 function closingPlc(ends: boolean, isKnown: (unit: number) => boolean = () => true): Promise<number> {
   return otherServer((socket, server) => {
@@ -44,7 +44,7 @@ function closingPlc(ends: boolean, isKnown: (unit: number) => boolean = () => tr
 }
 
 describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
-  it("tells units, identification, connections and round trip of a PLC, and closes what it opened", async () => {
+  it("shows units, identification, connections and round trip of a PLC", async () => {
     const site = await plcSite();
     const { code, out, err } = await probe(`127.0.0.1:${site.plc.port}`);
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -58,7 +58,7 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     expect(site.plc.counts).toMatchObject({ writes: 0, malformed: 0 });
   });
 
-  it("puts an identification together that comes in several answers", async () => {
+  it("joins an identification of several answers", async () => {
     const site = await plcSite({ manners: { identification_bytes: 20 } });
     const { code, out } = await probe(`127.0.0.1:${site.plc.port}`, "--units", "1", "--json");
     expect(code).toBe(0);
@@ -66,7 +66,7 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     expect(modbus.identification.map(({ id }) => id)).toEqual([0, 1, 2, 4, 5]);
   });
 
-  it("counts the connections that a PLC takes at once, and does without an identification", async () => {
+  it("counts the simultaneous connections of a PLC without identification", async () => {
     const site = await plcSite({ manners: { max_connections: 2, identification_bytes: null } });
     const { code, out } = await probe(`127.0.0.1:${site.plc.port}`, "--units", "1", "--json");
     expect(code).toBe(0);
@@ -74,9 +74,9 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
   });
 
   it.each([
-    ["goes on taking connections", false],
-    ["takes no connection any more", true],
-  ])("keeps what is known of a PLC that closes at the request for its identification and %s", async (_, ends) => {
+    ["accepts further connections", false],
+    ["accepts no connection afterwards", true],
+  ])("shows the units of a PLC that closes at the request for its identification and %s", async (_, ends) => {
     const { code, out, err } = await probe(`127.0.0.1:${await closingPlc(ends)}`, "--units", "1,2");
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toContain("unit ids        1, 2");
@@ -86,22 +86,19 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
   });
 
   it.each([
-    ["goes on taking connections", { ends: false, answered: [3, 9], broken: [2, 4] }],
-    ["takes no connection any more", { ends: true, answered: [3], broken: [2] }],
-  ])(
-    "keeps what answered of a PLC that closes at a unit id it doesn't know and %s",
-    async (_, { ends, answered, broken }) => {
-      const port = await closingPlc(ends, (unit) => unit === 3 || unit === 9);
-      const { code, out } = await probe(`127.0.0.1:${port}`, "--units", "3,2,4,9", "--json");
-      expect(code).toBe(0);
-      const { modbus } = JSON.parse(out) as { modbus: { units: { unit: number; answer: string }[] } };
-      const those = (kind: string) => modbus.units.filter(({ answer }) => answer === kind).map(({ unit }) => unit);
-      expect([those("answers"), those("breaks_off")]).toEqual([answered, broken]);
-      expect(modbus).toMatchObject({ kind: "modbus", round_trip_ms: ends ? null : (expect.any(Number) as number) });
-    },
-  );
+    ["accepts further connections", { ends: false, answered: [3, 9], broken: [2, 4] }],
+    ["accepts no connection afterwards", { ends: true, answered: [3], broken: [2] }],
+  ])("shows the units of a PLC that closes at an unknown unit id and %s", async (_, { ends, answered, broken }) => {
+    const port = await closingPlc(ends, (unit) => unit === 3 || unit === 9);
+    const { code, out } = await probe(`127.0.0.1:${port}`, "--units", "3,2,4,9", "--json");
+    expect(code).toBe(0);
+    const { modbus } = JSON.parse(out) as { modbus: { units: { unit: number; answer: string }[] } };
+    const those = (kind: string) => modbus.units.filter(({ answer }) => answer === kind).map(({ unit }) => unit);
+    expect([those("answers"), those("breaks_off")]).toEqual([answered, broken]);
+    expect(modbus).toMatchObject({ kind: "modbus", round_trip_ms: ends ? null : (expect.any(Number) as number) });
+  });
 
-  it("says that a PLC is silent, that none listens, and that it isn't Modbus, with 69", async () => {
+  it("fails with 69 if the PLC is silent, nothing listens, or the server isn't Modbus", async () => {
     const silent = await plcSite({ manners: { drop_answers: true } });
     const nobody = await probe(`127.0.0.1:${silent.plc.port}`, "--units", "1");
     expect(nobody).toMatchObject({ code: 69, err: "" });
@@ -116,7 +113,7 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     expect(mail.out).toContain("no. Something answers that isn't Modbus TCP");
   });
 
-  it("tells a gateway without a device behind it, and one whose only connection is taken", async () => {
+  it("recognises a gateway without a device, and a PLC whose only connection is taken", async () => {
     const gateway = await plcSite({ manners: { exception: 11 } });
     const behind = await probe(`127.0.0.1:${gateway.plc.port}`, "--units", "1,2");
     expect(behind.code).toBe(69);
@@ -129,7 +126,7 @@ describe("booth-gateway probe", { timeout: MANY_PROCESSES_MS }, () => {
     expect(held.out).toContain("another master (an HMI, a programmer) may hold the only one");
   });
 
-  it("refuses what is no address and no unit id, with 2", async () => {
+  it("rejects a wrong address or unit id with 2", async () => {
     expect(await probe("127.0.0.1:99999")).toMatchObject({ code: 2, out: "" });
     expect(await probe("127.0.0.1", "--units", "1,300")).toMatchObject({ code: 2, out: "" });
     expect(await probe()).toMatchObject({ code: 2, out: "" });

@@ -20,7 +20,7 @@ import { say } from "./say.ts";
 const START = Date.UTC(2026, 2, 3, 16);
 const URI = "urn:another-maker:program";
 
-/** The same booth under another maker's names: no shipped profile finds a variable of it. */
+/** Returns the booth with the names of another maker, which no shipped profile knows. */
 function unknownServer(): OpcuaProfile {
   const profile = plcnextBooth();
   const codes = Object.entries(profile.modes).map(([code, mode]) => [String(Number(code) + 40), mode] as const);
@@ -35,7 +35,7 @@ function unknownServer(): OpcuaProfile {
 }
 
 describe("booth-gateway profile browse", { timeout: 120_000 }, () => {
-  it("makes an OPC UA server's profile of its tree, every tag and mode right", async () => {
+  it("makes a profile from the tree of an OPC UA server, with every tag and mode right", async () => {
     const profile = unknownServer();
     const scenario = findScenario("standard-cycle");
     if (scenario === undefined) throw new Error("the scenario");

@@ -10,7 +10,7 @@ import { say } from "./say.ts";
 
 const FIRST = { coil: 1, discrete: 100_001, input: 300_001, holding: 400_001 };
 
-/** As an office keeps such lists, with the words of its own. */
+/** Writes a register list as an office would. */
 function listOf(tags: readonly ModbusTag[], modes: Readonly<Record<string, string>>): string {
   const values = Object.entries(modes).map(([code, mode]) => `${code}=${mode}`);
   const rows = tags.map(({ name, point, role, unit }) =>
@@ -45,7 +45,7 @@ describe("booth-gateway profile import", () => {
     expect(readFileSync(site.file, "utf8")).toContain("label: Kühlluft °C");
   });
 
-  it("refuses what is larger than any export, and writes nothing", async () => {
+  it("rejects a list that is larger than any export, and writes nothing", async () => {
     const site = await workshopAt(drawnProfile(4));
     const file = join(temporaryFolder(), "list.csv");
     await site.run("new unknown --from modbus");
@@ -63,7 +63,7 @@ describe("booth-gateway profile import", () => {
     expect(readFileSync(site.file, "utf8")).toBe(before);
   });
 
-  it("makes an unknown PLC's profile of its register list, every tag and mode right", async () => {
+  it("makes the profile of an unknown PLC from its register list, with every tag and mode right", async () => {
     const site = await workshopAt(drawnProfile(4));
     const file = join(temporaryFolder(), "list.csv");
     writeFileSync(file, listOf(site.profile.tags, site.profile.modes));
@@ -71,7 +71,7 @@ describe("booth-gateway profile import", () => {
     const at = `--host 127.0.0.1 --port ${site.plc.port}`;
     const said = await site.run(`import ${file} --base 1 --yes ${at}`);
     expect(said).toMatchObject({ code: 0, err: "" });
-    // The PLC's values beside the rows that show how the list counts.
+    // The rows that show how the list counts have the PLC's values.
     expect(said.out).toMatch(/^Numbers in the list count from 1: .* \(\d+\): \w+:\d+ reads .+; .* reads .+$/m);
     expect(said.out).toContain("a list as generic exports it; columns name, address, function, type, word_order");
     expect(said.out).toContain("it can be used");
@@ -89,7 +89,7 @@ describe("booth-gateway profile import", () => {
     expect(await site.run("test --for 1s")).toMatchObject({ code: 0, err: "" });
   });
 
-  it("asks what a list leaves open, and says what it left out", async () => {
+  it("asks what a list leaves open, and reports the rows that it left out", async () => {
     const folder = temporaryFolder();
     const config = join(folder, "gateway.yaml");
     const file = join(folder, "list.csv");
@@ -117,7 +117,7 @@ describe("booth-gateway profile import", () => {
     expect(missing).toEqual(["no mode is mapped"]);
   });
 
-  it("says what is no list, with 2", async () => {
+  it("rejects a file that is no register list with 2", async () => {
     const folder = temporaryFolder();
     const config = join(folder, "gateway.yaml");
     writeFileSync(join(folder, "x.csv"), "a,b\n1,2\n");
@@ -130,7 +130,7 @@ describe("booth-gateway profile import", () => {
 
 describe("booth-gateway profile export", () => {
   it.each(profileNames().filter((name) => findProfile(name).kind !== "device"))(
-    "%s comes back by import",
+    "an export of %s imports as the same profile",
     async (name) => {
       const folder = temporaryFolder();
       const config = join(folder, "gateway.yaml");
@@ -153,7 +153,7 @@ describe("booth-gateway profile export", () => {
   );
 });
 
-/** With the orders in force, wherever they are said. */
+/** Returns a point with the word order in force. */
 function decoded(point: object, { protocol, ...profile }: ReturnType<typeof findProfile>): object {
   if (protocol !== "modbus" || !("quirks" in profile)) return point;
   const isWide = "type" in point && /32|64/.test(String(point.type));

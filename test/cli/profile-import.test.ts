@@ -8,7 +8,7 @@ import { say } from "./say.ts";
 
 type Tag = Readonly<Record<string, unknown>>;
 
-/** A new Modbus profile, and imports into it. */
+/** Makes a new Modbus profile, and imports lists into it. */
 async function bench() {
   const folder = temporaryFolder();
   const config = join(folder, "gateway.yaml");
@@ -19,7 +19,7 @@ async function bench() {
     profile,
     asked,
     tags: () => (parse(readFileSync(profile, "utf8")) as { readonly tags: readonly Tag[] }).tags,
-    /** `reply` answers each choice; a yes-or-no question gets yes. Without a reply nobody is there to be asked. */
+    /** `reply` answers each choice; a yes-or-no question gets yes. Without a reply no terminal is there. */
     run: (text: string, options: readonly string[] = ["--yes"], reply?: string) => {
       const file = join(folder, "list.csv");
       writeFileSync(file, text);
@@ -36,7 +36,7 @@ async function bench() {
 const place = ({ name, address }: Tag): unknown => [name, address];
 
 describe("profile import", () => {
-  it("keeps numbers from 0 in a list with function codes that has a register 0, and says so with three rows", async () => {
+  it("counts from 0 in a list with function codes that has a register 0, and shows three rows as proof", async () => {
     const { run, tags } = await bench();
     const said = await run(
       "Name,Function Code,Register,Data Type\nBooth mode,3,0,UINT16\nCycle count,3,1,UINT32\nAir,3,3,FLOAT32\nDoor open,2,0,BOOL\n",
@@ -90,7 +90,7 @@ describe("profile import", () => {
       { options: ["--dots", "bits", "--base", "0"], named: "--dots bits or bytes" },
     ],
   ])(
-    "without a terminal refuses to guess %s, names the option, and writes with it",
+    "without a terminal doesn't guess %s, names the option, and writes with it",
     async (_, text, { options, named }) => {
       const { run, profile } = await bench();
       const before = readFileSync(profile, "utf8");
@@ -102,7 +102,7 @@ describe("profile import", () => {
     },
   );
 
-  it("asks one question on a terminal, whose choices show the places that each answer makes", async () => {
+  it("asks one question on a terminal, whose choices show the resulting addresses", async () => {
     const { run, tags, asked } = await bench();
     expect(await run("Name,Address,Type\nair,7,INT\n", [], "input:1")).toMatchObject({ code: 0, err: "" });
     expect(asked[0]?.choices.map(({ value, text }) => [value, text])).toEqual([
@@ -115,7 +115,7 @@ describe("profile import", () => {
     expect(tags().map(place)).toEqual([["air", "input:6"]]);
   });
 
-  it("applies Kepware's scaling and units, reads its strings, and takes no temperature for a gas meter", async () => {
+  it("applies the scaling, units and strings of Kepware, and gives a gas temperature no role of a gas meter", async () => {
     const { run, tags } = await bench();
     const said = await run(
       'Tag Name,Address,Data Type,Scaling,Raw Low,Raw High,Scaled Low,Scaled High,Eng Units,Description\n"B2.AirTemp",400203,Float,,,,,,"degF",""\n"B2.GasTemp",400205,Short,Linear,0,1000,0,250,"degC",""\n"B2.Text",400220.20H,String,,,,,,,""\n',
@@ -129,7 +129,7 @@ describe("profile import", () => {
     expect(tags().map(({ role }) => role)).toEqual([undefined, undefined, undefined]);
   });
 
-  it("gives a role to a name whose unit fits, and none by the name alone unless somebody agrees", async () => {
+  it("gives a role to a name whose unit fits, and to a name without a unit only if --by-name agrees", async () => {
     const list =
       "Name,Address,Type,Unit\nAir temperature,400001,REAL,degF\nGas,400003,REAL,°C\nBooth pressure,400005,REAL,\n";
     const { run, tags } = await bench();
@@ -144,7 +144,7 @@ describe("profile import", () => {
     expect(tags()[2]).toMatchObject({ role: "booth_pressure", unit: "Pa" });
   });
 
-  it("takes neither a shut door nor a setpoint for the usual tag whose words it has", async () => {
+  it("gives neither a shut door nor a setpoint the role of the usual tag with the same words", async () => {
     const { run, tags } = await bench();
     await run(
       "Name,Address,Type,Unit\nDoor shut,100001,BOOL,\nAir temp setpoint,400001,REAL,C\nCycle count 2,400003,UDINT,\n",
@@ -156,7 +156,7 @@ describe("profile import", () => {
     ]);
   });
 
-  it("asks what becomes of names that the profile has already: replaces, keeps both without a second role, or skips", async () => {
+  it("replaces, keeps or skips names that the profile already has, as --same-names or a person says", async () => {
     const list = (at: number): string => `Name,Address,Type\nCycle count,${at},UDINT\n`;
     const kept = await bench();
     await kept.run(list(400001));
@@ -178,7 +178,7 @@ describe("profile import", () => {
     expect(skipped.tags().map(place)).toEqual([["cycle_count", "holding:0"]]);
   });
 
-  it("writes labels with line breaks, quotes and braces on one line of a file that can be read", async () => {
+  it("writes labels with line breaks, quotes and braces as one valid line", async () => {
     const { run, tags, profile } = await bench();
     const label = 'Bits: # {a}, "b"\r\n0x1 - plug\u2028in\n\tand: out';
     const cell = `"${label.replaceAll('"', '""')}"`;

@@ -9,7 +9,7 @@ import { CommandError, type Io } from "../../src/tools/command.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { say } from "./say.ts";
 
-/** A PLC in memory: what each place reads in a mode; a place that isn't there refuses. */
+/** Makes a PLC in memory. `places` returns its values in a mode; other addresses answer with an exception. */
 function workshop(places: (mode: string) => Readonly<Record<string, number>>) {
   const config = join(temporaryFolder(), "gateway.yaml");
   const asked: string[] = [];
@@ -58,12 +58,12 @@ function workshop(places: (mode: string) => Readonly<Record<string, number>>) {
 }
 
 describe("booth-gateway profile learn modes", () => {
-  it("finds a bit for each mode, and what the mode without one is", async () => {
+  it("finds a bit for each mode, and the mode without a bit", async () => {
     const bits: Readonly<Record<string, number>> = { spray: 2, flash: 4, bake: 16 };
     const site = workshop((mode) => ({ "holding:7": 0x8000 + (bits[mode] ?? 0), "holding:8": 5 }));
     await site.run("new acme");
     const said = await site.run("learn modes --modes idle,spray,flash,bake --range holding:0-20");
-    // Told before anything is read.
+    // Printed before the first read.
     const err = "Reads holding:0-20; 5 requests a second at most, and nothing is written to the PLC.\n";
     expect(said).toMatchObject({ code: 0, err });
     const stays = ["idle", "spray", "flash", "bake", "idle once more"].map((mode) => `Set the booth to ${mode}`);
@@ -81,7 +81,7 @@ describe("booth-gateway profile learn modes", () => {
     expect(tested.out).toContain("mode none: idle");
   });
 
-  it("goes on after a stop where it was: what was learned isn't asked for again, unless somebody wants to", async () => {
+  it("continues after a stop, and doesn't ask again for learned modes", async () => {
     const codes: Readonly<Record<string, number>> = { idle: 1, spray: 3, bake: 6 };
     const site = workshop((mode) => ({ "holding:1": codes[mode] ?? 0 }));
     await site.run("new acme");
@@ -99,7 +99,7 @@ describe("booth-gateway profile learn modes", () => {
       "Set the booth to idle once more",
     ]);
     expect(loadProfile(site.file).modes).toEqual({ "1": "idle", "3": "spray", "6": "bake" });
-    // It is over: nothing is left of it, and another wish begins anew.
+    // The finished run leaves no file, and another list of modes starts from the first.
     expect(existsSync(`${site.file}.learning`)).toBe(false);
     await site.run(learn, {}, { ask: leaving });
     site.asked.length = 0;
@@ -107,7 +107,7 @@ describe("booth-gateway profile learn modes", () => {
     expect(site.asked[0]).toContain("Set the booth to idle,");
   });
 
-  it("asks which of several places it is, and leaves a mode out that can't be had", async () => {
+  it("asks which of several addresses has the mode, and skips a mode that the booth can't enter", async () => {
     const codes: Readonly<Record<string, number>> = { idle: 1, spray: 3, bake: 6 };
     const site = workshop((mode) => ({ "holding:1": codes[mode] ?? 0, "holding:2": 10 * (codes[mode] ?? 0) }));
     await site.run("new acme");
@@ -120,7 +120,7 @@ describe("booth-gateway profile learn modes", () => {
     expect(readFileSync(site.file, "utf8")).toMatch(/"30": spray # learned on [\d-]+ in 20 looks at 4 stays/);
   });
 
-  it("says what is in the way: no terminal, no such mode, nothing that tells them, nothing written without a yes", async () => {
+  it("fails without a terminal, with an unknown mode, without a matching register, and without a yes", async () => {
     const site = workshop(() => ({ "holding:1": 5 }));
     await site.run("new acme");
     const before = readFileSync(site.file, "utf8");

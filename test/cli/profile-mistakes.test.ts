@@ -12,7 +12,7 @@ exhaust_minutes,400007,3,UDINT,ABCD,,minutes
 burner_on,000001,1,BOOL,,,
 `;
 
-/** What somebody mistypes, and the word that was meant. */
+/** A text of the profile, the misspelled one, and the word that was meant. */
 const MISTAKES = [
   ["protocol: modbus", "modbsu", "modbus"],
   ["word_order: low_first", "low_frist", "low_first"],
@@ -38,8 +38,8 @@ async function made(): Promise<string> {
   return join(folder, "profiles", "acme.yaml");
 }
 
-describe("check of a profile that commands made", () => {
-  it("passes, by itself and as JSON", async () => {
+describe("check of a profile made by commands", () => {
+  it("passes as text and as JSON", async () => {
     const file = await made();
     expect(await say(["check", file])).toEqual({
       code: 0,
@@ -55,7 +55,7 @@ describe("check of a profile that commands made", () => {
   });
 
   it.each(MISTAKES)(
-    "after %j was mistyped with %j: line, column, and the word that was meant",
+    "names line, column and the closest word if %j is misspelled as %j",
     async (right, wrong, meant) => {
       const file = await made();
       const text = readFileSync(file, "utf8");

@@ -6,13 +6,13 @@ import type { ModbusTag } from "../../src/domain/profile.ts";
 import { DRAWN_MODES, drawnProfile, readBy, workshopAt, type Workshop } from "./drawn-plc.ts";
 import { say } from "./say.ts";
 
-/** As the manual of such a PLC has it: numbers from 1, with the table before them. */
+/** Returns an address as in the manual of such a PLC: from 1, with the digit of its table. */
 function manualAddress({ point }: ModbusTag): string {
   const digit = { coil: "0", discrete: "1", input: "3", holding: "4" }[point.table];
   return `${digit}${String(point.address + 1).padStart(5, "0")}`;
 }
 
-/** Somebody who reads each value off the machine's display. */
+/** Adds every tag by its displayed value. */
 async function addAll(site: Workshop): Promise<void> {
   for (const tag of site.profile.tags.filter(({ role }) => role !== "mode")) {
     const shown = site.shows(tag.name);
@@ -21,7 +21,7 @@ async function addAll(site: Workshop): Promise<void> {
   }
 }
 
-/** Somebody at the booth, who does as he is told. */
+/** Answers as a person at the booth who sets the requested modes. */
 function operator(site: Workshop): (question: string) => Promise<string> {
   return (question) => {
     const [, mode] = /Set the booth to (\w+)/.exec(question) ?? [];
@@ -32,7 +32,7 @@ function operator(site: Workshop): (question: string) => Promise<string> {
 
 describe("booth-gateway profile", () => {
   it.each([1, 2, 3])(
-    "makes an unknown PLC's profile by commands alone, every tag and mode right (map %i)",
+    "makes the profile of an unknown PLC by commands alone, with every tag and mode right (map %i)",
     async (seed) => {
       const site = await workshopAt(drawnProfile(seed));
       expect(await site.run("new unknown --from modbus")).toMatchObject({ code: 0, err: "" });
@@ -61,7 +61,7 @@ describe("booth-gateway profile", () => {
       expect(tested).toMatchObject({ code: 0, err: "" });
       expect(tested.out).toContain("it reads right");
 
-      // At other instants, and in another mode than the one in which they were found.
+      // Other instants and modes than those of the search.
       for (const mode of ["bake", "idle"] as const) {
         site.set(mode);
         site.clock.pace(600);
@@ -74,7 +74,7 @@ describe("booth-gateway profile", () => {
     },
   );
 
-  it("finds the counters of an unknown PLC by watching it, their orders and scales by what the display shows", async () => {
+  it("finds the counters of an unknown PLC by watching it, and their orders and scales by the displayed values", async () => {
     const site = await workshopAt(drawnProfile(5));
     await site.run("new unknown --from modbus");
     site.clock.pace(1);
@@ -86,7 +86,7 @@ describe("booth-gateway profile", () => {
       return near.find((tag) => tag?.point.table === table && tag?.point.type === "uint32");
     };
     const ask = (question: string): Promise<string> => {
-      // Whoever reads the display takes no simulated time for it.
+      // Reading the display takes no simulated time.
       site.clock.pace(0);
       const [, name] = /show of (\w+) now/.exec(question) ?? [];
       if (name !== undefined) return Promise.resolve(site.shows(name));

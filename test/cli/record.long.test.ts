@@ -7,7 +7,7 @@ import { plcSite } from "./plc-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 describe("booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_MS }, () => {
-  it("write a trace without address and secrets, which plays as the same PLC; nothing but reads", async () => {
+  it("write a trace without address and secrets, which plays as the same PLC, by reads only", async () => {
     const site = await plcSite();
     const trace = join(temporaryFolder(), "booth.trace");
     const done = await site.gateway("record", "--config", site.configFile, "--for", "1.5s", "--out", trace);
@@ -33,7 +33,7 @@ describe("booth-gateway record and booth-sim replay", { timeout: MANY_PROCESSES_
     expect(await replay.ended).toBe(0);
   });
 
-  it("say what is wrong: no time, no file, a file that exists, a PLC that is away, a trace that is none", async () => {
+  it("fail with a reason: no time, no file, an existing file, an unreachable PLC, an invalid trace", async () => {
     const site = await plcSite();
     const folder = temporaryFolder();
     const record = (...more: readonly string[]) => site.gateway("record", "--config", site.configFile, ...more);

@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { GATEWAY, runProgram } from "../support/processes.ts";
 import { realSite, SERIAL, type RealSite } from "../support/real-site.ts";
 
-/** A GET over the agent's socket. */
+/** Sends a GET over the agent's socket. */
 function get(
   site: RealSite,
   path: string,
@@ -25,7 +25,7 @@ function get(
   });
 }
 
-/** Families of `/metrics` by name, each with its samples: written as Prometheus' text format wants it, or this fails. */
+/** Parses `/metrics` into families of samples. Fails if the text isn't in the format of Prometheus. */
 function familiesIn(text: string): ReadonlyMap<string, ReadonlyMap<string, number>> {
   const families = new Map<string, Map<string, number>>();
   for (const block of text.split("# HELP ").slice(1)) {
@@ -64,7 +64,7 @@ async function checkMetrics(site: RealSite): Promise<void> {
   expect((await get(site, "/healthz")).status).toBe(200);
 }
 
-it("the agent's socket serves reports from a thread of their own, and the commands print them", async () => {
+it("the agent's socket serves reports and metrics, and the commands print them", async () => {
   const site = await realSite({ speed: 120, serial: SERIAL, scenario: "standard-cycle" });
   const agent = site.startAgent();
   await eventually("the agent answers", () => site.status());
@@ -74,7 +74,7 @@ it("the agent's socket serves reports from a thread of their own, and the comman
     return out;
   };
 
-  // On a busy machine a poll may be so late, at this speed, that the spraying goes on only after a while without data.
+  // On a busy machine a poll may be so late, at this speed, that spraying follows only after a gap.
   const durations = await eventually(
     "spraying is in the log",
     async () => {
@@ -90,10 +90,6 @@ it("the agent's socket serves reports from a thread of their own, and the comman
   expect(Object.values(durations.coverage).reduce((sum, part) => sum + part, 0)).toBeCloseTo(total, 2);
   expect(await run("durations")).toMatch(/Spray Mode.*\n[^]*observed/);
   expect(await run("history", "mode")).toMatch(/mode\s+3\n/);
-  expect(JSON.parse(await run("history", "mode", "--json"))).toMatchObject({
-    page: 1,
-    data: { mode: expect.any(Array) as unknown },
-  });
   expect(await run("filters")).toMatch(/exhaust_filter[^]*: "in since" is when this gateway first looked/);
 
   const explained = JSON.parse(await run("explain", "runtime", "--json")) as Explanation;
@@ -119,15 +115,13 @@ it("the agent's socket serves reports from a thread of their own, and the comman
   expect(await run("filters", "changed", "exhaust", "--by", "alex")).toMatch(
     /^exhaust filter, [\d-]+ [\d:]+ \S+: a new one is in; --undo/,
   );
-  expect(await run("filters", "--json")).toContain('"filter_type":"exhaust_filter"'.replace(":", ": "));
+  expect(await run("filters", "--json")).toContain('"filter_type": "exhaust_filter"');
   const undone = JSON.parse(await run("filters", "changed", "exhaust", "--undo", "--json")) as FilterEntry;
   expect(undone).toMatchObject({ filter: "exhaust_filter", by: "alex", outcome: "undone" });
   const twice = await runProgram(GATEWAY, ["filters", "changed", "exhaust", "--undo", "--config", site.configFile]);
   expect(twice).toMatchObject({ code: 1, out: "" });
   expect(twice.err).toContain("no change of the exhaust filter can be taken back");
 
-  expect(await run("rebuild")).toMatch(/nothing changed/);
-  expect(JSON.parse(await run("rebuild", "--json"))).toMatchObject({ kind: "done" });
   agent.signal("SIGTERM");
   expect(await agent.ended).toBe(0);
 });

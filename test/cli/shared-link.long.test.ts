@@ -8,7 +8,7 @@ import { GATEWAY, MANY_PROCESSES_MS, startProgram } from "../support/processes.t
 import { plcSite, type PlcSite } from "./plc-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
-/** A PLC that takes one connection, and an agent that holds it. */
+/** Starts a PLC with one connection, and an agent that holds it. */
 async function heldPlc() {
   const site = await plcSite({ manners: { max_connections: 1 }, modbus: PATIENT });
   const agent = startProgram(GATEWAY, ["run", "--config", site.configFile]);
@@ -23,7 +23,7 @@ async function heldPlc() {
   return { site, agent, ask };
 }
 
-/** Every tool, as a technician would use it; none may fail. */
+/** Runs every tool as a technician would. */
 async function useAll({ gateway, configFile, plc }: PlcSite) {
   const config = ["--config", configFile];
   const trace = join(temporaryFolder(), "booth.trace");
@@ -35,7 +35,7 @@ async function useAll({ gateway, configFile, plc }: PlcSite) {
 }
 
 it(
-  "tools read over the agent's only connection, and its polls go on as if nobody were there",
+  "tools read over the agent's only connection and don't disturb its polls",
   { timeout: MANY_PROCESSES_MS },
   async () => {
     const { site, agent, ask } = await heldPlc();
@@ -54,11 +54,11 @@ it(
     expect(record).toMatchObject({ code: 0, err: "" });
     const recorded = JSON.parse(record.out) as { silences: number; failures: number };
     expect(recorded.failures).toBe(0);
-    // An answer that comes too late costs the agent a connection; it is then asked for again.
+    // A late answer costs the agent a connection, after which the request is repeated.
     const { counts } = site.plc;
     await eventually("each silence is such an answer", () => recorded.silences < counts.connections || undefined);
 
-    // Nothing but reads goes over a shared link.
+    // A shared link passes only reads.
     expect(await ask("0600000001")).toMatchObject({ kind: "failed", why: "config" });
     expect(await ask("030000")).toMatchObject({ kind: "failed", why: "config" });
     expect(breaksTold(agent)).toEqual([]);

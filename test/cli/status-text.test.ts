@@ -7,7 +7,7 @@ import { activeSite, boothOf, MINUTE } from "../support/active-site.ts";
 import { run } from "../../simulators/service/storage/db.ts";
 import { SERIAL } from "../support/virtual-service.ts";
 
-it("status says which configurations are not in use: the file that is broken, and the service's revision that was not taken", async () => {
+it("status names the configurations that are not in use: a faulty file, and a rejected revision of the service", async () => {
   const { site, agent } = await activeSite({ for_ms: MINUTE, config_refused: "gateway.yaml:3:1: not YAML\n" });
   expect(agent.status().config_refused).toContain("gateway.yaml:3:1");
   expect(statusText(agent.status())).toContain(
@@ -23,7 +23,7 @@ it("status says which configurations are not in use: the file that is broken, an
   );
 });
 
-it("status says that a broker isn't spoken to in MQTT 5, and why, where that had to be found out", async () => {
+it("status gives the reason if the agent fell back to MQTT 3.1.1", async () => {
   const { agent } = await activeSite({ for_ms: MINUTE });
   const status = agent.status();
   const spoken = (why: string) => ({
@@ -36,21 +36,21 @@ it("status says that a broker isn't spoken to in MQTT 5, and why, where that had
   expect(statusText(spoken(""))).not.toContain("broker ");
 });
 
-it("status names the seqs that the service holds otherwise, and those that are missing in the store", async () => {
+it("status names the seqs at which the service has other records, and those that the store lacks", async () => {
   const { agent } = await activeSite({ for_ms: MINUTE });
-  const whose = (log: Partial<BoothStatus["log"]>): AgentStatus => {
+  const withLog = (log: Partial<BoothStatus["log"]>): AgentStatus => {
     const [booth] = agent.status().booths;
     if (booth === undefined) throw new Error("no booth");
     return { ...agent.status(), booths: [{ ...booth, log: { ...booth.log, ...log } }] };
   };
   expect(statusText(agent.status())).not.toMatch(/RENAMED|missing/);
   const label = { id: "b", from_seq: 51, predecessor: null, forked_at: 0, forked_seqs: { from: 51, to: 264 } };
-  expect(statusText(whose({ forked: forkTrouble(label, null, { mono: 0, at: 1 }) }))).toContain(
+  expect(statusText(withLog({ forked: forkTrouble(label, null, { mono: 0, at: 1 }) }))).toContain(
     "  RENAMED   the service held other records than this box under seq 51 to 264: since 1970-01-01 00:00 UTC the log goes under another name there; ask whoever runs the service",
   );
   const { storage } = boothOf(agent).log;
   if (storage === null) throw new Error("the store hasn't said how it is");
-  expect(statusText(whose({ storage: { ...storage, quarantined: 7, missing: [[101, 107]] } }))).toContain(
+  expect(statusText(withLog({ storage: { ...storage, quarantined: 7, missing: [[101, 107]] } }))).toContain(
     "WARNING: 7 records are missing, damaged in the store: seq 101 to 107",
   );
 });

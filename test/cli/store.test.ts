@@ -13,7 +13,7 @@ const say = (...argv: readonly string[]): Promise<Said> => sayAll(["store", ...a
 
 const COMMITS = 150;
 
-/** A store with some hundred readings; nobody has it open. */
+/** Makes a closed store with some hundred readings. */
 function filled(): string {
   const folder = temporaryFolder();
   const writer = writerIn(folder);
@@ -48,7 +48,7 @@ function spoil(folder: string, at: number, bytes: number): void {
 }
 
 describe("booth-gateway store", () => {
-  it("check: a sound store, in words and as JSON", async () => {
+  it("check reports a sound store as text and as JSON", async () => {
     const folder = filled();
     const words = await say("check", "--data-dir", folder);
     expect(words).toMatchObject({ code: 0, err: "" });
@@ -63,7 +63,7 @@ describe("booth-gateway store", () => {
     });
   });
 
-  it("check: a damaged one is told, with what to do, and left as it is", async () => {
+  it("check reports a damaged store with what to do, and doesn't change it", async () => {
     const folder = filled();
     const db = new Database(storePath(folder));
     const { changes } = db.prepare("UPDATE log SET t0 = t0 + 1").run();
@@ -77,7 +77,7 @@ describe("booth-gateway store", () => {
     expect(readFileSync(storePath(folder)).equals(before)).toBe(true);
   });
 
-  it("salvage: what can be read is in a new file, the old one is kept", async () => {
+  it("salvage writes what can be read into a new file, and keeps the old one", async () => {
     const folder = filled();
     const before = recordsIn(folder);
     spoil(folder, 0, 512);
@@ -91,7 +91,7 @@ describe("booth-gateway store", () => {
   });
 
   it.each(["export", "backup"])(
-    "%s, then import on another box: every record is there, and a new stream goes on",
+    "%s and import move every record to another box, which continues with a new stream",
     async (way) => {
       const folder = filled();
       const before = recordsIn(folder);
@@ -109,7 +109,7 @@ describe("booth-gateway store", () => {
     },
   );
 
-  it("export and backup work while an agent runs, and never overwrite; salvage and import refuse then", async () => {
+  it("backup works while an agent runs, and never overwrites; salvage and import fail then", async () => {
     const folder = filled();
     const writer = writerIn(folder);
     const lock = lockFolder(folder);
@@ -128,7 +128,7 @@ describe("booth-gateway store", () => {
     writer.close();
   });
 
-  it("import refuses a file cut short, one with a spoilt row and one of something else, and leaves the store alone", async () => {
+  it("import rejects a truncated, damaged or foreign file, and leaves the store unchanged", async () => {
     const folder = filled();
     const file = join(temporaryFolder(), "copy");
     await say("export", file, "--data-dir", folder);
@@ -149,11 +149,9 @@ describe("booth-gateway store", () => {
     expect((await say("import", file, "--data-dir", folder)).err).toContain("there is no file at");
   });
 
-  it("says how it is used", async () => {
-    expect((await say("mend")).err).toContain("there are check, salvage, export, import, backup");
+  it("fails for a wrong number of files, and without a store", async () => {
     expect(await say("backup", "--data-dir", "/nowhere")).toMatchObject({ code: 2 });
     expect((await say("check", "x", "--data-dir", "/nowhere")).err).toContain("takes no file");
     expect((await say("check", "--data-dir", "/nowhere")).err).toContain("there is no store at /nowhere/store.db");
-    expect((await say("--help")).out).toMatch(/backup +a copy of the store's file/);
   });
 });

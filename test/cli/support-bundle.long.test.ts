@@ -14,7 +14,7 @@ const PIN = "8317264950";
 const KEY_LINE = "MIIEvPLANTEDplantedPLANTEDplanted";
 const CUSTOMER = "Demo Body Shop";
 
-/** Puts a secret behind every setting that names a file with one. Returns them all, the site's first key among them. */
+/** Writes a secret into each file that a setting names. Returns all secrets, the site's first key included. */
 function plantSecrets(site: RealSite): readonly string[] {
   const put = (name: string, text: string): string => {
     writeFileSync(join(site.folder, name), text, { mode: 0o600 });
@@ -47,7 +47,7 @@ function unpack(archive: string): Readonly<Record<string, string>> {
 }
 
 describe("support-bundle", { timeout: MANY_PROCESSES_MS }, () => {
-  it("holds what helps, and none of the planted secrets", async () => {
+  it("has every file, and none of the planted secrets", async () => {
     const site = await realSite({ speed: 10, serial: SERIAL });
     const secrets = plantSecrets(site);
     const agent = site.startAgent();
@@ -90,7 +90,7 @@ describe("support-bundle", { timeout: MANY_PROCESSES_MS }, () => {
     expect(await agent.ended).toBe(0);
   });
 
-  it("is made without an agent and a sound configuration too, and told as JSON", async () => {
+  it("is made without an agent and with a faulty configuration, and listed as JSON", async () => {
     const folder = temporaryFolder();
     const file = join(folder, "gateway.yaml");
     const out = join(folder, "b.tar.gz");

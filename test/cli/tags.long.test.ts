@@ -21,7 +21,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
     expect(site.plc.counts.writes).toBe(0);
   });
 
-  it("gives the reason of a value that isn't there, and the registers of one that is, as JSON", async () => {
+  it("gives the reason of a missing value as JSON", async () => {
     const site = await plcSite({ manners: { bad_ranges: [{ table: "holding", first: 0, last: 0, code: 2 }] } });
     const { code, out } = await site.gateway("tags", "--json", "--config", site.configFile);
     expect(code).toBe(0);
@@ -30,7 +30,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
     expect(tags.find(({ tag }) => tag === "cycle_count")).toMatchObject({ quality: "good", unit: "cycles" });
   });
 
-  it("ends by a signal in the middle of a silent PLC, with 0", async () => {
+  it("ends with 0 after a signal while it waits for a silent PLC", async () => {
     const site = await plcSite({ manners: { drop_answers: true } });
     const program = startProgram(GATEWAY, ["tags", "--watch", "--config", site.configFile]);
     await expect.poll(() => site.plc.counts.requests, { timeout: 60_000 }).toBeGreaterThan(0);
@@ -38,7 +38,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
     expect(await program.ended).toBe(0);
   });
 
-  it("says what to do where nothing answers, with 69, and for an unknown booth, with 2", async () => {
+  it("fails with 69 if the PLC doesn't answer, and with 2 for an unknown booth", async () => {
     const site = await plcSite();
     await site.plc.offline();
     const away = await site.gateway("tags", "--config", site.configFile);
@@ -51,7 +51,7 @@ describe("booth-gateway tags", { timeout: MANY_PROCESSES_MS }, () => {
 });
 
 it(
-  "check --addresses shows what every tag's address was taken for",
+  "check --addresses shows every tag's address",
   async () => {
     const site = await plcSite();
     const { code, out, err } = await site.gateway("check", "--addresses", "--config", site.configFile);

@@ -8,6 +8,7 @@ import { findProfile, SHIPPED_PROFILES } from "../../src/config/profile.ts";
 import { jsonSchemas } from "../../src/config/schemas.ts";
 import { parametersOf, unknownGroups } from "../../src/config/parameters.ts";
 import type { BoothConfig } from "../../src/config/port.ts";
+import { inspectConfig, verdictOn } from "../../src/config/usable.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../config/gateway.example.yaml", import.meta.url));
 const SMALL = `service: { url: "https://service.example/" }
@@ -98,6 +99,7 @@ describe("gateway configuration", () => {
 
   test("the example configuration loads, and its profile and groups exist", () => {
     const config = loadConfig(EXAMPLE);
+    expect(verdictOn(inspectConfig(EXAMPLE))).toBeNull();
     for (const each of config.booths) expect(unknownGroups(findProfile(each.profile), each)).toEqual([]);
     expect(config.booths[0]?.working_hours[0]).toEqual({
       day: "monday",

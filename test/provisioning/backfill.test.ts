@@ -7,10 +7,10 @@ import { backfill } from "../../src/provisioning/commands/backfill.ts";
 import type { BoundBooth } from "../../src/provisioning/context.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-/** A resend gathers what comes within this time. */
+/** A resend gathers the backfills of this time. */
 const GATHER_MS = 2_000;
 
-/** A booth whose resends the test ends, in the order in which they began. */
+/** Makes a booth whose resends the test ends, in the order of their start. */
 function resending() {
   const clock = virtualClock({ wall: 0, mono: 0 });
   const begun: { readonly order: ResendOrder; readonly end: () => void; readonly signal: AbortSignal }[] = [];
@@ -40,7 +40,7 @@ function resending() {
 
 const range = (from: number, to: number): SeqRange => ({ from, to });
 
-it("a booth runs one resend at a time, and sends the backfills that come meanwhile together", async () => {
+it("a booth runs one resend at a time, and sends backfills that arrive meanwhile together", async () => {
   const { clock, begun, order } = resending();
   const all = Array.from({ length: 3 }, (_, at) => order([range(1, 100 + at)]));
   await clock.run(GATHER_MS);
@@ -55,7 +55,7 @@ it("a booth runs one resend at a time, and sends the backfills that come meanwhi
   expect(begun).toHaveLength(2);
 });
 
-it("a backfill fails once its time is over, and the resend ends with the last command that it is for", async () => {
+it("a backfill fails when it expires, and a resend ends when its last backfill expires", async () => {
   const { clock, begun, order } = resending();
   const first = order([range(1, 9)], { minutes: 1 });
   await clock.run(GATHER_MS);
@@ -71,7 +71,7 @@ it("a backfill fails once its time is over, and the resend ends with the last co
   expect(await third).toMatchObject({ records: 1 });
 });
 
-it("a backfill of another stream of the booth waits for the resend under way, and has a resend of its own", async () => {
+it("a backfill of another stream of the booth waits for the running resend, and has its own", async () => {
   const { clock, begun, order } = resending();
   const all = [order([range(1, 2)]), order([range(3, 4)], { stream_id: "old" }), order([range(5, 6)])];
   for (const at of [0, 1]) {
@@ -82,7 +82,7 @@ it("a backfill of another stream of the booth waits for the resend under way, an
   expect(begun.map((one) => one.order.stream)).toEqual(["s", "old"]);
 });
 
-it("an answer to a digest without ranges waits for no resend, and of answers that nobody asks for 64 are kept", async () => {
+it("an answer to a digest without ranges waits for no resend, and at most 64 unread answers are kept", async () => {
   const { clock, begun, binding, order } = resending();
   void order([range(1, 2)]);
   await clock.run(GATHER_MS);

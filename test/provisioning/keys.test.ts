@@ -9,7 +9,7 @@ import { memoryFolder, ofTest } from "../support/temporary.ts";
 const OWN = "https://service.example";
 const OTHER = "https://evil.example";
 
-/** The keys of a gateway with an installed key, talking to the service at an address. */
+/** Makes the keys of a gateway with an installed key; `at` sets the service's address. */
 function gateway() {
   const folder = memoryFolder();
   const file = openIdentity(folder, () => "gateway-1");
@@ -23,7 +23,7 @@ function gateway() {
   return { at, installed };
 }
 
-it("an installed key goes to the service it was installed for, whatever address is entered later", async () => {
+it("an installed key goes only to the service it was installed for, whichever address is entered later", async () => {
   const { at } = gateway();
   await noteKeyHosts(at(OWN), true);
   await noteKeyHosts(at(OTHER), false);
@@ -31,7 +31,7 @@ it("an installed key goes to the service it was installed for, whatever address 
   expect(await firstKeyOf(at("https://service.example:8443"))).toBeNull();
 });
 
-it("root's word, or a key newly installed in its place, opens the present service", async () => {
+it("an address set by root, or a newly installed key, makes the key valid for the present service", async () => {
   const { at, installed } = gateway();
   await noteKeyHosts(at(OWN), true);
   await noteKeyHosts(at(OTHER), true);
@@ -40,7 +40,7 @@ it("root's word, or a key newly installed in its place, opens the present servic
   expect(await firstKeyOf(at(OWN))).toBe("newly-installed");
 });
 
-it("a key typed together with another address goes there alone, and the installed one stays behind", async () => {
+it("a key typed with another address goes only to that address, and the installed key doesn't", async () => {
   const { at } = gateway();
   await giveFirstKey(at(OWN), "typed-key", OTHER);
   expect([await firstKeyOf(at(OTHER)), await firstKeyOf(at(OWN))]).toEqual(["typed-key", "installed-key"]);
@@ -48,14 +48,14 @@ it("a key typed together with another address goes there alone, and the installe
   expect(await firstKeyOf(at(OTHER))).toBeNull();
 });
 
-it("a key installed before any address was known isn't sent to the first address that is typed with another key", async () => {
+it("a key installed before any address isn't sent to the first address that is typed with another key", async () => {
   const { at } = gateway();
   await giveFirstKey(at(null), "typed-key", OTHER);
   await giveFirstKey(at(OTHER), "for-another", OWN);
   expect(await firstKeyOf(at(OTHER))).toBeNull();
 });
 
-it("the gateway's own key goes only to the service it was made for, and another service gets another one", async () => {
+it("the gateway's own key goes only to the service it was made for, and another service gets another key", async () => {
   const { at } = gateway();
   await noteKeyHosts(at(OWN), true);
   await makeOwnKey(at(OWN));

@@ -65,7 +65,7 @@ async function tryConfig(
     const known = binding.row.record?.config?.revision ?? 0;
     if (known === revision && binding.row.refused_revision === null) return { revision, unchanged: true };
     const record = await changedRecord(booth, { revision, expires_at }, signal);
-    const problems = configProblems(record, record.unread ?? []);
+    const problems = configProblems(record);
     if (problems.length > 0) {
       await applyEvent(booth, { kind: "config_refused", revision });
       throw new CommandFailure(`nothing was changed: ${problems.slice(0, 5).join("; ")}`);

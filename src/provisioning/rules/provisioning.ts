@@ -48,7 +48,7 @@ export type ProvisioningEvent =
     }
   /** The service denies the key: 401 or 403. */
   | { readonly kind: "key_refused"; readonly reason: string }
-  /** Somebody ends the binding. */
+  /** A person, or a command of the service, ends the binding. */
   | { readonly kind: "leave"; readonly leaving: Leaving }
   /** The service's answer to the end of the binding. */
   | { readonly kind: "left"; readonly answer: ServiceAnswer<ServiceRecord>; readonly name: NewName }

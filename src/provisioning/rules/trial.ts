@@ -87,9 +87,9 @@ function isOther(known: ServiceRecord, record: ServiceRecord): boolean {
   return revisionOf(known) !== null && revisionOf(record) !== null && revisionOf(known) !== revisionOf(record);
 }
 
-/** Returns the faults of a record's configuration as texts. `unread`: the paths of fields that can't be read. */
-export function configProblems(record: ServiceRecord, unread: readonly string[]): readonly string[] {
-  const problems = unread.map((field) => `${field} can't be read`);
+/** Returns the faults of a record's configuration as texts, unreadable fields included. */
+export function configProblems(record: ServiceRecord): readonly string[] {
+  const problems = (record.unread ?? []).map((field) => `${field} can't be read`);
   if (record.tz !== null && !isKnownZone(record.tz)) problems.push(`there is no time zone ${record.tz}`);
   for (const { day, start, stop } of record.working_hours) {
     if (!TIME_OF_DAY.test(start) || !TIME_OF_DAY.test(stop))

@@ -3,7 +3,7 @@ import { stepOf } from "../../../src/provisioning/rules/provisioning.ts";
 import type { BoothCard, ServiceRecord } from "../../../src/domain/service.ts";
 import { after, by, entered, looking, lookedUp, ok, record } from "./provisioning-events.ts";
 
-/** A service that knows nothing of gateways, and whose booths show no serial number. */
+/** A booth of a service without generations, which doesn't show the serial number. */
 const card = (booth_id: string | null, facility_id: string): BoothCard => ({
   booth_id,
   account_name: "Acme",
@@ -25,22 +25,22 @@ const confirmed = (service_booth?: string) =>
   ({ kind: "confirmed", confirmation: { ...by, service_booth }, claim_id: "claim-1" }) as const;
 const said = (service_booth?: string) => ({ ...entered, confirmed: { ...by, service_booth } });
 
-describe("one booth that doesn't show its serial number", () => {
+describe("single booth without a serial number", () => {
   const one = found(card("b-1", "f-1"));
 
-  it("isn't taken by --yes alone, nor by the configuration's word", () => {
+  it("isn't claimed by a confirmation without its id", () => {
     const row = after([entered, looking, lookedUp(ok(one))]);
     expect(row).toMatchObject({ state: "awaiting_confirm", confirmed: null });
     expect(row.reason).toBe("the service doesn't repeat the serial number; its search found one booth, b-1");
   });
 
-  it("is taken by a person who saw the card", () => {
+  it("is claimed once a person confirms the card", () => {
     const row = after([entered, looking, lookedUp(ok(one)), confirmed()]);
     expect(row).toMatchObject({ state: "claiming", record: { booth_id: "b-1", facility_name: "Facility f-1" } });
     expect(row.record?.choices).toBeUndefined();
   });
 
-  it("is taken by --yes with its id, and not by another id", () => {
+  it("is claimed by its id, and not by another id", () => {
     expect(after([said("b-1"), looking, lookedUp(ok(one))])).toMatchObject({
       state: "claiming",
       record: { booth_id: "b-1" },
@@ -49,10 +49,10 @@ describe("one booth that doesn't show its serial number", () => {
   });
 });
 
-describe("several booths that it may be", () => {
+describe("several possible booths", () => {
   const several = found(card("b-1", "f-1"), card(null, "f-2"));
 
-  it("are a choice: nobody's confirmation takes one that wasn't named", () => {
+  it("need a choice: a confirmation without a name claims none", () => {
     const row = after([entered, looking, lookedUp(ok(several)), confirmed()]);
     expect(row.state).toBe("awaiting_confirm");
     expect(row.reason).toBe("the service doesn't repeat the serial number; its search found 2 booths: b-1, #2");
@@ -62,12 +62,12 @@ describe("several booths that it may be", () => {
   it.each([
     ["b-1", "b-1", "Facility f-1"],
     ["#2", null, "Facility f-2"],
-  ])("%s is the one named", (name, booth_id, facility_name) => {
+  ])("are resolved by the name %s", (name, booth_id, facility_name) => {
     const row = after([entered, looking, lookedUp(ok(several)), confirmed(name)]);
     expect(row).toMatchObject({ state: "claiming", record: { booth_id, facility_name } });
   });
 
-  it("read again, the list goes on meaning the one that was chosen", () => {
+  it("keep the chosen booth when the record is read again in another order", () => {
     const bound = after([
       said("#2"),
       looking,
@@ -81,24 +81,24 @@ describe("several booths that it may be", () => {
   });
 });
 
-it("an id that was named must be the booth's that shows the serial number too", () => {
+it("a named id must also be the id of the booth that shows the serial number", () => {
   const row = after([said("b-9"), looking, lookedUp(ok({ ...record, booth_id: "b-1" }))]);
   expect(row).toMatchObject({ state: "awaiting_confirm" });
   expect(row.reason).toBe("the service knows serial number ABCD-123-123 as booth b-1, not as b-9");
 });
 
-describe("a service without generations that refuses", () => {
+describe("rejection by a service without generations", () => {
   const plain = { ...record, generation: null, gateway: null };
   const refusal = { kind: "conflict", reason: "exists already (409)" } as const;
 
-  it("is asked again: nothing stays in conflict for good", () => {
+  it("leads to another look-up, so that no conflict is final", () => {
     const row = after([entered, looking, lookedUp(ok(plain)), { kind: "claimed", answer: refusal }]);
     expect(row).toMatchObject({ state: "conflict", wait_ms: 900_000 });
     expect(stepOf(row)).toBe("look_up");
     expect(after([looking, lookedUp(ok(plain))], row).state).toBe("claiming");
   });
 
-  it("takes no binding away: what is bound goes on being sent", () => {
+  it("doesn't end a binding, and delivery continues", () => {
     const row = after([
       entered,
       looking,
@@ -111,7 +111,7 @@ describe("a service without generations that refuses", () => {
     expect(row.reason).toContain("doesn't let the booth be marked as complete: exists already (409)");
   });
 
-  it("that names another gateway is that one's", () => {
+  it("is a conflict if the record names another gateway, and none if it names this one", () => {
     const held = { ...plain, completion_status: "COMPLETE", gateway: { id: "gw-2", last_seen_at: null } };
     expect(after([entered, looking, lookedUp(ok(held))])).toMatchObject({ state: "conflict" });
     expect(

@@ -24,7 +24,7 @@ function heardAll(ids: readonly string[], ledger: Ledger = []): Ledger {
   return ids.reduce((now, id) => hear(now, command(id), NOW).ledger, ledger);
 }
 
-it("a command is run once, and its id gets the same answer ever after", () => {
+it("a command runs once, and its id always gets the same answer", () => {
   const first = hear([], command("a"), NOW);
   expect(first).toMatchObject({ run: order, answer: { cmd_id: "a", state: "accepted" } });
   const ended = settled(first.ledger, done("a", { rotated: true }));
@@ -32,15 +32,15 @@ it("a command is run once, and its id gets the same answer ever after", () => {
 });
 
 it.each([
-  ["one that is none", { kind: "malformed", id: "a", reason: "no type" } as const, "failed", "no type"],
-  ["one that came at its end", command("a", NOW), "expired", "it came after its time"],
-])("%s is answered and not run, nor taken up after a stop", (...[, heard, state, error]) => {
+  ["a malformed command", { kind: "malformed", id: "a", reason: "no type" } as const, "failed", "no type"],
+  ["an expired command", command("a", NOW), "expired", "it came after its time"],
+])("%s gets an answer and doesn't run, not even after a restart", (...[, heard, state, error]) => {
   const { ledger, answer, run } = hear([], heard, NOW);
   expect([run, answer.state, answer.error]).toEqual([null, state, error]);
   expect(unfinished(ledger)).toEqual([]);
 });
 
-it("after a stop those are taken up that were accepted and not settled, oldest first", () => {
+it("after a restart the accepted and unsettled commands run again, oldest first", () => {
   const ledger = settled(heardAll(["a", "b", "c"]), failed("b", "no"));
   expect(unfinished(ledger).map(({ answer, order: own }) => [answer.cmd_id, own])).toEqual([
     ["a", order],
@@ -55,7 +55,7 @@ const heardBackfill = (digest: string | null = null): HeardCommand => ({
   command: { id: "b", expires_at: NOW + 1, order: backfill(digest) },
 });
 
-it("16 backfills or 4 commands of another type are under way at once, and no other type waits for them", () => {
+it("16 backfills or 4 commands of another type run at once, and no other type waits for them", () => {
   const busy = Array.from({ length: 16 }, () => "backfill" as const);
   const rotations = ["rotate_key", "rotate_key", "rotate_key", "rotate_key"] as const;
   expect(nextIn([command("rotate")], rotations)).toBe(-1);
@@ -67,7 +67,7 @@ it("16 backfills or 4 commands of another type are under way at once, and no oth
   expect(nextIn([heardBackfill(), { kind: "malformed", id: "m", reason: "" }], busy)).toBe(1);
 });
 
-it("16 commands of a type wait at most, and take no room from commands of another type", () => {
+it("at most 16 commands of a type wait, independently of other types", () => {
   const full = Array.from({ length: 16 }, () => heardBackfill());
   expect(hasRoom(full.slice(1), heardBackfill())).toBe(true);
   expect(hasRoom(full, heardBackfill())).toBe(false);
@@ -75,7 +75,7 @@ it("16 commands of a type wait at most, and take no room from commands of anothe
   expect(hasRoom(full, heardBackfill("an answer to a digest"))).toBe(true);
 });
 
-it("a backfill expires a day after it is accepted at the latest, and other commands by their own time alone", () => {
+it("a backfill expires at most a day after its acceptance, and other commands at their own time", () => {
   expect(expiryOf({ order: backfill(), expires_at: 1e15 }, NOW)).toBe(NOW + 86_400_000);
   expect(expiryOf({ order: backfill(), expires_at: NOW + 5 }, NOW)).toBe(NOW + 5);
   expect(expiryOf({ order, expires_at: 1e15 }, NOW)).toBe(1e15);
@@ -83,12 +83,12 @@ it("a backfill expires a day after it is accepted at the latest, and other comma
   expect(hear([], heard, NOW).ledger[0]?.expires_at).toBe(NOW + 86_400_000);
 });
 
-it("the ledger keeps the answer of a settled command, and not its order", () => {
+it("the ledger keeps the answer of a settled command without its order", () => {
   const ledger = settled(hear([], heardBackfill(), NOW).ledger, done("b", { records: 9 }));
   expect(ledger).toMatchObject([{ order: null, answer: { state: "done" } }]);
 });
 
-it("of more than a hundred the oldest goes that is settled, and none that is under way", () => {
+it("a full ledger drops its oldest settled command, and no running one", () => {
   const ids = Array.from({ length: MOST_ROWS }, (_, i) => i.toString());
   const full = settled(heardAll(ids), done("7", null));
   const next = heardAll(["new"], full);

@@ -18,7 +18,7 @@ function runsOf(records: readonly Placed[], before: number | null = null): reado
   return hourRuns(records, before).map(({ hour, records: own }) => [hour / HOUR_MS, ...own.map(({ seq }) => seq)]);
 }
 
-it("an hour's records are one run, from its first instant to the last before the next", () => {
+it("hourRuns puts the records of an hour into one run", () => {
   const records = [reading(1, HOUR_MS), reading(2, 2 * HOUR_MS - 1), reading(3, 2 * HOUR_MS)];
   expect(runsOf(records)).toEqual([
     [1, 1, 2],
@@ -26,19 +26,19 @@ it("an hour's records are one run, from its first instant to the last before the
   ]);
 });
 
-it("a record placed before its forerunner belongs to that one's hour, the one before the first included", () => {
+it("hourRuns puts a record with an earlier time into the hour of the record before it", () => {
   expect(runsOf([reading(1, 2 * HOUR_MS), reading(2, HOUR_MS)])).toEqual([[2, 1, 2]]);
   expect(runsOf([reading(1, HOUR_MS)], 5 * HOUR_MS)).toEqual([[5, 1]]);
 });
 
-it("a hole in seq begins a run of its own in the same hour", () => {
+it("hourRuns starts another run after a gap in seq", () => {
   expect(runsOf([reading(1, HOUR_MS), reading(3, HOUR_MS), reading(4, HOUR_MS)])).toEqual([
     [1, 1],
     [1, 3, 4],
   ]);
 });
 
-it("an hour's figures are those of its last record, whatever stands between", () => {
+it("hourFigures takes the figures of an hour from its last record", () => {
   const figures = hourFigures([
     hourRecord(1, 0, 1),
     reading(2, HOUR_MS),

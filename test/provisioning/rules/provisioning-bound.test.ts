@@ -6,7 +6,7 @@ import { boothFromSeq, labelOf } from "../../../src/domain/stream-label.ts";
 import type { ServiceRecord } from "../../../src/domain/service.ts";
 import { after, around, away, by, entered, looking, lookedUp, ok, record } from "./provisioning-events.ts";
 
-describe("a bound booth", () => {
+describe("bound booth", () => {
   const bound = after([
     entered,
     looking,
@@ -22,7 +22,7 @@ describe("a bound booth", () => {
     [3, "claimed"],
     [4, "claimed"],
     [5, "suspended"],
-  ])("held by another gateway at generation %i, ours being 4: %s", (generation, state) => {
+  ])("with generation 4, whose record names another gateway at generation %i, is %s", (generation, state) => {
     expect(seen({ ...other, generation })).toMatchObject({ state });
   });
 
@@ -30,34 +30,28 @@ describe("a bound booth", () => {
     ["taken over", { ...other, generation: 5 }],
     ["released", { ...record, generation: 4, status: "released" as const }],
     ["decommissioned", { ...record, generation: 4, status: "decommissioned" as const }],
-  ])("that a wrong answer called %s goes on once the record names it again, and by nothing less", (_, wrong) => {
+  ])("continues after a wrong record called it %s, once the record names this gateway again", (_, wrong) => {
     const ended = seen(wrong);
     expect(isBound(ended)).toBe(false);
-    const ours = {
-      ...record,
-      generation: 4,
-      status: "provisioned" as const,
-      gateway: { id: "gw-1", last_seen_at: null },
-    };
-    for (const said of [
-      wrong,
+    const ours = { ...other, generation: 4, gateway: { id: "gw-1", last_seen_at: null } };
+    const others = [
       { ...ours, generation: 5 },
       { ...ours, gateway: other.gateway },
       { ...ours, gateway: null },
-    ])
-      expect(isBound(seen(said, ended))).toBe(false);
+    ];
+    for (const said of [wrong, ...others]) expect(isBound(seen(said, ended))).toBe(false);
     const again = seen(ours, ended);
     expect(again).toMatchObject({ state: "active", serial: bound.serial, generation: 4, last_seq: null, reason: "" });
     expect(again.ended).toBeUndefined();
     expect(seen(ours, after([entered], ended)).state).toBe("serial_entered");
   });
 
-  describe("that the service's record decommissioned", () => {
+  describe("decommissioned by the service's record", () => {
     const over = { ...record, generation: 4, status: "decommissioned" as const };
     const again = (said: ServiceRecord, ended_for_ms: number, row = seen(over)) =>
       after([{ kind: "record_seen", record: said, newest_seq: 99, ended_for_ms }], row);
 
-    it("counts the time between readings that say the same, and remembers its newest record", () => {
+    it("counts the time between readings with the same status, and remembers the newest record", () => {
       expect(seen(over).wipe).toEqual({ by: "record", for_ms: 0, last_seq: 70 });
       expect(again(over, 5_000, again(over, 1_000)).wipe).toEqual({ by: "record", for_ms: 6_000, last_seq: 70 });
     });
@@ -66,11 +60,11 @@ describe("a bound booth", () => {
       ["released", { ...over, status: "released" as const }],
       ["unprovisioned", record],
       ["decommissioned under another generation", { ...over, generation: 5 }],
-    ])("counts from zero after a reading that calls it %s", (_, other) => {
+    ])("counts from zero after a reading with the status %s", (_, other) => {
       expect(again(other, 0, again(over, 1_000)).wipe?.for_ms).toBe(0);
     });
 
-    it("has no grounds for a wipe once its serial number is entered again, or its record names the gateway again", () => {
+    it("may not be wiped once its serial number is entered again, or its record names the gateway again", () => {
       expect(after([entered], again(over, 1_000)).wipe).toBeUndefined();
       const gateway = { id: "gw-1", last_seen_at: null };
       const ours = { ...over, status: "provisioned" as const, gateway };
@@ -81,7 +75,7 @@ describe("a bound booth", () => {
   it.each([
     [true, { by: "root", for_ms: 0, last_seq: 70 }],
     [undefined, undefined],
-  ])("given up as decommissioned, ordered by root: %s, has the grounds for a wipe: %o", (by_root, wipe) => {
+  ])("decommissioned here, by root: %s, may be wiped: %o", (by_root, wipe) => {
     const leave = { kind: "leave", leaving: { to: "decommissioned", reason: "", last_seq: 70, by_root } } as const;
     const left = after([leave, { kind: "left", answer: ok(), name }], bound);
     expect(left).toMatchObject({ state: "decommissioned" });
@@ -92,26 +86,26 @@ describe("a bound booth", () => {
   it.each([
     [true, say("bind.lost_todo")],
     [undefined, say("bind.key_refused_todo")],
-  ])("whose key is refused tells what to do, the gateway's identity being lost: %s", (is_lost, advice) => {
+  ])("gives advice if its key is denied, with a lost identity: %s", (is_lost, advice) => {
     const looked = after([entered, looking]);
     const answer = { kind: "denied", reason: "401" } as const;
     expect(transition(looked, lookedUp(answer), { ...around, is_lost })).toMatchObject({ state: "denied", advice });
   });
 
-  it("refused with a conflict is looked up again by itself", () => {
+  it("is looked up again after a conflict", () => {
     const refused = after([entered, looking, lookedUp({ kind: "conflict", reason: "no" })]);
     expect(refused).toMatchObject({ state: "conflict", wait_ms: 900_000 });
     expect(stepOf(refused)).toBe("look_up");
   });
 
-  it("taken over still offers what it recorded before, and nothing after", () => {
+  it("still delivers the records before a take-over, and none after it", () => {
     const suspended = seen({ ...other, generation: 5 });
     expect(suspended).toMatchObject({ last_seq: 70, generation: 4 });
     expect(isBound(suspended)).toBe(false);
     expect([69, 70, 71].map((acked) => speaksFor(suspended, acked))).toEqual([true, false, false]);
   });
 
-  it("given up waits for its step, and begins anew under another name once the service has ended the binding", () => {
+  it("stays bound while it leaves, and gets another stream once the service has ended the binding", () => {
     const leaving = { to: "released" as const, reason: "", last_seq: 70 };
     const going = after([{ kind: "leave", leaving }], bound);
     expect(stepOf(going)).toBe("leave");
@@ -127,12 +121,17 @@ describe("a bound booth", () => {
     expect(denied).toMatchObject({ state: "claimed", leaving, wait_ms: 900_000 });
   });
 
-  it("given up for a mistyped serial number sends nothing more there", () => {
+  it("without a binding leaves at once", () => {
+    const leaving = { to: "released" as const, reason: "", last_seq: 0 };
+    expect(after([entered, { kind: "leave", leaving }])).toMatchObject({ state: "released", serial: null });
+  });
+
+  it("delivers nothing more while it leaves because of a mistyped serial number", () => {
     const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70 };
     expect(speaksFor(after([{ kind: "leave", leaving }], bound), 3)).toBe(false);
   });
 
-  it("says that its key is refused, once, and that it is taken again, and stays bound", () => {
+  it("reports a denied key once, and its recovery, and stays bound", () => {
     const active = after([{ kind: "configuring" }, { kind: "configured", answer: ok() }, { kind: "verified" }], bound);
     const refused = after([{ kind: "key_refused", reason: "revoked" }], active);
     expect(refused).toMatchObject({ state: "active", reason: "the service refuses the key: revoked" });
@@ -144,7 +143,7 @@ describe("a bound booth", () => {
     });
   });
 
-  it("leaves aside a record that has lost its generation; at a service that knows none it counts", () => {
+  it("ignores a record without a generation, unless the service has no generations at all", () => {
     expect(seen({ ...record, generation: null, booth_id: "b-2" })).toBe(bound);
     const plain = after([{ kind: "claimed", answer: ok({ ...record, generation: null }) }], {
       ...after([entered, looking, lookedUp(ok({ ...record, generation: null }))]),
@@ -156,12 +155,12 @@ describe("a bound booth", () => {
     expect(seen({ ...record, generation: null, ...plain.record }, plain)).toBe(plain);
   });
 
-  it("ended by the office is over here too, once the service says so of our own binding", () => {
+  it("ends when the service's record ends the binding of its generation", () => {
     expect(seen({ ...record, generation: 4, status: "released" })).toMatchObject({ state: "released", serial: null });
     expect(seen({ ...record, generation: 3, status: "released" })).toBe(bound);
   });
 
-  it("goes on under another name from the record on that the service holds otherwise", () => {
+  it("gets another stream name from the first record at which the service has another one", () => {
     const once = after([{ kind: "renamed", name }], bound);
     const before = { stream_id: "log-1", last_seq: 70 };
     expect(once.stream).toEqual({ id: "name-2", from_seq: 71, predecessor: before, booth_from_seq: 1 });
@@ -172,7 +171,7 @@ describe("a bound booth", () => {
       from_seq: 90,
       predecessor: { stream_id: "name-2", last_seq: 89 },
     });
-    // Salvaged later: what the service held otherwise is still what it was.
+    // A later salvage doesn't change what is known of the fork.
     const thrice = after([{ kind: "renamed", name: { ...name, from_seq: 200, id: "name-4" } }], twice);
     expect(thrice.stream).toMatchObject({ id: "name-4", forked_at: 5, forked_seqs: forked.seqs });
     expect(labelOf(once, { stream: "log-1", oldest_seq: 5 })).toMatchObject({ stream: "name-2", oldest_seq: 71 });
@@ -183,7 +182,7 @@ describe("a bound booth", () => {
     });
   });
 
-  it("knows where its records begin in the log, whatever their names, and goes by the name's begin where an older row doesn't say", () => {
+  it("knows its first seq in the log across stream names; an older row without it uses the start of the name", () => {
     const leaving = { to: "released" as const, reason: "moved", last_seq: 70 };
     const gone = after(
       [
@@ -199,7 +198,7 @@ describe("a bound booth", () => {
     expect(boothFromSeq({ id: "n", from_seq: 90, predecessor: { stream_id: "m", last_seq: 89 } })).toBe(1);
   });
 
-  it("given up for another one begins with that one's number", () => {
+  it("starts with the serial number of the booth that it leaves for", () => {
     const then = { serial: "ABCD-123-124", confirmed: by };
     const leaving = { to: "released" as const, reason: WRONG_SERIAL, last_seq: 70, then };
     const gone = after(
@@ -212,17 +211,12 @@ describe("a bound booth", () => {
     expect(gone).toMatchObject({ state: "serial_entered", ...then, generation: null, stream: { id: "name-2" } });
   });
 
-  it("tries another configuration and goes back to what it had", () => {
+  it("tries a configuration, and restores the one before if it fails", () => {
     const tried = { ...record, generation: 4, config: { revision: 2, filters: {} } };
     const trying = after([{ kind: "config_tried", record: tried, revision: 2 }], bound);
     expect(trying).toMatchObject({ state: "claimed", record: tried, trial: { revision: 2 } });
     expect(after([{ kind: "config_proved" }], trying)).toMatchObject({ record: tried, trial: null });
     const back = after([{ kind: "config_refused", revision: 2 }], trying);
     expect(back).toMatchObject({ record: bound.record, trial: null, refused_revision: 2 });
-  });
-
-  it("that isn't bound is given up at once", () => {
-    const leaving = { to: "released" as const, reason: "", last_seq: 0 };
-    expect(after([entered, { kind: "leave", leaving }])).toMatchObject({ state: "released", serial: null });
   });
 });

@@ -3,8 +3,6 @@ import { transition, type ProvisioningEvent } from "../../../src/provisioning/ru
 import type { ServiceAnswer, ServiceRecord } from "../../../src/domain/service.ts";
 import { serviceRecord } from "../../support/service-record.ts";
 
-/** Events and answers of which tests of provisioning make their stories. */
-
 export const around = { now: 1_000, gateway_id: "gw-1", random: () => 0.5 };
 export const record = serviceRecord({ status: "unprovisioned" });
 export const ok = (value: ServiceRecord = record): ServiceAnswer<ServiceRecord> => ({ kind: "ok", value });

@@ -5,7 +5,7 @@ import type { ServiceAnswer, ServiceRecord } from "../../../src/domain/service.t
 import { after, around, away, by, entered, looking, lookedUp, ok, record } from "./provisioning-events.ts";
 
 describe("provisioning", () => {
-  it("goes the main path to active", () => {
+  it("leads from an entered serial number to an active booth", () => {
     const claiming = after([entered, looking, lookedUp(ok())]);
     expect(claiming).toMatchObject({ state: "claiming", claim: { id: "claim-1", expected_generation: 3 } });
     expect(isBound(claiming)).toBe(false);
@@ -23,7 +23,7 @@ describe("provisioning", () => {
     expect(stepOf(active)).toBe("wait");
   });
 
-  it("waits for the technician where nobody has vouched for the serial", () => {
+  it("waits for a person if nobody has confirmed the serial number", () => {
     const waiting = after([{ ...entered, confirmed: null }, looking, lookedUp(ok())]);
     expect(waiting).toMatchObject({ state: "awaiting_confirm", record: { facility_name: "Denver" } });
     expect(stepOf(waiting)).toBe("wait");
@@ -33,7 +33,7 @@ describe("provisioning", () => {
     });
   });
 
-  it("keeps its claim id through every retry, so that the service sees one claim", () => {
+  it("keeps the claim id in every retry, so that the service sees one claim", () => {
     const once = after([entered, looking, lookedUp(ok(), "claim-1"), { kind: "claimed", answer: away }]);
     expect(once).toMatchObject({ state: "claiming", attempt: 1, claim: { id: "claim-1" } });
     const again = after(
@@ -46,18 +46,18 @@ describe("provisioning", () => {
     expect(again).toMatchObject({ state: "claimed", claim: { id: "claim-1" } });
   });
 
-  it("a network error is queued, never taken for an unknown serial", () => {
+  it("is queued after a network error, which doesn't count as an unknown serial number", () => {
     const queued = after([entered, looking, lookedUp(away)]);
     expect(queued).toMatchObject({ state: "queued", reason: "no route", attempt: 1 });
     expect(stepOf(queued)).toBe("look_up");
     expect(queued.wait_ms).toBeLessThanOrEqual(1_000);
   });
 
-  it("waits as long as the service asks", () => {
+  it("waits as long as the service asks in Retry-After", () => {
     expect(after([entered, looking, lookedUp({ ...away, after_ms: 90_000 })]).wait_ms).toBe(90_000);
   });
 
-  it("an unknown serial is asked for again in about a quarter of an hour, and can be corrected at any time", () => {
+  it("retries an unknown serial number after about 15 min, and accepts a corrected one at any time", () => {
     const unknown = after([entered, looking, lookedUp({ kind: "not_found" })]);
     expect(unknown).toMatchObject({ state: "not_found", wait_ms: 900_000 });
     expect(unknown.reason).toContain("ABCD-123-123");
@@ -68,14 +68,14 @@ describe("provisioning", () => {
     });
   });
 
-  it("a booth bound to another gateway is a conflict; one bound to us is claimed again", () => {
+  it("has a conflict with a booth of another gateway, and claims a booth of this gateway again", () => {
     const held = (id: string) =>
       ok({ ...record, status: "provisioned", gateway: { id, last_seen_at: "2026-03-02 08:00:00Z" } });
     expect(after([entered, looking, lookedUp(held("gw-2"))])).toMatchObject({ state: "conflict" });
     expect(after([entered, looking, lookedUp(held("gw-1"))])).toMatchObject({ state: "claiming" });
   });
 
-  it("verification that fails goes back to claimed with the same claim", () => {
+  it("returns to claimed with the same claim if verifying fails", () => {
     const verifying = after([
       entered,
       looking,
@@ -89,7 +89,7 @@ describe("provisioning", () => {
     expect(isBound(back)).toBe(true);
   });
 
-  it("a bound booth takes over what its own record says anew, and nobody else's", () => {
+  it("stores a changed record of its own binding, and no other record", () => {
     const bound = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
     const own = { ...record, generation: bound.generation, gateway: { id: "gw-1", last_seen_at: "later" } };
     const mqtt = { url: "mqtt://127.0.0.1:2", client_id: null, username: null, topic_prefix: null };
@@ -112,12 +112,12 @@ describe("provisioning", () => {
     { kind: "record_seen", record, newest_seq: 0 },
     { kind: "key_refused", reason: "" },
     { kind: "left", answer: ok(), name: { from_seq: 1, stream: "log-1", id: "name-2" } },
-  ])("$kind changes nothing where it doesn't fit the state", (event) => {
+  ])("ignores the event $kind if it doesn't fit the state", (event) => {
     const row = emptyRow(0);
     expect(after([event], row)).toBe(row);
   });
 
-  it("what the gateway before had delivered is kept with the claim", () => {
+  it("keeps the last stream of the gateway before in the claim", () => {
     const claiming = after([entered, looking, lookedUp(ok())]);
     const predecessor = { stream_id: "log-0", last_seq: 17 };
     const told = after([{ kind: "predecessor_known", predecessor }], claiming);
@@ -135,18 +135,18 @@ describe("provisioning", () => {
       { state: "conflict", reason: "malformed" },
     ],
     [{ kind: "not_found" }, { state: "not_found" }],
-  ])("a configuration that is answered with %j", (answer, expected) => {
+  ])("handles the answer %j to the configuration", (answer, expected) => {
     const claimed = after([entered, looking, lookedUp(ok()), { kind: "claimed", answer: ok() }]);
     expect(after([{ kind: "configuring" }, { kind: "configured", answer }], claimed)).toMatchObject(expected);
   });
 });
 
-describe("a booth that another gateway holds", () => {
+describe("booth of another gateway", () => {
   const held = ok({ ...record, status: "provisioned", gateway: { id: "gw-2", last_seen_at: null } });
   const replace = { ...by, replace: true };
   const conflict = after([entered, looking, lookedUp(held)]);
 
-  it("is taken over only on somebody's word, and by a claim made of what the service says then", () => {
+  it("is taken over only after a confirmation, by a claim of the record that is read then", () => {
     expect(after([{ kind: "confirmed", confirmation: by, claim_id: "c" }], conflict)).toBe(conflict);
     const again = after([{ kind: "confirmed", confirmation: replace, claim_id: "c" }], conflict);
     expect(again).toMatchObject({ state: "serial_entered", claim: null, confirmed: replace });
@@ -159,17 +159,17 @@ describe("a booth that another gateway holds", () => {
     expect(retried).toMatchObject({ state: "claiming", claim: claiming.claim });
   });
 
-  it("is nobody's where the service names no gateway", () => {
+  it("is free if the record names no gateway", () => {
     const nameless = ok({ ...record, status: "provisioned", gateway: { id: null, last_seen_at: null } });
     expect(after([entered, looking, lookedUp(nameless)])).toMatchObject({ claim: { intent: "claim" } });
   });
 
-  it("is claimed as usual where it was released meanwhile", () => {
+  it("is claimed as usual if it was released meanwhile", () => {
     const again = after([{ kind: "confirmed", confirmation: replace, claim_id: "c" }], conflict);
     expect(after([looking, lookedUp(ok())], again)).toMatchObject({ state: "claiming", claim: { intent: "claim" } });
   });
 
-  it("is waited for where the holder was seen a moment ago, to the second, and then claimed anew by itself", () => {
+  it("is claimed again once its holder has been silent for long enough", () => {
     const seen = (last_seen_at: string) =>
       ok({ ...record, status: "provisioned", gateway: { id: "gw-2", last_seen_at } });
     const deniedAfter = (before_ms: number): ProvisioningRow =>
@@ -190,12 +190,12 @@ describe("a booth that another gateway holds", () => {
     const again = after([looking, lookedUp(seen(new Date(around.now).toISOString()))], waiting);
     expect(again).toMatchObject({ state: "claiming", claim: waiting.claim });
     expect(again.possible_at).toBeUndefined();
-    // A clock of ours that is behind makes it no longer; one that is silent for long isn't what the key is refused for.
+    // A slow clock doesn't prolong the wait. After a long silence of the holder, the denial has another reason.
     expect(deniedAfter(-3_600_000)).toMatchObject({ state: "conflict", wait_ms: 602_000 });
     expect(deniedAfter(601_000)).toMatchObject({ state: "denied", possible_at: undefined });
   });
 
-  it("says what to do where the key is refused", () => {
+  it("gives advice if the key is denied", () => {
     const claiming = after([{ ...entered, confirmed: replace }, looking, lookedUp(held)]);
     const denied = after([{ kind: "claimed", answer: { kind: "denied", reason: "seen" } }], claiming);
     expect(denied.advice).toContain("give a key that may provision");
