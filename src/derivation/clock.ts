@@ -257,17 +257,17 @@ export function heldFrom(hold: Hold, seq: Seq): Hold {
 export function placesOf(known: KnownTime, hold: Hold, sync: LogRecord): BootPlace[] {
   const wall = sync.kind === KIND.clock ? sync.value.wall : sync.at;
   const offset = wall - sync.mono;
-  const own = hold.find(({ boot }) => boot === sync.boot);
-  const unknown = hold.filter((one) => one !== own);
+  const synced = hold.find(({ boot }) => boot === sync.boot);
+  const unknown = hold.filter((one) => one !== synced);
   const length = unknown.reduce((sum, one) => sum + lengthOf(one), 0);
-  let from = known.boot === "" ? offset + (own?.first_mono ?? sync.mono) - length : known.now;
+  let from = known.boot === "" ? offset + (synced?.first_mono ?? sync.mono) - length : known.now;
   const places = unknown.map((one): BootPlace => {
     const place = { boot: one.boot, offset: from - one.first_mono, uncertain: true };
     from += lengthOf(one);
     return place;
   });
   const uncertain = sync.kind === KIND.clock && sync.value.unsure === true;
-  return own === undefined ? places : [...places, { boot: own.boot, offset, uncertain }];
+  return synced === undefined ? places : [...places, { boot: synced.boot, offset, uncertain }];
 }
 
 function lengthOf({ first_mono, last_mono }: HeldBoot): Milliseconds {
@@ -293,18 +293,18 @@ export function takenBack(shown: readonly Shown[]): TakenBack[] {
   const found: TakenBack[] = [];
   let limit = Infinity;
   for (const boot of boots) {
-    const own = shown.filter((one) => one.boot === boot);
-    const last = own.findLast(({ wall }) => wall <= limit + WRONG_MS);
+    const records = shown.filter((one) => one.boot === boot);
+    const last = records.findLast(({ wall }) => wall <= limit + WRONG_MS);
     const isRight = (one: Shown): boolean => last !== undefined && offsetOf(one) <= offsetOf(last) + WRONG_MS;
-    own.forEach((one, index) => {
+    records.forEach((one, index) => {
       if (isRight(one)) return;
       // The correcting record gives the right offset. If it belongs to a later boot, the last right record before does.
-      const by = own.slice(index).find(isRight) ?? own.slice(0, index).findLast(isRight);
+      const by = records.slice(index).find(isRight) ?? records.slice(0, index).findLast(isRight);
       const from = index === 0 ? 0 : one.mono;
-      const to = own[index + 1]?.mono ?? null;
+      const to = records[index + 1]?.mono ?? null;
       found.push({ boot, from, to, offset: by === undefined ? null : offsetOf(by) });
     });
-    limit = Math.min(limit, ...own.filter(isRight).map(({ wall }) => wall));
+    limit = Math.min(limit, ...records.filter(isRight).map(({ wall }) => wall));
   }
   return found;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { TagValue } from "../../src/domain/booth.ts";
 import type { Parameters } from "../../src/domain/parameters.ts";
 import { forget, poll, put, run, script, type Script, stay, T0, valuesOf } from "../support/booth.ts";
-import { lived } from "../support/lives.ts";
+import { live, lived } from "../support/lives.ts";
 import { SENSED } from "../support/parameters.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 
@@ -20,6 +20,10 @@ function again(ms: number, values: Record<string, TagValue>): Script {
   booth.now += 1;
   stay(booth, 5000);
   return booth;
+}
+
+function checksOf(booth: Script): string[] {
+  return [...new Set(valuesOf(run(booth, SENSED).facts, "i").map(({ check }) => check))];
 }
 
 describe("dwell", () => {
@@ -142,5 +146,55 @@ describe("resolving an incident", () => {
     stay(booth, 5000, { mode: 1 });
     const facts = valuesOf(run(booth, SENSED).facts, "i").filter(({ resolved_at }) => resolved_at !== null);
     expect(facts.map(({ tag_name }) => tag_name)).toEqual(count === 0 ? [] : ["tag 0"]);
+  });
+});
+
+it.each([
+  [-51, true],
+  [-50, false],
+  [-49, false],
+  [399, false],
+  [400, false],
+  [401, true],
+])("between: %i C is an incident: %s", (air, is) => {
+  const booth = lived(SENSED, [MINUTE_MS, { mode: 1, air: 20 }], [MINUTE_MS, { air }]);
+  expect(checksOf(booth)).toEqual(is ? ["between"] : []);
+});
+
+describe("a stuck sensor", () => {
+  it("is not reported for time that is not in use, and another value starts anew", () => {
+    const booth = lived(SENSED, [2 * HOUR_MS, { mode: 1, air: 21, fan: 100 }]);
+    forget(booth);
+    poll(booth, { air: 21 });
+    live(booth, [20 * MINUTE_MS, { mode: 3, air: 22 }], [20 * MINUTE_MS, { air: 23 }]);
+    forget(booth);
+    poll(booth, { air: 23 });
+    stay(booth, 5000, {});
+    expect(checksOf(booth)).toEqual([]);
+  });
+});
+
+describe("transition", () => {
+  it.each([
+    [3, 4, true],
+    [4, 3, true],
+    [4, 5, true],
+    [5, 6, true],
+    [6, 8, true],
+    [6, 3, true],
+    [8, 3, true],
+    [3, 0, true],
+    [6, 20, true],
+    [20, 1, true],
+    [21, 0, true],
+    [3, 6, false],
+    [4, 6, false],
+    [6, 1, false],
+    [20, 3, false],
+    [0, 6, false],
+    [3, 99, true],
+  ])("from code %i to %i is in the graph: %s", (from, to, is) => {
+    const booth = lived(SENSED, [2 * MINUTE_MS, { mode: from, fan: 100 }], [2 * MINUTE_MS, { mode: to }], [5000, {}]);
+    expect(checksOf(booth).includes("transition")).toBe(!is);
   });
 });

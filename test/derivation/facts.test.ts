@@ -80,13 +80,6 @@ describe("incidents", () => {
     ]);
   });
 
-  it("a code that is mapped again is no longer unmapped, 10 min after it was last seen", () => {
-    const booth = lived(PLAIN, [20 * MINUTE_MS, { mode: 99 }], [20 * MINUTE_MS, { mode: 1 }]);
-    const resolved = valuesOf(fold(booth.entries, PLAIN, [6]).facts, "i").map(({ resolved_at }) => resolved_at);
-    expect(resolved[0]).toBeNull();
-    expect(Math.abs((resolved[1] ?? 0) - T0 - 30 * MINUTE_MS)).toBeLessThanOrEqual(MINUTE_MS);
-  });
-
   it("have a reason in plain words", () => {
     const booth = lived(sensed, [12 * HOUR_MS + MINUTE_MS, { mode: 3, air: 20 }], [MINUTE_MS, { mode: 5 }]);
     live(booth, [30_000, { mode: 3 }], [30_000, { mode: 5 }], [MINUTE_MS, { mode: 6 }]);

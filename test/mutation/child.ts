@@ -30,7 +30,8 @@ registerHooks({
 });
 
 async function loaded(): Promise<readonly Case[]> {
-  const files = readdirSync(TESTS, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".test.ts"));
+  const names = readdirSync(TESTS, { recursive: true, encoding: "utf8" });
+  const files = names.filter((name) => name.endsWith(".test.ts") && !name.endsWith(".nightly.test.ts"));
   for (const file of files.sort()) await import(pathToFileURL(join(TESTS, file)).href);
   // Whether a law notices planted faults says nothing of the derivation.
   return cases.filter(({ name }) => !name.startsWith("notices "));

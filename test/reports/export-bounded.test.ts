@@ -1,4 +1,5 @@
-import { MessageChannel } from "node:worker_threads";
+import { once } from "node:events";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { expect, it } from "vitest";
 import type { StoreReader } from "../../src/store/port.ts";
 import { serveReports, type ReportReply } from "../../src/store/thread/reports-port.ts";
@@ -61,40 +62,42 @@ it("a line of the export is made when it is asked for: never more than one readi
 
 it("between threads one part is under way: the next isn't begun before somebody asks for it", async () => {
   const { reader, read, readings } = countedReader();
-  const { port1, port2 } = new MessageChannel();
-  serveReports(port1, {
+  const { port1: served, port2: calls } = new MessageChannel();
+  serveReports(served, {
     report: (request) => Promise.resolve(answerReport(request as typeof REQUEST, reader)),
-    value: () => Promise.reject(new Error("nobody asks for one")),
+    value: () => Promise.reject(new Error("not expected")),
   });
-  const replies: ReportReply[] = [];
-  let heard: () => void = () => undefined;
-  port2.on("message", (reply: ReportReply) => {
-    replies.push(reply);
-    heard();
-  });
-  const next = async (message: unknown): Promise<Extract<ReportReply, { kind: "part" }>> => {
-    const came = new Promise<void>((resolve) => (heard = resolve));
-    port2.postMessage(message);
-    await came;
-    const reply = replies.at(-1);
-    if (reply?.kind !== "part") throw new Error("a part was expected");
+  const ask = (request: typeof REQUEST): MessagePort => {
+    const { port1, port2 } = new MessageChannel();
+    calls.postMessage({ kind: "report", request, port: port1 }, [port1]);
+    return port2;
+  };
+  const partFrom = async (port: MessagePort) => {
+    const [reply] = (await once(port, "message")) as [ReportReply];
+    if (reply.kind !== "part") throw new Error("a part was expected");
     return reply;
   };
-  let part = await next({ id: 1, kind: "ask", request: REQUEST });
+  const port = ask(REQUEST);
+  let part = await partFrom(port);
   const perPart = Buffer.from(part.bytes).toString().split("\n").length;
   let parts = 1;
   let most = read.records;
   while (!part.done) {
     const before = read.records;
     // Waits for another answer: anything the port does on its own is done by then.
-    await next({ id: 100 + parts, kind: "ask", request: { ...REQUEST, operation: "GET /api/booths/{id}" } });
+    const other = ask({ ...REQUEST, operation: "GET /api/booths/{id}" });
+    await partFrom(other);
+    other.close();
     expect(read.records).toBe(before);
-    part = await next({ id: 1, kind: "more" });
+    const next = partFrom(port);
+    port.postMessage("more");
+    part = await next;
     most = Math.max(most, read.records - before);
     parts += 1;
   }
   expect(parts).toBeGreaterThan(3);
   expect(most).toBeLessThan(readings / 2);
   expect(most).toBeLessThanOrEqual(3 * perPart);
-  port1.close();
+  port.close();
+  served.close();
 });

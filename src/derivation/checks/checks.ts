@@ -159,8 +159,8 @@ export function cyclesDiffer(plc: number, derived: number): boolean {
 }
 
 /** Returns whether the times of a day, ms, differ by more than max(2 %, 5 min) and one step of the meter. */
-export function timeDiffers(plc: Milliseconds, own: Milliseconds, step: Milliseconds): boolean {
-  return Math.abs(plc - own) > Math.max(TIME_SHARE * Math.max(plc, own), TIME_AT_LEAST_MS) + step;
+export function timeDiffers(plc: Milliseconds, derived: Milliseconds, step: Milliseconds): boolean {
+  return Math.abs(plc - derived) > Math.max(TIME_SHARE * Math.max(plc, derived), TIME_AT_LEAST_MS) + step;
 }
 
 /**
@@ -234,18 +234,23 @@ function compare(fold: Fold, parameters: Parameters, day: DayMarks): void {
   const { checks } = state;
   const cycles = countedSince(state, day, "cycle_counter");
   if (cycles !== null) {
-    const own = checks.cycles - day.cycles;
-    const isWrong = cyclesDiffer(cycles.amount, own);
-    mismatch(fold, isWrong, { tag: cycles.tag, check: "cycle_mismatch", plc: cycles.amount, own });
+    const derived = checks.cycles - day.cycles;
+    const isWrong = cyclesDiffer(cycles.amount, derived);
+    mismatch(fold, isWrong, { tag: cycles.tag, check: "cycle_mismatch", plc: cycles.amount, derived });
   }
   const hours = countedSince(state, day, "hour_meter");
   if (hours !== null) {
     const unit = HOUR_MS / unitsPerHour(parameters.tags[hours.tag]?.unit ?? "h");
     // Decimal steps are not exact in binary, and a difference of exactly the limit is no mismatch.
     const plc = Math.round(hours.amount * unit);
-    const own = checks.runtime_ms - day.runtime_ms;
-    const isWrong = timeDiffers(plc, own, Math.round(hours.step * unit));
-    mismatch(fold, isWrong, { tag: hours.tag, check: "runtime_mismatch", plc: plc / MINUTE_MS, own: own / MINUTE_MS });
+    const derived = checks.runtime_ms - day.runtime_ms;
+    const isWrong = timeDiffers(plc, derived, Math.round(hours.step * unit));
+    mismatch(fold, isWrong, {
+      tag: hours.tag,
+      check: "runtime_mismatch",
+      plc: plc / MINUTE_MS,
+      derived: derived / MINUTE_MS,
+    });
   }
   for (const machine of MACHINES) compareEnergy(fold, parameters, { day, machine });
   for (const type of FILTER_TYPES) {
@@ -253,9 +258,14 @@ function compare(fold: Fold, parameters: Parameters, day: DayMarks): void {
     const now = filterMarks(state, type);
     if (before === undefined || now?.installed_at !== before.installed_at) continue;
     const plc = Math.round((now.plc - before.plc) * MINUTE_MS);
-    const own = now.own - before.own;
-    const isWrong = timeDiffers(plc, own, MINUTE_MS);
-    mismatch(fold, isWrong, { tag: type, check: "filter_mismatch", plc: plc / MINUTE_MS, own: own / MINUTE_MS });
+    const derived = now.own - before.own;
+    const isWrong = timeDiffers(plc, derived, MINUTE_MS);
+    mismatch(fold, isWrong, {
+      tag: type,
+      check: "filter_mismatch",
+      plc: plc / MINUTE_MS,
+      derived: derived / MINUTE_MS,
+    });
   }
 }
 
@@ -274,7 +284,7 @@ function compareEnergy(
   // Lights and a compressor on the same meter may take as much as the fans at full speed all day.
   const other = machine === "burner" ? 0 : fullLoadKwh(load.size, estimate.ms);
   const isWrong = energyDiffers({ counted: plc, estimated, other, least: LEAST_ENERGY[machine] });
-  mismatch(fold, isWrong, { tag, check: "energy_mismatch", plc, own: estimated });
+  mismatch(fold, isWrong, { tag, check: "energy_mismatch", plc, derived: estimated });
 }
 
 /** Returns what the counter of that role counted since the marks, and its step, in the figure's unit. */
@@ -296,9 +306,9 @@ function countedSince(
 function mismatch(
   fold: Fold,
   isWrong: boolean,
-  { tag, check, plc, own }: { tag: string; check: string; plc: number; own: number },
+  { tag, check, plc, derived }: { tag: string; check: string; plc: number; derived: number },
 ): void {
   const text = (value: number): string => String(Math.round(value * 10) / 10);
-  const reason = say("incident.mismatch", { plc: text(plc), own: text(own) });
-  judge(fold, isWrong, { tag_name: tag, check, logic: { op: "mismatch", plc, derived: own }, reason });
+  const reason = say("incident.mismatch", { plc: text(plc), own: text(derived) });
+  judge(fold, isWrong, { tag_name: tag, check, logic: { op: "mismatch", plc, derived }, reason });
 }

@@ -14,7 +14,7 @@ import {
   runningEpisode,
   startOveruse,
   sumOf,
-  takeOff,
+  subtractLaterCount,
   useCounting,
 } from "./overuse.ts";
 import { sharePressure } from "./pressure.ts";
@@ -50,12 +50,13 @@ export function readMinutes(fold: Fold, reading: MinutesReading): void {
   const limit = filter.current.limits.minutes;
   const wasReset = reading.fell && !reading.lost && limit !== undefined && minutes < RESET_SHARE * limit;
   const isChange = wasReset && !filter.awaits_fall && resetFilter(fold, reading.filter, changeInstant(reading, now));
-  for (const one of withAndWithout(filter)) {
-    if (isChange || (wasReset && one.awaits_fall)) {
-      one.awaits_fall = false;
-      one.current.plc = { offset: 0, value: minutes };
-    } else followCounter(one.current, reading, now);
-    if (isOverLimit(one.current, now)) startOveruse(one.current, now, !reading.seen);
+  for (const account of withAndWithout(filter)) {
+    const { current } = account;
+    if (isChange || (wasReset && account.awaits_fall)) {
+      account.awaits_fall = false;
+      current.plc = { offset: 0, value: minutes };
+    } else followCounter(current, reading, now);
+    if (isOverLimit(current, now)) startOveruse(current, now, !reading.seen);
   }
 }
 
@@ -128,7 +129,7 @@ export function shareRecentUse(state: DeriveState, { current, former }: FilterSt
   // Replays the use, because a limit may have been reached on the way.
   for (const time of recent.slices) {
     const in_use = isIn(inUseModes, time.mode);
-    if (in_use) takeOff(former, time);
+    if (in_use) subtractLaterCount(former, time);
     const inside = counts.filter(([counted_at]) => counted_at >= time.from && counted_at < time.to);
     useCounting(current, { time, in_use, counts: inside });
   }

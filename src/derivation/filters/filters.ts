@@ -5,7 +5,7 @@ import { isIn, tagWithRole } from "../parameters.ts";
 import type { DeriveState, FilterState, Fold, PressureState, Settled } from "../state.ts";
 import { writeService } from "./changes.ts";
 import { newInstallation, withAndWithout } from "./installation.ts";
-import { addCycles, changeLimits, isOverLimit, startOveruse, takeOff, useCounting } from "./overuse.ts";
+import { addCycles, changeLimits, isOverLimit, startOveruse, subtractLaterCount, useCounting } from "./overuse.ts";
 
 /** Installation time of a filter before the booth's first good mode reading, which is first contact. */
 const NOT_YET: EpochMs = Number.MAX_SAFE_INTEGER;
@@ -94,7 +94,7 @@ export function useFilters(state: DeriveState, time: Settled): void {
     const { installed_at } = current;
     if (former !== null && !reported) {
       useCounting(former, { time, in_use, counts: counts.filter(([at]) => at <= installed_at) });
-      if (in_use) takeOff(former, time);
+      if (in_use) subtractLaterCount(former, time);
     }
     useCounting(current, { time, in_use, counts: counts.filter(([at]) => at > installed_at) });
   }

@@ -85,7 +85,7 @@ function settleOffset(filter: Installation, { from, to }: Pick<Settled, "from" |
 }
 
 /** Subtracts what the PLC counted between a removal and its entry by a person. `time`: settled time in use. */
-export function takeOff(filter: Installation, time: Settled): void {
+export function subtractLaterCount(filter: Installation, time: Settled): void {
   const { removed_at, plc, counted_until = 0 } = filter;
   if (removed_at === null || plc === null) return;
   const ms = Math.min(time.to, counted_until) - Math.max(time.from, removed_at);
@@ -131,9 +131,9 @@ export function usedShare(filter: Installation, at: EpochMs): number | null {
 /** Returns whether the last two spray stages both exceed the clean drop by more than the limit. */
 export function isOverPressure({ limits, pressure }: Installation): boolean {
   const { baseline } = pressure;
-  const [one, two] = pressure.drops.slice(-2);
-  if (limits.pressure_pa === undefined || baseline === null || one === undefined || two === undefined) return false;
-  return Math.min(one.pascal, two.pascal) > baseline + limits.pressure_pa;
+  const drops = pressure.drops.slice(-2).map(({ pascal }) => pascal);
+  if (limits.pressure_pa === undefined || baseline === null || drops.length < 2) return false;
+  return Math.min(...drops) > baseline + limits.pressure_pa;
 }
 
 /** Changes the limits. At or over the new ones, overuse starts now; under them, overuse ends now. */
