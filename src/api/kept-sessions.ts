@@ -14,7 +14,7 @@ const MAX_DEVICE_CHARS = 160;
 interface KeptSession {
   /** 16 hex digits. */
   readonly id: string;
-  /** SHA-256 of the token in base64: the file gives nobody a token. */
+  /** SHA-256 of the token in base64, so that the file has no usable token. */
   readonly key: string;
   readonly device: string;
   readonly made_at: EpochMs;

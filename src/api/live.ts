@@ -22,7 +22,7 @@ interface LiveView {
   readonly booth: BoothId | null;
   /** Whether sentences are sent with their codes. */
   readonly said: boolean;
-  /** What the page may see now: its session may have ended. */
+  /** Returns the data the page may see now; its session may have ended. */
   readonly sees: () => "all" | "status" | "nothing";
 }
 
@@ -76,7 +76,7 @@ export function createLiveFeed(
       const events = made.get(key) ?? eventsFor(now, view, { first, withReadings: sees === "all" });
       made.set(key, events);
       response.write(events);
-      // What is written now is unread until the next look.
+      // These bytes are unread until the next look.
       page.unread = response.writableLength;
       // Twenty writes take some milliseconds, and a poll may wait for one at most.
       await nextTurn();

@@ -27,7 +27,7 @@ export async function backlog(_: Call, { control }: Services): Promise<LocalAnsw
   return ok(await control.backlog());
 }
 
-/** Answers 503 if the readings of a booth can't be committed: a reason for a watchdog to alarm somebody. */
+/** Answers 503 if the readings of a booth can't be committed, so that a watchdog can raise an alarm. */
 export function health(_: Call, { control }: Services): LocalAnswer {
   const troubled = control.status().booths.filter(({ log }) => log.trouble !== "");
   if (troubled.length === 0) return ok({ status: "ok" });

@@ -204,7 +204,7 @@ export interface SetUpOnSpot {
   takeBack(): Promise<void>;
 }
 
-/** What the local server answers from. Operations of an absent part answer 501. */
+/** The parts of the agent that operations use. Operations of an absent part answer 501. */
 export interface Services {
   readonly control: AgentControl;
   readonly reports?: AskReport;

@@ -8,7 +8,7 @@ export interface PageState {
   readonly trouble: string;
   /** On the network, while it is open there. */
   readonly lan: {
-    /** One for each address of the box. */
+    /** The page's URL at each address of the box. */
     readonly urls: readonly string[];
     readonly port: number;
     /** SHA-256 of the certificate, in pairs of digits. */
@@ -16,14 +16,14 @@ export interface PageState {
     /** null: it stays open. */
     readonly for_ms: Milliseconds | null;
   } | null;
-  /** Time that the temporary PIN is still valid; null: there is none. */
+  /** Remaining time of the temporary PIN; null: no PIN is valid. */
   readonly pin_for_ms: Milliseconds | null;
 }
 
 /** Whether the page stays open on the network. */
 export interface PageNetwork {
   readonly always: boolean;
-  /** Who decided: the configuration, which wins, or somebody on the page. */
+  /** The source of the decision: the configuration, which wins, or a person on the page. */
   readonly whose: "file" | "set_up";
   /** A permanent PIN is set, as the box's label shows it. */
   readonly has_pin: boolean;

@@ -5,8 +5,8 @@ import { overuse } from "../reports/overuse.ts";
 import { durationByMode, runtime, utilization } from "../reports/usage.ts";
 import { stateOf, type Source } from "../reports/source.ts";
 import { minutesOf } from "../contract/time.ts";
-import { envelopeOf, approximateField, utilizationBody } from "../contract/reports.ts";
-import { pagingParams, selected, windowParams } from "../contract/reports-query.ts";
+import { approximateField, utilizationBody } from "../contract/reports.ts";
+import { selected, windowParams } from "../contract/reports-query.ts";
 import {
   boothBody,
   filterOptionsBody,
@@ -15,7 +15,9 @@ import {
   statusSummaryBody,
 } from "../contract/reports-fleet.ts";
 import { zoneOf } from "../reports/rules.ts";
-import type { BoothReport, BoxAsk, BoxReport, LocalBooth } from "./report.ts";
+import { type BoothReport, type BoxAsk, type BoxReport, type LocalBooth, paged } from "./report.ts";
+
+const ALL = { allowAll: true };
 
 /** Fields of the lists that can be filtered and sorted by. */
 const UPDATE_NAMES =
@@ -32,7 +34,7 @@ export const BOOTH_LISTS = {
   booths: (ask) => ({ body: listed(ask) }),
   latest_updates({ booths, query, sourceOf }) {
     const items = booths.map((booth) => latestUpdateItem(booth, lastReadingAt(sourceOf(booth))));
-    return { body: envelopeOf(selected(items, query, UPDATE_NAMES), pagingParams(query, { allowAll: true })) };
+    return { body: paged(selected(items, query, UPDATE_NAMES), query, ALL) };
   },
   booth_status_summary: ({ booths }) => ({ body: statusSummaryBody(booths) }),
   booth_filter_options: ({ booths }) => ({ body: filterOptionsBody(booths) }),
@@ -56,7 +58,7 @@ function listed({ booths, query, now_ms, sourceOf }: BoxAsk): object {
   );
   const answers = found.map((booth) => ({ booth, ...recordOf(booth, sourceOf(booth)) }));
   const chosen = selected(answers, query, BOOTH_NAMES);
-  const page = envelopeOf(chosen, pagingParams(query, { allowAll: true }));
+  const page = paged(chosen, query, ALL);
   const data = page.data.map(({ booth, ...answer }) => ({
     ...answer,
     ...included(sourceOf(booth), { query, now_ms }),

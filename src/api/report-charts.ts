@@ -1,11 +1,11 @@
-import { cycleItem, envelopeOf, periodItem } from "../contract/reports.ts";
-import { pagingParams, seriesParams, trendParams, windowParams } from "../contract/reports-query.ts";
+import { cycleItem, periodItem } from "../contract/reports.ts";
+import { seriesParams, trendParams, windowParams } from "../contract/reports-query.ts";
 import { cyclesIn } from "../reports/cycles.ts";
 import { filterUse } from "../reports/filter-use.ts";
 import { usePeriods } from "../reports/periods.ts";
 import { timeLineOf } from "../reports/source.ts";
 import { trend } from "../reports/trend.ts";
-import type { BoothReport } from "./report.ts";
+import { type BoothReport, paged } from "./report.ts";
 
 /** Reports for the page's charts, by the last part of their path. */
 export const CHARTS = {
@@ -19,7 +19,7 @@ export const CHARTS = {
   },
   cycles({ source, query, clock }) {
     const cycles = cyclesIn(source, timeLineOf(source, windowParams(query, clock)));
-    return { body: envelopeOf(cycles.map(cycleItem), pagingParams(query, { allowAll: false })) };
+    return { body: paged(cycles.map(cycleItem), query) };
   },
   filter_use: ({ source, query, clock }) => ({ body: { data: filterUse(source, windowParams(query, clock)) } }),
 } satisfies Readonly<Record<string, BoothReport>>;

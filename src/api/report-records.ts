@@ -10,7 +10,6 @@ import {
 import {
   CSV_HEAD,
   csvLine,
-  envelopeOf,
   filterMaintenancesItem,
   historyBody,
   incidentItem,
@@ -24,7 +23,7 @@ import { type Incident, revisionHistory, validationIncidents } from "../reports/
 import { coverageOf, type FigureCoverage, type Source } from "../reports/source.ts";
 import { history, historyPage, latestValues, latestValuesBefore } from "../reports/values.ts";
 import type { Window } from "../store/port.ts";
-import { type BoothAsk, type BoothReport, type BoxReport, findBooth, type Made } from "./report.ts";
+import { type BoothAsk, type BoothReport, type BoxReport, findBooth, type Made, paged } from "./report.ts";
 
 const INCIDENT_NAMES = "id booth_id tag_name reason first_seen_at last_seen_at resolved_at severity".split(" ");
 const EVER: Window = { start: 0, end: Number.MAX_SAFE_INTEGER };
@@ -40,7 +39,7 @@ export const FACT_FIGURES = {
     const window = windowParams(query, clock);
     const item = filterMaintenancesItem(filterMaintenances(source, EVER), window, clock.now);
     const coverage = (): FigureCoverage => coverageOf(source, window);
-    return { body: envelopeOf([item], pagingParams(query, { allowAll: false })), coverage };
+    return { body: paged([item], query), coverage };
   },
   filter_maintenance_history({ source, query, clock }) {
     const window = openWindowParams(query, clock.now);
@@ -53,7 +52,7 @@ export function filterChanges(source: Source, window: Window, query: Query) {
   const removed = filterMaintenanceHistory(source, window);
   const judged = query["coverage"] === "true";
   const items = removed.map((one) => maintenanceItem(one, { judged }));
-  return envelopeOf(items, pagingParams(query, { allowAll: false }));
+  return paged(items, query);
 }
 
 export const INCIDENT_LISTS = {
@@ -71,7 +70,7 @@ export const INCIDENT_LISTS = {
         .filter(isFound)
         .map((incident) => incidentItem(incident, { booth_id: booth.booth_id, stream: nameAt(booth, incident.id) })),
     );
-    const body = envelopeOf(selected(items, query, INCIDENT_NAMES), pagingParams(query, { allowAll: true }));
+    const body = paged(selected(items, query, INCIDENT_NAMES), query, { allowAll: true });
     return { body, coverage: () => summed(asked.map((booth) => coverageOf(sourceOf(booth), window))) };
   },
 } satisfies Readonly<Record<string, BoxReport>>;

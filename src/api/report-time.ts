@@ -14,7 +14,6 @@ import {
 import type { Source } from "../reports/source.ts";
 import {
   durationBody,
-  envelopeOf,
   frequencyBody,
   runtimeBody,
   runtimeSeriesItem,
@@ -23,16 +22,8 @@ import {
   utilizationBody,
   utilizationSummaryBody,
 } from "../contract/reports.ts";
-import {
-  intervalParam,
-  pagingParams,
-  periodParams,
-  type Query,
-  seriesParams,
-  statesParam,
-  windowParams,
-} from "../contract/reports-query.ts";
-import type { BoothReport } from "./report.ts";
+import { intervalParam, periodParams, seriesParams, statesParam, windowParams } from "../contract/reports-query.ts";
+import { type BoothReport, paged } from "./report.ts";
 
 /** Reports on a booth's time, by the last part of their path. */
 export const TIME_FIGURES = {
@@ -44,7 +35,7 @@ export const TIME_FIGURES = {
   runtime_series({ source, query, clock }) {
     const { window, unit } = seriesParams(query, clock);
     const { buckets, coverage } = runtimeSeries(source, window, { unit, modes: statesParam(query) });
-    return { body: envelopeOf(buckets.map(runtimeSeriesItem), reportPaging(query)), coverage };
+    return { body: paged(buckets.map(runtimeSeriesItem), query), coverage };
   },
   utilization_stats: ({ source, query, clock }) => utilizationFigure(source, windowParams(query, clock)),
   utilization_summary({ source, query, clock }) {
@@ -53,11 +44,11 @@ export const TIME_FIGURES = {
   },
   utilization_timeline({ source, query, clock }) {
     const { slots, coverage } = utilizationTimeline(source, windowParams(query, clock), intervalParam(query));
-    return { body: envelopeOf(slots.map(timelineItem), reportPaging(query)), coverage };
+    return { body: paged(slots.map(timelineItem), query), coverage };
   },
   recent_stages({ source, query, clock }) {
     const { stages, coverage } = recentStages(source, windowParams(query, clock));
-    return { body: envelopeOf(stages.map(stageItem), reportPaging(query)), coverage, headers: { Deprecation: "true" } };
+    return { body: paged(stages.map(stageItem), query), coverage, headers: { Deprecation: "true" } };
   },
 } satisfies Readonly<Record<string, BoothReport>>;
 
@@ -82,8 +73,4 @@ export function utilizationFigure(source: Source, window: Window) {
   const { cycle_count, ...counted } = cycleCount(source, window);
   const approximate = used.approximate || counted.approximate;
   return { body: utilizationBody({ ...use, cycle_count, gas_therm, energy_kwh, approximate }), coverage: use.coverage };
-}
-
-function reportPaging(query: Query) {
-  return pagingParams(query, { allowAll: false });
 }

@@ -4,9 +4,9 @@ import type { EpochMs } from "../domain/units.ts";
 import type { ReportParts, StoreReader } from "../store/port.ts";
 import { zoneOf } from "../reports/rules.ts";
 import { stateOf, type FigureCoverage, type Source } from "../reports/source.ts";
-import { coverageBody } from "../contract/reports.ts";
+import { coverageBody, envelopeOf } from "../contract/reports.ts";
 import type { BoothFields } from "../contract/reports-fleet.ts";
-import { QueryError, type Query } from "../contract/reports-query.ts";
+import { pagingParams, QueryError, type Query } from "../contract/reports-query.ts";
 
 /** A booth as reports see it in addition to its store: plain data, so that it can be sent to another thread. */
 export type LocalBooth = BoothFields;
@@ -99,6 +99,11 @@ export type BoxReport = (ask: BoxAsk) => Made;
 export type Report =
   | { readonly kind: "booth report"; readonly tell: BoothReport }
   | { readonly kind: "box report"; readonly tell: BoxReport };
+
+/** Returns the page of a list that the query asks for. `allowAll`: the query may ask for all entries. */
+export function paged<T>(items: readonly T[], query: Query, { allowAll = false } = {}) {
+  return envelopeOf(items, pagingParams(query, { allowAll }));
+}
 
 const JSON_TYPE = { "Content-Type": "application/json; charset=utf-8" };
 const CSV_TYPE = { "Content-Type": "text/csv; charset=utf-8" };

@@ -180,7 +180,7 @@ interface PageListenerOptions {
   readonly scraped?: () => PageAccess["scraped"];
 }
 
-/** What the page needs to stay open on the network. */
+/** The settings and sessions of a page that stays open on the network. */
 export interface AlwaysOpen {
   readonly kept: KeptSessions;
   /** The decision: `by_file` by the configuration, null if it has none; `is_on` the last one made on the page. */
@@ -323,7 +323,7 @@ function permanentAccess({
   };
 }
 
-/** A PIN file that can't be used is reported when somebody needs it. */
+/** Returns false for a PIN file that can't be used: the error is reported when the PIN is needed. */
 function hasPin(always: AlwaysOpen | undefined): boolean {
   try {
     return (always?.pin() ?? null) !== null;

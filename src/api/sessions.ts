@@ -60,7 +60,7 @@ export function createSessions(mono: () => Milliseconds, kept?: KeptSessions) {
   const mayGuess = createRate(GUESSES, mono);
   const mayGuessPermanent = createRate(PERMANENT_GUESSES, mono);
   const sessions = new Map<string, number>();
-  /** Time that the temporary PIN is still valid; null: there is none. */
+  /** Returns the remaining time of the temporary PIN; null: no such PIN is valid. */
   const left_ms = (): Milliseconds | null => (pin === null || pin.until <= mono() ? null : pin.until - mono());
   const openSession = (until: number): string => {
     const token = randomBytes(32).toString("base64url");

@@ -60,7 +60,7 @@ interface Holder {
 }
 
 /**
- * Returns the holder that gives its place to a newcomer: null if there is room, "nobody" if the newcomer is turned away. If the
+ * Returns the holder that gives its place to a newcomer: null if there is room, "nobody" if the newcomer is rejected. If the
  * newcomer's share or the whole is full, the one leaves that has taken nothing for longest, of that sender or else of all. If all are
  * being read, the oldest of the sender with most places leaves, provided that it has more than the newcomer: bytes that the kernels
  * of both sides hold look as if they were read.

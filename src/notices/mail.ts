@@ -39,7 +39,7 @@ export const openMail: OpenChannel = (machine, { mail }) => {
   };
 };
 
-/** Reads the files anew each time: a new password needs no restart. */
+/** Reads the files at each message: a new password needs no restart. */
 function optionsOf({ host, port, tls, user, password_file, ca_file }: MailConfig, secret: (path: string) => string) {
   const auth = user === undefined || password_file === undefined ? {} : { auth: { user, pass: secret(password_file) } };
   return {

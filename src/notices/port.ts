@@ -13,7 +13,7 @@ export interface NoticeBooth {
   trouble(): string;
 }
 
-/** What notices use of the machine and the agent. */
+/** The parts of the machine and the agent that notices use. */
 export interface NoticeMachine {
   readonly clock: Clock;
   readonly random: Random;

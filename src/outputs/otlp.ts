@@ -47,7 +47,7 @@ interface PushState extends OutputLink {
   waiting: Waiting[];
   /** Resolves when a set is added. */
   added: PromiseWithResolvers<void>;
-  /** Opened again after each failure, which reads its files and resolves its name anew. */
+  /** Closed after each failure; a new client reads the files again and resolves the name again. */
   client: HttpClient | null;
 }
 

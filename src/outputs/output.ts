@@ -88,7 +88,7 @@ export interface Output {
   readonly state: OutputState;
 }
 
-/** One booth's part of a session. */
+/** The part of a session for one booth. */
 interface Feed {
   readonly output: Output;
   readonly session: BrokerSession;

@@ -24,7 +24,7 @@ export interface OutputBooth {
 /** Time by mode since the local midnight. */
 export type DurationsToday = Readonly<Partial<Record<Mode, Milliseconds>>>;
 
-/** What outputs use of the machine and the agent. */
+/** The parts of the machine and the agent that outputs use. */
 export interface OutputMachine {
   readonly clock: Clock;
   readonly random: Random;

@@ -11,7 +11,7 @@ interface Sockets extends ActiveSite {
   readonly socket: string;
 }
 
-/** The agent of an active site behind its sockets; without root's, asking is like asking as somebody who can't open it. */
+/** Serves the agent of an active site by its sockets. Without root's socket, callers are like users who can't open it. */
 async function sockets({ admin: withAdmin }: { readonly admin: boolean }): Promise<Sockets> {
   const here = await activeSite({ for_ms: 2 * MINUTE });
   const dir = temporaryFolder();

@@ -13,7 +13,7 @@ export async function openPage(
   how: { readonly lan?: boolean; readonly for_ms?: number } = {},
 ): Promise<PageState & { readonly pin: string }> {
   const socket = join(site.runtimeDir, "agent.sock");
-  // The agent answers its own shape.
+  // The agent answers in this shape.
   return (await askAgent(socket, {
     method: "POST",
     path: "/page",
@@ -29,7 +29,7 @@ export async function runningAgent(site: RealSite): Promise<Program> {
   return agent;
 }
 
-/** Looks at the first booth until it is as wanted. */
+/** Waits until the first booth is as wanted. */
 export function boothOnce(
   site: Pick<RealSite, "status">,
   what: string,
@@ -50,7 +50,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** undefined where the answer isn't JSON. */
+  /** undefined if the answer isn't JSON. */
   readonly body: unknown;
 }
 
@@ -71,7 +71,7 @@ export async function ask(
   return { status: answer.status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : undefined };
 }
 
-/** A session of the box. */
+/** Opens a session and returns its token. */
 export async function sessionAt(url: string, pin: string): Promise<string> {
   const { body, text } = await ask(`${url}/api/authenticate`, { method: "POST", body: { api_key: pin } });
   const token = (body as { readonly session_token?: string } | undefined)?.session_token;

@@ -12,13 +12,13 @@ import { realSite, SERIAL } from "../support/real-site.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { seedOf } from "../support/seed.ts";
 
-/** Each from an address of its own: one alone is answered 500 times a second at most. */
+/** Each has an address of its own: one address is answered 500 times a second at most. */
 const AT_ONCE = 8;
 const CROWDED = "127.0.0.99";
 const CROWD = 200;
 const PLC_PASSWORDS = ["plc-password-before", "plc-password-after"];
 
-/** Sends so many hostile requests to a real agent's page, and looks what came of it. */
+/** Sends hostile requests to a real agent's page, then checks answers, log, polls and files. */
 export async function attackBox(count: number, file: string): Promise<void> {
   const site = await realSite({ speed: 10, serial: SERIAL });
   run(site.service.db, "UPDATE booths SET old_password = ?, new_password = ?", ...PLC_PASSWORDS);
@@ -33,7 +33,7 @@ export async function attackBox(count: number, file: string): Promise<void> {
   const seen = await attack(Number(new URL(url ?? "").port), { count, session, file, planted });
   process.stdout.write(`${count} hostile requests: ${JSON.stringify(seen.by_status)}\n`);
   expect(seen.hoarded).toBeLessThan(CROWD / 4);
-  // A failure of ours, whatever was asked; 503 says that too much is asked at once.
+  // Any 5xx is a failure of the agent, except 501, and 503 for too many requests.
   const ours = Object.entries(seen.by_status).filter(
     ([status]) => /^5/.test(status) && !["501", "503"].includes(status),
   );
@@ -82,7 +82,7 @@ async function attack(port: number, { count, session, file, planted }: Attack) {
       if (leaked.length > 0) leaks.push(`${leaked.join(", ")} in the answer to ${bytes.subarray(0, 200).toString()}`);
     }
   };
-  // One that takes every connection it gets, and keeps them: all others are served beside it.
+  // One sender keeps every connection it gets; all others must still be served.
   const crowd = await crowdOf(port, { from: CROWDED, count: CROWD });
   const unended = UNENDED.map((text) => sendRaw(port, Buffer.from(text)));
   await Promise.all([...unended, ...Array.from({ length: AT_ONCE }, (_, index) => worker(`127.0.0.${index + 2}`))]);
@@ -91,7 +91,7 @@ async function attack(port: number, { count, session, file, planted }: Attack) {
   return { by_status, leaks, hoarded };
 }
 
-/** Whoever is told to come again later does: what is counted is what the server makes of a request. */
+/** Repeats a request that was rejected by the rate limit, so that its real answer is counted. */
 async function answerTo(port: number, bytes: Buffer, from: string): Promise<Awaited<ReturnType<typeof sendRaw>>> {
   for (;;) {
     const answer = await sendRaw(port, bytes, from);

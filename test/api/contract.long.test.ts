@@ -58,7 +58,7 @@ it("every operation of the box answers a client of the service in the service's 
 
   const [service, box] = sides;
   if (service === undefined || box === undefined) throw new Error("two sides");
-  // Nobody reads the box's answer with other code than the service's: field by field the same.
+  // The box's answer has the same fields as the service's.
   const fieldsOf = async (side: Side, path: string): Promise<unknown> => {
     const { body } = await ask(`${side.url}${path}`, { key: side.key });
     return Object.keys((body as object | undefined) ?? {}).sort();
@@ -80,7 +80,7 @@ interface Answered {
   readonly content: { readonly "application/json"?: { readonly schema: Parameters<typeof z.fromJSONSchema>[0] } };
 }
 
-/** The box's answers against what its own `/api/openapi.json` says of them, coverage among it; every operation is said something of. */
+/** Checks the box's answers, with and without coverage, against its own `/api/openapi.json`, which must describe every operation. */
 async function outOfOwnSchema(box: Side): Promise<string[]> {
   const document = await ask(`${box.url}/api/openapi.json`);
   const { paths } = document.body as Schemas;
@@ -121,7 +121,7 @@ function faultOf(row: ContractRow, reply: Reply): string | null {
   return error === undefined ? null : JSON.stringify(error.issues.slice(0, 3));
 }
 
-/** What is wrong with a question is the same on both sides, and so is the answer to it. */
+/** Checks that both sides reject the same invalid requests. */
 async function refusals(side: Side): Promise<string[]> {
   const faults: string[] = [];
   const wants = async (status: number, row: ContractRow, path: string): Promise<void> => {
@@ -161,7 +161,7 @@ function urlOf(side: Side, row: ContractRow): string {
   return `${side.url}${pathOf(side, row)}?${tags}${row.query.includes("start") ? side.window : ""}${includes}`;
 }
 
-/** What changes something answers in the same shape, 202 where the box forwards or queues, 200 where it is so already. */
+/** Checks the answers of writes: 202 if the box forwards or queues, 200 if nothing has to change. */
 async function boxWrites({ url, key }: Side): Promise<string[]> {
   const faults: string[] = [];
   const wants = async (name: string, status: number, body: unknown): Promise<void> => {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createFilterLabels, labelledEntries } from "../../src/api/filter-labels.ts";
 import type { FilterEntry, FilterLabel } from "../../src/domain/entry.ts";
 
-/** Names and values as the identity keeps them: what comes back is another object. */
+/** Keeps values as the identity does: a read returns another object. */
 function memory() {
   const all = new Map<string, string>();
   return {

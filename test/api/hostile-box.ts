@@ -1,4 +1,4 @@
-/** Requests to a box that nobody sends in earnest, made from a seed, as bytes. */
+/** Hostile requests, made from a seed. */
 import type { Random } from "../../src/domain/machine.ts";
 import { SERVICE_OPERATIONS } from "../../src/contract/operations.ts";
 import { badJson, badText, badValue, pick } from "../support/bad-values.ts";
@@ -13,7 +13,7 @@ const QUERY =
   "booth tags start end limit page filter sort includes search unit length interval before figure coverage booth_id __proto__ constructor".split(
     " ",
   );
-/** Bodies that would be taken; spoilt in one place they get past the first look. */
+/** Valid bodies; with one invalid value they pass the first checks. */
 const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   { api_key: "1234 5678" },
   { serial_number: "ABCD-1", booth: "booth-1", confirm: { by: "x", note: "y", replace: true } },
@@ -38,14 +38,14 @@ const RUBBISH: readonly string[] = [
   `GET /${"a".repeat(20_000)} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`,
 ];
 
-/** Begun and never ended: the server must give up on them by itself. */
+/** Requests that never end: the server must close them by itself. */
 export const UNENDED: readonly string[] = [
   "\r\n",
   "GET / HTTP/1.1\r\nHost: 127.0.0.1",
   "POST /confirm HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{",
 ];
 
-/** The bytes of one request, or of what only looks like one. The last of them ends what it began. */
+/** Returns the bytes of a request, or of something similar to one, which ends its connection. */
 export function hostileRequest(random: Random, session: string): Buffer {
   if (random.next() < 0.08) return Buffer.from(pick(random, RUBBISH), "latin1");
   const method = pick(random, METHODS);
@@ -75,7 +75,7 @@ function valueOf(random: Random): string {
     : encodeURIComponent(wellFormed(badText(random)));
 }
 
-/** Half a surrogate can't be written in a path at all. */
+/** A path cannot have half a surrogate pair. */
 function wellFormed(text: string): string {
   return text.toWellFormed();
 }

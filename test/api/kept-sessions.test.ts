@@ -5,7 +5,7 @@ import { DAY_MS } from "../../src/domain/time.ts";
 
 const PIN = "1234 5678";
 
-/** A box with a file, and clocks that are moved by hand. */
+/** Sessions with a file in memory and clocks that the test moves. */
 function box(text: string | null = null) {
   const held = { text, writes: 0, wall: 1_000 * DAY_MS, mono: 0, broken: false };
   const file = {

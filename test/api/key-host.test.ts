@@ -3,7 +3,7 @@ import { setService } from "../../src/api/set-up.ts";
 
 type Asked = Parameters<typeof setService>;
 
-/** What the set-up is told, on a gateway that holds a key for its present service. */
+/** Records the calls of the set-up on a gateway that has a key for its present service. */
 function gateway(way: "group" | "admin") {
   const told: string[] = [];
   const control = {

@@ -9,7 +9,7 @@ import { testAuthority } from "../support/tls-files.ts";
 
 /** The page's listener on the network, as a browser speaks to it: HTTP/2 over TLS. */
 
-// What the listener asks of its control here.
+// The part of the control that the listener uses here.
 const CONTROL = { status: () => ({ booths: [], at: 0 }) } as unknown as AgentControl;
 
 async function opened() {
@@ -22,7 +22,7 @@ async function opened() {
   onTestFinished(() => listener.close());
   const { lan, pin } = await listener.services.page.open({ for_ms: 60_000, lan: true });
   const session = connect(`https://127.0.0.1:${String(lan?.port)}`, { rejectUnauthorized: false });
-  // A session that is cut off says so to its streams, which are looked at.
+  // An ended session also ends its streams, which the tests check.
   session.on("error", () => undefined);
   onTestFinished(() => session.destroy());
   return { session, pin, listener };
@@ -94,7 +94,7 @@ it("a client that opens and resets streams in a loop is disconnected", async () 
     const stream = session.request({ ":path": "/main.js" });
     stream.on("error", () => undefined);
     stream.close(constants.NGHTTP2_CANCEL);
-    // There and back: the box has seen both.
+    // After the ping's answer, the box has seen both.
     await new Promise<void>((answered) => session.ping(() => answered()));
   }
   await ended;

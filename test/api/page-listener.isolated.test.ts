@@ -12,10 +12,10 @@ import { sendRaw } from "../support/raw-http.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { testAuthority } from "../support/tls-files.ts";
 
-/** Real listeners on loopback; the door's own timer and clock are moved by hand. */
+/** Real listeners on loopback. Fake timers move the listener's timer and clock. */
 
 const HALF_AN_HOUR_MS = 30 * 60_000;
-// What the door asks of its control here.
+// The part of the control that the listener uses here.
 const CONTROL = { status: () => ({ booths: [], at: 0 }) } as unknown as AgentControl;
 
 afterEach(() => void vi.useRealTimers());
@@ -83,7 +83,7 @@ it("the page on the network closes at the end of its time, with listener, open p
   await ended;
   await expect(ask(`${far}/status`, { token })).rejects.toThrow("ECONNREFUSED");
   expect(door.state()).toMatchObject({ lan: null, pin_for_ms: null });
-  // On the box itself the page stays, and its session has ended with the PIN.
+  // On the box itself the page stays open, without the session of the PIN.
   expect(await statusOf(`${near}/status`)).toBe(200);
   expect(await statusOf(`${near}/confirm`, { method: "POST", token, body: "{}" })).toBe(401);
   expect(await statusOf(`${near}/api/authenticate`, { method: "POST", body: JSON.stringify({ api_key: pin }) })).toBe(
@@ -121,7 +121,7 @@ it("many addresses that use all connections leave room for one more", async () =
   }
   const open_now = (): number => crowds.reduce((sum, crowd) => sum + crowd.open(), 0);
   await until(() => open_now() <= 100, "no more than the whole is left of them");
-  // Of each as many: the largest makes room, not whoever came first.
+  // The sender with most connections makes room, not the first one.
   expect(crowds.map((crowd) => crowd.open() > 0)).toEqual(crowds.map(() => true));
   expect((await sendRaw(port, HEALTH, "127.0.0.1")).status).toBe(200);
 });

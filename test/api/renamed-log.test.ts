@@ -10,7 +10,7 @@ import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const WINDOW = { start: new Date(T0).toISOString(), end: new Date(T0 + 30 * MINUTE_MS).toISOString() };
 
-/** With a code in between that no mode has: that is an incident. */
+/** Has an unknown mode code for a while, which is an incident. */
 function life(): Source {
   const booth = script(PARAMETERS);
   stay(booth, 10 * MINUTE_MS, { mode: 3 });
@@ -19,7 +19,7 @@ function life(): Source {
   return { reader: ofOwnName(readerOf(run(booth, PARAMETERS))), stream: "s", now_ms: T0 + booth.now };
 }
 
-/** As a store, it knows a log by the log's own name alone. */
+/** Finds a log by its own name only, as a store does. */
 function ofOwnName(reader: StoreReader): StoreReader {
   return {
     ...reader,

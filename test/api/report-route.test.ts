@@ -8,7 +8,7 @@ import { until } from "../support/eventually.ts";
 const PARTS = 200;
 const PART_BYTES = 65_536;
 
-/** A report whose parts all stand in one piece of memory, as those of the reports' thread do. */
+/** A report whose parts share one buffer, as on the reports thread. */
 function report() {
   const seen = { made: 0, left: 0 };
   const memory = Buffer.from(new SharedArrayBuffer(PART_BYTES));
@@ -54,7 +54,7 @@ it("a report waits for a slow reader, and ends if the reader leaves", async () =
   const { answer, seen } = await asked();
   answer.on("error", () => undefined);
   let before = -1;
-  // What the sockets hold is taken at once; then nothing more is made.
+  // The sockets' buffers are filled at once; then no more parts are made.
   await until(() => before === (before = seen.made), "the making stands still");
   expect(seen.made).toBeLessThan(PARTS);
   answer.destroy();

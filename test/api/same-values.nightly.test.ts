@@ -84,7 +84,7 @@ async function silent({ plc, clock }: VirtualSite, ms: number): Promise<void> {
   plc.fault = null;
 }
 
-/** Right after a commit was acked: both sides know the same. */
+/** Runs until the service has acked everything, so that both sides have the same records. */
 function delivered(at: VirtualSite): Promise<void> {
   return at.clock.runUntil(() => {
     const { pending, acked_seq, newest_seq } = at.control().status().booths[0]?.log ?? {};

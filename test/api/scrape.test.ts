@@ -7,7 +7,7 @@ import type { AgentStatus } from "../../src/domain/status.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { testAuthority } from "../support/tls-files.ts";
 
-/** Figures for a scraper on the network: a real server with TLS, an agent that says little. */
+/** A real server with TLS and an agent with few figures. */
 
 const OLD = "0123456789abcdef0123456789abcdef";
 const NEW = "fedcba9876543210fedcba9876543210";

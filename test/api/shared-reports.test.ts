@@ -10,7 +10,7 @@ function asked(operation: string, query: Record<string, string> = {}): AskedRepo
   return { operation, params: { id: "booth-1" }, query };
 }
 
-/** A reports thread whose parts stand in one memory, as the real one's do. */
+/** A reports thread whose parts share one buffer, as the real one's do. */
 function thread(status = 200, size = 4) {
   const memory = new Uint8Array(size);
   const made: string[] = [];

@@ -6,7 +6,7 @@ import { virtualSite, type VirtualSite } from "../support/virtual-site.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
 const SIZES = ["bay_count", "burner_size", "height", "length", "motor_size", "width"] as const;
-/** As the service has them. */
+/** The service's sizes. */
 const THERE = { bay_count: "1", burner_size: "1000000", height: "9", length: "24", motor_size: "10", width: "13.5" };
 const UNKNOWN = { bay_count: null, burner_size: null, height: null, length: null, motor_size: null, width: null };
 
@@ -15,7 +15,7 @@ function newSite(plain: boolean): VirtualSite {
   return virtualSite({ folder: memoryFolder(), scenario: "standard-cycle", start, facility: { plain } });
 }
 
-/** Sizes of the Booth that the box answers with. */
+/** Returns the sizes in the box's answer. */
 function sizesOf(site: VirtualSite): Record<string, string | null> {
   const body = localBooths(site.control().status()).map((booth) => boothBody(booth, 0))[0];
   return Object.fromEntries(SIZES.map((name) => [name, body?.[name] ?? null]));

@@ -12,11 +12,11 @@ import type { AgentStatus } from "../../src/domain/status.ts";
 import { eventually } from "../support/eventually.ts";
 import { sendRaw } from "../support/raw-http.ts";
 
-/** More than the kernels of both sides take for a reader that reads nothing. */
+/** More than the buffers of both kernels. */
 const LARGE = Buffer.alloc(24_000_000, "x");
 const ASK = Buffer.from("GET /small HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
 
-/** Time that passes when the test says so; `look` is what the server does each 2 s. */
+/** A clock that the test moves; it also calls the server's watch. */
 function virtualWatch() {
   let now = 0;
   let act = (): void => undefined;
@@ -68,7 +68,7 @@ describe("a server whose connections are bounded", () => {
     keepRoom(server, room, watch);
     const port = await listening(server);
     onTestFinished(() => server.closeAllConnections());
-    /** A connection whose answer nobody reads. */
+    /** Opens a connection whose answer is not read. */
     const stalled = async (from: string): Promise<Socket> => {
       const before = running.length;
       const socket = await opened(port, from);
@@ -123,13 +123,13 @@ describe("a server whose connections are bounded", () => {
     await eventually("both are read", () => running.every(({ writableLength }) => writableLength === 0) || undefined);
     pass(5_000);
     expect((await sendRaw(port, ASK, "127.0.0.2")).status).toBe(0);
-    // Bytes in the kernel of a peer look as if they were read: another sender gets in all the same.
+    // Bytes in a peer's kernel look as if they were read, so another sender is still let in.
     expect((await sendRaw(port, ASK, "127.0.0.3")).status).toBe(200);
   });
 });
 
 describe("the live view", () => {
-  /** Over HTTP/2 a stream that is not read stands at once: its window is 64 KiB. */
+  /** Over HTTP/2 a stream that is not read stops after its window of 64 KiB. */
   const EVENT = "x".repeat(66_000);
   const STATUS = { booths: [], at: 0, config_refused: EVENT } as unknown as AgentStatus;
   const CONTROL = {} as unknown as AgentControl;

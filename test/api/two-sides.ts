@@ -25,7 +25,7 @@ export interface Side {
 export interface TwoSides {
   readonly box: Side;
   readonly service: Side;
-  /** The agent was started anew: the box's server is that of the new one. */
+  /** Opens the box's server again after a restart of the agent. */
   enterAgain(): Promise<void>;
   close(): Promise<void>;
 }
@@ -56,10 +56,10 @@ function sideAt(url: string, key: string): Side {
   };
 }
 
-/** As the agent's own server; only that reports are made in this thread. */
+/** Serves the box as the agent does, except that reports are made on this thread. */
 async function boxOf(site: VirtualSite, folder: string): Promise<{ readonly side: Side; close(): void }> {
   const reader = followReader(folder);
-  // Its sessions last as long as the test.
+  // The sessions are valid for the whole test.
   const sessions = createSessions(() => 0);
   const pin = sessions.open(SESSION_MS);
   const listener = await serveLoopback(0, {
@@ -82,7 +82,7 @@ async function* bytesOf(parts: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const part of parts) yield await Promise.resolve(Buffer.from(part));
 }
 
-/** As the service's own program. */
+/** Serves the service as its own program does. */
 async function serviceOf(site: VirtualSite): Promise<{ readonly side: Side; close(): Promise<void> }> {
   const service: Service = {
     db: site.service.db,
@@ -97,12 +97,12 @@ async function serviceOf(site: VirtualSite): Promise<{ readonly side: Side; clos
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A Booth's own name and making: the box calls it as its configuration does, and knows when its binding was made. */
+/** Fields that differ: the box names a booth by its configuration, and has the time of its binding. */
 const OWN_OF_BOOTH = ["name", "created_at"] as const;
 const CONTEXT = 60;
 const SHOWN = 220;
 
-/** The first place where the two answers to each GET differ, with the question; empty: all are equal to the last digit. */
+/** Returns each GET whose answers differ, with the first difference. */
 export async function differing({ box, service }: TwoSides, paths: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const path of paths) {
@@ -115,7 +115,7 @@ export async function differing({ box, service }: TwoSides, paths: readonly stri
   return found;
 }
 
-/** Status, type and whole body, whatever the order of its fields; without what docs/service/contract.md lists. */
+/** Returns status, type and body in a fixed order of fields, without the differences that docs/service/contract.md lists. */
 function comparable(path: string, { status, headers, body, text }: Reply, other?: Reply): string {
   const head = `${status} ${headers.get("content-type") ?? ""} ${headers.get("deprecation") ?? ""}`;
   if (typeof body !== "object" || body === null) return `${head} ${text}`;
@@ -130,7 +130,7 @@ function withoutOwn(body: object): unknown {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !OWN_OF_BOOTH.some((own) => own === name)));
 }
 
-/** Of the binding's record the box tells a part; that part is the service's. */
+/** Keeps the fields that the box's record of a binding has. */
 function knownToBox(body: object, box: unknown): unknown {
   const names = Object.keys(box as Body);
   return Object.fromEntries(Object.entries(body).filter(([name]) => names.includes(name)));

@@ -13,7 +13,7 @@ export interface Story {
 const iso = (ms: number): string => encodeURIComponent(new Date(ms).toISOString());
 const between = (start: number, end: number): string => `start=${iso(start)}&end=${iso(end)}`;
 
-/** Windows that hold, cut, precede and outlast the story. */
+/** Windows that contain, cut, precede and exceed the story. */
 export function windowsOf({ start, end }: Story): readonly string[] {
   const third = start + Math.round((end - start) / 3);
   return [
@@ -26,7 +26,7 @@ export function windowsOf({ start, end }: Story): readonly string[] {
   ];
 }
 
-/** Operations on a window of a booth, with what they take beside it. */
+/** Operations on a window of a booth, with their other parameters. */
 const OVER_WINDOWS: readonly (readonly [operation: string, ...queries: readonly string[]])[] = [
   ["duration_by_mode", ""],
   ["frequency_by_mode", ""],
@@ -46,7 +46,7 @@ function states(...modes: readonly Parameters<typeof wireNameOf>[0][]): string {
   return modes.map((mode) => encodeURIComponent(wireNameOf(mode))).join(",");
 }
 
-/** GETs that both sides can answer, as paths. */
+/** Returns GETs that both sides can answer. */
 export function goodQuestions(story: Story): readonly string[] {
   const windows = windowsOf(story);
   const [whole = ""] = windows;
@@ -65,7 +65,7 @@ export function goodQuestions(story: Story): readonly string[] {
   ];
 }
 
-/** Of windows that are over, of what is known once and for all, and of the booth itself. */
+/** Returns GETs whose answers don't change any more: past windows and fixed facts. */
 export function pastQuestions(story: Story): readonly string[] {
   const [whole = "", ...parts] = windowsOf(story);
   return [
@@ -81,7 +81,7 @@ export function pastQuestions(story: Story): readonly string[] {
   ];
 }
 
-/** What `runtime` and `runtime_series` take. */
+/** Parameters of `runtime` and `runtime_series`. */
 function seriesQuestions(whole: string): readonly string[] {
   const periods = [
     "unit=hour&length=30",
@@ -103,7 +103,7 @@ function seriesQuestions(whole: string): readonly string[] {
   ];
 }
 
-/** What is asked by instants, or by nothing. */
+/** GETs by instants, or without parameters. */
 function recordQuestions({ start, end }: Story, whole: string): readonly string[] {
   const instants = [start - DAY_MS, start + 1, start + HOUR_MS, start + 30 * HOUR_MS + 789, end].map(iso);
   return [
@@ -117,7 +117,7 @@ function recordQuestions({ start, end }: Story, whole: string): readonly string[
   ];
 }
 
-/** Lists: filtered, sorted, searched, by pages. */
+/** GETs of lists: filtered, sorted, searched, by pages. */
 function listQuestions(windows: readonly string[]): readonly string[] {
   const [whole = ""] = windows;
   const booths = [
@@ -157,7 +157,7 @@ function listQuestions(windows: readonly string[]): readonly string[] {
   ];
 }
 
-/** GETs that both sides refuse, or answer as if they hadn't been asked for so much. */
+/** Returns GETs that both sides reject or limit. */
 export function badQuestions(story: Story): readonly string[] {
   const [whole = ""] = windowsOf(story);
   const windows = [

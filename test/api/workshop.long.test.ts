@@ -13,7 +13,7 @@ async function workshop() {
   const box = url ?? "";
   const key = await sessionAt(box, pin);
   const put = (path: string, body: unknown, method = "POST") => ask(`${box}${path}`, { method, key, body });
-  /** Events of an action; each question is answered with yes. `leave`: goes at the first event of that name instead. */
+  /** Runs an action, answers each question with yes, and returns the events. `leave`: the event at which the reader leaves. */
   const run = async (wish: object, leave?: string): Promise<[string, Record<string, unknown>][]> => {
     const leaving = new AbortController();
     const answer = await fetch(`${box}/workshop/run`, {
@@ -67,7 +67,7 @@ describe("the profile workshop over the local API", () => {
     const text = readFileSync(file, "utf8");
     expect(text).toMatch(/# sent-liste__\.csv:2, /);
     expect(text.match(/- \{ name: /g)).toHaveLength(2);
-    // Too much is refused before it is kept.
+    // A list that is too long is rejected.
     expect((await put("/workshop/list", { name: "a", text: "x".repeat(5_000_001) }, "PUT")).status).toBe(400);
     expect((await put("/workshop/list", { name: "a", text: "x".repeat(8_000_000) }, "PUT")).status).toBe(413);
     const { body } = await put("/workshop", undefined, "GET");

@@ -18,7 +18,7 @@ import { testAuthority } from "../support/tls-files.ts";
 import { freePort } from "../system/mosquitto.ts";
 import { hookServer, mailServer } from "./receivers.ts";
 
-/** Each way to tell, against software of others, and what its answers are taken for. */
+/** Each channel with independent servers, and the outcomes of their answers. */
 
 const never = new AbortController().signal;
 
@@ -102,7 +102,7 @@ test("a mail is sent over STARTTLS or TLS with a login, and never with less than
     [by(starttls.port, "starttls", { ca: stranger.ca_file }), "give the intermediate or the authority as ca_file"],
     [by(expired.port, "tls"), "certificate has ended"],
     [by(elsewhere.port, "tls"), "the certificate is of another server"],
-    // It offers none: the password stays here.
+    // The server offers no TLS, so the password is not sent.
     [by(open.port, "starttls"), "compare tls and port"],
     [by(open.port, "tls"), "compare the port"],
   ];
@@ -202,7 +202,7 @@ test("an independent subscriber gets a notice once, and a mute broker gives an u
   expect(heard.match(/"id":"q1"/g)).toHaveLength(1);
   await broker.kill();
   expect(await by(broker.url)(message("q2"), never)).toMatchObject({ kind: "not_delivered", lasting: false });
-  // It takes the connection, and confirms nothing more: once the message is there, nobody knows whether it counts.
+  // The broker accepts the connection and confirms no message, so the outcome is unknown.
   const stop = new AbortController();
   const mute = createServer((socket) => {
     socket.once("data", () => {

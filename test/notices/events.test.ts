@@ -36,7 +36,7 @@ function summary(more: Partial<BoothSummary>): BoothSummary {
   } as BoothSummary;
 }
 
-/** What is on or unsure of a booth like that. */
+/** Returns the conditions that are on or unsure. */
 function looks(booth: {
   readonly summary?: BoothSummary | null;
   readonly plc?: LinkStatus;

@@ -44,11 +44,11 @@ const look = (ledger: Ledger, one: Condition, plan = PLAN): Ledger =>
 const saw = (...steps: readonly ReturnType<typeof began>[]): Ledger =>
   steps.reduce((ledger, step) => withChanges(ledger, step, PLAN), emptyLedger());
 
-/** As they are told, shortly. */
+/** Returns a short text of a bundle. */
 const shown = ({ events, more }: Bundle): string =>
   [...events.map(({ what, state }) => `${what} ${state}`), ...(more > 0 ? [`${more} more`] : [])].join(", ");
 
-/** Sends what may go now; gives what that was and the ledger after it. */
+/** Sends what is due now; returns its text and the ledger after it. */
 function send(ledger: Ledger, now: number, plan = PLAN): { readonly told: string | null; readonly ledger: Ledger } {
   const step = nextStep(ledger, plan, { now, id: "id" });
   if (step.kind === "wait") return { told: null, ledger };
@@ -73,7 +73,7 @@ describe("an event", () => {
     expect(send(withChanges(ledger, began("a", T0), PLAN), T0).told).toBeNull();
     const open = send(look(emptyLedger(), fault("on", T0)), T0).ledger;
     expect(send(look(open, fault("on", T0)), T0).told).toBeNull();
-    // What isn't known doesn't end it.
+    // An unsure condition does not end it.
     expect(send(look(open, fault("unsure", T0 + MIN)), T0 + MIN).told).toBeNull();
   });
 
@@ -95,13 +95,13 @@ describe("an event", () => {
     const unseen = send(withChanges(emptyLedger(), log, PLAN), T0 + MIN);
     expect(unseen.told).toBe("fault passed");
     expect(send(withChanges(unseen.ledger, log, PLAN), T0 + MIN).told).toBeNull();
-    // Where a look saw both, the log brings nothing new; where it saw the beginning alone, the end.
+    // If looks saw both, the log adds nothing; if they saw only the beginning, the log adds the end.
     const begun = send(look(emptyLedger(), fault("on", T0)), T0).ledger;
     const both = send(look(begun, fault("off", T0 + 2_000)), T0 + MIN);
     expect(both.told).toBe("fault ended");
     expect(send(withChanges(both.ledger, log, PLAN), T0 + MIN).told).toBeNull();
     expect(send(withChanges(begun, log, PLAN), T0 + MIN).told).toBe("fault ended");
-    // A newer one is on by the time that the log tells of the older: that one's end isn't its.
+    // A newer event is open when the log tells of the older: the older one's end does not end it.
     const newer = send(look(both.ledger, fault("on", T0 + 5_000)), T0 + 5_000).ledger;
     expect(send(withChanges(newer, log, PLAN), T0 + MIN).told).toBeNull();
   });
@@ -118,7 +118,7 @@ describe("an event", () => {
     const open = send(saw(began("a", T0)), T0).ledger;
     const none = observed(open, { booth: "booth-1", conditions: [], open_incidents: 0, time: T0 + MIN }, PLAN);
     expect(send(none, T0 + MIN).told).toBe("a ended");
-    // Another booth's isn't.
+    // Another booth's event stays open.
     const other = observed(open, { booth: "booth-10", conditions: [], open_incidents: 0, time: T0 + MIN }, PLAN);
     expect(other.open).toEqual(open.open);
   });
@@ -158,7 +158,7 @@ describe("events that can't be sent at once", () => {
     if (first.kind !== "send") throw new Error("nothing goes");
     expect(first.bundle.events).toHaveLength(MAX_LINES);
     expect(first.bundle.more).toBe(MAX_WAITING + 5 - MAX_LINES);
-    // The oldest five had no room, and what was told as a number has no end.
+    // The oldest five were dropped, and counted events have no end.
     const after = delivered(first.ledger, { at: T0, what: "", answer: "" });
     const over = [0, 5, 60].reduce((now, index) => withChanges(now, ended(index.toString(), T0 + HOUR), PLAN), after);
     expect(over.waiting.map(({ what }) => what)).toEqual(["5"]);
@@ -167,10 +167,10 @@ describe("events that can't be sent at once", () => {
   it("wait again after a failed message, and are sent with newer ones", () => {
     const step = nextStep(saw(began("a", T0)), PLAN, { now: T0, id: "first" });
     if (step.kind !== "send") throw new Error("nothing goes");
-    // Its end comes while it is under way.
+    // It ends while its message is being sent.
     const meanwhile = withChanges(withChanges(step.ledger, ended("a", T0 + MIN), PLAN), began("b", T0 + MIN), PLAN);
     expect(send(putBack(meanwhile), T0 + 2 * MIN).told).toBe("a passed, b began");
-    // Where nobody knows whether it is there, it goes just as it was.
+    // If the outcome is unknown, the same message is sent again.
     const again = nextStep(meanwhile, PLAN, { now: T0 + 2 * MIN, id: "second" });
     expect(again).toMatchObject({ kind: "send", bundle: step.bundle });
   });
@@ -200,7 +200,7 @@ describe("quiet hours", () => {
   });
 });
 
-/** A life of events and tries, from a seed. */
+/** A sequence of events and tries, from a seed. */
 const step = fc.record({
   kind: fc.constantFrom("began", "ended", "fault", "well", "try", "lost", "refused", "restart"),
   key: fc.constantFrom("a", "b", "c", "d"),
@@ -235,7 +235,7 @@ describe("any sequence of events and failures", () => {
           if (kind === "refused") {
             const merged = bundle.events.length;
             ledger = putBack(ledger);
-            // A beginning that met its end goes as one event.
+            // A beginning that was merged with its end is one event.
             events +=
               ledger.waiting.length +
               ledger.cut -
@@ -253,7 +253,7 @@ describe("any sequence of events and failures", () => {
           expect(at.filter((one) => one > now - HOUR).length).toBeLessThanOrEqual(QUIET.max_per_hour);
           ledger = delivered(ledger, { at: now, what: "", answer: "" });
         }
-        // Nothing is forgotten: what wasn't told waits, or is under way.
+        // No event is lost: all others wait or are being sent.
         const left =
           ledger.waiting.length + ledger.cut + (ledger.sending?.events.length ?? 0) + (ledger.sending?.more ?? 0);
         expect(counted + left).toBe(events);

@@ -26,7 +26,7 @@ interface Posted {
   readonly events: readonly { readonly state: string }[];
 }
 
-/** A booth whose mode the test tells, a webhook that answers as it says, and a clock that it moves. */
+/** A booth, a webhook and a clock that the test controls. */
 async function plant(settings: string) {
   const posted: Posted[] = [];
   let status = 204;
@@ -87,7 +87,7 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port}/
     posted,
     notices,
     answer: (code: number) => void (status = code),
-    /** From now on each look at the booth throws, until `stop`. */
+    /** Makes each look at the booth throw until `stop`. */
     failLooks() {
       const { now } = log;
       const looks = { count: 0, stop: () => void (log.now = now) };
@@ -97,7 +97,7 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port}/
       };
       return looks;
     },
-    /** Records up to `newest_seq`, of which those after `sendable_seq` wait for a confirmed clock. */
+    /** Commits records up to `newest_seq`; those after `sendable_seq` wait for a confirmed clock. */
     async commit(
       { newest_seq, sendable_seq }: { readonly newest_seq: number; readonly sendable_seq: number },
       { incidents, told = [] }: { readonly incidents: readonly OpenIncident[]; readonly told?: readonly Placed[] },
@@ -116,7 +116,7 @@ notices: [{ name: shift, ${settings}, webhook: { url: "http://127.0.0.1:${port}/
       news.raise();
       await clock.run(2_000);
     },
-    /** The world outside takes its own time: the clock waits until the server was asked, and has answered. */
+    /** Runs the virtual clock until the real server was asked, and has answered. */
     async asked(count: number): Promise<void> {
       await eventually(`${count} requests`, async () => {
         await clock.run(100);
@@ -175,7 +175,7 @@ test("an unreachable server is retried with growing delays and gets everything i
     if (one?.link.kind !== "down" || one.link.attempt + 1 <= tries) continue;
     tries = one.link.attempt + 1;
   }
-  // It may have got the first one each time: that goes just as it was, under its own id.
+  // The server may have received the first message, so it is sent unchanged under its id.
   expect(new Set(site.posted.map(({ id }) => id)).size).toBe(1);
   expect(site.posted.length).toBeLessThan(70);
   expect(site.posted.length).toBeGreaterThan(5);

@@ -10,7 +10,7 @@ import { eventually } from "../support/eventually.ts";
 import { type RealSite, realSite, SERIAL } from "../support/real-site.ts";
 import { hookServer, type Mail, mailServer, type Posted } from "./receivers.ts";
 
-/** Each second here is a minute there: an agent has fifteen seconds to reach its PLC before that is told. */
+/** A second here is a minute there: an agent has fifteen seconds to reach its PLC before it is reported. */
 const SPEED = 60;
 const STORY: Scenario = {
   tz: "America/Denver",
@@ -35,7 +35,7 @@ function noticeOf(site: RealSite, what: string, probe: (notice: NoticeStatus) =>
   );
 }
 
-/** What each mail tells, once for each id: "booth-1: E-stop". */
+/** Returns the events of each mail, once for each id: "booth-1: E-stop". */
 const mailed = (heard: readonly Mail[]): readonly (readonly string[])[] =>
   [...new Map(heard.filter(({ id }) => id !== undefined).map((mail) => [mail.id, mail])).values()].map(
     ({ text }) =>
@@ -87,14 +87,14 @@ test("alarms and their ends are sent once each while the service is away, over a
   await site.serviceDown();
   await mail.now("hold");
   const first = site.startAgent();
-  // The server has the mail and hasn't said so yet: the agent can't know.
+  // The server has the mail but has not confirmed it.
   const held = await eventually("the E-stop is told", () => mail.heard.find(({ id }) => id !== undefined));
   first.signal("SIGKILL");
   await first.ended;
   await mail.now("ok");
   const second = site.startAgent();
   const again = await eventually("it is told again", () => mail.heard[1]);
-  // Whoever got it twice can tell.
+  // The duplicate has the same id.
   expect(again).toEqual(held);
   const ESTOPS = ["booth-1: E-stop", "booth-2: E-stop"];
   await eventually("both are told", () => (mailed(mail.heard).flat().length >= 2 ? true : undefined));
@@ -127,7 +127,7 @@ test("alarms and their ends are sent once each while the service is away, over a
   const newest = await eventually("it is there", () =>
     mail.heard.find(({ id, text }) => id !== undefined && text.includes("the PLC doesn't answer")),
   );
-  // Each with both its instants: it was over before it could be told.
+  // Both have start and end: they ended before they could be sent.
   expect(newest.text).toMatch(
     /^(booth-[12]: the PLC doesn't answer: .*, 2026-03-02 08:\d\d to 2026-03-02 \d\d:\d\d\n){2}\nTimes: America\/Denver\./,
   );
@@ -135,19 +135,19 @@ test("alarms and their ends are sent once each while the service is away, over a
   const posts = ["booth-1 estop began", "booth-1 link began", "booth-1 link ended"];
   expect(posted(hook.heard)).toEqual(posts);
 
-  // Another bound: that notice begins anew, and what it told stays told.
+  // A changed limit restarts the notice, which repeats nothing.
   const config = readFileSync(site.configFile, "utf8");
   writeFileSync(site.configFile, config.replace("name: office", "name: office\n    max_per_hour: 20"));
   const reloaded = await say(["reload", "--config", site.configFile]);
   expect([reloaded.code, reloaded.out]).toEqual([0, "notice office: begun anew\n"]);
 
-  // As a power cut does: what stood on the tmpfs is gone.
+  // A power cut empties the tmpfs.
   second.signal("SIGKILL");
   await second.ended;
   for (const name of ["office", "shift"]) rmSync(join(site.runtimeDir, `notice-${name}.json`));
   const third = site.startAgent();
   await noticeOf(site, "it runs again", ({ last }) => last !== null);
-  // Long enough for several looks at the whole log.
+  // Time for several looks at the whole log.
   const from = site.clock.wall();
   await eventually("time has passed", () => (site.clock.wall() > from + 4 * 60_000 ? true : undefined));
   third.signal("SIGTERM");

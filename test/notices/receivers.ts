@@ -5,14 +5,14 @@ import { onTestFinished } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../system/mosquitto.ts";
 
-/** Servers of others that notices go to, in another language. */
+/** Independent servers for notices, in Python. */
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 interface Receiver<T> {
   readonly port: number;
   readonly heard: readonly T[];
-  /** What it does next. */
+  /** Sets the server's next behaviour. */
   now(word: string): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export interface Mail {
   readonly auto: string;
   readonly tls: boolean;
   readonly user: boolean;
-  /** Instead of a mail: how one was refused. */
+  /** The reply by which a mail was rejected. */
   readonly answered?: string;
   readonly login?: boolean;
 }
@@ -62,7 +62,7 @@ export const mailServer = (...args: readonly string[]): Promise<Receiver<Mail>> 
 
 export interface Posted {
   readonly id: string;
-  /** Of the signature, checked there; null: there was none. */
+  /** Whether the signature was right; null: none was sent. */
   readonly signed: boolean | null;
   readonly document: {
     readonly id: string;

@@ -6,10 +6,10 @@ import { onTestFinished } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { freePort, isOpen } from "../system/mosquitto.ts";
 
-/** As Debian's package has it. */
+/** From Debian's package. */
 const PROGRAM = "/usr/sbin/mosquitto";
 
-/** A plant's broker: Debian's mosquitto, open to this machine; what is retained is lost with it. */
+/** A plant's broker: Debian's mosquitto on loopback, without persistence. */
 export interface PlantBroker {
   readonly url: string;
   readonly port: string;
@@ -17,7 +17,7 @@ export interface PlantBroker {
   kill(): Promise<void>;
 }
 
-/** Nothing that the subscriber is slow to take may be thrown away: the account counts it. */
+/** No message may be dropped for a slow subscriber: the tests count them. */
 const ALL_QUEUED = "max_queued_messages 0\n";
 
 /** `more`: lines of its configuration, instead of the unlimited queue, with which mosquitto 2.0.11 closes a connection after a refused PUBLISH. */

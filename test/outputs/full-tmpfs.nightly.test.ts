@@ -1,38 +1,25 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { OutputConfig } from "../../src/config/port.ts";
 import { keyOf } from "../simulation/laws/told.ts";
 import type { PlantBroker } from "../simulation/outputs/broker.ts";
 import { smallDisk } from "../store/disk-bed.ts";
 import { START } from "../support/active-site.ts";
-import { keysRead, virtualPlant } from "./virtual.ts";
+import { keysRead, PLAIN, virtualPlant } from "./virtual.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const URL = "mqtt://127.0.0.1:1883";
-const OUTPUT: OutputConfig = {
-  ...({ name: "plant", url: URL, mqtt_version: "v5", max_records_per_s: 2_000 } as const),
-  since: new Date(START - MINUTE_MS).toISOString(),
-  mqtt: {
-    topics: { tag: "{booth}/tags/{tag}", figure: "{booth}/figures/{figure}", status: "{gateway}/status" },
-    payload: "json",
-    retain: true,
-    history: true,
-  },
-};
-
-/** Readings as they came, with the true instant. */
+/** Returns the readings that the broker got, with the true time. */
 function told({ events }: PlantBroker): readonly { readonly at: number; readonly key: string }[] {
   return events.flatMap((event) => {
     if (event.kind !== "message") return [];
-    const [, tag] = /^booth-1\/tags\/(.+)$/.exec(event.message.topic) ?? [];
+    const [, tag] = /^booths\/booth-1\/tags\/(.+)$/.exec(event.message.topic) ?? [];
     if (tag === undefined) return [];
     const { value, time } = JSON.parse(event.message.payload.toString()) as { value: unknown; time: string };
     return [{ at: event.at, key: keyOf({ tag, time: Date.parse(time), value: JSON.stringify(value) }) }];
   });
 }
 
-/** Not a byte is left. */
+/** Fills the disk to its last byte. */
 function fill(folder: string): void {
   for (const bytes of [65_536, 4_096, 1]) {
     for (let more = true; more;) {
@@ -48,13 +35,10 @@ function fill(folder: string): void {
 
 function plant() {
   const { folder: runtime_dir } = smallDisk(1);
-  const { brokers, ...rest } = virtualPlant(OUTPUT, [URL], { runtime_dir });
-  const [broker] = brokers;
-  if (broker === undefined) throw new Error("there is a broker");
-  return { ...rest, broker, runtime_dir };
+  return { ...virtualPlant(PLAIN, { runtime_dir }), runtime_dir };
 }
 
-/** What came again from that instant on, with how long ago it was told before. */
+/** Returns how long before `from` each reading that was repeated after `from` was sent first. */
 function again(broker: PlantBroker, from: number): readonly number[] {
   const all = told(broker);
   const before = new Map(all.filter(({ at }) => at <= from).map(({ key, at }) => [key, at]));
@@ -64,7 +48,6 @@ function again(broker: PlantBroker, from: number): readonly number[] {
   });
 }
 
-/** What no longer can be said of a killed process's disk is none of it. */
 const TROUBLE = "how far the outputs have come can't be kept";
 
 it("an output keeps its cursor on a full tmpfs: after a kill no more than 64 records are sent twice", async () => {

@@ -103,9 +103,9 @@ test("each discovery message has the keys that Home Assistant needs, and none th
     for (const key of REQUIRED.device) expect(entity.device).toHaveProperty(key);
     for (const key of REQUIRED.origin) expect(entity.origin).toHaveProperty(key);
     if ("entity_category" in entity) expect(CATEGORIES).toContain(entity["entity_category"]);
-    // The only class that has options, and needs them.
+    // Only this class has options, and it needs them.
     expect("options" in entity).toBe(entity["device_class"] === "enum");
-    // A command would come to nobody.
+    // The gateway accepts no commands.
     expect(JSON.stringify(entity)).not.toContain("command");
   }
   const ids = all.map(({ payload }) => (JSON.parse(String(payload)) as { unique_id: string }).unique_id);

@@ -7,13 +7,13 @@ import { breaksTold } from "../support/link-kept.ts";
 import { realSite, SERIAL } from "../support/real-site.ts";
 import { withOutputs } from "./plant.ts";
 
-/** Outputs among brokers that mean it ill: each costs its own output, and nothing else. MQTT 3.1.1, by bytes. */
+/** Outputs with hostile brokers, which send raw bytes of MQTT 3.1.1. */
 
 const CONNACK = Buffer.of(0x20, 2, 0, 0);
-/** What a flood may leave behind until it is collected. */
+/** Memory that a flood may use until it is collected. */
 const MOST_GROWTH_BYTES = 80e6;
 
-/** The variable length of a packet, of which there are four bytes at most. */
+/** Encodes the length of a packet in up to four bytes. */
 function lengthOf(bytes: number): Buffer {
   const all: number[] = [];
   for (let rest = bytes; ; rest = Math.floor(rest / 128)) {
@@ -29,7 +29,7 @@ function publish(topic: string, payload: Buffer, { qos = 0, retain = false } = {
   return Buffer.concat([Buffer.of(0x30 | (qos << 1) | Number(retain)), lengthOf(body.length), body]);
 }
 
-/** Answers as a broker does: what subscribes, publishes and pings is confirmed. `stands`: told once the client has said something in its session, so that it hears. */
+/** Confirms subscriptions, publishes and pings as a broker does. `stands`: called after the client's first packet in the session. */
 function confirming(socket: Socket, { acks = true, stands = (): void => undefined } = {}): void {
   let inbox = Buffer.alloc(0);
   let is_told = false;
@@ -78,7 +78,7 @@ async function broker(play: (socket: Socket) => void): Promise<string> {
   return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** After the session stands: those bytes, as often as the line takes them. */
+/** Sends the bytes repeatedly once the session is established. */
 function after(bytes: Buffer, times: number): (socket: Socket) => void {
   return (socket) => {
     let left = times;
@@ -101,7 +101,7 @@ interface Play {
   readonly name: string;
   readonly play: (socket: Socket, gateway: string) => void;
   readonly sparkplug?: boolean;
-  /** What comes of it. */
+  /** The expected state of the output. */
   readonly told: (output: OutputStatus) => boolean;
 }
 
@@ -109,7 +109,7 @@ const isDown =
   (pattern: RegExp) =>
   (output: OutputStatus): boolean =>
     output.link.kind === "down" && pattern.test(output.link.reason);
-/** Each session hears all of them; on a busy machine there may be a second one. */
+/** Each session gets all 50; on a busy machine there may be a second session. */
 const isCounted = ({ link, ignored }: OutputStatus): boolean => link.kind === "up" && ignored > 0 && ignored % 50 === 0;
 const random = Buffer.from(Array.from({ length: 4_000 }, (_, index) => (index * 7_919 + 13) & 255));
 
@@ -134,7 +134,7 @@ const PLAYS: readonly Play[] = [
     told: isDown(/more in a second than/),
   },
   { name: "qos-2", play: (socket) => after(publish("x/y", random, { qos: 2 }), 10)(socket), told: isDown(/QoS 2/) },
-  // What nobody listens to is counted, and the session stands.
+  // Messages without a subscription are counted, and the session continues.
   {
     name: "strangers",
     play: (socket) => after(publish("booths/x/set", Buffer.from("1"), { retain: true }), 50)(socket),
@@ -155,7 +155,7 @@ const PLAYS: readonly Play[] = [
   },
 ];
 
-/** As many as there may be at once. */
+/** The most outputs that a configuration may have. */
 const TOGETHER = 4;
 const ROUNDS = Array.from({ length: Math.ceil(PLAYS.length / TOGETHER) }, (_, index) =>
   PLAYS.slice(index * TOGETHER, (index + 1) * TOGETHER),

@@ -24,7 +24,7 @@ async function connected(url: string, refusals: Refusal[]) {
   return connect(config, { will: WILL, ignored: () => undefined, refused, signal: never });
 }
 
-/** Lines of "topic payload" that a subscriber in another language hears. */
+/** Returns the lines "topic payload" that an independent subscriber gets. */
 async function heardAt({ port }: PlantBroker): Promise<() => readonly string[]> {
   const child = spawn("stdbuf", ["-oL", "mosquitto_sub", "-p", port, "-t", "#", "-v", "-d"]);
   onTestFinished(() => void child.kill());

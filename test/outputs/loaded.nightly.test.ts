@@ -6,7 +6,7 @@ import { realSite, SERIAL } from "../support/real-site.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { withOutputs } from "./plant.ts";
 
-/** A module that an agent loads before all else: it writes each further one's address into that file. */
+/** Returns a module that the agent loads first; it writes the address of each later module to the file. */
 function listener(file: string): string {
   const text = `
     import { appendFileSync } from "node:fs";
@@ -15,7 +15,7 @@ function listener(file: string): string {
   return `data:text/javascript,${encodeURIComponent(text)}`;
 }
 
-/** Modules of the agent that polls and delivers, by their addresses. */
+/** Runs an agent until it delivers, and returns the addresses of its modules. */
 async function loaded(outputs: readonly object[]): Promise<string> {
   const file = join(temporaryFolder(), "loaded");
   const site = await realSite({ speed: 60, serial: SERIAL, node: ["--import", listener(file)] });

@@ -76,7 +76,7 @@ it("OTLP requests survive OpenTelemetry's own protobuf types without a lost, ren
     ),
     { numRuns: 200 },
   );
-  // The way there and back finds what is misspelt: it drops it.
+  // The round trip detects misspelled fields: it drops them.
   const wrong = { resourceMetrics: [{ scopeMetrics: [{ metrics: [{ name: "x", gauge: { data_points: [] } }] }] }] };
   const back = REQUEST.toObject(REQUEST.decode(REQUEST.encode(REQUEST.fromObject(wrong)).finish()), { longs: String });
   expect(back).not.toEqual(wrong);
@@ -152,7 +152,7 @@ interface Request {
 }
 type Answer = readonly [status: number, body?: string, headers?: Readonly<Record<string, string>>];
 
-/** A collector that answers as told, the last answer for ever. */
+/** Starts a collector with these answers; the last one is repeated. */
 async function collector(...answers: readonly Answer[]) {
   const requests: Request[] = [];
   const server = createServer((request, response) => {
@@ -169,7 +169,7 @@ async function collector(...answers: readonly Answer[]) {
   return { requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** An output whose waits the test ends: `slept` are those under way. */
+/** Starts an output whose waits the test ends. `slept`: the present waits. */
 function pushing(url: string, more = "", metrics = () => Promise.resolve<readonly Metric[]>(SENT)) {
   const text = `{ booths: [], outputs: [{ name: figures, url: "${url}", otlp: { interval_ms: 60000 }${more} }] }`;
   const [config] = parseConfig(text, "/srv/gateway.yaml").outputs;
@@ -199,7 +199,7 @@ function pushing(url: string, more = "", metrics = () => Promise.resolve<readonl
     await ended;
   };
   onTestFinished(stop);
-  /** The next wait of that length is over. */
+  /** Ends the next wait of this length. */
   const pass = async (isIt: (ms: number) => boolean): Promise<number> => {
     await until(() => slept.some(({ ms }) => isIt(ms)), "the output waits");
     const [one] = slept.splice(

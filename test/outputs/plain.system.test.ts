@@ -6,10 +6,10 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { plantBroker } from "./broker.ts";
 import { type Heard, outputOf, readingsHeld, subscriber, withOutputs } from "./plant.ts";
 
-/** Half an hour of the booth while the broker is away, and the same again. */
+/** Time without the broker, by the booth's clock. */
 const AWAY_MS = 30 * 60_000;
 const SPEED = 120;
-/** Fewer polls than a real booth's: each second here is two minutes there. */
+/** Fewer polls than a real booth's: a second here is two minutes there. */
 const POLL = { poll: { fast: { poll_interval_ms: 5_000 }, slow: { poll_interval_ms: 30_000 } } };
 
 function readingsTold(heard: readonly Heard[]): readonly string[] {
@@ -25,7 +25,7 @@ test("a broker gets each reading in order, including the backlog, and twice at m
   const broker = await plantBroker(temporaryFolder());
   const heard = await subscriber(broker.port);
   const site = await realSite({ speed: SPEED, serial: SERIAL, booth: POLL });
-  // From the first record on, so that all of the log can be compared; what is present is told beside it.
+  // Sends the log from its first record on, so that all of it can be compared.
   const line = await tcpProxy({ target: { port: Number(broker.port) } });
   onTestFinished(() => line.close());
   withOutputs(site, [{ name: "plant", url: `mqtt://127.0.0.1:${line.port}`, since: "2026-01-01T00:00:00Z", mqtt: {} }]);

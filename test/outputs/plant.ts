@@ -9,11 +9,11 @@ import { eventually } from "../support/eventually.ts";
 import type { RealSite } from "../support/real-site.ts";
 import { ownRecords } from "../support/store.ts";
 
-/** A plant beside the service: its subscriber in another language, and what it was told. */
+/** An independent subscriber, and what it received. */
 
 const SUBSCRIBER = fileURLToPath(new URL("subscriber.py", import.meta.url));
 
-/** A metric as the subscriber's own lines of protobuf read it. */
+/** A metric as the subscriber's own protobuf reader decodes it. */
 export interface HeardMetric {
   readonly name?: string;
   readonly alias?: number;
@@ -28,12 +28,12 @@ export interface Heard {
   readonly topic: string;
   readonly retain: boolean;
   readonly qos: number;
-  /** Of what isn't Sparkplug's. */
+  /** The text of a message that isn't Sparkplug. */
   readonly text?: string;
   readonly payload?: { readonly seq?: number; readonly timestamp: number; readonly metrics: readonly HeardMetric[] };
 }
 
-/** Hears all topics from now on, also after the broker was away. */
+/** Subscribes to all topics, also after the broker was away. */
 export async function subscriber(port: string): Promise<readonly Heard[]> {
   const child = spawn("/usr/bin/python3", [SUBSCRIBER, port], { stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -61,7 +61,7 @@ export function outputOf(
   return eventually(what, async () => (await site.status())?.outputs.find(probe));
 }
 
-/** One reading as it is compared: tag, corrected time, value. */
+/** Returns the log's readings for comparison: tag, corrected time, value. */
 export function readingsHeld(site: RealSite): readonly string[] {
   return ownRecords(site.dataDir).records.flatMap((record) =>
     record.kind === "r" ? [`${record.tag} ${record.time} ${JSON.stringify(record.value)}`] : [],

@@ -9,11 +9,11 @@ import { plantBroker } from "./broker.ts";
 import { type Heard, outputOf, readingsHeld, subscriber } from "./plant.ts";
 
 const SPEED = 120;
-/** Topics that it is told under, one after the other. */
+/** Topic prefixes of the output, one after the other. */
 const CHANGES = ["two", "three", "four"];
 const POLL = { poll: { fast: { poll_interval_ms: 5_000 }, slow: { poll_interval_ms: 30_000 } } };
 
-/** What was told below a topic, retained copies aside: tag, time, value. */
+/** Returns the readings received under a topic prefix, without retained copies: tag, time, value. */
 function told(heard: readonly Heard[], below: string): readonly string[] {
   return heard.flatMap(({ topic, text = "", retain }) => {
     const [, tag] = new RegExp(`^${below}/tags/(.+)$`).exec(topic) ?? [];
@@ -62,7 +62,7 @@ test("an output that is added, changed and removed at run time sends each readin
   expect(await reloadWith(site, [output("one", { since })])).toBe("output plant: added\n");
   await until(() => told_in("one").length > 40, "what is since then comes");
   for (const [round, below] of CHANGES.entries()) {
-    // In the midst of what waits, and of what comes.
+    // Changes the output while records wait and arrive.
     expect(await reloadWith(site, [output(below, { since })])).toBe("output plant: begun anew\n");
     await until(() => told_in(below).length > 10 * (round + 1), "it goes on under other topics");
   }
@@ -71,7 +71,7 @@ test("an output that is added, changed and removed at run time sends each readin
   expect((await site.status())?.outputs).toEqual([]);
   await logHolds(20 + (await logHolds(0)));
   const removed_at = ["one", ...CHANGES].flatMap(told_in).length;
-  // It comes back as another: with what is read from then on.
+  // An output that is added again starts with new readings.
   await reloadWith(site, [output("another")]);
   await until(() => told_in("another").length > 10, "it tells again");
   agent.signal("SIGTERM");

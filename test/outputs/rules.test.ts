@@ -1,8 +1,9 @@
 import { createRequire } from "node:module";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, it, test } from "vitest";
 import { KIND, type Placed } from "../../src/domain/record.ts";
 import type { TagValue } from "../../src/domain/booth.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 import { topicOf } from "../../src/outputs/rules/plain.ts";
 import {
   asksRebirth,
@@ -10,14 +11,17 @@ import {
   birthsOf,
   dataMetrics,
   DATATYPE,
+  hostIn,
+  hostStateOf,
   instantsOf,
+  isOlderState,
   nodeMetrics,
   type MetricValue,
   type Instant,
 } from "../../src/outputs/rules/sparkplug.ts";
 import { commandsIn, encodePayload } from "../../src/outputs/sparkplug-payload.ts";
 
-/** Of another author. */
+/** An independent codec. */
 const theirs = (createRequire(import.meta.url)("sparkplug-payload") as { get(name: string): Codec }).get("spBv1.0");
 interface Codec {
   encodePayload(payload: object): Uint8Array;
@@ -102,7 +106,7 @@ test("Sparkplug data uses alias and type of its birth, and needs another birth i
   expect(dataMetrics([said("Tags/a", null, 1_000)], births, born(1_000))).toMatchObject([
     { value: null, is_historical: false, quality: 0 },
   ]);
-  // Another type, and one that no birth named.
+  // Another type, and a metric that no birth named.
   expect(dataMetrics([said("Tags/b", "text"), said("Tags/c", 1)], births, born(0))).toEqual([]);
   const wanted = [said("Tags/b", "text", 900)];
   const again = birthsOf([said("Tags/a", 1), said("Tags/b", null)], { first: 10, before: births, wanted });
@@ -125,4 +129,32 @@ test("a node's death has only bdSeq, its birth also the rebirth command", () => 
   const [bd_seq, rebirth] = nodeMetrics(3, 9);
   expect(bd_seq).toMatchObject({ name: "bdSeq", value: 3, datatype: DATATYPE.int64 });
   expect(rebirth).toMatchObject({ name: "Node Control/Rebirth", value: false });
+});
+
+it.each([
+  ["ONLINE", { online: true, timestamp: null }],
+  ["OFFLINE", { online: false, timestamp: null }],
+  ['{"online":true,"timestamp":5}', { online: true, timestamp: 5 }],
+  ["online", null],
+  ['{"online":"yes","timestamp":5}', null],
+])("the host state %s is read as %j", (payload, state) => {
+  expect(hostStateOf(payload)).toEqual(state);
+});
+
+it.each([
+  ["an older one", { last: 1_000, state: 999 }, true],
+  ["a newer one", { last: 1_000, state: 1_001 }, false],
+  ["any after one that is dated in the future", { last: 9 * DAY_MS, state: 2_000 }, false],
+  ["any of version 2.2", { last: 1_000, state: null }, false],
+  ["any after one of version 2.2", { last: null, state: 1 }, false],
+])("%s of two host states counts as older: %j %s", (_, { last, state }, isOlder) => {
+  const of = (timestamp: number | null) => ({ online: true, timestamp });
+  expect(isOlderState(of(last), of(state), 5_000)).toBe(isOlder);
+});
+
+it("the topic of a host state of either version names the host", () => {
+  expect([hostIn("spBv1.0/STATE/scada"), hostIn("STATE/scada"), hostIn("spBv1.0/G/NBIRTH/n")]).toEqual([
+    ...["scada", "scada"],
+    null,
+  ]);
 });

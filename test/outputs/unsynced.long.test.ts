@@ -3,36 +3,18 @@ import type { OutputConfig } from "../../src/config/port.ts";
 import { CODEC, type HostMetric } from "../simulation/outputs/plant.ts";
 import type { PlantBroker } from "../simulation/outputs/broker.ts";
 import { START } from "../support/active-site.ts";
-import { keysRead, virtualPlant } from "./virtual.ts";
+import { keysRead, PLAIN, sparkplugOutput, virtualPlant } from "./virtual.ts";
 import { keyOf } from "../simulation/laws/told.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 
-const URL = "mqtt://127.0.0.1:1883";
-const SHARED = {
-  ...({ name: "plant", url: URL, mqtt_version: "v5", max_records_per_s: 2_000 } as const),
-  since: new Date(START - MINUTE_MS).toISOString(),
-};
-const TOPICS = {
-  tag: "booths/{booth}/tags/{tag}",
-  figure: "booths/{booth}/figures/{figure}",
-  status: "booths/{gateway}/status",
-};
-const PLAIN: OutputConfig = {
-  ...SHARED,
-  mqtt: { topics: TOPICS, payload: "json", retain: true, history: true },
-};
-const SPARKPLUG: OutputConfig = { ...SHARED, sparkplug: { group_id: "plant" } };
-
-/** A gateway without a service, whose kernel has no time source. */
+/** Starts a gateway without a service, whose kernel has no time source. */
 async function unsyncedPlant(config: OutputConfig) {
-  const plant = virtualPlant(config, [URL]);
-  const [broker] = plant.brokers;
-  if (broker === undefined) throw new Error("the plant has one broker");
+  const plant = virtualPlant(config);
   plant.site.clock.setSynced(false);
   plant.site.service.way.down = true;
   await plant.site.start();
   await plant.site.clock.run(4 * MINUTE_MS);
-  return { ...plant, broker };
+  return plant;
 }
 
 interface Said {
@@ -80,7 +62,7 @@ it("a plain output publishes the current values again, and no reading twice, onc
   const last = new Map(said.map((one) => [one.topic, one]));
   expect([...last.values()].filter(({ quality }) => quality !== "good")).toEqual([]);
   expect(last.get("booths/booth-1/figures/clock_waiting_records")?.value).toBe(0);
-  // Readings that were told with the unconfirmed time are not told again with the confirmed one.
+  // Readings that were sent with an unconfirmed time are not sent again with the confirmed one.
   const confirmed_at = START + 4 * MINUTE_MS + 90 * MINUTE_MS;
   const corrected = new Set(keysRead(folder, confirmed_at - MINUTE_MS));
   const keys = again.map(({ topic, value, time }) => {
@@ -90,7 +72,7 @@ it("a plain output publishes the current values again, and no reading twice, onc
   expect(keys.filter((key) => corrected.has(key))).toEqual([]);
 });
 
-/** Metrics of births and data, by name, in order. */
+/** Returns the metrics of births and data by name, in order. */
 function sparkplugSaid({ events }: PlantBroker): readonly (HostMetric & { readonly type: string })[] {
   const names = new Map<string, string>();
   return events.flatMap((event) => {
@@ -106,7 +88,7 @@ function sparkplugSaid({ events }: PlantBroker): readonly (HostMetric & { readon
 }
 
 it("a Sparkplug output publishes live values with Clock/Confirmed false, and a birth once the clock is confirmed", async () => {
-  const { broker, site } = await unsyncedPlant(SPARKPLUG);
+  const { broker, site } = await unsyncedPlant(sparkplugOutput());
   const clockOf = () => sparkplugSaid(broker).filter(({ name }) => name === "Clock/Confirmed");
   const data = sparkplugSaid(broker).filter(({ name, type }) => type === "DDATA" && name?.startsWith("Tags/"));
   expect(data.length).toBeGreaterThan(20);

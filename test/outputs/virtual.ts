@@ -8,32 +8,64 @@ import { openOutputs } from "../../src/outputs/outputs.ts";
 import type { BrokerSession, ConnectBroker, OutputBooth, Outputs } from "../../src/outputs/port.ts";
 import { keyOf } from "../simulation/laws/told.ts";
 import { plantBroker, type PlantBroker } from "../simulation/outputs/broker.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 import { START } from "../support/active-site.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { ownRecords } from "../support/store.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { type Life, virtualSite, type VirtualSite } from "../support/virtual-site.ts";
 
-/** A gateway under virtual time with one output. */
+export const URL = "mqtt://127.0.0.1:1883";
+/** Shortly before the plant starts: with it, an output sends the log from its first record on. */
+const BEFORE_START = new Date(START - MINUTE_MS).toISOString();
+const SHARED = { name: "plant", url: URL, mqtt_version: "v5", max_records_per_s: 2_000 } as const;
+
+/** An output in plain MQTT that sends the whole log. */
+export const PLAIN: OutputConfig = {
+  ...SHARED,
+  since: BEFORE_START,
+  mqtt: {
+    topics: {
+      tag: "booths/{booth}/tags/{tag}",
+      figure: "booths/{booth}/figures/{figure}",
+      status: "booths/{gateway}/status",
+    },
+    payload: "json",
+    retain: true,
+    history: true,
+  },
+};
+
+/** An output in Sparkplug that sends the whole log. */
+export function sparkplugOutput(more: Partial<NonNullable<OutputConfig["sparkplug"]>> = {}): OutputConfig {
+  return { ...SHARED, since: BEFORE_START, sparkplug: { group_id: "plant", ...more } };
+}
+
+/** A gateway with one output under virtual time. */
 export interface VirtualPlant {
   readonly site: VirtualSite;
   readonly folder: string;
-  /** By URL, in the order in which the configuration has them. */
+  /** One for each URL. */
   readonly brokers: readonly PlantBroker[];
-  /** Of the process that was started last. */
+  readonly broker: PlantBroker;
+  /** The outputs of the process that was started last. */
   readonly outputs: () => Outputs;
-  /** What its outputs are given. */
+  /** The booths as the outputs get them. */
   readonly booths: () => readonly OutputBooth[];
 }
 
-/** `runtime_dir`: where its cursors stand; default: its folder. `session`: what the output gets as its session. */
+/** `runtime_dir`: the folder of the cursors; default: the site's. `session`: wraps the output's session. */
 export function virtualPlant(
   config: OutputConfig,
-  urls: readonly string[],
   {
+    urls = [URL],
     runtime_dir,
     session = (one) => one,
-  }: { readonly runtime_dir?: string; readonly session?: (session: BrokerSession) => BrokerSession } = {},
+  }: {
+    readonly urls?: readonly string[];
+    readonly runtime_dir?: string;
+    readonly session?: (session: BrokerSession) => BrokerSession;
+  } = {},
 ): VirtualPlant {
   const folder = temporaryFolder();
   const opened: Outputs[] = [];
@@ -60,7 +92,6 @@ export function virtualPlant(
         version,
         gateway_id: "gw-1",
         random: seededRandom(1),
-
         secret: () => "",
         scrubber: createScrubber(),
         metrics: () => Promise.resolve([]),
@@ -77,11 +108,13 @@ export function virtualPlant(
     },
   });
   onTestFinished(() => site.close());
-  brokers.push(...urls.map(() => plantBroker(site.clock)));
+  const broker = plantBroker(site.clock);
+  brokers.push(broker, ...urls.slice(1).map(() => plantBroker(site.clock)));
   return {
     site,
     folder,
     brokers,
+    broker,
     booths: () => given,
     outputs() {
       const last = opened.at(-1);
@@ -91,7 +124,7 @@ export function virtualPlant(
   };
 }
 
-/** Readings of the log up to that time, as an output tells them. */
+/** Returns the readings of the log before that time, as keys of `laws/told.ts`. */
 export function keysRead(folder: string, until: number): readonly string[] {
   return ownRecords(folder).records.flatMap((record) => {
     if (record.kind !== KIND.reading || record.time >= until) return [];

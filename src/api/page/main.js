@@ -1,6 +1,6 @@
 import { eventsOf, keepBooth, keptBooth } from "./ahead.js";
 import { hasSession, listen } from "./kit/api.js";
-import { el, forget, redraw } from "./kit/dom.js";
+import { el, forget, pushButton, redraw } from "./kit/dom.js";
 import { secondsText, zoneText } from "./kit/format.js";
 import { isUnbound, nowView } from "./views/now.js";
 import { SIGNED_IN, signIn } from "./kit/session.js";
@@ -183,11 +183,7 @@ function drawHead() {
         liveText(booth),
       ),
       hasSession() &&
-        el(
-          "button",
-          { type: "button", onclick: () => void import("./setup/network.js").then(({ leave }) => leave()) },
-          t("head.signOut"),
-        ),
+        pushButton(t("head.signOut"), () => void import("./setup/network.js").then(({ leave }) => leave())),
     ),
   ]);
 }
@@ -262,11 +258,7 @@ addEventListener("hashchange", () => {
   main.focus({ preventScroll: true });
 });
 part("foot").append(
-  el(
-    "button",
-    { type: "button", onclick: () => void import("./views/display.js").then(({ openDisplay }) => openDisplay()) },
-    t("head.display"),
-  ),
+  pushButton(t("head.display"), () => void import("./views/display.js").then(({ openDisplay }) => openDisplay())),
 );
 drawHead();
 drawNav(viewName());

@@ -8,7 +8,7 @@ import type { BoothSummary } from "../../domain/summary.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { EpochMs } from "../../domain/units.ts";
 
-/** What an event is about. `key` names it within the booth. */
+/** The subject of an event. `key` names it within the booth. */
 export interface Subject {
   readonly key: string;
   readonly class: NoticeClass;

@@ -5,7 +5,7 @@ import type { BoothId, EpochMs, Milliseconds, Seq, StreamId } from "../../domain
 import { type Change, type Condition, INCIDENT, type Subject } from "./events.ts";
 
 /**
- * What one notice has sent, and what waits to be sent.
+ * The sent and waiting events of one notice.
  *
  * An event opens when a condition is on or the log tells its beginning, and waits until a message may be sent. Then all waiting
  * events go in one message, so that the end of quiet hours, the limit per hour and an outage of the mail server each cause one
@@ -214,7 +214,7 @@ function withoutOpen(ledger: Ledger, places: readonly string[]): Ledger {
   return { ...ledger, open: Object.fromEntries(Object.entries(ledger.open).filter(([at]) => !places.includes(at))) };
 }
 
-/** What to do now. `until` null: nothing before there is news. */
+/** The next step. `until` null: wait for news. */
 export type Step =
   | { readonly kind: "send"; readonly ledger: Ledger; readonly bundle: Bundle }
   | { readonly kind: "wait"; readonly until: EpochMs | null };

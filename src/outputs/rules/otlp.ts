@@ -118,7 +118,7 @@ export type PushOutcome =
       readonly kind: "again";
       readonly after_ms: Milliseconds | null;
       readonly reason: string;
-      /** What to do, if a person has to change something. */
+      /** Advice, if a person has to change something. */
       readonly advice?: string;
     }
   | { readonly kind: "refused"; readonly status: number; readonly reason: string };

@@ -11,7 +11,7 @@ import { readSetUp } from "../../../src/config/set-up.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freshBox, PROVISION_KEY, realSite, SERIAL } from "../../support/real-site.ts";
 
-/** A box out of its carton, and a person with a phone. */
+/** A new box, and a person with a phone. */
 
 const { browser, openSite, openTab } = useBrowser();
 
@@ -72,7 +72,7 @@ it("a new box is set up on a phone until its booth is bound; a second phone cont
   await screenshot(other, "begin-6-zone");
   await press(other, "Try these settings");
 
-  // The PLC answers: it stays, and the serial number is next.
+  // The PLC answers, so the settings are kept; the serial number is next.
   await other.getByLabel("Serial number on the booth's nameplate").waitFor();
   await eventually("it is kept", async () => ((await site.status())?.lacks.length === 0 ? true : undefined));
   await screenshot(other, "begin-7-serial");
@@ -115,7 +115,7 @@ it("a wrong address is reverted with its reason and the answers are kept; a pers
   expect(await back.innerText()).toContain("The PLC at 127.0.0.1:9 wasn't read within 2 min");
   await page.getByRole("button", { name: "Try these settings" }).waitFor();
   await screenshot(page, "begin-taken-back");
-  // Each step can be taken up again, and the answers of the others stay.
+  // Each step can be changed, and the answers of the others are kept.
   await press(page, "Another program");
   await page.getByRole("button", { name: "Read it now" }).waitFor();
   await press(page, "Another PLC");
@@ -141,7 +141,7 @@ it("each usual kind of code on a nameplate is read from a photograph by the libr
   for (const kind of PLATE_CODES) {
     const buffer = await platePhoto(await browser(), { kind, text: SERIAL });
     await page.goto(`${url ?? ""}/scan`);
-    // Chromium on a desk has no camera to show: it says so, and takes a photograph.
+    // Without a camera, the page says so and accepts a photograph.
     await page.getByText("There is no camera here").waitFor();
     await page.locator("input[type=file]").setInputFiles({ name: "plate.jpg", mimeType: "image/jpeg", buffer });
     await page.waitForURL("**/#/setup");
@@ -149,7 +149,7 @@ it("each usual kind of code on a nameplate is read from a photograph by the libr
     await page.evaluate("sessionStorage.clear()");
   }
   expect(asked).toContain("/zxing/reader/zxing_reader.wasm");
-  // Nothing of it comes with the page itself, and nothing else may compile such code or open a camera.
+  // The page itself does not load the library, and no other document may compile WebAssembly or open a camera.
   asked.length = 0;
   await page.goto(url ?? "");
   await page.reload();
@@ -175,7 +175,7 @@ it("the browser's own detector is used if it knows all kinds; a person chooses a
   await runningAgent(site);
   const { url } = await openPage(site);
   const { page, faults } = await openTab({ viewport: PHONE });
-  // Chromium has it on phones alone.
+  // Chromium has this detector on phones only.
   await page.addInitScript(`globalThis.BarcodeDetector = class {
     static async getSupportedFormats() { return ["code_128", "code_39", "qr_code", "data_matrix", "aztec"]; }
     async detect() { return ["https://example.com/", "S/N: abcd-123-123", "4711"].map((rawValue) => ({ rawValue })); }

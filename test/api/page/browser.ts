@@ -3,7 +3,8 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, expect, onTestFinished } from "vitest";
-import { openPage } from "../box-http.ts";
+import { realSite, SERIAL } from "../../support/real-site.ts";
+import { boothOnce, openPage, runningAgent } from "../box-http.ts";
 
 /** Debian's headless package: without a window, which would take half of a busy machine. */
 const CHROMIUM = "/usr/bin/chromium-headless-shell";
@@ -43,10 +44,22 @@ export function useBrowser() {
     await (await opened)?.close();
     for (const end of ends.toReversed()) await end();
   });
+  const atEnd = (end: () => unknown): void => void ends.push(end);
+  let worked: Promise<{ readonly url: string; readonly pin: string }> | undefined;
+  const openWorked = async (others: readonly string[]) => {
+    const booth = { filters: { exhaust_filter: { limits: { minutes: 2_400 } } } };
+    const site = await realSite({ speed: 600, serial: SERIAL, scenario: "busy-day", booth, atEnd, others });
+    await runningAgent(site);
+    await boothOnce(site, "the booth has worked", ({ now }) => (now?.cycles_today ?? 0) > 1);
+    const { url, pin } = await openPage(site, { for_ms: 12 * 3_600_000 });
+    return { url: url ?? "", pin };
+  };
   return {
     browser,
+    atEnd,
+    /** Opens the page of a booth after two cycles of a busy day, with an overdue filter: once for all tests that only read. */
+    workedBooth: (others: readonly string[] = []) => (worked ??= openWorked(others)),
     openTab: async (look?: Look): Promise<Tab> => openTab(await browser(), look),
-    atEnd: (end: () => unknown): void => void ends.push(end),
     /** Opens the page of a site with a new PIN, on a phone by default. `view`: without it the first one. */
     openSite: async (site: Parameters<typeof openPage>[0], view = "", look: Look = { viewport: PHONE }) => {
       const { url, pin } = await openPage(site);

@@ -8,7 +8,7 @@ import { ask, boothOnce, openPage, runningAgent, sessionAt } from "../box-http.t
 import { faultsByAxe, openBrowser, openTab, PHONE, smallTargets, wideParts, type Look } from "./browser.ts";
 import { MINUTE_MS } from "../../../src/domain/time.ts";
 
-/** What the page draws, against what the box answers. */
+/** Compares the page's charts with the box's answers. */
 
 const DAYS = 9;
 const PATIENT = { timeout: 30_000 };
@@ -32,7 +32,7 @@ afterAll(async () => {
   await browser.close();
 });
 
-/** An agent that has nine days of a shop behind it. */
+/** Starts an agent with the data of nine days. */
 async function openShop(): Promise<Shop> {
   const { scenario, start, liveThrough } = shopOf(DAYS);
   const site = await realSite({
@@ -73,7 +73,7 @@ async function openView(
   return { ...open, page, faults };
 }
 
-/** The chart's figures as a table shows them, and as its file has them. */
+/** Returns the chart's figures in its table and in its file. */
 async function figuresUnder(
   page: Page,
   foot: Locator,
@@ -105,7 +105,7 @@ it("Now shows today's strip with its cycles first, and the last 24 hours next to
   const looks = await page.evaluate<[string, string][]>(`[...document.querySelectorAll(".today .seg[data-mode]")]
     .map((one) => [one.dataset.mode, getComputedStyle(one).backgroundImage])`);
   const of = (mode: string): unknown => looks.find(([name]) => name === mode)?.[1];
-  // Off and setback are told apart without colour, from each other and from what is plain.
+  // Off and setback differ without colour, from each other and from plain modes.
   expect([of("off"), of("setback"), of("spray")]).toEqual([
     expect.stringContaining("radial-gradient"),
     expect.stringContaining("repeating-linear-gradient"),
@@ -140,7 +140,7 @@ it("a day's temperatures at the cursor are the box's values, by keys, pointer an
   const said = (): Promise<string | null> => slider.getAttribute("aria-valuetext");
   await expect.poll(said, PATIENT).toMatch(/^00:15 · Off · /);
   expect(await said()).toContain(at(3));
-  // The same cursor stands over the strip and in each chart.
+  // The strip and each chart show the same cursor.
   expect(await page.locator(".strip.tapped .cursor").getAttribute("style")).toContain("left: 1.042%");
 
   const over = page.locator(".plot .u-over").first();
@@ -210,7 +210,7 @@ it("the columns of a week are the box's figures by day, those of a quarter its f
   await page.getByRole("button", { name: "Quarter", exact: true }).click();
   const weeks = page.getByRole("region", { name: "Modes by week" });
   await expect.poll(() => weeks.locator(".column").count(), PATIENT).toBe(13);
-  // Before the box was there nothing is known, and that is no week without work.
+  // Weeks before the box was installed are shown as unknown, not as weeks without work.
   expect(await weeks.locator(".pile.hatch").count()).toBe(11);
   expect([await faultsByAxe(page), await wideParts(page), faults]).toEqual([[], [], []]);
 });

@@ -35,7 +35,7 @@ it("several booths of a plain service that match are a choice on the page: nothi
   const asked: string[] = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   await card.getByRole("button", { name: "Yes, this is the booth" }).click();
-  // The browser itself asks for one of them; nothing was sent.
+  // The browser requires a choice; nothing was sent.
   expect(await page.evaluate<boolean>("document.querySelector('[name=service_booth]').validity.valueMissing")).toBe(
     true,
   );

@@ -13,7 +13,7 @@ it("on the network the page is encrypted, asks for the PIN, and locks after five
   const { pin, lan } = await openPage(site, { lan: true });
   if (lan === null) throw new Error("not open on the network");
   expect(lan.fingerprint).toMatch(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
-  // A machine without a network has loopback alone; the listener is the same.
+  // A machine without a network uses the same listener on loopback.
   const url = lan.urls[0] ?? `https://127.0.0.1:${String(lan.port)}`;
   const { page, faults } = await openTab({ viewport: PHONE });
   const answer = await page.goto(url);
@@ -33,7 +33,7 @@ it("on the network the page is encrypted, asks for the PIN, and locks after five
   await page.getByText("locked after too many wrong PINs").waitFor();
   await screenshot(page, "pin-locked", { whole: false });
 
-  // A new PIN is a new start; with any free port the address is another one too.
+  // A new PIN ends the lock. The port, and so the address, is another one.
   const again = await openPage(site, { lan: true });
   expect(again.pin).not.toBe(pin);
   const { page: phone } = await openTab({ viewport: PHONE });
@@ -63,7 +63,7 @@ it("the page can be used with the keyboard alone", async () => {
   expect(seen).toEqual(["Now", "Days", "Filters"]);
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Exhaust filter" }).waitFor();
-  // Where the view begins, not at the top of the page again.
+  // The focus is at the start of the view, not at the top of the page.
   expect(await page.evaluate<string>("document.activeElement.id")).toBe("main");
   for (let i = 0; i < 8 && (await focused()) !== "Filter changed"; i += 1) await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");

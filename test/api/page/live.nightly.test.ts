@@ -1,6 +1,6 @@
 // Needs a Debian package: chromium-headless-shell.
 import { expect, it } from "vitest";
-import { boothOnce, openPage, runningAgent } from "../box-http.ts";
+import { boothOnce, runningAgent } from "../box-http.ts";
 import {
   DESK,
   enterPin,
@@ -16,7 +16,7 @@ import {
 import { eventually } from "../../support/eventually.ts";
 import { realSite, SERIAL } from "../../support/real-site.ts";
 
-/** For what comes when the reports thread has made it. */
+/** Timeout for data of the reports thread. */
 const PATIENT = { timeout: 45_000 };
 const HEADINGS = {
   now: "Temperatures and pressures",
@@ -26,20 +26,7 @@ const HEADINGS = {
   health: "Newest log lines",
 } as const;
 
-const { atEnd, openSite, openTab } = useBrowser();
-
-let worked: Promise<{ readonly url: string; readonly pin: string }> | undefined;
-/** The page of a booth that has done two cycles on a busy day, with a filter that is overdue: one for all who only look. */
-function workedBooth(): NonNullable<typeof worked> {
-  return (worked ??= (async () => {
-    const booth = { filters: { exhaust_filter: { limits: { minutes: 2_400 } } } };
-    const site = await realSite({ speed: 600, serial: SERIAL, scenario: "busy-day", booth, atEnd });
-    await runningAgent(site);
-    await boothOnce(site, "the booth has worked", ({ now }) => (now?.cycles_today ?? 0) > 1);
-    const { url, pin } = await openPage(site, { for_ms: 12 * 3_600_000 });
-    return { url: url ?? "", pin };
-  })());
-}
+const { openSite, openTab, workedBooth } = useBrowser();
 
 it("the page shows modes as they change, and a filter change that is entered and withdrawn", async () => {
   const site = await realSite({ speed: 60, serial: SERIAL });
@@ -63,7 +50,7 @@ it("the page shows modes as they change, and a filter change that is entered and
   await page.getByRole("button", { name: "Yes, it was changed" }).click();
   await enterPin(page, pin);
   await page.getByText(/^Exhaust filter: change recorded at/).waitFor();
-  // The booth works on meanwhile: a minute of it is a second here.
+  // The booth continues meanwhile: its minute is a second here.
   await eventually("the gauge begins anew", async () => ((await minutes()) < used ? true : undefined));
   await page.getByRole("rowheader").first().waitFor();
   await screenshot(page, "filter-changed", { whole: false });
@@ -83,7 +70,7 @@ it("the page shows that the PLC's cable is out with reason and advice, that it i
   await plc.getByText("Connected", { exact: true }).waitFor();
   await site.plc.offline();
   await plc.getByText("Not connected").waitFor();
-  // Whether the run goes on isn't known either: what the last reading said of it is no word of the present.
+  // Whether the run continues is unknown too: the last reading is not the present.
   const run = page
     .getByRole("region", { name: "Today" })
     .locator("div", { has: page.getByText("Run", { exact: true }) });
@@ -96,7 +83,7 @@ it("the page shows that the PLC's cable is out with reason and advice, that it i
   await page.locator("#mode").filter({ hasNotText: "No data" }).waitFor();
   await screenshot(page, "cable-back-dark");
 
-  // A box that says nothing, and doesn't end its connection either: what is shown must not pass for the present.
+  // If the box is silent on an open connection, the page must not show old values as present.
   const live = page.locator("#live");
   agent.signal("SIGSTOP");
   await live.filter({ hasText: /doesn't answer; this was at \d\d:\d\d:\d\d/ }).waitFor();
@@ -106,7 +93,7 @@ it("the page shows that the PLC's cable is out with reason and advice, that it i
   expect(faults).toEqual([]);
 });
 
-/** Of the day, of what a time's input holds. */
+/** Returns the minute of the day of a time input's value. */
 const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 
 it("two taps choose a part of the day, and the shown figures can be downloaded as CSV", async () => {
@@ -118,10 +105,10 @@ it("two taps choose a part of the day, and the shown figures can be downloaded a
   await page.goto(`${url}/#/days`);
   const strip = page.locator(".strip.tapped");
   await strip.waitFor();
-  // Before the agent's first start nothing was read: hatched, and said so; neither blank nor idle.
+  // The time before the agent's first start is hatched and named as no data, not blank or idle.
   expect(await strip.locator('[data-mode="no_data"]').first().getAttribute("class")).toContain("hatch");
   expect(await strip.getAttribute("aria-label")).toMatch(/^Modes of .*: No data \d+ h/);
-  // A finger doesn't wait until the strip, drawn anew each minute of the booth, stands still.
+  // The strip is redrawn each minute of the booth; a tap must work all the same.
   const tap = async (hour: number): Promise<void> => {
     const { x, y } = await page.evaluate<{ readonly x: number; readonly y: number }>(`(() => {
       const strip = document.querySelector(".strip.tapped");
@@ -178,7 +165,7 @@ it("the page shows which filter is overused since when, and gives a test report 
   await page.evaluate("globalThis.print = () => (globalThis.printed = true)");
   await page.getByRole("button", { name: "Print", exact: true }).click();
   expect(await page.evaluate<boolean>("globalThis.printed")).toBe(true);
-  // On paper: the report, and nothing that is there to be touched.
+  // Paper has the report and no buttons.
   await page.emulateMedia({ media: "print" });
   expect(await page.getByLabel("Test report", { exact: true }).locator("visible=true").first().isVisible()).toBe(true);
   expect(await page.locator("nav, button").locator("visible=true").count()).toBe(0);

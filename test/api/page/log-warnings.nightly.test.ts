@@ -11,11 +11,11 @@ import type { BoothStatus } from "../../../src/domain/status.ts";
 import { GATEWAY, runProgram, type Program } from "../../support/processes.ts";
 import { realSite, SERIAL, type RealSite } from "../../support/real-site.ts";
 
-/** What became of the log that people must know, on the page, in the journal and by the command alike. */
+/** Problems of the log, as the page, the journal and the command report them. */
 
 const { openTab } = useBrowser();
 
-/** More than one row of the log. */
+/** More records than a row of the log has. */
 const SOME_RECORDS = 60;
 
 async function pageAt(site: RealSite, view: string): Promise<{ page: Page; faults: readonly string[] }> {
@@ -65,7 +65,7 @@ it("the page names the lost seqs after a restored old store and after damage, as
   const { log } = await boothOnce(site, "the log has another name", isNamed(/^the service held/));
   const said = log.forked?.reason ?? "";
   expect(said).toMatch(/^the service held other records than this box under seq \d+ to \d+: since/);
-  // The status may be told before the journal's line is.
+  // The status may change before the journal's line is written.
   const told = (line: string): boolean => line.includes('"event":"forked"') && line.includes(said);
   await eventually("the journal says so", () => agent.lines.some(told) || undefined);
   expect(agent.lines.filter(told)).toHaveLength(1);

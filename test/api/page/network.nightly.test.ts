@@ -28,7 +28,7 @@ it("stays open on the network once somebody says so: a phone is still signed in 
   await desk.getByText("The page stays open on the network.").waitFor();
 
   const { page: phone, faults } = await openTab({ viewport: PHONE, locale: "es-ES" });
-  // A machine without a network has loopback alone; the listener is the same.
+  // A machine without a network uses the same listener on loopback.
   const address = async (): Promise<string> => {
     const { lan } = (await askAgent(join(site.runtimeDir, "agent.sock"), {
       method: "GET",
@@ -45,7 +45,7 @@ it("stays open on the network once somebody says so: a phone is still signed in 
   await first.ended;
   await runningAgent(site);
   await boothOnce(site, "it reads again", ({ now }) => now !== null);
-  // With any free port the address is another one, and with it what the browser keeps: its storage is taken along.
+  // The port and so the origin have changed: the browser's storage is copied.
   const kept = await phone.evaluate<string>("localStorage.getItem('session')");
   const { page: again } = await openTab({ viewport: PHONE, locale: "es-ES" });
   await again.addInitScript(`localStorage.setItem("session", ${JSON.stringify(kept)})`);

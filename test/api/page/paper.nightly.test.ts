@@ -4,29 +4,12 @@ import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { boothOnce, openPage, runningAgent } from "../box-http.ts";
 import { useBrowser, PHONE } from "./browser.ts";
 import { eventually } from "../../support/eventually.ts";
-import { realSite, SERIAL } from "../../support/real-site.ts";
 
 const PAPER = fileURLToPath(new URL("../../results/paper/", import.meta.url));
 
-const { atEnd, openTab } = useBrowser();
-
-let worked: ReturnType<typeof workedPage> | undefined;
-/** One booth for all who only look. */
-async function workedPage(): Promise<string> {
-  const site = await realSite({
-    speed: 600,
-    serial: SERIAL,
-    scenario: "busy-day",
-    atEnd,
-  });
-  await runningAgent(site);
-  await boothOnce(site, "a cycle is done", ({ now }) => (now?.cycles_today ?? 0) > 0);
-  const { url } = await openPage(site);
-  return url ?? "";
-}
+const { openTab, workedBooth } = useBrowser();
 
 const at = (page: Page, text: string) => page.getByRole("button", { name: text, exact: true });
 
@@ -34,7 +17,7 @@ it.each([
   ["Day", "day", /In use/, { strips: 1, pages: "1" }],
   ["Week", "week", /Utilization/, { strips: 7, pages: "2" }],
 ])("a %s on paper is whole: its pages, with nothing cut", async (...[press, name, told, { strips, pages }]) => {
-  const url = await (worked ??= workedPage());
+  const { url } = await workedBooth();
   const { page, faults } = await openTab();
   await page.goto(`${url}/#/days`);
   await at(page, press).click();
@@ -47,7 +30,7 @@ it.each([
   await page.pdf({ path, format: "A4", printBackground: true, preferCSSPageSize: false });
   const info = execFileSync("pdfinfo", [path], { encoding: "utf8" });
   expect(/^Pages: +(\d+)$/m.exec(info)?.[1]).toBe(pages);
-  // Each word with its place: nothing hangs over an edge, and what is meant for fingers isn't there.
+  // No word is outside of the paper, and no button is printed.
   const words = execFileSync("pdftotext", ["-bbox", path, "-"], { encoding: "utf8" });
   const [, width = "0", height = "0"] = /<page width="([\d.]+)" height="([\d.]+)"/.exec(words) ?? [];
   const places = [...words.matchAll(/xMin="([\d.-]+)" yMin="([\d.-]+)" xMax="([\d.-]+)" yMax="([\d.-]+)">(.*?)</g)];
@@ -66,7 +49,7 @@ it.each([
 });
 
 it("a help text opens by the keyboard, closes by Escape, and returns the focus", async () => {
-  const url = await (worked ??= workedPage());
+  const { url } = await workedBooth();
   const { page, faults } = await openTab({ viewport: PHONE });
   await page.goto(`${url}/#/now`);
   const sign = page.getByRole("button", { name: "What is Utilization?" }).first();

@@ -1,13 +1,13 @@
 import type { Locator, Page } from "playwright-core";
 
-/** What a person has done so far: what was tapped, each character typed, each reading of a code. */
+/** Counts of a person's taps, typed characters and seconds. */
 export interface Tally {
   readonly taps: number;
   readonly typed: number;
   readonly seconds: number;
 }
 
-/** Somebody before the page, who is counted. */
+/** A person at the page, whose actions are counted. */
 export interface Person {
   tap(what: Locator): Promise<void>;
   type(into: Locator, text: string): Promise<void>;

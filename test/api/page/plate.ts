@@ -1,7 +1,7 @@
 import bwipjs from "bwip-js/node";
 import type { Browser } from "playwright-core";
 
-/** What nameplates bear, by the drawing library's names. */
+/** Kinds of codes on nameplates, by the drawing library's names. */
 export const PLATE_CODES = ["code128", "code39", "qrcode", "datamatrix"] as const;
 
 export interface Plate {
@@ -11,7 +11,7 @@ export interface Plate {
 
 const SIZE = { width: 1280, height: 720 };
 
-/** A photograph of a booth's nameplate, as a hand takes it in a shop: askew, from one side, in poor light, not quite sharp. A JPEG. */
+/** Returns a JPEG like a photograph of a nameplate in a shop: rotated, from one side, in poor light, slightly blurred. */
 export async function platePhoto(browser: Browser, { kind, text }: Plate): Promise<Buffer> {
   const isSquare = kind === "qrcode" || kind === "datamatrix";
   const code = bwipjs.toSVG({ bcid: kind, text, ...(isSquare ? {} : { height: 12 }) });

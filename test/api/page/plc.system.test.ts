@@ -9,7 +9,7 @@ import { until } from "../../support/eventually.ts";
 import { breaksTold, onlyItsOwn } from "../../support/link-kept.ts";
 import { realSite } from "../../support/real-site.ts";
 
-/** It takes connections and says nothing. */
+/** Starts a server that accepts connections and never answers. */
 async function silentServer(): Promise<{ readonly port: number; readonly ended: () => number }> {
   let ended = 0;
   const server = createServer((socket) =>
@@ -24,7 +24,7 @@ async function silentServer(): Promise<{ readonly port: number; readonly ended: 
   return { port: (server.address() as AddressInfo).port, ended: () => ended };
 }
 
-/** The tools at the PLC, while the agent goes on polling the same one. */
+/** The tools at a PLC that the agent polls meanwhile. */
 
 const { openSite } = useBrowser();
 
@@ -46,7 +46,7 @@ it("a technician sees what answers at the PLC, and which address and order a man
   const told = await cells(page, "What answers there?");
   expect(told.find((row) => row.startsWith("Unit ids that answer"))).toMatch(/\t1$/);
   expect(told.find((row) => row.startsWith("Identification"))).toContain("CLICK-like");
-  // The agent's own connection was used: another beside it is none that could be counted, and may be one too many.
+  // The tool uses the agent's connection: a second one may be one too many for the PLC, so none are counted.
   expect(told.find((row) => row.startsWith("Connections at once"))).toContain("not counted: the box's own was used");
   expect(site.plc.counts).toMatchObject({ writes: 0 });
   await onlyItsOwn(site.plc.counts, site.runtimeDir);
@@ -60,7 +60,7 @@ it("a technician sees what answers at the PLC, and which address and order a man
   await screenshot(page, "plc-detect");
   expect(await seriousFaults(page)).toEqual([]);
 
-  // A PLC that is none: what that means and what to do, and the agent's own link has not suffered.
+  // An address without a PLC is explained with advice, and the agent's own link is not disturbed.
   await address.fill("127.0.0.1:9");
   await page.getByRole("button", { name: "What answers there?" }).click();
   await page.getByText("Refused: the machine is there but nothing listens at that port").waitFor();
@@ -80,7 +80,7 @@ it("one PLC tool runs at a time: a second one is refused, and the first stops wh
   const key = await sessionAt(url, pin);
   expect((await ask(`${url}/plc/probe`, { method: "POST", key, body: {} })).status).toBe(400);
   expect((await ask(`${url}/plc/probe`, { key })).status).toBe(404);
-  // Only tools on the box itself share its links, over its socket: not even a session on the page may.
+  // Only tools on the box share its links, by its socket; a session on the page may not.
   const body = { link: `127.0.0.1:${site.plc.port}`, unit: 1, pdu: "0300000001" };
   expect((await ask(`${url}/plc/ask`, { method: "POST", key, body })).status).toBe(404);
   expect((await ask(`${url}/plc/links`, { key })).status).toBe(404);
@@ -98,7 +98,7 @@ it("one PLC tool runs at a time: a second one is refused, and the first stops wh
   expect(second.text).toContain("somebody else is looking at a PLC just now");
   leaving.abort();
   await until(() => silent.ended() > 0, "the connection to the silent one is ended");
-  // The first has ended without being waited for: the next one gets its turn.
+  // The first tool stops by itself, and the next one may start.
   let text = "somebody else";
   while (text.includes("somebody else"))
     text = (await ask(`${url}/plc/probe`, { method: "POST", key, body: probe })).text;

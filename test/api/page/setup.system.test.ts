@@ -5,7 +5,7 @@ import { ask, boothOnce, runningAgent } from "../box-http.ts";
 import { enterPin, useBrowser, PHONE, screenshot } from "./browser.ts";
 import { realSite, SERIAL, type RealSite } from "../../support/real-site.ts";
 
-/** Two simulators and the agent behind real sockets; a person with a browser. */
+/** Two simulators and the agent with real sockets, and a person with a browser. */
 
 const { openSite, openTab } = useBrowser();
 
@@ -38,7 +38,7 @@ it("a booth is set up by its serial number: PIN, card, ticks, active; its size i
   expect(await page.locator("ol.steps li.done").count()).toBe(7);
   expect(await page.locator("ol.steps time").count()).toBe(7);
   await screenshot(page, "setup-active");
-  // The box knows when each was reached, whoever looks and whenever.
+  // The box keeps the time of each step for all devices.
   const { page: later } = await openTab({ viewport: PHONE });
   await later.goto(page.url());
   await later.getByText(`This gateway is bound to ${SERIAL}`).waitFor();

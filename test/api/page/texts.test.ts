@@ -46,7 +46,7 @@ it.each(["es", "de"])("%s says every sentence of the agent, no other, and fills 
 it("no sentence stands in another language's file as it is in English", async () => {
   for (const language of ["es", "de"]) {
     const texts = await textsOf(language);
-    // What is one word may be the same: Firmware, Gateway.
+    // A single word may be the same in both languages: Firmware, Gateway.
     const same = keys.filter((key) => texts[key] === ENGLISH[key] && /[a-z]{3,} [a-z]{2,}/.test(ENGLISH[key] ?? ""));
     expect(same, language).toEqual([]);
   }

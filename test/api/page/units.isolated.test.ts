@@ -17,12 +17,12 @@ interface Format {
   readonly zoneText: (at: number, tz: string) => string;
 }
 
-/** The page's modules as a browser of that language and region loads them. */
+/** Loads the page's modules as a browser with this language and region does. */
 async function inBrowser(language: string, kept: Readonly<Record<string, string>> = {}): Promise<Units & Format> {
   vi.stubGlobal("navigator", { languages: [language] });
   vi.stubGlobal("localStorage", { getItem: (name: string) => kept[name] ?? null });
   vi.stubGlobal("document", { documentElement: {} });
-  // Of its documents, the one that asks for nothing while it loads.
+  // The scanner's document sends no request while it loads.
   vi.stubGlobal("location", { pathname: "/scan" });
   vi.resetModules();
   const load = (name: string): Promise<object> => import(new URL(name, PAGE).href) as Promise<object>;

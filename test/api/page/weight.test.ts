@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { LIBRARY_FILES, sendPageFile } from "../../../src/api/page-files.ts";
 import { LIBRARY_FILES as PACKAGED } from "../../../systemd/package/bundle.ts";
 
-/** What a phone in a workshop's far corner has to fetch. */
+/** The amount of data that a phone has to load. */
 
 const FOLDER = new URL("../../../src/api/page/", import.meta.url);
 const FIRST_BYTES = 80_000;
@@ -12,16 +12,16 @@ const WITH_CHARTS_BYTES = 200_000;
 
 const LANGUAGES = ["en", "es", "de"] as const;
 const IMPORTED = /^import \{([^}]*)\} from "(\.\/[\w-]+\.js)";$/gm;
-/** In the folders, an import names the other module's place. */
+/** An import as the files have it, with its folder. */
 const WRITTEN = /^import \{[^}]*\} from "\.{1,2}\/(?:\w+\/)?[\w-]+\.js";$/gm;
-/** Names that a module has at its top. */
+/** Top-level names of a module. */
 const NAMED = /^(?:export )?(?:async )?(?:const|let|class|function\*?) (?:\{ (.*?) \} =|(\w+))/gm;
 
 const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
 const isText = (name: string): boolean => /^\/[a-z]{2}\.js$/.test(name);
 
-/** As a browser gets it, packed. */
+/** Returns a file as a browser gets it, compressed. */
 async function sent(path: string, languages = "en"): Promise<Buffer> {
   let body: Buffer = Buffer.alloc(0);
   const response = {
@@ -43,7 +43,7 @@ async function sent(path: string, languages = "en"): Promise<Buffer> {
 
 const textOf = async (path: string): Promise<string> => gunzipSync(await sent(path)).toString("utf8");
 
-/** What comes with these, by the imports of what is sent; those that are only asked for later too where `lazy`. */
+/** Returns these files and all that they import. `lazy`: also what they import later. */
 async function closure(paths: readonly string[], { lazy }: { readonly lazy: boolean }): Promise<string[]> {
   const found = new Set<string>();
   const add = async (path: string): Promise<void> => {

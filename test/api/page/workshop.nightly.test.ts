@@ -10,14 +10,14 @@ import { drawnProfile, workshopAt } from "../../cli/drawn-plc.ts";
 import { freshBox } from "../../support/real-site.ts";
 import { enterPin, mustBeUsable, useBrowser, screenshot } from "./browser.ts";
 
-/** A PLC that no known program fits, and a person with a phone. */
+/** A PLC with an unknown program, and a person with a phone. */
 
 const { openSite } = useBrowser();
 
 const press = (page: Page, name: string | RegExp): Promise<void> =>
   page.getByRole("button", { name, exact: true }).click();
 
-/** A step of the workshop, opened. */
+/** Opens a step of the workshop. */
 async function opened(page: Page, title: string) {
   const step = page.locator("#workshop details", { has: page.locator(`summary:text-is("${title}")`) });
   if ((await step.getAttribute("open")) === null) await step.locator("summary").click();
@@ -52,7 +52,7 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
     .setInputFiles({ name: "spare.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
   await list.getByRole("button", { name: "Import it" }).click();
   await page.getByText("Do the list's register numbers count from 0 or from 1?").waitFor();
-  // Each answer shows the place that it makes, and what the PLC holds there.
+  // Each answer shows its register and the PLC's present value.
   await page.getByRole("button", { name: /^0: Spare \(7\): holding:7( reads|$)/ }).waitFor();
   await mustBeUsable(page);
   await page.getByRole("button", { name: /^1: Spare \(7\): holding:6( reads|$)/ }).click();
@@ -82,7 +82,7 @@ it("a profile is made on the page, from its name to the booth that uses it; noth
   await learn.getByLabel("Where to look").fill(range);
   await learn.getByLabel("How long").fill("1s");
   await press(page, "Begin to learn");
-  // Shown before it is read.
+  // The list is shown before it is imported.
   await page.getByText(`Reads ${range}; 5 requests a second at most`).waitFor();
   for (const mode of [...modes, modes[0]]) {
     await page.getByText(`Set the booth to ${mode}`).waitFor();

@@ -178,11 +178,9 @@ export function askUser(title, { text = "", fields = [], yes, no }) {
       el("h2", { id: "question" }, title),
       text !== "" && el("p", {}, text),
       ...fields,
-      el(
-        "div",
-        { className: "buttons" },
+      buttonRow(
         el("button", { className: "main", type: "submit" }, yes),
-        el("button", { type: "button", onclick: () => done(null) }, no),
+        pushButton(no, () => done(null)),
       ),
     );
     const dialog = /** @type {HTMLDialogElement} */ (
@@ -205,6 +203,21 @@ export function askUser(title, { text = "", fields = [], yes, no }) {
 export function field(label, properties) {
   const id = `field-${String(properties.name)}`;
   return el("div", {}, el("label", { for: id }, label), el("input", { id, autocomplete: "off", ...properties }));
+}
+
+/** @param {string} label @param {() => unknown} onclick @param {Readonly<Record<string, unknown>>} [more] */
+export function pushButton(label, onclick, more = {}) {
+  return el("button", { type: "button", onclick, ...more }, label);
+}
+
+/** @param {...Child} buttons */
+export function buttonRow(...buttons) {
+  return el("div", { className: "buttons" }, ...buttons);
+}
+
+/** @param {unknown} error */
+export function errorText(error) {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** @param {string} mode */

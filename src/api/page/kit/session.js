@@ -1,5 +1,5 @@
 import { ApiError, enterPin } from "./api.js";
-import { askUser, el, field, sentence } from "./dom.js";
+import { askUser, el, errorText, field, pushButton, sentence } from "./dom.js";
 import { t } from "../texts/texts.js";
 
 /** Told to the window once a PIN was right. */
@@ -7,7 +7,7 @@ export const SIGNED_IN = "signed-in";
 
 /** In the place of what is shown to who is signed in alone. */
 export function pinButton() {
-  return el("button", { type: "button", onclick: () => void signIn(t("session.text")) }, t("session.see"));
+  return pushButton(t("session.see"), () => void signIn(t("session.text")));
 }
 
 /** @type {Promise<boolean> | null} */
@@ -55,7 +55,7 @@ async function ask(text) {
       dispatchEvent(new Event(SIGNED_IN));
       return true;
     } catch (error) {
-      trouble = sentence(error instanceof Error ? error.message : String(error));
+      trouble = sentence(errorText(error));
     }
   }
 }

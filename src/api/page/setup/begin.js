@@ -1,6 +1,6 @@
 import { ApiError, get, send } from "../kit/api.js";
 import { t } from "../texts/texts.js";
-import { el, field, redraw, sentence } from "../kit/dom.js";
+import { buttonRow, el, errorText, field, pushButton, redraw, sentence } from "../kit/dom.js";
 import { lasting } from "../kit/format.js";
 import { plcStep } from "./find.js";
 import { programStep } from "./program.js";
@@ -49,7 +49,7 @@ export function beginCard(context) {
       await withSession(act);
       await refresh();
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorText(error);
       said.replaceChildren(el("div", { className: "note bad" }, sentence(text)));
     }
   };
@@ -199,11 +199,9 @@ function serviceStep({ status, run }, later) {
     !has_key &&
       field(t("begin.key"), { name: "key", type: "password", maxLength: 4096, "aria-describedby": "key-hint" }),
     !has_key && el("p", { className: "soft small", id: "key-hint" }, t("begin.keyHint")),
-    el(
-      "div",
-      { className: "buttons" },
+    buttonRow(
       el("button", { className: "main", type: "submit" }, t("begin.save")),
-      el("button", { type: "button", onclick: later }, t("begin.later")),
+      pushButton(t("begin.later"), later),
     ),
   );
   return [el("p", { className: "soft" }, t("begin.kept")), form];
@@ -213,10 +211,8 @@ function serviceStep({ status, run }, later) {
 function wayBack({ status, draft, answer, run }) {
   const leave = () => run(() => send("/setup/draft", { draft: {} }, "PUT"));
   /** @param {string} text @param {() => Promise<void>} act */
-  const button = (text, act) => el("button", { type: "button", onclick: () => void act() }, t(text));
-  return el(
-    "div",
-    { className: "buttons" },
+  const button = (text, act) => pushButton(t(text), () => void act());
+  return buttonRow(
     hasLink(draft) && button("begin.otherPlc", () => answer({ link: null, profile: null })),
     typeof draft.profile === "string" && button("begin.other", () => answer({ profile: null })),
     (status.booths.length > 0 || hasLink(draft)) && button("begin.leave", leave),
@@ -233,8 +229,7 @@ function summary({ status, answer }, change) {
   const { service, booths } = status;
   const isFixed = service.said_by === "file";
   /** @param {string} id */
-  const changeBooth = (id) =>
-    el("button", { type: "button", onclick: () => void answer({ id }) }, t("begin.changeBooth", { booth: id }));
+  const changeBooth = (id) => pushButton(t("begin.changeBooth", { booth: id }), () => void answer({ id }));
   return [
     el(
       "dl",
@@ -252,14 +247,12 @@ function summary({ status, answer }, change) {
         ),
       ]),
     ),
-    el(
-      "div",
-      { className: "buttons" },
-      !isFixed && el("button", { type: "button", onclick: change.service }, t("step.service")),
+    buttonRow(
+      !isFixed && pushButton(t("step.service"), change.service),
       ...booths
         .filter((/** @type {any} */ one) => !Object.values(one.said_by).includes("file"))
         .map((/** @type {any} */ one) => changeBooth(one.booth)),
-      el("button", { type: "button", onclick: () => void answer({ id: freeName(status) }) }, t("begin.another")),
+      pushButton(t("begin.another"), () => void answer({ id: freeName(status) })),
     ),
   ];
 }

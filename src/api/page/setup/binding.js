@@ -1,5 +1,16 @@
 import { send } from "../kit/api.js";
-import { card, el, field, figure, redraw, sentence, troubleNote } from "../kit/dom.js";
+import {
+  buttonRow,
+  card,
+  el,
+  errorText,
+  field,
+  figure,
+  pushButton,
+  redraw,
+  sentence,
+  troubleNote,
+} from "../kit/dom.js";
 import { lasting, secondsText, versionsOf } from "../kit/format.js";
 import { forgetScanned, scannedSerial } from "./scanned.js";
 import { withSession } from "../kit/session.js";
@@ -25,9 +36,7 @@ export function bindingCard(context) {
       await withSession(act);
       wantsAnother = false;
     } catch (error) {
-      said.replaceChildren(
-        el("div", { className: "note bad" }, sentence(error instanceof Error ? error.message : String(error))),
-      );
+      said.replaceChildren(el("div", { className: "note bad" }, sentence(errorText(error))));
     }
     update();
   };
@@ -63,10 +72,7 @@ export function bindingCard(context) {
         showsForm && serialForm(booth, run),
         !showsForm && isToConfirm(booth) && confirmCard(booth, { run, another }),
         stepList(booth),
-        !showsForm &&
-          state !== "active" &&
-          !isToConfirm(booth) &&
-          el("div", { className: "buttons" }, el("button", { type: "button", onclick: another }, t("setup.change"))),
+        !showsForm && state !== "active" && !isToConfirm(booth) && buttonRow(pushButton(t("setup.change"), another)),
       ],
     );
   };
@@ -156,11 +162,9 @@ function serialForm({ booth, serial }, run) {
       value: scanned ?? serial ?? "",
     }),
     hint,
-    el(
-      "div",
-      { className: "buttons" },
+    buttonRow(
       el("button", { className: "main", type: "submit" }, t("setup.check")),
-      el("button", { type: "button", onclick: () => location.assign("/scan") }, t("setup.scanIt")),
+      pushButton(t("setup.scanIt"), () => location.assign("/scan")),
     ),
   );
   return form;
@@ -195,11 +199,9 @@ function confirmCard(booth, { run, another }) {
         el("input", { type: "checkbox", name: "replace", required: true }),
         t("setup.replace"),
       ),
-    el(
-      "div",
-      { className: "buttons" },
+    buttonRow(
       el("button", { className: "main", type: "submit" }, t("setup.confirm")),
-      el("button", { type: "button", onclick: another }, t("setup.reject")),
+      pushButton(t("setup.reject"), another),
     ),
   );
   return form;

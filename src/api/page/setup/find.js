@@ -1,6 +1,6 @@
 import { send } from "../kit/api.js";
 import { t } from "../texts/texts.js";
-import { askUser, el, field } from "../kit/dom.js";
+import { askUser, buttonRow, el, field, pushButton } from "../kit/dom.js";
 import { atWork, probeResult } from "./plc.js";
 import { withSession } from "../kit/session.js";
 
@@ -67,11 +67,9 @@ export function plcStep({ status, answer }) {
     found.scrollIntoView({ block: "nearest" });
   };
   const form = addressForm((address) => void look(address));
-  const others = el(
-    "div",
-    { className: "buttons" },
-    count > 0 && el("button", { type: "button", onclick: () => void lookThrough() }, t("begin.find", { count })),
-    lines.length > 0 && el("button", { type: "button", onclick: () => void lookOnLines() }, t("begin.serial")),
+  const others = buttonRow(
+    count > 0 && pushButton(t("begin.find", { count }), () => void lookThrough()),
+    lines.length > 0 && pushButton(t("begin.serial"), () => void lookOnLines()),
   );
   return { nodes: [form, others, work.node, found], close: () => work.stop() };
 }
@@ -95,7 +93,7 @@ function addressForm(look) {
       "aria-describedby": "plc-hint",
     }),
     el("p", { className: "soft small", id: "plc-hint" }, t("begin.addressHint")),
-    el("div", { className: "buttons" }, el("button", { className: "main", type: "submit" }, t("begin.look"))),
+    buttonRow(el("button", { className: "main", type: "submit" }, t("begin.look"))),
   );
   return form;
 }
@@ -140,11 +138,7 @@ async function login(endpoint) {
 
 /** @param {string} name @param {() => void} act */
 function useButton(name, act) {
-  return el(
-    "div",
-    { className: "buttons" },
-    el("button", { type: "button", className: "main", onclick: act }, t("begin.use", { name })),
-  );
+  return buttonRow(pushButton(t("begin.use", { name }), act, { className: "main" }));
 }
 
 /** Returns the link that a probe found. A PLC that answers to any unit id is asked with the profile's. @param {any} answer */

@@ -1,6 +1,6 @@
 import { signOut } from "../ahead.js";
 import { get, hasSession, send } from "../kit/api.js";
-import { askUser, card, el, redraw, sentence } from "../kit/dom.js";
+import { askUser, card, el, errorText, pushButton, redraw, sentence } from "../kit/dom.js";
 import { whenText } from "../kit/format.js";
 import { pinButton, withSession } from "../kit/session.js";
 import { t } from "../texts/texts.js";
@@ -19,7 +19,7 @@ export function networkCard(context) {
       network = await withSession(act);
       trouble = "";
     } catch (error) {
-      trouble = error instanceof Error ? error.message : String(error);
+      trouble = errorText(error);
     }
     update();
   };
@@ -57,7 +57,7 @@ function shown({ always, whose, has_pin, urls, devices }, { at, tz, tell, change
     always && urls.map((/** @type {string} */ url) => el("p", { className: "small" }, url)),
     !has_pin && !always && el("p", { className: "soft" }, t("net.noPin")),
     whose === "file" && el("p", { className: "soft" }, t("net.byFile")),
-    isOurs && button(t(always ? "net.off" : "net.on"), () => void change(!always)),
+    isOurs && pushButton(t(always ? "net.off" : "net.on"), () => void change(!always)),
     devices.length > 0 && el("h3", {}, t("net.devices")),
     devices.length > 0 &&
       el(
@@ -78,15 +78,12 @@ function shown({ always, whose, has_pin, urls, devices }, { at, tz, tell, change
                 one.is_own ? t("net.own") : t("net.seen", { at: whenText(one.seen_at, tz, at) }),
               ),
             ),
-            button(t("net.end"), () => void tell(() => send("/page/network/end", { id: one.id }))),
+            pushButton(t("net.end"), () => void tell(() => send("/page/network/end", { id: one.id }))),
           ),
         ),
       ),
   ].flat();
 }
-
-/** @param {string} text @param {() => void} onclick */
-const button = (text, onclick) => el("button", { type: "button", onclick }, text);
 
 /** Returns a browser's name as people know it: "Chrome, Android". @param {string} agent */
 function deviceText(agent) {

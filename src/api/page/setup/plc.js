@@ -1,5 +1,5 @@
 import { converse } from "../kit/api.js";
-import { card, el, field, redraw, sentence, table } from "../kit/dom.js";
+import { buttonRow, card, el, errorText, field, pushButton, redraw, sentence, table } from "../kit/dom.js";
 import { number } from "../kit/format.js";
 import { t } from "../texts/texts.js";
 import { withSession } from "../kit/session.js";
@@ -49,8 +49,8 @@ export function plcCard(context) {
 /** A tool of the box's at work: how it goes, a button that ends it, and what it found; null: nothing, and why is shown. */
 export function atWork() {
   const said = el("div", { role: "status" });
-  const stop = el("button", { type: "button", hidden: true, onclick: () => ending.abort() }, t("plc.stop"));
-  const node = el("div", {}, el("div", { className: "buttons" }, stop), said);
+  const stop = pushButton(t("plc.stop"), () => ending.abort(), { hidden: true });
+  const node = el("div", {}, buttonRow(stop), said);
   let ending = new AbortController();
   /** @param {string} path @param {object} body @returns {Promise<any>} */
   const run = async (path, body) => {
@@ -72,7 +72,7 @@ export function atWork() {
         }),
       );
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorText(error);
       said.replaceChildren(signal.aborted ? t("plc.stopped") : el("div", { className: "note bad" }, sentence(text)));
     }
     if (ending.signal === signal) stop.hidden = true;
@@ -107,7 +107,7 @@ function form(act, fields, label) {
       },
     },
     el("div", { className: "fields" }, ...fields),
-    el("div", { className: "buttons" }, el("button", { type: "submit" }, label)),
+    buttonRow(el("button", { type: "submit" }, label)),
   );
   return node;
 }

@@ -1,5 +1,5 @@
 import { t } from "../texts/texts.js";
-import { el, sentence, table } from "../kit/dom.js";
+import { buttonRow, el, pushButton, sentence, table } from "../kit/dom.js";
 import { number, valueText } from "../kit/format.js";
 import { atWork } from "./plc.js";
 
@@ -26,7 +26,7 @@ export function programStep({ draft, answer }) {
     const likely = profiles.filter(({ fit }, index) => index < MOST_SHOWN && (index === 0 || fit >= LEAST_SHOWN));
     found.replaceChildren(
       ...likely.map((one, index) => profileCard(one, index, () => showValues(one, profiles))),
-      el("div", { className: "buttons" }, el("button", { type: "button", onclick: openWorkshop }, t("begin.noneFits"))),
+      buttonRow(pushButton(t("begin.noneFits"), openWorkshop)),
     );
   };
   /** @param {any} one @param {readonly any[]} profiles */
@@ -38,12 +38,8 @@ export function programStep({ draft, answer }) {
       el(
         "div",
         { className: "buttons sticky" },
-        el(
-          "button",
-          { type: "button", className: "main", onclick: () => void answer({ profile: one.profile }) },
-          t("begin.right"),
-        ),
-        el("button", { type: "button", onclick: () => showAll(profiles) }, t("begin.other")),
+        pushButton(t("begin.right"), () => void answer({ profile: one.profile }), { className: "main" }),
+        pushButton(t("begin.other"), () => showAll(profiles)),
       ),
     );
     found.querySelector("h3")?.scrollIntoView({ block: "start" });
@@ -51,11 +47,7 @@ export function programStep({ draft, answer }) {
   const nodes = [
     el("h3", {}, t("begin.rank")),
     el("p", { className: "soft" }, t("begin.rankText")),
-    el(
-      "div",
-      { className: "buttons" },
-      el("button", { type: "button", className: "main", onclick: () => void read() }, t("begin.read")),
-    ),
+    buttonRow(pushButton(t("begin.read"), () => void read(), { className: "main" })),
     work.node,
     found,
   ];
@@ -77,15 +69,7 @@ function profileCard({ profile, fit, reasons }, index, choose) {
     { className: index === 0 ? "ranked first" : "ranked", "aria-label": profile },
     el("p", {}, el("strong", {}, profile), " ", el("span", { className: "badge" }, t("begin.fits", { percent }))),
     el("ul", {}, ...reasons.map((/** @type {string} */ reason) => el("li", {}, sentence(reason)))),
-    el(
-      "div",
-      { className: "buttons" },
-      el(
-        "button",
-        { type: "button", ...(index === 0 ? { className: "main" } : {}), onclick: choose },
-        t("begin.choose", { profile }),
-      ),
-    ),
+    buttonRow(pushButton(t("begin.choose", { profile }), choose, index === 0 ? { className: "main" } : {})),
   );
 }
 

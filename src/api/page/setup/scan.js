@@ -1,6 +1,6 @@
 import { openReader, serialsIn } from "./barcode.js";
 import { t } from "../texts/texts.js";
-import { el, sentence } from "../kit/dom.js";
+import { buttonRow, el, errorText, pushButton, sentence } from "../kit/dom.js";
 import { keepScanned } from "./scanned.js";
 
 /**
@@ -40,13 +40,7 @@ function show(serials) {
   }
   said.replaceChildren(t("scan.several"));
   found.replaceChildren(
-    el(
-      "div",
-      { className: "buttons" },
-      ...serials.map((serial) =>
-        el("button", { type: "button", className: "main", onclick: () => take(serial) }, serial),
-      ),
-    ),
+    buttonRow(...serials.map((serial) => pushButton(serial, () => take(serial), { className: "main" }))),
   );
 }
 
@@ -88,31 +82,27 @@ async function readPhoto(read) {
 
 async function main() {
   document.title = t("scan.title");
-  document
-    .getElementById("main")
-    ?.replaceChildren(
-      el(
-        "section",
-        { className: "card", "aria-label": t("scan.title") },
-        el("h1", {}, t("scan.title")),
-        video,
-        said,
-        found,
-        el(
-          "div",
-          { className: "buttons" },
-          file,
-          el("button", { type: "button", onclick: () => file.click() }, t("scan.photo")),
-          el("button", { type: "button", onclick: leave }, t("scan.type")),
-        ),
+  document.getElementById("main")?.replaceChildren(
+    el(
+      "section",
+      { className: "card", "aria-label": t("scan.title") },
+      el("h1", {}, t("scan.title")),
+      video,
+      said,
+      found,
+      buttonRow(
+        file,
+        pushButton(t("scan.photo"), () => file.click()),
+        pushButton(t("scan.type"), leave),
       ),
-    );
+    ),
+  );
   try {
     const read = await openReader();
     file.addEventListener("change", () => void readPhoto(read));
     await look(read).catch((error) => said.replaceChildren(cameraTrouble(error)));
   } catch (error) {
-    said.replaceChildren(sentence(error instanceof Error ? error.message : String(error)));
+    said.replaceChildren(sentence(errorText(error)));
   }
 }
 

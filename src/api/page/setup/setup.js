@@ -1,6 +1,6 @@
 import { beginCard } from "./begin.js";
 import { bindingCard } from "./binding.js";
-import { card, el, redraw, table } from "../kit/dom.js";
+import { card, el, pushButton, redraw, table } from "../kit/dom.js";
 import { lasting, secondsText, valueText, versionsOf, whenText } from "../kit/format.js";
 import { linkCard, linkKey } from "../views/now.js";
 import { networkCard } from "./network.js";
@@ -112,8 +112,8 @@ function reportCard(context) {
     el(
       "div",
       { className: "buttons no-print" },
-      el("button", { type: "button", onclick: () => void copy() }, t("setup.copy")),
-      el("button", { type: "button", onclick: print }, t("setup.print")),
+      pushButton(t("setup.copy"), () => void copy()),
+      pushButton(t("setup.print"), print),
       said,
     ),
   );

@@ -1,5 +1,5 @@
 import { get, send } from "../kit/api.js";
-import { askUser, card, el, redraw } from "../kit/dom.js";
+import { askUser, buttonRow, card, el, errorText, pushButton, redraw } from "../kit/dom.js";
 import { withSession } from "../kit/session.js";
 import { t } from "../texts/texts.js";
 
@@ -24,7 +24,7 @@ export function sizeCard(context) {
       known = (await withSession(() => get(path()))).fields;
       said.replaceChildren();
     } catch (error) {
-      tell(t("setup.sizeAway", { reason: error instanceof Error ? error.message : String(error) }), true);
+      tell(t("setup.sizeAway", { reason: errorText(error) }), true);
     }
     update();
   };
@@ -49,15 +49,13 @@ export function sizeCard(context) {
       update();
       tell(t("setup.sizeSaved"));
     } catch (error) {
-      tell(error instanceof Error ? error.message : String(error), true);
+      tell(errorText(error), true);
     }
     return undefined;
   };
   const update = () => {
     redraw(body, known, () => [
-      known === null
-        ? el("button", { type: "button", onclick: () => void load() }, t("setup.sizeLoad"))
-        : sizeForm(known, save),
+      known === null ? pushButton(t("setup.sizeLoad"), () => void load()) : sizeForm(known, save),
     ]);
   };
   return { node, update };
@@ -86,7 +84,7 @@ function sizeForm(known, save) {
           ),
         ),
       ),
-      el("div", { className: "buttons" }, el("button", { type: "submit" }, t("setup.sizeSave"))),
+      buttonRow(el("button", { type: "submit" }, t("setup.sizeSave"))),
     )
   );
   return form;

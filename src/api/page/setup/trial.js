@@ -1,6 +1,6 @@
 import { send } from "../kit/api.js";
 import { t } from "../texts/texts.js";
-import { el, field } from "../kit/dom.js";
+import { buttonRow, el, field, pushButton } from "../kit/dom.js";
 import { lasting } from "../kit/format.js";
 
 /** @typedef {import("./begin.js").Step} Step */
@@ -43,7 +43,7 @@ export function zoneStep({ status, draft, answer, run }) {
       autocapitalize: "none",
       spellcheck: false,
     }),
-    el("div", { className: "buttons" }, el("button", { className: "main", type: "submit" }, t("begin.try"))),
+    buttonRow(el("button", { className: "main", type: "submit" }, t("begin.try"))),
   );
   form.querySelector("input")?.setAttribute("list", "zones");
   const zones = el(
@@ -80,11 +80,6 @@ export function trialStep({ status, run }) {
   const settle = (keep) => () => void run(() => send("/setup/settle", { keep }));
   return [
     el("p", { className: "advice", id: "trying", role: "status" }, t("begin.trying", { booth, time })),
-    el(
-      "div",
-      { className: "buttons" },
-      el("button", { type: "button", onclick: settle(true) }, t("begin.stay")),
-      el("button", { type: "button", onclick: settle(false) }, t("begin.back")),
-    ),
+    buttonRow(pushButton(t("begin.stay"), settle(true)), pushButton(t("begin.back"), settle(false))),
   ];
 }

@@ -1,6 +1,6 @@
 import { converse, send } from "../kit/api.js";
 import { t } from "../texts/texts.js";
-import { el, field, sentence } from "../kit/dom.js";
+import { buttonRow, el, errorText, field, pushButton, sentence } from "../kit/dom.js";
 import { withSession } from "../kit/session.js";
 
 const FINISHES = /\n$/;
@@ -10,8 +10,8 @@ export function talkPanel() {
   const said = el("pre", { className: "lines", "aria-label": t("workshop.said"), tabIndex: 0, hidden: true });
   const step = el("p", { role: "status", className: "soft" });
   const asks = el("div", { role: "alert" });
-  const stop = el("button", { type: "button", hidden: true, onclick: () => ending.abort() }, t("workshop.stop"));
-  const node = el("div", { id: "workshop-talk" }, said, step, asks, el("div", { className: "buttons" }, stop));
+  const stop = pushButton(t("workshop.stop"), () => ending.abort(), { hidden: true });
+  const node = el("div", { id: "workshop-talk" }, said, step, asks, buttonRow(stop));
   let ending = new AbortController();
   /** @param {string} text */
   const fail = (text) => asks.replaceChildren(el("div", { className: "note bad lines" }, sentence(text)));
@@ -53,7 +53,7 @@ export function talkPanel() {
       );
     } catch (error) {
       if (signal.aborted) say(t("workshop.stopped"));
-      else fail(error instanceof Error ? error.message : String(error));
+      else fail(errorText(error));
     }
     step.replaceChildren();
     if (ending.signal === signal) stop.hidden = true;
@@ -69,20 +69,20 @@ export function talkPanel() {
 function question({ question: text, kind, choices }, answer) {
   /** @param {string} label @param {string} reply @param {boolean} [isMain] */
   const reply = (label, reply, isMain = false) =>
-    el("button", { type: "button", ...(isMain ? { className: "main" } : {}), onclick: () => answer(reply) }, t(label));
+    pushButton(t(label), () => answer(reply), isMain ? { className: "main" } : {});
   const words = el("p", { className: "advice lines" }, text);
   if (kind === "choose") {
     const buttons = choices.map(({ value, text: shown }) =>
-      el("button", { type: "button", onclick: () => answer(value) }, shown === "" ? value : `${value}: ${shown}`),
+      pushButton(shown === "" ? value : `${value}: ${shown}`, () => answer(value)),
     );
-    return el("div", { className: "note" }, words, el("div", { className: "buttons" }, ...buttons));
+    return el("div", { className: "note" }, words, buttonRow(...buttons));
   }
   if (kind === "agree") {
     return el(
       "div",
       { className: "note" },
       words,
-      el("div", { className: "buttons" }, reply("workshop.yes", "y", true), reply("workshop.no", "n")),
+      buttonRow(reply("workshop.yes", "y", true), reply("workshop.no", "n")),
     );
   }
   if (kind === "ready") {
@@ -91,7 +91,7 @@ function question({ question: text, kind, choices }, answer) {
       "div",
       { className: "note" },
       plain,
-      el("div", { className: "buttons" }, reply("workshop.isSo", "", true), reply("workshop.leaveOut", "s")),
+      buttonRow(reply("workshop.isSo", "", true), reply("workshop.leaveOut", "s")),
     );
   }
   const form = el(
@@ -105,7 +105,7 @@ function question({ question: text, kind, choices }, answer) {
     },
     words,
     field(t("workshop.reply"), { name: "reply", maxLength: 200, autocapitalize: "none", spellcheck: false }),
-    el("div", { className: "buttons" }, el("button", { className: "main", type: "submit" }, t("workshop.say"))),
+    buttonRow(el("button", { className: "main", type: "submit" }, t("workshop.say"))),
   );
   return form;
 }

@@ -1,6 +1,6 @@
 import { get, saveBlob, send } from "../kit/api.js";
 import { t } from "../texts/texts.js";
-import { el, field, redraw } from "../kit/dom.js";
+import { buttonRow, el, errorText, field, pushButton, redraw } from "../kit/dom.js";
 import { withSession } from "../kit/session.js";
 import { talkPanel } from "./workshop-talk.js";
 
@@ -28,7 +28,7 @@ export function workshopCard(context) {
     draw();
   };
   /** @param {unknown} error */
-  const failed = (error) => talk.fail(error instanceof Error ? error.message : String(error));
+  const failed = (error) => talk.fail(errorText(error));
   /** @type {Bench} */
   const bench = { run: (wish) => talk.run(wish).finally(() => void refresh().catch(failed)), refresh, failed };
   const draw = () => {
@@ -107,11 +107,11 @@ function steps({ name, tags, missing }, { context, bench }) {
   const take = () => void use(name, context).catch(bench.failed);
   return [
     el("p", { className: isReady ? "note good" : "note" }, how),
-    isReady && buttons(el("button", { type: "button", className: "main", onclick: take }, t("workshop.use", { name }))),
+    isReady && buttonRow(pushButton(t("workshop.use", { name }), take, { className: "main" })),
     ...tagSteps(run),
     ...learnSteps(run),
     section("test", [input("for", { value: "10s", maxLength: 10 })], (values) => run({ action: "test", ...values })),
-    buttons(el("button", { type: "button", onclick: () => void save() }, t("workshop.export"))),
+    buttonRow(pushButton(t("workshop.export"), () => void save())),
   ];
 }
 
@@ -162,11 +162,6 @@ function input(name, more) {
   return field(t(`workshop.${name}`), { name, autocapitalize: "none", spellcheck: false, ...more });
 }
 
-/** @param {...HTMLElement} all */
-function buttons(...all) {
-  return el("div", { className: "buttons" }, ...all);
-}
-
 /**
  * A step, closed at first.
  * @param {string} name of its texts: title, text and yes
@@ -187,7 +182,7 @@ function section(name, fields, act) {
       },
       el("p", { className: "soft" }, text),
       ...fields,
-      el("div", { className: "buttons" }, button),
+      buttonRow(button),
     )
   );
   // Several forms have fields of one name.

@@ -1,5 +1,5 @@
 import { download, saveBlob } from "../kit/api.js";
-import { card, chip, el, figure, table } from "../kit/dom.js";
+import { card, chip, el, figure, pushButton, table } from "../kit/dom.js";
 import { measured, minutesText, modeOf, number, wireText } from "../kit/format.js";
 import { explained } from "../kit/help.js";
 import { withSession } from "../kit/session.js";
@@ -56,24 +56,16 @@ export function figureCards({ durations, starts, use, start, end }, context) {
       el(
         "div",
         { className: "buttons no-print" },
-        el(
-          "button",
-          { type: "button", onclick: () => saveBlob(csvOf(durations, counts), `${name}-modes.csv`) },
-          t("days.csv"),
-        ),
-        el(
-          "button",
-          {
-            type: "button",
-            onclick: () =>
-              void withSession(() =>
-                download(
-                  `/api/booths/${encodeURIComponent(booth)}/export_csv?start=${new Date(start).toISOString()}&end=${new Date(end).toISOString()}`,
-                  `${name}-readings.csv`,
-                ),
-              ).catch(() => undefined),
-          },
+        pushButton(t("days.csv"), () => saveBlob(csvOf(durations, counts), `${name}-modes.csv`)),
+        pushButton(
           t("days.readings"),
+          () =>
+            void withSession(() =>
+              download(
+                `/api/booths/${encodeURIComponent(booth)}/export_csv?start=${new Date(start).toISOString()}&end=${new Date(end).toISOString()}`,
+                `${name}-readings.csv`,
+              ),
+            ).catch(() => undefined),
         ),
       ),
     ),

@@ -1,4 +1,4 @@
-import { card, el } from "../kit/dom.js";
+import { card, el, pushButton } from "../kit/dom.js";
 import { t } from "../texts/texts.js";
 
 /** A tap on a phone is no surgical instrument: parts begin and end on five minutes. */
@@ -44,7 +44,7 @@ export function partChooser({ day, onChange }) {
   };
   from.addEventListener("change", typed);
   to.addEventListener("change", typed);
-  const whole = el("button", { type: "button", onclick: () => choose(null) }, t("days.whole"));
+  const whole = pushButton(t("days.whole"), () => choose(null));
   return {
     node: card(
       t("days.part"),

@@ -3,7 +3,7 @@ import { csvTime } from "../charts/chart.js";
 import { figureCards } from "./day-figures.js";
 import { partChooser } from "./day-part.js";
 import { dayTrends } from "./day-trends.js";
-import { el, redraw } from "../kit/dom.js";
+import { el, pushButton, redraw } from "../kit/dom.js";
 import { dayStart, dayText } from "../kit/format.js";
 import { periodCards } from "./period-bars.js";
 import { endsOf, stagesFooter, stagesOf } from "../charts/stages.js";
@@ -78,7 +78,7 @@ export function daysView(context) {
     turn += 1;
     span.close();
   };
-  const print = el("button", { type: "button", onclick: () => window.print() }, t("days.print"));
+  const print = pushButton(t("days.print"), () => window.print());
   const report = el("div", { className: "buttons wide no-print" }, print);
   const node = el("div", { className: "grid report" }, span.node, part.node, charts, figures, report);
   return { node, update, close };
@@ -142,19 +142,11 @@ function sinceMonday(at, tz) {
 function spanButtons(act) {
   const spans = /** @type {const} */ (["day", "week", "quarter"]).map((span) => ({
     span,
-    button: el("button", { type: "button", onclick: () => act(() => ({ span, back: 0 })) }, t(`days.${span}`)),
+    button: pushButton(t(`days.${span}`), () => act(() => ({ span, back: 0 }))),
   }));
-  const before = el(
-    "button",
-    { type: "button", onclick: () => act(({ back }) => ({ back: back + 1 })) },
-    `‹ ${t("days.before")}`,
-  );
+  const before = pushButton(`‹ ${t("days.before")}`, () => act(({ back }) => ({ back: back + 1 })));
   const after = /** @type {HTMLButtonElement} */ (
-    el(
-      "button",
-      { type: "button", onclick: () => act(({ back }) => ({ back: Math.max(0, back - 1) })) },
-      `${t("days.after")} ›`,
-    )
+    pushButton(`${t("days.after")} ›`, () => act(({ back }) => ({ back: Math.max(0, back - 1) })))
   );
   return {
     node: el(
@@ -233,7 +225,7 @@ function weekStrips(stages, { start, end: until, now, tz, onDay }) {
       return [el("span", { className: "soft" }, name), el("span", { className: "soft small" }, t("days.later"))];
     const label = t("days.strip", { day: name });
     return [
-      el("button", { type: "button", onclick: () => onDay(day) }, name),
+      pushButton(name, () => onDay(day)),
       strip({ stages, start: day, end, now, tz, label, slim: true, onTap: () => onDay(day) }),
     ];
   });

@@ -1,6 +1,6 @@
 import { get, send } from "../kit/api.js";
 import { loader } from "../charts/chart.js";
-import { askUser, card, el, field, redraw, table } from "../kit/dom.js";
+import { askUser, card, el, errorText, field, pushButton, redraw, table } from "../kit/dom.js";
 import { filterCharts, forecastText } from "./filter-charts.js";
 import { dayStart, hoursText, lasting, number, timeOf, whenText } from "../kit/format.js";
 import { withSession } from "../kit/session.js";
@@ -130,9 +130,7 @@ function changeEntries(context, onEntry) {
       await withSession(() => send(path, { booth: context.booth().booth, ...body }));
       done();
     } catch (error) {
-      node.replaceChildren(
-        el("div", { className: "note bad" }, error instanceof Error ? error.message : String(error)),
-      );
+      node.replaceChildren(el("div", { className: "note bad" }, errorText(error)));
     }
     onEntry();
   };
@@ -155,7 +153,7 @@ function changeEntries(context, onEntry) {
     const takeBack = () => enter("/filters/undo", entry, () => tell(t("filters.undone", { filter })));
     await enter("/filters/changed", { filter: type, ...entry, part_number, note }, () => {
       const { time, tz } = context.booth();
-      const undo = el("button", { type: "button", onclick: () => void takeBack() }, t("filters.undo"));
+      const undo = pushButton(t("filters.undo"), () => void takeBack());
       tell(t("filters.done", { filter, at: whenText(time, tz, time) }), undo);
     });
   };
@@ -220,11 +218,7 @@ function gauge(type, { minutes, limit_minutes, percent, overuse_since, assumed }
     el(
       "div",
       { className: "buttons no-print" },
-      el(
-        "button",
-        { type: "button", onclick: onChanged, "aria-label": `${name}: ${t("filters.changed")}` },
-        t("filters.changed"),
-      ),
+      pushButton(t("filters.changed"), onChanged, { "aria-label": `${name}: ${t("filters.changed")}` }),
     ),
   );
 }

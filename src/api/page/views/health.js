@@ -1,5 +1,5 @@
 import { download, get, send } from "../kit/api.js";
-import { card, el, field, figure, redraw, table } from "../kit/dom.js";
+import { buttonRow, card, el, errorText, field, figure, pushButton, redraw, table } from "../kit/dom.js";
 import { bytes, lasting, secondsText, timeOf, versionsOf, whenText } from "../kit/format.js";
 import { pinButton, withSession } from "../kit/session.js";
 import { t } from "../texts/texts.js";
@@ -239,7 +239,7 @@ function helpCard(said) {
   const tell = (act) => {
     void act().then(
       (text) => said.replaceChildren(text),
-      (error) => said.replaceChildren(error instanceof Error ? error.message : String(error)),
+      (error) => said.replaceChildren(errorText(error)),
     );
   };
   const form = el(
@@ -253,18 +253,10 @@ function helpCard(said) {
     },
     field(t("health.subject"), { name: "subject", required: true, maxLength: 200 }),
     field(t("health.message"), { name: "message", maxLength: 4000 }),
-    el(
-      "div",
-      { className: "buttons" },
+    buttonRow(
       el("button", { type: "submit" }, t("health.keep")),
-      el(
-        "button",
-        {
-          type: "button",
-          onclick: () =>
-            tell(async () => (await withSession(() => download("/support.json", "booth-gateway-report.json")), "")),
-        },
-        t("health.download"),
+      pushButton(t("health.download"), () =>
+        tell(async () => (await withSession(() => download("/support.json", "booth-gateway-report.json")), "")),
       ),
     ),
   );
