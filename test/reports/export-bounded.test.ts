@@ -1,7 +1,8 @@
-import { MessageChannel } from "node:worker_threads";
+import { once } from "node:events";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { expect, it } from "vitest";
 import type { StoreReader } from "../../src/store/port.ts";
-import { serveReports, type ReportReply } from "../../src/store/thread/reports-port.ts";
+import { serveReports, type ReportCall, type ReportReply } from "../../src/store/thread/reports-port.ts";
 import { fold, script, stay, T0 } from "../support/booth.ts";
 import { answerReport, requestAt, localBooth } from "../support/figures.ts";
 import { PLAIN } from "../support/parameters.ts";
@@ -66,35 +67,36 @@ it("between threads one part is under way: the next isn't begun before somebody 
     report: (request) => Promise.resolve(answerReport(request as typeof REQUEST, reader)),
     value: () => Promise.reject(new Error("nobody asks for one")),
   });
-  const replies: ReportReply[] = [];
-  let heard: () => void = () => undefined;
-  port2.on("message", (reply: ReportReply) => {
-    replies.push(reply);
-    heard();
-  });
-  const next = async (message: unknown): Promise<Extract<ReportReply, { kind: "part" }>> => {
-    const came = new Promise<void>((resolve) => (heard = resolve));
-    port2.postMessage(message);
-    await came;
-    const reply = replies.at(-1);
-    if (reply?.kind !== "part") throw new Error("a part was expected");
+  const partOn = async (port: MessagePort): Promise<Extract<ReportReply, { kind: "part" }>> => {
+    const [reply] = (await once(port, "message")) as [ReportReply];
+    if (reply.kind !== "part") throw new Error("a part was expected");
     return reply;
   };
-  let part = await next({ id: 1, kind: "ask", request: REQUEST });
+  const ask = (request: unknown): MessagePort => {
+    const channel = new MessageChannel();
+    port2.postMessage({ kind: "report", request, port: channel.port2 } satisfies ReportCall, [channel.port2]);
+    return channel.port1;
+  };
+  const report = ask(REQUEST);
+  let part = await partOn(report);
   const perPart = Buffer.from(part.bytes).toString().split("\n").length;
   let parts = 1;
   let most = read.records;
   while (!part.done) {
     const before = read.records;
     // Waits for another answer: anything the port does on its own is done by then.
-    await next({ id: 100 + parts, kind: "ask", request: { ...REQUEST, operation: "GET /api/booths/{id}" } });
+    const other = ask({ ...REQUEST, operation: "GET /api/booths/{id}" });
+    await partOn(other);
+    other.close();
     expect(read.records).toBe(before);
-    part = await next({ id: 1, kind: "more" });
+    report.postMessage("more");
+    part = await partOn(report);
     most = Math.max(most, read.records - before);
     parts += 1;
   }
   expect(parts).toBeGreaterThan(3);
   expect(most).toBeLessThan(readings / 2);
   expect(most).toBeLessThanOrEqual(3 * perPart);
+  report.close();
   port1.close();
 });
