@@ -300,7 +300,7 @@ async function sendNext(run: SenderRun, lane: LaneName, limit: number | null): P
   }
   const next = await run.readers[lane](stretch.seq, end, soonest(limit, run.fits));
   startSending(run, lane, next);
-  // Records that are missing in a lane of the whole log were given up: a gap record later in the log reports them.
+  // Records missing in a lane of the whole log were deleted from a full store. A gap record later in the log reports them.
   if (next.batch.length === 0 && lane !== "context") await moveOver(run, next);
 }
 
@@ -405,7 +405,7 @@ async function keepRefused(run: SenderRun, records: readonly RefusedRecord[]): P
     if (delivery.refusals >= MOST_REFUSALS || delivery.waiting.size > MOST_WAITING) rest(run);
     sayRefused(gateway, booth, added);
   } else if (delivery.refusals >= MOST_REFUSALS) {
-    // The other waiting records are left to the next offer, so that new records are sent.
+    // Leaves the remaining waiting records to the next offer, so that new records are sent.
     delivery.retried_to = records.at(-1)?.seq ?? 0;
     run.sending = passing(run.sending, [...delivery.waiting.keys()]);
   }
@@ -486,7 +486,7 @@ interface LaneBatch {
   readonly batch: readonly Placed[];
   /** Sent as it is stored; `batch` is then empty. */
   readonly chunk?: LogChunk;
-  /** The sequence range that this part covers. Numbers missing from it in a lane of the whole log were given up. */
+  /** The sequence range that this part covers. Seqs missing from it in a lane of the whole log were deleted from a full store. */
   readonly from: Seq;
   readonly to: Seq;
 }

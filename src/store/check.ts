@@ -62,7 +62,7 @@ function nothingIn(info: StreamInfo, from: number): Finding {
   return { info, from, damaged_rows: [], damaged_facts: [], damaged_states: [], missing: [] };
 }
 
-/** A finding, and the first seq of the next piece; null: there is none. */
+/** A finding, and the first seq of the next piece; null: it was the last one. */
 type Piece = readonly [found: Finding, next: number | null];
 
 function* piecesFrom(from: number, pieceAt: (at: number) => Piece): Generator<Finding> {

@@ -87,7 +87,7 @@ export interface Ingested {
 }
 
 /** The same calls from another thread: each returns a promise, which rejects if the call throws there. */
-export type Remote<Calls> = {
+type Remote<Calls> = {
   readonly [Name in keyof Calls]: Calls[Name] extends (...args: infer Args) => infer Answer
     ? (...args: Args) => Promise<Answer>
     : never;
@@ -106,7 +106,7 @@ export interface StoreCalls {
   openStream(booth: BoothId): StreamInfo;
   /** Appends in the given order, folds, appends the facts, moves last_take. Takes already seen change nothing. */
   ingest(stream: StreamId, records: readonly LogRecord[], lastTake: TakeNumber): Ingested;
-  /** Returns records and facts from seq on up to sendable_seq, in seq order, at most `limit`. A hole in the seqs was given up. */
+  /** Returns records and facts from seq on up to sendable_seq, in seq order, at most `limit`. A hole in the seqs was deleted from a full store. */
   read(stream: StreamId, from: Seq, limit: number): readonly Placed[];
   /**
    * As read, up to newest_seq. Records after sendable_seq wait for a confirmed clock: their `time` is the gateway's own, and changes once

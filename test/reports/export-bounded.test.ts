@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { expect, it } from "vitest";
 import type { StoreReader } from "../../src/store/port.ts";
-import { serveReports, type ReportReply } from "../../src/store/thread/reports-port.ts";
+import { serveReports, type ReportCall, type ReportReply } from "../../src/store/thread/reports-port.ts";
 import { fold, script, stay, T0 } from "../support/booth.ts";
 import { answerReport, requestAt, localBooth } from "../support/figures.ts";
 import { PLAIN } from "../support/parameters.ts";
@@ -62,23 +62,23 @@ it("a line of the export is made when it is asked for: never more than one readi
 
 it("between threads one part is under way: the next isn't begun before somebody asks for it", async () => {
   const { reader, read, readings } = countedReader();
-  const { port1: served, port2: calls } = new MessageChannel();
-  serveReports(served, {
+  const { port1, port2 } = new MessageChannel();
+  serveReports(port1, {
     report: (request) => Promise.resolve(answerReport(request as typeof REQUEST, reader)),
-    value: () => Promise.reject(new Error("not expected")),
+    value: () => Promise.reject(new Error("nobody asks for one")),
   });
-  const ask = (request: typeof REQUEST): MessagePort => {
-    const { port1, port2 } = new MessageChannel();
-    calls.postMessage({ kind: "report", request, port: port1 }, [port1]);
-    return port2;
-  };
-  const partFrom = async (port: MessagePort) => {
+  const partOn = async (port: MessagePort): Promise<Extract<ReportReply, { kind: "part" }>> => {
     const [reply] = (await once(port, "message")) as [ReportReply];
     if (reply.kind !== "part") throw new Error("a part was expected");
     return reply;
   };
-  const port = ask(REQUEST);
-  let part = await partFrom(port);
+  const ask = (request: unknown): MessagePort => {
+    const channel = new MessageChannel();
+    port2.postMessage({ kind: "report", request, port: channel.port2 } satisfies ReportCall, [channel.port2]);
+    return channel.port1;
+  };
+  const report = ask(REQUEST);
+  let part = await partOn(report);
   const perPart = Buffer.from(part.bytes).toString().split("\n").length;
   let parts = 1;
   let most = read.records;
@@ -86,18 +86,17 @@ it("between threads one part is under way: the next isn't begun before somebody 
     const before = read.records;
     // Waits for another answer: anything the port does on its own is done by then.
     const other = ask({ ...REQUEST, operation: "GET /api/booths/{id}" });
-    await partFrom(other);
+    await partOn(other);
     other.close();
     expect(read.records).toBe(before);
-    const next = partFrom(port);
-    port.postMessage("more");
-    part = await next;
+    report.postMessage("more");
+    part = await partOn(report);
     most = Math.max(most, read.records - before);
     parts += 1;
   }
   expect(parts).toBeGreaterThan(3);
   expect(most).toBeLessThan(readings / 2);
   expect(most).toBeLessThanOrEqual(3 * perPart);
-  port.close();
-  served.close();
+  report.close();
+  port1.close();
 });

@@ -10,7 +10,7 @@ import type { EpochMs, Milliseconds } from "../../domain/units.ts";
 import { type Connections, lineAgent, type LineTo, openLine } from "../line.ts";
 import { tlsReason, trustIn } from "../tls.ts";
 
-/** One connection to an MQTT broker, bounded and verified: shared by all stations that use MQTT. */
+/** A bounded and verified connection to an MQTT broker, shared by all stations that use MQTT. */
 
 /** Time from the first packet to the broker's answer, for the connection and then for the subscription. */
 export const CONNECT_TIMEOUT_MS: Milliseconds = 10_000;

@@ -377,7 +377,7 @@ export function outcomeOf(ack: AckWire, batch: SentBatch, alone: boolean): Acked
   const isWithin = ack.conflict !== null && records.some(({ seq }) => seq === ack.conflict);
   const conflict = isWithin ? ack.conflict : null;
   const rejected = rejectedOf(ack, records.length);
-  // Nothing from the conflict on was stored.
+  // The service stored no record from the conflict on.
   const looked = conflict === null ? records : records.filter(({ seq }) => seq < conflict);
   const stored = looked.filter(({ seq }) => !rejected.has(seq));
   const isAll = stored.length === records.length;

@@ -292,7 +292,7 @@ export function splitOnce(sending: Sending, sendable_seq: Seq, least = LEAST_BAC
   return { ...sending, is_split: true, lanes: isLarge ? split : lanes };
 }
 
-/** A batch, with the seqs that it covers. Those missing at its front were given up. */
+/** A batch, with the seqs that it covers. Seqs missing at its front were deleted from a full store. */
 export interface SentRange {
   readonly from: Seq;
   readonly to: Seq;

@@ -60,7 +60,7 @@ export function createRebuilder(store: OpenStore) {
       }
       over.set(job.stream, swap(store, job));
     } catch (error) {
-      // Nothing was changed: the swap is one transaction, and only memory was used before it.
+      // The store is unchanged: the swap is one transaction, and only memory was used before it.
       fail(job.stream, job.current, error);
     }
     jobs.delete(job.stream);

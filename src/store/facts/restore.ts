@@ -28,7 +28,7 @@ export function* restoreLost(store: OpenStore, streams: readonly StreamId[], tri
       yield* refold(store, job);
       storeLost(store, job);
     } catch (error) {
-      // Nothing was changed. A log that can't be folded again stays as it is. Errors of file and disk have a code.
+      // The store is unchanged. A log that can't be folded again stays as it is. Errors of file and disk have a code.
       if (error instanceof Error && "code" in error) throw error;
     }
   }

@@ -50,7 +50,8 @@ function headOf(first_seq: number, packed: Buffer): Head {
     runs.push([from, next - 1]);
   }
   must(held === count && count <= MOST_RECORDS, "its seqs");
-  const [lengthA, lengthB] = [source.number(), source.number()];
+  const lengthA = source.number();
+  const lengthB = source.number();
   const at = 2 + source.at;
   const end = at + lengthA + lengthB;
   must(end <= packed.length, "its blocks");

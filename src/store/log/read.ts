@@ -43,7 +43,7 @@ export function recordReader(
     // A damaged inner page hides whole rows. Records that were neither evicted nor noted as lost must be there.
     const expected = (given.at(-1)?.seq ?? ask.last) - ask.from + 1;
     if (ask.from >= info.oldest_seq && given.length < expected) isDamaged = true;
-    // If the first row begins after `last`, all records before it were given up, and it waits for a clock sync.
+    // If the first row begins after `last`, all earlier records were deleted, and this row waits for a clock sync.
     const isHidden = !isEnd && info.oldest_seq <= ask.last && (rows[0]?.first_seq ?? 0) <= ask.last;
     return { given, isDamaged, isHidden };
   };
@@ -74,7 +74,7 @@ function rowsFor(sql: Statements, stream: StreamId, { from, limit }: Ask): { row
   while (rows.length < READ_ROWS) {
     const page = sql.logRowsFrom.all({ stream, from: next, rows: PAGE_ROWS });
     const isEnd = page.length < PAGE_ROWS;
-    // A page may begin with a row before its first seq: the records in between were given up.
+    // A page may begin with a row before its first seq, because the records in between were deleted.
     const fresh = page.filter(({ last_seq }) => last_seq >= next);
     for (const row of fresh) {
       // Unpacking a chunk that isn't needed yet costs more than the answer.
@@ -133,7 +133,7 @@ function firstContextRecords(row: LogRow, { from, end }: Stretch): Placed<LogRec
   return broken < 0 ? records : records.slice(0, broken);
 }
 
-/** Returns the first seqs of the ranges that gap records give up in the row beginning at a seq; a damaged row is lost with them. */
+/** Returns the first seqs of the ranges that gap records declare in the row beginning at a seq; a damaged row is lost with them. */
 export function gapsAt(sql: Statements, stream: StreamId, seq: Seq): readonly Seq[] {
   const row = sql.logRow.get({ stream, seq });
   const records = row === undefined ? [] : (ifWhole(unpackLog, row) ?? []);

@@ -221,7 +221,7 @@ interface Ingesting {
 }
 
 /**
- * Inside a transaction: deletes old rows, appends the records and the facts made of them, and declares records that were given up or
+ * Inside a transaction: deletes old rows, appends the records and the facts made of them, and declares records that were deleted or
  * refused. Returns the facts, and the oldest kept seq of each stream that lost rows.
  */
 function commitOf({ store, room, dead_letters }: Writing, live: LiveStream, asked: Ingesting) {
@@ -245,7 +245,7 @@ function commitOf({ store, room, dead_letters }: Writing, live: LiveStream, aske
   return { facts, oldest };
 }
 
-/** Returns whether a commit failed by the budget. If other files have filled the disk, stored records aren't given up for them. */
+/** Returns whether a commit failed by the budget. If other files have filled the disk, stored records aren't deleted for them. */
 function isOverBudget(db: Database, { file }: FullStore, error: unknown): boolean {
   const { most, page_bytes } = file.limits();
   return isFull(error) && freeBytes(dirname(db.name)) >= most * page_bytes;
