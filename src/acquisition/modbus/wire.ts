@@ -30,16 +30,7 @@ export type OpenWire = (events: WireEvents) => Wire;
 /** An answer has 260 bytes at most; more at once can only be noise, which may take a few calls more. */
 const RECEIVE_BYTES = 1024;
 
-const KINDS: Readonly<Record<string, LinkErrorKind>> = {
-  ECONNREFUSED: "refused",
-  EHOSTUNREACH: "refused",
-  EHOSTDOWN: "refused",
-  ENETUNREACH: "refused",
-  EADDRNOTAVAIL: "refused",
-  ENOTFOUND: "refused",
-  EAI_AGAIN: "refused",
-  ETIMEDOUT: "timeout",
-};
+const REFUSED = /^(ECONNREFUSED|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN)$/;
 
 /** Opens a TCP connection. Received bytes go to one buffer of fixed size, so a flood costs no memory. */
 export function tcpWire(host: string, port: number): OpenWire {
@@ -72,9 +63,11 @@ export function tcpWire(host: string, port: number): OpenWire {
     socket.on("end", () => down(new PeerClosed("closed", say("plc.closed.device"))));
     socket.on("close", () => down(new LinkError("closed", say("plc.closed.closed"))));
     socket.on("error", (cause: NodeJS.ErrnoException) => {
-      const kind = KINDS[cause.code ?? ""] ?? "reset";
-      const ErrorClass = kind === "reset" ? PeerClosed : LinkError;
-      down(new ErrorClass(kind, `${host}:${port}: ${cause.code ?? cause.message}`, cause));
+      const { code = "", message } = cause;
+      const text = `${host}:${port}: ${code || message}`;
+      if (REFUSED.test(code)) down(new LinkError("refused", text, cause));
+      else if (code === "ETIMEDOUT") down(new LinkError("timeout", text, cause));
+      else down(new PeerClosed("reset", text, cause));
     });
     return {
       write: (bytes) => void socket.write(bytes),
