@@ -12,7 +12,7 @@ export interface Wire {
   write(bytes: Buffer): void;
   /**
    * Ends it at once; nothing is reported afterwards.
-   * @param isUnusable an answer can still arrive, so a wire that others share must be made anew
+   * @param isUnusable an answer can still arrive, so a shared wire must be replaced
    */
   destroy(isUnusable: boolean): void;
 }
@@ -146,9 +146,9 @@ export function serialWire({ path, baud_rate, data_bits, parity, stop_bits }: Se
 }
 
 /**
- * One physical connection to one or more devices, shared by their drivers for the life of the agent. At most one driver may use it at a
+ * The physical connection to one or more devices, shared by their drivers for the life of the agent. At most one driver may use it at a
  * time; the link loop sees to that. It holds what must survive a driver: the transaction numbers of Modbus TCP, the
- * time of the last byte on a serial line, and the requests on it that were given up and can still be answered.
+ * time of the last byte on a serial line, and expired requests that can still be answered.
  * A driver that ends with a request unanswered closes the wire for all, so that a late answer reaches nobody; the others get a
  * LinkError "closed" and open it again.
  */
@@ -165,7 +165,7 @@ export interface ModbusLine {
   readonly round_trip_registers: number;
   /** monotonicMs() of the last answer or failure on the line. */
   touched_at: number;
-  /** Requests that were given up. */
+  /** Expired requests whose answers can still arrive. */
   readonly late: LateAnswers;
   /** Frames carry a number and a new connection gets no answers of the last one, so no answer can be late. */
   readonly numbered: boolean;

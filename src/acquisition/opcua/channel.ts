@@ -69,13 +69,13 @@ interface Pending extends PromiseWithResolvers<Response | null> {
 export type Channel = ReturnType<typeof secureChannel>;
 
 /**
- * One secure channel over one TCP connection: opened once, ended once, one request at a time in each slot. Every promise settles: with an
+ * A secure channel over one TCP connection: opened once, ended once, one request at a time in each slot. Every promise settles: with an
  * answer, or with a LinkError at the deadline, when the peer closes, at the first wrong byte, or when `end` is called. A LinkError
  * has ended the channel; an Overdue or a RefusedService has not.
  */
 export function secureChannel(opcua: Opcua, options: ChannelOptions) {
   const pending = new Map<Slot, Pending>();
-  /** Number of requests that were given up and can still be answered. */
+  /** Number of expired requests that can still be answered. */
   let forgotten = 0;
   let ended: LinkError | null = null;
   const take = (slot: Slot): Pending | undefined => {

@@ -163,7 +163,7 @@ async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promi
 
 const OFFER_TIMES = { connect_ms: 5_000, answer_ms: 5_000, keys_ms: undefined } as const;
 
-/** Returns the endpoints of a server that nobody has trusted yet. Rejects with a LinkError. */
+/** Returns the endpoints of a server without trusting it. Rejects with a LinkError. */
 export async function opcuaOffers(endpoint: string, signal: AbortSignal): Promise<readonly OpcuaOffer[]> {
   if (!URL.canParse(endpoint) || new URL(endpoint).protocol !== "opc.tcp:" || new URL(endpoint).hostname === "") {
     throw new LinkError("config", "an endpoint is opc.tcp://HOST:PORT, with or without a path");
@@ -186,7 +186,7 @@ function refusedByServer(error: unknown, fingerprint: string): unknown {
   return new LinkError("config", `no secure channel: ${error.message}; ${trust}`, error);
 }
 
-/** One endpoint of a server, as far as trust depends on it. */
+/** An endpoint of a server, as far as trust depends on it. */
 interface Offer {
   /** The policy's name; only modes SignAndEncrypt and None. */
   readonly policy: string;

@@ -76,7 +76,7 @@ describe("a step of the wall clock", () => {
     [-2000, null],
     [-2001, "stepped"],
     [86_400_000, "stepped"],
-  ])("by %i ms is logged as %s and doesn't move the offset", (by, state) => {
+  ])("is logged and doesn't move the offset: %i ms gives %s", (by, state) => {
     const { value, watch } = watchClock(synced, at({ wall: WALL + by, kernel: true }));
     expect(value?.state ?? null).toBe(state);
     expect(value?.witness).toBeUndefined();
@@ -161,7 +161,7 @@ describe("a boot's first time", () => {
     });
   });
 
-  it("of the kernel before the last committed instant is taken after two minutes", () => {
+  it("is taken from the kernel after two minutes if it is before the last committed instant", () => {
     let watch = watchClock(unsynced, at({ kernel: true, committed: WALL + YEAR })).watch;
     for (const after of [60_000, 119_999, 120_000]) {
       const looked = at({ mono: MONO + after, wall: WALL + after, kernel: true, committed: WALL + YEAR });
