@@ -364,13 +364,12 @@ function linkBooth({ clock, random, log, begins_in }: PolledLink, booth: BoothOn
   };
 }
 
-interface Reader {
-  readonly countRequests: (driver: Driver | null) => void;
-  readonly isForeign: () => boolean;
-}
-
 /** Holds a booth's driver, one after the other. Samples of a new connection count only after its PLC has shown its identity. */
-function plcConnection({ makeDriver, identity_group }: BoothOnLink, clock: Clock, reader: Reader) {
+function plcConnection(
+  { makeDriver, identity_group }: BoothOnLink,
+  clock: Clock,
+  reader: { readonly countRequests: (driver: Driver | null) => void; readonly isForeign: () => boolean },
+) {
   let driver: Driver | null = null;
   let started = clock.mono();
   let isOpening = false;

@@ -11,7 +11,7 @@ interface AddressRange {
   readonly count: number;
 }
 
-/** One read of a Modbus device and its answer. */
+/** A read of a Modbus device, with its answer. */
 export interface WireExchange extends AddressRange {
   readonly unit: number;
   /** Registers, or bits as 0 and 1; null: an exception. */
@@ -34,7 +34,7 @@ export interface LinkNote {
 export type GroupSamples = ReadonlyMap<string, readonly Sample[]>;
 
 /**
- * One connection to one device: opened once, read again and again, closed. It may reconnect during a read. After `open` or `read` has
+ * A connection to one device: opened once, read again and again, closed. It may reconnect during a read. After `open` or `read` has
  * rejected, the caller must close it and make a new driver. Implementations: `modbusDriver`, `opcuaDriver`.
  *
  * A driver only reads. A tag without a usable value becomes a bad sample with a reason, next to the good ones; if the device gives no
@@ -98,7 +98,7 @@ export interface PolledWords {
 export type RegisterAnswer =
   { readonly kind: "words"; readonly words: readonly number[] } | { readonly kind: "exception"; readonly code: number };
 
-/** One object of a device's identification (Modbus function 43/14). */
+/** An object of a device's identification (Modbus function 43/14). */
 export interface DeviceObject {
   readonly id: number;
   readonly text: string;
@@ -113,7 +113,7 @@ export interface ToolConnection {
   close(): void;
 }
 
-/** One endpoint of an OPC UA server. */
+/** An endpoint of an OPC UA server. */
 export interface OpcuaOffer {
   /** The policy's name; only modes SignAndEncrypt and None. */
   readonly policy: string;
@@ -141,7 +141,7 @@ export interface ConnectTimes {
 }
 
 /**
- * What the commands for technicians need of the drivers; implementation: `driverTools`. All of it only reads. A tool uses the agent's
+ * The drivers' interface for technicians' commands; implementation: `driverTools`. All of it only reads. A tool uses the agent's
  * connection if the running agent holds one to the device, because many PLCs allow no second one; otherwise it connects itself.
  */
 export interface PlcTools {

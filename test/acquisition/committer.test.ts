@@ -53,7 +53,7 @@ function committerOn(clock: Clock, store: Pick<Store, "ingest">, trouble: (reaso
   return createCommitter(parts, NO_LEFTOVER);
 }
 
-it("a store that can't commit fills up to a bound; what was taken is committed later, in order, all of it", async () => {
+it("entries fill up to a bound while commits fail, and all are committed later, in order", async () => {
   const clock = virtualClock({ wall: 0 });
   const way = { broken: true };
   const readings: LogRecord[] = [];
@@ -83,7 +83,7 @@ it("a store that can't commit fills up to a bound; what was taken is committed l
   await running;
 });
 
-it("a commit that became durable though its answer was an error is known by its last take when it is made again", async () => {
+it("a commit that became durable although its call failed is recognized by its last take", async () => {
   const clock = virtualClock({ wall: 0 });
   const readings: LogRecord[] = [];
   let last_take = 0;

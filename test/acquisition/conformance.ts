@@ -60,12 +60,12 @@ async function untilFailure(driver: Driver, group: string): Promise<LinkError> {
   }
 }
 
-/** What every driver must do, whatever it speaks. */
+/** The tests that every driver must pass, whatever its protocol. */
 export function describeDriver(name: string, bed: () => ConformanceBed): void {
   const first = (): string => bed().groups[0] ?? "";
 
-  describe(`${name}: what is read`, () => {
-    test("is what the model shows, tag by tag in the profile's order, at every instant of a story", async () => {
+  describe(`${name}: a read`, () => {
+    test("gives the model's values, in the profile's order, at every instant of a story", async () => {
       const driver = await opened(bed().make());
       for (const at of bed().instants) {
         bed().setTime(at);
@@ -75,7 +75,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       }
     });
 
-    test("a tag that the PLC refuses is bad with a reason, the others are good, and it comes back", async () => {
+    test("gives a bad sample with a reason for a tag that the PLC refuses, until it no longer does", async () => {
       const driver = await opened(bed().make());
       const before = await readGroup(driver, first());
       const tag = before[1]?.tag ?? "";
@@ -94,13 +94,13 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
   });
 
   describe(`${name}: a link that fails`, () => {
-    test("nobody listens: refused", async () => {
+    test("is refused if no server listens", async () => {
       await bed().gate.stop();
       const driver = bed().make();
       expect((await failure(driver.open(never))).kind).toBe("refused");
     });
 
-    test("a black hole while connecting or reading: the deadline, and no answer that comes late is taken", async () => {
+    test("times out if the server doesn't answer, and takes no late answer", async () => {
       const driver = await opened(bed().make({ short: true }));
       bed().gate.mode = "hold";
       expect((await failure(readGroup(driver, first()))).kind).toBe("timeout");
@@ -113,7 +113,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       expect(plain(await readGroup(next, first()))).toEqual(await bed().expected(first()));
     });
 
-    test("closed by the peer: closed; broken off: reset; and the next driver reads", async () => {
+    test("is closed or reset as the peer does it, and the next driver reads", async () => {
       const driver = await opened(bed().make());
       bed().gate.cut("close");
       expect((await untilFailure(driver, first())).kind).toBe("closed");
@@ -124,7 +124,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       expect((await readGroup(next, first()))[0]?.quality).toBe("good");
     });
 
-    test("aborted: closed, or timeout where the signal is a deadline; the connection is gone", async () => {
+    test("is closed by an abort, or timed out if the signal is a deadline", async () => {
       const owner = new AbortController();
       const driver = await opened(bed().make(), owner.signal);
       bed().gate.mode = "hold";
@@ -142,7 +142,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       expect((await failure(third.open(AbortSignal.abort()))).kind).toBe("closed");
     });
 
-    test("close() settles an open and a read under way, may come twice and before open", async () => {
+    test("settles a pending open and read on close(), which may be called twice and before open", async () => {
       const reading = await opened(bed().make());
       bed().gate.mode = "hold";
       const read = failure(readGroup(reading, first()));
@@ -163,7 +163,7 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
       expect((await failure(fresh.open(never))).kind).toBe("closed");
     });
 
-    test("nothing of it is left when it is closed", async () => {
+    test("leaves no connection after close()", async () => {
       const driver = await opened(bed().make());
       await readGroup(driver, first());
       await driver.close();
@@ -175,13 +175,13 @@ export function describeDriver(name: string, bed: () => ConformanceBed): void {
   });
 
   describe(`${name}: its owner's mistakes`, () => {
-    test("read before open: closed; a group without tags: config", async () => {
+    test("rejects a read before open as closed, and a group without tags as config", async () => {
       expect((await failure(readGroup(bed().make(), first()))).kind).toBe("closed");
       const driver = await opened(bed().make());
       expect((await failure(readGroup(driver, "nope"))).kind).toBe("config");
     });
 
-    test("100 reads in parallel: one goes through, the rest are refused, and none is wrong", async () => {
+    test("lets one of 100 parallel reads through and refuses the others", async () => {
       const driver = await opened(bed().make());
       const results = await Promise.allSettled(Array.from({ length: 100 }, () => readGroup(driver, first())));
       const done = results.flatMap((result) => (result.status === "fulfilled" ? [plain(result.value)] : []));

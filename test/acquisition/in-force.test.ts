@@ -4,7 +4,7 @@ import { emptyRow } from "../../src/domain/provisioning.ts";
 import { PARAMETERS } from "../support/parameters.ts";
 import { serviceRecord } from "../support/service-record.ts";
 
-it("parameters are the same object until the service's record is another", () => {
+it("parameters stay the same object until the service's record changes", () => {
   const binding = { row: emptyRow(0) };
   const parameters = inForce(PARAMETERS, binding);
   expect(parameters()).toBe(PARAMETERS);

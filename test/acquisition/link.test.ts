@@ -98,13 +98,13 @@ describe("a link that booths share", () => {
     for (const { polls } of devices) expect(widest(polls)).toBe(1000);
   });
 
-  test("begins when it should, and keeps that phase", async () => {
+  test("starts after its delay, and keeps that phase", async () => {
     const devices = [device(), device()];
     await run(devices, {}, 375).run(3_000);
     for (const { polls } of devices) expect(polls).toEqual([375, 1_375, 2_375]);
   });
 
-  test("a dead unit never slows a live one, and is back within 5 s of its return", async () => {
+  test("is not slowed by a unit that is down, and reads that unit again within 5 s of its return", async () => {
     const alive = device();
     const dead = device();
     const time = run([alive, dead]);
@@ -119,7 +119,7 @@ describe("a link that booths share", () => {
     expect(dead.polls.at(-1)).toBeGreaterThan(back);
   });
 
-  test("a link that can't be opened is so for all: they are told, and back, together", async () => {
+  test("is down for all booths if it can't be opened, and up for all together", async () => {
     const devices = [device(), device()];
     for (const it of devices) it.fault = "refused";
     const time = run(devices);
@@ -132,7 +132,7 @@ describe("a link that booths share", () => {
 });
 
 describe("a connection that the device closes while it rests", () => {
-  test("is no fault: it is made anew at once and the poll is in time", async () => {
+  test("is no fault: a new one is opened at once and the poll is on time", async () => {
     const it = device();
     const time = run([it]);
     await time.run(10_000);
@@ -143,7 +143,7 @@ describe("a connection that the device closes while it rests", () => {
     expect(widest(it.polls)).toBe(1000);
   });
 
-  test("is closed by us first where the profile says so", async () => {
+  test("is closed by the agent first if the profile has idle_close_ms", async () => {
     const it = device();
     await run([it], { idle_close_ms: 1000 }).run(10_000);
     expect(it.opens).toBe(it.polls.length);
@@ -151,7 +151,7 @@ describe("a connection that the device closes while it rests", () => {
   });
 });
 
-describe("a connection that is made anew in the midst of a poll", () => {
+describe("a connection that is replaced during a poll", () => {
   /** Which PLC answers, how often its connection was made anew, and what the intake was given. */
   function identified(more: Partial<BoothOnLink> = {}) {
     const it = device();
@@ -184,7 +184,7 @@ describe("a connection that is made anew in the midst of a poll", () => {
     return { plc, time };
   }
 
-  test("has the PLC show who it is before what was read counts", async () => {
+  test("has the identity read before the samples count", async () => {
     const { plc, time } = identified();
     await time.run(1_500);
     expect(plc.given).toEqual(["id+fast: counts", "fast: counts"]);
@@ -194,7 +194,7 @@ describe("a connection that is made anew in the midst of a poll", () => {
     expect(plc.given).toEqual(["fast+id: foreign"]);
   });
 
-  test("costs that once, and what another booth's PLC began doesn't count though ours has come meanwhile", async () => {
+  test("has the identity read once, and a poll that a foreign PLC started doesn't count", async () => {
     const { plc, time } = identified();
     await time.run(1_500);
     plc.given.length = 0;
@@ -213,7 +213,7 @@ describe("a connection that is made anew in the midst of a poll", () => {
     expect(plc.given).toEqual(["fast: foreign", "fast+id: counts"]);
   });
 
-  test("all groups that are due are read together, a slow one in its own rhythm", async () => {
+  test("reads all due groups together, a slow group in its own rhythm", async () => {
     const it = device();
     const reads: string[] = [];
     const groups = {
@@ -261,7 +261,7 @@ test("a tag with a role that turns to NaN degrades the link with one log line, a
   expect(lines).toEqual(["up", "degraded", "up"]);
 });
 
-test("back-off is jittered, and 2.5 s at most", async () => {
+test("the backoff is jittered, and 2.5 s at most", async () => {
   const it = device();
   it.fault = "refused";
   await run([it]).run(120_000);

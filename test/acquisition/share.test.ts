@@ -62,7 +62,7 @@ function sharedLink({
 /** Steps between polls. */
 const steps = (polls: readonly number[]) => new Set(polls.slice(1).map((at, i) => at - (polls[i] ?? 0)));
 
-it("a tool's read is carried out at once between two polls, which keep their rhythm", async () => {
+it("a tool's read between two polls is carried out at once, and polls keep their rhythm", async () => {
   const { clock, polls, asked_at, shared } = sharedLink({ poll_ms: 20 });
   await clock.run(5_300);
   const answer = shared.ask(ASK);
@@ -72,7 +72,7 @@ it("a tool's read is carried out at once between two polls, which keep their rhy
   expect(steps(polls)).toEqual(new Set([1_000]));
 });
 
-it("one that comes just before a poll, or during it, waits for that", async () => {
+it("a tool's read just before or during a poll waits for the poll", async () => {
   const { clock, polls, asked_at, shared } = sharedLink({ poll_ms: 20 });
   await clock.run(5_950);
   const first = shared.ask(ASK);
@@ -84,7 +84,7 @@ it("one that comes just before a poll, or during it, waits for that", async () =
   expect(steps(polls)).toEqual(new Set([1_000]));
 });
 
-it("a device that is silent to a tool makes a poll late by half a second at most, and none is lost", async () => {
+it("a device that doesn't answer a tool delays a poll by half a second at most, and no poll is lost", async () => {
   const within: number[] = [];
   const askOver: AskOverLink = async (_, within_ms) => {
     within.push(within_ms);
@@ -103,7 +103,7 @@ it("a device that is silent to a tool makes a poll late by half a second at most
   expect(polls.slice(5)).toEqual([5_000, 6_000, 7_000, 8_350, 9_000, 10_000]);
 });
 
-it("where polls leave no room a read goes before one of them, after two seconds", async () => {
+it("if polls leave no gap, a tool's read goes before one of them after two seconds", async () => {
   const { clock, polls, asked_at, shared } = sharedLink({ interval_ms: 100, poll_ms: 50 });
   await clock.run(5_010);
   const answer = shared.ask(ASK);
@@ -113,7 +113,7 @@ it("where polls leave no room a read goes before one of them, after two seconds"
   expect(steps(polls)).toEqual(new Set([100]));
 });
 
-it("more than eight at once are refused, and those who wait when the agent stops are told", async () => {
+it("a ninth tool's read is refused, and reads that wait when the agent stops are rejected", async () => {
   const { clock, shared, end } = sharedLink({ poll_ms: 900 });
   await clock.run(5_010);
   const asked = Array.from({ length: 9 }, () =>

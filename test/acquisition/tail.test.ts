@@ -17,7 +17,7 @@ const poll = (take: number, stream = "s1"): TakenEntry => ({
   changes: [["mode", 3, "good"]],
 });
 
-it("a tail gives back what no commit holds, in order", () => {
+it("a tail returns uncommitted entries in order", () => {
   const folder = temporaryFolder();
   const tail = openTail(folder);
   tail.append([poll(1)]);
@@ -28,7 +28,7 @@ it("a tail gives back what no commit holds, in order", () => {
   expect(openTail(folder).leftover()).toEqual([poll(3), poll(1, "s2")]);
 });
 
-it("a long tail isn't copied for each commit, and gives back what no commit holds at any point of it", () => {
+it("a long tail isn't copied for each commit, and returns uncommitted entries at any time", () => {
   const folder = memoryFolder();
   const tail = openTail(folder);
   const entries = Array.from({ length: 900 }, (_, index) => poll(index + 1, index % 3 === 0 ? "s2" : "s1"));
@@ -49,7 +49,7 @@ it("a long tail isn't copied for each commit, and gives back what no commit hold
   expect(readFileSync(join(folder, "tail.jsonl"), "utf8")).toBe("");
 });
 
-it("a flipped bit costs the entry it hits and no other, gives no wrong one, and is counted", () => {
+it("a flipped bit costs its own entry only, gives no wrong one, and is counted", () => {
   const folder = memoryFolder();
   const file = join(folder, "tail.jsonl");
   const whole = Array.from({ length: 3 }, (_, index) => poll(index + 1));
@@ -74,7 +74,7 @@ it("a flipped bit costs the entry it hits and no other, gives no wrong one, and 
   expect(wrong).toEqual([]);
 });
 
-it("a line cut short by a crash ends the tail, and what is appended later is read", () => {
+it("a line that a crash cut short is skipped, and later entries are read", () => {
   const folder = temporaryFolder();
   openTail(folder).append([poll(1)]);
   appendFileSync(join(folder, "tail.jsonl"), '0badc0de {"kind":"po');
@@ -84,7 +84,7 @@ it("a line cut short by a crash ends the tail, and what is appended later is rea
   expect(openTail(folder).leftover()).toEqual([poll(1), poll(2)]);
 });
 
-it("a line that is longer than any entry is skipped and counted, and what follows it is read", () => {
+it("a line that is too long is skipped and counted, and later entries are read", () => {
   const folder = memoryFolder();
   openTail(folder).append([poll(1)]);
   appendFileSync(join(folder, "tail.jsonl"), `${"x".repeat(9_000_000)}\n`);

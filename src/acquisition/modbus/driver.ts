@@ -65,15 +65,15 @@ export interface ModbusDriverOptions {
     /** From a request to the end of its answer, at most: the driver learns a shorter one. Absent: the line's. */
     readonly answer_ms?: Milliseconds | undefined;
   };
-  /** What earlier drivers learned about the device; this driver adds to it. */
+  /** Knowledge about the device from earlier drivers; this driver adds to it. */
   readonly memory?: DeviceMemory;
   /** The clock for rates of counters and ages of holes; absent: real time. */
   readonly mono?: () => Milliseconds;
 }
 
 /**
- * What is learned about a device. It outlives a driver: each failure of a link ends its driver, and the next one continues with the same
- * memory. `holes` also survive a restart of the agent, through `holesChanged`.
+ * Knowledge about a device, collected from its answers. It outlives a driver: each failure of a link ends its driver, and the next
+ * driver continues with the same memory. `holes` also survive a restart of the agent, through `holesChanged`.
  */
 export interface DeviceMemory {
   /** Ranges that the device has refused, in addition to those of the profile. */

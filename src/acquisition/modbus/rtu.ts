@@ -120,8 +120,8 @@ function soundFrame(bytes: Buffer): number {
 }
 
 /**
- * Makes the framing of one RTU connection. Drops whole frames that answer a request that was given up, an echo of the request, and up
- * to two stray bytes at either end of an answer. Everything else is a LinkError "malformed".
+ * Makes the framing of one RTU connection. Drops late answers to expired requests, an echo of the request, and up to two stray
+ * bytes at either end of an answer. Everything else is a LinkError "malformed".
  */
 export function rtuFraming(late: LateAnswers, oddities: LineOddities = noOddities()): Framing {
   const frame = Buffer.alloc(2 * MAX_RTU_BYTES);
@@ -219,7 +219,7 @@ const HEADER_BYTES = 3;
 const SECOND_ANSWER = 1.1;
 /** Number of deadlines for which an answer can still arrive after its own deadline. */
 export const LATE_ANSWERS = 2;
-/** Sizes that are tried for a marker: fewer sizes are given up in a row. */
+/** Number of sizes that are tried for a marker; fewer requests expire in a row. */
 const MARKER_SIZES = 4;
 
 export function askedRead(unit: number, pdu: ArrayLike<number>): AskedRead {
@@ -234,8 +234,8 @@ export function blockRead(unit: number, { table, address, count }: Block): Asked
 export type LateAnswers = ReturnType<typeof lateAnswers>;
 
 /**
- * Remembers requests on a serial line that were given up and whose answers can still arrive. RTU frames carry no number, so only the
- * request's function and size tell answers apart. A unit answers in the order of the requests, so an answer that can belong to one
+ * Remembers expired requests on a serial line: those whose deadline has passed and whose answers can still arrive. RTU frames carry no
+ * number, so only function and size distinguish answers. A unit answers in the order of the requests, so an answer that can belong to one
  * request only shows that no answer to an earlier request follows. An entry ends with such an answer, or `LATE_ANSWERS` deadlines
  * after its own deadline. Times are in monotonicMs().
  */

@@ -10,7 +10,7 @@ import { blockReader } from "./library.ts";
 import { blockRead, LATE_ANSWERS } from "./rtu.ts";
 import type { ModbusLine, Wire } from "./wire.ts";
 
-/** One connection to a Modbus device, then how its owner makes it anew, then how blocks are requested over it. */
+/** A connection to a Modbus device, then its replacement after a failure, then requests of blocks over it. */
 
 /** A PLC answers within its scan, and the agent has only seconds to stop. */
 const FAREWELL_MS: Milliseconds = 500;
@@ -88,7 +88,7 @@ function overdue(what: string, ms: Milliseconds): LinkError {
 type Session = ReturnType<typeof modbusSession>;
 
 /**
- * One connection: opened once, ended once, one operation at a time (open, pause or request). Every promise settles: with its result, or
+ * A connection to a device: opened once, ended once, one operation at a time (open, pause or request). Every promise settles: with its result, or
  * with a LinkError at the deadline, when the peer closes, at the first wrong byte, or when `end` is called. After the end every call
  * rejects with the first reason. Only reads are sent: the framing refuses anything else, and that ends the connection.
  */
@@ -166,7 +166,7 @@ const RECONNECT_MS: Milliseconds = 100;
 
 export type Reconnecting = ReturnType<typeof reconnecting>;
 
-/** A connection that can be made anew until it is ended for good. */
+/** A connection that is replaced after a failure, until `end` or `leave`. */
 export function reconnecting(makeSession: () => Session, connect_delay_ms: Milliseconds) {
   const life = new AbortController();
   let session = makeSession();
@@ -213,7 +213,7 @@ export function reconnecting(makeSession: () => Session, connect_delay_ms: Milli
     end: endBy("end"),
     /** Ends it for good after the request under way. */
     leave: endBy("leave"),
-    /** Returns why it was ended for good; null if it can be made anew. */
+    /** Returns the reason given to `end` or `leave`; null: it can still be replaced. */
     ended: () => ended,
   };
 }
@@ -268,7 +268,7 @@ const CLOSES_WITHIN_MS: Milliseconds = 250;
 const CLOSES_TO_LEARN = 2;
 /** A simple device listens again some time after it has closed: it is tried for 0.7 s. If it stays away, it is soon reported. */
 const REFUSED_TRIES = 4;
-/** One connection in this many is left open, to find out whether the device keeps connections again: once in a few minutes. */
+/** Out of this many connections a single one is left open, to find out whether the device keeps connections again: once in a few minutes. */
 const LEAVE_OPEN_EVERY = 500;
 
 /** Tries of one request. RTU has one more, because a lost request costs a marker too. */
@@ -311,7 +311,7 @@ interface AskedDevice {
  * same reason. A device that goes away before its first answer of the poll rejects with a LinkError, as does an exception that concerns
  * the whole device.
  *
- * An answer that was given up must never be taken for another one. Over TCP the connection that it would arrive on is closed. RTU
+ * A late answer must never be taken for another one. Over TCP the connection that it would arrive on is closed. RTU
  * frames carry no number: if the same request is sent again, a late first answer is still right. Before another block of the
  * same size a marker is read: a part of a block whose answer has a size of its own. After the marker's answer nothing late can follow.
  * If no block has such a part, the driver waits until the late answer can no longer arrive.
@@ -385,7 +385,7 @@ export function blockAsker(asked: AskedDevice): () => AskBlock {
     leftWith = null;
     const ended = connection.session().ended();
     if (ended === null || closes.isExpected()) return untilGone(connection, (block) => askRepeatedly(block, tries));
-    // A connection that was given up in the last poll is made anew by its owner, who checks which device answers.
+    // A connection that failed in the last poll is replaced by its owner, who checks which device answers.
     const isKnown = connection.ended() === null && device.misses < MAX_MISSES && LOST.has(ended.kind);
     closes.learn(ended);
     throw isKnown || closes.isUsual(ended) ? closedAfter(ended) : ended;
@@ -497,8 +497,8 @@ function untilGone(connection: Reconnecting, ask: (block: Block) => Promise<Regi
 function sender({ line, connection, unitId, answer_ms, min_gap_ms, device }: AskedDevice) {
   let answered_at = -Infinity;
   /**
-   * The deadline, as learned from the device's answers. The last request before the device is given up has the configured time in full,
-   * because the device may only have become slower.
+   * The deadline, as learned from the device's answers. The last request before the device counts as down has the configured time in
+   * full, because the device may only have become slower.
    */
   const deadlineMs = (): Milliseconds => {
     const { slowest_ms, misses } = device;

@@ -19,7 +19,7 @@ import { answerFrame } from "./tool-line.ts";
 /**
  * A Modbus TCP server through which other clients (panels, SCADA) read a PLC that allows only one connection. It answers from the words
  * that the agent's polls read last, if they are fresh enough; otherwise the link loop reads between two polls, at most
- * `MAX_PASSED_PER_S` times per second. It refuses every write, whoever sends it. It listens until the signal aborts; if it can't
+ * `MAX_PASSED_PER_S` times per second. It refuses every write. It listens until the signal aborts; if it can't
  * listen (port in use), it retries every 30 s and `status` shows the reason. Clients, requests in memory and reads per second are bounded.
  */
 export interface SharedConnection {

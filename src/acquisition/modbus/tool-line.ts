@@ -13,7 +13,7 @@ import { modbusLine, type ModbusLine, type OpenWire } from "./wire.ts";
 
 /** Lines with extras for tools: over the agent's connection, at a limited pace, or with a tap. */
 
-/** Longer than a read waits for its turn between polls and then for its answer: the agent decides when to give up. */
+/** Longer than a read waits between polls and then for its answer, so that the agent's deadline comes first. */
 const SHARED_LINK_ANSWER_MS: Milliseconds = 9_000;
 
 /** Returns a line to a device whose connection the agent holds: the agent carries out each request. */

@@ -12,7 +12,7 @@ export interface Wire {
   write(bytes: Buffer): void;
   /**
    * Ends it at once; nothing is reported afterwards.
-   * @param isUnusable an answer can still arrive, so a wire that others share must be made anew
+   * @param isUnusable an answer can still arrive, so a shared wire must be replaced
    */
   destroy(isUnusable: boolean): void;
 }
@@ -30,16 +30,7 @@ export type OpenWire = (events: WireEvents) => Wire;
 /** An answer has 260 bytes at most; more at once can only be noise, which may take a few calls more. */
 const RECEIVE_BYTES = 1024;
 
-const KINDS: Readonly<Record<string, LinkErrorKind>> = {
-  ECONNREFUSED: "refused",
-  EHOSTUNREACH: "refused",
-  EHOSTDOWN: "refused",
-  ENETUNREACH: "refused",
-  EADDRNOTAVAIL: "refused",
-  ENOTFOUND: "refused",
-  EAI_AGAIN: "refused",
-  ETIMEDOUT: "timeout",
-};
+const REFUSED = /^(ECONNREFUSED|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN)$/;
 
 /** Opens a TCP connection. Received bytes go to one buffer of fixed size, so a flood costs no memory. */
 export function tcpWire(host: string, port: number): OpenWire {
@@ -72,9 +63,11 @@ export function tcpWire(host: string, port: number): OpenWire {
     socket.on("end", () => down(new PeerClosed("closed", say("plc.closed.device"))));
     socket.on("close", () => down(new LinkError("closed", say("plc.closed.closed"))));
     socket.on("error", (cause: NodeJS.ErrnoException) => {
-      const kind = KINDS[cause.code ?? ""] ?? "reset";
-      const ErrorClass = kind === "reset" ? PeerClosed : LinkError;
-      down(new ErrorClass(kind, `${host}:${port}: ${cause.code ?? cause.message}`, cause));
+      const { code = "", message } = cause;
+      const text = `${host}:${port}: ${code || message}`;
+      if (REFUSED.test(code)) down(new LinkError("refused", text, cause));
+      else if (code === "ETIMEDOUT") down(new LinkError("timeout", text, cause));
+      else down(new PeerClosed("reset", text, cause));
     });
     return {
       write: (bytes) => void socket.write(bytes),
@@ -153,9 +146,9 @@ export function serialWire({ path, baud_rate, data_bits, parity, stop_bits }: Se
 }
 
 /**
- * One physical connection to one or more devices, shared by their drivers for the life of the agent. At most one driver may use it at a
+ * The physical connection to one or more devices, shared by their drivers for the life of the agent. At most one driver may use it at a
  * time; the link loop sees to that. It holds what must survive a driver: the transaction numbers of Modbus TCP, the
- * time of the last byte on a serial line, and the requests on it that were given up and can still be answered.
+ * time of the last byte on a serial line, and expired requests that can still be answered.
  * A driver that ends with a request unanswered closes the wire for all, so that a late answer reaches nobody; the others get a
  * LinkError "closed" and open it again.
  */
@@ -172,7 +165,7 @@ export interface ModbusLine {
   readonly round_trip_registers: number;
   /** monotonicMs() of the last answer or failure on the line. */
   touched_at: number;
-  /** Requests that were given up. */
+  /** Expired requests whose answers can still arrive. */
   readonly late: LateAnswers;
   /** Frames carry a number and a new connection gets no answers of the last one, so no answer can be late. */
   readonly numbered: boolean;

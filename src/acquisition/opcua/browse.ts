@@ -137,23 +137,16 @@ async function childrenOf({ opcua, session }: Open, parents: readonly Node[]) {
         children.push({ id, path: [...path, browseName.name ?? ""], isVariable: kind === VARIABLE });
       }
       emptyParts = seen.size > before ? 0 : emptyParts + 1;
-      if (emptyParts > MAX_EMPTY_PARTS) throw endlessList(path);
-      part = children.length > MAX_NODES ? undefined : await partAfter({ opcua, session }, part.continuationPoint);
+      if (emptyParts > MAX_EMPTY_PARTS) {
+        throw new LinkError("malformed", say("plc.opcua.endless", { folder: ["Objects", ...path].join("/") }));
+      }
+      const point = part.continuationPoint;
+      if (point === null || point.length === 0 || children.length > MAX_NODES) break;
+      const more = new opcua.BrowseNextRequest({ releaseContinuationPoints: false, continuationPoints: [point] });
+      part = (await session.ask(more, opcua.BrowseNextResponse)).results?.[0];
     }
   }
   return children;
-}
-
-/** The server announces more references again and again, but sends none, or the same ones. */
-function endlessList(path: readonly string[]): LinkError {
-  return new LinkError("malformed", say("plc.opcua.endless", { folder: ["Objects", ...path].join("/") }));
-}
-
-async function partAfter({ opcua, session }: Open, point: Buffer | null): Promise<Part | undefined> {
-  if (point === null || point.length === 0) return undefined;
-  const more = new opcua.BrowseNextRequest({ releaseContinuationPoints: false, continuationPoints: [point] });
-  const { results } = await session.ask(more, opcua.BrowseNextResponse);
-  return results?.[0];
 }
 
 /** Adds the type of each variable's value, because the id of a server's own data type says nothing. */

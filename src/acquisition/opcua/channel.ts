@@ -69,13 +69,13 @@ interface Pending extends PromiseWithResolvers<Response | null> {
 export type Channel = ReturnType<typeof secureChannel>;
 
 /**
- * One secure channel over one TCP connection: opened once, ended once, one request at a time in each slot. Every promise settles: with an
+ * A secure channel over one TCP connection: opened once, ended once, one request at a time in each slot. Every promise settles: with an
  * answer, or with a LinkError at the deadline, when the peer closes, at the first wrong byte, or when `end` is called. A LinkError
  * has ended the channel; an Overdue or a RefusedService has not.
  */
 export function secureChannel(opcua: Opcua, options: ChannelOptions) {
   const pending = new Map<Slot, Pending>();
-  /** Number of requests that were given up and can still be answered. */
+  /** Number of expired requests that can still be answered. */
   let forgotten = 0;
   let ended: LinkError | null = null;
   const take = (slot: Slot): Pending | undefined => {
@@ -196,37 +196,16 @@ export function isLoginRefused(error: unknown): error is LinkError {
 
 /** Converts the refusal of a service, given as the standard's name of its status code. */
 function statusError(name: string): LinkError {
-  if (BUSY.has(name)) return new LinkError("busy", `the server has no room for another session (${name})`);
-  if (LOGIN.has(name)) return new LinkError("config", `${LOGIN_REFUSED} (${name}): check user and password`);
+  if (BUSY.test(name)) return new LinkError("busy", `the server has no room for another session (${name})`);
+  if (LOGIN.test(name)) return new LinkError("config", `${LOGIN_REFUSED} (${name}): check user and password`);
   if (TRUST.test(name)) return new LinkError("config", say("plc.opcua.refuses_us", { name }));
-  if (OVER.has(name)) return new LinkError("closed", `the server has ended the session (${name})`);
+  if (OVER.test(name)) return new LinkError("closed", `the server has ended the session (${name})`);
   return new LinkError("malformed", `the server refuses the request (${name})`);
 }
 
-const BUSY: ReadonlySet<string> = new Set([
-  "BadTooManySessions",
-  "BadTcpServerTooBusy",
-  "BadTcpNotEnoughResources",
-  "BadOutOfMemory",
-  "BadResourceUnavailable",
-  "BadServerHalted",
-  "BadShutdown",
-]);
-const LOGIN: ReadonlySet<string> = new Set([
-  "BadIdentityTokenRejected",
-  "BadIdentityTokenInvalid",
-  "BadUserAccessDenied",
-  "BadUserSignatureInvalid",
-]);
+const BUSY =
+  /^Bad(TooManySessions|TcpServerTooBusy|TcpNotEnoughResources|OutOfMemory|ResourceUnavailable|ServerHalted|Shutdown)$/;
+const LOGIN = /^Bad(IdentityTokenRejected|IdentityTokenInvalid|UserAccessDenied|UserSignatureInvalid)$/;
 const TRUST = /^Bad(Certificate|SecurityChecksFailed|ApplicationSignature)/;
-const OVER: ReadonlySet<string> = new Set([
-  "BadSessionIdInvalid",
-  "BadSessionClosed",
-  "BadSessionNotActivated",
-  "BadNoSubscription",
-  "BadSubscriptionIdInvalid",
-  "BadTimeout",
-  "BadSecureChannelIdInvalid",
-  "BadSecureChannelClosed",
-  "BadSecureChannelTokenUnknown",
-]);
+const OVER =
+  /^Bad(SessionIdInvalid|SessionClosed|SessionNotActivated|NoSubscription|SubscriptionIdInvalid|Timeout|SecureChannelIdInvalid|SecureChannelClosed|SecureChannelTokenUnknown)$/;

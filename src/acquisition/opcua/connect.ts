@@ -163,7 +163,7 @@ async function discover(opcua: Opcua, endpoint: string, channel: Channel): Promi
 
 const OFFER_TIMES = { connect_ms: 5_000, answer_ms: 5_000, keys_ms: undefined } as const;
 
-/** Returns the endpoints of a server that nobody has trusted yet. Rejects with a LinkError. */
+/** Returns the endpoints of a server without trusting it. Rejects with a LinkError. */
 export async function opcuaOffers(endpoint: string, signal: AbortSignal): Promise<readonly OpcuaOffer[]> {
   if (!URL.canParse(endpoint) || new URL(endpoint).protocol !== "opc.tcp:" || new URL(endpoint).hostname === "") {
     throw new LinkError("config", "an endpoint is opc.tcp://HOST:PORT, with or without a path");
@@ -174,8 +174,8 @@ export async function opcuaOffers(endpoint: string, signal: AbortSignal): Promis
   const offers = await discover(opcua, endpoint, channel).finally(forget);
   return offers.map(({ policy, certificate }) => {
     const read = readCertificate(certificate);
-    const name = read?.subject.replace(/\s+/g, " ").slice(0, 100) ?? "";
-    return { policy, fingerprint: read === null ? null : fingerprintOf(read.raw), name };
+    if (read === null) return { policy, fingerprint: null, name: "" };
+    return { policy, fingerprint: fingerprintOf(read.raw), name: nameOf(read) };
   });
 }
 
@@ -186,31 +186,11 @@ function refusedByServer(error: unknown, fingerprint: string): unknown {
   return new LinkError("config", `no secure channel: ${error.message}; ${trust}`, error);
 }
 
-/** One endpoint of a server, as far as trust depends on it. */
+/** An endpoint of a server, as far as trust depends on it. */
 interface Offer {
   /** The policy's name; only modes SignAndEncrypt and None. */
   readonly policy: string;
   readonly certificate: Buffer | null;
-}
-
-/** The certificate that a technician trusts. */
-interface Pin {
-  readonly fingerprint: string;
-  /** The configured file, if any. */
-  readonly file?: string;
-  /** The file's certificate if it is an authority's: servers that it has signed directly are trusted too. */
-  readonly authority?: X509Certificate;
-}
-
-/** Returns null if no certificate is pinned yet. */
-function pinnedBy(address: OpcuaAddress): Pin | null {
-  const { server_certificate_fingerprint, server_certificate_file: file } = address;
-  if (file !== undefined) {
-    const certificate = readCertificateFile(file);
-    const fingerprint = fingerprintOf(certificate.raw);
-    return { fingerprint, file, ...(certificate.ca ? { authority: certificate } : {}) };
-  }
-  return server_certificate_fingerprint === undefined ? null : { fingerprint: server_certificate_fingerprint };
 }
 
 const MIN_RSA_BITS = 2048;
@@ -221,19 +201,22 @@ const MIN_RSA_BITS = 2048;
  * yet is accepted: the pin says more than the date, and this box's clock may be at 1970.
  */
 function judgeServer(offers: readonly Offer[], address: OpcuaAddress, now: EpochMs): X509Certificate {
-  const pinned = pinnedBy(address);
+  const { server_certificate_file: file } = address;
+  const pinned = file === undefined ? null : readCertificateFile(file);
+  const fingerprint = pinned === null ? address.server_certificate_fingerprint : fingerprintOf(pinned.raw);
   const offer = offers.find(({ policy }) => policy === address.security_policy);
   if (offer === undefined) throw notOffered(offers, address.security_policy);
   const certificate = readCertificate(offer.certificate);
   if (certificate === null) throw new LinkError("config", "the server shows no certificate that can be read");
   const actual = fingerprintOf(certificate.raw);
-  if (pinned === null) throw unknown(actual, certificate);
-  if (pinned.fingerprint !== actual) {
-    if (pinned.authority === undefined) throw changed(actual, pinned);
-    checkSigned(certificate, pinned.authority, { address, now });
+  if (fingerprint === undefined) throw unknown(actual, certificate);
+  if (fingerprint !== actual) {
+    // The file may have the certificate of an authority: servers that it has signed directly are trusted too.
+    if (pinned?.ca !== true) throw changed(actual, fingerprint, file);
+    checkSigned(certificate, pinned, { address, now });
   }
   if (certificate.validToDate.getTime() <= now) {
-    const since = certificate.validToDate.toISOString().slice(0, 10);
+    const since = dayOf(certificate.validToDate);
     throw new LinkError("config", `the server's certificate expired on ${since}: make a new one in the PLC and pin it`);
   }
   const bits = rsaBits(certificate);
@@ -247,18 +230,26 @@ function checkSigned(
   authority: X509Certificate,
   { address, now }: { readonly address: OpcuaAddress; readonly now: EpochMs },
 ): void {
-  const { subject, validToDate } = authority;
-  const name = subject.replace(/\s+/g, " ").slice(0, 100);
+  const { validToDate } = authority;
+  const name = nameOf(authority);
   if (!certificate.checkIssued(authority) || !certificate.verify(authority.publicKey)) {
     throw new LinkError("config", `the server's certificate is neither the one in the file nor signed by ${name}`);
   }
   if (validToDate.getTime() <= now) {
-    throw new LinkError("config", `the authority ${name} expired on ${validToDate.toISOString().slice(0, 10)}`);
+    throw new LinkError("config", `the authority ${name} expired on ${dayOf(validToDate)}`);
   }
   const host = hostIn(address.endpoint);
   if (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) return;
   const names = (certificate.subjectAltName ?? "no name").slice(0, 200);
   throw new LinkError("config", `the server's certificate is signed by ${name}, but for ${names}, not for ${host}`);
+}
+
+function nameOf({ subject }: X509Certificate): string {
+  return subject.replace(/\s+/g, " ").slice(0, 100);
+}
+
+function dayOf(date: Date): string {
+  return date.toISOString().slice(0, 10);
 }
 
 function readCertificate(bytes: Buffer | null): X509Certificate | null {
@@ -279,17 +270,15 @@ function notOffered(offers: readonly Offer[], policy: OpcuaPolicy): LinkError {
 }
 
 function unknown(actual: string, certificate: X509Certificate): LinkError {
-  const name = certificate.subject.replace(/\s+/g, " ").slice(0, 100);
   return new LinkError(
     "config",
-    `the server's certificate (${name}) isn't known yet: SHA-256 ${shownFingerprint(actual)}. ` +
+    `the server's certificate (${nameOf(certificate)}) isn't known yet: SHA-256 ${shownFingerprint(actual)}. ` +
       "Compare it with what the PLC itself shows; if it is the same, set " +
       `opcua.server_certificate_fingerprint: "${actual}"`,
   );
 }
 
-function changed(actual: string, pinned: Pin): LinkError {
-  const { fingerprint, file } = pinned;
+function changed(actual: string, fingerprint: string, file: string | undefined): LinkError {
   const advice = file === undefined ? `set opcua.server_certificate_fingerprint: "${actual}"` : `put it into ${file}`;
   return new LinkError(
     "config",

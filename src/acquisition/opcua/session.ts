@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, randomBytes } from "node:crypto";
+import { createPublicKey, randomBytes } from "node:crypto";
 import { LinkError } from "../../domain/link-error.ts";
 import type { OpcuaAddress } from "../../config/port.ts";
 import type { Milliseconds } from "../../domain/units.ts";
@@ -19,7 +19,7 @@ interface SessionOptions {
   readonly password: string | null;
 }
 
-/** One session. Each request that rejects has ended it, except for a tolerated refusal. */
+/** A session. Each request that rejects has ended it, except for a tolerated refusal. */
 export type Session = Awaited<ReturnType<typeof openSession>>;
 
 type CreateSessionAnswer = InstanceType<Opcua["CreateSessionResponse"]>;
@@ -105,17 +105,12 @@ function checkServer(
   { address, own, serverCertificate, nonce }: SessionOptions & { readonly nonce: Buffer },
 ): void {
   if (serverCertificate === null || own === null) return;
-  const shown = parseCertificate(created.serverCertificate).raw;
-  const same = digest(shown).equals(digest(serverCertificate));
+  const same = parseCertificate(created.serverCertificate).raw.equals(serverCertificate);
   const policy = opcua.SecurityPolicy[address.security_policy];
   const signature = created.serverSignature;
   const proved = opcua.verifySignature(own.keys.getCertificate(), nonce, signature, serverCertificate, policy);
   if (!same || !proved) throw new LinkError("malformed", "the server can't prove that it owns its certificate");
   if (created.serverNonce.length < NONCE_BYTES) throw new LinkError("malformed", "the server's nonce is too short");
-}
-
-function digest(bytes: Buffer): Buffer {
-  return createHash("sha256").update(bytes).digest();
 }
 
 /** Returns the login policies of our endpoint, as received over the secure channel. */

@@ -107,7 +107,7 @@ async function addItems(
       if (result === undefined) return "it doesn't answer for every variable";
       const { statusCode, revisedSamplingInterval } = result;
       const { name: status, value: code } = statusCode;
-      if (NOT_THERE.has(status) && handle !== NAMESPACES_HANDLE)
+      if (NOT_THERE.test(status) && handle !== NAMESPACES_HANDLE)
         notifications.put(handle, { ...MISSING, status, code });
       else if (code >>> 30 >= BAD) return `it doesn't watch a variable (${status})`;
       const slow = slowSampling(revisedSamplingInterval, poll_interval_ms);
@@ -118,14 +118,15 @@ async function addItems(
 }
 
 /** A read would get these statuses too. */
-const NOT_THERE: ReadonlySet<string> = new Set(["BadNodeIdUnknown", "BadNodeIdInvalid", "BadAttributeIdInvalid"]);
+const NOT_THERE = /^Bad(NodeIdUnknown|NodeIdInvalid|AttributeIdInvalid)$/;
 const BAD = 2;
 
 function itemsOf({ opcua, profile: { groups } }: OpenServer, found: readonly PlacedTag[]) {
   const watched = found.flatMap(({ tag: { group }, place }, index) => {
     if ("reason" in place) return [];
     const poll_interval_ms = groups[group]?.poll_interval_ms ?? quickestOf(groups);
-    return [{ handle: index + 1, node: place.node, sampling_ms: samplingOf(groups, group), poll_interval_ms }];
+    // Half the poll interval, so that a poll's value is hardly older than one from a read.
+    return [{ handle: index + 1, node: place.node, sampling_ms: poll_interval_ms / 2, poll_interval_ms }];
   });
   const node = opcua.coerceNodeId(NAMESPACE_ARRAY);
   // It changes with the server's programs; the server may sample it as slowly as it likes.
@@ -281,11 +282,6 @@ export function wishFor(groups: Groups, idle_ms: Milliseconds) {
   const keep_alive_count = Math.max(1, Math.floor(KEEP_ALIVE_MS / publishing_ms));
   const lifetime_count = Math.max(MISSED_KEEP_ALIVES * keep_alive_count, Math.ceil(idle_ms / publishing_ms));
   return { publishing_ms, keep_alive_count, lifetime_count };
-}
-
-/** Returns half the poll interval, so that a poll's value is hardly older than one from a read. */
-function samplingOf(groups: Groups, group: string): Milliseconds {
-  return (groups[group]?.poll_interval_ms ?? quickestOf(groups)) / 2;
 }
 
 /** Returns why polls must read instead; null: the granted intervals are short enough. */

@@ -13,23 +13,19 @@ const MAX_DECIMALS = 12;
 const POWERS = Array.from({ length: MAX_DECIMALS + 1 }, (_, decimals) => 10 ** decimals);
 
 /** Bounds the cache: a profile has a dozen scales and offsets, which are needed for each value. */
-const MOST_KNOWN = 1_000;
+const MAX_KNOWN = 1_000;
 const knownDecimals = new Map<number, number>();
 
 /** Counts the decimal places in the shortest notation of `x`: 0.1 -> 1, 25 -> 0, 1e-7 -> 7. */
 function decimalsOf(x: number): number {
   const known = knownDecimals.get(x);
   if (known !== undefined) return known;
-  if (knownDecimals.size >= MOST_KNOWN) knownDecimals.clear();
-  const decimals = countDecimals(x);
-  knownDecimals.set(x, decimals);
-  return decimals;
-}
-
-function countDecimals(x: number): number {
   const [mantissa = "", exponent = "0"] = String(x).split("e");
   const fraction = mantissa.split(".")[1] ?? "";
-  return Math.max(0, fraction.length - Number(exponent));
+  const decimals = Math.max(0, fraction.length - Number(exponent));
+  if (knownDecimals.size >= MAX_KNOWN) knownDecimals.clear();
+  knownDecimals.set(x, decimals);
+  return decimals;
 }
 
 /**
@@ -128,22 +124,17 @@ export function decodePoint(
   const width = pointWidth(point);
   if (index < 0 || words.length < index + width) return bad("missing");
   if (isBitTable(point.table)) return good(words[index] === 1);
-  const read = READ[point.type];
-  if (read !== undefined && width <= 2 && (point.byte_order ?? orders.byte_order) !== "low_first") {
-    // The fast path of nearly all points: it makes no list of words, which was a large part of a poll's garbage.
-    const isReversed = width > 1 && (point.word_order ?? orders.word_order) === "low_first";
-    scratch.setUint16(0, words[index + (isReversed ? 1 : 0)] ?? 0);
-    if (width > 1) scratch.setUint16(2, words[index + (isReversed ? 0 : 1)] ?? 0);
-    return decodeNumber(point, read(scratch), point.type === "float32" ? point.type : "integer");
+  if (point.type === "string") {
+    return decodeText(words.slice(index, index + width), point.string_order ?? orders.string_order);
   }
-  return decodeWords(point, orders, words.slice(index, index + width));
-}
-
-function decodeWords(point: ModbusPoint, orders: Orders, words: readonly number[]): Decoded {
-  if (point.type === "string") return decodeText(words, point.string_order ?? orders.string_order);
-  const ordered = inOrder(point, orders, words);
-  if (point.type === "bool") return good((((ordered[0] ?? 0) >> (point.bit ?? 0)) & 1) === 1);
-  const raw = rawNumber(point.type, ordered);
+  const isSwapped = (point.byte_order ?? orders.byte_order) === "low_first";
+  const isReversed = (point.word_order ?? orders.word_order) === "low_first";
+  for (let i = 0; i < width; i++) {
+    const word = words[index + (isReversed ? width - 1 - i : i)] ?? 0;
+    scratch.setUint16(2 * i, word, isSwapped);
+  }
+  if (point.type === "bool") return good(((scratch.getUint16(0) >> (point.bit ?? 0)) & 1) === 1);
+  const raw = READ[point.type](scratch);
   if (raw === null) return bad("not_bcd");
   return decodeNumber(point, raw, point.type === "float32" || point.type === "float64" ? point.type : "integer");
 }
@@ -199,19 +190,11 @@ function decodeText(words: readonly number[], order: FirstOf): Decoded {
   return cleanText(String.fromCharCode(...text));
 }
 
+/** Bytes of the value being decoded, most significant first. One for all values: a list of words each was a large part of a poll's garbage. */
 const scratch = new DataView(new ArrayBuffer(8));
 
-const swapped = (word: number): number => ((word & 0xff) << 8) | (word >> 8);
-
-/** Returns the words of a value, most significant first, each with its high byte first. */
-function inOrder(point: ModbusPoint, orders: Orders, words: readonly number[]): readonly number[] {
-  const lowByteFirst = (point.byte_order ?? orders.byte_order) === "low_first";
-  const straight = lowByteFirst ? words.map(swapped) : words;
-  const isReversed = straight.length > 1 && (point.word_order ?? orders.word_order) === "low_first";
-  return isReversed ? straight.toReversed() : straight;
-}
-
-const READ: Readonly<Partial<Record<ModbusType, (bytes: DataView) => number | bigint>>> = {
+/** Returns the raw number: a bigint for 64-bit integers; null if the digits are no BCD. */
+const READ: Readonly<Record<Exclude<ModbusType, "bool" | "string">, (bytes: DataView) => number | bigint | null>> = {
   int16: (bytes) => bytes.getInt16(0),
   uint16: (bytes) => bytes.getUint16(0),
   uint32: (bytes) => bytes.getUint32(0),
@@ -220,26 +203,12 @@ const READ: Readonly<Partial<Record<ModbusType, (bytes: DataView) => number | bi
   int64: (bytes) => bytes.getBigInt64(0),
   float32: (bytes) => bytes.getFloat32(0),
   float64: (bytes) => bytes.getFloat64(0),
+  bcd16: (bytes) => decimalOf(bytes.getUint16(0)),
+  bcd32: (bytes) => decimalOf(bytes.getUint32(0)),
 };
 
-/**
- * Returns the number in the registers: a bigint for 64-bit integers; null if the digits are no BCD.
- * @param words as many as the type has, in the order of `inOrder`
- */
-function rawNumber(type: ModbusType, words: readonly number[]): number | bigint | null {
-  if (type === "bcd16" || type === "bcd32") return digitsOf(words);
-  const read = READ[type];
-  return read === undefined ? (words[0] ?? 0) : read(bytesOf(words));
-}
-
-function bytesOf(words: readonly number[]): DataView {
-  words.forEach((word, i) => {
-    scratch.setUint16(2 * i, word);
-  });
-  return scratch;
-}
-
-function digitsOf(words: readonly number[]): number | null {
-  const digits = words.map((word) => word.toString(16).padStart(4, "0")).join("");
+/** Reads hexadecimal digits as decimal ones; null if one of them is a letter. */
+function decimalOf(bcd: number): number | null {
+  const digits = bcd.toString(16);
   return /^\d+$/.test(digits) ? Number(digits) : null;
 }

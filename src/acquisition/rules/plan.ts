@@ -1,6 +1,6 @@
 import { isBitTable, type ModbusPoint, type ModbusQuirks, type ModbusTable, pointWidth } from "../../domain/profile.ts";
 
-/** One request: `count` registers, or bits in a bit table. */
+/** A request: `count` registers, or bits in a bit table. */
 export interface Block {
   readonly table: ModbusTable;
   readonly address: number;

@@ -5,8 +5,11 @@ import type { BootId, Milliseconds, TakeNumber } from "../../domain/units.ts";
 /** Spacing of the records that show passing time while a group gets no answer; more would only wear the flash. */
 const SILENCE_SPACING_MS = 60_000;
 
+/** A record with its position in the fold's order. */
 interface Placed {
-  readonly order: readonly [boot: number, mono: number, rank: number, take: number];
+  readonly boot: number;
+  readonly rank: number;
+  readonly take: TakeNumber;
   readonly record: LogRecord;
 }
 
@@ -31,7 +34,8 @@ export function recordsOf(entries: readonly TakenEntry[], bridgeMs: (group: stri
   const silence = new Map<string, Milliseconds>();
   const seen = new Set<TakeNumber>();
   const place = (record: LogRecord, take: TakeNumber): void => {
-    placed.push({ order: [boots.indexOf(record.boot), record.mono, rankOf(record), take], record });
+    const rank = FIRST.indexOf(record.kind);
+    placed.push({ boot: boots.indexOf(record.boot), rank: rank >= 0 ? rank : FIRST.length, take, record });
   };
   const addAnswered = (poll: TakenPoll): void => {
     const { boot, mono, at, group } = poll;
@@ -84,15 +88,6 @@ function coverageOf({ first, to, polls, max_interval_ms }: OpenCoverage): LogRec
 
 const FIRST: readonly Kind[] = [KIND.clock, KIND.parameters, KIND.coverage];
 
-function rankOf(record: LogRecord): number {
-  const first = FIRST.indexOf(record.kind);
-  return first >= 0 ? first : 3;
-}
-
 function byOrder(a: Placed, b: Placed): number {
-  for (let i = 0; i < a.order.length; i += 1) {
-    const difference = (a.order[i] ?? 0) - (b.order[i] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
+  return a.boot - b.boot || a.record.mono - b.record.mono || a.rank - b.rank || a.take - b.take;
 }

@@ -54,7 +54,7 @@ describe("a device that follows the standard", () => {
     expect(values(await readGroup(driver, "g"))).toEqual(registers(125).map(({ address }) => pattern(3, address)));
   });
 
-  test("that closed an idle connection makes the next read fail as closed", async () => {
+  test("makes the next read fail as closed after it closed an idle connection", async () => {
     const { driverFor, plc } = bed();
     const driver = await driverFor(registers(1));
     await readGroup(driver, "g");

@@ -51,7 +51,7 @@ async function settle(bed: FaultBed, entry: { row: number; fault: string; inject
 }
 
 test.concurrent(
-  "row 12: a PLC that is a black hole costs a deadline, never another booth, and is back when it is",
+  "row 12: a PLC that doesn't answer costs its deadline, doesn't affect another booth, and recovers",
   async (context) => {
     const bed = await started(context);
     const other = await started(context, { seed: 2 });
@@ -74,24 +74,27 @@ test.concurrent(
   },
 );
 
-test.concurrent("row 13: a PLC that refuses and resets is read again as soon as it does neither", async (context) => {
-  const bed = await started(context);
-  for (let i = 0; i < 3; i++) {
-    bed.proxy.faults.refuse = true;
-    bed.proxy.cut();
-    await until(() => !bed.isUp(), "the link is down");
-    const { refused } = bed.proxy.connections;
-    await until(() => bed.proxy.connections.refused > refused, "a refusal");
-    bed.proxy.faults.refuse = false;
+test.concurrent(
+  "row 13: a PLC that refuses and resets connections is read again as soon as it accepts them",
+  async (context) => {
+    const bed = await started(context);
+    for (let i = 0; i < 3; i++) {
+      bed.proxy.faults.refuse = true;
+      bed.proxy.cut();
+      await until(() => !bed.isUp(), "the link is down");
+      const { refused } = bed.proxy.connections;
+      await until(() => bed.proxy.connections.refused > refused, "a refusal");
+      bed.proxy.faults.refuse = false;
+      await recovers(bed);
+    }
+    bed.proxy.faults.reset = 0.05;
+    await until(() => bed.proxy.counts.reset >= 20, "twenty resets", 50_000);
+    bed.proxy.faults.reset = 0;
     await recovers(bed);
-  }
-  bed.proxy.faults.reset = 0.05;
-  await until(() => bed.proxy.counts.reset >= 20, "twenty resets", 50_000);
-  bed.proxy.faults.reset = 0;
-  await recovers(bed);
-  const injected = bed.proxy.connections.refused + bed.proxy.counts.reset;
-  await settle(bed, { row: 13, fault: "PLC refuses, resets", injected });
-});
+    const injected = bed.proxy.connections.refused + bed.proxy.counts.reset;
+    await settle(bed, { row: 13, fault: "PLC refuses, resets", injected });
+  },
+);
 
 test.concurrent("row 13: a PLC that is gone from the network is found again", async (context) => {
   const bed = await started(context);
@@ -113,7 +116,7 @@ async function spoilt(bed: FaultBed, act: () => void, undo: () => void): Promise
 }
 
 describe.each(["tcp", "rtu"] as const)("over %s", (framing) => {
-  test.concurrent("row 15: answers that come after their deadline never become values", async (context) => {
+  test.concurrent("row 15: answers after their deadline never become values", async (context) => {
     const bed = await started(context, { framing });
     await spoilt(
       bed,
@@ -147,7 +150,7 @@ test.concurrent.for(LINE_FAULTS)(
 );
 
 test.concurrent(
-  "row 18: an exception at any place of a block costs that tag alone, in the same poll",
+  "row 18: an exception at any position of a block costs that tag only, in the same poll",
   async (context) => {
     const profile = clickBooth();
     const all = profile.tags.filter(({ point }) => point.table === "holding");

@@ -13,9 +13,9 @@ import { registers } from "./modbus-bed.ts";
 import { point, profileOf } from "../../support/profiles.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
-/** A serial line: it stays when its port is opened anew, and what comes late comes to whoever has the port open then. */
+/** A serial line: bytes that arrive late go to the process that has the port open then. */
 
-/** What becomes of an answer. Late: it comes when the next request is on the line, before that one's. */
+/** The fate of an answer. Late: it arrives after the next request, before that request's answer. */
 type Fate = "now" | "lost" | "late";
 
 /** Longer than the shortest deadline that is learned. */
@@ -81,13 +81,13 @@ const right = (points: readonly ModbusPoint[]): readonly unknown[] => points.map
 const wrongIn = (samples: readonly Sample[], points: readonly ModbusPoint[]): readonly Sample[] =>
   samples.filter(({ value }, i) => value !== null && value !== right(points)[i]);
 
-/** The fates of the next answers; those after them come at once. */
+/** Returns the fates of the next answers; later ones arrive at once. */
 function fates(...next: Fate[]): () => Fate {
   return () => next.shift() ?? "now";
 }
 
 describe("a serial line's answers", () => {
-  test("one that comes late, and the one to its repetition behind it, are nobody else's, though the blocks have one size", async () => {
+  test("are not taken for another block of the same size if they are late, and neither are those of the repetition", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.asked.length = 0;
@@ -96,7 +96,7 @@ describe("a serial line's answers", () => {
     expect(bus.asked).toEqual(["0+15", "0+15", "0+1", "1000+15", "2000+15", "3000+15"]);
   });
 
-  test("a lost one costs its repetition and a short read, which shows that nothing more comes", async () => {
+  test("cost a repetition and a short read if one is lost; the short read shows that nothing more follows", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.asked.length = 0;
@@ -119,7 +119,7 @@ describe("a serial line's answers", () => {
     expect(bus.asked).toEqual(shown);
   });
 
-  test("where blocks have one register alone, what was given up is waited for", async () => {
+  test("are awaited after a lost one if every block has a single register", async () => {
     const single = [0, 10, 20].map((address) => point({ address }));
     const { bus, read } = serialBus(single);
     for (let polls = 0; polls < 3; polls++) await read();
@@ -129,7 +129,7 @@ describe("a serial line's answers", () => {
     expect(bus.asked).toEqual(["0+1", "0+1", "10+1", "20+1"]);
   });
 
-  test("a device that gives whole blocks alone refuses the short read: that shows it as well", async () => {
+  test("may refuse the short read, which shows as well that nothing more follows", async () => {
     const { bus, read } = serialBus(FOUR_BLOCKS);
     await read();
     bus.isRefused = ({ count }) => count < 15;
@@ -139,7 +139,7 @@ describe("a serial line's answers", () => {
     expect(bus.asked).toEqual(["0+15", "0+15", "0+1", "1000+15", "2000+15", "3000+15"]);
   });
 
-  test("a block of another size is asked for at once", async () => {
+  test("need no short read before a block of another size", async () => {
     const sizes = [...registers(3), ...registers(4, 1000)];
     const { bus, read } = serialBus(sizes);
     await read();
@@ -150,7 +150,7 @@ describe("a serial line's answers", () => {
   });
 });
 
-test.each([1])("seed %i: lost and late answers of a serial line in any order, none is wrong", async (seed) => {
+test.each([1])("lost and late answers of a serial line in any order give no wrong value (seed %i)", async (seed) => {
   const { bus, read } = serialBus(FOUR_BLOCKS);
   await read();
   const random = seededRandom(seed);

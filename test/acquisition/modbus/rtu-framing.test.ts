@@ -142,7 +142,7 @@ describe("an answer over RTU", () => {
     expect(judged([Buffer.concat([late.subarray(0, -1), ANSWER])])).toMatchObject({ kind: "malformed" });
   });
 
-  test("of the same unit that is late is dropped if it may be another request's, and taken if the same request was sent again", () => {
+  test("is dropped if it is late and may be another request's, and taken if the same request was sent again", () => {
     const late = withCrc(1, 3, 2, 9, 9);
     const sameSize = withCrc(1, 3, 4, 9, 9, 9, 9);
     const refusal = withCrc(1, 0x83, 2);
@@ -162,7 +162,7 @@ describe("an answer over RTU", () => {
       expect(judged([piece], REQUEST, gaveUp(holding(1, 4, 2)))).toEqual(bodyOf(piece));
   });
 
-  test("that can belong to one request only ends all earlier ones that were given up", () => {
+  test("ends the wait for all earlier ones if it can belong to one request only", () => {
     const late = gaveUp(holding(1, 0, 1), { ...holding(1, 0, 2), code: 4 });
     expect(judged([ANSWER], REQUEST, late)).toEqual(bodyOf(ANSWER));
     expect(late.until(1)).toBe(-Infinity);

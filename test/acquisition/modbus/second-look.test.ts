@@ -39,7 +39,7 @@ describe("a 32-bit counter at its carry", () => {
     expect(asked).toBe(3);
   });
 
-  test("that really fell is taken after a second read, also on a new connection", async () => {
+  test("is taken after a second read if it really fell, also on a new connection", async () => {
     const { driverFor, plc } = bed();
     const memory = emptyMemory();
     let count = 65_535;

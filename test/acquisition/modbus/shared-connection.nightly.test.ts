@@ -98,7 +98,7 @@ function accountOf({ pid }: Program) {
   };
 }
 
-test("whatever clients do, the agent polls on over its one connection, holds eight places, and counts what it refuses", async () => {
+test("faulty clients don't disturb polls, get at most eight connections, and are counted when refused", async () => {
   const { site, agent, port } = await started();
   // Once all that is loaded later is there.
   await said(port, frame(1, READ), LEAST);
@@ -202,7 +202,7 @@ function run(command: string, args: readonly string[]): Promise<string> {
   });
 }
 
-test("clients of others read a PLC of one connection while the agent polls it, and write nothing", async () => {
+test("clients of other vendors read a PLC with one connection while the agent polls it, and can't write", async () => {
   needPackages();
   const site = await sharing({ port: 0, max_age_ms: 5_000 });
   // Before anything is read: meanwhile the PLC, which is in this process, answers nobody.
@@ -243,7 +243,7 @@ test("clients of others read a PLC of one connection while the agent polls it, a
   await onlyItsOwn(site.plc.counts, site.runtimeDir);
 });
 
-test("who isn't named is sent away, and what is no Modbus ends its connection alone", async () => {
+test("a client that isn't listed is refused, and bytes that are no Modbus end their own connection only", async () => {
   const site = await sharing({ port: 0, address: "0.0.0.0", clients: ["192.0.2.7"] });
   const agent = site.startAgent();
   const { port } = await sharedOf(site, "the connection is shared", ({ link }) => link.kind === "up");

@@ -65,7 +65,7 @@ const expected = (id: number): readonly number[] => [0, 1, 2].map((address) => 1
 describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (framing) => {
   const units = new Map([1, 2, 3].map((id) => [id, unit(id)]));
 
-  test("take turns on it, each with its own unit", async () => {
+  test("take turns, each with its own unit", async () => {
     const { server, way } = await served(framing, units);
     const drivers = [1, 2, 3].map((id) => way(id)());
     for (const driver of drivers) await driver.open(never);
@@ -76,7 +76,7 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     expect(server.counts.connections).toBe(1);
   });
 
-  test("one that closes in order leaves it to the others", async () => {
+  test("keep the connection if one of them closes in order", async () => {
     const { server, way } = await served(framing, units);
     const first = way(1)();
     const second = way(2)();
@@ -87,7 +87,7 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     expect(server.counts.connections).toBe(1);
   });
 
-  test("a tool's read goes over it too, between polls, and nothing but a read", async () => {
+  test("let a tool read over it between polls, but not write", async () => {
     const { server, way, askOver } = await served(framing, units);
     const driver = way(2)();
     await driver.open(never);
@@ -108,7 +108,7 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     expect(server.counts).toMatchObject({ connections: 1, writes: 0 });
   });
 
-  test("a tool's read without an answer ends it, and polls open it anew", async () => {
+  test("open it again after a tool's read without an answer", async () => {
     const { server, way, askOver } = await served(framing, units);
     const open = way(1);
     const driver = open();
@@ -122,7 +122,7 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
     expect(server.counts.connections).toBe(2);
   });
 
-  test("a unit that doesn't answer ends it; the others find it closed and open anew", async () => {
+  test("open it again after a unit that doesn't answer has ended it", async () => {
     const { server, way } = await served(framing, units);
     const open = way(1);
     const dead = way(9, 100);
@@ -140,7 +140,7 @@ describe.each(["tcp", "rtu"] as const)("booths behind one connection (%s)", (fra
   });
 });
 
-test("over RTU the answer that came too late for a tool isn't taken for a poll's", async () => {
+test("over RTU an answer that is too late for a tool isn't taken for a poll's", async () => {
   const units = new Map([1, 2].map((id) => [id, unit(id)]));
   const { way, askOver } = await served("rtu", units);
   const slow = units.get(1);

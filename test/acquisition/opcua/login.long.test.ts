@@ -58,7 +58,7 @@ describe("every policy that the server offers, signed and encrypted", () => {
 });
 
 describe("login by certificate", () => {
-  test("in DER, too", async () => {
+  test("works with a certificate in DER", async () => {
     const der = join(bed().dir, "user.der");
     writeFileSync(der, parseCertificate(readFileSync(files.user_certificate_file)).raw);
     const driver = bed().make({ address: withCertificate({ user_certificate_file: der }) });
@@ -66,7 +66,7 @@ describe("login by certificate", () => {
     expect((await readGroup(driver, "fast"))[0]?.quality).toBe("good");
   });
 
-  test("one that the server doesn't trust: refused, and said so", async () => {
+  test("fails with the server's refusal if the server doesn't trust the certificate", async () => {
     await bed().again({ new_certificate: true, trust_users: false });
     const address = withCertificate({ server_certificate_fingerprint: bed().server.fingerprint() });
     const error = await failure(bed().make({ address }).open(never));
@@ -74,7 +74,7 @@ describe("login by certificate", () => {
     expect(error.message).toContain("refuses the login");
   });
 
-  test("a key that others can read, that is another's, or that is none: refused before the login goes out", async () => {
+  test("is refused before it is sent if the key is readable by others, doesn't match, or is no key", async () => {
     const { dir, make } = bed();
     const key = join(dir, "user.key");
     const refusal = async (): Promise<string> => {
@@ -106,7 +106,7 @@ describe("login by name with the passwords of the service's record", () => {
     return rest;
   };
 
-  test("the one that the PLC has is found, whichever it is", async () => {
+  test("finds the password that the PLC has", async () => {
     const { make, server, gate } = bed();
     for (const known of [
       [PASSWORD, "before"],
@@ -121,7 +121,7 @@ describe("login by name with the passwords of the service's record", () => {
     expect([PASSWORD, "not yet"].filter((secret) => gate.sent().includes(secret))).toEqual([]);
   });
 
-  test("none of them, or none known yet: said, without a word of them", async () => {
+  test("fails without showing a password if none is right or known", async () => {
     const { make, server } = bed();
     const refused = await failure(make({ address: byRecord(), passwords: () => ["one", "two"] }).open(never));
     expect(refused).toMatchObject({ kind: "config" });
@@ -134,7 +134,7 @@ describe("login by name with the passwords of the service's record", () => {
     expect(server.logins).toHaveLength(2);
   });
 
-  test("a file goes first: the record's are not even asked for", async () => {
+  test("prefers the password file and doesn't request the record's passwords", async () => {
     const asked = (): never => {
       throw new Error("asked");
     };
@@ -145,7 +145,7 @@ describe("login by name with the passwords of the service's record", () => {
 });
 
 describe("the server's certificate as a file", () => {
-  test("in PEM and in DER: trusted; another one: refused with both fingerprints", async () => {
+  test("is trusted in PEM and DER; another certificate is refused with both fingerprints", async () => {
     const { make, address, server, dir } = bed();
     const { server_certificate_fingerprint, ...rest } = address();
     expect(server_certificate_fingerprint).toBe(server.fingerprint());

@@ -47,7 +47,7 @@ async function settled(promise: Promise<void>): Promise<boolean> {
   return done;
 }
 
-test("a poll is answered at once while the server has spoken within a keep-alive interval, and waits after that", async () => {
+test("a poll is answered at once within a keep-alive interval of the last message, and waits after that", async () => {
   const { news, asked, speak } = await rig();
   expect(asked.map(({ within_ms }) => within_ms)).toEqual([4500, 4500]);
   vi.advanceTimersByTime(2000);
@@ -60,7 +60,7 @@ test("a poll is answered at once while the server has spoken within a keep-alive
   await waiting;
 });
 
-test("a poll that waits when the link fails is told why, and so is every later one", async () => {
+test("a waiting poll and every later one reject with the reason when the link fails", async () => {
   const { news, asked, failures } = await rig();
   vi.advanceTimersByTime(3000);
   const waiting = failure(news.fresh());

@@ -26,8 +26,8 @@ async function rig() {
   return { opcua, notifications, answer, changed, number };
 }
 
-describe("what a server tells of a subscription", () => {
-  test("is kept by the variable's handle, the newest alone, and acknowledged by its number", async () => {
+describe("a notification", () => {
+  test("is kept by the variable's handle, newest only, and acknowledged by its sequence number", async () => {
     const { notifications, answer, number } = await rig();
     expect(notifications.newest(1)).toBeUndefined();
     expect(notifications.take(answer(1, [number(3)]))).toBe(1);
@@ -36,7 +36,7 @@ describe("what a server tells of a subscription", () => {
     expect(notifications.newest(1)).toMatchObject({ value: 5, code: 0 });
   });
 
-  test("is refused when a number is left out, comes twice, or a keep-alive shows that one is missing", async () => {
+  test("is rejected if a sequence number is missing or repeated, or a keep-alive shows a gap", async () => {
     for (const [sequence, isData] of [
       [3, true],
       [1, true],
@@ -49,13 +49,13 @@ describe("what a server tells of a subscription", () => {
     }
   });
 
-  test("goes on at 1 after the greatest number", async () => {
+  test("has sequence number 1 after the largest one", async () => {
     const { notifications, answer, number } = await rig();
     notifications.take(answer(0xffff_ffff, [number(3)]));
     expect(notifications.take(answer(1, [number(4)]))).toBe(1);
   });
 
-  test("ends the link when it is the subscription's end, another one's news, or another list of namespaces", async () => {
+  test("ends the link if it ends the subscription, belongs to another one, or changes the list of namespaces", async () => {
     const { opcua, notifications, answer, changed, number } = await rig();
     const over = new opcua.StatusChangeNotification({ status: StatusCodes.BadTimeout });
     expect(() => notifications.take(answer(1, [over]))).toThrow("ended the subscription (BadTimeout)");
@@ -67,8 +67,8 @@ describe("what a server tells of a subscription", () => {
   });
 });
 
-describe("what is asked of a subscription", () => {
-  test("follows the shortest poll: half of it, a keep-alive in about 1.5 s, and a life as long as the session's", () => {
+describe("a subscription", () => {
+  test("publishes at half the shortest poll interval, with a keep-alive every 1.5 s and the session's lifetime", () => {
     const wish = wishFor({ fast: { poll_interval_ms: 1000 }, slow: { poll_interval_ms: 10_000 } }, 20_000);
     expect(wish).toEqual({ publishing_ms: 500, keep_alive_count: 3, lifetime_count: 40 });
     expect(watchdogOf(wish)).toBe(4500);
@@ -79,7 +79,7 @@ describe("what is asked of a subscription", () => {
     expect(wishFor({ fast: { poll_interval_ms: 20 } }, 20_000).publishing_ms).toBe(50);
   });
 
-  test("isn't worth having when the server publishes or samples more slowly than polls come, or hardly ever speaks", () => {
+  test("is refused if the server publishes or samples more slowly than polls, or rarely sends keep-alives", () => {
     const groups = { fast: { poll_interval_ms: 1000 }, slow: { poll_interval_ms: 10_000 } };
     const short = (publishing_ms: number, keep_alive_count: number) =>
       shortfallOf({ publishing_ms, keep_alive_count }, groups);

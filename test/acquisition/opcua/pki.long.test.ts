@@ -19,7 +19,7 @@ function rig(dir: string) {
 }
 
 describe("the gateway's own certificate", () => {
-  test("is made once, for all links, in a folder that nobody else can read", async () => {
+  test("is made once for all links, in a folder that only the agent can read", async () => {
     const dir = join(temporaryFolder(), "opcua");
     const { made, said } = rig(dir);
     const pki = made();
@@ -34,7 +34,7 @@ describe("the gateway's own certificate", () => {
     for (const name of ["own.key", "own.pem"]) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
   });
 
-  test("is spoken of a month before it is renewed, and renewed a month before it ends, with the same name and key", async () => {
+  test("is logged a month before its renewal, and renewed a month before its end with the same name and key", async () => {
     const dir = temporaryFolder();
     const { made, said, time } = rig(dir);
     const pki = made();
@@ -61,7 +61,7 @@ describe("the gateway's own certificate", () => {
     expect(said.at(-1)).toContain(renewed.fingerprint);
   });
 
-  test("is made anew where what stands there is broken or belongs to another key", async () => {
+  test("is replaced if it is damaged or belongs to another key", async () => {
     const dir = temporaryFolder();
     const { made } = rig(dir);
     const first = await made().own();
@@ -71,7 +71,7 @@ describe("the gateway's own certificate", () => {
     expect((await made().own()).fingerprint).toBe(second.fingerprint);
   });
 
-  test("made by a box that thinks it is 1970 is good in the present", async () => {
+  test("is valid in the present if it was made while the clock was at 1970", async () => {
     const dir = temporaryFolder();
     const { made, time } = rig(dir);
     time.now = 0;
@@ -80,7 +80,7 @@ describe("the gateway's own certificate", () => {
     expect((await made().own()).fingerprint).toBe(early.fingerprint);
   });
 
-  test("that can't be kept: a config error that names the folder", async () => {
+  test("rejects as config if it can't be stored", async () => {
     const file = join(temporaryFolder(), "a-file");
     writeFileSync(file, "");
     await expect(rig(join(file, "opcua")).made().own()).rejects.toMatchObject({
@@ -90,7 +90,7 @@ describe("the gateway's own certificate", () => {
   });
 });
 
-test("a server's certificate that ends within 30 days is spoken of once", () => {
+test("a server's certificate that ends within 30 days is logged once", () => {
   const { made, said } = rig(temporaryFolder());
   const pki = made();
   pki.noteServer("opc.tcp://plc:4840", "aa", NOW + 31 * DAY_MS);

@@ -61,7 +61,7 @@ function heard(): { readonly log: Logger; readonly said: string[] } {
 }
 
 describe("a subscription", () => {
-  test("answers polls with what the PLC shows, tag by tag, at instants of a story", async () => {
+  test("answers polls with the PLC's values at several instants of a story", async () => {
     const { clock, profile, server } = bed();
     const driver = await opened({ profile: quickProfile() });
     expect(server.subscriptions()).toBe(1);
@@ -77,7 +77,7 @@ describe("a subscription", () => {
     }
   });
 
-  test("costs no request a poll", async () => {
+  test("needs no request per poll", async () => {
     const driver = await opened();
     const { length } = bed().gate.sent();
     for (let i = 0; i < 200; i++) await readGroup(driver, "fast");
@@ -85,7 +85,7 @@ describe("a subscription", () => {
     expect(bed().gate.sent().length - length).toBeLessThan(200 * 100);
   });
 
-  test("tells a status that changes: bad with a reason, and good again", async () => {
+  test("shows a changed status as bad with a reason, and good again", async () => {
     const driver = await opened({ profile: quickProfile() });
     const tag = (await readGroup(driver, "fast"))[1]?.tag ?? "";
     bed().server.manners.bad_tags = [tag];
@@ -96,7 +96,7 @@ describe("a subscription", () => {
     await until(driver, "fast", (samples) => samples[1]?.quality === "good");
   });
 
-  test("has a tag that isn't there: bad, and the rest is good", async () => {
+  test("gives bad samples for missing variables only", async () => {
     const profile = quickProfile();
     const namespace = "http://phoenixcontact.com/OpcUA/PLCnext/GlobalDataSpace/";
     const nodes = [
@@ -114,7 +114,7 @@ describe("a subscription", () => {
     expect(bed().server.subscriptions()).toBe(1);
   });
 
-  test("tells the device's time with a value that is new, not with one that rests", async () => {
+  test("has the device's time with a new value only, not with an unchanged one", async () => {
     const driver = await opened({ profile: quickProfile() });
     await until(driver, "fast", (samples) => samples.every(({ source_at }) => source_at === undefined));
     bed().clock.set(START + 44 * 60_000);
@@ -124,7 +124,7 @@ describe("a subscription", () => {
 });
 
 describe("a subscription's link", () => {
-  test("that says nothing for three keep-alive intervals has failed, though it is connected", async () => {
+  test("fails after three keep-alive intervals without a message, even if it is connected", async () => {
     const driver = await opened({ profile: quickProfile() });
     bed().gate.mode = "hold";
     const error = await untilFailure(driver);
@@ -133,7 +133,7 @@ describe("a subscription's link", () => {
     expect(await failure(readGroup(driver, "fast"))).toBe(error);
   });
 
-  test("is alive while nothing changes: keep-alives are enough", async () => {
+  test("stays up by keep-alives while nothing changes", async () => {
     const { gate } = bed();
     const driver = await opened({ profile: quickProfile() });
     // Keep-alives come every 1,500 ms; by the fifth the watchdog would have barked.
@@ -148,7 +148,7 @@ describe("a subscription's link", () => {
     expect((await readGroup(driver, "fast"))[0]?.quality).toBe("good");
   });
 
-  test("ends with the server, and the next one finds the right variables behind other indexes", async () => {
+  test("ends with the server, and the next one finds the variables under changed namespace indexes", async () => {
     const driver = await opened();
     await bed().again({ shifted_namespaces: true });
     expect(["closed", "reset", "malformed"]).toContain((await untilFailure(driver)).kind);
@@ -156,7 +156,7 @@ describe("a subscription's link", () => {
     expect(values(await readGroup(next, "fast"))).toEqual(await truth("fast"));
   });
 
-  test("aborted or closed while a poll waits: closed", async () => {
+  test("is closed if it is aborted or closed while a poll waits", async () => {
     for (const how of ["abort", "close"] as const) {
       const owner = new AbortController();
       const driver = await opened({ profile: quickProfile() }, owner.signal);
@@ -172,7 +172,7 @@ describe("a subscription's link", () => {
     }
   });
 
-  test("five of them leave no session and no subscription behind", async () => {
+  test("leaves no session and no subscription behind", async () => {
     const { server, gate } = bed();
     const before = { sessions: server.sessions(), subscriptions: server.subscriptions() };
     for (let i = 0; i < 5; i++) {
@@ -189,7 +189,7 @@ describe("a subscription's link", () => {
   });
 });
 
-describe("each poll asks instead, and nothing of the subscription is left, where the server", () => {
+describe("each poll reads, and the subscription is deleted, if the server", () => {
   const cases = {
     "refuses subscriptions": { max_subscriptions: 0 },
     "watches fewer variables than the profile has": { max_monitored_items: 3 },

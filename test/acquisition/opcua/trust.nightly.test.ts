@@ -31,7 +31,7 @@ function refusedWithoutPassword(fault: string): void {
 }
 
 describe("row 23: a server that isn't known for sure gets no password", () => {
-  test("unknown: refused, with its fingerprint and how to pin it", async () => {
+  test("is refused with its fingerprint and how to pin it if it is unknown", async () => {
     const { server, address, make } = bed();
     const { server_certificate_fingerprint, ...unpinned } = address();
     const error = await failure(make({ address: unpinned }).open(never));
@@ -42,7 +42,7 @@ describe("row 23: a server that isn't known for sure gets no password", () => {
     refusedWithoutPassword("certificate untrusted");
   });
 
-  test("changed: refused, with both fingerprints", async () => {
+  test("is refused with both fingerprints if its certificate has changed", async () => {
     const { server, again, address } = bed();
     const pinned = server.fingerprint();
     await again({ new_certificate: true });
@@ -54,7 +54,7 @@ describe("row 23: a server that isn't known for sure gets no password", () => {
     refusedWithoutPassword("certificate changed");
   });
 
-  test("expired, though pinned: refused, with the date", async () => {
+  test("is refused with the date if its pinned certificate has expired", async () => {
     await bed().again({ new_certificate: true, certificate_days: -1 });
     const error = await refusal();
     expect(error.kind).toBe("config");
@@ -62,7 +62,7 @@ describe("row 23: a server that isn't known for sure gets no password", () => {
     refusedWithoutPassword("certificate expired");
   });
 
-  test("nothing but None on offer: refused, and said so", async () => {
+  test("is refused if it offers only policy None", async () => {
     await bed().again({ none_only: true });
     const error = await refusal();
     expect(error.kind).toBe("config");
@@ -70,7 +70,7 @@ describe("row 23: a server that isn't known for sure gets no password", () => {
     refusedWithoutPassword("only None on offer");
   });
 
-  test("another policy than the one wanted is never taken instead", async () => {
+  test("is never connected with another policy than the configured one", async () => {
     await bed().again({ none_too: true });
     const driver = bed().make();
     await driver.open(never);
@@ -79,7 +79,7 @@ describe("row 23: a server that isn't known for sure gets no password", () => {
     expect(bed().server.logins).toEqual([{ user: "gateway", password: PASSWORD }]);
   });
 
-  test("None by an explicit setting: every value is marked, and a password is refused before it goes out", async () => {
+  test("gives uncertain values if policy None is allowed, and no password is sent", async () => {
     await bed().again({ none_only: true, allow_anonymous: true });
     const { make, address } = bed();
     const { user, password_file, ...anonymous } = address({ security_policy: "None", allow_insecure: true });
@@ -97,7 +97,7 @@ describe("row 23: a server that isn't known for sure gets no password", () => {
 });
 
 describe("a server that is pinned", () => {
-  test("by the certificate of the authority that signed it", async () => {
+  test("may be pinned by the certificate of the authority that signed it", async () => {
     const { again, server, make, address } = bed();
     await again({ new_certificate: true, ca_signed: true });
     const { server_certificate_fingerprint, ...rest } = address();
@@ -127,7 +127,7 @@ describe("a server that is pinned", () => {
     nothingSecretWentOut();
   });
 
-  test("that doesn't trust the gateway: the reason shows the gateway's own fingerprint", async () => {
+  test("is down with the gateway's fingerprint if it doesn't trust the gateway", async () => {
     await bed().again({ new_certificate: true, trust_clients: false });
     const error = await refusal();
     expect(error.kind).toBe("config");
@@ -135,7 +135,7 @@ describe("a server that is pinned", () => {
     nothingSecretWentOut();
   });
 
-  test("a wrong password, none, and one that others can read", async () => {
+  test("is down with a reason for a wrong, a missing and a publicly readable password", async () => {
     const { dir, address, make } = bed();
     const file = join(dir, "password");
     writeFileSync(file, "quite-wrong", { mode: 0o600 });
@@ -150,7 +150,7 @@ describe("a server that is pinned", () => {
     expect([user, password_file]).not.toContain(undefined);
   });
 
-  test("without room for another session: busy", async () => {
+  test("is busy if it has no room for another session", async () => {
     await bed().again({ max_sessions: 0 });
     expect((await refusal()).kind).toBe("busy");
   });

@@ -19,7 +19,7 @@ function logged(values: readonly TagValue[], every = 1, tags: Parameters<typeof 
 }
 
 describe("change filter", () => {
-  test("numbers: beyond the deadband from the last LOGGED value, so drift can't hide", () => {
+  test("lets a number through that is further than the deadband from the last LOGGED one, so that drift can't hide", () => {
     expect(logged([10, 11, 10.5, 11.1, 12, 12.2])).toEqual([10, 11.1, 12.2]);
   });
 
@@ -54,7 +54,7 @@ describe("change filter", () => {
     filterChanges(state, sample(0, 5999.5), rules);
     const next = filterChanges(state, sample(1, value), rules);
     expect(next.map((change) => change.value)).toEqual(expected);
-    // Once it is logged the deadband counts again.
+    // After that the deadband applies again.
     expect(filterChanges(state, sample(2, value + 0.05), rules)).toEqual([]);
   });
 
@@ -68,7 +68,7 @@ describe("change filter", () => {
     const filters = { exhaust_filter: { limits: { minutes: 6000 } } };
     expect(logRules({ tags, filters })["used"]?.mark).toBeCloseTo(mark, 9);
     expect(logRules({ tags, filters: {} })["used"]?.mark).toBeUndefined();
-    // After a change that the PLC knows nothing of its counter passes the limit later.
+    // After a filter change that the PLC doesn't know about, its counter reaches the limit later.
     const later = logRules({ tags, filters }, { exhaust_filter: -600 })["used"]?.mark;
     expect(later).toBeCloseTo(mark * 1.1, 9);
   });
@@ -87,18 +87,18 @@ describe("change filter", () => {
     expect(logged([100, 20, 30, 400, 1000], 1, tags)).toEqual(expected);
   });
 
-  test("text, booleans and quality always", () => {
+  test("lets every change of text, booleans and quality through", () => {
     expect(logged(["a", "a", "b"])).toEqual(["a", "b"]);
     expect(logged([true, true, false])).toEqual([true, false]);
     expect(logged([1, null, null, 1])).toEqual([1, null, 1]);
     expect(logged([1, "1", 1])).toEqual([1, "1", 1]);
   });
 
-  test("a heartbeat that is due, counted from the last record", () => {
+  test("lets a due heartbeat through, counted from the last record", () => {
     expect(logged([5, 5, 5, 5, 5], 500)).toEqual([5, 5, 5]);
   });
 
-  test("after a reset everything once", () => {
+  test("lets every tag through once after a reset", () => {
     const poll = (mono: number): { mono: number; samples: Sample[] } => ({
       mono,
       samples: [{ tag: "t", value: 1, quality: "good" }],
@@ -110,7 +110,7 @@ describe("change filter", () => {
     expect(filterChanges(state, poll(1), TAGS).length).toBe(1);
   });
 
-  test("a tag without parameters is logged on every change; names of Object's own are no parameters", () => {
+  test("lets every change of a tag without parameters through, also if the tag is named like a member of Object", () => {
     const sample = (value: number): Sample => ({ tag: "constructor", value, quality: "good" });
     const state: FilterState = new Map();
     filterChanges(state, { mono: 0, samples: [sample(1)] }, {});
@@ -118,7 +118,7 @@ describe("change filter", () => {
     expect(filterChanges(state, { mono: 1, samples: [sample(1.001)] }, {}).length).toBe(1);
   });
 
-  test("no non-finite number passes, and the log is never further from the truth than the deadband", () => {
+  test("lets no non-finite number through, and keeps the log within the deadband of the truth", () => {
     const number = fc.oneof(fc.double(), fc.integer({ min: -5, max: 5 }));
     fc.assert(
       fc.property(fc.array(number, { maxLength: 50 }), (values) => {

@@ -61,7 +61,7 @@ describe("the start", () => {
     expect(watch).toMatchObject({ offset, synced: true, vouched: OFFSET });
   });
 
-  it("a first time that nobody had vouched for is still unsure after a restart", () => {
+  it("keeps an unconfirmed first time unsure after a restart", () => {
     const { value, watch } = startWatch({ offset: OFFSET, unsure: true }, at());
     expect(value).toEqual({ wall: WALL, state: "synced", unsure: true });
     expect(watch.vouched).toBeNull();
@@ -76,14 +76,14 @@ describe("a step of the wall clock", () => {
     [-2000, null],
     [-2001, "stepped"],
     [86_400_000, "stepped"],
-  ])("by %i ms: %s; no witness, so the offset stays", (by, state) => {
+  ])("is logged and doesn't move the offset: %i ms gives %s", (by, state) => {
     const { value, watch } = watchClock(synced, at({ wall: WALL + by, kernel: true }));
     expect(value?.state ?? null).toBe(state);
     expect(value?.witness).toBeUndefined();
     expect(watch.offset).toBe(OFFSET);
   });
 
-  it("is told once", () => {
+  it("is logged once", () => {
     const { watch } = watchClock(synced, at({ wall: WALL + HOUR_MS }));
     expect(watchClock(watch, at({ mono: MONO + 5000, wall: WALL + HOUR_MS + 5000 })).value).toBeNull();
   });
@@ -100,7 +100,7 @@ describe("the service as witness", () => {
     [-HOUR_MS, "synced", OFFSET - HOUR_MS],
     [HOUR_MS + 1, null, OFFSET],
     [-HOUR_MS - 1, null, OFFSET],
-  ])("of a synced clock, %i ms off in one answer: %s", (by, state, offset) => {
+  ])("moves a synchronized clock that is %i ms off in one answer: %s", (by, state, offset) => {
     const { value, watch } = watchClock(synced, at({ heard: says(OFFSET + by) }));
     expect(value?.state ?? null).toBe(state);
     expect(watch.offset).toBe(offset);
@@ -112,7 +112,7 @@ describe("the service as witness", () => {
     [5001, OFFSET + 5001],
     [YEAR, OFFSET + YEAR],
   ])(
-    "of an unsynced clock, %i ms off: synced at once, unsure; within 5 s the wall clock is the finer",
+    "sets an unsynchronized clock that is %i ms off at once, as unsure; within 5 s the wall clock is used",
     (by, offset) => {
       const { value, watch } = watchClock(unsynced, at({ heard: says(OFFSET + by) }));
       expect(value).toEqual({ wall: MONO + offset, state: "synced", witness: "service", unsure: true });
@@ -129,7 +129,7 @@ describe("the service as witness", () => {
     }
   });
 
-  it("can't creep: what isn't vouched for goes an hour at most from what was", () => {
+  it("moves the time at most an hour from the last confirmed offset, in however many steps", () => {
     let watch = synced;
     for (let step = 1; step <= 100; step += 1) {
       watch = watchClock(watch, at({ heard: says(watch.offset + HOUR_MS / 2) })).watch;
@@ -152,7 +152,7 @@ describe("a boot's first time", () => {
     expect(watch.synced).toBe(is);
   });
 
-  it("outside of that it is taken once five answers agree", () => {
+  it("outside of these limits is taken once five answers agree", () => {
     const far = { committed: WALL + YEAR };
     expect(watchClock(unsynced, at({ heard: answers(4, OFFSET), ...far })).watch.synced).toBe(false);
     expect(watchClock(unsynced, at({ heard: answers(5, OFFSET), ...far })).watch).toMatchObject({
@@ -161,7 +161,7 @@ describe("a boot's first time", () => {
     });
   });
 
-  it("before the last committed one the kernel's is taken when it has stood for two minutes", () => {
+  it("is taken from the kernel after two minutes if it is before the last committed instant", () => {
     let watch = watchClock(unsynced, at({ kernel: true, committed: WALL + YEAR })).watch;
     for (const after of [60_000, 119_999, 120_000]) {
       const looked = at({ mono: MONO + after, wall: WALL + after, kernel: true, committed: WALL + YEAR });
@@ -170,7 +170,7 @@ describe("a boot's first time", () => {
     }
   });
 
-  it("is vouched for by five answers, or by the kernel", () => {
+  it("is confirmed by five answers, or by the kernel", () => {
     const five = watchClock(unsure, at({ heard: answers(5, OFFSET) }));
     expect(five.value).toEqual({ wall: WALL, state: "synced", witness: "service" });
     expect(five.watch.vouched).toBe(OFFSET);
@@ -179,7 +179,7 @@ describe("a boot's first time", () => {
     expect(watchClock(unsure, at({ heard: answers(4, OFFSET) })).value).toBeNull();
   });
 
-  it("that was a lie is outweighed by the kernel at once, and by five answers", () => {
+  it("is corrected by the kernel at once if wrong, and by five answers", () => {
     const lie: ClockWatch = { ...unsure, offset: OFFSET + YEAR };
     expect(watchClock(lie, at({ kernel: true })).watch).toMatchObject({ offset: OFFSET, vouched: OFFSET });
     expect(watchClock(lie, at({ heard: answers(4, OFFSET) })).watch.offset).toBe(OFFSET + YEAR);
@@ -221,7 +221,7 @@ describe("a step over an hour", () => {
     expect(isDisputed(watch, { heard: answers(5, back) })).toBe(true);
   });
 
-  it("an answer in between that says otherwise makes the count begin anew", () => {
+  it("restarts the count after an answer that disagrees", () => {
     const lie: Heard = { way: "ack", mono: MONO - 70_000, offset: OFFSET + YEAR };
     const heard = answers(5, back).filter(({ mono }) => mono < lie.mono);
     const all = [...heard, lie, ...answers(2, back)];
@@ -240,7 +240,7 @@ it.each([
   expect(isPlausible(time)).toBe(is);
 });
 
-it("the kernel's flag syncs a clock once; afterwards it vouches for nothing", () => {
+it("the kernel's flag synchronizes a clock once only", () => {
   const first = watchClock(unsynced, at({ kernel: true, wall: WALL + 1000 }));
   expect(first.value).toEqual({ wall: WALL + 1000, state: "synced", witness: "kernel" });
   expect(watchClock(first.watch, at({ kernel: true, wall: WALL + 2000 })).value).toBeNull();
@@ -253,7 +253,7 @@ it.each([
   [synced, { heard: says(OFFSET - 12_500) }, "time is corrected by -12.5 s, says the service"],
   [unsure, { heard: answers(5, OFFSET) }, "the time is vouched for by the service now"],
   [synced, { heard: answers(5, OFFSET - 2 * HOUR_MS) }, "what was recorded by the wrong time is placed anew"],
-])("what happened to the clock in words: %#", (before, extra, expected) => {
+])("the log text of a clock record is right: %#", (before, extra, expected) => {
   const { watch, value } = watchClock(before, at(extra));
   if (value === null) throw new Error("nothing happened");
   expect(clockText(before, watch, value)).toContain(expected);

@@ -32,7 +32,7 @@ describe("a counter of two registers", () => {
     ["exceeds one step and its rate x time x 1.5", 65_535 + 1 + 16, 10_000, true],
     ["doesn't exceed it", 65_535 + 1 + 15, 10_000, false],
     ["had hours to count on", 65_535 + 5000, 3_600_000, false],
-  ])("that %s (%i after %i ms) is a suspect: %s", (...[, value, mono, expected]) => {
+  ])("is judged when it %s (%i after %i ms): suspect %s", (...[, value, mono, expected]) => {
     expect(suspects(believed(65_535), { mono, samples: [good(value)] }, tags).has("t0")).toBe(expected);
   });
 

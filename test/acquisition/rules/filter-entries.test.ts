@@ -20,7 +20,7 @@ const known = (...entries: FilterEntry[]) => ({
 });
 const change = { id: "one", filter: "pre_filter", ago_ms: 0, by: "" } as const;
 
-describe("a change that is asked for", () => {
+describe("a requested filter change", () => {
   it.each([
     [-1, "refused"],
     [0, "write"],
@@ -31,7 +31,7 @@ describe("a change that is asked for", () => {
     expect(decideChange({ ...change, ago_ms }, known(), FITTED).kind).toBe(kind);
   });
 
-  it("is answered with what became of it where it is known, and refused where there is no such filter", () => {
+  it("gets its outcome if it is known, and is refused if the booth has no such filter", () => {
     expect(decideChange(change, known(entry()), FITTED)).toEqual({ kind: "done", entry: entry() });
     const reason = "the booth has no exhaust filter";
     expect(decideChange({ ...change, filter: "exhaust_filter" }, known(), FITTED)).toEqual({ kind: "refused", reason });
@@ -39,7 +39,7 @@ describe("a change that is asked for", () => {
   });
 });
 
-describe("a withdrawal that is asked for", () => {
+describe("a requested undo", () => {
   it.each<[string, readonly FilterEntry[], string, object]>([
     ["names the record", [entry()], "one", { kind: "write", seq: 7 }],
     ["is done already", [entry({ outcome: "undone" })], "one", { kind: "done", entry: entry({ outcome: "undone" }) }],
@@ -51,7 +51,7 @@ describe("a withdrawal that is asked for", () => {
   });
 });
 
-it("the answer comes once the fold has seen it", () => {
+it("an entry is answered after the fold has seen it", () => {
   expect(answered("one", known(), { undone: false })).toBeNull();
   expect(answered("one", known(entry()), { undone: false })).toMatchObject({ kind: "done" });
   expect(answered("one", known(entry()), { undone: true })).toBeNull();

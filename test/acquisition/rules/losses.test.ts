@@ -20,7 +20,7 @@ function polled(before: { losses: Losses; asked: number; missed: number; mono: n
 
 const start = () => ({ losses: noLosses({ asked: 0, missed: 0 }, 0), asked: 0, missed: 0, mono: 0 });
 
-it("every 20th request without an answer is told of once, in words that don't change", () => {
+it("reports every 20th request without an answer once, with constant words", () => {
   const { told } = polled(start(), 600, 20);
   expect(told).toEqual([
     null,
@@ -28,18 +28,18 @@ it("every 20th request without an answer is told of once, in words that don't ch
   ]);
 });
 
-it("a lost reply now and then is nothing to tell of", () => {
+it("doesn't report a lost reply now and then", () => {
   expect(polled(start(), 3_600, 200).told).toEqual([null]);
 });
 
-it("is over with the first stretch of a minute and a hundred requests that is well", () => {
+it("ends with the first healthy period of a minute and a hundred requests", () => {
   const lossy = polled(start(), 60, 20);
   const well = polled(lossy, 61 + 60, 0);
   expect(well.told.at(-1)).toBeNull();
   expect(polled(lossy, 50, 0).told).toHaveLength(1);
 });
 
-it("a device that is asked seldom is told of by as many lost requests", () => {
+it("reports a device with rare requests after as many lost ones", () => {
   let losses = noLosses({ asked: 0, missed: 0 }, 0);
   for (let asked = 1; asked <= 100; asked++) {
     losses = withRequests(losses, { asked, missed: Math.floor(asked / 20) }, asked * 600_000);

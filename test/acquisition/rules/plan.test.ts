@@ -93,7 +93,7 @@ describe("read plan", () => {
     );
   });
 
-  test("a point that no block can hold doesn't part those round it", () => {
+  test("reads over a point that fits no block", () => {
     const holes = { holding: [[13, 12]] } as const;
     const points = [point({ address: 9 }), point({ address: 10, type: "string", length: 5 }), point({ address: 11 })];
     const { blocks } = planReads(points, { ...OPTIONS, holes });
@@ -103,7 +103,7 @@ describe("read plan", () => {
     ]);
   });
 
-  test("any map decodes by plan exactly as by single reads", () => {
+  test("decodes any map exactly as single reads do", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(register, bit), { maxLength: 60 }), options, (points, limits) => {
         const single = points.map((at) => {
@@ -115,7 +115,7 @@ describe("read plan", () => {
     );
   });
 
-  test("no block of several points breaks a limit or touches a hole", () => {
+  test("has no block of several points over a limit or in a hole", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(register, bit), { maxLength: 60 }), options, (points, limits) => {
         const { blocks, places } = planReads(points, limits);
@@ -126,7 +126,7 @@ describe("read plan", () => {
     );
   });
 
-  test("a long gap is cheaper to skip, a short one to read over; a dear round trip changes that", () => {
+  test("skips a long gap and reads over a short one, depending on the cost of a round trip", () => {
     const points = [point({ address: 0 }), point({ address: 10 }), point({ address: 60 })];
     const blocks = (round_trip_registers: number): readonly Block[] =>
       planReads(points, { ...OPTIONS, round_trip_registers }).blocks;
@@ -138,7 +138,7 @@ describe("read plan", () => {
     expect(blocks(500)).toEqual([{ table: "holding", address: 0, count: 61 }]);
   });
 
-  test("a border is not spanned, but both sides of it are read", () => {
+  test("doesn't span a border, but reads both sides of it", () => {
     const points = [0, 1, 2, 3].map((address) => point({ address }));
     expect(planReads(points, { ...OPTIONS, holes: { holding: [[2, 1]] } }).blocks).toEqual([
       { table: "holding", address: 0, count: 2 },
@@ -146,13 +146,13 @@ describe("read plan", () => {
     ]);
   });
 
-  test("nothing to read is no block", () => {
+  test("has no block without points", () => {
     expect(planReads([], OPTIONS)).toEqual({ blocks: [], places: [] });
   });
 });
 
 describe("splitting", () => {
-  test("halves hold all points, cut none, and the gap between them is what a plan must avoid", () => {
+  test("keeps all points in two halves, and gives the gap between them as a hole", () => {
     fc.assert(
       fc.property(fc.array(register, { minLength: 1, maxLength: 20 }), (made) => {
         const points = made.map((at): ModbusPoint => ({ ...at, table: "holding" }));

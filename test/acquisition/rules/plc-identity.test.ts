@@ -51,14 +51,14 @@ it.each([
   expect(event !== null).toBe(isForeign);
 });
 
-it("both serial numbers and what to do are told", () => {
+it("a foreign PLC is reported with both serial numbers and an advice", () => {
   const { foreign, event } = look([sample("WXYZ-9")]);
   expect(foreign?.reason).toContain("shows serial number WXYZ-9, this booth is ABCD-123");
   expect(foreign?.advice).toContain("cable and address");
   expect(event).toEqual({ event: "identity", detail: foreign?.reason, tag: "serial" });
 });
 
-it("a poll without the serial number, or with one that can't be read, goes by what was read before", () => {
+it("a poll without a readable serial number counts like the one before", () => {
   const wrong = look([sample("WXYZ-9")]).state;
   expect(look([], { state: wrong }).foreign).not.toBeNull();
   expect(look([bad], { state: wrong }).foreign).not.toBeNull();
@@ -67,7 +67,7 @@ it("a poll without the serial number, or with one that can't be read, goes by wh
   expect(look([bad], { state: right }).foreign).toBeNull();
 });
 
-it("is told of at once, every 5 min while it lasts, and anew when yet another PLC comes", () => {
+it("a foreign PLC is logged at once, every 5 min while it lasts, and again if another foreign one answers", () => {
   let state = look([sample("WXYZ-9")]).state;
   for (const [mono, text, told] of [
     [FIVE_MINUTES - 1, "WXYZ-9", false],
@@ -83,14 +83,14 @@ it("is told of at once, every 5 min while it lasts, and anew when yet another PL
   }
 });
 
-it("whose booth it is may be entered, or corrected, while the PLC answers", () => {
+it("the expected serial number may be entered or corrected while the PLC answers", () => {
   const { state, foreign } = look([sample("WXYZ-9")], { expected: null });
   expect(foreign).toBeNull();
   expect(look([], { state, expected: "ABCD-123" }).foreign).not.toBeNull();
   expect(look([], { state, expected: "wxyz-9" }).foreign).toBeNull();
 });
 
-it("a drive or a sensor has a number of its own, which is not compared", () => {
+it("the serial number of a drive or a sensor is not compared", () => {
   const profile = clickBooth();
   expect(serialTagOf(profile)).toEqual({ tag: "plc_serial", group: "slow" });
   expect(serialTagOf({ ...profile, kind: "device" })).toBeNull();

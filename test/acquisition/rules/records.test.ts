@@ -39,7 +39,7 @@ test.each([
   expect(coverageOf([poll(1, 0), poll(2, spacing)])).toEqual(expected);
 });
 
-test("coverage stands at its from, before the readings that it proves", () => {
+test("coverage is placed at its start, before its readings", () => {
   const entries = [
     poll(1, 100, { changes: [["a", 1, "good"]] }),
     poll(2, 150, { group: "slow", changes: [["b", 1, "good"]] }),
@@ -54,7 +54,7 @@ test("coverage stands at its from, before the readings that it proves", () => {
   ]);
 });
 
-test("unanswered polls pass time only, once a minute", () => {
+test("unanswered polls give one coverage record per minute", () => {
   const silent = [0, 30_000, 60_000, 119_999].map((mono, index) => poll(index + 1, mono, { answered: false }));
   expect(coverageOf(silent)).toEqual([
     [0, 0, 0, 0],
@@ -70,6 +70,6 @@ test("a new boot starts its own coverage and follows the old one", () => {
   ]);
 });
 
-test("an entry taken twice counts once", () => {
+test("a repeated take counts once", () => {
   expect(coverageOf([poll(1, 0), poll(1, 0), poll(2, 10)])).toEqual([[0, 10, 2, 10]]);
 });

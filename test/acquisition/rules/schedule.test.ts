@@ -3,7 +3,7 @@ import { afterPoll, linkBegins, nextDue, scheduleFrom } from "../../../src/acqui
 
 const groups = { slow: { poll_interval_ms: 10_000 }, fast: { poll_interval_ms: 1_000 } };
 
-it("the quicker group goes first where two are due at once", () => {
+it("the quicker of two due groups is first", () => {
   expect(nextDue(scheduleFrom(groups, 500), groups)).toEqual({ group: "fast", due: 500 });
 });
 
@@ -14,7 +14,7 @@ it.each([
   ["late by a turn and a half", 2_100, 1_500],
   ["late by exactly two turns", 2_500, 2_500],
   ["after an hour's sleep", 3_600_700, 3_600_500],
-])("a group polled %s keeps its rhythm and makes up for its last turn alone", (_name, mono, due) => {
+])("a group polled %s keeps its rhythm and catches up on its last poll only", (_name, mono, due) => {
   const schedule = afterPoll(scheduleFrom(groups, 500), groups, { group: "fast", mono });
   expect(schedule).toEqual({ slow: 500, fast: due });
 });
@@ -27,6 +27,6 @@ it.each([
     all: [groups, { fast: { poll_interval_ms: 200 } }],
     begins: [0, 50, 100, 150],
   },
-])("begins $name", ({ all, begins }) => {
+])("the start delays spread $name", ({ all, begins }) => {
   expect(linkBegins(begins.length, all)).toEqual(begins);
 });

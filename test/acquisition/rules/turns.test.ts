@@ -7,7 +7,7 @@ const groups = { fast: { poll_interval_ms: 1000 } };
 const live = (due: number): BoothDues => ({ schedule: { fast: due }, groups, retry_at: null });
 const away = (retry_at: number): BoothDues => ({ schedule: {}, groups, retry_at });
 
-describe("whose turn it is on a link", () => {
+describe("the next poll of a link", () => {
   test.each([
     ["the booth whose poll is due first", [live(900), live(500)], { booth: 1, at: 500, group: "fast" }],
     ["the one who comes first where two are due at once", [live(500), live(500)], { booth: 0, at: 500, group: "fast" }],
@@ -21,7 +21,7 @@ describe("whose turn it is on a link", () => {
     expect(nextPoll(booths, 0, 500)).toEqual(turn);
   });
 
-  test("dead units take nothing from live ones: in an hour every poll is in time, but for one try each 10 s at most", () => {
+  test("delays living devices by at most one try of a dead one every 10 s", () => {
     const probe_ms = 500;
     fc.assert(
       fc.property(
