@@ -26,10 +26,8 @@ export async function serialProxy(options: SerialProxyOptions): Promise<SerialPr
   const over = new AbortController();
   const [master, devices] = await Promise.all([opened(options.master), opened(options.devices)]);
   const line = { spoiler, reset: () => undefined, over: over.signal };
-  const up = pipe({ ...line, way: "requests", from: master, to: devices });
-  const down = pipe({ ...line, way: "answers", from: devices, to: master });
-  master.on("data", (bytes: Buffer) => up.push(bytes));
-  devices.on("data", (bytes: Buffer) => down.push(bytes));
+  master.on("data", pipe({ ...line, way: "requests", from: master, to: devices }));
+  devices.on("data", pipe({ ...line, way: "answers", from: devices, to: master }));
   return {
     faults,
     counts,
