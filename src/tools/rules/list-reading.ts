@@ -2,7 +2,7 @@ import { MODBUS_TABLES, type ModbusTable } from "../../domain/profile.ts";
 import { placeOf, type ReadRow, type Reading } from "./list-places.ts";
 
 /**
- * What a register list leaves open about its addresses, and what decides it. Pure. One Reading holds for all rows of a list: if an
+ * Finds the questions that a register list leaves open about its addresses. Pure. One Reading holds for all rows of a list: if an
  * address 0 shows that the list counts from 0, all its rows do, however they are written.
  */
 
