@@ -51,7 +51,7 @@ import {
   settledReading,
   settledWords,
 } from "./import-asks.ts";
-import { meantEntry, takenForText, usualTags } from "./usual-tags.ts";
+import { meantEntry, meaningText, usualTags } from "./usual-tags.ts";
 
 /** A row that became a tag. */
 interface ListTag extends Named {
@@ -118,7 +118,7 @@ export function importCommand(liveOf: LiveOf): Run {
         const usual = one === mode ? usualTags().get("mode") : meanings.get(one);
         // The label of a usual tag of another name could name another unit.
         const label = usual === undefined || usual.name === name ? {} : { label: row.cells.name };
-        const from = `${sourceOf(row)}, ${list.maker}${takenForText(usual, name)}`;
+        const from = `${sourceOf(row)}, ${list.maker}${meaningText(usual, name)}`;
         return { entry: meantEntry(usual, { name, type, ...label, ...keys }), from };
       }),
       modes: mode === null ? [] : codesIn(mode.row).map((entry) => ({ entry, from: sourceOf(mode.row) })),

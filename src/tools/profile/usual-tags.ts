@@ -86,7 +86,7 @@ export function meantEntry(usual: UsualTag | undefined, tag: TagEntry, group?: s
 }
 
 /** Says which usual tag a tag of another name was taken for, as the end of a comment. */
-export function takenForText(usual: UsualTag | undefined, name: string): string {
+export function meaningText(usual: UsualTag | undefined, name: string): string {
   return usual === undefined || usual.name === name ? "" : `; taken for ${usual.name}`;
 }
 
