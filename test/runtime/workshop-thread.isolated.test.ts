@@ -12,7 +12,7 @@ function bench(text: string) {
   const list = join(folder, "list.csv");
   const profile = join(folder, "acme.yaml");
   writeFileSync(list, text);
-  writeFileSync(profile, newDraft("acme", "modbus", "2026-03-02"));
+  writeFileSync(profile, newDraft("acme", "modbus"));
   const leaving = new AbortController();
   const said: string[] = [];
   const asked: string[] = [];
